@@ -1,0 +1,57 @@
+# Two commands do everything on a machine with Python 3.11+, make and git:
+#   make reports    every report from the shipped demo, offline, no keys
+#   make test       the fast test suite
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+UV      = $(BIN)/uv --quiet
+
+.PHONY: help install test test-slow reports lab format check bench lock demo clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+install: $(VENV)/.installed  ## create .venv from requirements.lock
+
+# uv itself comes from the lock, by pip and with its hashes; uv then installs the rest in seconds.
+$(VENV)/.installed: requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	@sed -n '/^uv==/,/[^\\]$$/p' requirements.lock > $(VENV)/uv.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(VENV)/uv.lock
+	VIRTUAL_ENV=$(VENV) $(UV) pip sync --require-hashes requirements.lock
+	VIRTUAL_ENV=$(VENV) $(UV) pip install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+test: install  ## the fast suite (under 6 minutes on two cores)
+	$(BIN)/python -m pytest -n 2 -m "not slow" tests
+
+test-slow: install  ## everything, the full coverage grids included
+	$(BIN)/python -m pytest -n 2 tests
+
+reports: install  ## regenerate every report from the shipped demo, offline
+	$(BIN)/axisjudge report
+
+lab: install  ## JupyterLab on notebooks/
+	$(BIN)/jupyter lab --notebook-dir=notebooks
+
+format: install  ## ruff format, ruff's safe fixes, notebooks stripped
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	$(BIN)/nbstripout notebooks/*.ipynb
+
+check: install  ## ruff, mypy strict, notebooks stripped, the tiers of the package
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/nbstripout --verify notebooks/*.ipynb
+	$(BIN)/python -m pytest -q -p no:cacheprovider tests/test_tiers.py
+
+bench: install  ## measure, print, assert nothing
+	$(BIN)/python -m pytest -q -s --benchmark-run tests/benchmarks
+
+lock: install  ## resolve requirements.lock anew
+	$(UV) pip compile --universal --all-extras --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade pyproject.toml -o requirements.lock
+
+clean:  ## remove what the targets built (never your ratings or labels)
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build dist reports/*/*.html reports/*/*.ipynb
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,37 @@
+"""axisjudge: a calibration research workbench for LLM judges of agent tool use.
+
+The names below are loaded when they are first used, so that ``import axisjudge`` costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from axisjudge.judging import judge
+    from axisjudge.ratings import read_ratings, to_matrix
+    from axisjudge.readers import read_trajectories
+    from axisjudge.rubric import load_rubric
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "judge": "axisjudge.judging",
+    "load_rubric": "axisjudge.rubric",
+    "read_ratings": "axisjudge.ratings",
+    "read_trajectories": "axisjudge.readers",
+    "to_matrix": "axisjudge.ratings",
+}
+
+__all__ = ["__version__", "judge", "load_rubric", "read_ratings", "read_trajectories", "to_matrix"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'axisjudge' has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,58 @@
+"""Argument and input checks with one wording: what, the rule, the value found, the cure."""
+
+from collections.abc import Collection
+
+
+class InputError(ValueError):
+    """Something a user gave cannot be used; the message is one line that says what, where and how to mend it.
+
+    Parameters
+    ----------
+    where : str
+        The argument, option or file (with its position) at fault.
+    rule : str
+        What must hold there.
+    found : object, optional
+        The value found; shortened to 80 characters in the message.
+    cure : str, optional
+        What to do about it.
+    """
+
+    def __init__(self, where: str, rule: str, found: object = None, cure: str = "") -> None:
+        self.where, self.rule, self.found, self.cure = where, rule, found, cure
+        parts = [f"{where}: {rule}"]
+        if found is not None:
+            parts.append(f"found {_short(found)}")
+        if cure:
+            parts.append(cure)
+        super().__init__("; ".join(parts))
+
+
+def _short(value: object, limit: int = 80) -> str:
+    text = " ".join(repr(value).split())
+    return text if len(text) <= limit else text[: limit - 3] + "..."
+
+
+def one_of(where: str, value: str, allowed: Collection[str]) -> str:
+    """Return `value` if it is one of `allowed`, else raise InputError with the nearest spelling as the cure."""
+    if value in allowed:
+        return value
+    from difflib import get_close_matches
+
+    near = get_close_matches(value, list(allowed), n=1)
+    cure = f"did you mean {near[0]!r}?" if near else ""
+    raise InputError(where, f"must be one of {', '.join(allowed)}", value, cure)
+
+
+def in_unit_interval(where: str, value: float) -> float:
+    """Return `value` if 0 <= value <= 1, else raise InputError."""
+    if not 0.0 <= value <= 1.0:  # NaN fails too
+        raise InputError(where, "must lie in [0, 1]", value)
+    return value
+
+
+def positive(where: str, value: float) -> float:
+    """Return `value` if it is greater than zero, else raise InputError."""
+    if not value > 0:
+        raise InputError(where, "must be greater than 0", value)
+    return value

@@ -1,0 +1,52 @@
+"""Which model family a model name belongs to, by exact token (``palmyra`` is not ``palm``)."""
+
+import re
+
+_TOKEN_FAMILY = {
+    "claude": "anthropic",
+    "gpt": "openai",
+    "chatgpt": "openai",
+    "codex": "openai",
+    "o1": "openai",
+    "o3": "openai",
+    "o4": "openai",
+    "gemini": "google",
+    "gemma": "google",
+    "llama": "meta",
+    "qwen": "qwen",
+    "qwq": "qwen",
+    "deepseek": "deepseek",
+    "kimi": "moonshot",
+    "mistral": "mistral",
+    "mixtral": "mistral",
+    "ministral": "mistral",
+    "magistral": "mistral",
+    "grok": "xai",
+    "glm": "zhipu",
+    "command": "cohere",
+    "phi": "microsoft",
+    "nemotron": "nvidia",
+    "palmyra": "writer",
+}
+
+
+def family_of(model: str | None) -> str | None:
+    """Family of a model name, or None when no token of it is known.
+
+    The name is split at everything that is not a letter or a digit, and trailing version digits of a token are
+    dropped (``qwen3`` -> ``qwen``). The last path component decides first, because a path may name a host's own
+    family (``nvidia/llama-3``).
+
+    Examples
+    --------
+    >>> family_of("openai/gpt-4.1-mini"), family_of("palmyra-x5"), family_of("my-model")
+    ('openai', 'writer', None)
+    """
+    if not model:
+        return None
+    for part in reversed(model.lower().split("/")):
+        for token in re.split(r"[^a-z0-9]+", part):
+            for name in (token, token.rstrip("0123456789")):
+                if name in _TOKEN_FAMILY:
+                    return _TOKEN_FAMILY[name]
+    return None

@@ -1,0 +1,76 @@
+"""What every judge is: something that answers for one or more axes of one trajectory, in one call."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from axisjudge.rubric import Rubric
+from axisjudge.spec import JudgeSpec
+from axisjudge.trajectory import Trajectory
+from axisjudge.verdict import Axis, ConfidenceSource, RaterKind, Status, Word
+
+Rubrics = Mapping[Axis, Rubric]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A judge's word on one axis. Only status ``ok`` carries a verdict; what was lost says why in `rationale`."""
+
+    status: Status
+    verdict: Word | None = None
+    confidence: float | None = None
+    confidence_source: ConfidenceSource | None = None
+    probabilities: dict[str, float] | None = None
+    cited_step_indices: tuple[int, ...] = ()
+    rationale: str | None = None
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came back from one call: an answer for every axis asked, and what the call cost."""
+
+    answers: Mapping[Axis, Answer]
+    returned_model: str | None = None
+    input_tokens: int | None = None
+    cached_tokens: int | None = None
+    output_tokens: int | None = None
+    cost_usd: float | None = None
+    latency_s: float | None = None
+    call_id: str | None = None
+    flags: tuple[str, ...] = ()
+
+
+class Judge(ABC):
+    """A rater that can be asked.
+
+    `version` names the program for judges that are programs (it is part of a rating's identity); `joint` judges answer
+    all axes in one call, others are asked once an axis; `reads_rubrics` is False for judges that a rubric cannot move.
+    """
+
+    kind: ClassVar[RaterKind]
+    joint: ClassVar[bool] = False
+    reads_rubrics: ClassVar[bool] = True
+
+    def __init__(self, spec: JudgeSpec) -> None:
+        self.spec = spec
+        self.rater = spec.rater
+        self.family = spec.family
+        self.model = spec.model
+        self.mechanism: str | None = None
+        self.version: str | None = None
+
+    @abstractmethod
+    def prompt_sha256(self, trajectory: Trajectory, rubrics: Rubrics) -> str:
+        """Hash of everything that this judge is shown and asked in one call."""
+
+    @abstractmethod
+    async def grade(self, trajectory: Trajectory, rubrics: Rubrics, *, repeat: int = 0) -> Reply:
+        """Answer for every axis in `rubrics`. Failures come back as a status; only bad input raises."""
+
+    async def close(self) -> None:
+        """Give back connections."""
+        return

@@ -1,0 +1,116 @@
+"""Rubrics: ``rubrics/<axis>/v<k>.md``, front matter and prose with fixed sections."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from axisjudge.checks import InputError, one_of
+from axisjudge.verdict import AXES, VERDICTS, Axis
+from axisjudge.workbench import home
+
+#: Sections of a current rubric, in this order, each a level-2 heading.
+SECTIONS = ("Question", "In scope", "Not in scope", "Verdicts", "Worked examples", "Citing steps", "Closing directive")
+
+#: No rubric may be longer. A token is counted as four characters, which is near the truth for English prose in the
+#: current tokenizers and needs no tokenizer offline.
+TOKEN_CEILING = 2_000
+
+MIN_EXAMPLES = 3
+
+
+class Rubric(BaseModel):
+    """One version of one axis's rubric. `text` is the prose that judges are shown; `sha256` is its hash."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    axis: Axis
+    version: str
+    date: date
+    status: Literal["draft", "current", "superseded"]
+    changes: str
+    text: str
+
+    @property
+    def sha256(self) -> str:
+        return sha256(self.text.encode()).hexdigest()
+
+    @property
+    def tokens(self) -> int:
+        """Length in tokens, counted as four characters each."""
+        return -(-len(self.text) // 4)
+
+    @property
+    def sections(self) -> dict[str, str]:
+        """Level-2 headings and what stands under them, in order."""
+        parts = re.split(r"(?m)^## +(.+?) *$", self.text)
+        return {head: body.strip() for head, body in zip(parts[1::2], parts[2::2], strict=True)}
+
+    @property
+    def examples(self) -> list[str]:
+        """The worked examples (level-3 headings under that section)."""
+        body = self.sections.get("Worked examples", "")
+        return [part.strip() for part in re.split(r"(?m)^### +", body)[1:]]
+
+
+def load_rubric(axis: str, version: str | None = None) -> Rubric:
+    """The rubric of `axis` in `version` (``v3``), by default the one whose status is current.
+
+    Raises
+    ------
+    InputError
+        No such axis or version, or the file breaks a rule; the message names file and rule.
+    """
+    axis = one_of("axis", axis, AXES)
+    rubrics = {rubric.version: rubric for rubric in list_rubrics(axis)}
+    if version is not None:
+        return rubrics[one_of(f"version of {axis}", version, list(rubrics))]
+    current = [rubric for rubric in rubrics.values() if rubric.status == "current"]
+    if len(current) != 1:
+        raise InputError(
+            f"rubrics/{axis}", "exactly one version must have status current", [r.version for r in current]
+        )
+    return current[0]
+
+
+def list_rubrics(axis: str) -> list[Rubric]:
+    """All versions of an axis, oldest first."""
+    folder = home() / "rubrics" / axis
+    return [read_rubric(path) for path in sorted(folder.glob("v*.md"), key=lambda path: int(path.stem[1:]))]
+
+
+def read_rubric(path: Path) -> Rubric:
+    """Read one rubric file and check its front matter, and for a current one its sections and its length."""
+    import yaml
+
+    match = re.fullmatch(r"---\n(.*?)\n---\n+(.*)", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    where = "/".join(path.parts[-3:])
+    if match is None:
+        raise InputError(where, "must begin with front matter between two lines of ---")
+    try:
+        rubric = Rubric(**yaml.safe_load(match[1]), text=match[2].strip() + "\n")
+    except (yaml.YAMLError, ValidationError, TypeError) as error:
+        raise InputError(where, f"front matter is not valid: {' '.join(str(error).split())}") from error
+    if (rubric.axis, rubric.version) != (path.parent.name, path.stem):
+        raise InputError(where, "axis and version must match the file's place", f"{rubric.axis} {rubric.version}")
+    if rubric.status == "current":
+        _check_current(where, rubric)
+    return rubric
+
+
+def _check_current(where: str, rubric: Rubric) -> None:
+    if tuple(rubric.sections) != SECTIONS:
+        raise InputError(where, f"sections must be {', '.join(SECTIONS)}, in this order", list(rubric.sections))
+    if rubric.tokens > TOKEN_CEILING:
+        raise InputError(where, f"must not be longer than {TOKEN_CEILING} tokens (4 characters each)", rubric.tokens)
+    if len(rubric.examples) < MIN_EXAMPLES:
+        raise InputError(where, f"needs at least {MIN_EXAMPLES} worked examples (### headings)", len(rubric.examples))
+    if not any("near-miss" in example.lower() for example in rubric.examples):
+        raise InputError(where, "one worked example must be marked as a near-miss")
+    if missing := [word for word in VERDICTS if f"`{word}`" not in rubric.sections["Verdicts"]]:
+        raise InputError(where, "all four verdicts must be defined", cure=f"define {', '.join(missing)}")

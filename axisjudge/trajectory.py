@@ -1,0 +1,114 @@
+"""What an agent did: a trajectory of steps, with the tools and the policy it worked under."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from hashlib import sha256
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Role = Literal["system", "user", "assistant", "tool"]
+Requestor = Literal["assistant", "user"]
+ToolKind = Literal["read", "write", "generic"]
+
+
+class Record(BaseModel):
+    """Frozen record that refuses unknown fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ToolCall(Record):
+    """One call of a tool.
+
+    `arguments` is a dict, or the raw string when it is not a JSON object; `arguments_error` then says why.
+    `requestor` is ``user`` when the user simulator called the tool: such a call is kept but is not the agent's.
+    """
+
+    id: str | None = None
+    name: str
+    arguments: dict[str, Any] | str = Field(default_factory=dict)
+    arguments_error: str | None = None
+    requestor: Requestor = "assistant"
+
+
+class Step(Record):
+    """One message. `index` is its 0-based position, the number that judges cite.
+
+    `error` is True or False where the source marks tool errors and None where it does not say.
+    `source_index` keeps the source's own numbering where it has one.
+    """
+
+    index: int
+    role: Role
+    content: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+    tool_name: str | None = None
+    error: bool | None = None
+    timestamp: str | None = None
+    source_index: int | None = None
+
+    @property
+    def agent_calls(self) -> tuple[ToolCall, ...]:
+        """The calls of this step that the agent made (a user simulator's calls left out)."""
+        return tuple(call for call in self.tool_calls if call.requestor == "assistant")
+
+
+class ToolSchema(Record):
+    """A tool as the agent saw it: `parameters` is a JSON schema; `kind` is None where the source does not say."""
+
+    name: str
+    description: str = ""
+    kind: ToolKind | None = None
+    parameters: dict[str, Any] = Field(default_factory=dict)
+
+
+class Trajectory(Record):
+    """One run of one agent on one task.
+
+    Parameters
+    ----------
+    id : str
+        The source's own id, else a hash of the content; never a path.
+    agent, agent_family, task_id, domain, reward, termination
+        None where the source lacks them; nothing is guessed. `reward` is the end-task reward as the source gives
+        it, `termination` the source's own word for how the run ended.
+    source : str
+        The format it was read from (``tau2``, ``tau_bench``, ...).
+    steps : tuple of Step
+        May be empty: a run that produced no message is kept and counted.
+    tools : tuple of ToolSchema or None
+        None when neither the source nor ``--tools`` supplies them.
+    policy : str or None
+        The agent's instructions, from the source or ``--policy``.
+    meta : dict
+        What else the source says (trial, seed, reward breakdown). Judges are never shown it.
+    """
+
+    id: str
+    source: str
+    agent: str | None = None
+    agent_family: str | None = None
+    task_id: str | None = None
+    domain: str | None = None
+    reward: float | None = None
+    termination: str | None = None
+    steps: tuple[Step, ...] = ()
+    tools: tuple[ToolSchema, ...] | None = None
+    policy: str | None = None
+    meta: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def cluster_id(self) -> str:
+        """The unit of independence: the task (within its domain), else the trajectory itself."""
+        if self.task_id is None:
+            return self.id
+        return self.task_id if self.domain is None else f"{self.domain}/{self.task_id}"
+
+    @cached_property
+    def content_sha256(self) -> str:
+        """Hash of all that a judge is shown: steps, tools, policy and how the run ended; not id, agent or reward."""
+        shown = self.model_dump_json(include={"steps", "tools", "policy", "termination"})
+        return sha256(shown.encode()).hexdigest()
