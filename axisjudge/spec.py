@@ -94,9 +94,9 @@ def panel(name: str) -> list[JudgeSpec]:
     return [JudgeSpec.parse(text) for text in PANELS[one_of("--panel", name, PANELS)]]
 
 
-def parse_specs(texts: Sequence[str]) -> list[JudgeSpec]:
+def parse_specs(judges: Sequence[str | JudgeSpec]) -> list[JudgeSpec]:
     """Read several specs; two that give the same rater name are refused (use repeats instead)."""
-    specs = [JudgeSpec.parse(text) for text in texts]
+    specs = [JudgeSpec.parse(judge) if isinstance(judge, str) else judge for judge in judges]
     names = [spec.rater for spec in specs]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise InputError("--judge", "a judge may be named once", twice[0], "ask for --repeats to judge again")

@@ -1,0 +1,104 @@
+"""`axisjudge judge`: grade trajectories."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from axisjudge.cli import show
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Paths = Annotated[list[Path], typer.Argument(help="Trajectory files, folders or globs.")]
+
+
+def judge(
+    paths: Paths,
+    judge: Annotated[list[str], typer.Option(help="A judge spec; may be given several times. Rules if none.")] = [],  # noqa: B006
+    panel: Annotated[str | None, typer.Option(help="A named panel of judges: published, current.")] = None,
+    axis: Annotated[list[str], typer.Option(help="An axis; may be given several times. All five if none.")] = [],  # noqa: B006
+    rubric: Annotated[list[str], typer.Option(help="A rubric version for an axis, as axis=v2.")] = [],  # noqa: B006
+    tools: Annotated[Path | None, typer.Option(help="Tool schemas, where the source lacks them.")] = None,
+    policy: Annotated[Path | None, typer.Option(help="The agent's policy, where the source lacks it.")] = None,
+    agent: Annotated[str | None, typer.Option(help="The agent's name, where the source lacks it.")] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="How often each question is asked.")] = 1,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N trajectories.")] = None,
+    concurrency: Annotated[int, typer.Option(min=1, help="Calls under way at once.")] = 16,
+    keep_lost: Annotated[bool, typer.Option("--keep-lost", help="Do not ask again what was lost.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and stop.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Ratings file [default: data/ratings/ratings.jsonl]")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+) -> None:
+    """Grade trajectories on the five axes; run again, it asks only what is missing."""
+    from axisjudge.judging.api import judge as run
+    from axisjudge.judging.api import plan_judging
+    from axisjudge.readers import read_trajectories
+    from axisjudge.spec import panel as panel_of
+    from axisjudge.workbench import home
+
+    reading = read_trajectories(*paths, tools=tools, policy=policy, agent=agent)
+    trajectories = reading.trajectories[:limit]
+    judges = [*judge, *(panel_of(panel) if panel else [])] or ["rules"]
+    out = out or home() / "data" / "ratings" / "ratings.jsonl"
+    arguments: dict[str, Any] = {
+        "axes": axis,
+        "versions": dict(_version(pair) for pair in rubric),
+        "repeats": repeats,
+        "out": out,
+        "keep_lost": keep_lost,
+    }
+    plan = plan_judging(trajectories, judges, **arguments)
+    if not json:
+        n_warnings = f", {len(reading.warnings)} warnings (axisjudge read lists them)" if reading.warnings else ""
+        typer.echo(
+            f"{len(trajectories)} trajectories{n_warnings}; {plan.n_calls} calls to make, {plan.cached} ratings there"
+        )
+    if dry_run:
+        if json:
+            show.as_json({"plan": plan.rows(), "calls": plan.n_calls, "cached": plan.cached})
+        else:
+            show.table(plan.rows())
+        return
+    ratings = run(trajectories, judges, concurrency=concurrency, **arguments)
+    agreement = _agreement(ratings)
+    if json:
+        show.as_json({"out": str(out), "ratings": tally(ratings), "agreement": agreement and agreement.to_dict()})
+        return
+    show.table(tally(ratings))
+    if agreement is not None:
+        show.table(agreement.rows(), "Agreement per axis")
+        for sentence in agreement.sentences():
+            typer.echo(sentence)
+    typer.echo(f"\nRatings: {out}")
+
+
+def tally(ratings: pl.DataFrame) -> list[dict[str, Any]]:
+    """For each rater and axis: how many ratings, each verdict's count, and how many were lost."""
+    import polars as pl
+
+    from axisjudge.verdict import VERDICTS
+
+    words = [(pl.col("verdict") == word).sum().alias(word) for word in VERDICTS]
+    lost = (pl.col("status") != "ok").sum().alias("lost")
+    grouped = ratings.group_by("rater", "question", maintain_order=True).agg(pl.len().alias("n"), *words, lost)
+    return grouped.rename({"question": "axis"}).sort("rater", maintain_order=True).to_dicts()
+
+
+def _agreement(ratings: pl.DataFrame) -> Any:
+    if ratings["rater"].n_unique() < 2:
+        return None
+    from axisjudge.analysis.agreement import agreement_by_axis
+
+    return agreement_by_axis(ratings)
+
+
+def _version(pair: str) -> tuple[str, str]:
+    from axisjudge.checks import InputError
+
+    axis, given, version = pair.partition("=")
+    if not given:
+        raise InputError("--rubric", "is written axis=version", pair, "for example argument_validity=v2")
+    return axis, version

@@ -1,0 +1,45 @@
+"""Printing: short tables for people, the full result as JSON."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import typer
+
+
+def table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
+    """Print rows of like keys as a plain table: words to the left, numbers to the right."""
+    if title:
+        typer.echo(f"\n{title}" if rows else f"\n{title}: none")
+    if not rows:
+        return
+    heads = list(rows[0])
+    cells = [heads, *([text(row[head]) for head in heads] for row in rows)]
+    widths = [max(len(line[column]) for line in cells) for column in range(len(heads))]
+    right = [all(isinstance(row[head], int | float | None) for row in rows) for head in heads]
+    for line in cells:
+        parts = [
+            cell.rjust(width) if is_right else cell.ljust(width)
+            for cell, width, is_right in zip(line, widths, right, strict=True)
+        ]
+        typer.echo("  " + "  ".join(parts).rstrip())
+
+
+def text(value: Any) -> str:
+    """A value as people read it: three decimals, a dash for nothing."""
+    if value is None or value != value:
+        return "-"
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def as_json(result: Mapping[str, Any]) -> None:
+    """Print the full result as JSON; NaN becomes null, because JSON has no word for it."""
+    typer.echo(json.dumps(_plain(result), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return None if isinstance(value, float) and not abs(value) < float("inf") else value

@@ -1,0 +1,143 @@
+"""`axisjudge.judge`: the judging run as one call, from a script, a notebook or the command line."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from axisjudge.checks import InputError, positive
+from axisjudge.judges import make_judges
+from axisjudge.judging.plan import Done, Plan, make_plan
+from axisjudge.judging.run import run_plan
+from axisjudge.rubric import load_rubric
+from axisjudge.spec import JudgeSpec, parse_specs
+from axisjudge.trajectory import Trajectory
+from axisjudge.verdict import AXES, IDENTITY, Rating
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def judge(
+    trajectories: Sequence[Trajectory],
+    judges: Sequence[str | JudgeSpec] = ("rules",),
+    axes: Sequence[str] | None = None,
+    *,
+    versions: Mapping[str, str] | None = None,
+    repeats: int = 1,
+    out: str | Path | None = None,
+    concurrency: int = 16,
+    keep_lost: bool = False,
+    progress: bool | None = None,
+) -> pl.DataFrame:
+    """Have judges grade trajectories and return the ratings table of this run.
+
+    Parameters
+    ----------
+    trajectories : sequence of Trajectory
+    judges : sequence of str or JudgeSpec
+        Judge specs such as ``"rules"`` or ``"anthropic:claude-sonnet-4-6"``.
+    axes : sequence of str, optional
+        By default all five.
+    versions : mapping of axis to rubric version, optional
+        By default each axis's current rubric.
+    repeats : int
+        How often each question is asked.
+    out : path, optional
+        A JSONL file that ratings are appended to and read back from: what it holds is not asked again. Without it
+        the ratings live in memory only.
+    concurrency : int
+        Calls under way at once.
+    keep_lost : bool
+        Leave lost verdicts lost instead of asking again.
+    progress : bool, optional
+        Show a progress bar; by default when standard error is a terminal.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row a rating (``axisjudge.ratings.SCHEMA``), those that were there before included; only ratings that
+        belong to this run's questions.
+
+    Raises
+    ------
+    InputError
+        A judge, an axis, a version or a path that cannot be used; the message names it and the cure.
+    """
+    from axisjudge.ratings import RatingsWriter, ratings_frame, read_ratings
+
+    plan_of = _planner(trajectories, judges, axes, versions, repeats, keep_lost)
+    positive("concurrency", concurrency)
+    if out is None:
+        written: list[Rating] = []
+        _run(run_plan(plan_of({}), written.extend, concurrency=concurrency, progress=progress))
+        return ratings_frame(written)
+    with ExitStack() as stack:
+        writer = stack.enter_context(RatingsWriter(out))  # first the lock, then the look at what is there
+        plan = plan_of(read_done(out))
+        if plan.groups:
+            _run(run_plan(plan, writer.append, concurrency=concurrency, progress=progress))
+    return of_plan(read_ratings(out), plan)
+
+
+def plan_judging(
+    trajectories: Sequence[Trajectory],
+    judges: Sequence[str | JudgeSpec],
+    axes: Sequence[str] | None = None,
+    *,
+    versions: Mapping[str, str] | None = None,
+    repeats: int = 1,
+    out: str | Path | None = None,
+    keep_lost: bool = False,
+) -> Plan:
+    """The plan that `judge` would carry out with the same arguments; nothing is asked and nothing written."""
+    plan_of = _planner(trajectories, judges, axes, versions, repeats, keep_lost)
+    return plan_of({} if out is None or not Path(out).exists() else read_done(out))
+
+
+def read_done(path: str | Path) -> Done:
+    """Status of every rating in a file, by identity; the later line of one identity wins."""
+    from axisjudge.ratings import read_ratings
+
+    table = read_ratings(path).select(*IDENTITY, "status")
+    return {row[:-1]: row[-1] for row in table.iter_rows()}
+
+
+def of_plan(table: pl.DataFrame, plan: Plan) -> pl.DataFrame:
+    """The rows of a ratings table that answer a question of the plan."""
+    mine = [row in plan.identities for row in table.select(*IDENTITY).iter_rows()]
+    return table.filter(mine)
+
+
+def _planner(
+    trajectories: Sequence[Trajectory],
+    judges: Sequence[str | JudgeSpec],
+    axes: Sequence[str] | None,
+    versions: Mapping[str, str] | None,
+    repeats: int,
+    keep_lost: bool,
+) -> Any:
+    """Everything that can be wrong is found before the first call; what is left is to look at what is there."""
+    positive("repeats", repeats)
+    versions = dict(versions or {})
+    asked = list(axes) if axes else list(AXES)
+    if unknown := [axis for axis in versions if axis not in asked]:
+        raise InputError("versions", "must name an axis that is judged", unknown[0])
+    rubrics = {rubric.axis: rubric for rubric in (load_rubric(axis, versions.get(axis)) for axis in asked)}
+    raters = make_judges(parse_specs(judges))
+    return lambda done: make_plan(trajectories, raters, rubrics, repeats=repeats, done=done, keep_lost=keep_lost)
+
+
+def _run(run: Coroutine[Any, Any, Any]) -> None:
+    """Run to the end; inside a notebook, whose thread has a running loop already, on a thread of our own."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(run)
+        return
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, run).result()

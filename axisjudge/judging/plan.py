@@ -1,0 +1,134 @@
+"""The plan of a judging run: which calls are to be made, and which ratings are there already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from axisjudge.checks import InputError
+from axisjudge.judges.base import Judge, Rubrics
+from axisjudge.trajectory import Trajectory
+from axisjudge.verdict import Axis, Status, item_id
+
+Identity = tuple[Any, ...]
+Done = Mapping[Identity, Status]
+
+
+@dataclass(frozen=True)
+class Call:
+    """One question to one judge: the axes of `rubrics` together, of which the ratings in `wanted` are still missing."""
+
+    judge: Judge
+    trajectory: Trajectory
+    rubrics: Rubrics
+    wanted: tuple[Axis, ...]
+    repeat: int
+    prompt_sha256: str
+
+    def identity(self, axis: Axis) -> Identity:
+        """The identity that this call's rating of `axis` will have (verdict.IDENTITY, in that order)."""
+        judge = self.judge
+        return (item_id(self.trajectory.id), axis, judge.rater, judge.version, self.prompt_sha256, self.repeat)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run will do.
+
+    `groups` holds the calls, those of one trajectory, judge and repeat together: the first of a group goes ahead, so
+    that the provider has cached the shared part of the prompt when the others follow. `identities` names every rating
+    that belongs to the run, `cached` counts those that are there already, `kept_lost` those that were lost and stay so.
+    """
+
+    groups: tuple[tuple[Call, ...], ...]
+    identities: frozenset[Identity]
+    cached: int
+    kept_lost: int
+    judges: tuple[Judge, ...]
+
+    @property
+    def n_calls(self) -> int:
+        return sum(len(group) for group in self.groups)
+
+    @property
+    def n_ratings(self) -> int:
+        return sum(len(call.wanted) for group in self.groups for call in group)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The plan as a table: for each judge the calls and ratings to come, and the ratings that are there."""
+        rows = []
+        for judge in self.judges:
+            calls = [call for group in self.groups for call in group if call.judge is judge]
+            to_come = sum(len(call.wanted) for call in calls)
+            asked = sum(identity[2] == judge.rater for identity in self.identities)
+            rows.append(
+                {
+                    "judge": judge.rater,
+                    "family": judge.family,
+                    "calls": len(calls),
+                    "ratings": to_come,
+                    "there already": asked - to_come,
+                }
+            )
+        return rows
+
+
+def make_plan(
+    trajectories: Sequence[Trajectory],
+    judges: Sequence[Judge],
+    rubrics: Rubrics,
+    *,
+    repeats: int = 1,
+    done: Done | None = None,
+    keep_lost: bool = False,
+) -> Plan:
+    """Work out which calls are missing.
+
+    Parameters
+    ----------
+    trajectories, judges, rubrics
+        Everything is asked of everybody: each trajectory on each axis of `rubrics` by each judge.
+    repeats : int
+        How often each question is asked; repeats are numbered from 0.
+    done : mapping of identity to status
+        The ratings that are there. Those with status ok are not asked again; lost ones are, unless `keep_lost`.
+
+    Raises
+    ------
+    InputError
+        Two trajectories share an id.
+    """
+    if len({trajectory.id for trajectory in trajectories}) < len(trajectories):
+        ids = [trajectory.id for trajectory in trajectories]
+        raise InputError("trajectories", "each id may occur once", next(i for i in ids if ids.count(i) > 1))
+    done = done or {}
+    groups, identities = [], set()
+    cached = kept_lost = 0
+    for trajectory in trajectories:
+        for judge in judges:
+            for repeat in range(repeats):
+                group = []
+                for call in _questions(judge, trajectory, rubrics, repeat):
+                    mine = {axis: call.identity(axis) for axis in call.rubrics}
+                    identities.update(mine.values())
+                    lost = [axis for axis in mine if done.get(mine[axis], "ok") != "ok"]
+                    missing = [axis for axis in mine if mine[axis] not in done]
+                    kept_lost += len(lost) if keep_lost else 0
+                    cached += len(mine) - len(lost) - len(missing)
+                    wanted = missing if keep_lost else [axis for axis in mine if axis in missing or axis in lost]
+                    if wanted:
+                        group.append(_wanting(call, tuple(wanted)))
+                if group:
+                    groups.append(tuple(group))
+    return Plan(tuple(groups), frozenset(identities), cached, kept_lost, tuple(judges))
+
+
+def _questions(judge: Judge, trajectory: Trajectory, rubrics: Rubrics, repeat: int) -> Iterator[Call]:
+    """One call for all axes of a joint judge, else one an axis."""
+    for asked in [rubrics] if judge.joint else [{axis: rubric} for axis, rubric in rubrics.items()]:
+        yield Call(judge, trajectory, asked, tuple(asked), repeat, judge.prompt_sha256(trajectory, asked))
+
+
+def _wanting(call: Call, wanted: tuple[Axis, ...]) -> Call:
+    return Call(call.judge, call.trajectory, call.rubrics, wanted, call.repeat, call.prompt_sha256)

@@ -1,0 +1,188 @@
+"""Running a plan: many calls at once, each reply written down as soon as it is there."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from axisjudge.judges.base import Answer, Judge, Reply
+from axisjudge.judging.plan import Call, Plan
+from axisjudge.verdict import AXES, Axis, Rating, check_citations
+
+if TYPE_CHECKING:
+    from axisjudge.trajectory import Trajectory
+
+Sink = Callable[[Sequence[Rating]], None]
+
+
+async def run_plan(plan: Plan, sink: Sink, *, concurrency: int = 16, progress: bool | None = None) -> Counter[str]:
+    """Make the calls of a plan and hand the ratings of each reply to `sink` at once.
+
+    Parameters
+    ----------
+    plan : Plan
+    sink : callable
+        Takes the ratings of one call; called from one thread, in the order of arrival.
+    concurrency : int
+        Calls under way at once.
+    progress : bool, optional
+        Show a progress bar; by default when standard error is a terminal.
+
+    Returns
+    -------
+    Counter
+        Ratings by status.
+    """
+    run_id = uuid.uuid4().hex[:12]
+    statuses: Counter[str] = Counter()
+    limits = {judge: _limiter(judge) for judge in plan.judges}
+    queue: asyncio.LifoQueue[tuple[Call, ...]] = asyncio.LifoQueue()
+    for group in reversed(plan.groups):
+        queue.put_nowait(group)
+
+    with _Progress(plan, show=progress) as bar:
+
+        async def work() -> None:
+            while True:
+                first, *others = await queue.get()
+                reply = await _ask(first, limits[first.judge])
+                ratings = ratings_of(first, reply, run_id)
+                sink(ratings)
+                statuses.update(rating.status for rating in ratings)
+                bar.advance(ratings, statuses)
+                for call in others:  # on top of the queue: the provider's cache of the shared prompt is still warm
+                    queue.put_nowait((call,))
+                queue.task_done()
+
+        async with AsyncExitStack() as stack:
+            for judge in plan.judges:
+                stack.push_async_callback(judge.close)
+            try:
+                async with asyncio.TaskGroup() as group_of_tasks:
+                    workers = [group_of_tasks.create_task(work()) for _ in range(min(concurrency, plan.n_calls))]
+                    await queue.join()
+                    for worker in workers:
+                        worker.cancel()
+            except BaseExceptionGroup as several:
+                raise several.exceptions[0] from None  # one error is one line for the user
+    return statuses
+
+
+async def _ask(call: Call, limit: Any) -> Reply:
+    if not call.trajectory.steps:
+        return Reply({axis: empty_run(call.trajectory, axis) for axis in call.rubrics})
+    if limit is not None:
+        await limit.acquire()
+    return await call.judge.grade(call.trajectory, call.rubrics, repeat=call.repeat)
+
+
+def empty_run(trajectory: Trajectory, axis: Axis) -> Answer:
+    """The answer for a run without a single message; it follows from the definition, so no judge is asked.
+
+    Termination is incorrect where the source says that the run ended in an error and uncertain where it says nothing
+    of the kind; the other axes are not applicable.
+    """
+    ending = trajectory.termination
+    flags = ("empty_run",)
+    if axis != "termination":
+        return Answer("ok", "not_applicable", rationale="The run holds no message.", flags=flags)
+    if ending is not None and "error" in ending.lower():
+        said = f"The run holds no message and its source says that it ended with {ending}."
+        return Answer("ok", "incorrect", rationale=said, flags=flags)
+    return Answer("ok", "uncertain", rationale="The run holds no message and its source names no error.", flags=flags)
+
+
+def ratings_of(call: Call, reply: Reply, run_id: str) -> list[Rating]:
+    """The ratings that a reply yields for the axes still wanted; what the call cost is split evenly over all axes."""
+    judge, trajectory = call.judge, call.trajectory
+    share = len(call.rubrics)
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    ratings = []
+    for axis in call.wanted:
+        answer, rubric = reply.answers[axis], call.rubrics[axis]
+        invalid = check_citations(answer.cited_step_indices, len(trajectory.steps))
+        flags = [*reply.flags, *answer.flags, *(["citation_out_of_range"] if invalid else [])]
+        ratings.append(
+            Rating(
+                trajectory_id=trajectory.id,
+                task_id=trajectory.task_id,
+                cluster_id=trajectory.cluster_id,
+                agent=trajectory.agent,
+                domain=trajectory.domain,
+                question=axis,
+                rater=judge.rater,
+                rater_kind=judge.kind,
+                family=judge.family,
+                model=judge.model,
+                returned_model=reply.returned_model,
+                mechanism=judge.mechanism,
+                rater_version=judge.version,
+                rubric_version=rubric.version if judge.reads_rubrics else None,
+                rubric_sha256=rubric.sha256 if judge.reads_rubrics else None,
+                prompt_sha256=call.prompt_sha256,
+                repeat=call.repeat,
+                run_id=run_id,
+                call_id=reply.call_id,
+                status=answer.status,
+                verdict=answer.verdict,
+                confidence=answer.confidence,
+                confidence_source=answer.confidence_source,
+                probabilities=answer.probabilities,
+                cited_step_indices=list(answer.cited_step_indices),
+                invalid_citations=invalid,
+                rationale=answer.rationale,
+                flags=flags,
+                input_tokens=_share(reply.input_tokens, share, axis),
+                cached_tokens=_share(reply.cached_tokens, share, axis),
+                output_tokens=_share(reply.output_tokens, share, axis),
+                cost_usd=None if reply.cost_usd is None else reply.cost_usd / share,
+                latency_s=reply.latency_s,
+                created_at=now,
+            )
+        )
+    return ratings
+
+
+def _share(tokens: int | None, share: int, axis: Axis) -> int | None:
+    """An even share of a whole number; the remainder goes to the first axes, so that the shares of a call add up."""
+    if tokens is None or share == 1:
+        return tokens
+    whole, rest = divmod(tokens, share)
+    return whole + (AXES.index(axis) < rest)
+
+
+def _limiter(judge: Judge) -> Any:
+    per_minute = judge.spec.options.get("rpm")
+    if per_minute is None:
+        return None
+    from aiolimiter import AsyncLimiter
+
+    # one token at a time: a burst of a whole minute's calls is what providers answer with 429
+    return AsyncLimiter(1, 60.0 / per_minute)
+
+
+class _Progress:
+    """The bar: ratings done, cached, failed, and the rate."""
+
+    def __init__(self, plan: Plan, *, show: bool | None) -> None:
+        self.plan, self.show = plan, show
+
+    def __enter__(self) -> _Progress:
+        from tqdm import tqdm
+
+        disable = None if self.show is None else not self.show
+        self.bar = tqdm(total=self.plan.n_ratings, unit=" ratings", disable=disable, dynamic_ncols=True)
+        return self
+
+    def advance(self, ratings: Iterable[Rating], statuses: Counter[str]) -> None:
+        failed = statuses.total() - statuses["ok"]
+        self.bar.set_postfix_str(f"cached {self.plan.cached}, failed {failed}", refresh=False)
+        self.bar.update(len(list(ratings)))
+
+    def __exit__(self, *_: object) -> None:
+        self.bar.close()

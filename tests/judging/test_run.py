@@ -1,0 +1,184 @@
+"""The judging run: every question asked once, every answer kept, whatever happens on the way."""
+
+import asyncio
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from worlds import CoinJudge, rubrics, trajectories
+
+from axisjudge.checks import InputError
+from axisjudge.judging import make_plan, run_plan
+from axisjudge.judging.api import of_plan, read_done
+from axisjudge.ratings import RatingsWriter, ratings_frame, read_ratings
+from axisjudge.trajectory import Trajectory
+from axisjudge.verdict import AXES, Rating
+
+
+def run(plan, **options):
+    ratings: list[Rating] = []
+    statuses = asyncio.run(run_plan(plan, ratings.extend, progress=False, **options))
+    return ratings, statuses
+
+
+def run_into(path: Path, judges, n=4, **options):
+    """A run with a file, as `axisjudge.judge` does it, for judges that no spec names."""
+    with RatingsWriter(path) as writer:
+        done = read_done(path)
+        plan = make_plan(trajectories(n), judges, rubrics(), done=done, **options)
+        if plan.groups:
+            asyncio.run(run_plan(plan, writer.append, progress=False))
+    return plan, of_plan(read_ratings(path), plan)
+
+
+@pytest.mark.parametrize("joint", [False, True])
+def test_every_question_is_asked_once(joint):
+    judge = CoinJudge(joint=joint)
+    plan = make_plan(trajectories(3), [judge], rubrics(), repeats=2)
+    ratings, statuses = run(plan)
+    assert plan.n_calls == (3 * 2 if joint else 3 * 2 * 5) == len(judge.calls)
+    assert statuses == Counter(ok=30)
+    assert {(r.trajectory_id, r.question, r.repeat) for r in ratings} == {
+        (t.id, axis, repeat) for t in trajectories(3) for axis in AXES for repeat in range(2)
+    }
+    assert judge.closed
+
+
+def test_ratings_have_the_identities_that_were_planned():
+    plan = make_plan(trajectories(2), [CoinJudge("a"), CoinJudge("b", joint=True)], rubrics())
+    ratings, _ = run(plan)
+    assert of_plan(ratings_frame(ratings), plan).height == len(ratings) == len(plan.identities) == 20
+
+
+def test_the_first_call_of_a_trajectory_goes_ahead_of_its_followers():
+    judge = CoinJudge(delay=0.01)
+    run(make_plan(trajectories(3), [judge], rubrics()), concurrency=2)
+    seen: dict[str, int] = {}
+    for trajectory_id, _, _ in judge.calls:
+        seen[trajectory_id] = seen.get(trajectory_id, 0) + 1
+        # nobody's second call starts while a trajectory before it still waits for its own followers
+        assert all(count in (1, 5) or earlier >= trajectory_id for earlier, count in seen.items() if earlier < "run-1")
+    assert judge.most_under_way == 2
+
+
+def test_concurrency_is_a_ceiling_and_is_used():
+    judge = CoinJudge(delay=0.005)
+    run(make_plan(trajectories(12), [judge], rubrics()), concurrency=8)
+    assert judge.most_under_way == 8
+
+
+def test_a_second_run_asks_nothing(tmp_path):
+    first, second = CoinJudge(), CoinJudge()
+    _, before = run_into(tmp_path / "r.jsonl", [first])
+    plan, after = run_into(tmp_path / "r.jsonl", [second])
+    assert second.calls == []
+    assert plan.cached == 20
+    assert plan.n_calls == 0
+    assert after.equals(before)
+
+
+def test_what_was_lost_is_asked_again_unless_it_is_kept(tmp_path):
+    path = tmp_path / "r.jsonl"
+    judge = CoinJudge()
+    judge.planted = {("run-1", "termination"): "api_error", ("run-2", "sequencing"): "parse_error"}
+    _, table = run_into(path, [judge])
+    assert sorted(table["status"].unique()) == ["api_error", "ok", "parse_error"]
+
+    kept = CoinJudge()
+    plan, table = run_into(path, [kept], keep_lost=True)
+    assert kept.calls == []
+    assert plan.kept_lost == 2
+    assert table.filter(table["status"] != "ok").height == 2
+
+    again = CoinJudge()
+    _, table = run_into(path, [again])
+    assert sorted((t, *axes) for t, axes, _ in again.calls) == [("run-1", "termination"), ("run-2", "sequencing")]
+    assert table["status"].unique().to_list() == ["ok"]
+    assert table.height == 20
+
+
+def test_a_lost_answer_of_a_joint_call_does_not_overwrite_the_others(tmp_path):
+    path = tmp_path / "r.jsonl"
+    judge = CoinJudge(joint=True)
+    judge.planted = {("run-0", "sequencing"): "refused"}
+    run_into(path, [judge], n=1)
+    lines = path.read_bytes().splitlines()
+    run_into(path, [CoinJudge(joint=True)], n=1)
+    added = path.read_bytes().splitlines()[len(lines) :]
+    assert [Rating.model_validate_json(line).question for line in added] == ["sequencing"]
+
+
+def test_more_trajectories_axes_or_repeats_only_add(tmp_path):
+    path = tmp_path / "r.jsonl"
+    run_into(path, [CoinJudge()], n=2)
+    judge = CoinJudge()
+    run_into(path, [judge], n=3, repeats=2)
+    assert len(judge.calls) == 5 + 3 * 5
+
+
+def test_a_call_is_paid_once_and_its_shares_add_up():
+    ratings, _ = run(make_plan(trajectories(1), [CoinJudge(joint=True)], rubrics()))
+    assert sum(rating.input_tokens for rating in ratings) == 11
+    assert sum(rating.output_tokens for rating in ratings) == 7
+    assert sum(rating.cost_usd for rating in ratings) == pytest.approx(0.01)
+    assert len({rating.call_id for rating in ratings}) == 1
+
+
+def test_citations_out_of_range_are_kept_and_flagged():
+    ratings, _ = run(make_plan(trajectories(1), [CoinJudge()], rubrics()))
+    assert all(rating.cited_step_indices == [1, 7] for rating in ratings)
+    assert all(rating.invalid_citations == [7] for rating in ratings)
+    assert all("citation_out_of_range" in rating.flags for rating in ratings)
+
+
+@pytest.mark.parametrize(
+    ("ending", "verdict"), [("agent_error", "incorrect"), ("user_stop", "uncertain"), (None, "uncertain")]
+)
+def test_a_run_without_messages_is_rated_by_definition_and_nobody_is_asked(ending, verdict):
+    empty = Trajectory(id="empty", source="test", termination=ending)
+    judge = CoinJudge()
+    ratings, _ = run(make_plan([empty], [judge], rubrics()))
+    assert judge.calls == []
+    assert {r.question: r.verdict for r in ratings} == dict.fromkeys(AXES, "not_applicable") | {
+        "termination": verdict
+    }
+
+
+def test_an_error_of_our_own_stops_the_run_and_keeps_what_is_written(tmp_path):
+    class Broken(CoinJudge):
+        async def grade(self, trajectory, rubrics, *, repeat=0):
+            if trajectory.id == "run-2":
+                raise InputError("run-2", "cannot be judged")
+            return await super().grade(trajectory, rubrics, repeat=repeat)
+
+    path = tmp_path / "r.jsonl"
+    with pytest.raises(InputError, match="run-2"):
+        run_into(path, [Broken(delay=0.001)])
+    assert 0 < read_ratings(path).height < 20
+    _, table = run_into(path, [CoinJudge()])
+    assert table.height == 20
+
+
+def test_two_trajectories_of_one_id_are_refused():
+    with pytest.raises(InputError, match="each id may occur once; found 'run-0'"):
+        make_plan([*trajectories(1), *trajectories(1)], [CoinJudge()], rubrics())
+
+
+def test_the_plan_as_a_table():
+    done = {}
+    plan = make_plan(trajectories(2), [CoinJudge("a"), CoinJudge("b", joint=True)], rubrics(), done=done)
+    assert plan.rows() == [
+        {"judge": "simulated:a", "family": "a", "calls": 10, "ratings": 10, "there already": 0},
+        {"judge": "simulated:b", "family": "b", "calls": 2, "ratings": 10, "there already": 0},
+    ]
+
+
+def test_the_progress_bar_shows_done_cached_and_failed(capsys, tmp_path):
+    judge = CoinJudge()
+    judge.planted = {("run-0", "termination"): "refused"}
+    plan = make_plan(trajectories(1), [judge], rubrics())
+    asyncio.run(run_plan(plan, lambda ratings: None, progress=True))
+    shown = capsys.readouterr().err
+    assert "5/5" in shown
+    assert "cached 0, failed 1" in shown
+    assert "ratings/s" in shown

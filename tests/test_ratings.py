@@ -1,0 +1,182 @@
+"""The ratings table: nothing lost, nothing silent."""
+
+import json
+import multiprocessing
+import time
+
+import numpy as np
+import polars as pl
+import pytest
+
+from axisjudge.checks import InputError
+from axisjudge.ratings import SCHEMA, RatingsWriter, ratings_frame, read_ratings, to_matrix
+from axisjudge.verdict import Rating
+
+
+def rating(item="t1", rater="rules", verdict="correct", **fields):
+    base = {
+        "trajectory_id": item,
+        "cluster_id": "c",
+        "question": "termination",
+        "rater": rater,
+        "rater_kind": "rules",
+        "family": rater,
+        "verdict": verdict,
+    }
+    return Rating(**{**base, **fields})
+
+
+def write(path, *ratings):
+    with RatingsWriter(path) as writer:
+        writer.append(ratings)
+
+
+def test_the_table_has_the_record_s_fields_in_its_order():
+    assert list(SCHEMA) == list(Rating.model_fields)
+    assert ratings_frame([]).schema == ratings_frame([rating()]).schema == pl.Schema(SCHEMA)
+
+
+def test_what_is_written_is_read(tmp_path):
+    path = tmp_path / "r.jsonl"
+    ratings = [
+        rating("t1", cited_step_indices=[1, 2], probabilities={"correct": 0.5, "incorrect": 0.5}, confidence=0.5),
+        rating("t2", verdict=None, status="refused", flags=["a", "b"]),
+    ]
+    write(path, *ratings)
+    table = read_ratings(path)
+    assert table.equals(ratings_frame(ratings))
+    assert table["cited_step_indices"].to_list() == [[1, 2], []]
+    assert json.loads(table["probabilities"][0]) == {"correct": 0.5, "incorrect": 0.5}
+    table.write_parquet(tmp_path / "r.parquet")
+    assert read_ratings(tmp_path / "r.parquet").equals(table)
+
+
+def test_the_later_line_of_one_identity_wins(tmp_path):
+    path = tmp_path / "r.jsonl"
+    write(path, rating(verdict=None, status="api_error"), rating("t2"), rating(verdict="incorrect"))
+    assert read_ratings(path).select("item_id", "verdict").rows() == [("t2", "correct"), ("t1", "incorrect")]
+
+
+def test_several_files_make_one_table(tmp_path):
+    write(tmp_path / "a.jsonl", rating("t1"), rating("t2"))
+    write(tmp_path / "b.jsonl", rating("t2", verdict="incorrect"))
+    table = read_ratings(tmp_path / "a.jsonl", tmp_path / "b.jsonl")
+    assert table.filter(pl.col("item_id") == "t2")["verdict"].to_list() == ["incorrect"]
+
+
+def test_a_torn_last_line_is_said_and_mended(tmp_path):
+    path = tmp_path / "r.jsonl"
+    write(path, rating("t1"), rating("t2"))
+    whole = path.read_bytes()
+    for cut in (1, 40, len(whole.splitlines()[1])):
+        path.write_bytes(whole[:-cut])
+        if cut == 1:  # only the line end is missing: the rating is whole
+            assert read_ratings(path).height == 2
+        else:
+            with pytest.warns(UserWarning, match="the last line is torn"):
+                assert read_ratings(path).height == 1
+        write(path, rating("t2"), rating("t3"))
+        assert read_ratings(path)["item_id"].to_list() == ["t1", "t2", "t3"]
+
+
+def test_a_file_that_is_one_torn_line(tmp_path):
+    path = tmp_path / "r.jsonl"
+    path.write_bytes(b'{"trajectory_id": "t')
+    with pytest.warns(UserWarning, match="torn"):
+        assert read_ratings(path).height == 0
+    write(path, rating())
+    assert read_ratings(path).height == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        ({"status": "fine"}, "status must be one of"),
+        ({"verdict": "right"}, "verdict must be one of"),
+        ({"verdict": None}, "only status ok carries a verdict"),
+        ({"status": "refused"}, "only status ok carries a verdict"),
+        ({"confidence": 1.5}, r"confidence must lie in \[0, 1\]"),
+        ({"family": None}, "needs trajectory_id"),
+        ({"schema_version": 99}, "schema_version must not be newer"),
+    ],
+    ids=str,
+)
+def test_a_line_that_breaks_a_rule_is_named(tmp_path, change, rule):
+    path = tmp_path / "r.jsonl"
+    bad = {**rating("t2").model_dump(), **change}
+    path.write_text(rating("t1").model_dump_json() + "\n" + json.dumps(bad) + "\n")
+    with pytest.raises(InputError, match=rf"r\.jsonl:2: not a rating: {rule}"):
+        read_ratings(path)
+
+
+@pytest.mark.parametrize("text", ["[1, 2]\n", "not json\n", '{"a": \n', '"word"\n'])
+def test_a_file_of_something_else_is_refused(tmp_path, text):
+    path = tmp_path / "r.jsonl"
+    path.write_text(text + rating().model_dump_json() + "\n")
+    with pytest.raises(InputError, match=r"r\.jsonl:1: not a rating"):
+        read_ratings(path)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(InputError, match="no such ratings file"):
+        read_ratings(tmp_path / "none.jsonl")
+
+
+def test_labels_made_by_hand_need_only_what_cannot_be_null(tmp_path):
+    path = tmp_path / "labels.jsonl"
+    few = ("trajectory_id", "item_id", "cluster_id", "question", "scale", "rater", "rater_kind", "family", "repeat")
+    line = rating(rater_kind="human").model_dump(include={*few, "status", "verdict"})
+    path.write_text(json.dumps(line) + "\n")
+    assert read_ratings(path)["rater_kind"].to_list() == ["human"]
+
+
+def _hold(path, ready):
+    with RatingsWriter(path):
+        ready.set()
+        time.sleep(1.0)
+
+
+def test_one_writer_a_file_the_second_waits_or_is_told(tmp_path):
+    path = tmp_path / "r.jsonl"
+    context = multiprocessing.get_context("spawn")
+    ready = context.Event()
+    other = context.Process(target=_hold, args=(path, ready))
+    other.start()
+    assert ready.wait(30)
+    with pytest.raises(InputError, match="another process has been writing here"), RatingsWriter(path, wait=0.1):
+        pass
+    with RatingsWriter(path, wait=20) as writer:
+        writer.append([rating()])
+    other.join()
+    assert read_ratings(path).height == 1
+
+
+def test_to_matrix():
+    table = ratings_frame(
+        [
+            rating("t1", "b", "incorrect", confidence=0.75),
+            rating("t1", "a", "correct"),
+            rating("t2", "a", "not_applicable", cluster_id="d"),
+            rating("t2", "b", None, status="refused", cluster_id="d"),
+            rating("t2", "b", "correct", question="sequencing"),
+            rating("t2", "b", "correct", repeat=1),
+        ]
+    )
+    matrix = to_matrix(table, "termination")
+    assert matrix.raters == matrix.families == ("a", "b")
+    assert (matrix.items, matrix.clusters) == (("t1", "t2"), ("c", "d"))
+    np.testing.assert_array_equal(matrix.codes, [[0, 1], [3, np.nan]])
+    np.testing.assert_array_equal(matrix.confidences, [[np.nan, 0.75], [np.nan, np.nan]])
+    assert repr(matrix) == "RatingMatrix(2 items x 2 raters, 1 missing)"
+    assert to_matrix(table, "termination", raters=["b"]).codes.shape == (2, 1)
+
+
+def test_to_matrix_refuses_two_ratings_of_one_item_by_one_rater():
+    table = ratings_frame([rating(prompt_sha256="v1"), rating(prompt_sha256="v2")])
+    with pytest.raises(InputError, match="one rating for each item and rater; found 't1'; filter by rubric_version"):
+        to_matrix(table, "termination")
+
+
+def test_to_matrix_refuses_a_question_that_nobody_was_asked():
+    with pytest.raises(InputError, match="no such ratings; found 'sequencing'"):
+        to_matrix(ratings_frame([rating()]), "sequencing")
