@@ -23,3 +23,9 @@ def oracles() -> Path:
     if not folder.is_dir():
         pytest.skip("oracles (../shared/oracles) are not on this machine")
     return folder
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--benchmark-run", action="store_true", help="run tests/benchmarks, which print and never fail on time"
+    )

@@ -1,0 +1,5 @@
+"""``python -m axisjudge``."""
+
+from axisjudge.cli import main
+
+main()

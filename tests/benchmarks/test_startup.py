@@ -1,0 +1,24 @@
+"""Start-up: `import axisjudge` and `axisjudge --help`, median of nine, each in a process of its own."""
+
+import statistics
+import subprocess
+import sys
+import time
+
+
+def median_seconds(*command: str, runs: int = 9) -> float:
+    seconds = []
+    for _ in range(runs):
+        begin = time.perf_counter()
+        subprocess.run(command, check=True, capture_output=True)
+        seconds.append(time.perf_counter() - begin)
+    return statistics.median(seconds)
+
+
+def test_start_up() -> None:
+    bare = median_seconds(sys.executable, "-c", "pass")
+    package = median_seconds(sys.executable, "-c", "import axisjudge")
+    help_page = median_seconds(sys.executable, "-m", "axisjudge", "--help")
+    print(
+        f"\nmedian of 9: python {bare:.3f} s, import axisjudge {package:.3f} s (+{package - bare:.3f}), --help {help_page:.3f} s"
+    )
