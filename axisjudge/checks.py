@@ -56,3 +56,10 @@ def positive(where: str, value: float) -> float:
     if not value > 0:
         raise InputError(where, "must be greater than 0", value)
     return value
+
+
+def in_open_unit_interval(where: str, value: float) -> float:
+    """Return `value` if 0 < value < 1, else raise InputError."""
+    if not 0.0 < value < 1.0:
+        raise InputError(where, "must lie between 0 and 1, neither included", value)
+    return value

@@ -1,0 +1,1 @@
+"""Statistics: arrays in, results out; no tables, no files."""

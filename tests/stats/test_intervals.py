@@ -1,0 +1,146 @@
+"""Intervals for proportions: published values, exact enumeration, and simulation with clusters."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import ndtri
+from scipy.stats import binom
+
+from axisjudge.checks import InputError
+from axisjudge.stats.estimate import Estimate, UndefinedStatisticWarning
+from axisjudge.stats.intervals import (
+    clopper_pearson_interval,
+    cluster_codes,
+    clustered_proportion,
+    jeffreys_interval,
+    wilson_interval,
+)
+
+PREVALENCES = (0.05, 0.3, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("interval", "successes", "n", "low", "high"),
+    [
+        # Newcombe (1998), Stat. Med. 17:857-872, table I: 81/263, 15/148, 0/20, 1/29
+        (wilson_interval, 81, 263, 0.2553, 0.3662),
+        (wilson_interval, 15, 148, 0.0624, 0.1605),
+        (wilson_interval, 0, 20, 0.0, 0.1611),
+        (wilson_interval, 1, 29, 0.0061, 0.1718),
+        (clopper_pearson_interval, 81, 263, 0.2527, 0.3676),
+        (clopper_pearson_interval, 15, 148, 0.0578, 0.1617),
+        (clopper_pearson_interval, 0, 20, 0.0, 0.1684),
+        (clopper_pearson_interval, 1, 29, 0.0009, 0.1776),
+    ],
+)
+def test_published_intervals(interval, successes, n, low, high):
+    assert interval(successes, n) == pytest.approx((low, high), abs=5e-5)
+
+
+def test_jeffreys_reaches_the_end_it_has_not_left():
+    assert jeffreys_interval(0, 10)[0] == 0
+    assert jeffreys_interval(10, 10)[1] == 1
+
+
+@pytest.mark.parametrize("n", [5, 20, 40, 200])
+def test_independent_items_are_covered_by_exact_enumeration(n):
+    """Over proportions .005-.995 the rule covers .93 or more everywhere, and .95 on average."""
+    outcomes = [clustered_proportion([1.0] * ones + [0.0] * (n - ones)) for ones in range(n + 1)]
+    low, high = (np.array([getattr(outcome, end) for outcome in outcomes]) for end in ("ci_low", "ci_high"))
+    shares = np.linspace(0.005, 0.995, 400)[:, None]
+    coverage = (binom.pmf(np.arange(n + 1), n, shares) * ((low <= shares) & (shares <= high))).sum(axis=1)
+    assert coverage.min() >= 0.93
+    assert coverage.mean() >= 0.95
+
+
+def probit_clusters(n_clusters, size, prevalence, icc, replicates, rng):
+    """0/1 outcomes of replicates x clusters x items that share a normal task effect of intraclass correlation `icc`."""
+    task = rng.standard_normal((replicates, n_clusters, 1))
+    own = rng.standard_normal((replicates, n_clusters, size))
+    return (math.sqrt(icc) * task + math.sqrt(1 - icc) * own < ndtri(prevalence)).astype(float)
+
+
+def coverage_of_clustered_proportion(n_clusters, size, prevalence, icc=0.3, replicates=1000):
+    rng = np.random.default_rng([n_clusters, size, round(100 * prevalence)])
+    clusters = np.repeat(np.arange(n_clusters), size)
+    draws = probit_clusters(n_clusters, size, prevalence, icc, replicates, rng).reshape(replicates, -1)
+    intervals = [clustered_proportion(draw, clusters) for draw in draws]
+    return np.mean([found.ci_low <= prevalence <= found.ci_high for found in intervals])
+
+
+@pytest.mark.parametrize(("n_clusters", "prevalence"), [(5, 0.3), (12, 0.05), (12, 0.3), (50, 0.05)])
+def test_clustered_items_are_covered(n_clusters, prevalence):
+    assert coverage_of_clustered_proportion(n_clusters, 4, prevalence) >= 0.93
+
+
+@pytest.mark.slow
+def test_clustered_items_are_covered_over_the_grid():
+    grid = itertools.product((5, 12, 25, 50), PREVALENCES, (0.1, 0.3, 0.5))
+    coverage = [coverage_of_clustered_proportion(n, 4, p, icc, replicates=4000) for n, p, icc in grid]
+    assert min(coverage) >= 0.93
+    assert np.mean(coverage) >= 0.95
+
+
+def test_clusters_widen_the_interval():
+    agreed = [1.0] * 19 + [0.0]
+    tasks = np.repeat(np.arange(5), 4)
+    alone, grouped = clustered_proportion(agreed), clustered_proportion(agreed, tasks, cluster_unit="task")
+    assert grouped.ci_low < alone.ci_low < alone.estimate
+    assert "5 tasks" in str(grouped)
+    assert grouped.n_clusters == 5
+    assert alone.cluster_unit == "item"
+
+
+@given(st.lists(st.tuples(st.sampled_from([0.0, 1.0, math.nan]), st.integers(0, 30)), min_size=2, max_size=80))
+def test_order_and_names_of_clusters_do_not_matter(rows):
+    values, clusters = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
+    if np.unique(clusters[~np.isnan(values)]).size < 2:
+        return
+    first = clustered_proportion(values, clusters)
+    turned = clustered_proportion(values[::-1], [f"task {cluster}" for cluster in clusters[::-1]])
+    assert (first.ci_low, first.ci_high) == pytest.approx((turned.ci_low, turned.ci_high))
+    assert 0 <= first.ci_low <= first.estimate <= first.ci_high <= 1
+    assert first.n_items + first.n_missing == len(rows)
+
+
+def test_nothing_is_said_without_values():
+    with pytest.warns(UndefinedStatisticWarning, match="no value"):
+        found = clustered_proportion([math.nan, math.nan])
+    assert math.isnan(found.estimate)
+    assert found.n_missing == 2
+    assert found.reason
+
+
+def test_one_cluster_has_an_estimate_but_no_interval():
+    with pytest.warns(UndefinedStatisticWarning, match="one task"):
+        found = clustered_proportion([1, 0, 1, 1], ["a"] * 4, cluster_unit="task")
+    assert found.estimate == 0.75
+    assert math.isnan(found.ci_low)
+    assert "no interval" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: clustered_proportion([0, 2]), "values: must be one row of 0, 1 or NaN"),
+        (lambda: clustered_proportion([0, 1], [1]), "clusters: needs one label for each of the 2 items"),
+        (lambda: cluster_codes([1.0, math.nan], 2), "clusters: every item needs a label"),
+        (lambda: wilson_interval(3, 2), "successes: must lie between 0 and n = 2"),
+        (lambda: wilson_interval(0, 0), "n: must be greater than 0"),
+        (lambda: wilson_interval(1, 2, ci_level=95), "ci_level: must lie between 0 and 1"),
+    ],
+)
+def test_messages_say_what_is_wrong(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
+
+
+def test_an_estimate_is_short_and_escaped():
+    found = Estimate(estimate=0.5, reason="<b>few</b>", n_items=2, n_clusters=1, cluster_unit="task")
+    assert repr(found) == "Estimate(0.500 [no interval: <b>few</b>], 2 items in 1 task)"
+    assert "<b>" not in found._repr_html_()
+    assert found.to_dict()["ci_low"] is None
