@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -120,7 +120,7 @@ def _planner(
     versions: Mapping[str, str] | None,
     repeats: int,
     keep_lost: bool,
-) -> Any:
+) -> Callable[[Done], Plan]:
     """Everything that can be wrong is found before the first call; what is left is to look at what is there."""
     positive("repeats", repeats)
     versions = dict(versions or {})

@@ -103,7 +103,8 @@ def make_plan(
         ids = [trajectory.id for trajectory in trajectories]
         raise InputError("trajectories", "each id may occur once", next(i for i in ids if ids.count(i) > 1))
     done = done or {}
-    groups, identities = [], set()
+    groups: list[tuple[Call, ...]] = []
+    identities: set[Identity] = set()
     cached = kept_lost = 0
     for trajectory in trajectories:
         for judge in judges:

@@ -45,32 +45,45 @@ async def run_plan(plan: Plan, sink: Sink, *, concurrency: int = 16, progress: b
     for group in reversed(plan.groups):
         queue.put_nowait(group)
 
+    errors: list[Exception] = []
+
     with _Progress(plan, show=progress) as bar:
+
+        async def answer(first: Call, *others: Call) -> None:
+            ratings = ratings_of(first, await _ask(first, limits[first.judge]), run_id)
+            sink(ratings)
+            statuses.update(rating.status for rating in ratings)
+            bar.advance(ratings, statuses)
+            for call in others:  # on top of the queue: the provider's cache of the shared prompt is still warm
+                queue.put_nowait((call,))
 
         async def work() -> None:
             while True:
-                first, *others = await queue.get()
-                reply = await _ask(first, limits[first.judge])
-                ratings = ratings_of(first, reply, run_id)
-                sink(ratings)
-                statuses.update(rating.status for rating in ratings)
-                bar.advance(ratings, statuses)
-                for call in others:  # on top of the queue: the provider's cache of the shared prompt is still warm
-                    queue.put_nowait((call,))
+                calls = await queue.get()
+                try:
+                    await answer(*calls)
+                except Exception as error:
+                    errors.append(error)
+                while errors and not queue.empty():  # start nothing new, but let what is under way (and paid) come in
+                    queue.get_nowait()
+                    queue.task_done()
                 queue.task_done()
 
         async with AsyncExitStack() as stack:
             for judge in plan.judges:
                 stack.push_async_callback(judge.close)
-            try:
-                async with asyncio.TaskGroup() as group_of_tasks:
-                    workers = [group_of_tasks.create_task(work()) for _ in range(min(concurrency, plan.n_calls))]
-                    await queue.join()
-                    for worker in workers:
-                        worker.cancel()
-            except BaseExceptionGroup as several:
-                raise several.exceptions[0] from None  # one error is one line for the user
+            workers = [asyncio.create_task(work()) for _ in range(min(concurrency, plan.n_calls))]
+            stack.push_async_callback(_cancel, workers)
+            await queue.join()
+    if errors:
+        raise errors[0]
     return statuses
+
+
+async def _cancel(tasks: Sequence[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _ask(call: Call, limit: Any) -> Reply:

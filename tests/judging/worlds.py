@@ -37,6 +37,7 @@ class CoinJudge(Judge):
     def __init__(self, name: str = "coin", *, joint: bool = False, delay: float = 0.0) -> None:
         super().__init__(JudgeSpec(provider="simulated", model=name, family=name))
         self.calls: list[tuple[str, tuple[str, ...], int]] = []
+        self.log: list[tuple[str, str]] = []
         self.under_way = self.most_under_way = 0
         self.delay = delay
         self.joint = joint  # type: ignore[misc]
@@ -48,10 +49,12 @@ class CoinJudge(Judge):
 
     async def grade(self, trajectory: Trajectory, rubrics: Rubrics, *, repeat: int = 0) -> Reply:
         self.calls.append((trajectory.id, tuple(rubrics), repeat))
+        self.log.append(("begins", trajectory.id))
         self.under_way += 1
         self.most_under_way = max(self.most_under_way, self.under_way)
         await asyncio.sleep(self.delay)
         self.under_way -= 1
+        self.log.append(("ends", trajectory.id))
         answers = {}
         for axis in rubrics:
             status = self.planted.get((trajectory.id, axis), "ok")

@@ -1,0 +1,61 @@
+"""`axisjudge.judge` as people call it: in a notebook's running loop, with a file, with bad arguments."""
+
+import asyncio
+import time
+
+import pytest
+from worlds import CoinJudge, rubrics, trajectories
+
+import axisjudge
+from axisjudge.checks import InputError
+from axisjudge.judging import make_plan, run_plan
+from axisjudge.spec import JudgeSpec
+
+
+def test_it_works_inside_a_running_loop():
+    async def cell():
+        return axisjudge.judge(trajectories(2), progress=False)
+
+    table = asyncio.run(cell())
+    assert table.height == 10
+    assert table["rater"].unique().to_list() == ["rules"]
+
+
+def test_rules_is_the_default_and_deterministic(tmp_path):
+    first = axisjudge.judge(trajectories(3), out=tmp_path / "a.jsonl")
+    second = axisjudge.judge(trajectories(3))
+    passing = ["run_id", "call_id", "created_at", "latency_s"]
+    assert first.drop(passing).sort("item_id", "question").equals(second.drop(passing).sort("item_id", "question"))
+
+
+def test_only_what_was_asked_is_returned(tmp_path):
+    out = tmp_path / "r.jsonl"
+    axisjudge.judge(trajectories(3), out=out)
+    table = axisjudge.judge(trajectories(1), axes=["termination"], out=out)
+    assert table.select("item_id", "question").rows() == [("run-0", "termination")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"axes": ["terminaton"]}, "axis: must be one of .*did you mean 'termination'"),
+        ({"judges": ["rule"]}, "judge: must be one of .*did you mean 'rules'"),
+        ({"versions": {"argument_validity": "v99"}}, "version of argument_validity: must be one of v1, v2, v3"),
+        ({"axes": ["termination"], "versions": {"sequencing": "v1"}}, "versions: must name an axis that is judged"),
+        ({"repeats": 0}, "repeats: must be greater than 0"),
+        ({"concurrency": 0}, "concurrency: must be greater than 0"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_used_is_said_before_anything_is_asked(arguments, message):
+    with pytest.raises(InputError, match=message):
+        axisjudge.judge(trajectories(1), **arguments)
+
+
+def test_a_rate_is_kept():
+    judge = CoinJudge()
+    judge.spec = JudgeSpec(provider="openai", model="x", family="x", options={"rpm": 600.0})
+    begin = time.monotonic()
+    asyncio.run(run_plan(make_plan(trajectories(1), [judge], rubrics()), lambda ratings: None, progress=False))
+    # five calls at 600 a minute: the first at once, then one every 0.1 s
+    assert time.monotonic() - begin > 0.35
