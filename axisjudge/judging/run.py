@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from axisjudge.judges.base import Answer, Judge, Reply
 from axisjudge.judging.plan import Call, Plan
-from axisjudge.verdict import AXES, Axis, Rating, check_citations
+from axisjudge.verdict import AXES, Axis, Rating, Word, check_citations
 
 if TYPE_CHECKING:
     from axisjudge.trajectory import Trajectory
@@ -97,17 +97,15 @@ async def _ask(call: Call, limit: Any) -> Reply:
 def empty_run(trajectory: Trajectory, axis: Axis) -> Answer:
     """The answer for a run without a single message; it follows from the definition, so no judge is asked.
 
-    Termination is incorrect where the source says that the run ended in an error and uncertain where it says nothing
-    of the kind; the other axes are not applicable.
+    Termination is incorrect where the source says that the run ended in an error, uncertain where it names another
+    ending, and not applicable where it says nothing; the other axes are not applicable.
     """
     ending = trajectory.termination
-    flags = ("empty_run",)
-    if axis != "termination":
-        return Answer("ok", "not_applicable", rationale="The run holds no message.", flags=flags)
-    if ending is not None and "error" in ending.lower():
-        said = f"The run holds no message and its source says that it ended with {ending}."
-        return Answer("ok", "incorrect", rationale=said, flags=flags)
-    return Answer("ok", "uncertain", rationale="The run holds no message and its source names no error.", flags=flags)
+    if axis != "termination" or ending is None:
+        return Answer("ok", "not_applicable", rationale="The run holds no message.", flags=("empty_run",))
+    word: Word = "incorrect" if "error" in ending.lower() else "uncertain"
+    said = f"The run holds no message, and its source says that it ended with {ending}."
+    return Answer("ok", word, rationale=said, flags=("empty_run",))
 
 
 def ratings_of(call: Call, reply: Reply, run_id: str) -> list[Rating]:

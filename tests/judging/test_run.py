@@ -130,7 +130,7 @@ def test_citations_out_of_range_are_kept_and_flagged():
 
 
 @pytest.mark.parametrize(
-    ("ending", "verdict"), [("agent_error", "incorrect"), ("user_stop", "uncertain"), (None, "uncertain")]
+    ("ending", "verdict"), [("agent_error", "incorrect"), ("user_stop", "uncertain"), (None, "not_applicable")]
 )
 def test_a_run_without_messages_is_rated_by_definition_and_nobody_is_asked(ending, verdict):
     empty = Trajectory(id="empty", source="test", termination=ending)
