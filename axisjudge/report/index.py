@@ -1,0 +1,36 @@
+"""The front page of all reports."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+from axisjudge.report.render import TEMPLATES, css
+
+
+def write_index(reports: Path) -> Path:
+    """Write reports/index.html: every published report with its title, first finding, banner and first figure."""
+    from jinja2 import Environment, FileSystemLoader
+
+    environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True)
+    cards = [
+        _card(path.parent) for path in sorted(reports.glob("*/results.json")) if (path.parent / "report.html").exists()
+    ]
+    page = environment.get_template("reports.html.j2").render(reports=cards, css=css())
+    staged = reports / ".index.html"
+    staged.write_text(page, encoding="utf-8")
+    return staged.replace(reports / "index.html")
+
+
+def _card(folder: Path) -> dict[str, Any]:
+    said = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    figures = [folder / "figures" / f"{name}.png" for name in said["figures"][:1]]
+    return {
+        "name": folder.name,
+        "title": said["title"],
+        "finding": next(iter(said["findings"]), ""),
+        "banner": said["banner"] and said["banner"].partition(":")[0],
+        "thumbnail": base64.b64encode(figures[0].read_bytes()).decode() if figures else "",
+    }

@@ -1,0 +1,219 @@
+"""What a notebook says to its report: scope, results, figures, tables, sentences."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import polars as pl
+
+from axisjudge import workbench
+from axisjudge.checks import InputError
+from axisjudge.report.digest import file_sha256, portable
+from axisjudge.report.encode import as_json, dumps
+from axisjudge.report.scope import ratings_sha256, scope_of
+from axisjudge.report.tables import as_polars, html_table, markdown_escape, markdown_table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: The runner names its staging folder here; unset, a page only displays.
+REPORT_DIR = "AXISJUDGE_REPORT_DIR"
+#: What goes into report.md, beside what the page shows.
+MARKDOWN_MIME = "application/vnd.axisjudge.markdown"
+#: The file in which a page leaves its results for the runner.
+PAGE_FILE = "page.json"
+
+DPI = 144
+_FONTS: dict[Any, Any] = {
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.serif": ["DejaVu Serif"],
+    "font.monospace": ["DejaVu Sans Mono"],
+    "mathtext.fontset": "dejavusans",
+    "savefig.facecolor": "white",
+}
+_BANNER_STYLE = "border-left: 4px solid #b3261e; background-color: #fdf0ee; color: #5c1410; padding: 8px 14px"
+
+Value = TypeVar("Value")
+
+
+class Page:
+    """One notebook's voice in its report.
+
+    Parameters
+    ----------
+    name : str
+        The notebook's name, such as ``05_failure_profiles``.
+    ratings : polars.DataFrame
+        The ratings table behind the page: it gives the scope sentence, the banner and a hash.
+    inputs : iterable of path, optional
+        Other files the page is made from; their hashes go into results.json. Relative to the workbench.
+
+    Notes
+    -----
+    In JupyterLab a page only displays. When `axisjudge.report.run_report` runs the notebook, results, figures and
+    text are also written to its staging folder; then each name may be used once.
+    """
+
+    def __init__(self, name: str, ratings: pl.DataFrame, *, inputs: Iterable[str | Path] = ()) -> None:
+        self.name = name
+        self.scope = scope_of(ratings)
+        self.results: dict[str, Any] = {}
+        self.figures: list[str] = []
+        self.findings: list[str] = []
+        self.inputs = {"ratings": ratings_sha256(ratings)}
+        for path in inputs:
+            full = workbench.home() / path
+            self.inputs[portable(full, workbench.home())] = file_sha256(full)
+        self._folder = _staging(name)
+        self._save()
+
+    def banner(self) -> None:
+        """Show the scope sentence, and the banner when ratings are simulated or planted."""
+        banner, sentence = self.scope.banner, self.scope.sentence
+        shown = f'<p class="scope"><strong>Scope.</strong> {html.escape(sentence)}</p>'
+        text = f"**Scope.** {markdown_escape(sentence)}"
+        if banner:
+            shown = f'<p class="banner" style="{_BANNER_STYLE}">{html.escape(banner)}</p>{shown}'
+            text = f"> **{markdown_escape(banner)}**\n\n{text}"
+        _show({"text/html": shown, "text/plain": f"{banner or ''} {sentence}".strip(), MARKDOWN_MIME: text})
+
+    def record(self, name: str, value: Value) -> Value:
+        """Keep `value` in results.json under `name` and return it.
+
+        NaN and infinities become null; a result that knows why says so in a field of its own.
+        """
+        self._claim(name, self.results)
+        self.results[name] = as_json(value, name)
+        self._save()
+        return value
+
+    def figure(self, name: str, drawn: Axes | Figure, *, alt: str = "") -> None:
+        """Save a figure as figures/`name`.png, with the banner drawn on it if there is one, and show it.
+
+        `alt` is the text for those who cannot see it; by default the title of the first axes.
+        """
+        import matplotlib.pyplot as plt
+
+        figure: Any = drawn.get_figure(root=True)
+        self._claim(name, self.figures)
+        alt = alt or _title(figure) or name.replace("_", " ")
+        png = _png(figure, self.scope.short_banner)
+        plt.close(figure)
+        if self._folder:
+            path = self._folder / "figures" / f"{name}.png"
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(png)
+        if name not in self.figures:
+            self.figures.append(name)
+        self._save()
+        _show(
+            {
+                "image/png": base64.b64encode(png).decode(),
+                "text/plain": f"Figure: {alt}",
+                MARKDOWN_MIME: f"![{markdown_escape(alt)}](figures/{name}.png)",
+            },
+            {"image/png": {"width": _width(png), "alt": alt}},
+        )
+
+    def table(self, frame: Any, *, caption: str = "", formats: Mapping[str, str] | None = None) -> None:
+        """Show a table.
+
+        Parameters
+        ----------
+        frame : polars or pandas frame, or list of dict
+            What to show; text in it is escaped.
+        caption : str
+            Its heading.
+        formats : mapping of column to format, optional
+            Python format specifications such as ``.2f`` or ``.0%``; floats have two digits by default.
+        """
+        table, formats = as_polars(frame), formats or {}
+        if unknown := set(formats) - set(table.columns):
+            raise InputError("formats", f"columns are {', '.join(table.columns)}", sorted(unknown))
+        note = self.scope.short_banner
+        _show(
+            {
+                "text/html": html_table(table, formats, caption, note),
+                "text/plain": f"Table: {caption or self.name} ({table.height} rows x {table.width} columns)",
+                MARKDOWN_MIME: markdown_table(table, formats, caption, note),
+            }
+        )
+
+    def say(self, sentence: str) -> None:
+        """Show a computed sentence as prose; markdown's emphasis works, HTML, links and images do not."""
+        text = re.sub(r"([\[\]$])", r"\\\1", html.escape(" ".join(sentence.split()), quote=False))
+        self.findings.append(" ".join(sentence.split()))
+        self._save()
+        _show({"text/markdown": text, "text/plain": sentence, MARKDOWN_MIME: text})
+
+    def _claim(self, name: str, taken: Iterable[str]) -> None:
+        """Check a name; in a report run each is used once, in JupyterLab a cell may run again."""
+        if not re.fullmatch(r"[a-z0-9][a-z0-9_]*", name):
+            raise InputError("name", "must be lower-case letters, digits and underscores", name)
+        if self._folder and name in taken:
+            raise InputError(f"page {self.name}", "each name is used once", name, "choose another name")
+
+    def _save(self) -> None:
+        if self._folder is None:
+            return
+        said = {
+            "scope": self.scope.sentence,
+            "banner": self.scope.banner,
+            "conditional_on": self.scope.conditional_on,
+            "raters": self.scope.raters,
+            "inputs": self.inputs,
+            "results": self.results,
+            "figures": self.figures,
+            "findings": self.findings,
+        }
+        (self._folder / PAGE_FILE).write_text(dumps(said), encoding="utf-8")
+
+
+def _staging(name: str) -> Path | None:
+    named = os.environ.get(REPORT_DIR)
+    if not named:
+        return None
+    folder = Path(named)
+    if not folder.is_dir():
+        raise InputError(REPORT_DIR, "must be the staging folder of a report run", cure="unset it in JupyterLab")
+    if folder.name != name:
+        raise InputError("Page", f"must bear the notebook's name, {folder.name}", name)
+    return folder
+
+
+def _png(figure: Any, banner: str | None) -> bytes:
+    """The figure's bytes: no date, no version, fixed fonts and resolution; the banner stands above the figure."""
+    import matplotlib as mpl
+
+    stream = io.BytesIO()
+    with mpl.rc_context(_FONTS):
+        text = banner and figure.text(0, 1, banner.upper(), va="bottom", fontsize=8, weight="bold", color="#b3261e")
+        options = {"bbox_inches": "tight", "pad_inches": 0.15, "metadata": {"Software": None}}
+        figure.savefig(stream, format="png", dpi=DPI, **options)
+        if text:
+            text.remove()
+    return stream.getvalue()
+
+
+def _title(figure: Any) -> str:
+    titles = (axes.get_title(loc) for axes in figure.axes for loc in ("left", "center", "right"))
+    return " ".join(next(filter(None, titles), "").split())
+
+
+def _width(png: bytes) -> int:
+    """Width in CSS pixels (96 an inch) of a PNG drawn at `DPI`."""
+    return round(int.from_bytes(png[16:20], "big") * 96 / DPI)
+
+
+def _show(bundle: dict[str, str], metadata: dict[str, Any] | None = None) -> None:
+    from IPython.display import display
+
+    display(bundle, metadata=metadata or {}, raw=True)  # type: ignore[no-untyped-call]

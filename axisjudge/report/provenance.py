@@ -1,0 +1,50 @@
+"""Where a report comes from: the part that differs from run to run and so stands in the page alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from axisjudge.report.digest import git_commit, versions
+from axisjudge.report.tables import markdown_escape
+
+
+def provenance_cell(
+    workbench: Path, results: Mapping[str, Any], raters: Sequence[Mapping[str, Any]], seconds: float
+) -> Any:
+    """A markdown cell with date, commit, versions, parameters, hashes of inputs and counts of raters."""
+    import nbformat
+
+    run = {
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+        "computed in": f"{seconds:.1f} s",
+        "commit": git_commit(workbench),
+    }
+    parts = [
+        "## Provenance",
+        _table("run", run),
+        _table("parameter", {name: repr(value) for name, value in results["parameters"].items()}),
+        _table("input (sha256)", results["inputs"]),
+        _rows(raters),
+        _table("version", versions()),
+    ]
+    cell = nbformat.v4.new_markdown_cell("\n\n".join(filter(None, parts)))  # type: ignore[no-untyped-call]
+    cell.metadata["tags"] = ["provenance"]
+    return cell
+
+
+def _table(head: str, values: Mapping[str, Any]) -> str:
+    lines = [f"| {markdown_escape(name)} | {markdown_escape(str(value))} |" for name, value in values.items()]
+    return "\n".join([f"| {head} | |", "|---|---|", *lines]) if lines else ""
+
+
+def _rows(rows: Sequence[Mapping[str, Any]]) -> str:
+    if not rows:
+        return ""
+    names = [name.replace("_", " ") for name in rows[0]]
+    lines = [
+        "| " + " | ".join("–" if v is None else markdown_escape(str(v)) for v in row.values()) + " |" for row in rows
+    ]
+    return "\n".join(["| " + " | ".join(names) + " |", "|" + "---|" * len(names), *lines])

@@ -1,0 +1,104 @@
+"""An executed notebook as pages: one HTML file that needs nothing else, and markdown that keeps its bytes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from axisjudge.report.page import MARKDOWN_MIME
+
+TEMPLATES = Path(__file__).resolve().parent / "page"
+
+_WORDS = """
+    a b blockquote br caption code col colgroup dd del details div dl dt em figcaption figure h1 h2 h3 h4 h5 h6 hr i img
+    ins kbd li mark ol p pre q s samp section small span strong sub summary sup table tbody td tfoot th
+    thead tr u ul var
+"""
+_TAGS = set(_WORDS.split())
+_ATTRIBUTES = {
+    "*": {"class", "style", "title", "lang"},
+    "a": {"href"},
+    "img": {"src", "alt", "width", "height"},
+    "td": {"colspan", "rowspan"},
+    "th": {"colspan", "rowspan", "scope"},
+    "details": {"open"},
+    "ol": {"start"},
+}
+# Inline styles that can colour and space text but cannot move it over other things or fetch anything.
+_PROPERTIES = """
+    background-color border border-bottom border-color border-left border-radius border-right border-top border-style
+    border-width color font-family font-size font-style font-variant-numeric font-weight line-height margin-bottom
+    margin-top max-width min-width overflow-wrap padding padding-bottom padding-left padding-right padding-top
+    text-align
+    text-decoration vertical-align white-space width
+"""
+_STYLES = set(_PROPERTIES.split())
+_SHOWN = ["text/html", "text/markdown", "image/png", "text/plain"]
+
+
+def title_of(notebook: Any, name: str) -> str:
+    """The notebook's first heading, else its name."""
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown" and (found := re.search(r"^#\s+(.+)$", cell.source, flags=re.MULTILINE)):
+            return str(found[1]).strip()
+    return name
+
+
+def report_html(notebook: Any, title: str, made_from: str) -> str:
+    """The notebook as one self-contained page: no script, no address is ever fetched, code folded away.
+
+    `made_from` is kept in the page's head, so that a later run can tell whether the report is up to date.
+    """
+    from nbconvert import HTMLExporter
+    from traitlets.config import Config
+
+    exporter = HTMLExporter(  # type: ignore[no-untyped-call]
+        config=Config(NbConvertBase={"display_data_priority": _SHOWN}),
+        extra_template_basedirs=[str(TEMPLATES.parent)],
+        template_name=TEMPLATES.name,
+        exclude_anchor_links=True,
+    )
+    exporter.register_filter("safe_html", safe_html)  # type: ignore[no-untyped-call]
+    said = {"title": title, "made_from": made_from, "css": css()}
+    page, _ = exporter.from_notebook_node(notebook, resources={"axisjudge": said})
+    return str(page)
+
+
+def report_markdown(notebook: Any) -> str:
+    """The notebook's prose and what its page said, shortly; nothing that differs from run to run."""
+    parts: list[str] = []
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            parts.append(cell.source)
+        parts += [
+            output.data[MARKDOWN_MIME] for output in cell.get("outputs", []) if MARKDOWN_MIME in output.get("data", {})
+        ]
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def safe_html(markup: str) -> str:
+    """`markup` without scripts, style sheets, remote images and anything else that could act."""
+    import nh3
+
+    return nh3.clean(
+        markup,
+        tags=_TAGS,
+        attributes=_ATTRIBUTES,
+        attribute_filter=_safe_attribute,
+        url_schemes={"http", "https", "mailto", "data"},
+        filter_style_properties=_STYLES,
+    )
+
+
+def css() -> str:
+    """The style sheet of all pages."""
+    return (TEMPLATES / "page.css").read_text(encoding="utf-8")
+
+
+def _safe_attribute(tag: str, attribute: str, value: str) -> str | None:
+    if attribute == "src":
+        return value if re.match(r"data:image/(png|jpeg|gif);base64,", value) else None
+    if attribute == "href":
+        return value if re.match(r"https?://|mailto:|#", value) else None
+    return value

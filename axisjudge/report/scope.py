@@ -1,0 +1,114 @@
+"""What a page's numbers are conditional on, and whether any rating was simulated or planted."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from axisjudge.verdict import IDENTITY
+
+#: Columns that differ from one judging run to the next although the same was said.
+VOLATILE = ("run_id", "call_id", "latency_s", "created_at")
+
+_NAMED = 6
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Raters, agents and tasks behind a page.
+
+    Attributes
+    ----------
+    sentence : str
+        The scope sentence: judges, people, agents and tasks, named and counted.
+    banner : str or None
+        The warning that stands on page, tables and figures when ratings are simulated or planted.
+    conditional_on : dict of str to list of str
+        Every judge, person, agent and task by name.
+    raters : list of dict
+        One row a rater: rater, kind, family, model, ratings, lost.
+    """
+
+    sentence: str
+    banner: str | None
+    short_banner: str | None
+    conditional_on: dict[str, list[str]]
+    raters: list[dict[str, Any]]
+
+
+def scope_of(ratings: pl.DataFrame) -> Scope:
+    """The scope of a ratings table."""
+    raters = (
+        ratings.group_by("rater", "rater_kind", "family", "model")
+        .agg(ratings=pl.len(), lost=(pl.col("status") != "ok").sum())
+        .sort("rater_kind", "family", "rater", "model", nulls_last=True)
+        .to_dicts()
+    )
+    judges, people = _raters(ratings, "human", keep=False), _raters(ratings, "human", keep=True)
+    named = {
+        "judges": judges,
+        "people": people,
+        "agents": _names(ratings, "agent"),
+        "tasks": _names(ratings, "task_id"),
+    }
+    made = sorted(set(ratings["rater_kind"]) & {"simulated", "planted"}, reverse=True)
+    return Scope(
+        sentence=_sentence(named, raters, ratings.height),
+        banner=_banner(ratings, made),
+        short_banner=f"{' and '.join(made).capitalize()} ratings: not measurements" if made else None,
+        conditional_on=named,
+        raters=raters,
+    )
+
+
+def ratings_sha256(ratings: pl.DataFrame) -> str:
+    """Hash of what the ratings say, in an order of their own: times, costs of time and run ids are left out."""
+    said = ratings.drop(VOLATILE, strict=False).sort(*IDENTITY, maintain_order=True)
+    digest = hashlib.sha256()
+    for part in said.iter_slices(50_000):
+        digest.update(part.write_ndjson().encode())
+    return digest.hexdigest()
+
+
+def _raters(ratings: pl.DataFrame, kind: str, *, keep: bool) -> list[str]:
+    """Names of the raters who are (or are not) of `kind`; the planted truth is no judge."""
+    is_kind = pl.col("rater_kind") == kind
+    chosen = is_kind if keep else ~is_kind & (pl.col("rater_kind") != "planted")
+    return _names(ratings.filter(chosen), "rater")
+
+
+def _names(ratings: pl.DataFrame, column: str) -> list[str]:
+    return [str(name) for name in ratings[column].drop_nulls().unique().sort()]
+
+
+def _sentence(named: dict[str, list[str]], raters: list[dict[str, Any]], n_ratings: int) -> str:
+    words = {"judges": "judge", "people": "person", "agents": "agent", "tasks": "task"}
+    parts = [_counted(names, words[kind], kind) for kind, names in named.items() if names or kind != "people"]
+    lost = sum(rater["lost"] for rater in raters)
+    loss = f" Of {n_ratings:,} ratings {lost:,} carry no verdict." if lost else ""
+    return (
+        f"Conditional on {', '.join(parts[:-1])} and {parts[-1]}; other judges, agents or tasks may read otherwise."
+        f"{loss}"
+    )
+
+
+def _counted(names: list[str], one: str, many: str) -> str:
+    if not names:
+        return f"{many} that are not named"
+    rest = len(names) - _NAMED
+    shown = ", ".join(names[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")
+    return f"{len(names)} {one if len(names) == 1 else many} ({shown})"
+
+
+def _banner(ratings: pl.DataFrame, made: list[str]) -> str | None:
+    if not made:
+        return None
+    chosen = ratings.filter(pl.col("rater_kind").is_in(made))
+    return (
+        f"{' and '.join(made).capitalize()} ratings: {chosen.height:,} of the {ratings.height:,} ratings behind this "
+        f"page are {' or '.join(made)} ({', '.join(_names(chosen, 'rater'))}). They show how the workbench works and "
+        "measure no real judge and no real agent."
+    )
