@@ -46,10 +46,15 @@ class Rubric(BaseModel):
         return -(-len(self.text) // 4)
 
     @property
+    def headings(self) -> list[str]:
+        """Level-2 headings in order, one that stands twice included."""
+        return re.findall(r"(?m)^## +(.+?) *$", self.text)
+
+    @property
     def sections(self) -> dict[str, str]:
         """Level-2 headings and what stands under them, in order."""
-        parts = re.split(r"(?m)^## +(.+?) *$", self.text)
-        return {head: body.strip() for head, body in zip(parts[1::2], parts[2::2], strict=True)}
+        bodies = re.split(r"(?m)^## +.+? *$", self.text)[1:]
+        return {head: body.strip() for head, body in zip(self.headings, bodies, strict=True)}
 
     @property
     def examples(self) -> list[str]:
@@ -80,21 +85,42 @@ def load_rubric(axis: str, version: str | None = None) -> Rubric:
 
 def list_rubrics(axis: str) -> list[Rubric]:
     """All versions of an axis, oldest first."""
-    folder = home() / "rubrics" / axis
-    return [read_rubric(path) for path in sorted(folder.glob("v*.md"), key=lambda path: int(path.stem[1:]))]
+    paths = list((home() / "rubrics" / axis).glob("*.md"))
+    for path in paths:
+        if not re.fullmatch(r"v[1-9]\d*", path.stem):
+            raise InputError(f"rubrics/{axis}/{path.name}", "rubric files are named v1.md, v2.md, ...")
+    return [read_rubric(path) for path in sorted(paths, key=lambda path: int(path.stem[1:]))]
 
 
 def read_rubric(path: Path) -> Rubric:
-    """Read one rubric file and check its front matter, and for a current one its sections and its length."""
+    """Read one rubric file and check it.
+
+    Every version needs valid front matter that agrees with the file's place. A current one also needs the sections
+    `SECTIONS` in order, at most `TOKEN_CEILING` tokens, `MIN_EXAMPLES` worked examples that each end with their verdict
+    and one of them a near-miss, the owning axis in every line of Not in scope, and all four verdicts defined. Drafts
+    and superseded versions stay as they were written.
+
+    Raises
+    ------
+    InputError
+        The message names the file and the rule it breaks.
+    """
     import yaml
 
-    match = re.fullmatch(r"---\n(.*?)\n---\n+(.*)", path.read_text(encoding="utf-8"), flags=re.DOTALL)
     where = "/".join(path.parts[-3:])
+    try:
+        content = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(where, "must be UTF-8 text", error.reason) from error
+    match = re.fullmatch(r"---\n(.*?)\n---\n+(.*)", content, flags=re.DOTALL)
     if match is None:
         raise InputError(where, "must begin with front matter between two lines of ---")
     try:
         rubric = Rubric(**yaml.safe_load(match[1]), text=match[2].strip() + "\n")
-    except (yaml.YAMLError, ValidationError, TypeError) as error:
+    except ValidationError as error:
+        faults = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()]
+        raise InputError(where, f"front matter is not valid: {'; '.join(faults)}") from error
+    except (yaml.YAMLError, TypeError) as error:
         raise InputError(where, f"front matter is not valid: {' '.join(str(error).split())}") from error
     if (rubric.axis, rubric.version) != (path.parent.name, path.stem):
         raise InputError(where, "axis and version must match the file's place", f"{rubric.axis} {rubric.version}")
@@ -104,13 +130,21 @@ def read_rubric(path: Path) -> Rubric:
 
 
 def _check_current(where: str, rubric: Rubric) -> None:
-    if tuple(rubric.sections) != SECTIONS:
-        raise InputError(where, f"sections must be {', '.join(SECTIONS)}, in this order", list(rubric.sections))
+    if tuple(rubric.headings) != SECTIONS:
+        raise InputError(where, f"sections must be {', '.join(SECTIONS)}, in this order", rubric.headings)
     if rubric.tokens > TOKEN_CEILING:
         raise InputError(where, f"must not be longer than {TOKEN_CEILING} tokens (4 characters each)", rubric.tokens)
     if len(rubric.examples) < MIN_EXAMPLES:
         raise InputError(where, f"needs at least {MIN_EXAMPLES} worked examples (### headings)", len(rubric.examples))
     if not any("near-miss" in example.lower() for example in rubric.examples):
         raise InputError(where, "one worked example must be marked as a near-miss")
+    for example in rubric.examples:
+        if not example.endswith(tuple(f"Verdict: `{word}`" for word in VERDICTS)):
+            cure = "end it with a line such as Verdict: `correct`"
+            raise InputError(where, "each worked example must end with its verdict", example.splitlines()[0], cure)
+    peers = [f"`{axis}`" for axis in AXES if axis != rubric.axis]
+    for line in filter(None, rubric.sections["Not in scope"].splitlines()):
+        if not any(peer in line for peer in peers):
+            raise InputError(where, "each line of Not in scope must name the peer axis that owns the question", line)
     if missing := [word for word in VERDICTS if f"`{word}`" not in rubric.sections["Verdicts"]]:
         raise InputError(where, "all four verdicts must be defined", cure=f"define {', '.join(missing)}")
