@@ -1,0 +1,74 @@
+"""What independent judges would say together."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from axisjudge.checks import InputError
+from axisjudge.stats.panel import any_judge_rate, consensus_rate, independent_panel
+
+rates = st.lists(st.floats(0, 1), min_size=1, max_size=6)
+
+
+def test_a_larger_panel_finds_more_false_failures() -> None:
+    """The project's definitions: at specificity .95, 9.8% false failures with 2 judges and 26% with 6."""
+    assert any_judge_rate([0.05] * 2) == pytest.approx(0.0975)
+    assert any_judge_rate([0.05] * 6) == pytest.approx(0.2649, abs=5e-5)
+
+
+@given(rates)
+def test_consensus_and_any_judge_bound_every_single_judge(own: list[float]) -> None:
+    assert consensus_rate(own) <= min(own) + 1e-12
+    assert any_judge_rate(own) >= max(own) - 1e-12
+
+
+@given(rates)
+def test_any_judge_is_the_complement_of_nobody(own: list[float]) -> None:
+    assert any_judge_rate(own) == pytest.approx(1 - consensus_rate([1 - rate for rate in own]))
+
+
+def test_independent_panel_multiplies_the_judges_own_rates() -> None:
+    said = np.array([[1, 1], [1, 0], [0, 0], [0, 0]])
+    panel = independent_panel(said, list("abcd"))
+    assert panel.any_judge.estimate == pytest.approx(1 - 0.5 * 0.75)
+    assert panel.consensus.estimate == pytest.approx(0.5 * 0.25)
+    assert panel.any_judge.ci_low < panel.any_judge.estimate < panel.any_judge.ci_high
+    assert (panel.any_judge.n_items, panel.any_judge.n_clusters, panel.any_judge.n_raters) == (4, 4, 2)
+
+
+def test_a_judge_that_gave_no_verdict_has_no_share_in_the_item() -> None:
+    """Judge 2 speaks on half of the items only: the consensus is asked of that half, the any-judge rate of all."""
+    said = np.array([[1, 1], [0, 0], [1, math.nan], [0, math.nan]])
+    panel = independent_panel(said, list("abcd"))
+    assert panel.any_judge.n_items == 4
+    assert panel.consensus.n_items == 2
+    assert panel.any_judge.estimate == pytest.approx((0.75 + 0.75 + 0.5 + 0.5) / 4)
+    assert panel.consensus.estimate == pytest.approx(0.25)
+
+
+def test_one_judge_has_no_consensus_and_says_why() -> None:
+    panel = independent_panel(np.array([[1], [0], [0]]), list("abc"))
+    assert math.isnan(panel.consensus.estimate)
+    assert "2 or more judges" in panel.consensus.reason
+
+
+@pytest.mark.parametrize("own", [[], [1.2], [[0.1]]])
+def test_rates_that_are_none_are_refused(own: list[float]) -> None:
+    with pytest.raises(InputError, match="one rate in"):
+        any_judge_rate(own)
+
+
+@pytest.mark.parametrize(("tasks", "rate"), [(12, 0.3), (24, 0.1)])
+def test_interval_covers_what_independent_judges_give(tasks: int, rate: float) -> None:
+    """True value: two judges that err independently at `rate` give 1 - (1 - rate)^2; 4 runs a task, no task effect."""
+    rng = np.random.default_rng(20)
+    truth = any_judge_rate([rate, rate])
+    clusters = np.repeat(np.arange(tasks), 4)
+    intervals = [
+        independent_panel((rng.random((tasks * 4, 2)) < rate).astype(float), clusters).any_judge for _ in range(300)
+    ]
+    covered = np.mean([interval.ci_low <= truth <= interval.ci_high for interval in intervals])
+    assert covered >= 0.93
