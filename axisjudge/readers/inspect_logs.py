@@ -1,0 +1,191 @@
+"""Inspect AI logs: ``.json``, and ``.eval`` (a zip archive, deflate or zstd) with one file per sample."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+from zipfile import BadZipFile, ZipFile
+
+from pydantic_core import from_json
+
+from axisjudge.checks import InputError
+from axisjudge.readers.messages import (
+    Found,
+    Note,
+    arguments_of,
+    at,
+    content_id,
+    field,
+    made,
+    objects,
+    role_of,
+    text_of,
+    tool_schema,
+    word,
+)
+from axisjudge.readers.source import NotTrajectories
+from axisjudge.trajectory import Step, ToolCall, ToolSchema, Trajectory
+
+FORMAT = "inspect"
+_ATTACHMENT = "attachment://"
+# what Inspect's letters are worth in its own accuracy metric
+_LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
+
+
+def recognise(value: Any) -> bool:
+    """Whether the JSON value is an Inspect log."""
+    return isinstance(value, dict) and isinstance(value.get("eval"), dict) and {"task", "model"} <= value["eval"].keys()
+
+
+def read(value: dict[str, Any], where: str, folder: Path) -> Iterator[Found]:
+    """The samples of a ``.json`` log."""
+    place = at(where, "samples")
+    samples = objects(value.get("samples") or [], place)
+    if not samples:
+        yield _without_samples(value, where)
+    for number, sample in enumerate(samples):
+        yield _sample(sample, value["eval"], at(place, number))
+
+
+def read_archive(stream: BinaryIO) -> Iterator[Found]:
+    """The samples of an ``.eval`` log, one after the other.
+
+    Raises
+    ------
+    NotTrajectories
+        When the archive is no Inspect log.
+    """
+    import zipfile_zstd  # noqa: F401 (teaches zipfile method 93)
+
+    try:
+        with ZipFile(stream) as packed:
+            names = packed.namelist()
+            heads = [name for name in ("header.json", "_journal/start.json") if name in names]
+            if not heads:
+                raise NotTrajectories("", "is a zip archive without an Inspect header")
+            head = _member(packed, heads[0])
+            if not recognise(head):
+                raise InputError(heads[0], "must name the task and the model", cure="export the log again")
+            if heads[0] != "header.json":
+                yield Found("", None, (Note("", "the log was never finished", "it has no header.json"),))
+            samples = [name for name in names if name.startswith("samples/") and name.endswith(".json")]
+            if not samples:
+                yield _without_samples(head, "")
+            for name in samples:
+                yield _sample(_member(packed, name), head["eval"], name)
+    except (BadZipFile, EOFError, NotImplementedError) as error:
+        raise InputError("", f"is a broken zip archive ({error})", cure="copy it again") from error
+
+
+def _member(packed: ZipFile, name: str) -> Any:
+    try:
+        return from_json(packed.read(name))
+    except ValueError as error:
+        raise InputError(name, f"is not valid JSON ({error})", cure="export the log again") from error
+
+
+def _without_samples(log: dict[str, Any], where: str) -> Found:
+    return Found(where, None, (Note(where, "the log has no samples", f"status {log.get('status')}"),))
+
+
+def _sample(sample: dict[str, Any], run: dict[str, Any], where: str) -> Found:
+    notes: list[Note] = []
+    sample = _resolved(sample, field(sample, "attachments", dict, where, {}))
+    place = at(where, "messages")
+    steps = _steps(objects(sample.get("messages") or [], place), place, notes)
+    task_id, epoch = word(sample.get("id")), sample.get("epoch")
+    scores = field(sample, "scores", dict, where, {})
+    values = {name: score.get("value") if isinstance(score, dict) else score for name, score in scores.items()}
+    trajectory = made(
+        Trajectory,
+        where,
+        id=sample.get("uuid") or content_id(steps, word(run.get("run_id")), run["task"], task_id, word(epoch)),
+        source=FORMAT,
+        agent=run["model"],
+        task_id=task_id,
+        domain=run["task"],
+        reward=_reward(values),
+        termination=_termination(sample),
+        steps=steps,
+        tools=_tools(sample, where),
+        meta={key: value for key, value in {"epoch": epoch, "scores": values}.items() if value},
+    )
+    return Found(where, trajectory, tuple(notes))
+
+
+def _resolved(value: Any, attachments: dict[str, str]) -> Any:
+    """`value` with every ``attachment://`` replaced by the text it stands for; one that is absent stays."""
+    if isinstance(value, str):
+        return attachments.get(value.removeprefix(_ATTACHMENT), value) if value.startswith(_ATTACHMENT) else value
+    if isinstance(value, list):
+        return [_resolved(member, attachments) for member in value]
+    if isinstance(value, dict):
+        return {key: _resolved(member, attachments) for key, member in value.items()}
+    return value
+
+
+def _steps(messages: list[dict[str, Any]], where: str, notes: list[Note]) -> tuple[Step, ...]:
+    steps = []
+    for index, message in enumerate(messages):
+        place = at(where, index)
+        role = role_of(message, place)
+        error = field(message, "error", dict, place, {})
+        steps.append(
+            made(
+                Step,
+                place,
+                index=index,
+                role=role,
+                content=text_of(message.get("content"), at(place, "content"), notes) or str(error.get("message") or ""),
+                tool_calls=_calls(message, at(place, "tool_calls")),
+                tool_call_id=message.get("tool_call_id"),
+                tool_name=message.get("function"),
+                error=bool(error) if role == "tool" else None,
+            )
+        )
+    return tuple(steps)
+
+
+def _calls(message: dict[str, Any], where: str) -> tuple[ToolCall, ...]:
+    calls = []
+    for number, record in enumerate(objects(message.get("tool_calls") or [], where)):
+        arguments, problem = arguments_of(record.get("arguments"))
+        calls.append(
+            made(
+                ToolCall,
+                at(where, number),
+                id=record.get("id"),
+                name=field(record, "function", str, at(where, number)),
+                arguments=arguments,
+                arguments_error=record.get("parse_error") or problem,
+            )
+        )
+    return tuple(calls)
+
+
+def _tools(sample: dict[str, Any], where: str) -> tuple[ToolSchema, ...] | None:
+    """The tools that the model was offered in any of its calls; None where the log keeps no calls."""
+    events = sample.get("events") or (sample.get("transcript") or {}).get("events") or []
+    offers = [event.get("tools") or [] for event in events if event.get("event") == "model"]
+    schemas = [tool_schema(tool, at(where, "events")) for offer in offers for tool in offer]
+    return tuple({schema.name: schema for schema in schemas}.values()) if offers else None
+
+
+def _reward(values: dict[str, Any]) -> float | None:
+    """The value of the only score, where it is a number or one of Inspect's letters; several scores stay in `meta`."""
+    if len(values) != 1:
+        return None
+    (value,) = values.values()
+    if isinstance(value, bool | int | float):
+        return float(value)
+    return _LETTERS.get(value) if isinstance(value, str) else None
+
+
+def _termination(sample: dict[str, Any]) -> str | None:
+    """``error``, ``<kind>_limit``, else the reason why the last reply stopped."""
+    if sample.get("error"):
+        return "error"
+    if limit := sample.get("limit"):
+        return f"{limit.get('type')}_limit"
+    choices = (sample.get("output") or {}).get("choices") or [{}]
+    reason: str | None = choices[-1].get("stop_reason")
+    return reason

@@ -1,0 +1,269 @@
+"""From a source's messages to steps: the parts that several formats share."""
+
+import math
+from collections.abc import Iterable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from axisjudge.checks import InputError
+from axisjudge.trajectory import Record, Requestor, Role, Step, ToolCall, ToolKind, ToolSchema, Trajectory
+
+T = TypeVar("T")
+R = TypeVar("R", bound=Record)
+
+_ROLES: dict[str, Role] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "tool",
+    "function": "tool",
+}
+_TEXT_PARTS = {"text", "input_text", "output_text"}
+_REASONING_PARTS = {"reasoning", "thinking", "redacted_thinking"}
+_KINDS: dict[str, ToolKind] = {"read": "read", "write": "write", "generic": "generic", "think": "generic"}
+_JSON_NAMES = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
+
+
+class Note(NamedTuple):
+    """Something a reader saw that does not stop it: where in the file, the rule, what was found."""
+
+    position: str
+    rule: str
+    detail: str
+
+
+class Found(NamedTuple):
+    """A trajectory, where it stood, and what was noted; `file` is set when it came from a further file."""
+
+    position: str
+    trajectory: Trajectory | None
+    notes: tuple[Note, ...] = ()
+    file: Path | None = None
+
+
+def field(record: dict[str, Any], key: str, kind: type[T], where: str, default: T | None = None) -> T:
+    """`record[key]`, which must be of `kind`; null or absent gives `default`, and is an error where there is none."""
+    value = record.get(key)
+    if value is None and default is not None:
+        return default
+    if not isinstance(value, kind):
+        found = value if key in record else "nothing"
+        raise InputError(at(where, key), f"must be {_JSON_NAMES[kind]}", found, "export the file again")
+    return value
+
+
+def made(record: type[R], where: str, /, **fields: Any) -> R:
+    """A record of ours from a source's fields; one of the wrong shape is told by its JSON path."""
+    try:
+        return record(**fields)
+    except ValidationError as error:
+        first = error.errors()[0]
+        for key in first["loc"]:
+            where = at(where, key)
+        raise InputError(where, first["msg"].removeprefix("Input "), first["input"], "export the file again") from error
+
+
+def at(where: str, key: str | int) -> str:
+    """The JSON path of a member: ``at("simulations[3]", "id")`` is ``simulations[3].id``."""
+    if isinstance(key, int):
+        return f"{where}[{key}]"
+    return f"{where}.{key}" if where else key
+
+
+def objects(values: Any, where: str) -> list[dict[str, Any]]:
+    """`values`, which must be a list of JSON objects."""
+    if not isinstance(values, list):
+        raise InputError(where, "must be a list", values, "export the file again")
+    for position, value in enumerate(values):
+        if not isinstance(value, dict):
+            raise InputError(at(where, position), "must be an object", value, "export the file again")
+    return values
+
+
+def word(value: Any) -> str | None:
+    """`value` as text, None where it is null: ids and task ids are numbers in some sources."""
+    return None if value is None else str(value)
+
+
+def reward_of(value: Any, where: str) -> float | None:
+    """The end-task reward: a finite number, or None where the source has none."""
+    if value is None:
+        return None
+    if isinstance(value, bool | int | float) and math.isfinite(value):
+        return float(value)
+    raise InputError(where, "must be a finite number or null", value)
+
+
+def text_of(content: Any, where: str, notes: list[Note]) -> str:
+    """The text of a message's content: text, null, or a list of parts.
+
+    Reasoning is left out, since nobody but the agent saw it; any other part that is not text leaves its kind in
+    brackets. Both are noted.
+    """
+    if content is None or isinstance(content, str):
+        return content or ""
+    texts = []
+    for part in objects(content, where):
+        kind = str(part.get("type"))
+        if kind in _TEXT_PARTS:
+            texts.append(field(part, "text", str, where))
+        elif kind == "refusal":
+            texts.append(field(part, "refusal", str, where))
+        elif kind in _REASONING_PARTS:
+            notes.append(Note(where, "reasoning is left out", kind))
+        else:
+            notes.append(Note(where, "content that is not text is left out", kind))
+            texts.append(f"[{kind}]")
+    return "\n".join(texts)
+
+
+def arguments_of(raw: Any) -> tuple[dict[str, Any] | str, str | None]:
+    """A call's arguments as a dict, or as the raw text together with the reason why they are none.
+
+    Null and blank text stand for a call without arguments.
+
+    Examples
+    --------
+    >>> arguments_of('{"order": 7}'), arguments_of("[7]")
+    (({'order': 7}, None), ('[7]', 'a list, not an object'))
+    """
+    if isinstance(raw, dict):
+        return raw, None
+    if raw is None or (isinstance(raw, str) and not raw.strip()):
+        return {}, None
+    if not isinstance(raw, str):
+        return str(raw), f"{_json_name(raw)}, not an object"
+    try:
+        value = from_json(raw, allow_inf_nan=False)
+    except ValueError as error:
+        return raw, f"not valid JSON: {error}"
+    return (value, None) if isinstance(value, dict) else (raw, f"{_json_name(value)}, not an object")
+
+
+def _json_name(value: Any) -> str:
+    return _JSON_NAMES.get(type(value), "a number")
+
+
+def chat_steps(messages: list[dict[str, Any]], where: str, notes: list[Note]) -> tuple[Step, ...]:
+    """Steps of a list of OpenAI chat messages; a message's own ``index``, where it has one, is kept."""
+    names: dict[str, str] = {}
+    steps = []
+    for index, message in enumerate(messages):
+        place = at(where, index)
+        role = role_of(message, place)
+        calls = _chat_calls(message, "user" if role == "user" else "assistant", place)
+        names |= {call.id: call.name for call in calls if call.id}
+        result_of = message.get("tool_call_id")
+        number = message.get("index")
+        steps.append(
+            made(
+                Step,
+                place,
+                index=index,
+                role=role,
+                content=text_of(message.get("content"), at(place, "content"), notes)
+                or word(message.get("refusal"))
+                or "",
+                tool_calls=calls,
+                tool_call_id=result_of,
+                tool_name=(message.get("name") or names.get(str(result_of))) if role == "tool" else None,
+                timestamp=word(message.get("timestamp")),
+                source_index=number if type(number) is int else None,
+            )
+        )
+    return tuple(steps)
+
+
+def role_of(message: dict[str, Any], where: str) -> Role:
+    """The role of a message (``developer`` is a system message, ``function`` a tool result)."""
+    role = message.get("role")
+    if role not in _ROLES:
+        raise InputError(at(where, "role"), f"must be one of {', '.join(_ROLES)}", role)
+    return _ROLES[role]
+
+
+def _chat_calls(message: dict[str, Any], requestor: Requestor, where: str) -> tuple[ToolCall, ...]:
+    calls = []
+    arguments: dict[str, Any] | str
+    problem: str | None
+    records = objects(message.get("tool_calls") or [], at(where, "tool_calls"))
+    if old_style := message.get("function_call"):
+        records = [*records, {"function": old_style}]
+    for position, record in enumerate(records):
+        place = at(at(where, "tool_calls"), position)
+        if record.get("type") == "custom":
+            custom = field(record, "custom", dict, place)
+            name = field(custom, "name", str, at(place, "custom"))
+            arguments, problem = str(custom.get("input")), "the input of a custom tool is free text"
+        else:
+            function = field(record, "function", dict, place)
+            name = field(function, "name", str, at(place, "function"))
+            arguments, problem = arguments_of(function.get("arguments"))
+        calls.append(
+            made(
+                ToolCall,
+                place,
+                id=record.get("id"),
+                name=name,
+                arguments=arguments,
+                arguments_error=problem,
+                requestor=requestor,
+            )
+        )
+    return tuple(calls)
+
+
+def content_id(steps: Iterable[Step], *also: str | None) -> str:
+    """An id for a trajectory whose source gives none: a hash of its steps and of what tells two runs apart.
+
+    The source's own numbering and its clock do not enter, so the same run in two formats has one id.
+    """
+    digest = sha256("\0".join(part or "" for part in also).encode())
+    for step in steps:
+        digest.update(step.model_dump_json(exclude={"source_index", "timestamp"}).encode())
+    return digest.hexdigest()[:16]
+
+
+def tool_schema(record: dict[str, Any], where: str) -> ToolSchema:
+    """A tool schema from any of the usual forms.
+
+    OpenAI (``function`` inside or flat), Anthropic (``input_schema``), MCP (``inputSchema``), tau2's ``tool_defs``
+    (``doc``, ``params``), and the short form in which ``parameters`` maps a name to its JSON type.
+    """
+    inner = record.get("function", record)
+    if not isinstance(inner, dict):
+        raise InputError(at(where, "function"), "must be an object", inner)
+    parameters: dict[str, Any] = {}
+    for key in ("parameters", "input_schema", "inputSchema", "params"):
+        if inner.get(key):
+            parameters = field(inner, key, dict, where)
+            break
+    return made(
+        ToolSchema,
+        where,
+        name=field(inner, "name", str, where),
+        description=inner.get("description") or inner.get("doc") or "",
+        kind=_KINDS.get(str(inner.get("kind"))),
+        parameters=parameters if _is_json_schema(parameters) else _from_short_form(parameters, inner.get("required")),
+    )
+
+
+def _is_json_schema(parameters: dict[str, Any]) -> bool:
+    return not parameters or parameters.get("type") == "object" or isinstance(parameters.get("properties"), dict)
+
+
+_JSON_TYPES = {"string", "integer", "number", "boolean", "array", "object", "null"}
+
+
+def _from_short_form(parameters: dict[str, Any], required: Any) -> dict[str, Any]:
+    """``{"zip": "string"}`` as a JSON schema; a word that is no JSON type says nothing about the values allowed."""
+    properties = {
+        name: kind if isinstance(kind, dict) else {"type": kind} if kind in _JSON_TYPES else {"description": str(kind)}
+        for name, kind in parameters.items()
+    }
+    return {"type": "object", "properties": properties, "required": list(required or [])}

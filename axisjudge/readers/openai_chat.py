@@ -1,0 +1,78 @@
+"""Plain OpenAI chat messages: a list of messages, an object with ``messages``, a list of such, or one a line."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from axisjudge.readers.messages import (
+    Found,
+    Note,
+    at,
+    chat_steps,
+    content_id,
+    field,
+    made,
+    objects,
+    reward_of,
+    tool_schema,
+    word,
+)
+from axisjudge.trajectory import Trajectory
+
+FORMAT = "openai_chat"
+_TOLD = ("agent", "model", "task_id", "domain", "reward", "termination", "policy")
+
+
+def recognise(value: Any) -> bool:
+    """Whether the JSON value holds chat messages. A list of them must contain one that is not the agent's own."""
+    first = value[0] if isinstance(value, list) and value else value
+    if not isinstance(first, dict):
+        return False
+    if isinstance(first.get("messages"), list):
+        return all(isinstance(message, dict) and "role" in message for message in first["messages"][:1])
+    others = {"system", "developer", "user"}
+    return isinstance(value, list) and any(isinstance(m, dict) and m.get("role") in others for m in value)
+
+
+def read(value: Any, where: str, folder: Path) -> Iterator[Found]:
+    """The conversations of a file.
+
+    Beside ``messages`` a record may state id, tools, agent (or model), task_id, domain, reward, termination and
+    policy, itself or in its ``metadata``; what else stands in ``metadata`` goes to `meta`.
+    """
+    if isinstance(value, dict):
+        yield _conversation(value, where, at(where, "messages"))
+    elif "messages" in value[0]:
+        for number, record in enumerate(objects(value, where)):
+            yield _conversation(record, at(where, number), at(at(where, number), "messages"))
+    else:
+        yield _conversation({"messages": value}, where, where)
+
+
+def _conversation(record: dict[str, Any], where: str, where_messages: str) -> Found:
+    notes: list[Note] = []
+    steps = chat_steps(objects(record.get("messages"), where_messages), where_messages, notes)
+    metadata = field(record, "metadata", dict, where, {})
+    told = {key: record.get(key, metadata.get(key)) for key in _TOLD}
+    tools = record.get("tools")
+    task_id, agent = word(told["task_id"]), told["agent"] or told["model"]
+    trajectory = made(
+        Trajectory,
+        where,
+        id=word(record.get("id")) or content_id(steps, task_id, agent),
+        source=FORMAT,
+        agent=agent,
+        task_id=task_id,
+        domain=told["domain"],
+        reward=reward_of(told["reward"], at(where, "reward")),
+        termination=told["termination"],
+        steps=steps,
+        tools=None if tools is None else tuple(_schemas(tools, at(where, "tools"))),
+        policy=told["policy"],
+        meta={key: value for key, value in metadata.items() if key not in _TOLD},
+    )
+    return Found(where, trajectory, tuple(notes))
+
+
+def _schemas(tools: Any, where: str) -> Iterator[Any]:
+    return (tool_schema(tool, at(where, number)) for number, tool in enumerate(objects(tools, where)))

@@ -1,0 +1,151 @@
+"""Files and what stands in them: folders and globs, gzip, JSON and JSON Lines, and where a broken file breaks."""
+
+import glob
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, cast
+
+from pydantic_core import from_json
+
+from axisjudge.checks import InputError
+
+_GZIP, _ZIP, _UTF8_MARK, _UTF16_MARKS = b"\x1f\x8b", b"PK\x03\x04", b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
+_LOOKS_LIKE_JSON = re.compile(rb'(\xef\xbb\xbf)?\s*(\[\s*)*(\{\s*["}]|\[\s*\])')
+_PLACE = re.compile(r" at line (\d+) column (\d+)$")
+
+
+class NotTrajectories(InputError):
+    """The file is sound, as far as one can tell, but of no format that is known here."""
+
+
+class Candidate(NamedTuple):
+    """A file to try; `named` is False when a folder or a glob brought it in."""
+
+    shown: str
+    path: Path
+    named: bool
+
+
+def candidates(paths: tuple[str | Path, ...]) -> Iterator[Candidate]:
+    """The files that files, folders and globs stand for, outer folders first, hidden files left out."""
+    if not paths:
+        raise InputError("PATH", "at least one file, folder or glob is needed")
+    for given in paths:
+        path = Path(given)
+        if path.is_file():
+            yield Candidate(str(given), path, named=True)
+            continue
+        found = [given] if path.is_dir() else glob.glob(str(given), recursive=True)  # noqa: PTH207 (absolute patterns)
+        matches = [Path(match) for match in found]
+        if not matches:
+            raise InputError(str(given), "no such file or folder, and as a glob it matches nothing")
+        inside = {file for match in matches for file in _files_in(match)}
+        for file in sorted(inside, key=lambda file: (len(file.parts), file)):
+            yield Candidate(str(file), file, named=False)
+
+
+def _files_in(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    inside = (file for file in path.rglob("*") if file.is_file())
+    return [file for file in inside if not any(part.startswith(".") for part in file.relative_to(path).parts)]
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """The bytes of a file, unpacked where they are gzip; a broken gzip stream raises InputError."""
+    try:
+        with path.open("rb") as raw:
+            packed = raw.read(2) == _GZIP
+            raw.seek(0)
+            stream = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if packed else raw
+            yield stream
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InputError("", f"is a broken gzip file ({error})", cure="copy or export it again") from error
+    except OSError as error:
+        raise InputError("", f"cannot be read ({error.strerror or error})") from error
+
+
+def archive(stream: BinaryIO) -> BinaryIO | None:
+    """A seekable stream of a zip archive, None when the stream holds something else."""
+    is_zip = stream.read(4) == _ZIP
+    stream.seek(0)
+    if not is_zip:
+        return None
+    return io.BytesIO(stream.read()) if isinstance(stream, gzip.GzipFile) else stream
+
+
+def json_values(stream: BinaryIO) -> Iterator[tuple[str, Any]]:
+    """The JSON values of a file with their positions: one whole-file value (position ""), or one a line.
+
+    Raises
+    ------
+    NotTrajectories
+        When the file does not look like JSON at all.
+    InputError
+        When it does, but breaks: cut off, invalid, not UTF-8, or larger than memory.
+    """
+    lines = enumerate(stream, 1)
+    number, first = next(((number, line) for number, line in lines if line.strip()), (1, b""))
+    first = first.removeprefix(_UTF8_MARK)
+    if not first:
+        raise NotTrajectories("", "is empty")
+    try:
+        value = from_json(first)
+    except ValueError:
+        yield "", _whole(first, stream, lines_before=number - 1)
+        return
+    following = ((number, line) for number, line in lines if line.strip())
+    second = next(following, None)
+    if second is None:
+        yield "", value
+        return
+    yield f"line {number}", value
+    del value, first
+    yield _line(*second)
+    for numbered in following:
+        yield _line(*numbered)
+
+
+def _whole(first: bytes, stream: BinaryIO, lines_before: int) -> Any:
+    try:
+        content = first + stream.read()
+        return from_json(content)
+    except MemoryError as error:
+        raise InputError("", "is too large for this machine's memory", cure="split it, or use JSON Lines") from error
+    except ValueError as error:
+        if not content.startswith(_UTF16_MARKS) and not _LOOKS_LIKE_JSON.match(content):
+            raise NotTrajectories("", "is not JSON", content[:20]) from error
+        raise _broken(content, error, lines_before) from error
+
+
+def _line(number: int, line: bytes) -> tuple[str, Any]:
+    try:
+        return f"line {number}", from_json(line)
+    except ValueError as error:
+        raise _broken(line, error, number - 1) from error
+
+
+def _broken(content: bytes, error: ValueError, lines_before: int) -> InputError:
+    """What is wrong with JSON that cannot be parsed, and where."""
+    if content.startswith(_UTF16_MARKS):
+        return InputError("byte 0", "must be UTF-8, and this is UTF-16", cure="save the file as UTF-8")
+    try:
+        content.decode()
+    except UnicodeDecodeError as wrong:
+        line = lines_before + content.count(b"\n", 0, wrong.start) + 1
+        column = wrong.start - content.rfind(b"\n", 0, wrong.start)
+        found = content[max(0, wrong.start - 10) : wrong.start + 10]
+        return InputError(f"line {line}, byte {column}", "must be UTF-8", found, "save the file as UTF-8")
+    message = str(error)
+    place = _PLACE.search(message)
+    where = f"line {int(place[1]) + lines_before}, column {place[2]}" if place else f"line {lines_before + 1}"
+    reason = _PLACE.sub("", message)
+    if reason.startswith("EOF"):
+        return InputError(where, "the file is cut off in the middle of its JSON", cure="copy or export it again")
+    return InputError(where, f"is not valid JSON ({reason})", cure="mend it there or export the file again")

@@ -1,0 +1,158 @@
+"""tau2-bench: a results file (older and v1.0), its directory form, and a single simulation.
+
+A results file holds ``info``, ``tasks`` and ``simulations``. In the directory form ``results.json`` holds all but the
+simulations, which stand one a file in ``simulations/`` beside it.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from axisjudge.checks import InputError
+from axisjudge.readers.messages import (
+    Found,
+    Note,
+    arguments_of,
+    at,
+    field,
+    made,
+    objects,
+    reward_of,
+    role_of,
+    text_of,
+    tool_schema,
+    word,
+)
+from axisjudge.readers.source import json_values, opened
+from axisjudge.trajectory import Step, ToolCall, ToolSchema, Trajectory
+
+FORMAT = "tau2"
+_KEPT_AS_META = ("trial", "seed", "duration", "agent_cost", "user_cost", "mode")
+
+
+def recognise(value: Any) -> bool:
+    """Whether the JSON value is a tau2 results file, the index of its directory form, or one simulation."""
+    if not isinstance(value, dict):
+        return False
+    if isinstance(value.get("info"), dict) and "tasks" in value:
+        return "simulations" in value or "simulation_index" in value or "environment_info" in value["info"]
+    return {"task_id", "termination_reason"} <= value.keys() and ("messages" in value or "ticks" in value)
+
+
+def read(value: dict[str, Any], where: str, folder: Path) -> Iterator[Found]:
+    """The simulations of a results file, in the directory form those of the files in ``simulations/``.
+
+    Calls by the user simulator keep ``requestor="user"``.
+    """
+    if "termination_reason" in value:
+        yield _found(value, {}, where)
+        return
+    run = field(value, "info", dict, where)
+    if "simulations" in value:
+        place = at(where, "simulations")
+        for number, simulation in enumerate(objects(value["simulations"], place)):
+            yield _found(simulation, run, at(place, number))
+    else:
+        yield from _from_directory(value, run, where, folder / "simulations")
+
+
+def _from_directory(value: dict[str, Any], run: dict[str, Any], where: str, folder: Path) -> Iterator[Found]:
+    listed = [
+        str(entry.get("id")) for entry in objects(value.get("simulation_index") or [], at(where, "simulation_index"))
+    ]
+    files = sorted(file for file in folder.glob("*.json*") if file.is_file())
+    if not files and listed:
+        raise InputError(
+            where, f"lists {len(listed)} simulations, and simulations/ beside it has none", cure="copy them"
+        )
+    missing = dict.fromkeys(listed)
+    for file in files:
+        with opened(file) as stream:
+            for position, simulation in json_values(stream):
+                if not recognise(simulation) or "termination_reason" not in simulation:
+                    raise InputError(f"simulations/{file.name}", "must hold one tau2 simulation")
+                found = _found(simulation, run, position)
+                missing.pop(str(simulation.get("id")), None)
+                yield found._replace(file=file)
+    for absent in missing:
+        yield Found(where, None, (Note(where, "a listed simulation has no file", absent),))
+
+
+def _found(simulation: dict[str, Any], run: dict[str, Any], where: str) -> Found:
+    if simulation.get("messages") is None and simulation.get("ticks"):
+        raise InputError(where, "is a voice run kept as ticks", cure="export it with its messages; only those are read")
+    notes: list[Note] = []
+    environment = field(run, "environment_info", dict, "info", {})
+    judged = field(simulation, "reward_info", dict, where, {})
+    place = at(where, "messages")
+    kept = {key: simulation.get(key) for key in _KEPT_AS_META}
+    kept |= {"reward_basis": judged.get("reward_basis"), "reward_breakdown": judged.get("reward_breakdown")}
+    trajectory = made(
+        Trajectory,
+        where,
+        id=field(simulation, "id", str, where),
+        source=FORMAT,
+        agent=field(run, "agent_info", dict, "info", {}).get("llm"),
+        task_id=word(simulation.get("task_id")),
+        domain=environment.get("domain_name"),
+        reward=reward_of(judged.get("reward"), at(where, "reward_info.reward")),
+        termination=simulation.get("termination_reason"),
+        steps=_steps(objects(simulation.get("messages") or [], place), place, notes),
+        tools=_tools(environment.get("tool_defs")),
+        policy=simulation.get("policy") or environment.get("policy"),
+        meta={key: value for key, value in kept.items() if value is not None},
+    )
+    return Found(where, trajectory, tuple(notes))
+
+
+def _tools(definitions: Any) -> tuple[ToolSchema, ...] | None:
+    if definitions is None:
+        return None
+    place = "info.environment_info.tool_defs"
+    records = objects(list(definitions.values()) if isinstance(definitions, dict) else definitions, place)
+    return tuple(tool_schema(record, at(place, number)) for number, record in enumerate(records))
+
+
+def _steps(messages: list[dict[str, Any]], where: str, notes: list[Note]) -> tuple[Step, ...]:
+    names: dict[str | None, str] = {}
+    steps = []
+    for index, message in enumerate(messages):
+        place = at(where, index)
+        role = role_of(message, place)
+        calls = _calls(message, at(place, "tool_calls"))
+        names |= {call.id: call.name for call in calls}
+        result_of = message.get("id") if role == "tool" else None
+        steps.append(
+            made(
+                Step,
+                place,
+                index=index,
+                role=role,
+                content=text_of(message.get("content"), at(place, "content"), notes),
+                tool_calls=calls,
+                tool_call_id=result_of,
+                tool_name=names.get(result_of) if result_of else None,
+                error=message.get("error"),
+                timestamp=message.get("timestamp"),
+                source_index=message.get("turn_idx"),
+            )
+        )
+    return tuple(steps)
+
+
+def _calls(message: dict[str, Any], where: str) -> tuple[ToolCall, ...]:
+    calls = []
+    for number, record in enumerate(objects(message.get("tool_calls") or [], where)):
+        arguments, problem = arguments_of(record.get("arguments"))
+        calls.append(
+            made(
+                ToolCall,
+                at(where, number),
+                id=record.get("id") or None,
+                name=field(record, "name", str, at(where, number)),
+                arguments=arguments,
+                arguments_error=problem,
+                requestor=record.get("requestor") or message["role"],
+            )
+        )
+    return tuple(calls)
