@@ -1,12 +1,18 @@
 """A small trajectory and rubrics that the tests of judges share."""
 
+import sys
 from datetime import date
+from pathlib import Path
 
 import pytest
 
 from axisjudge.rubric import Rubric
 from axisjudge.trajectory import Step, ToolCall, ToolSchema, Trajectory
 from axisjudge.verdict import AXES, Axis
+
+sys.path.append(str(Path(__file__).parent))  # so that tests share servers.py
+
+KEY = "not-a-key-0123456789"
 
 
 @pytest.fixture
@@ -69,3 +75,14 @@ def rubrics() -> dict[Axis, Rubric]:
         )
         for axis in AXES
     }
+
+
+@pytest.fixture(autouse=True)
+def _no_real_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys that open nothing, and no address but those that a test gives."""
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.setenv(name, KEY)
+    for name in ("ANTHROPIC_BASE_URL", "OPENAI_BASE_URL"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9/")
+    for name in ("OPENAI_COMPATIBLE_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.delenv(name, raising=False)

@@ -1,0 +1,130 @@
+"""``anthropic:MODEL``: the Messages API, with forced tool use where the model takes it, else structured output."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from axisjudge.judges.base import Answer, Rubrics
+from axisjudge.judges.pricing import Tokens
+from axisjudge.judges.prompt import INSTRUCTIONS, question, shared_prefix
+from axisjudge.judges.remote import (
+    MAX_TOKENS,
+    Body,
+    Received,
+    RemoteJudge,
+    answer_from_fields,
+    answer_from_json,
+    lost,
+    only_axis,
+)
+from axisjudge.trajectory import Trajectory
+from axisjudge.verdict import verdict_schema
+
+if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic
+    from anthropic.types import Message, Usage
+
+TOOL = "record_verdict"
+
+#: The first generation that answers a forced tool choice with status 400, and the lines that did so before it.
+#: https://platform.claude.com/docs/en/models/opus-5-5/whats-new-opus-5-5 names Fable 5.1 and Opus 5.5.
+FIRST_WITHOUT_FORCING = (5, 1)
+LINES_WITHOUT_FORCING = frozenset({"fable", "mythos"})
+
+_CUT_SHORT = {
+    "max_tokens": "the reply reached max_tokens",
+    "model_context_window_exceeded": "the prompt and reply exceeded the model's context window",
+    "pause_turn": "the provider paused the turn before a verdict",
+}
+
+
+def takes_forced_tool_use(model: str) -> bool:
+    """Whether a Claude model, by its name, accepts a forced tool choice; a name without a version counts as new.
+
+    Examples
+    --------
+    >>> takes_forced_tool_use("claude-sonnet-4-6"), takes_forced_tool_use("claude-sonnet-5-5")
+    (True, False)
+    """
+    tokens = re.split(r"[^a-z0-9]+", model.lower())
+    if LINES_WITHOUT_FORCING & set(tokens):
+        return False
+    version = tuple(int(token) for token in tokens if re.fullmatch(r"\d{1,2}", token))
+    return bool(version) and version < FIRST_WITHOUT_FORCING
+
+
+class AnthropicJudge(RemoteJudge):
+    """A Claude model. Options: effort, max_tokens, temperature (models before 4.7 only), mechanism."""
+
+    mechanisms: ClassVar[tuple[str, ...]] = ("forced_tool", "json_schema_output")
+    key_env: ClassVar[str] = "ANTHROPIC_API_KEY"
+    price_list: ClassVar[str | None] = "anthropic"
+
+    def default_mechanism(self) -> str:
+        return "forced_tool" if takes_forced_tool_use(self.model or "") else "json_schema_output"
+
+    def body(self, trajectory: Trajectory, rubrics: Rubrics) -> Body:
+        rubric = rubrics[only_axis(rubrics)]
+        shared = {"type": "text", "text": shared_prefix(trajectory).text, "cache_control": {"type": "ephemeral"}}
+        asked = {"type": "text", "text": question(rubric, len(trajectory.steps))}
+        body: Body = {
+            "model": self.model,
+            "max_tokens": self.options.get("max_tokens", MAX_TOKENS),
+            "system": [{"type": "text", "text": INSTRUCTIONS}],
+            "messages": [{"role": "user", "content": [shared, asked]}],
+        }
+        output: dict[str, Any] = {}
+        if self.mechanism == "forced_tool":
+            described = "Record your verdict on the axis."
+            body["tools"] = [{"name": TOOL, "description": described, "input_schema": verdict_schema()}]
+            body["tool_choice"] = {"type": "tool", "name": TOOL, "disable_parallel_tool_use": True}
+        else:
+            output["format"] = {"type": "json_schema", "schema": verdict_schema()}
+        if "effort" in self.options:
+            output["effort"] = self.options["effort"]
+        if output:
+            body["output_config"] = output
+        if "temperature" in self.options:  # not among the SDK's own parameters any more
+            body["extra_body"] = {"temperature": self.options["temperature"]}
+        return body
+
+    def connect(self) -> AsyncAnthropic:
+        from anthropic import AsyncAnthropic
+
+        return AsyncAnthropic(**self.transport)
+
+    def api_error(self) -> type[Exception]:
+        from anthropic import APIError
+
+        return APIError
+
+    async def send(self, client: AsyncAnthropic, body: Body) -> Message:
+        return await client.messages.create(**body)
+
+    def read(self, response: Message, rubrics: Rubrics) -> Received:
+        return Received(
+            answers={only_axis(rubrics): self._answer(response)},
+            model=response.model,
+            call_id=response.id,
+            tokens=_tokens(response.usage),
+        )
+
+    def _answer(self, message: Message) -> Answer:
+        if message.stop_reason == "refusal":
+            details = message.stop_details
+            return lost("refused", f"refused ({details.category})" if details and details.category else "refused")
+        if reason := _CUT_SHORT.get(message.stop_reason or ""):
+            return lost("truncated", reason)
+        if self.mechanism == "forced_tool":
+            calls = [block for block in message.content if block.type == "tool_use"]
+            if len(calls) != 1 or calls[0].name != TOOL:
+                return lost("parse_error", f"expected one call of {TOOL}, found {[call.name for call in calls]}")
+            return answer_from_fields(calls[0].input)
+        return answer_from_json("".join(block.text for block in message.content if block.type == "text"))
+
+
+def _tokens(usage: Usage) -> Tokens:
+    """Anthropic counts the cached parts of the prompt apart; here `input` is the whole of it."""
+    read, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
+    return Tokens(usage.input_tokens + read + written, usage.output_tokens, read, written)

@@ -1,0 +1,239 @@
+"""What judges behind an API have in common: key, body, one call with the SDK's own retries, and a status for every end.
+
+The SDK is imported at the first call. Its retries, timeouts and Retry-After are the only retry layer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+import uuid
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, ClassVar, cast
+
+from pydantic import ValidationError
+
+from axisjudge.checks import InputError, one_of
+from axisjudge.judges.base import Answer, Judge, Reply, Rubrics
+from axisjudge.judges.pricing import UNPRICED, Tokens, cost_usd
+from axisjudge.judges.prompt import shared_prefix
+from axisjudge.spec import JudgeSpec
+from axisjudge.trajectory import Trajectory
+from axisjudge.verdict import Axis, RaterKind, Status, Verdict
+
+MAX_RETRIES = 4
+TIMEOUT_S = 120.0
+MAX_TOKENS = 16_000
+KEPT_OF_RAW = 200
+
+Body = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Received:
+    """What a provider sent back, read: an answer an axis, and who answered at what expense."""
+
+    answers: Mapping[Axis, Answer]
+    model: str | None
+    call_id: str | None
+    tokens: Tokens | None
+    flags: tuple[str, ...] = ()
+
+
+class RemoteJudge(Judge):
+    """A judge behind an API.
+
+    Subclasses say how the request body looks, how it is sent and how a reply is read; `mechanisms` lists the ways in
+    which they can force the form of a verdict, `key_env` names the environment variable of the key.
+    """
+
+    kind: ClassVar[RaterKind] = "llm"
+    mechanisms: ClassVar[tuple[str, ...]]
+    key_env: ClassVar[str]
+    key_required: ClassVar[bool] = True
+    price_list: ClassVar[str | None] = None
+
+    def __init__(self, spec: JudgeSpec) -> None:
+        super().__init__(spec)
+        self.options = spec.options
+        chosen = spec.options.get("mechanism") or self.default_mechanism()
+        self.mechanism = one_of(f"mechanism of {spec.rater}", chosen, self.mechanisms)
+        self.key = self._key_from_environment()
+        self._client: Any = None
+
+    def default_mechanism(self) -> str:
+        return self.mechanisms[0]
+
+    @abstractmethod
+    def body(self, trajectory: Trajectory, rubrics: Rubrics) -> Body:
+        """The request: messages, schema, mechanism and parameters, nothing of transport."""
+
+    @abstractmethod
+    def connect(self) -> Any:
+        """A client of the SDK with this judge's key, timeout and retries."""
+
+    @abstractmethod
+    def api_error(self) -> type[Exception]:
+        """The root of the SDK's own errors; nothing else is caught."""
+
+    @abstractmethod
+    async def send(self, client: Any, body: Body) -> Any:
+        """Make the call."""
+
+    @abstractmethod
+    def read(self, response: Any, rubrics: Rubrics) -> Received:
+        """Turn the SDK's response into answers."""
+
+    def prompt_sha256(self, trajectory: Trajectory, rubrics: Rubrics) -> str:
+        shown = [self.mechanism, self.body(trajectory, rubrics)]
+        return sha256(json.dumps(shown, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+    async def grade(self, trajectory: Trajectory, rubrics: Rubrics, *, repeat: int = 0) -> Reply:
+        prefix = shared_prefix(trajectory)
+        if prefix.excess:
+            reason = f"not sent: the trajectory is {prefix.excess} characters over the budget, tool results shortened"
+            return Reply(_all(rubrics, "truncated", reason), flags=prefix.flags)
+        client = self._connected()
+        begun = time.perf_counter()
+        try:
+            response = await self.send(client, self.body(trajectory, rubrics))
+        except self.api_error() as error:
+            return self._failed(rubrics, self._reason(error), begun, prefix.flags)
+        except json.JSONDecodeError:  # the SDKs let it through when a reply that calls itself JSON is none
+            return self._failed(rubrics, "the server's reply is not JSON", begun, prefix.flags)
+        try:
+            received = self.read(response, rubrics)
+        except (AttributeError, TypeError):  # the SDKs do not check a reply against their own models
+            return self._failed(rubrics, "the server's reply has not the shape of this API", begun, prefix.flags)
+        return self._reply(received, time.perf_counter() - begun, prefix.flags)
+
+    def _failed(self, rubrics: Rubrics, reason: str, begun: float, flags: tuple[str, ...]) -> Reply:
+        answers = _all(rubrics, "api_error", reason)
+        return Reply(answers, latency_s=time.perf_counter() - begun, flags=flags)
+
+    async def close(self) -> None:
+        if self._client is not None:
+            client, self._client = self._client, None
+            await client.close()
+
+    @property
+    def transport(self) -> dict[str, Any]:
+        """Arguments that every SDK's client takes."""
+        return {
+            "api_key": self.key,
+            "timeout": self.options.get("timeout", TIMEOUT_S),
+            "max_retries": MAX_RETRIES,
+        }
+
+    def _connected(self) -> Any:
+        if self._client is None:
+            self._client = self.connect()
+        return self._client
+
+    def _key_from_environment(self) -> str:
+        name = self.options.get("key_env", self.key_env)
+        if key := os.environ.get(name, "").strip():
+            return key
+        if self.key_required or "key_env" in self.options:
+            raise InputError(f"judge {self.rater}", f"needs a key in the environment variable {name}", cure="set it")
+        return "not-a-key"  # local servers take any
+
+    def _reply(self, received: Received, latency_s: float, flags: tuple[str, ...]) -> Reply:
+        flags += received.flags
+        tokens, cost = received.tokens, None
+        if tokens is not None:
+            cost = cost_usd(tokens, received.model, self.model, provider=self.price_list, url=self.spec.base_url)
+        return Reply(
+            answers=received.answers,
+            returned_model=received.model,
+            input_tokens=tokens.input if tokens else None,
+            cached_tokens=tokens.cache_read if tokens else None,
+            output_tokens=tokens.output if tokens else None,
+            cost_usd=cost,
+            latency_s=latency_s,
+            call_id=received.call_id or uuid.uuid4().hex,
+            flags=flags if cost is not None else (*flags, UNPRICED),
+        )
+
+    def _reason(self, error: Exception) -> str:
+        """A short reason without key, header or query. Authentication errors keep their status alone."""
+        status = getattr(error, "status_code", None)
+        if status is None:
+            cause = type(error.__cause__).__name__ if error.__cause__ else ""
+            return f"{type(error).__name__} ({cause})" if cause else type(error).__name__
+        reason = f"HTTP {status} {type(error).__name__}"
+        if status in (401, 403):
+            return reason
+        return f"{reason}: {self._without_secrets(_message(error))}"[:KEPT_OF_RAW]
+
+    def _without_secrets(self, text: str) -> str:
+        text = text.replace(self.key, "[key]")
+        text = re.sub(r"(?i)\b(bearer\s+|(sk|key)-)[\w.*-]{6,}", "[key]", text)
+        return re.sub(r"(https?://[^\s?\"']+)\?[^\s\"']*", r"\1", text)
+
+
+def answer_from_json(text: str) -> Answer:
+    """A verdict that came as text: one JSON object and nothing else, or a parse error."""
+    try:
+        return _answer(Verdict.model_validate_json(text))
+    except ValidationError as error:
+        return _parse_error(error, text)
+
+
+def answer_from_fields(fields: Any) -> Answer:
+    """A verdict that came as the arguments of a tool call, or a parse error."""
+    try:
+        return _answer(Verdict.model_validate(fields))
+    except ValidationError as error:
+        return _parse_error(error, json.dumps(fields, ensure_ascii=False, default=str))
+
+
+def lost(status: Status, reason: str) -> Answer:
+    """An answer without a verdict, and why."""
+    return Answer(status, rationale=reason)
+
+
+def only_axis(rubrics: Rubrics) -> Axis:
+    """The axis of a call to a judge that is asked once an axis."""
+    (axis,) = rubrics
+    return axis
+
+
+def _answer(verdict: Verdict) -> Answer:
+    return Answer(
+        status="ok",
+        verdict=verdict.verdict,
+        confidence=verdict.confidence,
+        confidence_source="verbalized",
+        cited_step_indices=tuple(verdict.cited_step_indices),
+        rationale=verdict.rationale,
+    )
+
+
+def _parse_error(error: ValidationError, raw: str) -> Answer:
+    faults = (f"{'.'.join(map(str, fault['loc'])) or 'reply'}: {fault['msg']}" for fault in error.errors())
+    return lost("parse_error", f"{_head('; '.join(faults))}; received: {_head(raw)}")
+
+
+def _all(rubrics: Rubrics, status: Status, reason: str) -> dict[Axis, Answer]:
+    return {axis: lost(status, reason) for axis in rubrics}
+
+
+def _head(raw: str) -> str:
+    return raw if len(raw) <= KEPT_OF_RAW else raw[:KEPT_OF_RAW] + " [cut]"
+
+
+def _message(error: Exception) -> str:
+    """The provider's own message, from a body of either shape ({error: {message}} or {message})."""
+    body = getattr(error, "body", None)
+    if isinstance(body, Mapping):
+        inner = cast(Mapping[str, Any], body).get("error")
+        found = inner.get("message") if isinstance(inner, Mapping) else body.get("message")
+        if isinstance(found, str):
+            return " ".join(found.split())
+    return "no message"

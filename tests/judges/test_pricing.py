@@ -1,0 +1,32 @@
+"""Costs by the bundled list prices, cached tokens at their own price."""
+
+import pytest
+
+from axisjudge.judges.pricing import Tokens, cost_usd
+
+# List prices in US dollars per million tokens (input, cache read, cache write, output): Claude Sonnet 4.6 and GPT-5,
+# as the providers publish them and genai-prices bundles them.
+SONNET_4_6 = (3.0, 0.30, 3.75, 15.0)
+GPT_5 = (1.25, 0.125, 1.25, 10.0)
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "prices"), [("anthropic", "claude-sonnet-4-6", SONNET_4_6), ("openai", "gpt-5", GPT_5)]
+)
+def test_each_kind_of_token_at_its_own_price(
+    provider: str, model: str, prices: tuple[float, float, float, float]
+) -> None:
+    tokens = Tokens(input=10_000, output=300, cache_read=8_000, cache_write=1_000)
+    expected = sum(price * count for price, count in zip(prices, (1_000, 8_000, 1_000, 300), strict=True)) / 1e6
+    assert cost_usd(tokens, model, provider=provider) == pytest.approx(expected)
+
+
+def test_a_model_without_a_price_is_none_and_not_zero() -> None:
+    assert cost_usd(Tokens(10, 10), "gpt-nonesuch", provider="openai") is None
+    assert cost_usd(Tokens(10, 10), None, provider="openai") is None
+    assert cost_usd(Tokens(10, 10), "qwen3-8b", url="http://localhost:8000/v1") is None
+
+
+def test_the_model_asked_for_is_priced_when_the_returned_name_is_not_listed() -> None:
+    cost = cost_usd(Tokens(1_000_000, 0), "internal-build-7", "gpt-5", provider="openai")
+    assert cost == pytest.approx(1.25)
