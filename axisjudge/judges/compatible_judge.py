@@ -1,0 +1,87 @@
+"""``openai-compatible:MODEL@URL``: chat completions with a JSON schema at any server (vLLM, llama.cpp, Ollama)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from axisjudge.judges.base import Answer, Rubrics
+from axisjudge.judges.openai_judge import SCHEMA_NAME
+from axisjudge.judges.pricing import Tokens
+from axisjudge.judges.prompt import INSTRUCTIONS, question, shared_prefix
+from axisjudge.judges.remote import Body, Received, RemoteJudge, answer_from_json, lost, only_axis
+from axisjudge.trajectory import Trajectory
+from axisjudge.verdict import verdict_schema
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+    from openai.types import CompletionUsage
+    from openai.types.chat import ChatCompletion
+
+#: Servers count the reply against the model's context, which is often small.
+MAX_TOKENS = 4_096
+
+
+class CompatibleJudge(RemoteJudge):
+    """A model on a server that speaks OpenAI's chat completions.
+
+    Options: effort, max_tokens, temperature, seed, key_env. A server that wraps its JSON in prose gives parse errors.
+    """
+
+    mechanisms: ClassVar[tuple[str, ...]] = ("chat_json_schema",)
+    key_env: ClassVar[str] = "OPENAI_COMPATIBLE_API_KEY"
+    key_required: ClassVar[bool] = False
+
+    def body(self, trajectory: Trajectory, rubrics: Rubrics) -> Body:
+        rubric = rubrics[only_axis(rubrics)]
+        asked = f"{shared_prefix(trajectory).text}\n{question(rubric, len(trajectory.steps))}"
+        form = {"name": SCHEMA_NAME, "schema": verdict_schema(), "strict": True}
+        body: Body = {
+            "model": self.model,
+            "messages": [{"role": "system", "content": INSTRUCTIONS}, {"role": "user", "content": asked}],
+            "response_format": {"type": "json_schema", "json_schema": form},
+            "max_tokens": self.options.get("max_tokens", MAX_TOKENS),
+        }
+        body |= {name: self.options[name] for name in ("temperature", "seed") if name in self.options}
+        if "effort" in self.options:
+            body["reasoning_effort"] = self.options["effort"]
+        return body
+
+    def connect(self) -> AsyncOpenAI:
+        from openai import AsyncOpenAI
+
+        return AsyncOpenAI(base_url=self.spec.base_url, **self.transport)
+
+    def api_error(self) -> type[Exception]:
+        from openai import APIError
+
+        return APIError
+
+    async def send(self, client: AsyncOpenAI, body: Body) -> ChatCompletion:
+        return await client.chat.completions.create(**body)
+
+    def read(self, response: ChatCompletion, rubrics: Rubrics) -> Received:
+        return Received(
+            answers={only_axis(rubrics): _answer(response)},
+            model=response.model,
+            call_id=response.id,
+            tokens=_tokens(response.usage),
+        )
+
+
+def _answer(completion: ChatCompletion) -> Answer:
+    if not completion.choices:
+        return lost("parse_error", "the reply holds no choice")
+    choice = completion.choices[0]
+    if choice.message.refusal or choice.finish_reason == "content_filter":
+        return lost("refused", "refused")
+    if choice.finish_reason == "length":
+        return lost("truncated", "the reply reached max_tokens or the end of the context")
+    return answer_from_json(choice.message.content or "")
+
+
+def _tokens(usage: CompletionUsage | None) -> Tokens | None:
+    if usage is None:
+        return None
+    details = usage.prompt_tokens_details
+    read, written = (details.cached_tokens or 0, details.cache_write_tokens or 0) if details else (0, 0)
+    return Tokens(usage.prompt_tokens, usage.completion_tokens, read, written)

@@ -1,0 +1,111 @@
+"""``openai-decisions:MODEL``: all axes as choice questions over one input, in one call, with probabilities.
+
+A decision model gives no rationale and cites no steps. Its confidence is the probability of the word it chose.
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from axisjudge.judges.base import Answer, Rubrics
+from axisjudge.judges.openai_judge import cached_prefix
+from axisjudge.judges.pricing import Tokens
+from axisjudge.judges.prompt import INSTRUCTIONS, question, shared_prefix
+from axisjudge.judges.remote import Body, Received, RemoteJudge, lost
+from axisjudge.trajectory import Trajectory
+from axisjudge.verdict import VERDICTS, Axis, RaterKind
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+    from openai.types import Decision
+
+#: Flag of ratings that came out of one call together.
+FLAG = "one_call"
+
+
+class DecisionsJudge(RemoteJudge):
+    """A decision model of OpenAI; each question may be refused on its own."""
+
+    kind: ClassVar[RaterKind] = "decision_model"
+    joint: ClassVar[bool] = True
+    mechanisms: ClassVar[tuple[str, ...]] = ("decisions",)
+    key_env: ClassVar[str] = "OPENAI_API_KEY"
+    price_list: ClassVar[str | None] = "openai"
+
+    def body(self, trajectory: Trajectory, rubrics: Rubrics) -> Body:
+        choices = [{"value": word, "description": f"{word}, as the rubric defines it"} for word in VERDICTS]
+        return {
+            "model": self.model,
+            "input": [
+                {"type": "message", "role": "developer", "content": INSTRUCTIONS},
+                {"type": "message", "role": "user", "content": [cached_prefix(shared_prefix(trajectory).text)]},
+            ],
+            "questions": [
+                {
+                    "type": "choice",
+                    "name": axis,
+                    "instructions": question(rubric, len(trajectory.steps)),
+                    "choices": choices,
+                }
+                for axis, rubric in rubrics.items()
+            ],
+            "prompt_cache_options": {"mode": "explicit", "ttl": "30m"},
+        }
+
+    def connect(self) -> AsyncOpenAI:
+        from openai import AsyncOpenAI
+
+        return AsyncOpenAI(**self.transport)
+
+    def api_error(self) -> type[Exception]:
+        from openai import APIError
+
+        return APIError
+
+    async def send(self, client: AsyncOpenAI, body: Body) -> Decision:
+        return await client.decisions.create(**body)
+
+    def read(self, response: Decision, rubrics: Rubrics) -> Received:
+        usage = response.usage
+        details = usage.input_tokens_details
+        return Received(
+            answers=_answers(response, tuple(rubrics)),
+            model=response.model,
+            call_id=response._request_id,
+            tokens=Tokens(usage.input_tokens, usage.output_tokens, details.cached_tokens, details.cache_write_tokens),
+            flags=(FLAG,),
+        )
+
+
+def _answers(decision: Decision, axes: tuple[Axis, ...]) -> dict[Axis, Answer]:
+    if len(decision.answers) != len(axes):
+        wrong = lost("parse_error", f"{len(axes)} questions, {len(decision.answers)} answers")
+        return dict.fromkeys(axes, wrong)
+    return {axis: _answer(axis, answer) for axis, answer in zip(axes, decision.answers, strict=True)}
+
+
+def _answer(axis: Axis, answer: Any) -> Answer:
+    if answer.name not in (axis, None):
+        return lost("parse_error", f"answers come in question order; expected {axis}, found {answer.name!r}"[:200])
+    if answer.type == "refusal":
+        return lost("refused", "the model declined this question")
+    if answer.type != "choice":
+        return lost("parse_error", f"expected a choice, found {answer.type!r}"[:200])
+    probabilities = {each.value: each.probability for each in answer.probabilities}
+    if answer.choice not in VERDICTS or set(probabilities) != set(VERDICTS):
+        found = sorted(map(str, {answer.choice, *probabilities}))
+        return lost("parse_error", f"choices must be {', '.join(VERDICTS)}; found {found}"[:200])
+    if not all(_is_probability(value) for value in probabilities.values()):
+        return lost("parse_error", f"probabilities must lie in [0, 1]; found {probabilities}"[:200])
+    return Answer(
+        status="ok",
+        verdict=answer.choice,
+        confidence=float(probabilities[answer.choice]),
+        confidence_source="native",
+        probabilities={word: float(probabilities[word]) for word in VERDICTS},
+    )
+
+
+def _is_probability(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) and 0 <= value <= 1

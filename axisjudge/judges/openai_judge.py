@@ -1,0 +1,114 @@
+"""``openai:MODEL``: the Responses API with a strict JSON schema."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from axisjudge.judges.base import Answer, Rubrics
+from axisjudge.judges.pricing import Tokens
+from axisjudge.judges.prompt import INSTRUCTIONS, question, shared_prefix
+from axisjudge.judges.remote import MAX_TOKENS, Body, Received, RemoteJudge, answer_from_json, lost, only_axis
+from axisjudge.trajectory import Trajectory
+from axisjudge.verdict import verdict_schema
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+    from openai.types.responses import Response, ResponseUsage
+
+SCHEMA_NAME = "verdict"
+
+#: From this version on a prompt cache breakpoint can be set by hand; before it there is only the cache key.
+FIRST_WITH_BREAKPOINTS = (5, 6)
+
+
+def takes_breakpoints(model: str) -> bool:
+    """Whether a GPT model, by its name, has explicit prompt cache breakpoints.
+
+    Examples
+    --------
+    >>> takes_breakpoints("gpt-5-2025-08-07"), takes_breakpoints("gpt-5.6-sol"), takes_breakpoints("gpt-6-luna")
+    (False, True, True)
+    """
+    match = re.match(r"(?:.*/)?gpt-(\d+)(?:\.(\d+))?(?![\d.])", model.lower())
+    return match is not None and (int(match[1]), int(match[2] or 0)) >= FIRST_WITH_BREAKPOINTS
+
+
+def cached_prefix(text: str) -> dict[str, Any]:
+    """A text part at whose end the provider's cache is to break."""
+    return {"type": "input_text", "text": text, "prompt_cache_breakpoint": {"mode": "explicit"}}
+
+
+class OpenAIJudge(RemoteJudge):
+    """A model of OpenAI. Options: effort, max_tokens, temperature. Nothing is stored with the provider."""
+
+    mechanisms: ClassVar[tuple[str, ...]] = ("responses_json_schema",)
+    key_env: ClassVar[str] = "OPENAI_API_KEY"
+    price_list: ClassVar[str | None] = "openai"
+
+    def body(self, trajectory: Trajectory, rubrics: Rubrics) -> Body:
+        rubric, prefix = rubrics[only_axis(rubrics)], shared_prefix(trajectory)
+        asked = {"type": "input_text", "text": question(rubric, len(trajectory.steps))}
+        form = {"type": "json_schema", "name": SCHEMA_NAME, "schema": verdict_schema(), "strict": True}
+        body: Body = {
+            "model": self.model,
+            "instructions": INSTRUCTIONS,
+            "max_output_tokens": self.options.get("max_tokens", MAX_TOKENS),
+            "text": {"format": form},
+            "store": False,
+        }
+        if takes_breakpoints(self.model or ""):
+            shared = cached_prefix(prefix.text)
+            body["prompt_cache_options"] = {"mode": "explicit", "ttl": "30m"}
+        else:
+            shared = {"type": "input_text", "text": prefix.text}
+            body["prompt_cache_key"] = prefix.cache_key
+        body["input"] = [{"role": "user", "content": [shared, asked]}]
+        if "effort" in self.options:
+            body["reasoning"] = {"effort": self.options["effort"]}
+        if "temperature" in self.options:
+            body["temperature"] = self.options["temperature"]
+        return body
+
+    def connect(self) -> AsyncOpenAI:
+        from openai import AsyncOpenAI
+
+        return AsyncOpenAI(**self.transport)
+
+    def api_error(self) -> type[Exception]:
+        from openai import APIError
+
+        return APIError
+
+    async def send(self, client: AsyncOpenAI, body: Body) -> Response:
+        return await client.responses.create(**body)
+
+    def read(self, response: Response, rubrics: Rubrics) -> Received:
+        return Received(
+            answers={only_axis(rubrics): _answer(response)},
+            model=response.model,
+            call_id=response.id,
+            tokens=_tokens(response.usage),
+        )
+
+
+def _answer(response: Response) -> Answer:
+    if response.status == "incomplete":
+        reason = response.incomplete_details.reason if response.incomplete_details else None
+        if reason == "content_filter":
+            return lost("refused", "stopped by the provider's content filter")
+        return lost("truncated", f"incomplete: {reason or 'no reason given'}")
+    if response.status != "completed":
+        code = f" ({response.error.code})" if response.error else ""
+        return lost("api_error", f"response {response.status}{code}")
+    parts = [part for item in response.output if item.type == "message" for part in item.content]
+    if any(part.type == "refusal" for part in parts):
+        return lost("refused", "refused")
+    return answer_from_json("".join(part.text for part in parts if part.type == "output_text"))
+
+
+def _tokens(usage: ResponseUsage | None) -> Tokens | None:
+    if usage is None:
+        return None
+    details = usage.input_tokens_details
+    return Tokens(usage.input_tokens, usage.output_tokens, details.cached_tokens, details.cache_write_tokens)

@@ -1,0 +1,195 @@
+"""What a provider's failures become: a status and a short reason, after the SDK's own retries, without any secret."""
+
+import json
+import time
+from dataclasses import astuple
+from typing import Any
+
+import pytest
+from conftest import KEY
+from servers import (
+    Scripted,
+    Server,
+    anthropic_error,
+    anthropic_message,
+    chat_completion,
+    choice,
+    decision,
+    grade,
+    made,
+    openai_error,
+    openai_response,
+    serving,
+    verdict_text,
+)
+
+from axisjudge.judges import remote
+from axisjudge.rubric import Rubric
+from axisjudge.trajectory import Trajectory
+from axisjudge.verdict import Axis
+
+AXIS: Axis = "termination"
+SPECS = {
+    "anthropic": "anthropic:claude-sonnet-4-6",
+    "openai": "openai:gpt-5",
+    "openai-compatible": "openai-compatible:qwen3-8b@URL",
+    "openai-decisions": "openai-decisions:gpt-6-luna",
+}
+GOOD = {
+    "anthropic": anthropic_message(),
+    "openai": openai_response(),
+    "openai-compatible": chat_completion(verdict_text()),
+    "openai-decisions": decision([choice(AXIS, "correct")]),
+}
+SOON = ("retry-after-ms", "10")
+
+every_provider = pytest.mark.parametrize("provider", SPECS)
+
+
+def failing(provider: str, status: int, message: str = "something is wrong", *headers: tuple[str, str]) -> Scripted:
+    if provider == "anthropic":
+        return anthropic_error(status, "some_error", message, *headers)
+    return openai_error(status, message, *headers)
+
+
+@pytest.fixture
+def asked(trajectory: Trajectory, rubrics: dict[Axis, Rubric], monkeypatch: pytest.MonkeyPatch) -> Any:
+    def ask(provider: str, *script: Scripted, options: str = "") -> tuple[Any, Server]:
+        with serving(*script) as server:
+            reply = grade(made(SPECS[provider] + options, server, monkeypatch), trajectory, {AXIS: rubrics[AXIS]})
+        assert KEY not in repr(astuple(reply))
+        return reply.answers[AXIS], server
+
+    return ask
+
+
+@every_provider
+@pytest.mark.parametrize("status", [400, 401, 403, 404])
+def test_what_asking_again_cannot_mend_is_asked_once(asked: Any, provider: str, status: int) -> None:
+    answer, server = asked(provider, failing(provider, status))
+    assert (answer.status, answer.verdict) == ("api_error", None)
+    assert f"HTTP {status}" in answer.rationale
+    assert ("something is wrong" in answer.rationale) is (status in (400, 404))
+    assert len(server.requests) == 1
+
+
+@every_provider
+@pytest.mark.parametrize("status", [429, 500, 529])
+def test_what_may_pass_is_asked_again_and_then_succeeds(asked: Any, provider: str, status: int) -> None:
+    busy = failing(provider, status, "busy", SOON)
+    answer, server = asked(provider, busy, busy, Scripted(GOOD[provider]))
+    assert (answer.status, answer.verdict) == ("ok", "correct")
+    assert len(server.requests) == 3
+    assert server.requests[0] == server.requests[2]
+
+
+@every_provider
+def test_after_the_last_retry_the_rating_is_lost_and_says_so(asked: Any, provider: str) -> None:
+    answer, server = asked(provider, failing(provider, 529, "overloaded", SOON))
+    assert answer.status == "api_error"
+    assert "HTTP 529" in answer.rationale
+    assert len(server.requests) == 1 + remote.MAX_RETRIES
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+def test_retry_after_is_honoured(asked: Any, provider: str) -> None:
+    answer, server = asked(provider, failing(provider, 429, "slow", ("retry-after", "1")), Scripted(GOOD[provider]))
+    assert answer.status == "ok"
+    first, second = server.times
+    assert second - first >= 1.0
+
+
+@every_provider
+def test_a_dropped_connection_is_tried_again(asked: Any, provider: str) -> None:
+    answer, server = asked(provider, Scripted(drop=True), Scripted(GOOD[provider]))
+    assert answer.status == "ok"
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+def test_a_timeout_is_a_status(asked: Any, provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "MAX_RETRIES", 1)
+    begun = time.monotonic()
+    answer, server = asked(provider, Scripted(GOOD[provider], wait_s=0.6), options=",timeout=0.15")
+    assert answer.status == "api_error"
+    assert answer.rationale.startswith("APITimeoutError")
+    assert len(server.requests) == 2
+    assert time.monotonic() - begun < 3
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+def test_no_server_at_all_is_a_status(asked: Any, provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "MAX_RETRIES", 0)
+    answer, _ = asked(provider, Scripted(drop=True))
+    assert answer.status == "api_error"
+    assert answer.rationale.startswith("APIConnectionError")
+
+
+@every_provider
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Scripted("not json"),
+        Scripted(""),
+        Scripted("<html>Login</html>", content_type="text/html"),
+        Scripted("[1, 2]"),
+        Scripted("null"),
+    ],
+    ids=["no JSON", "empty", "a web page", "a list", "null"],
+)
+def test_a_reply_of_another_world_loses_one_rating_and_not_the_run(asked: Any, provider: str, reply: Scripted) -> None:
+    answer, _ = asked(provider, reply)
+    assert (answer.status, answer.verdict) == ("api_error", None)
+    assert "reply" in answer.rationale
+
+
+@every_provider
+def test_an_object_without_the_expected_fields_carries_no_verdict(asked: Any, provider: str) -> None:
+    answer, _ = asked(provider, Scripted('{"a": 1}'))
+    assert answer.status in ("api_error", "parse_error")
+
+
+@every_provider
+@pytest.mark.parametrize("status", [400, 401, 404, 422])
+def test_no_error_text_holds_a_key_a_header_or_a_query(asked: Any, provider: str, status: int) -> None:
+    echo = (
+        f"bad key {KEY}, sent Authorization: Bearer {KEY} and x-api-key: {KEY}; known are sk-fake-1234567890 and "
+        f"sk-no******cret; see https://example.test/help?key={KEY}&token=abcdef"
+    )
+    answer, _ = asked(provider, failing(provider, status, echo))
+    assert answer.status == "api_error"
+    for secret in (KEY, "sk-fake", "sk-no", "token=", "abcdef", "127.0.0.1"):
+        assert secret not in answer.rationale
+    assert len(answer.rationale) <= 200
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+def test_an_error_that_is_not_the_sdks_is_not_swallowed(
+    trajectory: Trajectory, rubrics: dict[Axis, Rubric], monkeypatch: pytest.MonkeyPatch, provider: str
+) -> None:
+    with serving(Scripted(GOOD[provider])) as server:
+        judge = made(SPECS[provider], server, monkeypatch)
+
+        async def broken(*_: object) -> None:
+            raise ZeroDivisionError
+
+        monkeypatch.setattr(judge, "send", broken)
+        with pytest.raises(ZeroDivisionError):
+            grade(judge, trajectory, {AXIS: rubrics[AXIS]})
+
+
+@every_provider
+def test_a_closed_judge_can_be_asked_again(
+    trajectory: Trajectory, rubrics: dict[Axis, Rubric], monkeypatch: pytest.MonkeyPatch, provider: str
+) -> None:
+    """A notebook judges again with the same judge, in another event loop."""
+    with serving(Scripted(GOOD[provider])) as server:
+        judge = made(SPECS[provider], server, monkeypatch)
+        statuses = [grade(judge, trajectory, {AXIS: rubrics[AXIS]}).answers[AXIS].status for _ in range(2)]
+    assert statuses == ["ok", "ok"]
+
+
+@every_provider
+def test_nothing_written_holds_the_key(asked: Any, provider: str) -> None:
+    _, server = asked(provider, Scripted(GOOD[provider]))
+    assert KEY not in json.dumps(server.requests)
