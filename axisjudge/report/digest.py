@@ -47,7 +47,6 @@ def input_digest(workbench: Path, notebook: Any, parameters: Mapping[str, Any]) 
     )
 
 
-@cache
 def package_sha256() -> str:
     """Hash of this package's own source."""
     files = (file for file in files_below(_PACKAGE) if file.suffix in _CODE)

@@ -29,6 +29,7 @@ def execute(source: Path, target: Path, parameters: Mapping[str, Any], *, workbe
         A cell failed, or the kernel died; the message names notebook, cell and the exception's last line.
     """
     import papermill
+    from jupyter_core.utils import ensure_event_loop
     from nbclient.exceptions import CellExecutionError
     from papermill.exceptions import PapermillExecutionError
 
@@ -52,6 +53,8 @@ def execute(source: Path, target: Path, parameters: Mapping[str, Any], *, workbe
             raise ReportError(f"{source.name}, cell {number}: {last}") from None
         except (CellExecutionError, RuntimeError) as error:
             raise ReportError(f"{source.name}: {str(error).splitlines()[-1]}") from error
+        finally:
+            ensure_event_loop().close()  # this thread's own
 
 
 def _this_python(environment: Mapping[str, str], private: str) -> type[Any]:

@@ -150,7 +150,7 @@ class Page:
     def say(self, sentence: str) -> None:
         """Show a computed sentence as prose; markdown's emphasis works, HTML, links and images do not."""
         text = re.sub(r"([\[\]$])", r"\\\1", html.escape(" ".join(sentence.split()), quote=False))
-        self.findings.append(" ".join(sentence.split()))
+        self.findings.append(re.sub(r"[*`]", "", " ".join(sentence.split())))
         self._save()
         _show({"text/markdown": text, "text/plain": sentence, MARKDOWN_MIME: text})
 

@@ -28,7 +28,7 @@ def provenance_cell(
         _table("parameter", {name: repr(value) for name, value in results["parameters"].items()}),
         _table("input (sha256)", results["inputs"]),
         _rows(raters),
-        _table("version", versions()),
+        "Versions: " + ", ".join(f"{name} {version}" for name, version in versions().items()) + ".",
     ]
     cell = nbformat.v4.new_markdown_cell("\n\n".join(filter(None, parts)))  # type: ignore[no-untyped-call]
     cell.metadata["tags"] = ["provenance"]
@@ -41,10 +41,7 @@ def _table(head: str, values: Mapping[str, Any]) -> str:
 
 
 def _rows(rows: Sequence[Mapping[str, Any]]) -> str:
-    if not rows:
-        return ""
-    names = [name.replace("_", " ") for name in rows[0]]
-    lines = [
-        "| " + " | ".join("–" if v is None else markdown_escape(str(v)) for v in row.values()) + " |" for row in rows
-    ]
-    return "\n".join(["| " + " | ".join(names) + " |", "|" + "---|" * len(names), *lines])
+    names = ("rater", "rater_kind", "family", "model", "ratings", "lost")
+    lines = [[markdown_escape(str(row[name] if row[name] is not None else "–")) for name in names] for row in rows]
+    head = [[name.replace("_", " ") for name in names], ["---"] * 4 + ["---:"] * 2]
+    return "\n".join("| " + " | ".join(line) + " |" for line in [*head, *lines]) if rows else ""

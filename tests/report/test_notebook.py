@@ -1,0 +1,130 @@
+"""Finding notebooks and checking what is passed to them; nothing is run here."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import nbformat
+import pytest
+from benches import PARAMETERS
+
+from axisjudge.checks import InputError
+from axisjudge.report import run_report, run_reports
+from axisjudge.report.notebook import checked_parameters, find_notebook, parameters_of, read_notebook
+
+Write = Callable[..., Path]
+
+
+@pytest.mark.parametrize("name", ["05_failure_profiles", "failure_profiles", "05_failure_profiles.ipynb"])
+def test_a_notebook_is_found_with_and_without_its_number(bench: Path, notebook: Write, name: str) -> None:
+    path = notebook("05_failure_profiles")
+    notebook("06_trajectory_trace")
+    assert find_notebook(name, bench) == path
+
+
+@pytest.mark.parametrize(
+    ("name", "near"), [("05_failure_profile", "05_failure_profiles"), ("failure_profils", "failure_profiles")]
+)
+def test_an_unknown_report_is_an_error_that_names_the_nearest(
+    bench: Path, notebook: Write, name: str, near: str
+) -> None:
+    notebook("05_failure_profiles")
+    with pytest.raises(InputError, match=f"did you mean '{near}'"):
+        run_report(name, workbench=bench)
+
+
+def test_a_notebook_without_a_number_is_no_report(bench: Path, notebook: Write) -> None:
+    notebook("label")
+    with pytest.raises(InputError, match="no notebook named NN_name"):
+        run_reports(workbench=bench)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"sede": 1},
+            "parameter of 05_x: must be one of ratings, seed, level, title; found 'sede'; did you mean 'seed'",
+        ),
+        ({"seed": "seven"}, "parameter seed of 05_x: must be int; found 'seven'"),
+        ({"seed": 1.5}, "must be int; found 1.5"),
+        ({"seed": True}, "must be int; found True"),
+        ({"level": "high"}, "must be float; found 'high'"),
+        ({"ratings": 3}, "must be str; found 3"),
+        ({"title": 3}, "must be str or None; found 3"),
+    ],
+)
+def test_unknown_parameters_and_wrong_types_are_errors(
+    bench: Path, notebook: Write, given: dict[str, object], message: str
+) -> None:
+    notebook("05_x")
+    with pytest.raises(InputError) as caught:
+        run_report("x", given, workbench=bench)
+    assert message in str(caught.value)
+    assert list((bench / "reports").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"seed": "3"}, 3),
+        ({"level": "1"}, 1.0),
+        ({"level": 1}, 1.0),
+        ({"ratings": "3"}, "3"),
+        ({"title": "None"}, None),
+        ({"title": "A title"}, "A title"),
+    ],
+)
+def test_text_is_read_as_the_parameters_type(notebook: Write, given: dict[str, object], expected: object) -> None:
+    known = parameters_of(read_notebook(notebook("05_x")), "05_x")
+    values = checked_parameters(known, given, "05_x")
+    (name,) = given
+    assert values[name] == expected
+    assert type(values[name]) is type(expected)
+    assert set(values) == set(known)
+
+
+def test_truth_values_and_lists_are_read_from_text(notebook: Write) -> None:
+    path = notebook("05_x", parameters='strict = False\naxes: list[str] = ["sequencing"]')
+    known = parameters_of(read_notebook(path), "05_x")
+    values = checked_parameters(known, {"strict": "true", "axes": "['termination']"}, "05_x")
+    assert values == {"strict": True, "axes": ["termination"]}
+
+
+def test_a_notebook_without_a_parameters_cell_is_an_error(bench: Path, notebook: Write) -> None:
+    notebook("05_x", parameters=None)
+    with pytest.raises(InputError, match="notebook 05_x: needs exactly one cell tagged parameters; found 0"):
+        run_report("x", workbench=bench)
+
+
+@pytest.mark.parametrize("source", ["import os", "n = 1 + x", "n = len('a')", "a = b = 1", "n: int", "print(1)"])
+def test_parameters_are_literals(bench: Path, notebook: Write, source: str) -> None:
+    notebook("05_x", parameters=f"{PARAMETERS}\n{source}")
+    with pytest.raises(InputError, match="parameters of 05_x: each line must be"):
+        run_report("x", workbench=bench)
+
+
+def test_every_notebook_is_checked_before_any_is_run(bench: Path, notebook: Write) -> None:
+    notebook("05_x")
+    notebook("06_y", parameters="other: int = 1")
+    with pytest.raises(InputError, match="parameter of 06_y"):
+        run_reports(parameters={"seed": 1}, workbench=bench)
+    assert list((bench / "reports").iterdir()) == []
+
+
+def test_a_file_that_is_no_notebook_is_an_error(bench: Path) -> None:
+    (bench / "notebooks" / "05_x.ipynb").write_text("{not json", encoding="utf-8")
+    with pytest.raises(InputError, match="not a notebook"):
+        run_report("x", workbench=bench)
+
+
+def test_outputs_do_not_change_what_a_notebook_is(notebook: Write) -> None:
+    from axisjudge.report.digest import notebook_sha256
+
+    path = notebook("05_x")
+    before = notebook_sha256(read_notebook(path))
+    book = nbformat.read(path, as_version=4)
+    book.cells[1].execution_count = 3
+    book.cells[1].outputs = [nbformat.v4.new_output("stream", text="hello")]
+    assert notebook_sha256(book) == before
+    book.cells[1].source += "\n"
+    assert notebook_sha256(book) != before

@@ -1,0 +1,266 @@
+"""What a page shows and keeps, outside a report run and inside."""
+
+import json
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from benches import rating
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+mpl.use("agg")
+import matplotlib.pyplot as plt
+
+from axisjudge.checks import InputError
+from axisjudge.ratings import ratings_frame
+from axisjudge.report import Page
+from axisjudge.report.encode import as_json, dumps
+from axisjudge.report.page import PAGE_FILE, REPORT_DIR
+from axisjudge.report.scope import ratings_sha256, scope_of
+from axisjudge.report.tables import html_table, markdown_escape, markdown_table
+
+REAL = ratings_frame([rating()])
+MADE = ratings_frame([rating(), rating(rater="planted", rater_kind="planted", family="planted")])
+
+
+@pytest.fixture
+def staging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The staging folder of a report run for a notebook named 05_page."""
+    folder = tmp_path / "05_page"
+    folder.mkdir()
+    monkeypatch.setenv(REPORT_DIR, str(folder))
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _close_figures() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+def png_chunks(png: bytes) -> list[bytes]:
+    kinds, at = [], 8
+    while at < len(png):
+        (length,) = struct.unpack(">I", png[at : at + 4])
+        kinds.append(png[at + 4 : at + 8])
+        at += 12 + length
+    return kinds
+
+
+def drawn() -> object:
+    _, axes = plt.subplots(figsize=(3, 2))
+    axes.plot([1, 2, 3])
+    axes.set_title("A line", loc="left")
+    return axes
+
+
+def test_the_scope_sentence_names_and_counts_judges_people_agents_and_tasks() -> None:
+    table = ratings_frame(
+        [
+            rating(rater=rater, rater_kind=kind, agent=agent, task_id=f"task-{task}", trajectory_id=f"{agent}{task}")
+            for rater, kind in (("rules", "rules"), ("person-1", "human"), ("planted", "planted"))
+            for agent in ("a", "b")
+            for task in range(8)
+        ]
+    )
+    scope = scope_of(table)
+    assert scope.sentence.startswith(
+        "Conditional on 1 judge (rules), 1 person (person-1), 2 agents (a, b) and 8 tasks ("
+    )
+    assert "and 2 more)" in scope.sentence
+    assert scope.conditional_on["tasks"] == [f"task-{task}" for task in range(8)]
+    assert scope.conditional_on["judges"] == ["rules"], "the planted truth is no judge"
+
+
+def test_lost_verdicts_are_counted_in_the_scope_sentence() -> None:
+    lost = rating(trajectory_id="t2", status="refused", verdict=None)
+    assert "Of 2 ratings 1 carry no verdict." in scope_of(ratings_frame([rating(), lost])).sentence
+    assert "no verdict" not in scope_of(REAL).sentence
+
+
+def test_agents_and_tasks_without_a_name_are_said_to_have_none() -> None:
+    sentence = scope_of(ratings_frame([rating(agent=None, task_id=None)])).sentence
+    assert "agents that are not named and tasks that are not named" in sentence
+
+
+@pytest.mark.parametrize(
+    ("kinds", "head"),
+    [
+        (["simulated"], "Simulated ratings: 1 of the 2 ratings"),
+        (["planted"], "Planted ratings: 1 of the 2 ratings"),
+        (["planted", "simulated"], "Simulated and planted ratings: 2 of the 3 ratings"),
+        ([], None),
+    ],
+)
+def test_simulated_and_planted_ratings_raise_a_banner(kinds: list[str], head: str | None) -> None:
+    table = ratings_frame([rating(), *(rating(rater=kind, rater_kind=kind) for kind in kinds)])
+    banner = scope_of(table).banner
+    assert (banner is None) if head is None else (banner is not None and banner.startswith(head))
+
+
+def test_the_hash_of_ratings_follows_what_they_say_and_nothing_else() -> None:
+    first, second = (
+        rating(),
+        rating(trajectory_id="t2", created_at="2026-01-01", latency_s=1.0, run_id="r", call_id="c"),
+    )
+    plain = rating(trajectory_id="t2")
+    assert ratings_sha256(ratings_frame([first, second])) == ratings_sha256(ratings_frame([plain, first]))
+    assert ratings_sha256(ratings_frame([first, rating(trajectory_id="t2", verdict="incorrect")])) != ratings_sha256(
+        ratings_frame([first, plain])
+    )
+
+
+class Estimate:
+    """A result as statistics give it."""
+
+    def to_dict(self) -> dict[str, object]:
+        return {"estimate": float("nan"), "reason": "one category only", "n": np.int64(3)}
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (float("inf"), None),
+        (np.float64(0.5), 0.5),
+        (np.array([[1.0, np.nan]]), [[1.0, None]]),
+        (Estimate(), {"estimate": None, "reason": "one category only", "n": 3}),
+        (pl.DataFrame({"a": [1], "b": [[0.5]]}), [{"a": 1, "b": [0.5]}]),
+        (pd.DataFrame({"a": [1.5]}, index=pd.Index(["x"], name="agent")), [{"agent": "x", "a": 1.5}]),
+        (pd.DataFrame({"a": [1, 2]}), [{"a": 1}, {"a": 2}]),
+        ({"b", "a"}, ["a", "b"]),
+        ({1: (True, None)}, {"1": [True, None]}),
+    ],
+)
+def test_results_become_plain_json(value: object, expected: object) -> None:
+    assert as_json(value) == expected
+
+
+@pytest.mark.parametrize("value", [object(), {("a", "b"): 1}, [lambda: None]])
+def test_what_json_cannot_hold_is_refused_by_name(value: object) -> None:
+    with pytest.raises(InputError, match=r"^counts"):
+        as_json(value, "counts")
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_floats_come_back_bit_for_bit(number: float) -> None:
+    assert json.loads(dumps(as_json(number))) == number
+
+
+def test_a_page_only_displays_outside_a_report_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(REPORT_DIR, raising=False)
+    page = Page("05_page", REAL)
+    page.banner()
+    assert page.record("n", 3) == 3
+    page.record("n", 4)  # a cell may run again
+    page.figure("line", drawn())
+    page.table(REAL.select("agent", "verdict"))
+    page.say("three")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_in_a_report_run_a_page_keeps_what_it_says(staging: Path) -> None:
+    page = Page("05_page", MADE)
+    page.record("rate", 1 / 3)
+    page.figure("line", drawn())
+    page.say("A third, **.33**, failed.")
+    said = json.loads((staging / PAGE_FILE).read_text())
+    assert said["results"] == {"rate": 1 / 3}
+    assert said["figures"] == ["line"]
+    assert said["findings"] == ["A third, .33, failed."]
+    assert said["banner"].startswith("Planted ratings")
+    assert (staging / "figures" / "line.png").is_file()
+
+
+def test_in_a_report_run_a_name_is_used_once(staging: Path) -> None:
+    page = Page("05_page", REAL)
+    page.record("rate", 1)
+    with pytest.raises(InputError, match="used once"):
+        page.record("rate", 2)
+    page.figure("line", drawn())
+    with pytest.raises(InputError, match="used once"):
+        page.figure("line", drawn())
+
+
+def test_a_page_bears_its_notebooks_name(staging: Path) -> None:
+    with pytest.raises(InputError, match="05_page; found '06_other'"):
+        Page("06_other", REAL)
+
+
+@pytest.mark.parametrize("name", ["../x", "Rate", "", "a b"])
+def test_names_cannot_leave_the_folder(name: str) -> None:
+    with pytest.raises(InputError, match="lower-case"):
+        Page("05_page", REAL).figure(name, drawn())
+
+
+def test_figures_are_the_same_bytes_and_carry_no_date_or_version(staging: Path) -> None:
+    page = Page("05_page", REAL)
+    page.figure("first", drawn())
+    with mpl.rc_context({"savefig.dpi": 50, "font.sans-serif": ["DejaVu Serif"]}):
+        page.figure("second", drawn())
+    first, second = ((staging / "figures" / f"{name}.png").read_bytes() for name in ("first", "second"))
+    assert first == second
+    assert set(png_chunks(first)) <= {b"IHDR", b"IDAT", b"IEND", b"pHYs"}
+
+
+def test_the_banner_is_drawn_on_figures_of_made_ratings(staging: Path) -> None:
+    Page("05_page", REAL).figure("real", drawn())
+    Page("05_page", MADE).figure("made", drawn())
+    real, made = (plt.imread(staging / "figures" / f"{name}.png") for name in ("real", "made"))
+    red = np.array([179, 38, 30]) / 255
+    assert not (np.abs(real[..., :3] - red).max(axis=-1) < 0.02).any()
+    assert (np.abs(made[..., :3] - red).max(axis=-1) < 0.02).sum() > 100
+
+
+def test_tables_are_escaped_and_carry_the_banner() -> None:
+    frame = pl.DataFrame({"rationale": ["<script>alert(1)</script> | [x](javascript:1)"], "rate": [0.256]})
+    page = html_table(frame, {"rate": ".0%"}, "Rates <b>", "Simulated ratings: not measurements")
+    assert "<script" not in page
+    assert "<b>" not in page
+    assert "26%" in page
+    assert "Simulated ratings" in page
+    text = markdown_table(frame, {}, "", "Simulated ratings: not measurements")
+    assert r"&lt;script&gt;alert(1)&lt;/script&gt; \| \[x\](javascript:1) | 0.26 |" in text
+    assert "*Simulated ratings: not measurements*" in text
+
+
+def test_long_tables_are_cut_and_what_is_left_out_is_counted() -> None:
+    frame = pl.DataFrame({"n": range(1234)})
+    assert "1,214 more rows are not shown" in markdown_table(frame, {}, "", None)
+    assert "1,034 more rows are not shown" in html_table(frame, {}, "", None)
+    assert len(markdown_table(pl.DataFrame({"t": ["x" * 500]}), {}, "", None)) < 200
+
+
+def test_missing_numbers_are_shown_as_a_dash() -> None:
+    text = markdown_table(pl.DataFrame({"a": [float("nan")], "b": [None], "c": [[0, 4]]}), {}, "", None)
+    assert text.endswith("| – | – | 0, 4 |")
+
+
+def test_a_format_for_no_column_is_an_error() -> None:
+    with pytest.raises(InputError, match=r"columns are agent; found \['rate'\]"):
+        Page("05_page", REAL).table(REAL.select("agent"), formats={"rate": ".2f"})
+
+
+def test_pandas_frames_and_rows_are_tables_too(capsys: pytest.CaptureFixture[str]) -> None:
+    page = Page("05_page", REAL)
+    page.table(pd.DataFrame({"a": [1, 2]}), caption="Both")
+    page.table([{"a": 1}, {"a": None}], caption="Both")
+    assert capsys.readouterr().out.count("Both (2 rows x 1 columns)") == 2
+
+
+@settings(deadline=None)  # the first call imports the renderer
+@given(st.text())
+def test_escaped_text_has_no_live_markup(text: str) -> None:
+    from nbconvert.filters.markdown_mistune import markdown2html_mistune
+
+    shown = markdown2html_mistune(f"x {markdown_escape(' '.join(text.split()))}")
+    assert "<a" not in shown
+    assert "<img" not in shown
+    assert "<em" not in shown
+    assert "<code" not in shown
