@@ -283,6 +283,11 @@ def _categories(chosen: pl.DataFrame) -> tuple[str, ...]:
     scale = scales[0]
     if scale == "verdict":
         return VERDICTS
+    if scale == "step":
+        return ("-1", "0", "+1")
     if scale.startswith("nominal:"):
         return tuple(scale.removeprefix("nominal:").split(","))
+    if scale.startswith("ordinal:"):
+        low, high = scale.removeprefix("ordinal:").split("-")
+        return tuple(str(value) for value in range(int(low), int(high) + 1))
     return tuple(sorted(chosen["verdict"].drop_nulls().unique().to_list()))

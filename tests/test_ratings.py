@@ -180,3 +180,18 @@ def test_to_matrix_refuses_two_ratings_of_one_item_by_one_rater():
 def test_to_matrix_refuses_a_question_that_nobody_was_asked():
     with pytest.raises(InputError, match="no such ratings; found 'sequencing'"):
         to_matrix(ratings_frame([rating()]), "sequencing")
+
+
+@pytest.mark.parametrize(
+    ("scale", "said", "categories"),
+    [
+        ("step", ("-1", "+1"), ("-1", "0", "+1")),  # sorted as text, +1 would stand before -1
+        ("ordinal:1-5", ("5", "2"), ("1", "2", "3", "4", "5")),
+        ("nominal:b,a", ("a", "b"), ("b", "a")),
+    ],
+)
+def test_a_scale_s_categories_stand_in_its_order_and_count_where_nobody_used_them(scale, said, categories):
+    table = ratings_frame(rating(f"t{n}", verdict=word, scale=scale) for n, word in enumerate(said))
+    matrix = to_matrix(table, "termination")
+    assert matrix.categories == categories
+    assert [categories[int(code)] for code in matrix.codes[:, 0]] == list(said)
