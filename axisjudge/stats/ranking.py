@@ -158,6 +158,26 @@ def paired_sign_flip(differences: ArrayLike, *, rng: np.random.Generator) -> tup
     return monte_carlo_p(np.abs(flips @ nonzero), abs(nonzero.sum()), exact=exact)
 
 
+def holm(p_values: ArrayLike) -> NDArray[np.float64]:
+    """Holm's adjusted p values; a NaN (a test that was refused) stays NaN and still counts in the family.
+
+    References
+    ----------
+    Holm (1979), Scandinavian Journal of Statistics 6(2), 65-70, https://www.jstor.org/stable/4615733.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.04, 0.03]).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    given = np.asarray(p_values, dtype=float)
+    order = np.argsort(given, kind="stable")  # NaN last
+    steps = given[order] * (given.size - np.arange(given.size))
+    adjusted = np.empty(given.size)
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted
+
+
 def count_contrast(count_a: int, count_b: int, n: int) -> float:
     """Two-sided Fisher exact p value of `count_a` against `count_b` failures, each of `n` runs.
 
@@ -173,7 +193,7 @@ def count_contrast(count_a: int, count_b: int, n: int) -> float:
 
     if not 0 <= min(count_a, count_b) <= max(count_a, count_b) <= n:
         raise InputError("counts", f"must lie between 0 and n = {n}", (count_a, count_b))
-    return float(fisher_exact([[count_a, n - count_a], [count_b, n - count_b]]).pvalue)
+    return float(fisher_exact(np.array([[count_a, n - count_a], [count_b, n - count_b]])).pvalue)
 
 
 def sign_flips(n: int, rng: np.random.Generator, draws: int = DRAWS) -> tuple[NDArray[np.float64], bool]:

@@ -1,0 +1,1 @@
+"""Analysis: a ratings table in, frozen results out."""
