@@ -89,9 +89,10 @@ def _without_samples(log: dict[str, Any], where: str) -> Found:
 
 def _sample(sample: dict[str, Any], run: dict[str, Any], where: str) -> Found:
     notes: list[Note] = []
-    sample = _resolved(sample, field(sample, "attachments", dict, where, {}))
+    attachments = field(sample, "attachments", dict, where, {})
     place = at(where, "messages")
-    steps = _steps(objects(sample.get("messages") or [], place), place, notes)
+    messages = objects(_resolved(sample.get("messages") or [], attachments), place)
+    steps = _steps(messages, place, notes)
     task_id, epoch = word(sample.get("id")), sample.get("epoch")
     scores = field(sample, "scores", dict, where, {})
     values = {name: score.get("value") if isinstance(score, dict) else score for name, score in scores.items()}
@@ -106,7 +107,7 @@ def _sample(sample: dict[str, Any], run: dict[str, Any], where: str) -> Found:
         reward=_reward(values),
         termination=_termination(sample),
         steps=steps,
-        tools=_tools(sample, where),
+        tools=_tools(sample, attachments, where),
         meta={key: value for key, value in {"epoch": epoch, "scores": values}.items() if value},
     )
     return Found(where, trajectory, tuple(notes))
@@ -162,11 +163,12 @@ def _calls(message: dict[str, Any], where: str) -> tuple[ToolCall, ...]:
     return tuple(calls)
 
 
-def _tools(sample: dict[str, Any], where: str) -> tuple[ToolSchema, ...] | None:
+def _tools(sample: dict[str, Any], attachments: dict[str, str], where: str) -> tuple[ToolSchema, ...] | None:
     """The tools that the model was offered in any of its calls; None where the log keeps no calls."""
     events = sample.get("events") or (sample.get("transcript") or {}).get("events") or []
     offers = [event.get("tools") or [] for event in events if event.get("event") == "model"]
-    schemas = [tool_schema(tool, at(where, "events")) for offer in offers for tool in offer]
+    tools = objects(_resolved([tool for offer in offers for tool in offer], attachments), at(where, "events"))
+    schemas = [tool_schema(tool, at(where, "events")) for tool in tools]
     return tuple({schema.name: schema for schema in schemas}.values()) if offers else None
 
 
