@@ -1,0 +1,6 @@
+"""Human labels: published label sets as ratings, beside the judges that were asked the same."""
+
+from axisjudge.labels.agentprocessbench import read_agentprocessbench
+from axisjudge.labels.alttest import read_alttest
+
+__all__ = ["read_agentprocessbench", "read_alttest"]

@@ -1,0 +1,105 @@
+"""AgentProcessBench: people's labels of every agent step and of the outcome, and the same by 20 judges."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from axisjudge.checks import InputError, one_of
+from axisjudge.families import family_of
+from axisjudge.labels.columns import completed, read_json_lines
+from axisjudge.verdict import item_id
+
+SUBSETS = ("tau2", "hotpotqa")
+#: Questions: the label of each step, and the label of the final result.
+STEP, FINAL = "step", "final"
+
+_WORDS = {1: "+1", 0: "0", -1: "-1"}
+_API_FAILURES = re.compile(r"llm_annotate_failed: (API|BadRequest|RateLimit)")
+
+
+def read_agentprocessbench(folder: str | Path, subset: str) -> pl.DataFrame:
+    """Step and final labels of one subset as a ratings table.
+
+    Parameters
+    ----------
+    folder : path
+        Holds ``human/<subset>_final.jsonl`` and ``judges/<judge>/<subset>.jsonl``.
+    subset : str
+        ``tau2`` (customer service) or ``hotpotqa`` (questions answered by search).
+
+    Returns
+    -------
+    polars.DataFrame
+        A ratings table on the scale ``step`` (+1, 0, -1). Question ``step`` has one item for each agent message
+        (`step_index` is its position in the message list), question ``final`` one for each trajectory. `task_id` and
+        `cluster_id` are the query, which five runs share; the agents are not named.
+
+    Raises
+    ------
+    InputError
+        A file is missing or broken, the subset is unknown, or a judge labelled a step that people did not.
+
+    Notes
+    -----
+    A step without a judge's label is a lost rating. Where a whole call failed, the source fills in the final label 0
+    and says so only in a comment; that final label is lost too (``parse_error`` or ``api_error``).
+
+    References
+    ----------
+    RUCBM/AgentProcessBench, ANNOTATION_GUIDE_v1.md: one step is one message of the agent's.
+    """
+    root = Path(folder)
+    one_of("subset", subset, SUBSETS)
+    people = read_json_lines(root / "human" / f"{subset}_final.jsonl")
+    steps = {(record["record_id"], step) for record in people for step in record["step_labels"]}
+    tables = [_table(people, rater="people", rater_kind="human", family="human", model=None)]
+    paths = sorted(root.glob(f"judges/*/{subset}.jsonl"))
+    if not paths:
+        cure = "fetch the data set with `axisjudge data fetch agentprocessbench`"
+        raise InputError(str(root / "judges"), f"holds no judge's labels of {subset}", cure=cure)
+    for path in paths:
+        records, judge = read_json_lines(path), path.parent.name
+        _same_steps(records, steps, path)
+        model = records[0]["annotator"]
+        family = family_of(judge) or judge
+        tables.append(_table(records, rater=judge, rater_kind="llm", family=family, model=model))
+    return pl.concat(tables)
+
+
+def _table(records: Iterable[Mapping[str, Any]], **rater: str | None) -> pl.DataFrame:
+    rows = [row for record in records for row in _rows(record)]
+    names = ("trajectory_id", "step_index", "item_id", "question", "value", "verdict", "status", "rationale")
+    about = ("task_id", "cluster_id", "domain", "created_at")
+    columns = dict(zip((*names, *about), zip(*rows, strict=True), strict=True))
+    return completed(columns, scale="step", **rater)
+
+
+def _rows(record: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
+    run = record["record_id"]
+    query = f"{record['data_source']}:{record['query_index']}"
+    about = (query, query, record["data_source"].rpartition("_")[2], record.get("updated_at"))
+    why = record.get("explanations") or {}
+    comment = record.get("comment") or ""
+    lost = "api_error" if _API_FAILURES.match(comment) else "parse_error"
+    for step, label in record["step_labels"].items():
+        said = (why.get("steps") or {}).get(step) or None
+        yield run, int(step), item_id(run, int(step)), STEP, *_said(label, lost), said, *about
+    final = None if comment.startswith("llm_annotate_failed") else record["final_label"]
+    yield run, None, run, FINAL, *_said(final, lost), why.get("final") or None, *about
+
+
+def _said(label: int | None, lost: str) -> tuple[float | None, str | None, str]:
+    return (None, None, lost) if label is None else (float(label), _WORDS[label], "ok")
+
+
+def _same_steps(records: Iterable[Mapping[str, Any]], steps: set[tuple[str, str]], path: Path) -> None:
+    """Every judge must have been asked exactly the steps that people labelled, or else accuracies differ in base."""
+    asked = {(record["record_id"], step) for record in records for step in record["step_labels"]}
+    if different := asked ^ steps:
+        run, step = min(different)
+        raise InputError(str(path), "must label the steps that people labelled, no more and no fewer", f"{run}#{step}")

@@ -1,0 +1,74 @@
+"""Label sets of the alternative annotator test as ratings: counts of the real sets, and agreement that they must give."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from axisjudge.checks import InputError
+from axisjudge.labels import read_alttest
+from axisjudge.ratings import SCHEMA, read_ratings, to_matrix
+from axisjudge.stats.agreement import krippendorff_alpha
+
+
+def make(folder, people, judges):
+    folder.mkdir()
+    (folder / "human_annotations.json").write_text(json.dumps(people))
+    (folder / "llm_annotations.json").write_text(json.dumps(judges))
+    return folder
+
+
+def test_an_item_s_name_gives_question_cluster_and_agent(tmp_path):
+    folder = make(tmp_path / "summeval", {"e0": {"doc-1__M3__fluency": 4}}, {"gpt-4o": {"doc-1__M3__fluency": 5}})
+    table = read_alttest(folder)
+    assert table.schema == pl.Schema(SCHEMA)
+    assert table.select("trajectory_id", "question", "cluster_id", "agent").unique().rows() == [
+        ("doc-1__M3", "fluency", "doc-1", "M3")
+    ]
+    assert table.select("rater", "rater_kind", "family", "verdict", "value").rows() == [
+        ("e0", "human", "human", "4", 4.0),
+        ("gpt-4o", "llm", "openai", "5", 5.0),
+    ]
+
+
+def test_an_unknown_set_and_a_shared_name_are_refused(tmp_path):
+    with pytest.raises(InputError, match="label set: must be one of mtbench, cebab_stars, summeval"):
+        read_alttest(tmp_path)
+    folder = make(tmp_path / "mtbench", {"a": {"82__x__y__1": "tie"}}, {"a": {"82__x__y__1": "model_a"}})
+    with pytest.raises(InputError, match="must not share a name"):
+        read_alttest(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "people", "ratings", "clusters", "questions"),
+    [
+        ("mtbench", 3, 246 + 720, 42, ["preference"]),
+        ("cebab_stars", 10, 2193 + 6 * 711, 628, ["stars"]),
+        ("summeval", 3, 9 * 6400, 100, ["coherence", "consistency", "fluency", "relevance"]),
+    ],
+)
+def test_the_real_sets(shared_data, tmp_path, name, people, ratings, clusters, questions):
+    table = read_alttest(shared_data / "alttest" / name)
+    assert table.height == ratings
+    assert table.filter(rater_kind="human")["rater"].n_unique() == people
+    assert table["cluster_id"].n_unique() == clusters
+    assert sorted(table["question"].unique()) == questions
+    families = table.filter(rater_kind="llm").group_by("family").agg(pl.col("rater").n_unique())
+    assert dict(families.iter_rows()) == {"google": 2, "meta": 1, "mistral": 1, "openai": 2}
+    table.write_parquet(tmp_path / "r.parquet")
+    assert read_ratings(tmp_path / "r.parquet").height == table.height
+
+
+def test_alpha_of_people_and_of_judges_is_that_of_the_original_program(shared_data, oracles):
+    expected = json.loads((oracles / "agreement.json").read_text())
+    table = read_alttest(shared_data / "alttest" / "mtbench")
+    for kind, key in (("human", "humans"), ("llm", "llms")):
+        codes = to_matrix(table.filter(rater_kind=kind), "preference").codes
+        alpha = krippendorff_alpha(codes, categories=[0, 1, 2]).estimate
+        assert alpha == pytest.approx(expected["mtbench"][key]["krippendorff_alpha"]["nominal"], abs=1e-9)
+    table = read_alttest(shared_data / "alttest" / "summeval")
+    for kind, key in (("human", "humans"), ("llm", "llms")):
+        apart = [to_matrix(table.filter(rater_kind=kind), question).codes for question in table["question"].unique()]
+        alpha = krippendorff_alpha(np.concatenate(apart), level="ordinal", categories=range(5)).estimate
+        assert alpha == pytest.approx(expected["summeval"][key]["krippendorff_alpha"]["ordinal"], abs=1e-9)
