@@ -1,0 +1,223 @@
+"""Pages hold up against hostile text: nothing runs, nothing is fetched, pictures show."""
+
+import base64
+import http.server
+import json
+import re
+import shutil
+import threading
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from benches import rating
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from axisjudge.ratings import ratings_frame
+from axisjudge.report import Page
+from axisjudge.report.index import write_index
+from axisjudge.report.page import MARKDOWN_MIME
+from axisjudge.report.render import report_html, report_markdown, safe_html
+
+PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEklEQVR4nGP4z8CAFWEXHbQSAMpcP8GwTmbJAAAAAElFTkSuQmCC"
+
+
+def hostile(address: str) -> str:
+    """What a trajectory may hold; each piece, if it worked, would retitle the page or call `address`."""
+    owned = "document.title='owned'"
+    return (
+        f"<script>{owned}</script><img src=x onerror=\"{owned}\"><img src='{address}/pixel.png'>"
+        f"<a id=trap href=\"javascript:{owned}\">press</a><a href='data:text/html,<script>{owned}</script>'>or here</a>"
+        f"<iframe src='{address}/frame'></iframe><link rel=stylesheet href='{address}/sheet.css'>"
+        f"<style>@import url('{address}/import.css'); .banner {{ display: none }}</style>"
+        f'<svg onload="{owned}"></svg><form action=\'{address}/form\'><input autofocus onfocus="{owned}"></form>'
+        f"<p style=\"position:fixed; top:0; background:url('{address}/back.png'); color: red\">over</p>"
+        f"<meta http-equiv=refresh content='0;url={address}/refresh'><base href='{address}'>"
+    )
+
+
+def notebook_with(text: str) -> Any:
+    """An executed notebook in which `text` stands in every place an output has."""
+    outputs = [
+        new_output("display_data", {"text/html": text, "text/plain": "x"}),
+        new_output("display_data", {"text/markdown": text + "\n\n![x](x.png) [y](javascript:1)", "text/plain": "x"}),
+        new_output("display_data", {"application/javascript": "document.title='owned'", "text/plain": "a script"}),
+        new_output("display_data", {"image/svg+xml": f"<svg>{text}</svg>", "text/plain": "a drawing"}),
+        new_output("display_data", {"image/png": PICTURE, "text/plain": "x"}, metadata={"image/png": {"alt": text}}),
+        new_output("execute_result", {"text/plain": text}),
+        new_output("stream", name="stdout", text=text),
+        new_output("stream", name="stderr", text=text),
+    ]
+    code = new_code_cell(f"# {text}\nprint(1)", outputs=outputs)
+    return new_notebook(cells=[new_markdown_cell("# Hostile?\n\nA *word* first."), code, new_markdown_cell(text)])
+
+
+class Tags(HTMLParser):
+    """Tags and attributes of a page."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+def test_hostile_text_is_shown_and_does_nothing() -> None:
+    page = report_html(notebook_with(hostile("http://tracker.example")), "<script>title</script>", "seal")
+    tags = Tags(page).found
+    names = [name for name, _ in tags]
+    assert not set(names) & {"script", "iframe", "link", "svg", "form", "input", "base", "object", "embed"}
+    assert names.count("style") == 1, "our own sheet alone"
+    assert names.count("meta") == 5
+    for name, attributes in tags:
+        assert not [attribute for attribute in attributes if attribute.startswith("on") or attribute == "srcset"], name
+        assert (attributes.get("src") or "data:image/png").startswith("data:image/png")
+        assert not re.match("javascript|data", attributes.get("href") or "")
+        assert "url" not in (attributes.get("style") or "")
+        assert "position" not in (attributes.get("style") or "")
+    assert "A <em>word</em> first." in page
+    assert "&lt;script&gt;" in page, "shown as text where it was text"
+    assert "a script" in page
+    assert "a drawing" in page
+
+
+def test_the_page_forbids_the_network_by_policy() -> None:
+    (policy,) = [
+        attributes["content"]
+        for name, attributes in Tags(report_html(notebook_with(""), "t", "s")).found
+        if name == "meta" and attributes.get("http-equiv") == "Content-Security-Policy"
+    ]
+    assert policy is not None
+    assert policy.startswith("default-src 'none'; img-src data:;")
+    assert "script-src" not in policy
+
+
+def test_own_colours_and_tables_survive_cleaning() -> None:
+    kept = '<table class="gt_table"><tr><td class="gt_right" colspan="2" style="color:#b00">1</td></tr></table>'
+    assert re.sub("</?tbody>|;", "", safe_html(kept)) == kept
+    assert 'href="https://doi.org/10.1000/1"' in safe_html('<a href="https://doi.org/10.1000/1">a source</a>')
+
+
+def test_the_markdown_holds_prose_and_what_the_page_said_only() -> None:
+    book = notebook_with("noise")
+    book.cells[1].outputs.append(new_output("display_data", {"text/html": "<b>1</b>", MARKDOWN_MIME: "**1** of 2"}))
+    assert report_markdown(book) == "# Hostile?\n\nA *word* first.\n\n**1** of 2\n\nnoise\n"
+
+
+def test_a_sentence_with_markup_in_it_is_said_as_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[dict[str, str]] = []
+    monkeypatch.setattr("axisjudge.report.page._show", lambda bundle, metadata=None: shown.append(bundle))
+    Page("05_x", ratings_frame([rating()])).say("**3** of [x](javascript:1) <script> ![y](b.png) cost $5")
+    book = new_notebook(cells=[new_code_cell("", outputs=[new_output("display_data", shown[0])])])
+    page = report_html(book, "t", "s")
+    assert "<strong>3</strong> of [x](javascript:1) &lt;script&gt; ![y](b.png) cost $5" in page
+    assert not [name for name, _ in Tags(page).found if name in ("img", "a", "script")]
+
+
+def test_the_index_links_every_report_and_escapes_what_it_quotes(tmp_path: Path) -> None:
+    for name, banner in (("05_profiles", "Simulated ratings: 1 of 2"), ("06_trace", None)):
+        folder = tmp_path / name
+        (folder / "figures").mkdir(parents=True)
+        (folder / "report.html").write_text("page")
+        (folder / "figures" / "first.png").write_bytes(base64.b64decode(PICTURE))
+        said = {"title": f"<b>{name}?", "findings": ["One <i>."], "banner": banner, "figures": ["first"]}
+        (folder / "results.json").write_text(json.dumps(said))
+    (tmp_path / "07_failed").mkdir()
+    page = write_index(tmp_path).read_text()
+    tags = Tags(page).found
+    assert [attributes["href"] for name, attributes in tags if name == "a"] == [
+        "05_profiles/report.html",
+        "06_trace/report.html",
+    ]
+    assert not [name for name, _ in tags if name in ("script", "b", "i", "link")]
+    assert page.count(PICTURE) == 2
+    assert "Simulated ratings" in page
+    assert "No simulated or planted ratings" in page
+
+
+@pytest.fixture
+def tracker() -> Iterator[tuple[str, list[str]]]:
+    """A server on loopback that notes every request."""
+    asked: list[str] = []
+
+    class Notes(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Notes) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}", asked
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium without a window."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
+        pytest.skip("no browser: apt-get install chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        chromium = play.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        yield chromium
+        chromium.close()
+
+
+def opened(browser: Any, path: Path) -> tuple[Any, list[str]]:
+    """The page in a browser after a second, and a list of every address that it asks for beside its own file."""
+    asked: list[str] = []
+
+    def note(request: Any) -> None:
+        if request.url != path.as_uri() and not request.url.startswith("data:"):
+            asked.append(request.url)
+
+    tab = browser.new_page(viewport={"width": 1000, "height": 800})
+    tab.on("request", note)
+    tab.goto(path.as_uri())
+    tab.wait_for_timeout(1000)
+    return tab, asked
+
+
+def test_a_browser_runs_nothing_fetches_nothing_and_shows_the_picture(
+    browser: Any, tracker: tuple[str, list[str]], tmp_path: Path
+) -> None:
+    address, hits = tracker
+    path = tmp_path / "report.html"
+    path.write_text(report_html(notebook_with(hostile(address)), "A title", "seal"), encoding="utf-8")
+    tab, asked = opened(browser, path)
+    links = tab.locator("a").all()
+    for link in links:
+        link.click(timeout=2000)
+    tab.wait_for_timeout(300)
+    assert len(links) >= 2
+    assert tab.title() == "A title"
+    assert asked == []
+    assert hits == []
+    assert tab.evaluate("[...document.images].filter(image => image.naturalWidth === 8).length") == 1
+    assert tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), "nothing is wider than the page"
+    tab.close()
+
+
+def test_the_hostile_text_does_work_where_nothing_cleans_it(
+    browser: Any, tracker: tuple[str, list[str]], tmp_path: Path
+) -> None:
+    """The test above could not fail if the text were harmless."""
+    address, hits = tracker
+    path = tmp_path / "raw.html"
+    path.write_text(f"<title>A title</title><div>{hostile(address)}</div>", encoding="utf-8")
+    tab, asked = opened(browser, path)
+    assert asked
+    assert hits
+    tab.close()
