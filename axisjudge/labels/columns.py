@@ -15,7 +15,7 @@ _DEFAULTS = {"schema_version": SCHEMA_VERSION, "repeat": 0, "status": "ok"}
 _LISTS = [name for name, kind in SCHEMA.items() if kind.base_type() == pl.List]
 
 
-def completed(columns: Mapping[str, Sequence[Any]], **constants: Any) -> pl.DataFrame:
+def completed(columns: Mapping[str, Sequence[Any] | pl.Series], **constants: Any) -> pl.DataFrame:
     """The ratings table of some of its columns; `constants` hold for every row, the rest is null (or an empty list)."""
     given = pl.DataFrame(columns, schema_overrides={name: SCHEMA[name] for name in columns})
     fixed = {**_DEFAULTS, **constants}

@@ -84,12 +84,12 @@ def test_the_final_label_of_a_failed_call_is_a_filler_and_is_lost(folder, commen
 
 @pytest.mark.parametrize("steps", [{"1": 1, "3": 0}, {"1": 1, "3": 0, "5": -1, "7": 1}])
 def test_a_judge_with_other_steps_than_people_is_refused(folder, steps):
-    with pytest.raises(InputError, match="Qwen.*must label the steps that people labelled"):
+    with pytest.raises(InputError, match=r"Qwen.*must label the steps that people labelled"):
         read_agentprocessbench(folder([record()], Qwen=[record(steps=steps)]), "tau2")
 
 
 def test_errors_name_file_and_cure(folder, tmp_path):
-    with pytest.raises(InputError, match="tau2_final.jsonl: cannot be read.*axisjudge data fetch"):
+    with pytest.raises(InputError, match=r"tau2_final.jsonl: cannot be read.*axisjudge data fetch"):
         read_agentprocessbench(tmp_path / "nowhere", "tau2")
     with pytest.raises(InputError, match="must be one of tau2, hotpotqa"):
         read_agentprocessbench(tmp_path, "tau")

@@ -1,4 +1,4 @@
-"""Label sets of the alternative annotator test as ratings: counts of the real sets, and agreement that they must give."""
+"""Label sets of the alternative annotator test as ratings: counts of the real sets, and their published agreement."""
 
 import json
 
