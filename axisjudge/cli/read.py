@@ -1,5 +1,6 @@
 """`axisjudge read`: what is in these trajectories."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -19,14 +20,16 @@ def read(
     from axisjudge.readers import read_trajectories
 
     reading = read_trajectories(*paths, tools=tools, policy=policy, agent=agent)
+    summary = reading.summary().to_dict()
     if json:
-        show.as_json(reading.summary())
+        files = [asdict(file) for file in reading.files]
+        show.as_json({**summary, "files": files, "warnings": [asdict(warning) for warning in reading.warnings]})
         return
-    for name, value in reading.summary().items():
-        if isinstance(value, dict):
-            value = ", ".join(f"{key} {count}" for key, count in value.items()) or "-"
-        typer.echo(f"{name:<18} {show.text(value)}")
-    show.table(
-        [{"file": w.file, "position": w.position, "rule": w.rule, "detail": w.detail} for w in reading.warnings],
-        "Warnings",
-    )
+    for name, value in summary.items():
+        counts = (
+            ", ".join(f"{key} {show.text(count)}" for key, count in value.items()) if isinstance(value, dict) else ""
+        )
+        typer.echo(f"{name.replace('_', ' '):<20}{counts or show.text(value or 0)}")
+    show.table([asdict(file) for file in reading.files], "Files")
+    if reading.warnings:
+        show.table([asdict(warning) for warning in reading.warnings], "Warnings")

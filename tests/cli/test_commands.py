@@ -1,0 +1,146 @@
+"""The command line as a user meets it: help with an example, exit codes, one line of error, JSON for programs."""
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from axisjudge import workbench
+from axisjudge.workbench import home
+
+COMMANDS = [
+    ["read"],
+    ["judge"],
+    ["agreement"],
+    ["report"],
+    ["rubric", "list"],
+    ["rubric", "show"],
+    ["data", "list"],
+    ["data", "fetch"],
+]
+
+
+def axisjudge(*arguments: object, cwd: Path | None = None, env: dict[str, str] | None = None):
+    command = [sys.executable, "-m", "axisjudge", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=env, timeout=240)
+
+
+@pytest.fixture
+def demo() -> Path:
+    return home() / "data" / "demo" / "results"
+
+
+@pytest.fixture
+def one_file(demo) -> Path:
+    return min(demo.glob("*.json"))
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_every_command_has_help_with_an_example(command):
+    page = axisjudge(*command, "--help")
+    assert page.returncode == 0
+    assert "Example: axisjudge " + " ".join(command) in " ".join(page.stdout.split())
+
+
+def test_every_command_is_listed_above():
+    listed = re.findall(r"^  (\w+)", axisjudge("--help").stdout.split("Commands:")[1].split("Example")[0], re.M)
+    assert sorted(listed) == sorted({command[0] for command in COMMANDS})
+
+
+def test_a_newcomer_s_run(one_file, tmp_path):
+    out = tmp_path / "ratings.jsonl"
+    first = axisjudge("judge", one_file, "--out", out)
+    assert first.returncode == 0, first.stderr
+    assert "rules" in first.stdout
+    assert str(out) in first.stdout
+    again = axisjudge("judge", one_file, "--out", out)
+    assert "0 calls to make" in again.stdout
+    plan = axisjudge("judge", one_file, "--out", out, "--dry-run", "--repeats", "2", "--json")
+    assert json.loads(plan.stdout)["cached"] * 2 == json.loads(plan.stdout)["cached"] + sum(
+        row["ratings"] for row in json.loads(plan.stdout)["plan"]
+    )
+
+
+def test_two_judges_end_with_agreement_per_axis(demo, tmp_path):
+    arguments = ["judge", demo, "--judge", "rules", "--judge", "simulated:wren", "--out", tmp_path / "r.jsonl"]
+    run = axisjudge(*arguments)
+    assert run.returncode == 0, run.stderr
+    assert "Agreement per axis" in run.stdout
+    shown = json.loads(axisjudge(*arguments, "--json").stdout)
+    alone = json.loads(axisjudge("agreement", tmp_path / "r.jsonl", "--json").stdout)
+    assert shown["agreement"] == alone
+
+
+def test_limit_axis_and_repeats(one_file, tmp_path):
+    out = tmp_path / "r.jsonl"
+    arguments = ["--limit", "2", "--axis", "termination", "--axis", "sequencing", "--repeats", "3", "--out", out]
+    assert axisjudge("judge", one_file, *arguments).returncode == 0
+    assert len(out.read_text().splitlines()) == 2 * 2 * 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["judge", "none.json"], "none.json"),
+        (["judge", "{file}", "--judge", "rulez"], "did you mean 'rules'"),
+        (["judge", "{file}", "--axis", "terminator"], "did you mean 'termination'"),
+        (["judge", "{file}", "--rubric", "termination"], "is written axis=version"),
+        (["judge", "{file}", "--panel", "old"], "must be one of published, current"),
+        (["agreement", "none.jsonl"], "no such ratings file"),
+        (["rubric", "show", "terminations"], "did you mean 'termination'"),
+        (["report", "failure_profile"], "failure_profiles"),
+        (["report", "-p", "seed"], "is written KEY=VALUE"),
+        (["data", "fetch", "nothing"], "nothing"),
+        (["--workbench", "/", "rubric", "list"], "--workbench: must be a folder that holds"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bad_input_is_one_line_and_exit_code_2(arguments, message, one_file, tmp_path):
+    run = axisjudge(*(argument.format(file=one_file) for argument in arguments))
+    assert run.returncode == 2
+    assert message in run.stderr
+    assert run.stderr.count("\n") == 1, run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_an_installed_copy_without_a_workbench_says_so(tmp_path):
+    copy = tmp_path / "site"
+    shutil.copytree(Path(workbench.__file__).parent, copy / "axisjudge")
+    code = "import sys; sys.path.insert(0, sys.argv.pop(1)); from axisjudge.cli import main; main()"
+    run = subprocess.run(
+        [sys.executable, "-P", "-c", code, str(copy), "rubric", "list"], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert run.returncode == 2
+    assert run.stderr == (
+        "axisjudge: workbench: none found; stand in a checkout, or name one with --workbench or AXISJUDGE_HOME\n"
+    )
+
+
+def _readme_commands() -> list[str]:
+    text = (home() / "README.md").read_text()
+    blocks = re.findall(r"```sh\n(.*?)```", text, flags=re.DOTALL)
+    return [line.split("  #")[0].strip() for block in blocks for line in block.splitlines() if "axisjudge" in line]
+
+
+def test_the_readme_s_commands_run_as_written(demo, tmp_path):
+    """In a workbench of its own, one after the other; those that need a key say which, in one line."""
+    bench = tmp_path / "bench"
+    for part in ("rubrics", "notebooks", "data/demo", "data/published"):
+        shutil.copytree(home() / part, bench / part)
+    shutil.copy(home() / "data" / "registry.toml", bench / "data")
+    shutil.copy(min(demo.glob("*.json")), bench / "results.json")
+    shutil.copy(home() / "data" / "demo" / "tools.json", bench / "tools.json")
+    commands = _readme_commands()
+    assert len(commands) >= 6
+    for line in commands:
+        run = axisjudge(*shlex.split(line)[1:], cwd=bench, env={"PATH": "", "HOME": str(tmp_path)})
+        if "--judge anthropic" in line:
+            assert run.returncode == 2, line
+            assert re.fullmatch(r"axisjudge: .*ANTHROPIC_API_KEY.*\n", run.stderr), run.stderr
+        else:
+            assert run.returncode == 0, (line, run.stderr)
