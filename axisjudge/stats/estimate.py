@@ -66,7 +66,8 @@ def undefined(reason: str) -> str:
 
 
 def _count(number: int, unit: str) -> str:
-    return f"{number} {unit}{'' if number == 1 else 's'}"
+    many = unit.removesuffix("y") + "ies" if unit.endswith("ry") else unit + "s"  # query, queries
+    return f"{number:,} {unit if number == 1 else many}"
 
 
 def _plain(value: Any) -> Any:
