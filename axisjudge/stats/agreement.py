@@ -370,5 +370,5 @@ def _notes(coefficient: Coefficient, patterns: RatingPatterns) -> tuple[str, ...
     ):
         notes.append("a rater used one category only, which makes kappa 0 whatever the agreement")
     if single := int(patterns.items[patterns.n_ratings == 1].sum()):
-        notes.append(f"{single} items with a single rating")
+        notes.append(f"items with a single rating: {single}")
     return tuple(notes)

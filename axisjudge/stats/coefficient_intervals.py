@@ -2,8 +2,8 @@
 
 - Fewer than 10 clusters, an expected rarer cell below 5, or fewer than 5 disagreements: draws from a Dirichlet
   posterior on the possible rating patterns, with prior mass 1 on the unanimous ones and 1 on the others: 1/2 for each
-  cell of a 2 x 2 table. Counts are scaled by 1/deff and (z / t)^2 with t on G - 1 degrees of freedom. The same for fewer
-  than 100 independent items.
+  cell of a 2 x 2 table. Counts are scaled by 1/deff and (z / t)^2 with t on G - 1 degrees of freedom. The same for
+  fewer than 100 independent items.
 - Otherwise, clustered items: the delete-one-cluster jackknife on Fisher's z (logit for percent agreement), with t.
 - Otherwise, independent items: percentiles of a multinomial bootstrap over the distinct rating patterns.
 """
@@ -195,7 +195,7 @@ def _prior(cells: Ints) -> Floats:
     complete = (cells >= 0).all(axis=1)
     unanimous = complete & (cells == cells[:, :1]).all(axis=1)
     mixed = complete & ~unanimous
-    return unanimous / unanimous.sum() + mixed / mixed.sum()
+    return np.asarray(unanimous / unanimous.sum() + mixed / mixed.sum(), dtype=np.float64)
 
 
 def _cells(patterns: RatingPatterns) -> tuple[Ints | None, Floats]:

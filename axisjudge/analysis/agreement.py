@@ -1,0 +1,308 @@
+"""How far raters agree on each question, how sure that is, and what it does not show."""
+
+from __future__ import annotations
+
+import html
+import warnings
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from axisjudge.analysis.frames import to_polars
+from axisjudge.checks import InputError, one_of
+from axisjudge.ratings import RatingMatrix, to_matrix
+from axisjudge.stats.agreement import Agreement, Seed, agreement_coefficients
+from axisjudge.stats.estimate import UndefinedStatisticWarning
+from axisjudge.stats.undecided import CaseBounds, case_bounds, set_aside
+
+#: Verdicts that take no side.
+UNDECIDED = ("uncertain", "not_applicable")
+
+#: Ratings made by a program that plays a judge, or put there on purpose.
+MADE_UP = ("simulated", "planted")
+
+_COLUMNS = (
+    *("item_id", "trajectory_id", "step_index", "task_id", "cluster_id", "question", "scale", "repeat"),
+    *("rater", "rater_kind", "family", "status", "verdict", "confidence"),
+)
+
+SCOPE = "All of this is conditional on these judges, agents and tasks."
+
+
+@dataclass(frozen=True)
+class QuestionAgreement:
+    """Agreement on one question.
+
+    `n_items` counts items with any rating, `n_common` those with a verdict of every rater that enters the coefficients;
+    `lost` counts the ratings of each rater that came back without a verdict, `not_asked` the items it has no rating of.
+    `coefficients` holds `percent`, `kappa` (Cohen's for two raters, Fleiss' for more), `ac1` and `alpha`; it is empty
+    for a single rater. `bounds` says what percent agreement and kappa could be had every undecided or lost verdict been
+    decided.
+    """
+
+    question: str
+    raters: tuple[str, ...]
+    n_items: int
+    n_clusters: int
+    cluster_unit: str
+    n_common: int
+    lost: dict[str, int]
+    not_asked: dict[str, int]
+    undecided: dict[str, int]
+    shares: dict[str, float]
+    coefficients: dict[str, Agreement] = field(default_factory=dict)
+    bounds: CaseBounds | None = None
+
+    def row(self) -> dict[str, Any]:
+        """One row of the table, unrounded."""
+        common = max(self.shares, key=lambda word: self.shares[word], default=None)
+        found: dict[str, Any] = {
+            "question": self.question,
+            "n_items": self.n_items,
+            "n_clusters": self.n_clusters,
+            "cluster_unit": self.cluster_unit,
+            "n_common": self.n_common,
+            "n_lost": sum(self.lost.values()),
+            "n_undecided": sum(self.undecided.values()),
+            "commonest_verdict": common,
+            "commonest_share": self.shares.get(common or "", None),
+        }
+        for name in ("percent", "kappa", "ac1", "alpha"):
+            value = self.coefficients.get(name)
+            found |= {
+                name: value and _number(value.estimate),
+                f"{name}_low": value and _number(value.ci_low),
+                f"{name}_high": value and _number(value.ci_high),
+            }
+        alpha = self.coefficients.get("alpha")
+        found["prevalence_index"] = alpha and alpha.prevalence_index
+        found["bias_index"] = alpha and alpha.bias_index
+        return found
+
+    def sentences(self) -> list[str]:
+        """What the figures say, in words."""
+        said = [self._headline()]
+        if kappa := self.coefficients.get("kappa"):
+            said += [f"{self.question}: {text}" for text in (kappa.sentence(), *kappa.notes) if text]
+        gaps = [f"{rater} {count}" for rater, count in self.lost.items() if count]
+        if gaps:
+            said.append(
+                f"{self.question}: lost verdicts, counted neither as correct nor as incorrect: {', '.join(gaps)}."
+            )
+        gaps = [f"{rater} {count}" for rater, count in self.not_asked.items() if count]
+        if gaps:
+            said.append(f"{self.question}: items without a rating: {', '.join(gaps)}.")
+        if self.bounds and self.bounds.n_undecided:
+            said.append(
+                f"{self.question}: a verdict is undecided or lost on {self.bounds.n_undecided} of "
+                f"{self.bounds.n_items} items; had all been decided, agreement would lie between "
+                f"{self.bounds.percent_worst:.0%} and {self.bounds.percent_best:.0%}."
+            )
+        return said
+
+    def _headline(self) -> str:
+        where = f"{self.n_items} items in {self.n_clusters} {self.cluster_unit}s"
+        if not self.coefficients:
+            return f"{self.question}: {where}, one rater ({self.raters[0]}): agreement needs a second."
+        percent = self.coefficients["percent"]
+        values = [f"{found.label} {_said(found)}" for name, found in self.coefficients.items() if name != "percent"]
+        return (
+            f"{self.question}: {len(self.raters)} raters agree on {_said(percent)} of {self.n_common} items that all "
+            f"judged ({where}); {', '.join(values)}."
+        )
+
+
+@dataclass(frozen=True)
+class AgreementByAxis:
+    """Agreement on every question of a ratings table; `questions` in the table's order."""
+
+    questions: tuple[QuestionAgreement, ...]
+    uncertain: str
+    made_up: tuple[str, ...]
+
+    @property
+    def banner(self) -> str:
+        """What must stand above every table and figure of ratings that no judge gave; empty otherwise."""
+        if not self.made_up:
+            return ""
+        return f"SIMULATED OR PLANTED ratings, not the verdicts of judges: {', '.join(self.made_up)}."
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row a question: counts, percent agreement, kappa, AC1 and alpha with intervals, prevalence."""
+        return pl.DataFrame([question.row() for question in self.questions], infer_schema_length=None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, unrounded, ready for JSON."""
+        return {
+            "uncertain": self.uncertain,
+            "banner": self.banner,
+            "scope": SCOPE,
+            "questions": [
+                {
+                    **asdict(question),
+                    "raters": list(question.raters),
+                    "coefficients": {name: found.to_dict() for name, found in question.coefficients.items()},
+                    "bounds": question.bounds
+                    and {name: _number(value) for name, value in asdict(question.bounds).items()},
+                }
+                for question in self.questions
+            ],
+        }
+
+    def sentences(self) -> list[str]:
+        """The result in words: the banner where one is due, each question, and what all of it is conditional on."""
+        said = [text for question in self.questions for text in question.sentences()]
+        return [*([self.banner] if self.banner else []), *said, SCOPE]
+
+    def __repr__(self) -> str:
+        return f"AgreementByAxis({', '.join(question.question for question in self.questions)})"
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{html.escape(text)}</p>" for text in self.sentences())
+
+
+def agreement_by_axis(
+    ratings: Any,
+    *,
+    raters: Sequence[str] | None = None,
+    uncertain: Literal["category", "exclude"] = "category",
+    repeat: int = 0,
+    step_level: bool = False,
+    ci_level: float = 0.95,
+    rng: Seed = None,
+) -> AgreementByAxis:
+    """Agreement of raters on each question of a ratings table.
+
+    Parameters
+    ----------
+    ratings : polars, pandas or pyarrow table, or dict of columns
+        A ratings table with one rating for each item, question and rater.
+    raters : sequence of str, optional
+        Which raters; by default all.
+    uncertain : {"category", "exclude"}
+        Whether `uncertain` and `not_applicable` count as verdicts of their own (two raters that are uncertain agree) or
+        are left out. Either way they are counted, and the bounds say what they could hide.
+    repeat : int
+        Which repeat of the judging.
+    step_level : bool
+        Ratings of steps instead of whole trajectories. Clusters stay those of the table, never the step.
+    ci_level : float
+        Level of the intervals.
+    rng : numpy.random.Generator or int, optional
+        Source of resamples; a fixed seed by default.
+
+    Raises
+    ------
+    InputError
+        There are no such ratings, or several for one item, question and rater (two rubric versions, say).
+    """
+    one_of("uncertain", uncertain, ("category", "exclude"))
+    table = to_polars(ratings, _COLUMNS, where="ratings")
+    table = table.filter(
+        (pl.col("repeat") == repeat) & (pl.col("step_index").is_not_null() == step_level) & (pl.col("scale") != "unit")
+    )
+    if raters is not None:
+        table = table.filter(pl.col("rater").is_in(list(raters)))
+    if table.is_empty():
+        raise InputError("ratings", "no such ratings", cure="check raters, repeat and step_level")
+    questions = table["question"].unique(maintain_order=True).to_list()
+    made_up = table.filter(pl.col("rater_kind").is_in(MADE_UP))["rater"].unique(maintain_order=True).to_list()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedStatisticWarning)  # the reasons are in the results
+        found = tuple(
+            _question(
+                table.filter(pl.col("question") == question), question, uncertain, repeat, step_level, ci_level, rng
+            )
+            for question in questions
+        )
+    return AgreementByAxis(found, uncertain, tuple(made_up))
+
+
+def _question(
+    table: pl.DataFrame, question: str, uncertain: str, repeat: int, step_level: bool, ci_level: float, rng: Seed
+) -> QuestionAgreement:
+    matrix = to_matrix(table, question, repeat=repeat, step_level=step_level)
+    undecided = [float(code) for code, word in enumerate(matrix.categories) if word in UNDECIDED]
+    sided = [float(code) for code in range(len(matrix.categories)) if float(code) not in undecided]
+    decided = set_aside(matrix.codes, undecided)
+    codes, categories = matrix.codes, [*sided, *undecided]
+    if uncertain == "exclude":
+        codes, categories = decided, sided
+    unit = _cluster_unit(table)
+    coefficients: dict[str, Agreement] = {}
+    bounds = None
+    if len(matrix.raters) > 1:
+        names = _names(len(matrix.raters))
+        clusters = None if unit == "item" else np.array(matrix.clusters)
+        values = agreement_coefficients(
+            codes,
+            list(names.values()),
+            categories=categories,
+            clusters=clusters,
+            cluster_unit=unit,
+            ci_level=ci_level,
+            rng=rng,
+        )
+        coefficients = {name: values[key] for name, key in names.items()}
+        asked = table.group_by("item_id", maintain_order=True).len()["len"].to_numpy() == len(matrix.raters)
+        bounds = case_bounds(decided[asked], categories=sided)
+    said = codes[~np.isnan(codes)]
+    return QuestionAgreement(
+        question=question,
+        raters=matrix.raters,
+        n_items=len(matrix.items),
+        n_clusters=len(set(matrix.clusters)),
+        cluster_unit=unit,
+        n_common=int((~np.isnan(codes)).all(axis=1).sum()),
+        lost=_lost(table, matrix),
+        not_asked=_not_asked(table, matrix),
+        undecided={matrix.categories[int(code)]: int((matrix.codes == code).sum()) for code in undecided},
+        shares={matrix.categories[int(code)]: float((said == code).mean()) for code in sorted(categories)}
+        if said.size
+        else {},
+        coefficients=coefficients,
+        bounds=bounds,
+    )
+
+
+def _names(n_raters: int) -> dict[str, str]:
+    kappa = "cohen_kappa" if n_raters == 2 else "fleiss_kappa"
+    return {"percent": "percent_agreement", "kappa": kappa, "ac1": "gwet_ac1", "alpha": "krippendorff_alpha"}
+
+
+def _cluster_unit(table: pl.DataFrame) -> str:
+    """What the clusters are: the items themselves, tasks, trajectories, or what the table calls a cluster."""
+    if table["item_id"].n_unique() == table["cluster_id"].n_unique():
+        return "item"
+    for unit in ("task", "trajectory"):
+        if (table["cluster_id"] == table[f"{unit}_id"]).fill_null(False).all():
+            return unit
+    return "cluster"
+
+
+def _lost(table: pl.DataFrame, matrix: RatingMatrix) -> dict[str, int]:
+    lost = dict(table.filter(pl.col("status") != "ok").group_by("rater").len().iter_rows())
+    return {rater: lost.get(rater, 0) for rater in matrix.raters}
+
+
+def _not_asked(table: pl.DataFrame, matrix: RatingMatrix) -> dict[str, int]:
+    asked = dict(table.group_by("rater").len().iter_rows())
+    return {rater: len(matrix.items) - asked.get(rater, 0) for rater in matrix.raters}
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else value
+
+
+def _said(found: Agreement) -> str:
+    percent = found.coefficient == "percent_agreement"
+    if np.isnan(found.estimate):
+        return f"undefined ({found.reason})"
+    value = f"{found.estimate:.0%}" if percent else f"{found.estimate:.2f}"
+    if np.isnan(found.ci_low):
+        return f"{value} (no interval: {found.reason})"
+    low, high = (f"{end:.0%}" if percent else f"{end:.2f}" for end in (found.ci_low, found.ci_high))
+    return f"{value} ({low} to {high})"
