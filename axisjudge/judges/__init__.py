@@ -26,8 +26,7 @@ def make_judges(specs: Sequence[JudgeSpec]) -> list[Judge]:
     Raises
     ------
     InputError
-        A key is missing from the environment, a profile or a file does not exist, or a parameter is not one of this
-        judge's. Nothing has been called by then.
+        A profile, a mechanism or a file does not exist. Keys are looked for later, by `Judge.prepare`.
     """
     judges: list[Judge] = []
     for spec in specs:

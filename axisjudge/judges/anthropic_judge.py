@@ -10,6 +10,7 @@ from axisjudge.judges.pricing import Tokens
 from axisjudge.judges.prompt import INSTRUCTIONS, question, shared_prefix
 from axisjudge.judges.remote import (
     MAX_TOKENS,
+    SCHEMA,
     Body,
     Received,
     RemoteJudge,
@@ -19,7 +20,6 @@ from axisjudge.judges.remote import (
     only_axis,
 )
 from axisjudge.trajectory import Trajectory
-from axisjudge.verdict import verdict_schema
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -77,10 +77,10 @@ class AnthropicJudge(RemoteJudge):
         output: dict[str, Any] = {}
         if self.mechanism == "forced_tool":
             described = "Record your verdict on the axis."
-            body["tools"] = [{"name": TOOL, "description": described, "input_schema": verdict_schema()}]
+            body["tools"] = [{"name": TOOL, "description": described, "input_schema": SCHEMA}]
             body["tool_choice"] = {"type": "tool", "name": TOOL, "disable_parallel_tool_use": True}
         else:
-            output["format"] = {"type": "json_schema", "schema": verdict_schema()}
+            output["format"] = {"type": "json_schema", "schema": SCHEMA}
         if "effort" in self.options:
             output["effort"] = self.options["effort"]
         if output:

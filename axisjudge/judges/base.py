@@ -71,6 +71,10 @@ class Judge(ABC):
     async def grade(self, trajectory: Trajectory, rubrics: Rubrics, *, repeat: int = 0) -> Reply:
         """Answer for every axis in `rubrics`. Failures come back as a status; only bad input raises."""
 
+    def prepare(self) -> None:
+        """Find out, before the first call, whether it can be asked at all; raise InputError where it cannot."""
+        return
+
     async def close(self) -> None:
         """Give back connections."""
         return

@@ -8,9 +8,8 @@ from axisjudge.judges.base import Answer, Rubrics
 from axisjudge.judges.openai_judge import SCHEMA_NAME
 from axisjudge.judges.pricing import Tokens
 from axisjudge.judges.prompt import INSTRUCTIONS, question, shared_prefix
-from axisjudge.judges.remote import Body, Received, RemoteJudge, answer_from_json, lost, only_axis
+from axisjudge.judges.remote import SCHEMA, Body, Received, RemoteJudge, answer_from_json, lost, only_axis
 from axisjudge.trajectory import Trajectory
-from axisjudge.verdict import verdict_schema
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -34,7 +33,7 @@ class CompatibleJudge(RemoteJudge):
     def body(self, trajectory: Trajectory, rubrics: Rubrics) -> Body:
         rubric = rubrics[only_axis(rubrics)]
         asked = f"{shared_prefix(trajectory).text}\n{question(rubric, len(trajectory.steps))}"
-        form = {"name": SCHEMA_NAME, "schema": verdict_schema(), "strict": True}
+        form = {"name": SCHEMA_NAME, "schema": SCHEMA, "strict": True}
         body: Body = {
             "model": self.model,
             "messages": [{"role": "system", "content": INSTRUCTIONS}, {"role": "user", "content": asked}],

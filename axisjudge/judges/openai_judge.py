@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from axisjudge.judges.base import Answer, Rubrics
 from axisjudge.judges.pricing import Tokens
 from axisjudge.judges.prompt import INSTRUCTIONS, question, shared_prefix
-from axisjudge.judges.remote import MAX_TOKENS, Body, Received, RemoteJudge, answer_from_json, lost, only_axis
+from axisjudge.judges.remote import MAX_TOKENS, SCHEMA, Body, Received, RemoteJudge, answer_from_json, lost, only_axis
 from axisjudge.trajectory import Trajectory
-from axisjudge.verdict import verdict_schema
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -49,7 +48,7 @@ class OpenAIJudge(RemoteJudge):
     def body(self, trajectory: Trajectory, rubrics: Rubrics) -> Body:
         rubric, prefix = rubrics[only_axis(rubrics)], shared_prefix(trajectory)
         asked = {"type": "input_text", "text": question(rubric, len(trajectory.steps))}
-        form = {"type": "json_schema", "name": SCHEMA_NAME, "schema": verdict_schema(), "strict": True}
+        form = {"type": "json_schema", "name": SCHEMA_NAME, "schema": SCHEMA, "strict": True}
         body: Body = {
             "model": self.model,
             "instructions": INSTRUCTIONS,

@@ -13,6 +13,7 @@ import uuid
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from typing import Any, ClassVar, cast
 
@@ -24,12 +25,15 @@ from axisjudge.judges.pricing import UNPRICED, Tokens, cost_usd
 from axisjudge.judges.prompt import shared_prefix
 from axisjudge.spec import JudgeSpec
 from axisjudge.trajectory import Trajectory
-from axisjudge.verdict import Axis, RaterKind, Status, Verdict
+from axisjudge.verdict import Axis, RaterKind, Status, Verdict, verdict_schema
 
 MAX_RETRIES = 4
 TIMEOUT_S = 120.0
 MAX_TOKENS = 16_000
 KEPT_OF_RAW = 200
+
+#: Made once: it stands in every request.
+SCHEMA = verdict_schema()
 
 Body = dict[str, Any]
 
@@ -63,8 +67,11 @@ class RemoteJudge(Judge):
         self.options = spec.options
         chosen = spec.options.get("mechanism") or self.default_mechanism()
         self.mechanism = one_of(f"mechanism of {spec.rater}", chosen, self.mechanisms)
-        self.key = self._key_from_environment()
         self._client: Any = None
+
+    def prepare(self) -> None:
+        """Look for the key and connect: only judges that are asked need one, others may be planned without."""
+        self._connected()
 
     def default_mechanism(self) -> str:
         return self.mechanisms[0]
@@ -135,7 +142,9 @@ class RemoteJudge(Judge):
             self._client = self.connect()
         return self._client
 
-    def _key_from_environment(self) -> str:
+    @cached_property
+    def key(self) -> str:
+        """The key from the environment; it is kept in memory alone."""
         name = self.options.get("key_env", self.key_env)
         if key := os.environ.get(name, "").strip():
             return key

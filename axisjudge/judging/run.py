@@ -38,6 +38,8 @@ async def run_plan(plan: Plan, sink: Sink, *, concurrency: int = 16, progress: b
     Counter
         Ratings by status.
     """
+    for judge in {call.judge for group in plan.groups for call in group}:
+        judge.prepare()
     run_id = uuid.uuid4().hex[:12]
     statuses: Counter[str] = Counter()
     limits = {judge: _limiter(judge) for judge in plan.judges}

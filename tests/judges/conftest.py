@@ -1,16 +1,12 @@
 """A small trajectory and rubrics that the tests of judges share."""
 
-import sys
 from datetime import date
-from pathlib import Path
 
 import pytest
 
 from axisjudge.rubric import Rubric
 from axisjudge.trajectory import Step, ToolCall, ToolSchema, Trajectory
 from axisjudge.verdict import AXES, Axis
-
-sys.path.append(str(Path(__file__).parent))  # so that tests share servers.py
 
 KEY = "not-a-key-0123456789"
 

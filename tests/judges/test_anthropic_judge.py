@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 import pytest
-from conftest import KEY
-from servers import VERDICT, Scripted, anthropic_blocks, anthropic_message, grade, made, serving, verdict_text
+from judges.conftest import KEY
+from judges.servers import VERDICT, Scripted, anthropic_blocks, anthropic_message, grade, made, serving, verdict_text
 
 from axisjudge.checks import InputError
 from axisjudge.judges import make_judges, prompt
@@ -255,14 +255,19 @@ def test_prompt_hash_follows_what_is_asked_and_nothing_of_transport(
 
 
 @pytest.mark.parametrize("value", [None, "", "  "])
-def test_a_missing_key_is_named_before_any_call(monkeypatch: pytest.MonkeyPatch, value: str | None) -> None:
+def test_a_missing_key_is_named_before_any_call(
+    trajectory: Trajectory, rubrics: dict[Axis, Rubric], monkeypatch: pytest.MonkeyPatch, value: str | None
+) -> None:
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     if value is not None:
         monkeypatch.setenv("ANTHROPIC_API_KEY", value)
+    judge, other = make_judges(  # a plan needs no key
+        [JudgeSpec.parse(FORCED), JudgeSpec.parse(f"{FORCED},effort=low,key_env=MY_KEY")]
+    )
     with pytest.raises(InputError, match="environment variable ANTHROPIC_API_KEY"):
-        make_judges([JudgeSpec.parse(FORCED)])
+        judge.prepare()
     with pytest.raises(InputError, match="environment variable MY_KEY"):
-        make_judges([JudgeSpec.parse(f"{FORCED},key_env=MY_KEY")])
+        other.prepare()
 
 
 def test_the_key_goes_to_the_server_alone(trajectory: Trajectory, rubrics: dict[Axis, Rubric], asked: Any) -> None:

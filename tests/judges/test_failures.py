@@ -6,8 +6,8 @@ from dataclasses import astuple
 from typing import Any
 
 import pytest
-from conftest import KEY
-from servers import (
+from judges.conftest import KEY
+from judges.servers import (
     Scripted,
     Server,
     anthropic_error,
@@ -35,11 +35,12 @@ SPECS = {
     "openai-compatible": "openai-compatible:qwen3-8b@URL",
     "openai-decisions": "openai-decisions:gpt-6-luna",
 }
+# called when wanted, because building one imports an SDK
 GOOD = {
-    "anthropic": anthropic_message(),
-    "openai": openai_response(),
-    "openai-compatible": chat_completion(verdict_text()),
-    "openai-decisions": decision([choice(AXIS, "correct")]),
+    "anthropic": anthropic_message,
+    "openai": openai_response,
+    "openai-compatible": lambda: chat_completion(verdict_text()),
+    "openai-decisions": lambda: decision([choice(AXIS, "correct")]),
 }
 SOON = ("retry-after-ms", "10")
 
@@ -77,7 +78,7 @@ def test_what_asking_again_cannot_mend_is_asked_once(asked: Any, provider: str, 
 @pytest.mark.parametrize("status", [429, 500, 529])
 def test_what_may_pass_is_asked_again_and_then_succeeds(asked: Any, provider: str, status: int) -> None:
     busy = failing(provider, status, "busy", SOON)
-    answer, server = asked(provider, busy, busy, Scripted(GOOD[provider]))
+    answer, server = asked(provider, busy, busy, Scripted(GOOD[provider]()))
     assert (answer.status, answer.verdict) == ("ok", "correct")
     assert len(server.requests) == 3
     assert server.requests[0] == server.requests[2]
@@ -93,7 +94,7 @@ def test_after_the_last_retry_the_rating_is_lost_and_says_so(asked: Any, provide
 
 @pytest.mark.parametrize("provider", ["anthropic", "openai"])
 def test_retry_after_is_honoured(asked: Any, provider: str) -> None:
-    answer, server = asked(provider, failing(provider, 429, "slow", ("retry-after", "1")), Scripted(GOOD[provider]))
+    answer, server = asked(provider, failing(provider, 429, "slow", ("retry-after", "1")), Scripted(GOOD[provider]()))
     assert answer.status == "ok"
     first, second = server.times
     assert second - first >= 1.0
@@ -101,7 +102,7 @@ def test_retry_after_is_honoured(asked: Any, provider: str) -> None:
 
 @every_provider
 def test_a_dropped_connection_is_tried_again(asked: Any, provider: str) -> None:
-    answer, server = asked(provider, Scripted(drop=True), Scripted(GOOD[provider]))
+    answer, server = asked(provider, Scripted(drop=True), Scripted(GOOD[provider]()))
     assert answer.status == "ok"
     assert len(server.requests) == 2
 
@@ -110,7 +111,7 @@ def test_a_dropped_connection_is_tried_again(asked: Any, provider: str) -> None:
 def test_a_timeout_is_a_status(asked: Any, provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote, "MAX_RETRIES", 1)
     begun = time.monotonic()
-    answer, server = asked(provider, Scripted(GOOD[provider], wait_s=0.6), options=",timeout=0.15")
+    answer, server = asked(provider, Scripted(GOOD[provider](), wait_s=0.6), options=",timeout=0.15")
     assert answer.status == "api_error"
     assert answer.rationale.startswith("APITimeoutError")
     assert len(server.requests) == 2
@@ -167,7 +168,7 @@ def test_no_error_text_holds_a_key_a_header_or_a_query(asked: Any, provider: str
 def test_an_error_that_is_not_the_sdks_is_not_swallowed(
     trajectory: Trajectory, rubrics: dict[Axis, Rubric], monkeypatch: pytest.MonkeyPatch, provider: str
 ) -> None:
-    with serving(Scripted(GOOD[provider])) as server:
+    with serving(Scripted(GOOD[provider]())) as server:
         judge = made(SPECS[provider], server, monkeypatch)
 
         async def broken(*_: object) -> None:
@@ -183,7 +184,7 @@ def test_a_closed_judge_can_be_asked_again(
     trajectory: Trajectory, rubrics: dict[Axis, Rubric], monkeypatch: pytest.MonkeyPatch, provider: str
 ) -> None:
     """A notebook judges again with the same judge, in another event loop."""
-    with serving(Scripted(GOOD[provider])) as server:
+    with serving(Scripted(GOOD[provider]())) as server:
         judge = made(SPECS[provider], server, monkeypatch)
         statuses = [grade(judge, trajectory, {AXIS: rubrics[AXIS]}).answers[AXIS].status for _ in range(2)]
     assert statuses == ["ok", "ok"]
@@ -191,5 +192,5 @@ def test_a_closed_judge_can_be_asked_again(
 
 @every_provider
 def test_nothing_written_holds_the_key(asked: Any, provider: str) -> None:
-    _, server = asked(provider, Scripted(GOOD[provider]))
+    _, server = asked(provider, Scripted(GOOD[provider]()))
     assert KEY not in json.dumps(server.requests)

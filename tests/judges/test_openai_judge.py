@@ -4,8 +4,18 @@ import json
 from typing import Any
 
 import pytest
-from conftest import KEY
-from servers import Scripted, chat_completion, choice, decision, grade, made, openai_response, serving, verdict_text
+from judges.conftest import KEY
+from judges.servers import (
+    Scripted,
+    chat_completion,
+    choice,
+    decision,
+    grade,
+    made,
+    openai_response,
+    serving,
+    verdict_text,
+)
 
 from axisjudge.checks import InputError
 from axisjudge.judges import make_judges
@@ -145,8 +155,9 @@ def test_a_compatible_server_gets_the_key_that_key_env_names(asked: Any, monkeyp
     asked(chat_completion(verdict_text()), f"{LOCAL},key_env=MY_KEY")
     assert asked.server.headers[0]["authorization"] == "Bearer not-a-key-of-mine"
     monkeypatch.delenv("MY_KEY")
+    (judge,) = make_judges([JudgeSpec.parse("openai-compatible:qwen3-8b@http://localhost:8000/v1,key_env=MY_KEY")])
     with pytest.raises(InputError, match="environment variable MY_KEY"):
-        make_judges([JudgeSpec.parse("openai-compatible:qwen3-8b@http://localhost:8000/v1,key_env=MY_KEY")])
+        judge.prepare()
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,12 @@ import asyncio
 import time
 
 import pytest
-from worlds import CoinJudge, rubrics, trajectories
+from judging.worlds import CoinJudge, rubrics, trajectories
 
 import axisjudge
 from axisjudge.checks import InputError
 from axisjudge.judging import make_plan, run_plan
+from axisjudge.judging.api import plan_judging
 from axisjudge.spec import JudgeSpec
 
 
@@ -59,3 +60,13 @@ def test_a_rate_is_kept():
     asyncio.run(run_plan(make_plan(trajectories(1), [judge], rubrics()), lambda ratings: None, progress=False))
     # five calls at 600 a minute: the first at once, then one every 0.1 s
     assert time.monotonic() - begin > 0.35
+
+
+def test_only_a_judge_that_is_asked_needs_a_key(monkeypatch, tmp_path):
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    judges = ["rules", "anthropic:claude-sonnet-4-6"]
+    plan = plan_judging(trajectories(2), judges)
+    assert [row["calls"] for row in plan.rows()] == [2, 10]
+    with pytest.raises(InputError, match="ANTHROPIC_API_KEY"):
+        axisjudge.judge(trajectories(2), judges, out=tmp_path / "r.jsonl")
+    assert (tmp_path / "r.jsonl").read_bytes() == b""  # nothing was asked, of rules neither

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 import polars as pl
 import pytest
-from worlds import trajectories
+from judging.worlds import trajectories
 
 from axisjudge.ratings import read_ratings
 from axisjudge.verdict import IDENTITY

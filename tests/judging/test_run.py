@@ -5,7 +5,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from worlds import CoinJudge, rubrics, trajectories
+from judging.worlds import CoinJudge, rubrics, trajectories
 
 from axisjudge.checks import InputError
 from axisjudge.judging import make_plan, run_plan

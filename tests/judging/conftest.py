@@ -1,6 +1,0 @@
-"""Puts the small worlds of these tests on the path (tests are not a package)."""
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
