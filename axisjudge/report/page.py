@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import polars as pl
 
@@ -42,6 +42,14 @@ _FONTS: dict[Any, Any] = {
 _BANNER_STYLE = "border-left: 4px solid #b3261e; background-color: #fdf0ee; color: #5c1410; padding: 8px 14px"
 
 Value = TypeVar("Value")
+
+
+class View(Protocol):
+    """What can be shown on a page and in its report."""
+
+    def to_html(self) -> str: ...
+
+    def to_markdown(self) -> str: ...
 
 
 class Page:
@@ -146,6 +154,13 @@ class Page:
                 MARKDOWN_MIME: markdown_table(table, formats, caption, note),
             }
         )
+
+    def show(self, view: View) -> None:
+        """Show something that is neither a figure nor a table, such as a `TracePage`: HTML here, markdown in report.md.
+
+        What it holds must be escaped by the view; a report takes out of the HTML whatever could act.
+        """
+        _show({"text/html": view.to_html(), "text/plain": type(view).__name__, MARKDOWN_MIME: view.to_markdown()})
 
     def say(self, sentence: str) -> None:
         """Show a computed sentence as prose; markdown's emphasis works, HTML, links and images do not."""
