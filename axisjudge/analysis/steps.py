@@ -176,7 +176,7 @@ def _score(judge: str, family: str, judged: pl.DataFrame, labels: pl.DataFrame, 
         judge=judge,
         family=family,
         step_accuracy=clustered_proportion(same.cast(float), both["cluster_id"], cluster_unit=cluster_unit),
-        best_step_accuracy=(same.sum() + lost) / both.height,
+        best_step_accuracy=(int(same.sum()) + lost) / both.height,
         first_error_accuracy=clustered_proportion(first["same"], first["cluster_id"], cluster_unit=cluster_unit),
         kappa=cohen_kappa(
             codes, categories=tuple(_VALUES.values()), clusters=both["cluster_id"], cluster_unit=cluster_unit

@@ -1,0 +1,64 @@
+"""One look for all figures: sizes, greys, and colours that colour-blind readers can tell apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+INK, QUIET, FAINT = "#222222", "#6b6b6b", "#dddddd"
+
+#: Verdicts: colour, marker, sign. Never by colour alone. Colours after Okabe and Ito.
+VERDICTS = {
+    "correct": ("#0072B2", "o", "✓"),
+    "incorrect": ("#D55E00", "X", "✗"),
+    "uncertain": ("#8a8a8a", "s", "?"),
+    "not_applicable": ("#b5b5b5", "_", "–"),
+}
+LOST = ("#8a8a8a", "x", "!")
+
+ACCENT = "#0072B2"
+TITLE, LABEL, SMALL = 11.5, 9.5, 8.0
+
+
+def new_axes(width: float, height: float) -> Axes:
+    """Fresh axes of a figure of `width` x `height` inches."""
+    import matplotlib.pyplot as plt
+
+    _, ax = plt.subplots(figsize=(width, height), layout="constrained")
+    return ax
+
+
+def dress(ax: Axes, title: str, note: str = "") -> Axes:
+    """Title above left, the note (n and unit) in grey below it, no frame, small ticks."""
+    ax.set_title(f"{title}\n" if note else title, loc="left", fontsize=TITLE, color=INK, fontweight="bold")
+    if note:
+        place = {"xy": (0, 1), "xycoords": "axes fraction", "xytext": (0, 6), "textcoords": "offset points"}
+        ax.annotate(note, **place, fontsize=SMALL, color=QUIET, va="bottom")  # type: ignore[arg-type]
+    for side in ("top", "right", "left"):
+        ax.spines[side].set_visible(False)
+    ax.spines["bottom"].set_color(FAINT)
+    ax.tick_params(length=0, labelsize=LABEL, colors=INK)
+    return ax
+
+
+def in_words(axis: str) -> str:
+    """An axis name as people write it."""
+    return axis.replace("_", " ")
+
+
+def legend_below(ax: Axes, *, inches: float, ncols: int) -> None:
+    """The legend under the axes, `inches` below their lower edge whatever their height."""
+    from matplotlib.transforms import offset_copy
+
+    ax.legend(
+        loc="upper left",
+        bbox_to_anchor=(0, 0),
+        bbox_transform=offset_copy(ax.transAxes, fig=ax.get_figure(root=True), y=-inches, units="inches"),
+        ncols=ncols,
+        frameon=False,
+        fontsize=SMALL,
+        labelcolor=QUIET,
+        borderpad=0,
+    )
