@@ -16,6 +16,7 @@ from axisjudge.readers.messages import (
     content_id,
     field,
     made,
+    members,
     objects,
     role_of,
     text_of,
@@ -39,7 +40,7 @@ def recognise(value: Any) -> bool:
 def read(value: dict[str, Any], where: str, folder: Path) -> Iterator[Found]:
     """The samples of a ``.json`` log."""
     place = at(where, "samples")
-    samples = objects(value.get("samples") or [], place)
+    samples = members(value, "samples", where)
     if not samples:
         yield _without_samples(value, where)
     for number, sample in enumerate(samples):
@@ -78,7 +79,11 @@ def read_archive(stream: BinaryIO) -> Iterator[Found]:
 
 def _member(packed: ZipFile, name: str) -> Any:
     try:
-        return from_json(packed.read(name))
+        content = packed.read(name)
+    except Exception as error:  # each compression has an error class of its own
+        raise BadZipFile(f"{name}: {error}") from error
+    try:
+        return from_json(content)
     except ValueError as error:
         raise InputError(name, f"is not valid JSON ({error})", cure="export the log again") from error
 
@@ -91,21 +96,20 @@ def _sample(sample: dict[str, Any], run: dict[str, Any], where: str) -> Found:
     notes: list[Note] = []
     attachments = field(sample, "attachments", dict, where, {})
     place = at(where, "messages")
-    messages = objects(_resolved(sample.get("messages") or [], attachments), place)
-    steps = _steps(messages, place, notes)
+    steps = _steps(objects(_resolved(sample.get("messages") or [], attachments), place), place, notes)
     task_id, epoch = word(sample.get("id")), sample.get("epoch")
     scores = field(sample, "scores", dict, where, {})
     values = {name: score.get("value") if isinstance(score, dict) else score for name, score in scores.items()}
     trajectory = made(
         Trajectory,
         where,
-        id=sample.get("uuid") or content_id(steps, word(run.get("run_id")), run["task"], task_id, word(epoch)),
+        id=sample.get("uuid") or content_id(steps, run.get("run_id"), run["task"], task_id, epoch),
         source=FORMAT,
         agent=run["model"],
         task_id=task_id,
         domain=run["task"],
         reward=_reward(values),
-        termination=_termination(sample),
+        termination=_termination(sample, where),
         steps=steps,
         tools=_tools(sample, attachments, where),
         meta={key: value for key, value in {"epoch": epoch, "scores": values}.items() if value},
@@ -137,7 +141,7 @@ def _steps(messages: list[dict[str, Any]], where: str, notes: list[Note]) -> tup
                 index=index,
                 role=role,
                 content=text_of(message.get("content"), at(place, "content"), notes) or str(error.get("message") or ""),
-                tool_calls=_calls(message, at(place, "tool_calls")),
+                tool_calls=_calls(message, place),
                 tool_call_id=message.get("tool_call_id"),
                 tool_name=message.get("function"),
                 error=bool(error) if role == "tool" else None,
@@ -148,14 +152,15 @@ def _steps(messages: list[dict[str, Any]], where: str, notes: list[Note]) -> tup
 
 def _calls(message: dict[str, Any], where: str) -> tuple[ToolCall, ...]:
     calls = []
-    for number, record in enumerate(objects(message.get("tool_calls") or [], where)):
+    for number, record in enumerate(members(message, "tool_calls", where)):
         arguments, problem = arguments_of(record.get("arguments"))
+        place = at(at(where, "tool_calls"), number)
         calls.append(
             made(
                 ToolCall,
-                at(where, number),
+                place,
                 id=record.get("id"),
-                name=field(record, "function", str, at(where, number)),
+                name=field(record, "function", str, place),
                 arguments=arguments,
                 arguments_error=record.get("parse_error") or problem,
             )
@@ -165,10 +170,13 @@ def _calls(message: dict[str, Any], where: str) -> tuple[ToolCall, ...]:
 
 def _tools(sample: dict[str, Any], attachments: dict[str, str], where: str) -> tuple[ToolSchema, ...] | None:
     """The tools that the model was offered in any of its calls; None where the log keeps no calls."""
-    events = sample.get("events") or (sample.get("transcript") or {}).get("events") or []
-    offers = [event.get("tools") or [] for event in events if event.get("event") == "model"]
-    tools = objects(_resolved([tool for offer in offers for tool in offer], attachments), at(where, "events"))
-    schemas = [tool_schema(tool, at(where, "events")) for tool in tools]
+    log = field(sample, "transcript", dict, where, sample)  # older logs keep the events one level down
+    place = at(where, "events")
+    offers = [
+        members(event, "tools", place) for event in members(log, "events", where) if event.get("event") == "model"
+    ]
+    tools = objects(_resolved([tool for offer in offers for tool in offer], attachments), place)
+    schemas = [tool_schema(tool, place) for tool in tools]
     return tuple({schema.name: schema for schema in schemas}.values()) if offers else None
 
 
@@ -182,12 +190,11 @@ def _reward(values: dict[str, Any]) -> float | None:
     return _LETTERS.get(value) if isinstance(value, str) else None
 
 
-def _termination(sample: dict[str, Any]) -> str | None:
+def _termination(sample: dict[str, Any], where: str) -> str | None:
     """``error``, ``<kind>_limit``, else the reason why the last reply stopped."""
     if sample.get("error"):
         return "error"
-    if limit := sample.get("limit"):
+    if limit := field(sample, "limit", dict, where, {}):
         return f"{limit.get('type')}_limit"
-    choices = (sample.get("output") or {}).get("choices") or [{}]
-    reason: str | None = choices[-1].get("stop_reason")
-    return reason
+    choices = members(field(sample, "output", dict, where, {}), "choices", at(where, "output"))
+    return word(choices[-1].get("stop_reason")) if choices else None

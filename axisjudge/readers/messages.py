@@ -85,6 +85,11 @@ def objects(values: Any, where: str) -> list[dict[str, Any]]:
     return values
 
 
+def members(record: dict[str, Any], key: str, where: str) -> list[dict[str, Any]]:
+    """`record[key]` as a list of JSON objects, empty where it is null or absent."""
+    return [] if record.get(key) is None else objects(record[key], at(where, key))
+
+
 def word(value: Any) -> str | None:
     """`value` as text, None where it is null: ids and task ids are numbers in some sources."""
     return None if value is None else str(value)
@@ -182,7 +187,7 @@ def chat_steps(messages: list[dict[str, Any]], where: str, notes: list[Note]) ->
 def role_of(message: dict[str, Any], where: str) -> Role:
     """The role of a message (``developer`` is a system message, ``function`` a tool result)."""
     role = message.get("role")
-    if role not in _ROLES:
+    if not isinstance(role, str) or role not in _ROLES:
         raise InputError(at(where, "role"), f"must be one of {', '.join(_ROLES)}", role)
     return _ROLES[role]
 
@@ -191,7 +196,7 @@ def _chat_calls(message: dict[str, Any], requestor: Requestor, where: str) -> tu
     calls = []
     arguments: dict[str, Any] | str
     problem: str | None
-    records = objects(message.get("tool_calls") or [], at(where, "tool_calls"))
+    records = members(message, "tool_calls", where)
     if old_style := message.get("function_call"):
         records = [*records, {"function": old_style}]
     for position, record in enumerate(records):
@@ -218,12 +223,12 @@ def _chat_calls(message: dict[str, Any], requestor: Requestor, where: str) -> tu
     return tuple(calls)
 
 
-def content_id(steps: Iterable[Step], *also: str | None) -> str:
+def content_id(steps: Iterable[Step], *also: Any) -> str:
     """An id for a trajectory whose source gives none: a hash of its steps and of what tells two runs apart.
 
     The source's own numbering and its clock do not enter, so the same run in two formats has one id.
     """
-    digest = sha256("\0".join(part or "" for part in also).encode())
+    digest = sha256("\0".join(word(part) or "" for part in also).encode())
     for step in steps:
         digest.update(step.model_dump_json(exclude={"source_index", "timestamp"}).encode())
     return digest.hexdigest()[:16]
@@ -248,8 +253,10 @@ def tool_schema(record: dict[str, Any], where: str) -> ToolSchema:
         where,
         name=field(inner, "name", str, where),
         description=inner.get("description") or inner.get("doc") or "",
-        kind=_KINDS.get(str(inner.get("kind"))),
-        parameters=parameters if _is_json_schema(parameters) else _from_short_form(parameters, inner.get("required")),
+        kind=_KINDS.get(str(record.get("kind", inner.get("kind")))),
+        parameters=parameters
+        if _is_json_schema(parameters)
+        else _from_short_form(parameters, field(inner, "required", list, where, [])),
     )
 
 
@@ -257,13 +264,13 @@ def _is_json_schema(parameters: dict[str, Any]) -> bool:
     return not parameters or parameters.get("type") == "object" or isinstance(parameters.get("properties"), dict)
 
 
-_JSON_TYPES = {"string", "integer", "number", "boolean", "array", "object", "null"}
+_JSON_TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")
 
 
-def _from_short_form(parameters: dict[str, Any], required: Any) -> dict[str, Any]:
+def _from_short_form(parameters: dict[str, Any], required: list[str]) -> dict[str, Any]:
     """``{"zip": "string"}`` as a JSON schema; a word that is no JSON type says nothing about the values allowed."""
     properties = {
         name: kind if isinstance(kind, dict) else {"type": kind} if kind in _JSON_TYPES else {"description": str(kind)}
         for name, kind in parameters.items()
     }
-    return {"type": "object", "properties": properties, "required": list(required or [])}
+    return {"type": "object", "properties": properties, "required": required}

@@ -30,7 +30,7 @@ def recognise(value: Any) -> bool:
         return False
     if isinstance(first.get("messages"), list):
         return all(isinstance(message, dict) and "role" in message for message in first["messages"][:1])
-    others = {"system", "developer", "user"}
+    others = ("system", "developer", "user")
     return isinstance(value, list) and any(isinstance(m, dict) and m.get("role") in others for m in value)
 
 

@@ -16,6 +16,7 @@ from axisjudge.readers.messages import (
     at,
     field,
     made,
+    members,
     objects,
     reward_of,
     role_of,
@@ -57,9 +58,7 @@ def read(value: dict[str, Any], where: str, folder: Path) -> Iterator[Found]:
 
 
 def _from_directory(value: dict[str, Any], run: dict[str, Any], where: str, folder: Path) -> Iterator[Found]:
-    listed = [
-        str(entry.get("id")) for entry in objects(value.get("simulation_index") or [], at(where, "simulation_index"))
-    ]
+    listed = [str(entry.get("id")) for entry in members(value, "simulation_index", where)]
     files = sorted(file for file in folder.glob("*.json*") if file.is_file())
     if not files and listed:
         raise InputError(
@@ -84,7 +83,6 @@ def _found(simulation: dict[str, Any], run: dict[str, Any], where: str) -> Found
     notes: list[Note] = []
     environment = field(run, "environment_info", dict, "info", {})
     judged = field(simulation, "reward_info", dict, where, {})
-    place = at(where, "messages")
     kept = {key: simulation.get(key) for key in _KEPT_AS_META}
     kept |= {"reward_basis": judged.get("reward_basis"), "reward_breakdown": judged.get("reward_breakdown")}
     trajectory = made(
@@ -97,7 +95,7 @@ def _found(simulation: dict[str, Any], run: dict[str, Any], where: str) -> Found
         domain=environment.get("domain_name"),
         reward=reward_of(judged.get("reward"), at(where, "reward_info.reward")),
         termination=simulation.get("termination_reason"),
-        steps=_steps(objects(simulation.get("messages") or [], place), place, notes),
+        steps=_steps(members(simulation, "messages", where), at(where, "messages"), notes),
         tools=_tools(environment.get("tool_defs")),
         policy=simulation.get("policy") or environment.get("policy"),
         meta={key: value for key, value in kept.items() if value is not None},
@@ -114,13 +112,13 @@ def _tools(definitions: Any) -> tuple[ToolSchema, ...] | None:
 
 
 def _steps(messages: list[dict[str, Any]], where: str, notes: list[Note]) -> tuple[Step, ...]:
-    names: dict[str | None, str] = {}
+    names: dict[str, str] = {}
     steps = []
     for index, message in enumerate(messages):
         place = at(where, index)
         role = role_of(message, place)
-        calls = _calls(message, at(place, "tool_calls"))
-        names |= {call.id: call.name for call in calls}
+        calls = _calls(message, place)
+        names |= {call.id: call.name for call in calls if call.id}
         result_of = message.get("id") if role == "tool" else None
         steps.append(
             made(
@@ -131,7 +129,7 @@ def _steps(messages: list[dict[str, Any]], where: str, notes: list[Note]) -> tup
                 content=text_of(message.get("content"), at(place, "content"), notes),
                 tool_calls=calls,
                 tool_call_id=result_of,
-                tool_name=names.get(result_of) if result_of else None,
+                tool_name=names.get(str(result_of)),
                 error=message.get("error"),
                 timestamp=message.get("timestamp"),
                 source_index=message.get("turn_idx"),
@@ -142,14 +140,15 @@ def _steps(messages: list[dict[str, Any]], where: str, notes: list[Note]) -> tup
 
 def _calls(message: dict[str, Any], where: str) -> tuple[ToolCall, ...]:
     calls = []
-    for number, record in enumerate(objects(message.get("tool_calls") or [], where)):
+    for number, record in enumerate(members(message, "tool_calls", where)):
         arguments, problem = arguments_of(record.get("arguments"))
+        place = at(at(where, "tool_calls"), number)
         calls.append(
             made(
                 ToolCall,
-                at(where, number),
+                place,
                 id=record.get("id") or None,
-                name=field(record, "name", str, at(where, number)),
+                name=field(record, "name", str, place),
                 arguments=arguments,
                 arguments_error=problem,
                 requestor=record.get("requestor") or message["role"],

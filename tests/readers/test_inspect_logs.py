@@ -127,12 +127,13 @@ def test_a_cut_archive(tmp_path: Path, kept: int) -> None:
         read_trajectories(file)
 
 
-def test_a_damaged_member(tmp_path: Path) -> None:
+@pytest.mark.parametrize("offset", [60, 200, 800, 1500])
+def test_a_damaged_member(tmp_path: Path, offset: int) -> None:
     """A wrong byte inside a compressed sample: the zstd decoder or the archive's checksum notices."""
     whole = bytearray(PARCELS.read_bytes())
     with zipfile.ZipFile(PARCELS) as archive:
         start = archive.getinfo("samples/2_epoch_1.json").header_offset
-    whole[start + 200] ^= 0xFF
+    whole[start + offset] ^= 0xFF
     file = tmp_path / "damaged.eval"
     file.write_bytes(whole)
     with pytest.raises(ValueError, match="is a broken zip archive"):
