@@ -74,7 +74,7 @@ def fits(kind: str, task: Task) -> bool:
     if kind == "broke_off":
         return True
     if kind == "stopped_early":
-        return len(task.requests) > 1 and task.requests[0].kind != "beyond_tools"
+        return len(task.requests) > 1 and task.requests[0].kind not in ("beyond_tools", "product_question")
     if kind in ("calls_after_goodbye", "drawn_out_ending"):
         return task.requests[-1].kind not in ("beyond_tools", "rules_question")
     if kind == "order_before_identity":

@@ -70,7 +70,7 @@ def build_products(dice: Dice) -> dict[str, Record]:
         variants: Record = {}
         prefix = "".join(word[0] for word in name.upper().split()) + name[-1].upper()
         for step, (one, two) in enumerate(every_pair(firsts, seconds)):
-            sku = fresh(skus, lambda prefix=prefix: f"{prefix[:3]}-{dice.digits(4)}")  # type: ignore[misc]
+            sku = fresh(skus, lambda prefix=prefix: f"{prefix[:3]}-{dice.digits(4)}")
             price = round(level * (1 + 0.055 * (step // len(seconds))) + 2.3 * (step % len(seconds)) + dice.share(), 2)
             variants[sku] = {"options": {first: one, second: two}, "price": price, "in_stock": dice.chance(0.72)}
         products[product_id] = {"product_id": product_id, "name": name, "variants": variants}

@@ -21,11 +21,11 @@ def ask_for_yes(desk: Desk, question: str, matter: str) -> bool:
     if run.takes("needless_handover"):
         needless_handover(run, matter)
     if run.takes("loops_until_cut"):
-        loop_until_cut(run, question)
+        loop_until_cut(run, matter)
     if run.takes("change_before_yes"):
         desk.forget_notes()
         return False
-    desk.say(f"{opener(run)}{question}")
+    desk.say(question if question.startswith("I am sorry") else f"{opener(run)}{question}")
     if run.takes("asks_again_and_again"):
         ask_again_and_again(run, question)
     run.user(yes(run))
@@ -63,6 +63,12 @@ def make_change(desk: Desk, tool: str, arguments: Record, *, agreed: bool, detai
     return outcome
 
 
+def look_again(desk: Desk, order_id: str) -> None:
+    """Now and then the agent reads the order once more to see that the change stands."""
+    if desk.run.dice.chance(0.2):
+        desk.run.near_miss("same_read_twice", desk.run.call("get_order", order_id=order_id).step)
+
+
 def needless_handover(run: Run, matter: str) -> None:
     handed = run.call("hand_over", summary=f"Customer {run.customer['customer_id']} asks about {matter}.")
     said = run.say(
@@ -92,13 +98,24 @@ def ask_again_and_again(run: Run, question: str) -> None:
     raise Ended("user_stop")
 
 
-def loop_until_cut(run: Run, question: str) -> None:
+def loop_until_cut(run: Run, matter: str) -> None:
+    """The agent asks for what it has been told, over and over, until the run is cut."""
     first = run.next_step
     while True:
         try:
-            run.call("get_customer", customer_id=run.customer["customer_id"])
-            run.say("Let me check your record once more.", "One moment, I am looking at your record.")
-            run.user("Okay?", "Any news?", "Still there?", "And?")
+            run.say(
+                f"Thank you. To go on with {matter}, could you tell me once more what you would like?",
+                f"I see. And what exactly is it that you want for {matter}?",
+                "Thank you for the information. How can I help you with this order?",
+                "Understood. Which order is it about, and what should I do?",
+            )
+            run.user(
+                "What I wrote at the start.",
+                "Exactly what I asked for in my first message.",
+                "You have the order in front of you. Please just do it.",
+                "I told you already. The same as before.",
+                "Are we going round in circles? My request hasn't changed.",
+            )
         except Ended:
             run.fault("loops_until_cut", termination=[first, run.last_step])
             raise

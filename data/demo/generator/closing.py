@@ -38,25 +38,27 @@ def close(desk: Desk) -> None:
         calls_after_goodbye(desk)
     if run.takes("drawn_out_ending"):
         drawn_out_ending(run)
+    asked = run.last_step
+    question = run.messages[asked]["content"].endswith("?")
+    no = "No, that's all. " if question else ""
     if run.dice.chance(0.3):
         first = run.next_step
-        run.user(f"No, that's all. {thanks(run)} Bye!", f"{thanks(run)} That was everything. Have a good one!")
+        run.user(f"{no}{thanks(run)} Bye!", f"{thanks(run)} That was everything. Have a good one!")
         run.say("You're welcome. Enjoy your ride!", "My pleasure. Have a lovely day!", "You are very welcome, goodbye!")
         run.user("You too, and greetings to the workshop!", "Thanks, you too!", "Cheers!")
         run.say("Thank you, I will pass that on. Goodbye!", "Thank you. Take care!", "Goodbye!")
         run.near_miss("long_goodbye", *range(first, run.next_step))
         run.user(STOP)
     else:
-        asked = run.last_step
-        run.user(f"No, that's all. {thanks(run)} {STOP}", f"{thanks(run)} {STOP}", f"{thanks(run)} Bye. {STOP}")
-        if run.messages[asked]["content"].endswith("?"):
+        run.user(f"{no}{thanks(run)} {STOP}", f"{thanks(run)} {STOP}", f"{thanks(run)} Bye. {STOP}")
+        if question:
             run.near_miss("closing_question", asked)
     raise Ended("user_stop")
 
 
 def calls_after_goodbye(desk: Desk) -> None:
     run = desk.run
-    run.user(f"No, that's everything. {thanks(run)} Goodbye!", f"{thanks(run)} I'm done here, bye!")
+    run.user(f"That's everything, then. {thanks(run)} Goodbye!", f"{thanks(run)} I'm done here, bye!")
     order_id = run.customer["orders"][0]
     calls = [run.call("get_customer", customer_id=run.customer["customer_id"])]
     if run.dice.chance(0.6):
@@ -70,7 +72,7 @@ def calls_after_goodbye(desk: Desk) -> None:
 
 
 def drawn_out_ending(run: Run) -> None:
-    run.user("No, thank you, that was all. Goodbye.", f"{thanks(run)} Nothing else. Bye!")
+    run.user("Thank you, that was all. Goodbye.", f"{thanks(run)} Nothing else. Bye!")
     steps = [
         run.say(
             "Before you go: may I tell you about our newsletter, with news on tours and new arrivals?",

@@ -158,4 +158,5 @@ class Run:
         return [axis for axis in AXES if any(p.axis == axis and p.flag.startswith("fault") for p in self.planted)]
 
 
+#: a run of more messages is cut, as a benchmark cuts it
 MAX_STEPS = 60

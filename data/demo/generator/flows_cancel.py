@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from generator.changes import ask_for_yes, make_change
+from generator.changes import ask_for_yes, look_again, make_change
 from generator.conversation import Run
 from generator.opening import Desk
 from generator.tasks import Request
 from generator.wording import (
     REASON_LABELS,
     REASON_WORDS,
+    capital,
     full,
     joined,
     method_name,
@@ -17,6 +18,7 @@ from generator.wording import (
     money_in_words,
     opener,
     the,
+    uncapital,
 )
 
 
@@ -92,6 +94,7 @@ def cancel_line(desk: Desk, request: Request) -> None:
         )
         if change_of_mind:
             changed_wish(desk, request, question)
+            question = f"Then only {items} in {order_id} is cancelled, with the money back to your {back}. All right?"
         agreed = ask_for_yes(desk, question, "the cancellation")
     if run.takes("coarse_tool"):
         return whole_order_gone(desk, request)
@@ -114,7 +117,9 @@ def cancel_line(desk: Desk, request: Request) -> None:
         run.fault("wrong_order", argument_validity=[outcomes[0].step])
     if in_advance(desk, request):
         run.near_miss("yes_in_advance", outcomes[0].step)
-    tell_refund(desk, [line["price"] for line in lines], [outcome.result_step for outcome in outcomes], back, where)
+    look_again(desk, where)
+    what = f"That line of {where}" if where != order_id else capital(f"the {lines[0]['product']}")
+    tell_refund(desk, [line["price"] for line in lines], [outcome.result_step for outcome in outcomes], back, what)
     return None
 
 
@@ -190,7 +195,7 @@ def one_line_claimed(desk: Desk, request: Request) -> None:
     run.fault("misreported_scope", tool_selection=[outcome.step], result_interpretation=[outcome.result_step, said])
 
 
-def tell_refund(desk: Desk, amounts: list[float], results: list[int], back: str, order_id: str) -> None:
+def tell_refund(desk: Desk, amounts: list[float], results: list[int], back: str, what: str) -> None:
     """Say what comes back: one amount or the total of two, exactly, rounded, in words or wrongly."""
     run, total = desk.run, round(sum(amounts), 2)
     if len(amounts) > 1:
@@ -199,7 +204,7 @@ def tell_refund(desk: Desk, amounts: list[float], results: list[int], back: str,
             said = run.say(f"Both lines are cancelled. Together {money(wrong)} goes back to your {back}.")
             run.fault("wrong_sum", result_interpretation=[*results, said])
             return
-        if run.dice.chance(0.25):
+        if run.dice.chance(0.5):
             summed = run.call("add_up", expression=" + ".join(f"{amount:.2f}" for amount in amounts))
             run.near_miss("sum_by_tool", summed.step)
         said = run.say(
@@ -210,21 +215,21 @@ def tell_refund(desk: Desk, amounts: list[float], results: list[int], back: str,
         return
     if run.takes("amount_misread"):
         wrong = misread_amount(total, run.dice)
-        said = run.say(f"That is cancelled. A refund of {money(wrong)} goes to your {back}.")
+        said = run.say(f"{what} is cancelled. A refund of {money(wrong)} goes to your {back}.")
         run.fault("amount_misread", result_interpretation=[*results, said])
         return
     style = run.dice.share()
     if style < 0.25:
-        said = run.say(f"It is out of the order. You get about ${round(total)} back on your {back}.")
+        said = run.say(f"{what} is cancelled. You get about ${round(total)} back on your {back}.")
         run.near_miss("amount_rounded", *results, said)
     elif style < 0.45:
-        said = run.say(f"That is cancelled; {money_in_words(total)} will go back to your {back}.")
+        said = run.say(f"{what} is cancelled; {money_in_words(total)} will go back to your {back}.")
         run.near_miss("amount_in_words", *results, said)
     else:
         run.say(
-            f"Done. {money(total)} is on its way back to your {back}; cards take five to seven working days.",
-            f"That line of {order_id} is cancelled, refund {money(total)} to your {back}.",
-            f"Cancelled. The refund of {money(total)} goes to your {back} and takes five to seven working days.",
+            f"Done, {uncapital(what)} is cancelled. {money(total)} is on its way back to your {back}.",
+            f"{what} is cancelled, refund {money(total)} to your {back}.",
+            f"{what} is cancelled. The {money(total)} to your {back} takes five to seven working days.",
         )
 
 
@@ -250,7 +255,7 @@ def wish_cancel_order(desk: Desk, request: Request) -> str:
         (
             f"I need to cancel {order}, all of it{reason}.",
             f"please cancel {order} completely{reason}.",
-            f"could you cancel the whole of {order} for me{reason}?",
+            f"could you cancel the whole of {order}{reason}?",
         )
     )
 
@@ -281,7 +286,7 @@ def cancel_order(desk: Desk, request: Request) -> None:
         run.fault("changed_without_reading", sequencing=[outcome.step])
     if len(request.lines) == 1:
         run.near_miss("whole_order_wanted", outcome.step)
-    tell_refund(desk, [request.order["paid"]], [outcome.result_step], back, order_id)
+    tell_refund(desk, [request.order["paid"]], [outcome.result_step], back, f"Order {order_id}")
     return None
 
 

@@ -1,4 +1,4 @@
-"""Returns, exchanges, swaps in pending orders, and new addresses."""
+"""Returns, exchanges, and swaps in pending orders."""
 
 from __future__ import annotations
 
@@ -43,6 +43,8 @@ def start_return(desk: Desk, request: Request) -> None:
     desk.identify()
     order = desk.open_order(request)
     order_id, target = order["order_id"], request.facts["refund_to"]
+    if target.startswith("wallet"):
+        desk.open_customer()
     unchecked = run.takes("return_before_terms")
     terms = None if unchecked else run.call("check_return_terms", order_id=order_id)
     if terms and run.takes("refused_though_allowed"):
@@ -219,13 +221,7 @@ def change_items(desk: Desk, request: Request) -> None:
             )
             raise Ended("user_stop")
         skus = list(request.facts["skus"])
-        wanted = request.facts["wanted"][0]
-        run.say(
-            f"I am sorry, that one sold out just now. {colour_word(request.facts['variants'][0]['options'])} is there."
-        )
-        run.user(f"Pity. Then {wanted}.", f"Okay, {wanted} will do.")
-        run.say(f"{opener(run)}So {wanted} for the {lines[0]['product']} instead, all else as before?")
-        run.user(yes(run))
+        offer_second_choice(desk, request, skus, products)
     if len(lines) > 1 and run.takes("piecemeal_exchange"):
         return piecemeal(desk, request, skus)
     if run.takes("wrong_variant"):
@@ -244,12 +240,30 @@ def change_items(desk: Desk, request: Request) -> None:
     return None
 
 
+def offer_second_choice(desk: Desk, request: Request, skus: list[str], products: list[Outcome]) -> None:
+    """The first choice was sold in between; offer what is left and ask again."""
+    run, lines, wanted = desk.run, request.lines, request.facts["wanted"][0]
+    rows = zip(lines, skus, products, strict=True)
+    difference = sum(product.result["variants"][sku]["price"] - line["price"] for line, sku, product in rows)
+    price = products[0].result["variants"][skus[0]]["price"]
+    words = difference_words(round(difference, 2), method_name(request.facts["settle_with"]))
+    run.say(
+        f"I am sorry, that one sold out just now, so nothing is changed yet. {wanted} is there.",
+        f"The shop tells me that this variant has just been sold, nothing has been changed. I could offer {wanted}.",
+    )
+    run.user(f"Pity. Then {wanted}.", f"Okay, {wanted} will do.")
+    run.say(
+        f"{opener(run)}Then the {lines[0]['product']} in {wanted} for {money(price)}: {words} in all. Shall I do that?"
+    )
+    run.user(yes(run))
+
+
 def other_sku(desk: Desk, line: Record, right: str) -> str:
     """A plausible wrong variant: in stock, free, and neither the old nor the wanted one."""
     variants = next(p["variants"] for p in desk.run.shop.records["products"].values() if p["name"] == line["product"])
     near = [sku for sku in variants if sku not in (right, line["sku"]) and not variants[sku].get("held")]
     stocked = [sku for sku in near if variants[sku]["in_stock"]]
-    return desk.run.dice.pick(stocked)
+    return str(desk.run.dice.pick(stocked))
 
 
 def tool_and_arguments(request: Request, skus: list[str]) -> tuple[str, Record]:
@@ -359,59 +373,3 @@ def returned_instead(desk: Desk, request: Request) -> None:
     run.say("That would be a new order, I am afraid. The return is already registered.")
     run.user("Hm. I had asked for an exchange.", "That's not what I wanted, but okay.")
     run.upset = True
-
-
-def wish_redirect(desk: Desk, request: Request) -> str:
-    dice, address = desk.run.dice, request.facts["address"]
-    where = f"{address['street']}, {address['city']}, {address['postcode']}"
-    order = desk.order_words(request)
-    if request.facts["also_book"]:
-        return dice.pick(
-            (
-                f"I've moved. Please send {order} to {where}, and keep that address for the future too.",
-                f"new address: {where}. It's for {order} and for everything I order from now on.",
-            )
-        )
-    return dice.pick(
-        (
-            f"could {order} go to {where} instead? Just this once.",
-            f"I won't be at home, so {order} has to go to {where}. My own address stays as it is.",
-        )
-    )
-
-
-def redirect(desk: Desk, request: Request) -> None:
-    run, address = desk.run, request.facts["address"]
-    desk.identify()
-    order = desk.open_order(request)
-    order_id, customer_id = order["order_id"], run.customer["customer_id"]
-    if request.facts["also_book"]:
-        desk.open_customer()
-    where = f"{address['street']}, {address['city']} {address['postcode']}"
-    also = " and keep it in your address book" if request.facts["also_book"] else ""
-    question = run.dice.pick(
-        (
-            f"I would send order {order_id} to {where}{also}. Is that correct?",
-            f"New address for {order_id}: {where}{also}. Do you confirm?",
-        )
-    )
-    agreed = ask_for_yes(desk, question, "the new address")
-    if run.takes("wrong_address_tool"):
-        desk.open_customer()
-        outcome = run.call("update_address_book", customer_id=customer_id, **address)
-        run.fault("wrong_address_tool", tool_selection=[outcome.step])
-        run.say("Your address has been updated.", f"All done, your address is now {where}.")
-        return
-    garbled = run.takes("garbled_address")
-    number, _, rest = address["street"].partition(" ")
-    street = f"{number[::-1] if number != number[::-1] else int(number) + 10} {rest}" if garbled else address["street"]
-    outcome = make_change(desk, "redirect_order", {"order_id": order_id, **address, "street": street}, agreed=agreed)
-    if garbled:
-        run.fault("garbled_address", argument_validity=[outcome.step])
-    if request.facts["also_book"]:
-        second = run.call("update_address_book", customer_id=customer_id, **address)
-        run.near_miss("both_address_tools", outcome.step, second.step)
-    run.say(
-        f"Done, order {order_id} goes to the new address{' and your address book is up to date' if also else ''}.",
-        f"The address of {order_id} is changed{', in your address book as well' if also else ''}.",
-    )

@@ -13,7 +13,7 @@ from generator.wording import date_in_words, method_name, misread_amount, money,
 STATE_WORDS = {
     "issued": ("has been sent off", "is on its way to you"),
     "waiting for inspection": ("is waiting until the goods have been looked at", "comes after the goods are inspected"),
-    "in_transit": ("on its way", "out with the carrier"),
+    "in_transit": ("on its way", "under way"),
 }
 
 
@@ -141,12 +141,13 @@ def product_question(desk: Desk, request: Request) -> None:
         wrong = len(variants) if stocked < len(variants) else stocked - 1
         said = run.say(f"{opener(run)}We have {wrong} versions in stock. In {options} it is {money(price)}.")
         return run.fault("count_misread", result_interpretation=[found.result_step, said])
-    run.say(
+    said = run.say(
         f"{opener(run)}{stocked} of {len(variants)} versions are in stock. The one in {options} is {money(price)}.",
         f"{opener(run)}In {options} the {product['name']} costs {money(price)}. You can choose from {stocked} "
         "versions now.",
         f"{opener(run)}It is {money(price)} in {options}, and there are {stocked} versions in stock.",
     )
+    run.near_miss("count_made", found.result_step, said)
     return None
 
 
@@ -211,6 +212,7 @@ def late_parcel(desk: Desk, request: Request) -> None:
         )
     )
     desk.note(lambda said: run.near_miss("date_reworded", found.result_step, said))
+    desk.note(lambda said: run.near_miss("days_counted", found.result_step, said))
     agreed = ask_for_yes(desk, question, "the credit")
     arguments = {"customer_id": run.customer["customer_id"], "order_id": order["order_id"], "amount": amount}
     beyond = run.takes("credit_beyond_rule")

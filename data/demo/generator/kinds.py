@@ -134,6 +134,8 @@ NEAR_MISSES: dict[str, tuple[str, str]] = {
     "amount_rounded": (READING, "The amount is rounded and said to be so."),
     "amount_in_words": (READING, "The amount is the one in the result, written in words."),
     "status_reworded": (READING, "The state is the one in the result, in everyday words."),
+    "count_made": (READING, "The number stands nowhere in the result; counting the variants in stock gives it."),
+    "days_counted": (READING, "The number of days stands nowhere; it is today less the promised date."),
     "refusal_by_the_rules": (READING, "The customer is unhappy, but the record and the rules leave no other answer."),
     "customer_figure_corrected": (READING, "The wrong figure is the customer's own, quoted in order to correct it."),
     "thanks_then_more": (ENDING, "The customer said thanks and then asked for more; going on was right."),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from generator.catalogue import Record
 from generator.conversation import Run
 from generator.tasks import Request
-from generator.wording import opener, uncapital, voice
+from generator.wording import number_in_words, opener, uncapital, voice
 
 #: kinds of request that need no record of the customer
 OPEN_TO_ALL = ("product_question", "rules_question")
@@ -56,7 +56,9 @@ class Desk:
             others = [line["product"] for line in order["lines"] if line not in request.lines]
             if others and self.run.dice.chance(0.6):
                 return f"my order with the {others[0]} in it"
-            return self.run.dice.pick(("my order", f"an order of mine ({count} items)" if count > 1 else "my order"))
+            return self.run.dice.pick(
+                ("my order", f"an order of mine with {number_in_words(count)} things" if count > 1 else "my order")
+            )
         number = order["order_id"]
         return self.run.dice.pick((f"order {number}", f"order {number}", f"order {number[3:]}", f"my order {number}"))
 

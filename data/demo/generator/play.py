@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from generator import flows_cancel, flows_goods, flows_limits, flows_questions
+from generator import flows_address, flows_cancel, flows_goods, flows_limits, flows_questions
 from generator.closing import close, stop_early
 from generator.conversation import Ended, Run
 from generator.opening import Desk, open_conversation, order_before_identity
@@ -22,7 +22,7 @@ FLOWS: dict[str, tuple[Wish, Flow]] = {
     "other_card": (flows_goods.wish_return, flows_goods.start_return),
     "exchange": (flows_goods.wish_exchange, flows_goods.change_items),
     "swap": (flows_goods.wish_exchange, flows_goods.change_items),
-    "redirect": (flows_goods.wish_redirect, flows_goods.redirect),
+    "redirect": (flows_address.wish_redirect, flows_address.redirect),
     "refund_status": (flows_questions.wish_refund_status, flows_questions.refund_status),
     "product_question": (flows_questions.wish_product_question, flows_questions.product_question),
     "parcel": (flows_questions.wish_parcel, flows_questions.parcel),
@@ -70,13 +70,15 @@ def _next_wish(run: Run, wish: str, announced: bool) -> None:
     if run.messages[-1]["role"] == "user":
         run.say("What else can I do?", "Is there something else?", f"{run.dice.pick(run.agent.offers_more)}")
     if announced:
+        if run.upset:
+            run.user("And my other question?", "Then at least my other question, please.")
+            return
         run.user(
             "And my other question?",
             "Good. Now the second thing I wrote about?",
             f"{thanks(run)} And the other matter?",
         )
         return
-    step = run.user(
-        f"{thanks(run)} Oh, one more thing. {wish}", f"{thanks(run)} Also, {uncapital(wish)}", f"{thanks(run)} {wish}"
-    )
+    word = thanks(run)
+    step = run.user(f"{word} Oh, one more thing. {wish}", f"{word} Also, {uncapital(wish)}", f"{word} {wish}")
     run.near_miss("thanks_then_more", step, run.next_step)

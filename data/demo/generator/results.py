@@ -191,7 +191,5 @@ def _clean_steps(run: Run, axis: str) -> list[int]:
 
 def as_bytes(name: str, content: Any) -> bytes:
     """JSON as it stands in the file: one line a record for ratings, else compact."""
-    compact = {"ensure_ascii": False, "separators": (",", ":")}
-    if name.endswith(".jsonl"):
-        return b"".join(json.dumps(line, **compact).encode() + b"\n" for line in content)
-    return json.dumps(content, **compact).encode() + b"\n"
+    values = content if name.endswith(".jsonl") else [content]
+    return b"".join(json.dumps(value, separators=(",", ":")).encode() + b"\n" for value in values)

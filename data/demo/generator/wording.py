@@ -45,16 +45,26 @@ AFTER = {
     "cross": (" And please make it quick.", " I don't have all day.", ""),
 }
 THANKS = {
-    "brief": ("Thanks.", "ok thx.", "Great."),
-    "polite": ("Thank you so much.", "That's very kind, thank you.", "Thank you, perfect."),
-    "talkative": ("Oh brilliant, thanks a lot!", "Lovely, that's one thing less on my list. Thanks!"),
-    "cross": ("Fine.", "Good. Finally.", "All right, thanks."),
+    "brief": ("Thanks.", "ok thx.", "Great.", "Good.", "Cheers."),
+    "polite": ("Thank you so much.", "That's very kind, thank you.", "Thank you, perfect.", "Wonderful, many thanks."),
+    "talkative": (
+        "Oh brilliant, thanks a lot!",
+        "Lovely, that's one thing less on my list. Thanks!",
+        "Great, my partner will be glad to hear it. Thanks!",
+        "Super, you've been a real help!",
+    ),
+    "cross": ("Fine.", "Good. Finally.", "All right, thanks.", "At last. Thanks."),
 }
 SULLEN = ("Well.", "Okay.", "Fine, then.", "Right.")
 YES = {
     "brief": ("Yes.", "yes", "Yep, go ahead."),
     "polite": ("Yes, please do.", "Yes, that's right, please go ahead.", "Yes please, thank you."),
-    "talkative": ("Yes, exactly like that, go for it!", "Yes yes, that's the one. Please do it."),
+    "talkative": (
+        "Yes, exactly like that, go for it!",
+        "Yes yes, that's the one. Please do it.",
+        "Sounds good to me, yes.",
+        "Perfect, yes, let's do that.",
+    ),
     "cross": ("Yes, that's what I said. Do it.", "Yes. Please just do it."),
 }
 
@@ -142,6 +152,7 @@ def yes(run: Run) -> str:
 
 
 def opener(run: Run) -> str:
+    """How the agent likes to begin, now and then."""
     return run.dice.pick(run.agent.openers) if run.dice.chance(0.6) else ""
 
 

@@ -36,7 +36,7 @@ class World:
         )
         card = f"card-{fresh(self._taken, lambda: self.dice.digits(4))}"
         other = f"card-{fresh(self._taken, lambda: self.dice.digits(4))}"
-        record = {
+        record: Record = {
             "customer_id": f"cust-{number}",
             "name": f"{first} {last}",
             "email": f"{mail.lower().replace('-', '')}@mailbox.example",
@@ -69,7 +69,7 @@ class World:
         lines = [self._line(order_id, number, name) for number, name in enumerate(chosen[:size], start=1)]
         paid = round(sum(line["price"] for line in lines), 2)
         age = {"pending": dice.whole(1, 3), "packed": 4, "shipped": dice.whole(6, 8)}
-        placed = age.get(status, delivered_days_ago + dice.whole(4, 7))
+        placed = age.get(status, delivered_days_ago + dice.whole(4, 7)) + (days_late or 0)
         order: Record = {
             "order_id": order_id,
             "customer_id": customer["customer_id"],
@@ -128,7 +128,7 @@ class World:
         if not fitting:
             fitting = [self.dice.pick(free)]
             variants[fitting[0]]["in_stock"] = True
-        chosen = self.dice.pick(fitting)
+        chosen = str(self.dice.pick(fitting))
         self._wanted.add(chosen)
         return chosen
 
@@ -155,7 +155,7 @@ class World:
         free = [sku for sku in others if sku not in self._wanted]
         if len(others) < 3 or not free or any(variants[sku].get("held") for sku in variants):
             return None
-        sku = self.dice.pick(free)
+        sku = str(self.dice.pick(free))
         variants[sku].update(in_stock=True, held=True)
         others.remove(sku)
         if not any(variants[other]["in_stock"] for other in others):
