@@ -24,7 +24,7 @@ TIERS = [
 ]
 TIER = {room: tier for tier, rooms in enumerate(TIERS) for room in rooms}
 
-FOUNDATIONS = {"numpy", "polars", "pydantic"}
+FOUNDATIONS = {"numpy", "polars", "pydantic", "pydantic_core"}
 # outside package -> the rooms that may import it
 HOMES = {
     "aiolimiter": {"judging"},
