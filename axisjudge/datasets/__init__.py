@@ -1,0 +1,7 @@
+"""Data that ship with the workbench, and public data sets that can be fetched."""
+
+from axisjudge.datasets.demo import demo_paths, demo_truth
+from axisjudge.datasets.fetching import fetch
+from axisjudge.datasets.registry import DataFile, Dataset, list_datasets
+
+__all__ = ["DataFile", "Dataset", "demo_paths", "demo_truth", "fetch", "list_datasets"]

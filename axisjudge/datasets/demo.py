@@ -1,0 +1,26 @@
+"""The demo that ships with the workbench."""
+
+from pathlib import Path
+
+from axisjudge.checks import InputError
+from axisjudge.workbench import home
+
+
+def demo_paths() -> list[Path]:
+    """The demo's results files, one an agent.
+
+    Raises
+    ------
+    InputError
+        When the workbench has none.
+    """
+    folder = home() / "data" / "demo" / "results"
+    paths = sorted(folder.glob("*.json"))
+    if not paths:
+        raise InputError(str(folder), "holds no results files", cure="make demo")
+    return paths
+
+
+def demo_truth() -> Path:
+    """The planted truth beside the demo: ratings whose rater_kind is ``planted``."""
+    return home() / "data" / "demo" / "planted.jsonl"
