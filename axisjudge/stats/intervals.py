@@ -178,6 +178,51 @@ def _between_clusters(
     return low, high, f"Beta(1/2) posterior, design effect {deff:.2f}"
 
 
+def clustered_mean(
+    values: ArrayLike, clusters: ArrayLike | None = None, *, cluster_unit: str = "cluster", ci_level: float = 0.95
+) -> Estimate:
+    """The mean of `values` with the linearised standard error between clusters and t on G - 1 degrees of freedom.
+
+    Fewer than 10 clusters (or independent items) have no interval: a standard error would rest on too little.
+
+    Parameters
+    ----------
+    values : array of float, shape (n_items,)
+        NaN values are left out and counted as missing.
+    clusters : array, shape (n_items,), optional
+        Which items belong together; without it items are taken as independent.
+    """
+    value = np.asarray(values, dtype=np.float64)
+    kept = ~np.isnan(value)
+    groups = cluster_codes(clusters, value.size)[kept]
+    value = value[kept]
+    n_clusters = np.unique(groups).size
+    about: dict[str, Any] = {
+        "ci_level": ci_level,
+        "n_items": value.size,
+        "n_missing": int((~kept).sum()),
+        "n_clusters": n_clusters,
+        "cluster_unit": "item" if clusters is None else cluster_unit,
+    }
+    if value.size == 0:
+        return Estimate(estimate=math.nan, reason=undefined("no value is given: a mean needs at least one"), **about)
+    mean = float(value.mean())
+    if n_clusters < FEWEST_CLUSTERS:
+        reason = undefined(
+            f"{n_clusters} independent units are too few for a standard error ({FEWEST_CLUSTERS} or more)"
+        )
+        return Estimate(estimate=mean, reason=reason, **about)
+    residuals = np.bincount(groups, weights=value - mean)
+    error = math.sqrt(n_clusters / (n_clusters - 1) * float((residuals**2).sum())) / value.size
+    half = t_quantile(n_clusters - 1, ci_level) * error
+    if half == 0:
+        reason = undefined("all values are equal: how far they vary cannot be seen")
+        return Estimate(estimate=mean, reason=reason, **about)
+    return Estimate(
+        estimate=mean, ci_low=mean - half, ci_high=mean + half, method="linearised t between clusters", **about
+    )
+
+
 def design_effect(clustered: float, independent: float, sizes: NDArray[np.intp]) -> float:
     """Variance between clusters over the variance of independent items, held to what cluster sizes allow.
 

@@ -15,6 +15,7 @@ from axisjudge.stats.estimate import Estimate, UndefinedStatisticWarning
 from axisjudge.stats.intervals import (
     clopper_pearson_interval,
     cluster_codes,
+    clustered_mean,
     clustered_proportion,
     jeffreys_interval,
     wilson_interval,
@@ -144,3 +145,26 @@ def test_an_estimate_is_short_and_escaped():
     assert repr(found) == "Estimate(0.500 [no interval: <b>few</b>], 2 items in 1 task)"
     assert "<b>" not in found._repr_html_()
     assert found.to_dict()["ci_low"] is None
+
+
+@pytest.mark.parametrize(("n_clusters", "size"), [(12, 4), (50, 4), (200, 1)])
+def test_clustered_means_are_covered(n_clusters, size):
+    """Uniform values shifted by a normal task effect; true mean 0."""
+    rng = np.random.default_rng([n_clusters, size])
+    clusters = np.repeat(np.arange(n_clusters), size)
+    hits = 0
+    for _ in range(1000):
+        found = clustered_mean(
+            rng.uniform(-1, 1, clusters.size) + 0.5 * rng.standard_normal(n_clusters)[clusters], clusters
+        )
+        hits += found.ci_low <= 0 <= found.ci_high
+    assert hits / 1000 >= 0.93
+
+
+def test_few_clusters_and_equal_values_have_a_mean_without_an_interval():
+    with pytest.warns(UndefinedStatisticWarning, match="too few"):
+        assert math.isnan(clustered_mean([1.0, 2.0, 4.0]).ci_low)
+    with pytest.warns(UndefinedStatisticWarning, match="equal"):
+        assert math.isnan(clustered_mean([1.0] * 20).ci_low)
+    with pytest.warns(UndefinedStatisticWarning, match="no value"):
+        assert math.isnan(clustered_mean([math.nan]).estimate)
