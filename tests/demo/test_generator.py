@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,29 +15,31 @@ from .conftest import generator_module
 
 command = generator_module("command")
 kinds = generator_module("kinds")
-agents = generator_module("agents")
+files = cache(command.files)
 
 
 def test_same_seed_same_bytes() -> None:
-    assert command.files(7) == command.files(7)
+    assert command.files(7) == files(7)
 
 
 def test_the_bytes_do_not_depend_on_the_process(tmp_path: Path, demo_folder: Path) -> None:
     run = [sys.executable, str(demo_folder / "generator"), "--seed", "1", "--out", str(tmp_path)]
     subprocess.run(run, check=True, capture_output=True, env={"PYTHONHASHSEED": "12345"})
-    for path in tmp_path.rglob("*.*"):
+    written = list(tmp_path.rglob("*.*"))
+    assert len(written) == 8
+    for path in written:
         assert path.read_bytes() == (demo_folder / path.relative_to(tmp_path)).read_bytes(), path.name
 
 
 def test_committed_files_are_what_seed_1_gives(demo_folder: Path) -> None:
-    for name, content in command.files(1).items():
+    for name, content in files(1).items():
         assert (demo_folder / name).read_bytes() == content, f"{name}: regenerate the demo"
 
 
 def test_another_seed_is_another_demo() -> None:
-    one, two = command.files(1), command.files(2)
+    one, two = files(1), files(2)
     assert one.keys() == two.keys()
-    runs = [json.loads(files["results/cedar-mini.json"]) for files in (one, two)]
+    runs = [json.loads(made["results/cedar-mini.json"]) for made in (one, two)]
     orders = [
         {w for run in r["simulations"] for w in json.dumps(run["messages"]).split('"') if w[:3] == "FH-"} for r in runs
     ]
@@ -46,7 +49,7 @@ def test_another_seed_is_another_demo() -> None:
 
 
 def test_files_are_small(demo_folder: Path) -> None:
-    sizes = [len(content) for content in command.files(1).values()]
+    sizes = [len(content) for content in files(1).values()]
     assert max(sizes) < 600_000
     assert sum(sizes) < 1_400_000
 
@@ -61,7 +64,7 @@ def test_generator_stands_alone(demo_folder: Path) -> None:
 @pytest.mark.parametrize("seed", [1, 2, 3, 11, 30])
 def test_every_axis_fails_and_passes_for_every_agent(seed: int, tmp_path: Path) -> None:
     path = tmp_path / "planted.jsonl"
-    path.write_bytes(command.files(seed)["planted.jsonl"])
+    path.write_bytes(files(seed)["planted.jsonl"])
     table = read_ratings(path)
     assert len(table) == 28 * 4 * 5
     for agent in table["agent"].unique():
@@ -73,7 +76,7 @@ def test_every_axis_fails_and_passes_for_every_agent(seed: int, tmp_path: Path) 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_near_misses_are_at_least_as_many_as_faults_on_every_axis(seed: int) -> None:
-    lines = [json.loads(line) for line in command.files(seed)["planted.jsonl"].splitlines()]
+    lines = [json.loads(line) for line in files(seed)["planted.jsonl"].splitlines()]
     for axis in AXES:
         flags = [flag for line in lines if line["question"] == axis for flag in line["flags"]]
         faults, near = (sum(flag.startswith(word) for flag in flags) for word in ("fault:", "near_miss:"))
@@ -101,6 +104,6 @@ def test_two_agents_of_like_reward_have_different_profiles(simulations: list, pl
             for axis in AXES
         ]
 
-    assert abs(reward("birch-2") - reward("damson-pro")) < 0.06
-    difference = sum(abs(a - b) for a, b in zip(profile("birch-2"), profile("damson-pro"), strict=True))
+    assert abs(reward("alder-large") - reward("damson-pro")) < 0.06
+    difference = sum(abs(a - b) for a, b in zip(profile("alder-large"), profile("damson-pro"), strict=True))
     assert difference >= 8

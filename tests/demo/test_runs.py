@@ -1,4 +1,4 @@
-"""What stands in the runs: results follow from the records, rewards from the runs, faults stand where they are cited."""
+"""What stands in the runs: results follow from the records, rewards from runs, faults stand where they are cited."""
 
 import json
 import re

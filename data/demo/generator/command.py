@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 from generator.policy import policy_text
+from generator.readme import readme
 from generator.results import as_bytes, build
 from generator.tasks import build_tasks
 from generator.toolset import tools_file
@@ -17,6 +18,7 @@ def files(seed: int) -> dict[str, bytes]:
     world, _ = build_tasks(seed)
     made = {name: as_bytes(name, content) for name, content in build(seed).items()}
     made["tools.json"] = json.dumps(tools_file(), indent=1).encode() + b"\n"
+    made["README.md"] = readme(seed, made).encode()
     made["policy.md"] = policy_text(world.today).encode()
     return made
 

@@ -76,7 +76,7 @@ def start_return(desk: Desk, request: Request) -> None:
     if "forbidden" in request.facts:
         run.near_miss("return_agreed_instead", refused, outcome.step)
     elif target.startswith("card"):
-        run.near_miss("default_from_record", outcome.step)
+        run.near_miss("method_by_last_figures", outcome.step)
     if unchecked:
         late = run.call("check_return_terms", order_id=order_id)
         run.fault("return_before_terms", sequencing=[outcome.step, late.step])
@@ -234,6 +234,8 @@ def change_items(desk: Desk, request: Request) -> None:
         return None
     tool, arguments = tool_and_arguments(request, skus)
     outcome = make_change(desk, tool, arguments, agreed=agreed)
+    if agreed:
+        run.near_miss("default_from_record", outcome.step)
     if "first_choice" in request.facts:
         run.near_miss("second_try_after_error", failed.step, outcome.step)
     tell_change(desk, request, outcome)

@@ -109,7 +109,11 @@ NEAR_MISSES: dict[str, tuple[str, str]] = {
     "coarse_but_valid": (ARGUMENTS, "The tool was too coarse, but its arguments are real, grounded and well formed."),
     "default_from_record": (
         ARGUMENTS,
-        "Nobody said the payment method aloud in figures; it stands in the order's record.",
+        "The customer named no payment method; the agent proposed the one in the order's record.",
+    ),
+    "method_by_last_figures": (
+        ARGUMENTS,
+        "The customer gave the last figures of the card; its full number stands in the record.",
     ),
     "postcode_with_space": (ARGUMENTS, "The customer wrote the postcode with a space; the agent passed it without."),
     "email_in_capitals": (
