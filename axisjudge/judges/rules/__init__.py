@@ -1,0 +1,10 @@
+"""The rules judge: what a program can know of the five axes.
+
+Facts are read off a trajectory once (facts.py) and each axis has its rules in a module of its own; findings.py holds
+every kind of finding with its confidence. `grade_trajectory` is the pure function, `RulesJudge` the judge around it.
+"""
+
+from axisjudge.judges.rules.grade import grade_trajectory
+from axisjudge.judges.rules.judge import RulesJudge
+
+__all__ = ["RulesJudge", "grade_trajectory"]

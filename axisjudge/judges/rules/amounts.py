@@ -1,0 +1,100 @@
+"""Which amounts an agent had been given, and whether an amount that it tells can be explained by them.
+
+An amount is explained when a source contains it, when it is the sum or difference of two amounts known, a small
+multiple of one, a total within one result, or a total of amounts told just before it. The more amounts are known, the
+more pass by chance: `shuffled_pass_rate` in chance.py says how many.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import combinations
+
+from axisjudge.judges.rules.formats import Amount, Leaf, amounts_in, plain_numbers_in, to_cents
+
+_MOST_PARTS = 8  # subsets of more than 8 parts explain too much by chance
+_LARGEST = 10**9  # longer numbers are identifiers
+
+
+@dataclass
+class KnownAmounts:
+    """Amounts the agent has been given so far, in hundredths.
+
+    `direct` holds every number, `money` those that may be summands, `totals` the sums within one result.
+    """
+
+    direct: set[int] = field(default_factory=set)
+    money: set[int] = field(default_factory=set)
+    totals: set[int] = field(default_factory=set)
+
+    def add_words(self, text: str) -> None:
+        """Take in what a person or a policy said."""
+        numbers, money = _numbers_in(text)
+        self.direct |= numbers
+        self.money |= money
+
+    def add_result(self, text: str, found: list[Leaf]) -> None:
+        """Take in a tool result: the numbers of its JSON, else of its words."""
+        if not found:
+            self.add_words(text)
+            return
+        if "$" in text:
+            self.money |= {amount.cents for amount in amounts_in(text)}
+        self.add_leaves(found)
+
+    def add_leaves(self, found: list[Leaf]) -> None:
+        """Take in the numbers of a JSON value, and their totals by key."""
+        groups: dict[str, list[int]] = defaultdict(list)
+        for key, value, _ in found:
+            if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < _LARGEST:
+                groups[key].append(abs(to_cents(value)))
+        for values in groups.values():
+            self.money.update(values)
+            self.totals |= _totals(values)
+        self.direct |= self.money
+
+    def add_told(self, cents: int) -> None:
+        """Take in an amount that was told and explained: later ones may rest on it."""
+        self.money.add(cents)
+        self.direct.add(cents)
+
+    def explain(self, amount: Amount, before: list[int], counts: set[int]) -> str | None:
+        """How an amount can be explained, None if it cannot.
+
+        `before` are the amounts told earlier in the message, `counts` the small whole numbers that it mentions.
+        """
+        cents = amount.cents
+        if cents == 0 or cents in self.direct:
+            return "contained"
+        if not amount.exact and any(cents + part in self.direct for part in range(-99, 100)):
+            return "rounded"
+        if any(abs(cents - one) in self.money or cents + one in self.money for one in self.money):
+            return "sum or difference of two"
+        if any(cents == count * one for one in self.money for count in counts):
+            return "multiple"
+        if cents in self.totals:
+            return "total within one result"
+        if cents in _totals(before[-_MOST_PARTS:]) | _runs(before):
+            return "total of amounts told"
+        return None
+
+
+@lru_cache(maxsize=16)  # runs of one source share their policy
+def _numbers_in(text: str) -> tuple[frozenset[int], frozenset[int]]:
+    return frozenset(plain_numbers_in(text)), frozenset(amount.cents for amount in amounts_in(text))
+
+
+def _totals(values: list[int]) -> set[int]:
+    """The total of all, and of every three or more where there are few (pairs are tried elsewhere)."""
+    if len(values) < 3:
+        return set()
+    if len(values) > _MOST_PARTS:
+        return {sum(values)}
+    return {sum(part) for size in range(3, len(values) + 1) for part in combinations(values, size)}
+
+
+def _runs(values: list[int]) -> set[int]:
+    """Totals of the last two, three, ... amounts."""
+    return {sum(values[start:]) for start in range(len(values) - 1)}

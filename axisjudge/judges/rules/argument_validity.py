@@ -1,0 +1,144 @@
+"""Argument validity: were the arguments well formed, and known to the agent when it used them?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from axisjudge.judges.rules.facts import Call, Facts, plain, stands_in
+from axisjudge.judges.rules.findings import Clean, Finding
+from axisjudge.judges.rules.schema import faults
+
+_BLAMES = re.compile(
+    r"not found|does(?: not|n't) exist|no such|invalid|unrecogni[sz]ed|missing|required|unexpected|malformed|validation"
+    r"|out of range|not a valid|unsupported|add up|(?:should|must|do(?:es)? not|doesn't|don't) match|mismatch"
+    r"|type ?error|value ?error|not recogni[sz]ed|expected",
+    re.IGNORECASE,
+)
+_RULES_OUT = re.compile(r"\b(?:should|must|may only|can only|has to)\b", re.IGNORECASE)
+_STATE = re.compile(
+    r"non-\w+|already|cannot be|can't be|status|insufficient|enough|balance|available|no longer|sold out|expired"
+    r"|permission|forbidden|denied|unauthori[sz]ed|locked|time[d ]?-?out|rate limit|temporar|try again"
+    r"|internal|server|connection",
+    re.IGNORECASE,
+)
+_KEY_OF_RECORD = re.compile(r"_ids?$|[a-z]I[dD]s?$")
+
+
+def findings(facts: Facts) -> Iterator[Finding]:
+    """All that the rules hold against the arguments of the agent's calls."""
+    for call in facts.calls:
+        faulty = [*_malformed(call), *_ungrounded(facts, call), *_misplaced(facts, call)]
+        yield from faulty
+        exists = facts.tools is None or call.schema is not None  # a tool that does not exist has no form to break
+        if exists and not faulty and call.failed:
+            yield from _refused(facts, call)
+
+
+def clean(facts: Facts) -> Clean:
+    """What is said when nothing was found."""
+    if not facts.calls:
+        return Clean("not_applicable", 0.95, (), "The agent called no tool, so there are no arguments to judge.")
+    steps = tuple(sorted({call.step for call in facts.calls}))
+    if facts.tools is None:
+        told = "No schemas are known; the tools took the calls, and each identifier was known before it was used."
+        return Clean("correct", 0.60, steps, told)
+    told = "Every call fits its tool's schema, and each identifier in it was known before it was used."
+    return Clean("correct", 0.80, steps, told)
+
+
+def _malformed(call: Call) -> Iterator[Finding]:
+    if isinstance(call.arguments, str):
+        why = call.arguments_error or "not a JSON object"
+        yield Finding(
+            "not_an_object", call.steps, f"At step {call.step} the arguments of {call.name} cannot be read: {why}."
+        )
+    elif call.schema is not None:
+        for kind, part in faults(call.arguments, call.schema.parameters):
+            yield Finding(kind, call.steps, f"At step {call.step}, in the call of {call.name}, {part}.")
+
+
+def _ungrounded(facts: Facts, call: Call) -> Iterator[Finding]:
+    """An identifier that no earlier step contains: made up, or used before it was returned."""
+    for parameter, value in call.identifiers:
+        if facts.seen_before(value, call.step):
+            continue
+        used = f"At step {call.step} {parameter} = {value!r} is given to {call.name}, but no earlier step contains it"
+        later = facts.returned_after(call, value)
+        if later is None:
+            yield Finding("fabricated", call.steps, f"{used}.")
+        else:
+            yield Finding("seen_only_later", (call.step, later), f"{used}; it comes only at step {later}.")
+
+
+def _misplaced(facts: Facts, call: Call) -> Iterator[Finding]:
+    """An identifier of one kind of record given where another kind is wanted, as the keys of results show."""
+    for parameter, value in call.identifiers:
+        keys = facts.keys_of.get(value, set())
+        wanted = _record_word(parameter)
+        if not wanted or not keys or any(not _record_word(key) or _related(_record_word(key), wanted) for key in keys):
+            continue
+        if not any(_related(_record_word(key), wanted) for key in facts.result_keys) or _user_gave(
+            facts, value, call.step
+        ):
+            continue
+        shown = ", ".join(sorted(keys))
+        text = f"At step {call.step} {parameter} = {value!r} is given to {call.name}, but results show it as {shown}."
+        yield Finding("misplaced", call.steps, text)
+
+
+def _record_word(key: str) -> str:
+    """``new_item_ids`` and ``item_id`` both speak of an item; a plain ``id`` or ``name`` does not say of what."""
+    match = _KEY_OF_RECORD.search(key)
+    return key[: match.start()].lower().removeprefix("new_").removeprefix("old_") if match else ""
+
+
+def _related(one: str, other: str) -> bool:
+    return one.endswith(other) or other.endswith(one)
+
+
+def _user_gave(facts: Facts, value: str, step: int) -> bool:
+    return any(index < step and stands_in(plain(value), text.lower()) for index, text in facts.asked)
+
+
+def _refused(facts: Facts, call: Call) -> Iterator[Finding]:
+    """A failed call whose error speaks of the arguments, unless the user gave them or the record's state is meant."""
+    said = " ".join(call.result.split())[:120]
+    if _STATE.search(call.result) or ("not found" in call.result.lower() and _all_from_user(facts, call)):
+        return
+    if _BLAMES.search(call.result):
+        mended = any(other.name == call.name and other.succeeded and other.step > call.step for other in facts.calls)
+        text = f"At step {call.result_step} the tool refuses the arguments given at step {call.step}: {said!r}."
+        yield Finding("argument_blamed_mended" if mended else "argument_blamed", call.steps, text)
+    elif _RULES_OUT.search(call.result):
+        text = f"At step {call.result_step} the tool names a rule against the call of step {call.step}: {said!r}."
+        yield Finding("rule_of_the_tool", call.steps, text)
+    elif call.schema is None:
+        yield from _unlike_accepted(facts, call)
+
+
+def _all_from_user(facts: Facts, call: Call) -> bool:
+    """Whether the user gave every word that was passed on; a sign put before it is no fault, one left out is."""
+    said = " ".join(text.lower().replace("\xa0", " ") for index, text in facts.asked if index < call.step)
+    texts = [leaf.value.lower().replace("\xa0", " ").strip() for leaf in call.values if isinstance(leaf.value, str)]
+    return bool(texts) and all(
+        stands_in(plain(text), said) and (text[:1] == "#" or "#" + text not in said) for text in texts
+    )
+
+
+def _unlike_accepted(facts: Facts, call: Call) -> Iterator[Finding]:
+    """Without a schema: what calls of the same tool that succeeded show."""
+    accepted = [other for other in facts.calls if other.name == call.name and other.succeeded]
+    if not accepted:
+        text = f"{call.name} failed at step {call.result_step}, its schema is not known and no call of it succeeded."
+        yield Finding("no_schema", call.steps, text)
+    elif all(_shape(call) != _shape(other) for other in accepted):
+        text = (
+            f"The arguments of {call.name} at step {call.step} have another form than those of step {accepted[0].step}."
+        )
+        yield Finding("unlike_successful_calls", (*call.steps, accepted[0].step), text)
+
+
+def _shape(call: Call) -> dict[str, str]:
+    arguments = call.arguments if isinstance(call.arguments, dict) else {"": call.arguments}
+    return {key: type(value).__name__ for key, value in arguments.items()}

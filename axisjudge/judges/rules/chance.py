@@ -1,0 +1,75 @@
+"""How often an amount would pass by chance: the amounts of other runs, held against what this run had been given."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from random import Random
+
+from axisjudge.judges.rules.facts import Facts
+from axisjudge.judges.rules.formats import Amount
+from axisjudge.judges.rules.result_interpretation import amounts_by_message, count_words
+from axisjudge.trajectory import Trajectory
+
+
+@dataclass(frozen=True)
+class PassRate:
+    """Amounts tried and how many were explained, by the way they were; `rate` is explained / tried."""
+
+    n_tried: int
+    n_explained: int
+    by_way: dict[str, int]
+
+    @property
+    def rate(self) -> float:
+        """Share of the amounts tried that some rule explains; NaN when none was tried."""
+        return self.n_explained / self.n_tried if self.n_tried else float("nan")
+
+
+def told_pass_rate(trajectories: Iterable[Trajectory]) -> PassRate:
+    """How many of the amounts that agents told are explained by what they had been given."""
+    return _tried([Facts.of(trajectory) for trajectory in trajectories], None)
+
+
+def shuffled_pass_rate(trajectories: Iterable[Trajectory], *, rng: Random) -> PassRate:
+    """How many amounts would be explained if each were one told in another run.
+
+    Each amount is replaced by a random one of another trajectory, written with or without hundredths alike; what the
+    run itself had been given stays. The lower this is below `told_pass_rate`, the more an unexplained amount says.
+    """
+    return _tried([Facts.of(trajectory) for trajectory in trajectories], rng)
+
+
+def _tried(all_facts: list[Facts], rng: Random | None) -> PassRate:
+    pool = [
+        (place, amount)
+        for place, facts in enumerate(all_facts)
+        for _, _, amounts, _ in amounts_by_message(facts)
+        for amount in amounts
+        if amount.cents
+    ]
+    ways: Counter[str] = Counter()
+    tried = 0
+    for place, facts in enumerate(all_facts):
+        for _, text, amounts, known in amounts_by_message(facts):
+            before: list[int] = []
+            for amount in amounts:
+                if amount.cents == 0 or (stranger := _stranger(pool, place, amount, rng)) is None:
+                    continue
+                tried += 1
+                ways[known.explain(stranger, before, count_words(text)) or "unexplained"] += 1
+                if known.explain(amount, before, count_words(text)):
+                    known.add_told(amount.cents)
+                    before.append(amount.cents)
+    return PassRate(tried, tried - ways["unexplained"], dict(ways))
+
+
+def _stranger(pool: list[tuple[int, Amount]], place: int, amount: Amount, rng: Random | None) -> Amount | None:
+    if rng is None:
+        return amount
+    for _ in range(100):
+        other_place, other = pool[rng.randrange(len(pool))]
+        if other_place != place and other.exact == amount.exact:
+            return other
+    return None

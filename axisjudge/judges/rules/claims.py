@@ -1,0 +1,36 @@
+"""What the agent says was done, held against the calls that it made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from axisjudge.judges.rules import verbs
+from axisjudge.judges.rules.facts import BEFORE_ALL, Call, Facts
+
+
+def never_done(facts: Facts) -> Iterator[tuple[int, str, int | None]]:
+    """(step, participle, step of a failed result) where a tool's work is told as done and no call had done it."""
+    told: set[str] = set()
+    for index, word in facts.claims:
+        if word not in told and _is_tools_work(facts, word) and not _is_backed(facts, word, index):
+            told.add(word)
+            tried = [call for call in facts.writes if call.step < index and _does(call, word)]
+            yield index, word, tried[-1].result_step if tried else None
+
+
+def _is_tools_work(facts: Facts, word: str) -> bool:
+    return any(verbs.is_form_of(word, verb) for verb in facts.write_verbs)
+
+
+def _does(call: Call, word: str) -> bool:
+    return verbs.same_family(word, verbs.verb_of(call.name))
+
+
+def _is_backed(facts: Facts, word: str, step: int) -> bool:
+    """Whether a call had done it, or a user or a result speaks of it."""
+    if any(
+        call.succeeded and (call.result_step or 0) < step and call.kind != "read" and _does(call, word)
+        for call in facts.calls
+    ):
+        return True
+    return any(BEFORE_ALL < source.step < step and word[:6] in source.text for source in facts.sources)

@@ -1,0 +1,271 @@
+"""What a program can read off a trajectory, extracted once and shared by the axes."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from axisjudge.judges.rules import verbs, words
+from axisjudge.judges.rules.formats import Leaf, is_identifier, leaves, parse_json
+from axisjudge.trajectory import Step, ToolCall, ToolSchema, Trajectory
+
+_FAILED = re.compile(
+    r"\s*(?:error\b|exception\b|traceback\b|failed\b|\{\s*\"(?:error|exception)\"\s*:\s*(?!null|false|\"\"|\{\}|\[\])"
+    r"|\{\s*\"status\"\s*:\s*\"(?:error|failed|failure)\")",
+    re.IGNORECASE,
+)
+_ID_PARAMETER = re.compile(r"(?:^|_)ids?$|[a-z]I[dD]s?$|^email$")
+_SPELLED = re.compile(r"\b(?:underscore|hyphen|dash|hash(?:tag)?|pound|dot)\b", re.IGNORECASE)
+_SPACED = re.compile(r"[ /\n\t]")
+_SQUEEZE = re.compile(r"[\W_]+")
+BEFORE_ALL = -1  #: the place of the policy and the tool descriptions: known before the first step
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of the agent with its result. `result_step` is None when no result came."""
+
+    step: int
+    name: str
+    arguments: dict[str, Any] | str
+    arguments_error: str | None
+    schema: ToolSchema | None
+    kind: str | None
+    result_step: int | None
+    result: str
+    failed: bool
+
+    @property
+    def succeeded(self) -> bool:
+        """A result came and is not an error."""
+        return self.result_step is not None and not self.failed
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """The step of the call and of its result."""
+        return (self.step,) if self.result_step is None else (self.step, self.result_step)
+
+    @cached_property
+    def values(self) -> list[Leaf]:
+        """Every scalar argument with the parameter it stands under."""
+        return leaves(self.arguments) if isinstance(self.arguments, dict) else []
+
+    @cached_property
+    def identifiers(self) -> tuple[tuple[str, str], ...]:
+        """(parameter, value) of the arguments that name a record, each once."""
+        return tuple(dict.fromkeys(_identifiers(self.values)))
+
+    @cached_property
+    def result_leaves(self) -> list[Leaf]:
+        """Every scalar of a JSON result; empty where the result is not JSON."""
+        parsed = parse_json(self.result)
+        return leaves(parsed) if isinstance(parsed, (dict, list)) else []
+
+    def same_as(self, other: Call) -> bool:
+        """Same tool, same arguments."""
+        return self.name == other.name and self.arguments == other.arguments
+
+
+@dataclass(frozen=True)
+class Source:
+    """A text the agent did not write itself, in lower case, by the step at which it came to know it."""
+
+    step: int
+    text: str
+    from_user: bool
+
+    @cached_property
+    def squeezed(self) -> str:
+        """The text without spaces, signs and the spoken names of signs."""
+        return _SQUEEZE.sub("", _SPELLED.sub("", self.text))
+
+    def holds(self, key: str, *, ending: bool = False) -> bool:
+        """Whether a token stands in the text; in the user's words also its number alone, or the token spelled out."""
+        if stands_in(key, self.text, ending=ending):
+            return True
+        if not self.from_user:
+            return False
+        digits = key.lstrip("abcdefghijklmnopqrstuvwxyz")
+        if len(digits) >= 5 and digits.isdigit() and stands_in(digits, self.text):
+            return True  # the user gave the number, the agent put the letters before it
+        squeezed = _SQUEEZE.sub("", key)
+        return len(squeezed) >= 5 and squeezed in self.squeezed
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The parts of a trajectory that rules look at."""
+
+    trajectory: Trajectory
+    calls: tuple[Call, ...]
+    told: tuple[tuple[int, str], ...]
+    asked: tuple[tuple[int, str], ...]
+    sources: tuple[Source, ...]
+    tools: dict[str, ToolSchema] | None
+    rulebook: str
+    _first_seen: dict[tuple[str, bool], int | None] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, trajectory: Trajectory) -> Facts:
+        """Read the facts off a trajectory."""
+        tools = None if trajectory.tools is None else {tool.name: tool for tool in trajectory.tools}
+        steps = trajectory.steps
+        results, agents = _pair(steps)
+        calls = tuple(_call(step, call, results.get((step.index, place)), tools) for step, place, call in _made(steps))
+        return cls(
+            trajectory=trajectory,
+            calls=calls,
+            told=tuple((s.index, s.content) for s in steps if s.role == "assistant" and s.content.strip()),
+            asked=tuple((s.index, s.content) for s in steps if s.role == "user" and s.content.strip()),
+            sources=tuple(_sources(trajectory, agents)),
+            tools=tools,
+            rulebook="\n".join([trajectory.policy or "", *(s.content for s in steps if s.role == "system")]),
+        )
+
+    @cached_property
+    def writes(self) -> tuple[Call, ...]:
+        """Calls of tools that change state, as the source or the tool's name says."""
+        return tuple(call for call in self.calls if call.kind == "write")
+
+    @cached_property
+    def write_verbs(self) -> frozenset[str]:
+        """Verbs of the tools that change state, offered or called."""
+        offered = self.tools or {}
+        names = {name for name, tool in offered.items() if (tool.kind or verbs.kind_of(name)) == "write"}
+        return frozenset(verbs.verb_of(name) for name in names | {call.name for call in self.writes})
+
+    @cached_property
+    def claims(self) -> tuple[tuple[int, str], ...]:
+        """(step, participle) of everything that the agent tells as done."""
+        return tuple((index, word) for index, text in self.told for word in words.claims_of(text))
+
+    @cached_property
+    def keys_of(self) -> dict[str, set[str]]:
+        """The keys under which results show the identifiers that the agent used."""
+        used = {value for call in self.calls for _, value in call.identifiers}
+        keys: dict[str, set[str]] = {}
+        for call in self.calls:
+            for key, value, _ in call.result_leaves:
+                if isinstance(value, str) and value in used:
+                    keys.setdefault(value, set()).add(key)
+        return keys
+
+    @cached_property
+    def result_keys(self) -> set[str]:
+        """Every key under which a result shows something."""
+        return {leaf.key for call in self.calls for leaf in call.result_leaves}
+
+    def told_before(self, step: int) -> tuple[int, str] | None:
+        """The agent's last words before a step."""
+        return next(((index, text) for index, text in reversed(self.told) if index < step), None)
+
+    def asked_before(self, step: int) -> tuple[int, str] | None:
+        """The user's last words before a step."""
+        return next(((index, text) for index, text in reversed(self.asked) if index < step), None)
+
+    def first_seen(self, token: str, *, ending: bool = False) -> int | None:
+        """The first step at which a token stands in a text that the agent did not write; None if it never does.
+
+        Case, a leading ``#`` and, in the user's words, spaces and spelled-out signs do not matter. With `ending` the
+        token may also be the end of a longer one ("the card ending in 3668").
+        """
+        key = plain(token)
+        if (key, ending) not in self._first_seen:
+            self._first_seen[key, ending] = next((s.step for s in self.sources if s.holds(key, ending=ending)), None)
+        return self._first_seen[key, ending]
+
+    def seen_before(self, token: str, step: int, *, ending: bool = False) -> bool:
+        """Whether a token was known to the agent before a step."""
+        seen = self.first_seen(token, ending=ending)
+        return seen is not None and seen < step
+
+    def returned_after(self, call: Call, value: str) -> int | None:
+        """The first step after a call that brings a value to the agent; results of calls that carried it left out."""
+        key = plain(value)
+        echoes = {
+            other.result_step for other in self.calls if any(plain(str(leaf.value)) == key for leaf in other.values)
+        }
+        later = (s.step for s in self.sources if s.step > call.step and s.step not in echoes and stands_in(key, s.text))
+        return next(later, None)
+
+
+def plain(token: str) -> str:
+    """A token as it is compared: lower case, without a leading ``#``."""
+    return token.lower().replace("\xa0", " ").strip().lstrip("#")
+
+
+def _identifiers(values: list[Leaf]) -> Iterator[tuple[str, str]]:
+    for parameter, value, _ in values:
+        if not isinstance(value, str) or not (text := value.strip()) or len(text) > 60 or _SPACED.search(text):
+            continue
+        if _ID_PARAMETER.search(parameter) or is_identifier(text) or (text.isdigit() and len(text) >= 5):
+            yield parameter, text
+
+
+def _made(steps: tuple[Step, ...]) -> Iterator[tuple[Step, int, ToolCall]]:
+    for step in steps:
+        for place, call in enumerate(step.tool_calls):
+            if call.requestor == "assistant" and step.role == "assistant":
+                yield step, place, call
+
+
+def _pair(steps: tuple[Step, ...]) -> tuple[dict[tuple[int, int], Step], set[int]]:
+    """Results by (step, place) of their call: by call id, else in order. Also the steps of the agent's results."""
+    waiting: deque[tuple[int, int, ToolCall]] = deque()
+    results: dict[tuple[int, int], Step] = {}
+    agents: set[int] = set()
+    for step in steps:
+        if step.role == "tool" and waiting:
+            by_id = (entry for entry in waiting if step.tool_call_id and entry[2].id == step.tool_call_id)
+            entry = next(by_id, None) or waiting[0]
+            waiting.remove(entry)
+            results[entry[0], entry[1]] = step
+            if entry[2].requestor == "assistant":
+                agents.add(step.index)
+        elif step.tool_calls:
+            waiting = deque((step.index, place, call) for place, call in enumerate(step.tool_calls))
+        elif step.role != "tool":
+            waiting.clear()
+    return results, agents
+
+
+def _call(step: Step, call: ToolCall, result: Step | None, tools: dict[str, ToolSchema] | None) -> Call:
+    schema = (tools or {}).get(call.name)
+    return Call(
+        step=step.index,
+        name=call.name,
+        arguments=call.arguments,
+        arguments_error=call.arguments_error,
+        schema=schema,
+        kind=schema.kind if schema is not None and schema.kind else verbs.kind_of(call.name),
+        result_step=None if result is None else result.index,
+        result="" if result is None else result.content,
+        failed=result is not None and (result.error is True or _FAILED.match(result.content) is not None),
+    )
+
+
+def _sources(trajectory: Trajectory, agents: set[int]) -> Iterator[Source]:
+    offered = "\n".join(f"{tool.description} {tool.parameters}" for tool in trajectory.tools or ())
+    yield Source(BEFORE_ALL, f"{trajectory.policy or ''}\n{offered}".lower(), False)
+    for step in trajectory.steps:
+        if step.content and (step.role in ("system", "user") or step.index in agents):
+            yield Source(step.index, step.content.lower().replace("\xa0", " "), step.role == "user")
+
+
+def stands_in(token: str, text: str, *, ending: bool = False) -> bool:
+    """Whether a token stands in a text by itself, not as part of a longer word or number (but for its end)."""
+    start = text.find(token) if token else -1
+    while start >= 0:
+        end = start + len(token)
+        if (ending or not (start and _joins(text[start - 1]))) and not (end < len(text) and _joins(text[end])):
+            return True
+        start = text.find(token, start + 1)
+    return False
+
+
+def _joins(char: str) -> bool:
+    return char.isalnum() or char == "_"

@@ -1,0 +1,113 @@
+"""What the rules find, how sure each kind of finding is, and how findings become one answer per axis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from axisjudge.judges.base import Answer
+from axisjudge.verdict import Axis, Word
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of finding: the axis it belongs to, the verdict it carries and how sure it is."""
+
+    axis: Axis
+    verdict: Literal["incorrect", "uncertain"]
+    confidence: float
+
+
+#: Every kind of finding. The confidences were set from what each rule can see and how often its flags on real runs
+#: were right when read by eye, before any human label; `axisjudge confidence` tells how far they can be trusted.
+KINDS: dict[str, Kind] = {
+    # tool_selection
+    "unknown_tool": Kind("tool_selection", "incorrect", 0.95),
+    "same_failing_call": Kind("tool_selection", "incorrect", 0.85),
+    "tool_against_words": Kind("tool_selection", "incorrect", 0.75),
+    "tool_against_last_words": Kind("tool_selection", "incorrect", 0.65),
+    "words_for_a_tool": Kind("tool_selection", "incorrect", 0.65),
+    # argument_validity
+    "not_an_object": Kind("argument_validity", "incorrect", 0.95),
+    "missing_parameter": Kind("argument_validity", "incorrect", 0.95),
+    "unknown_parameter": Kind("argument_validity", "incorrect", 0.90),
+    "not_in_enum": Kind("argument_validity", "incorrect", 0.90),
+    "wrong_type": Kind("argument_validity", "incorrect", 0.85),
+    "fabricated": Kind("argument_validity", "incorrect", 0.90),
+    "seen_only_later": Kind("argument_validity", "incorrect", 0.70),
+    "misplaced": Kind("argument_validity", "incorrect", 0.85),
+    "argument_blamed": Kind("argument_validity", "incorrect", 0.75),
+    "argument_blamed_mended": Kind("argument_validity", "incorrect", 0.65),
+    "unlike_successful_calls": Kind("argument_validity", "incorrect", 0.60),
+    "rule_of_the_tool": Kind("argument_validity", "uncertain", 0.40),
+    "no_schema": Kind("argument_validity", "uncertain", 0.30),
+    # sequencing
+    "after_refusal": Kind("sequencing", "incorrect", 0.85),
+    "unconfirmed": Kind("sequencing", "incorrect", 0.75),
+    "unread": Kind("sequencing", "incorrect", 0.75),
+    "identical_write": Kind("sequencing", "incorrect", 0.90),
+    "used_before_returned": Kind("sequencing", "incorrect", 0.75),
+    # result_interpretation
+    "amount": Kind("result_interpretation", "incorrect", 0.75),
+    "unexplained_total": Kind("result_interpretation", "uncertain", 0.40),
+    "date": Kind("result_interpretation", "incorrect", 0.70),
+    "computed_date": Kind("result_interpretation", "uncertain", 0.40),
+    "identifier": Kind("result_interpretation", "incorrect", 0.75),
+    "status": Kind("result_interpretation", "incorrect", 0.70),
+    "against_status": Kind("result_interpretation", "incorrect", 0.60),
+    "never_done": Kind("result_interpretation", "incorrect", 0.80),
+    # termination
+    "cut_off": Kind("termination", "incorrect", 0.90),
+    "ended_in_error": Kind("termination", "incorrect", 0.95),
+    "outside_cause": Kind("termination", "uncertain", 0.40),
+    "after_closing": Kind("termination", "incorrect", 0.80),
+    "after_handover": Kind("termination", "incorrect", 0.80),
+    "open_question": Kind("termination", "incorrect", 0.75),
+    "open_promise": Kind("termination", "incorrect", 0.70),
+    "no_reply": Kind("termination", "incorrect", 0.70),
+    "success_after_failure": Kind("termination", "incorrect", 0.80),
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that a rule found: its kind, the steps that show it and one sentence about it."""
+
+    kind: str
+    steps: tuple[int, ...]
+    text: str
+
+
+@dataclass(frozen=True)
+class Clean:
+    """What is said of an axis when no rule found anything: the word, how sure, the steps looked at, one sentence."""
+
+    verdict: Word
+    confidence: float
+    steps: tuple[int, ...]
+    text: str
+
+
+_MOST_TOLD = 4
+
+
+def answer(findings: Iterable[Finding], clean: Clean) -> Answer:
+    """One answer from all findings of an axis: a fault outweighs a doubt, a doubt outweighs silence."""
+    found = list(findings)
+    for verdict in ("incorrect", "uncertain"):
+        if chosen := [finding for finding in found if KINDS[finding.kind].verdict == verdict]:
+            return _from(chosen, verdict, max(KINDS[finding.kind].confidence for finding in chosen))
+    return _ok(clean.verdict, clean.confidence, clean.steps, clean.text, ())
+
+
+def _from(chosen: list[Finding], verdict: Word, confidence: float) -> Answer:
+    steps = tuple(sorted({step for finding in chosen for step in finding.steps}))
+    told = [finding.text for finding in chosen[:_MOST_TOLD]]
+    if len(chosen) > _MOST_TOLD:
+        told.append(f"And {len(chosen) - _MOST_TOLD} more of the kind.")
+    return _ok(verdict, confidence, steps, " ".join(told), tuple(sorted({finding.kind for finding in chosen})))
+
+
+def _ok(verdict: Word, confidence: float, steps: tuple[int, ...], rationale: str, flags: tuple[str, ...]) -> Answer:
+    return Answer("ok", verdict, confidence, "rule", None, steps, rationale, flags)

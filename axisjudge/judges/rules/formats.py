@@ -1,0 +1,200 @@
+"""Formats that mean the same everywhere: amounts of money, dates, identifiers and card endings, in text and in JSON.
+
+Patterns begin with the characters that can open a match and look back afterwards: that is what makes them fast.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+_NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
+_AMOUNT = re.compile(
+    rf"(?P<sign>[$€£¥]\s?-?)?(?P<number>{_NUMBER})"
+    r"(?P<unit>\s?(?:USD|EUR|GBP|dollars?|euros?)\b|\s?(?:%|[kKmMgGtT][gGbB]?\b|cm\b|inch|hours?\b)|\w)?"
+)
+_MONEY_WORDS = ("USD", "EUR", "GBP", "dollar", "dollars", "euro", "euros")
+_HUNDREDTHS = re.compile(r"\d+(?:,\d{3})*\.\d\d")
+
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = (
+    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?"
+    r"|Nov(?:ember)?|Dec(?:ember)?)\.?"
+)
+_NUMERIC_DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?!\d)|(\d{1,2})/(\d{1,2})/(\d{4})(?![\d/])")
+_MONTH_FIRST = re.compile(rf"({_MONTH})\s+(\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s+(\d{{4}})\b)?")
+_DAY_FIRST = re.compile(rf"(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?({_MONTH})\b(?:,?\s+(\d{{4}})\b)?")
+_MONTH_FIRST_ANY_CASE = re.compile(_MONTH_FIRST.pattern, re.IGNORECASE)
+_DAY_FIRST_ANY_CASE = re.compile(_DAY_FIRST.pattern, re.IGNORECASE)
+
+_TOKEN = re.compile(r"#?[A-Za-z_-]*+\d[\w-]*+")
+_EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]*\w")
+_ENDING = re.compile(
+    r"\bend(?:ing|s)\s+(?:in|with)\s+\**(\d{4})\b|\blast four(?: digits)?:?\s+\**(\d{4})\b", re.IGNORECASE
+)
+_NUMBERED_NAME = re.compile(r"[A-Za-z]\w*_[A-Za-z]*\d{4,}")
+_MEASURE = re.compile(r"\d+[A-Z]+")
+_CLOCK_OR_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:T.*)?|\d{1,2}:\d{2}.*|\d{1,3}(?:-\d{1,3})+|\d+-[A-Za-z]+s?")
+_EXAMPLE = re.compile(
+    r"(?:e\.g\.|example|such as|\blike|format|looks?|starts? with|begins? with|placeholder)\W{0,4}(?:\w+\W{1,4}){0,4}$",
+    re.IGNORECASE,
+)
+
+
+class Amount(NamedTuple):
+    """An amount in a text: hundredths, whether hundredths were written out, where it stands, its wording."""
+
+    cents: int
+    exact: bool
+    start: int
+    text: str
+
+
+class Day(NamedTuple):
+    """A calendar day; `year` is None where it was not said."""
+
+    year: int | None
+    month: int
+    day: int
+
+    def agrees(self, other: Day) -> bool:
+        """Same month and day, and the same year where both say one."""
+        same_year = self.year is None or other.year is None or self.year == other.year
+        return same_year and (self.month, self.day) == (other.month, other.day)
+
+
+class Leaf(NamedTuple):
+    """A scalar inside a JSON value, the key it stands under (items of a list under the list's), the object it is in."""
+
+    key: str
+    value: Any
+    owner: dict[str, Any] | None
+
+
+def to_cents(number: str | float) -> int:
+    """Hundredths, rounded: ``to_cents("1,619.34") == 161934``."""
+    return round(float(number.replace(",", "") if isinstance(number, str) else number) * 100)
+
+
+def amounts_in(text: str) -> list[Amount]:
+    """Amounts of money in a text: with a currency sign or word, or a bare number with exactly two decimals."""
+    return [
+        Amount(to_cents(match["number"]), "." in match["number"], match.start(), match.group().strip())
+        for match in _AMOUNT.finditer(text)
+        if _is_money(match, text)
+    ]
+
+
+def _is_money(match: re.Match[str], text: str) -> bool:
+    unit = (match["unit"] or "").strip()
+    before = text[match.start() - 1] if match.start() else " "
+    if match["sign"]:
+        return unit in ("", *_MONEY_WORDS)
+    if before.isalnum() or before in "_.,#/" or (unit and unit not in _MONEY_WORDS):
+        return False
+    return bool(unit) or _HUNDREDTHS.fullmatch(match["number"]) is not None
+
+
+def plain_numbers_in(text: str) -> set[int]:
+    """Every number that stands alone in a text, in hundredths (what an amount told later may rest on)."""
+    return {
+        to_cents(match["number"])
+        for match in _AMOUNT.finditer(text)
+        if len(match["number"]) < 12
+        and not (match.start() and (text[match.start() - 1].isalnum() or text[match.start() - 1] in "_#"))
+    }
+
+
+def days_in(text: str, *, any_case: bool = False) -> list[tuple[tuple[Day, ...], str]]:
+    """Dates in a text, each with its possible readings (``03/04/2024`` has two) and its wording."""
+    month_first, day_first = (_MONTH_FIRST_ANY_CASE, _DAY_FIRST_ANY_CASE) if any_case else (_MONTH_FIRST, _DAY_FIRST)
+    found = [(tuple(_numeric(match)), match) for match in _NUMERIC_DATE.finditer(text)]
+    found += [((_named(match[1], match[2], match[3]),), match) for match in month_first.finditer(text)]
+    found += [((_named(match[2], match[1], match[3]),), match) for match in day_first.finditer(text)]
+    return [
+        (days, match.group())
+        for readings, match in sorted(found, key=lambda pair: pair[1].start())
+        if (days := tuple(day for day in readings if 1 <= day.month <= 12 and 1 <= day.day <= 31))
+        and not (match.start() and (text[match.start() - 1].isalnum() or text[match.start() - 1] == "/"))
+    ]
+
+
+def _numeric(match: re.Match[str]) -> Iterator[Day]:
+    if match[1]:
+        yield Day(int(match[1]), int(match[2]), int(match[3]))
+    else:
+        yield Day(int(match[6]), int(match[4]), int(match[5]))
+        yield Day(int(match[6]), int(match[5]), int(match[4]))
+
+
+def _named(month: str, day: str, year: str | None) -> Day:
+    return Day(int(year) if year else None, MONTHS.index(month[:3].lower()) + 1, int(day))
+
+
+def is_identifier(token: str) -> bool:
+    """Whether a token looks like a name that a system gave: letters with digits, or six digits and more.
+
+    Examples
+    --------
+    >>> [is_identifier(token) for token in ("#W2378156", "mia_li_3668", "6086499569", "HAT136", "ZFA04Y")]
+    [True, True, True, True, True]
+    >>> [is_identifier(token) for token in ("1080p", "12-inch", "2024-05-15", "size_10", "256GBSSD")]
+    [False, False, False, False, False]
+    """
+    core = token.lstrip("#")
+    if core.isdigit():
+        return len(core) >= 6
+    if _CLOCK_OR_DATE.fullmatch(core):
+        return core.replace("-", "").isdigit() and len(core) >= 11
+    if "_" in core:
+        return _NUMBERED_NAME.fullmatch(core) is not None
+    if core.upper() != core or _MEASURE.fullmatch(core):
+        return False
+    digits = sum(char.isdigit() for char in core)
+    return digits >= 2 and (len(core) >= 6 or (token[0] == "#" and digits >= 3))
+
+
+def identifiers_in(text: str) -> list[tuple[str, int]]:
+    """Identifiers told in a text and where they stand: record ids, e-mail addresses, endings of card numbers."""
+    found = [(match.group().rstrip("-_"), match.start()) for match in _TOKEN.finditer(text)]
+    found = [(token, start) for token, start in found if len(token) > 4 and is_identifier(token)]
+    if "@" in text:
+        found += [(match.group(), match.start()) for match in _EMAIL.finditer(text)]
+    return found + [(match.group(1) or match.group(2), match.start()) for match in _ENDING.finditer(text)]
+
+
+def is_example(token: str, text: str, start: int) -> bool:
+    """Whether a text gives an identifier as an example only ("such as #W0000000")."""
+    digits = "".join(char for char in token if char.isdigit())
+    stands_for_any = len(set(digits[-4:])) == 1 or digits[:6] in "0123456789"
+    return stands_for_any or _EXAMPLE.search(text, max(0, start - 60), start) is not None
+
+
+def parse_json(text: str) -> Any:
+    """The JSON value of a tool result, or None when it is not JSON."""
+    if text[:1] not in '{[-0123456789"':
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def leaves(value: Any) -> list[Leaf]:
+    """Every scalar inside a JSON value, in order."""
+    found: list[Leaf] = []
+    _collect(value, "", None, found)
+    return found
+
+
+def _collect(value: Any, key: str, owner: dict[str, Any] | None, found: list[Leaf]) -> None:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            _collect(inner, name, value, found)
+    elif isinstance(value, list):
+        for inner in value:
+            _collect(inner, key, owner, found)
+    else:
+        found.append(Leaf(key, value, owner))

@@ -1,0 +1,154 @@
+"""Result interpretation: does what the agent told the user stand in what it had been given?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from axisjudge.judges.rules.amounts import KnownAmounts
+from axisjudge.judges.rules.claims import never_done
+from axisjudge.judges.rules.facts import Facts, stands_in
+from axisjudge.judges.rules.findings import Clean, Finding
+from axisjudge.judges.rules.formats import Amount, Day, amounts_in, days_in, identifiers_in, is_example
+from axisjudge.judges.rules.statuses import against_status, told_statuses
+
+_HEDGED = re.compile(
+    r"(?:about|approx(?:\.|imately)?|around|roughly|over|under|below|above|than|up to|at (?:least|most)|almost|nearly"
+    r"|between|e\.g\.,?|example,?|~|≈|<|>)\s*\**$",
+    re.IGNORECASE,
+)
+_COMPUTED = re.compile(
+    r"\b(?:total\w*|sum|differen\w+|altogether|combined|overall|net|sav\w+|subtotal|remain\w+|left|each|per|additional|extra"
+    r"|increase|decrease)\b|[=+−×]|\bminus\b|\bplus\b|_total|total_|_difference",
+    re.IGNORECASE,
+)
+_RELATIVE_DAY = re.compile(
+    r"\b(?:next|following|previous|tomorrow|yesterday|today|overnight|weeks?|days? (?:later|before|after|earlier|prior)"
+    r"|later|earlier|weekend|mon|tues|wednes|thurs|fri|satur|sun)(?:day)?\b|\+1",
+    re.IGNORECASE,
+)
+_COUNT = re.compile(r"(?<![\w.,$#-])([2-9]|1\d|20)(?![\w%]|[.,]\d)")
+
+
+def findings(facts: Facts) -> Iterator[Finding]:
+    """All that the rules hold against what the agent told the user."""
+    yield from unexplained_amounts(facts)
+    yield from _dates(facts)
+    yield from _identifiers(facts)
+    yield from told_statuses(facts)
+    yield from against_status(facts)
+    for index, verb, failed in never_done(facts):
+        text = f"Step {index} tells the user that something was {verb}, but no call before it had done that."
+        yield Finding("never_done", (index,) if failed is None else (failed, index), text)
+
+
+def clean(facts: Facts) -> Clean:
+    """What is said when nothing was found."""
+    answered = [call.step for call in facts.calls if call.result_step is not None]
+    if not answered:
+        text = "No result came back to the agent, and it told nothing that only a result could hold."
+        return Clean("not_applicable", 0.80, (), text)
+    told = [(index, text) for index, text in facts.told if index > answered[0]]
+    checked = tuple(index for index, text in told if amounts_in(text) or days_in(text) or identifiers_in(text))
+    if not checked:
+        text = "After its calls the agent told no amount, date or identifier, so a rule has little to check."
+        return Clean("correct", 0.45, tuple(index for index, _ in told[-1:]), text)
+    text = "Every amount, date and identifier told stands in what the agent had been given or follows from it."
+    return Clean("correct", 0.60, checked, text)
+
+
+def amounts_by_message(facts: Facts) -> Iterator[tuple[int, str, list[Amount], KnownAmounts]]:
+    """Each message of the agent that tells amounts, with the amounts known before it (one object, growing)."""
+    known = KnownAmounts()
+    results = {call.result_step: call for call in facts.calls}
+    waiting = 0
+    for index, text in facts.told:
+        if not (amounts := amounts_in(text)):
+            continue
+        while waiting < len(facts.sources) and (source := facts.sources[waiting]).step < index:
+            waiting += 1
+            if (call := results.get(source.step)) is not None:
+                known.add_result(source.text, call.result_leaves)
+                if call.succeeded:
+                    known.add_leaves(call.values)
+            else:
+                known.add_words(source.text)
+        yield index, text, amounts, known
+
+
+def unexplained_amounts(facts: Facts) -> Iterator[Finding]:
+    """Amounts told that nothing known explains; in a sentence about totals a doubt, else a fault."""
+    told_before: set[int] = set()
+    for index, text, amounts, known in amounts_by_message(facts):
+        before: list[int] = []
+        counts = count_words(text)
+        for amount in amounts:
+            if known.explain(amount, before, counts) is not None:
+                known.add_told(amount.cents)
+                before.append(amount.cents)
+            elif amount.cents not in told_before and not _HEDGED.search(text, 0, amount.start):
+                told_before.add(amount.cents)
+                kind = "unexplained_total" if _COMPUTED.search(_around(text, amount.start)) else "amount"
+                said = f"Step {index} tells {amount.text}, which no earlier result, message or policy contains"
+                yield Finding(kind, (index,), f"{said}, and no sum, difference or total of what was known gives it.")
+
+
+def count_words(text: str) -> set[int]:
+    """Small whole numbers in a text: how many of something a price may have been multiplied by."""
+    return {int(count) for count in _COUNT.findall(text)}
+
+
+def _around(text: str, place: int) -> str:
+    """The line or sentence around a place in a text."""
+    marks = ("\n", ". ", "? ", "! ", "\\n")
+    start = max(text.rfind(mark, 0, place) for mark in marks)
+    ends = [end for mark in marks if (end := text.find(mark, place)) >= 0]
+    return text[start + 1 : min(ends, default=len(text))]
+
+
+def _dates(facts: Facts) -> Iterator[Finding]:
+    """Dates told that nothing known contains; a doubt where somebody spoke of days by counting from others."""
+    told_before: set[Day] = set()
+    for index, text in facts.told:
+        for readings, wording in days_in(text):
+            if readings[0] in told_before or _day_is_known(facts, readings, index):
+                continue
+            told_before.add(readings[0])
+            heard = [said for place, said in facts.asked if place < index]
+            counted = any(_RELATIVE_DAY.search(said) for said in (*heard, text))
+            said = f"Step {index} tells the date {wording}, which no earlier result, message or policy contains."
+            yield Finding("computed_date" if counted else "date", (index,), said)
+
+
+def _day_is_known(facts: Facts, readings: tuple[Day, ...], step: int) -> bool:
+    """Whether a source names the day, or the agent itself had searched for it."""
+    spellings = {f"{day.month:02d}-{day.day:02d}" for day in readings}
+    for source in facts.sources:
+        if source.step < step:
+            if any(spelling in source.text for spelling in spellings):
+                return True
+            if any(
+                day.agrees(one) for some, _ in days_in(source.text, any_case=True) for one in some for day in readings
+            ):
+                return True
+    searched = (str(leaf.value) for call in facts.calls if call.step <= step for leaf in call.values)
+    return any(spelling in value for value in searched for spelling in spellings)
+
+
+def _identifiers(facts: Facts) -> Iterator[Finding]:
+    told_before: set[str] = set()
+    for index, text in facts.told:
+        for token, start in identifiers_in(text):
+            last = token.rpartition("_")[2]  # "card_3668" for a gift_card_3668, or a key that the agent made of an id
+            if token in told_before or facts.seen_before(last, index, ending=True):
+                continue
+            told_before.add(token)
+            if not is_example(token, text, start) and not _tried_in_vain(facts, token, index):
+                said = f"Step {index} tells {token!r}, which no earlier result, message or policy contains."
+                yield Finding("identifier", (index,), said)
+
+
+def _tried_in_vain(facts: Facts, token: str, step: int) -> bool:
+    """Whether the agent only names what it had looked for itself; a wrong value in a call is argument validity's."""
+    used = (str(leaf.value).lower() for call in facts.calls if call.step < step for leaf in call.values)
+    return any(stands_in(token.lower().lstrip("#"), value) for value in used)

@@ -1,0 +1,119 @@
+"""Termination: did the run stop of itself, at the right time, and with nothing left open?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from axisjudge.judges.rules import verbs, words
+from axisjudge.judges.rules.facts import Facts
+from axisjudge.judges.rules.findings import Clean, Finding
+
+_CUT_OFF = re.compile(r"max|limit|budget|timeout|timed|truncat|length|exceeded", re.IGNORECASE)
+_ERROR = re.compile(r"error|exception|crash|fail|invalid", re.IGNORECASE)
+_OUTSIDE = re.compile(r"user_?error|infra|environment|network|api_?error|cancel|interrupt", re.IGNORECASE)
+_USER_LEFT = re.compile(r"user", re.IGNORECASE)
+
+
+def findings(facts: Facts) -> Iterator[Finding]:
+    """All that the rules hold against how the run ended."""
+    yield from _ending(facts)
+    yield from _after_closing(facts)
+    yield from _after_handover(facts)
+    yield from _left_open(facts)
+    yield from _success_after_failure(facts)
+
+
+def clean(facts: Facts) -> Clean:
+    """What is said when nothing was found."""
+    steps = facts.trajectory.steps
+    if not steps:
+        return Clean("not_applicable", 0.95, (), "The run holds no message, and nothing says how it ended.")
+    text = (
+        "The run was not cut off, nothing was done after the user had closed, and no question or promise is left open."
+    )
+    last = tuple(index for index, _ in facts.told[-1:]) or (steps[-1].index,)
+    return Clean("correct", 0.60, last, text)
+
+
+def _ending(facts: Facts) -> Iterator[Finding]:
+    ended = facts.trajectory.termination or ""
+    last = tuple(step.index for step in facts.trajectory.steps[-1:])
+    if _OUTSIDE.search(ended):
+        yield Finding("outside_cause", last, f"The run was ended from outside ({ended}){_at(last)}.")
+    elif _ERROR.search(ended):
+        yield Finding("ended_in_error", last, f"The run ended in an error ({ended}){_at(last)}.")
+    elif _CUT_OFF.search(ended) and not _only_talk_was_cut(facts):
+        yield Finding("cut_off", last, f"The run was cut off ({ended}){_at(last)} before it had come to an end.")
+
+
+def _at(last: tuple[int, ...]) -> str:
+    return f" at step {last[0]}" if last else " without a single message"
+
+
+def _only_talk_was_cut(facts: Facts) -> bool:
+    """The user had closed, and no call came after: the limit cut nothing but talk."""
+    closed = [index for index, text in facts.asked if words.closes(text)]
+    return bool(closed) and all(call.step < closed[-1] for call in facts.calls) and not _is_open(facts, closed[-1])
+
+
+def _is_open(facts: Facts, step: int) -> bool:
+    before = facts.told_before(step)
+    return before is not None and (words.asks_something(before[1]) or words.promises_more(before[1]))
+
+
+def _after_closing(facts: Facts) -> Iterator[Finding]:
+    """A call made after the user had said that there was nothing more, before the user spoke again."""
+    for index, text in facts.asked:
+        if not words.closes(text) or _is_open(facts, index):
+            continue
+        speaks_again = next((later for later, _ in facts.asked if later > index), len(facts.trajectory.steps))
+        if after := [call for call in facts.calls if index < call.step < speaks_again]:
+            names = ", ".join(dict.fromkeys(call.name for call in after))
+            said = f"The user closes at step {index}, yet the agent goes on at step {after[0].step} ({names})."
+            yield Finding("after_closing", (index, after[0].step), said)
+
+
+def _after_handover(facts: Facts) -> Iterator[Finding]:
+    handed = [call for call in facts.calls if call.kind != "read" and verbs.hands_over(call.name) and call.succeeded]
+    if handed and (
+        after := [call for call in facts.writes if call.step > handed[0].step and not verbs.hands_over(call.name)]
+    ):
+        said = f"The user was handed over at step {handed[0].step}, yet step {after[0].step} calls {after[0].name}."
+        yield Finding("after_handover", (handed[0].step, after[0].step), said)
+
+
+def _left_open(facts: Facts) -> Iterator[Finding]:
+    """The run ends on the agent: on a question, an announcement or a result that was never told."""
+    steps = facts.trajectory.steps
+    if not steps or not facts.told or _USER_LEFT.search(facts.trajectory.termination or ""):
+        return
+    last = steps[-1]
+    if last.role == "assistant" and last.content.strip() and not last.agent_calls:
+        if words.asks_something(last.content):
+            yield Finding(
+                "open_question", (last.index,), f"The run ends at step {last.index} on a question to the user."
+            )
+        elif words.promises_more(last.content):
+            said = f"The run ends at step {last.index}, where the agent announces something that it never does."
+            yield Finding("open_promise", (last.index,), said)
+    elif facts.calls and facts.calls[-1].result_step == last.index and facts.calls[-1].kind in ("read", "write"):
+        said = f"The run ends at step {last.index} on a tool result about which the user was told nothing."
+        yield Finding("no_reply", (facts.calls[-1].step, last.index), said)
+
+
+def _success_after_failure(facts: Facts) -> Iterator[Finding]:
+    """The only change of its kind failed, nothing after admits it, and the agent tells that it was done."""
+    for call in facts.writes:
+        verb = verbs.verb_of(call.name)
+        alike = [other for other in facts.writes if verbs.verb_of(other.name) == verb]
+        if call is not alike[-1] or call.result_step is None or any(other.succeeded for other in alike):
+            continue
+        if any(words.admits_failure(text) for index, text in facts.told if index > call.result_step):
+            continue
+        claimed = [index for index, word in facts.claims if index > call.result_step and verbs.is_form_of(word, verb)]
+        if claimed:
+            said = (
+                f"{call.name} failed at step {call.result_step}, yet step {claimed[0]} tells the user that it was done."
+            )
+            yield Finding("success_after_failure", (call.result_step, claimed[0]), said)

@@ -1,0 +1,101 @@
+"""Tool selection: does the tool exist, was a refused call repeated, does a change fit what was spoken of?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from axisjudge.judges.rules import verbs
+from axisjudge.judges.rules.claims import never_done
+from axisjudge.judges.rules.facts import Call, Facts, plain
+from axisjudge.judges.rules.findings import Clean, Finding
+
+_NO_SUCH_TOOL = re.compile(
+    r"(?:unknown|no such|invalid|unrecogni[sz]ed) (?:tool|function)"
+    r"|\b(?:tool|function)\b.{0,60}\b(?:not (?:found|exist|available|defined)|does(?: not|n't) exist)",
+    re.IGNORECASE,
+)
+_PASSING = re.compile(
+    r"time[d ]?-?out|temporar|try again|retry|rate limit|too many requests|unavailable|internal|server error|connection"
+    r"|\b(?:429|500|502|503|504)\b",
+    re.IGNORECASE,
+)
+
+
+def findings(facts: Facts) -> Iterator[Finding]:
+    """All that the rules hold against the choice of tools."""
+    yield from _unknown(facts)
+    yield from _repeated(facts)
+    for call in facts.writes:
+        yield from _against_words(facts, call)
+    for index, verb, failed in never_done(facts):
+        if failed is None:
+            text = f"Step {index} tells the user that something was {verb}, but no tool was called for it."
+            yield Finding("words_for_a_tool", (index,), text)
+
+
+def clean(facts: Facts) -> Clean:
+    """What is said when nothing was found."""
+    if not facts.calls:
+        text = "The agent called no tool; whether one was needed is more than a rule can tell."
+        return Clean("uncertain", 0.30, (), text)
+    steps = tuple(sorted({call.step for call in facts.calls}))
+    known = "Every tool exists" if facts.tools is not None else "No call was refused as unknown"
+    text = f"{known}, no refused call was repeated unchanged, and no change goes against what was spoken of."
+    return Clean("correct", 0.60 if facts.tools is not None else 0.50, steps, text)
+
+
+def _unknown(facts: Facts) -> Iterator[Finding]:
+    for call in facts.calls:
+        if (facts.tools and call.schema is None) or (call.failed and _NO_SUCH_TOOL.search(call.result)):
+            yield Finding(
+                "unknown_tool", call.steps, f"The tool {call.name!r} called at step {call.step} does not exist."
+            )
+
+
+def _repeated(facts: Facts) -> Iterator[Finding]:
+    """A call that failed, made again unchanged although nothing that could help had happened since."""
+    for place, call in enumerate(facts.calls):
+        if not call.failed or _PASSING.search(call.result):
+            continue
+        for earlier in reversed(facts.calls[:place]):
+            if earlier.kind == "write" and earlier.succeeded:
+                break
+            if earlier.same_as(call) and earlier.failed:
+                asked = facts.asked_before(call.step)
+                if earlier.step != call.step and (asked is None or asked[0] < earlier.step):
+                    text = (
+                        f"{call.name} is called at step {call.step} exactly as at step {earlier.step}, where it failed."
+                    )
+                    yield Finding("same_failing_call", (*earlier.steps, *call.steps), text)
+                break
+
+
+def _against_words(facts: Facts, call: Call) -> Iterator[Finding]:
+    """A change whose verb nobody has spoken of, while the user spoke of what another tool does."""
+    verb = verbs.verb_of(call.name)
+    asked = [(index, text) for index, text in facts.asked if index < call.step]
+    own = [(index, text) for index, text in facts.told if index < call.step]
+    if not asked or not own or not verbs.has_family(verb):
+        return
+    others = sorted(other for other in facts.write_verbs - {verb} if verbs.has_family(other))
+    if not any(verbs.mentions(text, verb) for _, text in (*asked, *own)):
+        spoken = [other for other in others if any(verbs.mentions(text, other) for _, text in asked)]
+        kind, where = "tool_against_words", asked[-1][0]
+    else:
+        about = [own[-1], asked[-1], *((i, text) for i, text in (*asked, *own) if _names_record(text, call))]
+        if any(verbs.mentions(text, verb) for _, text in about):
+            return
+        spoken = [other for other in others if all(verbs.names(text, other) for _, text in (own[-1], asked[-1]))]
+        kind, where = "tool_against_last_words", asked[-1][0]
+    if spoken:
+        text = (
+            f"{call.name} is called at step {call.step}, but nobody had asked or offered to {verb} there;"
+            f" the words before it speak of another change ({', '.join(spoken)})."
+        )
+        yield Finding(kind, (where, call.step), text)
+
+
+def _names_record(text: str, call: Call) -> bool:
+    lowered = text.lower()
+    return any(plain(value) in lowered for _, value in call.identifiers)

@@ -1,0 +1,148 @@
+"""Verbs in tools' names: what kind of tool they make, and what people say for them in general English."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+#: Stems that people use for a verb. Verbs that stand here are those whose absence from the talk says something.
+_FAMILIES: dict[str, tuple[str, ...]] = {
+    "cancel": ("cancel", "call(?:ed|ing)? (?:it )?off", "void", "terminat"),
+    "modify": (
+        *("modif", "chang", "updat", "edit", "adjust", "switch", "replac", "swap", "upgrad", "downgrad", "correct"),
+        *("amend", "alter", r"set\b", "mov", "reschedul", "fix", "add", "remov", "pay", r"us(?:e|ing)\b", "prefer"),
+    ),
+    "return": ("return", r"send(?:ing)? (?:\w+ ){0,3}back", r"giv(?:e|ing) (?:\w+ ){0,3}back", "sent back", "refund"),
+    "refund": ("refund", "reimburs", "money back", "return", "compensat", "credit"),
+    "exchange": ("exchang", "swap", "replac", "trad(?:e|ing)", "switch", "chang", "different", "instead"),
+    "book": ("book", "reserv", "buy", "purchas", "order", "flight", "fly", "trip", "ticket"),
+    "delete": ("delet", "remov", "eras", "clear", "drop", "get rid"),
+    "suspend": ("suspen", "paus", "hold", "freez", "block", "stop"),
+    "resume": ("resum", "restor", "reactivat", "unsuspend", "unpaus", "back on", "unblock", "continu"),
+    "enable": ("enabl", "turn(?:ed|ing)? on", "activat", "switch(?:ed|ing)? on", "allow", "set up", "work"),
+    "disable": ("disabl", "turn(?:ed|ing)? off", "deactivat", "switch(?:ed|ing)? off", "block", "stop"),
+}
+_FAMILIES["update"] = (*_FAMILIES["modify"], "check", "complet", "mark", "done", "finish")
+_SYNONYM = {
+    **dict.fromkeys(("edit", "change", "adjust", "amend"), "modify"),
+    **dict.fromkeys(("replace", "swap"), "exchange"),
+    **dict.fromkeys(("purchase", "buy", "reserve"), "book"),
+    "remove": "delete",
+    "pause": "suspend",
+    "activate": "enable",
+    "deactivate": "disable",
+    "reimburse": "refund",
+}
+_READS = {
+    *("get", "find", "list", "search", "look", "lookup", "check", "read", "fetch", "show", "view", "query", "retrieve"),
+    *("describe", "calculate", "compute", "count", "verify", "validate", "browse", "inspect", "print", "think"),
+}
+_WRITES = {
+    *(
+        "cancel",
+        "modify",
+        "update",
+        "change",
+        "edit",
+        "adjust",
+        "amend",
+        "replace",
+        "swap",
+        "exchange",
+        "return",
+        "refund",
+    ),
+    *(
+        "reimburse",
+        "book",
+        "reserve",
+        "buy",
+        "purchase",
+        "create",
+        "add",
+        "insert",
+        "delete",
+        "remove",
+        "send",
+        "transfer",
+    ),
+    *("pay", "charge", "suspend", "resume", "pause", "enable", "disable", "activate", "deactivate", "set", "submit"),
+    *(
+        "place",
+        "issue",
+        "write",
+        "post",
+        "put",
+        "move",
+        "rename",
+        "reset",
+        "restore",
+        "refuel",
+        "assign",
+        "close",
+        "open",
+    ),
+    *("approve", "reject"),
+}
+_NAME_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_HANDOVER = re.compile(
+    r"(?:transfer|escalat|hand_?(?:over|off)|connect).*(?:human|agent|staff|person|support|representative)",
+    re.IGNORECASE,
+)
+_NEGATION = re.compile(
+    r"(?:\b(?:not|never|without|instead of|rather than|no|nor|neither|avoid)|n['’]t)(?:\s+\w+){0,3}\s*$", re.IGNORECASE
+)
+
+
+@lru_cache(maxsize=1024)
+def verb_of(tool: str) -> str:
+    """The verb in a tool's name, by family: ``cancel_pending_order`` gives ``cancel``; else its first word."""
+    parts: list[str] = [part.lower() for part in _NAME_PART.findall(tool)] or [tool]
+    verb = next((part for part in parts if part in _WRITES | _READS), parts[0])
+    return _SYNONYM.get(verb, verb)
+
+
+@lru_cache(maxsize=1024)
+def kind_of(tool: str) -> str | None:
+    """``read`` or ``write`` by the verb in a tool's name, None where the name does not tell."""
+    verb = verb_of(tool)
+    if verb in _READS:
+        return "read"
+    return "write" if verb in _WRITES else None
+
+
+def hands_over(tool: str) -> bool:
+    """Whether a tool's name says that somebody else takes over the conversation."""
+    return _HANDOVER.search(tool) is not None
+
+
+def has_family(verb: str) -> bool:
+    """Whether the verb is one whose synonyms are known, so that its absence from the talk says something."""
+    return verb in _FAMILIES
+
+
+@lru_cache(maxsize=256)
+def _family(verb: str) -> re.Pattern[str]:
+    stems = _FAMILIES.get(verb, (re.escape(verb.removesuffix("e")),))
+    return re.compile(rf"\b(?:{'|'.join(stems)})\w*", re.IGNORECASE)
+
+
+def mentions(text: str, verb: str) -> bool:
+    """Whether a text speaks of a verb's family without denying it ("do not cancel" does not count)."""
+    return any(_NEGATION.search(text, max(0, m.start() - 40), m.start()) is None for m in _family(verb).finditer(text))
+
+
+def names(text: str, verb: str) -> bool:
+    """Whether a text uses that very verb ("return", "returned"), synonyms left out."""
+    return re.search(rf"\b{re.escape(verb.rstrip('ey'))}", text, re.IGNORECASE) is not None
+
+
+def same_family(word: str, verb: str) -> bool:
+    """Whether a participle belongs to a verb's family: ``same_family("swapped", "exchange")``."""
+    return _family(verb).match(word) is not None
+
+
+def is_form_of(word: str, verb: str) -> bool:
+    """Whether a participle is of that very verb: ``is_form_of("cancelled", "cancel")``, synonyms left out."""
+    stem = verb.rstrip("ey")
+    return len(stem) >= 4 and word.startswith(stem)

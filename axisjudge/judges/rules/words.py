@@ -1,0 +1,208 @@
+"""What people say in general English: consent, refusal, closing, questions, promises, claims of success."""
+
+from __future__ import annotations
+
+import re
+
+from axisjudge.judges.rules.verbs import is_form_of
+
+
+def _any_of(*phrases: str) -> re.Pattern[str]:
+    """One of the phrases as whole words, in any case; an apostrophe may be straight or curly."""
+    return re.compile(rf"\b(?:{'|'.join(phrases)})\b".replace("'", "['’]"), re.IGNORECASE)
+
+
+_CONSENT = _any_of(
+    *("yes", "yeah", "yep", "yup", "sure", "ok(?:ay)?", "confirm(?:ed|ing|s)?", "correct", "absolutely", "certainly"),
+    *("definitely", "of course", "agree[ds]?", "approve[ds]?", "perfect", "great", "alright", "all right", "exactly"),
+    *("go(?:ing)? ahead", "proceed(?:ing)?", "please do", "do (?:it|that|so)", "works for me", "fine", "i accept"),
+    *("accepted", "submit", "authori[sz]e[ds]?", "make (?:it|that|the)", "let's (?:do|go|proceed)"),
+    "(?:sounds?|looks?) (?:good|great|fine|perfect|right|correct)",
+    "that(?:'s| is| would be| will be|'ll be)? (?:right|correct|fine|good|great|perfect|okay|ok|works?)",
+    "please (?:cancel|change|make|update|modify|use|apply|process|book|complete|finali[sz]e|send|add|remove|switch"
+    "|swap|exchange|return|refund|continue)",
+    *("i(?:'d| would) like to", "i want to", "i(?:'ll| will) (?:take|go|have)"),
+)
+_DENIED_CONSENT = re.compile(
+    r"(?:\b(?:not|never|cannot|before (?:i|you|we)|until i|without)|n['’]t)\s+(?:\w+\s+){0,2}(?:confirm\w*|agree\w*"
+    r"|proceed\w*|go(?:ing)? ahead|sure|approve\w*|correct|right|okay|ok|fine|do (?:it|that|so))\b",
+    re.IGNORECASE,
+)
+_REFUSAL = re.compile(
+    r"^\W*(?:no(?=\W|$)(?! problem| worries)|nope|not yet|wait|hold on|hang on|stop\b|(?:please )?(?:don['’]t|do not)"
+    r"|never ?mind|actually,? (?:no|wait|don['’]t)|i(?:['’]ve| have)? changed my mind)",
+    re.IGNORECASE,
+)
+_CLOSING = _any_of(
+    r"that(?:'s| is|'ll be| will be| was| would be)? (?:all|it|everything)(?: i (?:need\w*|want\w*|had))?",
+    r"have a (?:great|nice|good|wonderful|lovely|pleasant) \w+",
+    *("nothing (?:else|more|further)", "no (?:further|other|more) (?:help|assistance|questions|requests)"),
+    *("good ?bye", "bye", "take care", "i(?:'m| am) all set", "all set"),
+)
+_STOP_TOKEN = re.compile(r"#{2,}\s*[A-Z][A-Z_ -]*#{2,}")
+_WANTS_MORE = re.compile(
+    r"\?|\b(?:please|(?:could|can|would) you|i(?:['’]d| would)(?: also)? (?:like|prefer)"
+    r"|i(?: also)? (?:want|need) (?:to|you)|also|but|however|one more|before (?:i|you|we)|wait|go ahead|proceed|confirm|let me know|make sure|yes)\b",
+    re.IGNORECASE,
+)
+_COURTESY = _any_of(
+    *("any(?:thing|one)? (?:else|more|other|further|additional)", "something else", "else (?:i|we) can"),
+    "(?:further|other|additional|more) (?:help|assistance|questions?|requests?|items?|changes?)",
+    *(
+        "assist you",
+        "help you",
+        "(?:can|may) i (?:help|assist|do)",
+        "how (?:can|may|could) i",
+        "feel free",
+        "let me know",
+    ),
+)
+_PROMISE = _any_of(
+    r"i(?:'ll| will| am going to|'m going to)(?: now)? (?:\w+ )?(?:process|proceed|check|look|cancel|modify|update"
+    "|submit|retrieve|fetch|do|start|initiate|complete|get|make|pull|review|verify|search|book)",
+    *("(?:one|just a|give me a) (?:moment|second|minute)", "please (?:hold|wait)"),
+    "let me (?:check|look|process|get|pull|verify|retrieve|fetch|now)",
+)
+_FAILURE = _any_of(
+    *(
+        "unable",
+        "errors?",
+        "cannot",
+        "can'?t",
+        "could ?n[o']t",
+        "could not",
+        "fail(?:ed|s|ure)?",
+        "unfortunately",
+        "sorry",
+    ),
+    *(
+        "apologi[sz]e",
+        "issues?",
+        "problem",
+        "isn't",
+        "wasn't",
+        "did ?n[o']t",
+        "did not",
+        "doesn't",
+        "does not",
+        "won't",
+    ),
+    "not (?:possible|able|allowed|eligible|available|been|go through)",
+    *("declined", "rejected", "denied", "no longer", "instead", "however", "already"),
+)
+_YES_WORDS = r"(?:confirm\w*|approv\w*|consent\w*|agree\w*|go-ahead|yes)"
+_CONSENT_DEMANDED = re.compile(
+    rf"\b{_YES_WORDS}\b[^.]{{0,120}}\b(?:before|prior|proceed|first)\b"
+    rf"|\b(?:before|prior to|unless|until|only (?:after|if|when|once))\b[^.]{{0,200}}\b{_YES_WORDS}\b"
+    r"|\b(?:obtain|explicit|must|ask for|need|require)\w*\b[^.]{0,60}\b(?:confirmation|approval|consent)\b",
+    re.IGNORECASE,
+)
+_PROPOSES = _any_of(
+    *(
+        r"confirm\w*",
+        "proceed",
+        "go ahead",
+        "would you like",
+        "shall i",
+        "should i",
+        "do you want",
+        "ready to",
+        "yes/no",
+    ),
+    *(
+        "is (?:this|that) (?:correct|right|ok|okay)",
+        "reply yes",
+        "say yes",
+        "approve",
+        "agree",
+        "sound good",
+        "okay with",
+    ),
+    *("i can", "i will", "i'll"),
+)
+_CONDITION = re.compile(
+    r"\b(?:if|once|when|whenever|after|until|unless|before|whether|would|will|can|cannot|could|may|might|should|must|any"
+    r"|only|to be|not|either|or)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+_DONE = re.compile(
+    r"\b(?:ha(?:s|ve) (?:now |just |already )?been(?: successfully| fully| now)? (?P<passive>[a-z]+)"
+    r"|i(?:['’]ve| have)(?: now| just| also| already| successfully)* (?P<active>[a-z]+ed|sent|made|paid|set)"
+    r"|(?:was|were|is|are)(?: now)? successfully (?P<was>[a-z]+)|successfully (?P<adverb>[a-z]+ed))\b",
+    re.IGNORECASE,
+)
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\"')*]*\s+|\n+|\\n")
+
+
+def consents(text: str) -> bool:
+    """Whether the words say yes, or ask for the thing to be done."""
+    return _CONSENT.search(_DENIED_CONSENT.sub(" ", text)) is not None
+
+
+def refuses(text: str) -> bool:
+    """Whether a message opens with a refusal and holds no word of consent."""
+    return _REFUSAL.search(text) is not None and not consents(text)
+
+
+def consent_is_demanded(rulebook: str) -> bool:
+    """Whether a policy wants the user's yes before something is done."""
+    return _CONSENT_DEMANDED.search(rulebook) is not None
+
+
+def closes(text: str) -> bool:
+    """Whether a message ends the conversation and asks for nothing more."""
+    said = _STOP_TOKEN.sub("", text).strip()
+    return len(said) <= 400 and _CLOSING.search(said) is not None and _WANTS_MORE.search(said) is None
+
+
+def asks_something(text: str) -> bool:
+    """Whether a message ends on a question that is more than a courtesy."""
+    sentences = [part.rstrip(" *_\"'}])’”") for part in sentences_of(text)]
+    return any(part.endswith("?") and not _COURTESY.search(part) for part in [part for part in sentences if part][-2:])
+
+
+def promises_more(text: str) -> bool:
+    """Whether a message ends by announcing something still to be done now."""
+    ending = sentences_of(text)[-2:]
+    return any(_PROMISE.search(part) and not is_conditional(part.replace("will", "")) for part in ending)
+
+
+def admits_failure(text: str) -> bool:
+    """Whether a message speaks of something that did not work."""
+    return _FAILURE.search(text) is not None
+
+
+def proposes(text: str) -> bool:
+    """Whether a message puts something to the user for a decision."""
+    return "?" in text or _PROPOSES.search(text) is not None
+
+
+def is_conditional(text: str) -> bool:
+    """Whether words speak of what may be, shall be or is not."""
+    return _CONDITION.search(text) is not None
+
+
+def claims_of(text: str) -> list[str]:
+    """Participles of what a message tells as done: "your order has been cancelled" gives ``["cancelled"]``.
+
+    A status that was updated is left out: it is the outcome of some other act.
+    """
+    if _DONE.search(text) is None:
+        return []
+    return [
+        word
+        for sentence in sentences_of(text)
+        if "?" not in sentence
+        for word in _done_in(sentence)
+        if not ("status" in sentence.lower() and is_form_of(word, "update"))
+    ]
+
+
+def _done_in(sentence: str) -> list[str]:
+    told = [match for match in _DONE.finditer(sentence) if not is_conditional(sentence[: match.start()])]
+    return [next(word for word in match.groups() if word).lower() for match in told]
+
+
+def sentences_of(text: str) -> list[str]:
+    """Sentences and lines of a text."""
+    return [part for part in _SENTENCE_END.split(text.strip()) if part.strip()]
