@@ -73,6 +73,17 @@ class Dataset(BaseModel):
         sizes = [file.bytes for file in self.files]
         return None if None in sizes else sum(size or 0 for size in sizes)
 
+    def row(self) -> dict[str, str | int | float | None]:
+        """The data set as a row of a table, its size in MB (None: not known)."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "files": len(self.files),
+            "MB": None if self.bytes is None else round(self.bytes / 1e6, 1),
+            "pinned": "yes" if self.pinned else "no",
+            "licence": self.licence,
+        }
+
     def url_of(self, file: DataFile) -> str:
         """Where a file is downloaded from."""
         return self.url + quote(file.source or file.path)

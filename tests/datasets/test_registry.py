@@ -41,6 +41,18 @@ def test_addresses_are_quoted() -> None:
     assert url.endswith("/eval/results/GPT-5.2-Chat%20/tau2__blind_gpt-5.2-chat.jsonl")
 
 
+def test_a_row_for_the_table() -> None:
+    assert DATASETS["agentrx"].row() == {
+        "name": "agentrx",
+        "title": "AgentRx: 102 tau-bench retail trajectories, policy, example calls",
+        "files": 4,
+        "MB": 3.9,
+        "pinned": "yes",
+        "licence": "MIT",
+    }
+    assert (DATASETS["agentrx-labels"].row()["pinned"], DATASETS["agentrx-labels"].row()["MB"]) == ("no", None)
+
+
 def test_sizes_where_they_are_known() -> None:
     assert DATASETS["tau-bench-airline"].bytes == 4_114_038
     assert DATASETS["tau2-retail-reference"].bytes is None
