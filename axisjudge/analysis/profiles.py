@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 from axisjudge.analysis.frames import table_of, to_polars
 from axisjudge.analysis.panel import Panel, panel_of
 from axisjudge.checks import InputError, one_of
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Estimate, UndefinedStatisticWarning
 from axisjudge.stats.intervals import clustered_proportion
 from axisjudge.stats.panel import independent_panel
 
@@ -274,7 +276,8 @@ def _cell(panel: Panel, agent: str, axis: int, ci_level: float) -> Cell:
     applicable = panel.applicable[:, axis]
     said = panel.incorrect[applicable, axis]
     clusters = np.array(panel.clusters)[applicable]
-    independent = independent_panel(said, clusters, ci_level=ci_level)
+    with _reasons_in_the_table():
+        independent = independent_panel(said, clusters, ci_level=ci_level)
     undecided = np.isnan(said)
     worst, best = np.where(undecided, 1.0, said), np.where(undecided, 0.0, said)
     return Cell(
@@ -307,15 +310,14 @@ def _failures(
 
 
 def _rate(values: NDArray[np.float64], clusters: NDArray[Any], ci_level: float) -> Estimate:
-    """A proportion over tasks; without any value an undefined one that says so (a warning a cell would be noise)."""
-    if np.isnan(values).all():
-        return Estimate(
-            estimate=math.nan,
-            ci_level=ci_level,
-            n_items=0,
-            n_missing=values.size,
-            n_clusters=0,
-            cluster_unit="task",
-            reason="nothing was decided",
-        )
-    return clustered_proportion(values, clusters, cluster_unit="task", ci_level=ci_level)
+    """A proportion over tasks."""
+    with _reasons_in_the_table():
+        return clustered_proportion(values, clusters, cluster_unit="task", ci_level=ci_level)
+
+
+@contextmanager
+def _reasons_in_the_table() -> Iterator[None]:
+    """Undefined rates carry their reason into the table, where a warning for every cell would be noise."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedStatisticWarning)
+        yield
