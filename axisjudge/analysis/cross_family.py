@@ -1,0 +1,346 @@
+"""Do judges of one family agree more with each other than with judges of other families, and with people?"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from axisjudge.analysis.frames import Kind, kind_of, table_of, to_polars
+from axisjudge.checks import InputError, one_of
+from axisjudge.ratings import RatingMatrix, to_matrix
+from axisjudge.stats.coefficient_intervals import cluster_sums
+from axisjudge.stats.coefficients import COEFFICIENTS
+from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.intervals import FEWEST_CLUSTERS, t_quantile
+from axisjudge.stats.patterns import rating_patterns
+
+#: Coefficients of two raters that a matrix can be made of.
+PAIRWISE = tuple(name for name, found in COEFFICIENTS.items() if found.two_raters)
+#: People's labels and planted truth: whose word judges are compared with.
+LABELS = ("human", "planted")
+
+_COLUMNS = (
+    *("item_id", "step_index", "cluster_id", "question", "scale"),
+    *("rater", "rater_kind", "family", "repeat", "verdict", "confidence"),
+)
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two raters and their agreement; NaN where it is undefined."""
+
+    raters: tuple[str, str]
+    families: tuple[str, str]
+    value: float
+    n_items: int
+
+    @property
+    def within(self) -> bool:
+        """Whether both are of one family."""
+        return self.families[0] == self.families[1]
+
+
+@dataclass(frozen=True, eq=False)
+class CrossFamily:
+    """Agreement of every two raters on one question (or several pooled), by family.
+
+    `raters` stand by family and name, judges first, labels (people, planted truth) last. `matrix` is raters x raters,
+    NaN on the diagonal and where a pair is undefined. `within`, `across` and `difference` are means over the judges'
+    pairs of one family and of two; `among_people` over pairs of people; `with_labels` has one mean over labellers for
+    each judge.
+    """
+
+    questions: tuple[str, ...]
+    coefficient: str
+    label: str
+    judges: tuple[str, ...]
+    labellers: tuple[str, ...]
+    families: tuple[str, ...]
+    matrix: Floats
+    pairs: tuple[Pair, ...]
+    within: Estimate
+    across: Estimate
+    difference: Estimate
+    among_people: Estimate
+    with_labels: tuple[Estimate, ...]
+    kind: Kind
+
+    @property
+    def raters(self) -> tuple[str, ...]:
+        """Judges by family and name, then labellers."""
+        return (*self.judges, *self.labellers)
+
+    def to_frame(self) -> Any:
+        """One row a pair of raters."""
+        rows = [
+            {
+                "rater_1": pair.raters[0],
+                "rater_2": pair.raters[1],
+                "family_1": pair.families[0],
+                "family_2": pair.families[1],
+                self.coefficient: pair.value,
+                "n_items": pair.n_items,
+            }
+            for pair in self.pairs
+        ]
+        return table_of(rows, self.kind)
+
+    def summary(self) -> Any:
+        """One row for each mean: within families, across families, the difference, among people, judge with people."""
+        shown = [("within a family", self.within), ("across families", self.across), ("difference", self.difference)]
+        if self.labellers:
+            shown += [("among labellers", self.among_people)]
+            shown += [(f"{judge} with labellers", found) for judge, found in self._judged()]
+        rows = [
+            {
+                "pairs": name,
+                self.coefficient: found.estimate,
+                "low": found.ci_low,
+                "high": found.ci_high,
+                "n_items": found.n_items,
+                "n_clusters": found.n_clusters,
+                "reason": found.reason,
+            }
+            for name, found in shown
+        ]
+        return table_of(rows, self.kind)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for a report."""
+        means = ("within", "across", "difference", "among_people")
+        return {
+            "questions": list(self.questions),
+            "coefficient": self.coefficient,
+            "pairs": [{**vars(pair), "within": pair.within} for pair in self.pairs],
+            **{name: getattr(self, name).to_dict() for name in means},
+            "with_labels": {judge: found.to_dict() for judge, found in self._judged()},
+        }
+
+    def _judged(self) -> list[tuple[str, Estimate]]:
+        return list(zip(self.judges, self.with_labels, strict=True))
+
+    @property
+    def sentence(self) -> str:
+        """Within against across, with intervals, or why it cannot be said."""
+        if math.isnan(self.within.estimate):
+            return (
+                f"{self._where}: {self.within.reason}; across families the mean {self.label} is {_said(self.across)}."
+            )
+        if math.isnan(self.across.estimate):
+            return f"{self._where}: {self.across.reason}; within it the mean {self.label} is {_said(self.within)}."
+        return (
+            f"{self._where}: the mean {self.label} of two judges is {_said(self.within)} within a family and "
+            f"{_said(self.across)} across families, a difference of {_said(self.difference)} "
+            f"({self.difference.clusters})."
+        )
+
+    @property
+    def _where(self) -> str:
+        return self.questions[0] if len(self.questions) == 1 else f"{len(self.questions)} questions together"
+
+
+def cross_family(
+    ratings: Any,
+    question: str | Sequence[str],
+    *,
+    coefficient: str = "cohen_kappa",
+    repeat: int = 0,
+    step_level: bool = False,
+    cluster_unit: str = "task",
+    ci_level: float = 0.95,
+) -> CrossFamily:
+    """Agreement of every two raters, and its means within families, across families and with labels.
+
+    Parameters
+    ----------
+    ratings : table
+        A ratings table with one rating for each item, question and rater. Raters of kind ``human`` or ``planted`` give
+        labels, all others are judges.
+    question : str or sequence of str
+        One question, or several whose items are pooled.
+    coefficient : str
+        One of `PAIRWISE`; with ordered scales consider ``cohen_kappa_quadratic``.
+    repeat : int
+        Which repeat.
+    step_level : bool
+        Ratings of steps instead of whole trajectories.
+    cluster_unit : str
+        What `cluster_id` is.
+    ci_level : float
+        Level of the intervals.
+
+    Notes
+    -----
+    Intervals of the means: delete-one-cluster jackknife with t, on Fisher's z for means and on the plain scale for the
+    difference. They carry over to other items of such clusters, not to other judges: with two or three judges a family
+    the difference between families and that between single judges cannot be told apart.
+
+    Raises
+    ------
+    InputError
+        No such ratings, or several for one item, question and rater.
+    """
+    one_of("coefficient", coefficient, PAIRWISE)
+    table = to_polars(ratings, _COLUMNS, where="ratings")
+    questions = (question,) if isinstance(question, str) else tuple(question)
+    chosen = table.filter(pl.col("question").is_in(questions))
+    by_label = pl.col("rater_kind").is_in(LABELS)
+    judges, labellers = (
+        tuple(chosen.filter(kept).select("family", "rater").unique().sort("family", "rater")["rater"])
+        for kept in (~by_label, by_label)
+    )
+    matrices = [
+        to_matrix(chosen, name, raters=[*judges, *labellers], repeat=repeat, step_level=step_level)
+        for name in questions
+    ]
+    return _compared(matrices, questions, coefficient, judges, labellers, cluster_unit, ci_level, kind_of(ratings))
+
+
+def _compared(
+    matrices: list[RatingMatrix],
+    questions: tuple[str, ...],
+    coefficient: str,
+    judges: tuple[str, ...],
+    labellers: tuple[str, ...],
+    cluster_unit: str,
+    ci_level: float,
+    kind: Kind,
+) -> CrossFamily:
+    categories = matrices[0].categories
+    if any(matrix.categories != categories for matrix in matrices):
+        raise InputError("question", "questions that are pooled need one scale", list(questions))
+    raters, families = matrices[0].raters, matrices[0].families
+    codes = np.concatenate([matrix.codes for matrix in matrices])
+    clusters = np.concatenate([np.array(matrix.clusters) for matrix in matrices])
+    at = list(itertools.combinations(range(len(raters)), 2))
+    values, without, counts = _pairwise(codes, clusters, len(categories), coefficient, at)
+    n_judges = len(judges)
+    groups: dict[str, list[int]] = {"within": [], "across": [], "people": []}
+    for number, (first, second) in enumerate(at):
+        if second < n_judges:
+            groups["within" if families[first] == families[second] else "across"].append(number)
+        elif first >= n_judges:
+            groups["people"].append(number)
+    about = {"cluster_unit": cluster_unit, "ci_level": ci_level, "n_clusters": len(np.unique(clusters))}
+
+    def mean(group: list[int], reason: str) -> Estimate:
+        return _mean(values[group], without[group], counts[group], reason, about)
+
+    matrix = np.full((len(raters), len(raters)), np.nan)
+    for (first, second), value in zip(at, values, strict=True):
+        matrix[first, second] = matrix[second, first] = value
+    within = mean(groups["within"], "no family has two judges here")
+    across = mean(groups["across"], "all judges are of one family")
+    return CrossFamily(
+        questions=questions,
+        coefficient=coefficient,
+        label=COEFFICIENTS[coefficient].label,
+        judges=judges,
+        labellers=labellers,
+        families=families,
+        matrix=matrix,
+        pairs=tuple(
+            Pair((raters[i], raters[j]), (families[i], families[j]), float(value), int(n))
+            for (i, j), value, n in zip(at, values, counts, strict=True)
+        ),
+        within=within,
+        across=across,
+        difference=_difference(within, across, [without[groups[name]] for name in ("within", "across")], about),
+        among_people=mean(groups["people"], "fewer than two people labelled"),
+        with_labels=tuple(
+            mean([n for n, (i, j) in enumerate(at) if i == judge and j >= n_judges], "there are no labels")
+            for judge in range(n_judges)
+        ),
+        kind=kind,
+    )
+
+
+def _pairwise(
+    codes: Floats, clusters: NDArray[Any], n_categories: int, coefficient: str, at: list[tuple[int, int]]
+) -> tuple[Floats, Floats, NDArray[np.intp]]:
+    """The coefficient of every pair, the same without each cluster (pairs x clusters), and the pairs' items."""
+    chosen = COEFFICIENTS[coefficient]
+    groups = np.unique(clusters, return_inverse=True)[1]
+    values, without, counts = [], [], []
+    for first, second in at:
+        patterns = rating_patterns(codes[:, [first, second]], categories=range(n_categories), clusters=groups)
+        by_cluster = cluster_sums(patterns, chosen.sums(patterns.codes, patterns.categories))
+        total = by_cluster.sum(axis=0)
+        values.append(float(chosen.estimate(total, patterns.categories)))
+        without.append(chosen.estimate(total - by_cluster, patterns.categories))
+        counts.append(int(patterns.items[patterns.paired].sum()))
+    n_clusters = int(groups.max()) + 1
+    return np.array(values), np.reshape(without, (len(at), n_clusters)), np.array(counts, dtype=np.intp)
+
+
+def _mean(values: Floats, without: Floats, counts: NDArray[np.intp], reason: str, about: dict[str, Any]) -> Estimate:
+    """The mean over pairs that are defined, with its jackknife interval on Fisher's z."""
+    defined = ~np.isnan(values)
+    n_items = int(counts.max()) if counts.size else 0
+    if not defined.any():
+        reason = "no pair of judges has a defined value" if values.size else reason
+        return Estimate(estimate=math.nan, n_items=n_items, n_raters=2, reason=reason, **about)
+    notes = (f"{int((~defined).sum())} of {values.size} pairs are undefined and left out",) if not defined.all() else ()
+    estimate = float(values[defined].mean())
+    low, high, why = _jackknife(estimate, without[defined].mean(axis=0), about, np.arctanh, np.tanh)
+    method = "" if why else "jackknife-t over clusters on Fisher's z, mean over pairs"
+    return Estimate(
+        estimate=estimate,
+        ci_low=low,
+        ci_high=high,
+        n_items=n_items,
+        n_raters=2,
+        reason=why,
+        notes=notes,
+        method=method,
+        **about,
+    )
+
+
+def _difference(within: Estimate, across: Estimate, without: list[Floats], about: dict[str, Any]) -> Estimate:
+    estimate = within.estimate - across.estimate
+    n_items = max(within.n_items, across.n_items)
+    if math.isnan(estimate):
+        return Estimate(estimate=estimate, n_items=n_items, n_raters=2, reason=within.reason or across.reason, **about)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a pair undefined without every cluster is left out above
+        left_out = np.nanmean(without[0], axis=0) - np.nanmean(without[1], axis=0)
+    low, high, why = _jackknife(estimate, left_out, about, np.asarray, np.asarray)
+    method = "" if why else "jackknife-t over clusters, difference of means over pairs"
+    return Estimate(
+        estimate=estimate, ci_low=low, ci_high=high, n_items=n_items, n_raters=2, reason=why, method=method, **about
+    )
+
+
+def _jackknife(
+    estimate: float,
+    without: Floats,
+    about: dict[str, Any],
+    stretched: Callable[[Floats], Floats],
+    shrunk: Callable[[Floats], Floats],
+) -> tuple[float, float, str]:
+    n = without.size
+    if n < FEWEST_CLUSTERS:
+        return math.nan, math.nan, f"{n} clusters; an interval of a mean over pairs needs {FEWEST_CLUSTERS}"
+    with np.errstate(divide="ignore", invalid="ignore"):
+        centre, moved = stretched(np.array(estimate)), stretched(without)
+        error = math.sqrt((n - 1) / n * float(((moved - moved.mean()) ** 2).sum()))
+    if not math.isfinite(error):
+        return math.nan, math.nan, "without some cluster a pair is undefined, or agrees fully"
+    half = t_quantile(n - 1, about["ci_level"]) * error
+    return float(shrunk(centre - half)), float(shrunk(centre + half)), ""
+
+
+def _said(found: Estimate) -> str:
+    interval = "no interval" if math.isnan(found.ci_low) else f"{found.ci_low:.3f} to {found.ci_high:.3f}"
+    return f"{found.estimate:.3f} [{interval}]"
