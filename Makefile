@@ -18,7 +18,7 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	@sed -n '/^uv==/,/[^\\]$$/p' requirements.lock > $(VENV)/uv.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(VENV)/uv.lock
-	VIRTUAL_ENV=$(VENV) $(UV) pip sync --require-hashes requirements.lock
+	VIRTUAL_ENV=$(VENV) $(UV) pip sync --compile-bytecode --require-hashes requirements.lock
 	VIRTUAL_ENV=$(VENV) $(UV) pip install --no-deps --no-build-isolation --editable .
 	@touch $@
 
