@@ -64,17 +64,30 @@ def _from_directory(value: dict[str, Any], run: dict[str, Any], where: str, fold
         raise InputError(
             where, f"lists {len(listed)} simulations, and simulations/ beside it has none", cure="copy them"
         )
-    missing = dict.fromkeys(listed)
+    seen = set()
     for file in files:
-        with opened(file) as stream:
-            for position, simulation in json_values(stream):
-                if not recognise(simulation) or "termination_reason" not in simulation:
-                    raise InputError(f"simulations/{file.name}", "must hold one tau2 simulation")
-                found = _found(simulation, run, position)
-                missing.pop(str(simulation.get("id")), None)
-                yield found._replace(file=file)
-    for absent in missing:
+        found = _from_file(file, run)
+        identity = found.trajectory.id if found.trajectory else file.stem
+        seen.add(identity)
+        if listed and identity not in listed:
+            found = found._replace(
+                notes=(*found.notes, Note("", "a simulation that results.json does not list", identity))
+            )
+        yield found
+    for absent in (name for name in listed if name not in seen):
         yield Found(where, None, (Note(where, "a listed simulation has no file", absent),))
+
+
+def _from_file(file: Path, run: dict[str, Any]) -> Found:
+    try:
+        with opened(file) as stream:
+            (_, simulation), *_ = json_values(stream)
+        if not recognise(simulation) or "termination_reason" not in simulation:
+            raise InputError("", "must hold one tau2 simulation")
+        return _found(simulation, run, "")._replace(file=file)
+    except InputError as error:
+        place = ", ".join(part for part in (f"simulations/{file.name}", error.where) if part)
+        raise InputError(place, error.rule, error.found, error.cure) from error
 
 
 def _found(simulation: dict[str, Any], run: dict[str, Any], where: str) -> Found:

@@ -123,6 +123,34 @@ def test_tau2_directory_form_with_a_missing_file(tmp_path: Path) -> None:
     assert (warning.rule, warning.detail) == ("a listed simulation has no file", "sim-9")
 
 
+def test_tau2_directory_form_with_a_file_too_many(tmp_path: Path) -> None:
+    index = directory_form(tmp_path, simulation(0), simulation(1), listed=("sim-0",))
+    reading = read_trajectories(index)
+    assert len(reading.trajectories) == 2
+    (warning,) = reading.warnings
+    assert (warning.position, warning.rule) == (
+        "simulations/sim-1.json",
+        "a simulation that results.json does not list",
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "is empty"),
+        ('{"id": "sim-1", "task_id"', "the file is cut off"),
+        ("{}", "must hold one tau2 simulation"),
+        (json.dumps(simulation(1, messages=[{"role": "narrator"}])), r"messages\[0\]\.role: must be one of"),
+    ],
+)
+def test_tau2_directory_form_names_the_bad_file(tmp_path: Path, content: str, message: str) -> None:
+    """Also in a folder: one simulation less would go unseen."""
+    directory_form(tmp_path, simulation(0), simulation(1))
+    (tmp_path / "simulations" / "sim-1.json").write_text(content)
+    with pytest.raises(ValueError, match=r"results\.json, simulations/sim-1\.json.*" + message):
+        read_trajectories(tmp_path)
+
+
 def test_tau2_directory_form_without_its_files(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="lists 2 simulations, and simulations/ beside it has none"):
         read_trajectories(directory_form(tmp_path, listed=("a", "b")))
