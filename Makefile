@@ -6,6 +6,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 UV      = $(BIN)/uv --quiet
 
+# Machines that forbid Python to keep its bytecode would compile every package anew at every start.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help install test test-slow reports lab format check bench lock demo clean
 
 help:  ## list the targets
@@ -18,7 +21,7 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	@sed -n '/^uv==/,/[^\\]$$/p' requirements.lock > $(VENV)/uv.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(VENV)/uv.lock
-	VIRTUAL_ENV=$(VENV) $(UV) pip sync --compile-bytecode --require-hashes requirements.lock
+	VIRTUAL_ENV=$(VENV) $(UV) pip sync --require-hashes requirements.lock
 	VIRTUAL_ENV=$(VENV) $(UV) pip install --no-deps --no-build-isolation --editable .
 	@touch $@
 
