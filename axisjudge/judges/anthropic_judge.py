@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from axisjudge.judges.base import Answer, Rubrics
 from axisjudge.judges.pricing import Tokens
-from axisjudge.judges.prompt import INSTRUCTIONS, question, shared_prefix
+from axisjudge.judges.prompt import INSTRUCTIONS, Prefix, question
 from axisjudge.judges.remote import (
     MAX_TOKENS,
     SCHEMA,
@@ -19,7 +19,6 @@ from axisjudge.judges.remote import (
     lost,
     only_axis,
 )
-from axisjudge.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -64,10 +63,10 @@ class AnthropicJudge(RemoteJudge):
     def default_mechanism(self) -> str:
         return "forced_tool" if takes_forced_tool_use(self.model or "") else "json_schema_output"
 
-    def body(self, trajectory: Trajectory, rubrics: Rubrics) -> Body:
+    def body(self, prefix: Prefix, n_steps: int, rubrics: Rubrics) -> Body:
         rubric = rubrics[only_axis(rubrics)]
-        shared = {"type": "text", "text": shared_prefix(trajectory).text, "cache_control": {"type": "ephemeral"}}
-        asked = {"type": "text", "text": question(rubric, len(trajectory.steps))}
+        shared = {"type": "text", "text": prefix.text, "cache_control": {"type": "ephemeral"}}
+        asked = {"type": "text", "text": question(rubric, n_steps)}
         body: Body = {
             "model": self.model,
             "max_tokens": self.options.get("max_tokens", MAX_TOKENS),

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 from axisjudge.judges.base import Answer, Rubrics
 from axisjudge.judges.openai_judge import SCHEMA_NAME
 from axisjudge.judges.pricing import Tokens
-from axisjudge.judges.prompt import INSTRUCTIONS, question, shared_prefix
+from axisjudge.judges.prompt import INSTRUCTIONS, Prefix, question
 from axisjudge.judges.remote import SCHEMA, Body, Received, RemoteJudge, answer_from_json, lost, only_axis
-from axisjudge.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -30,9 +29,9 @@ class CompatibleJudge(RemoteJudge):
     key_env: ClassVar[str] = "OPENAI_COMPATIBLE_API_KEY"
     key_required: ClassVar[bool] = False
 
-    def body(self, trajectory: Trajectory, rubrics: Rubrics) -> Body:
+    def body(self, prefix: Prefix, n_steps: int, rubrics: Rubrics) -> Body:
         rubric = rubrics[only_axis(rubrics)]
-        asked = f"{shared_prefix(trajectory).text}\n{question(rubric, len(trajectory.steps))}"
+        asked = f"{prefix.text}\n{question(rubric, n_steps)}"
         form = {"name": SCHEMA_NAME, "schema": SCHEMA, "strict": True}
         body: Body = {
             "model": self.model,

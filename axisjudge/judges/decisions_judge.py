@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from axisjudge.judges.base import Answer, Rubrics
 from axisjudge.judges.openai_judge import cached_prefix
 from axisjudge.judges.pricing import Tokens
-from axisjudge.judges.prompt import INSTRUCTIONS, question, shared_prefix
+from axisjudge.judges.prompt import INSTRUCTIONS, Prefix, question
 from axisjudge.judges.remote import Body, Received, RemoteJudge, lost
-from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import VERDICTS, Axis, RaterKind
 
 if TYPE_CHECKING:
@@ -33,19 +32,19 @@ class DecisionsJudge(RemoteJudge):
     key_env: ClassVar[str] = "OPENAI_API_KEY"
     price_list: ClassVar[str | None] = "openai"
 
-    def body(self, trajectory: Trajectory, rubrics: Rubrics) -> Body:
+    def body(self, prefix: Prefix, n_steps: int, rubrics: Rubrics) -> Body:
         choices = [{"value": word, "description": f"{word}, as the rubric defines it"} for word in VERDICTS]
         return {
             "model": self.model,
             "input": [
                 {"type": "message", "role": "developer", "content": INSTRUCTIONS},
-                {"type": "message", "role": "user", "content": [cached_prefix(shared_prefix(trajectory).text)]},
+                {"type": "message", "role": "user", "content": [cached_prefix(prefix.text)]},
             ],
             "questions": [
                 {
                     "type": "choice",
                     "name": axis,
-                    "instructions": question(rubric, len(trajectory.steps)),
+                    "instructions": question(rubric, n_steps),
                     "choices": choices,
                 }
                 for axis, rubric in rubrics.items()

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from axisjudge.judges.base import Answer, Rubrics
 from axisjudge.judges.pricing import Tokens
-from axisjudge.judges.prompt import INSTRUCTIONS, question, shared_prefix
+from axisjudge.judges.prompt import INSTRUCTIONS, Prefix, question
 from axisjudge.judges.remote import MAX_TOKENS, SCHEMA, Body, Received, RemoteJudge, answer_from_json, lost, only_axis
-from axisjudge.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -45,9 +44,9 @@ class OpenAIJudge(RemoteJudge):
     key_env: ClassVar[str] = "OPENAI_API_KEY"
     price_list: ClassVar[str | None] = "openai"
 
-    def body(self, trajectory: Trajectory, rubrics: Rubrics) -> Body:
-        rubric, prefix = rubrics[only_axis(rubrics)], shared_prefix(trajectory)
-        asked = {"type": "input_text", "text": question(rubric, len(trajectory.steps))}
+    def body(self, prefix: Prefix, n_steps: int, rubrics: Rubrics) -> Body:
+        rubric = rubrics[only_axis(rubrics)]
+        asked = {"type": "input_text", "text": question(rubric, n_steps)}
         form = {"type": "json_schema", "name": SCHEMA_NAME, "schema": SCHEMA, "strict": True}
         body: Body = {
             "model": self.model,

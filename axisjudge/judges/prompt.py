@@ -16,7 +16,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from hashlib import sha256
 
 from axisjudge.rubric import Rubric
@@ -67,6 +68,11 @@ class Prefix:
     @property
     def flags(self) -> tuple[str, ...]:
         return tuple(f"shortened:step {step}:{cut}" for step, cut in self.cuts)
+
+    @cached_property
+    def by_hash(self) -> Prefix:
+        """The same prefix with the hash of its text in place of the text: enough to tell prompts apart."""
+        return replace(self, text=sha256(self.text.encode()).hexdigest())
 
     @property
     def cache_key(self) -> str:
@@ -159,7 +165,7 @@ def _tools(tools: tuple[ToolSchema, ...] | None) -> str:
 def _tool(tool: ToolSchema) -> str:
     kind = f" ({tool.kind})" if tool.kind else ""
     described = f": {tool.description.strip()}" if tool.description.strip() else ""
-    return f"- {tool.name}{kind}{described}\n  parameters: {json.dumps(tool.parameters, ensure_ascii=False)}"
+    return f"- {tool.name}{kind}{described}\n  parameters: {_json(tool.parameters)}"
 
 
 def _step(step: Step, mark: str, calls: Mapping[str, tuple[int, int, ToolCall]], cut: int) -> str:
@@ -188,8 +194,14 @@ def _call(number: int, call: ToolCall) -> Iterator[str]:
     yield f"{whose} {number}: {call.name}"
     if isinstance(call.arguments, str):
         yield f"(arguments are not a JSON object: {call.arguments_error or 'raw text follows'})\n{call.arguments}"
+    elif call.arguments:
+        yield from (f"  {_json(name)}: {_json(value)}" for name, value in call.arguments.items())
     else:
-        yield json.dumps(call.arguments, ensure_ascii=False, indent=1)
+        yield "  (no arguments)"
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _calls_by_id(trajectory: Trajectory) -> dict[str, tuple[int, int, ToolCall]]:

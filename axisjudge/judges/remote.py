@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from axisjudge.checks import InputError, one_of
 from axisjudge.judges.base import Answer, Judge, Reply, Rubrics
 from axisjudge.judges.pricing import UNPRICED, Tokens, cost_usd
-from axisjudge.judges.prompt import shared_prefix
+from axisjudge.judges.prompt import Prefix, shared_prefix
 from axisjudge.spec import JudgeSpec
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import Axis, RaterKind, Status, Verdict, verdict_schema
@@ -77,7 +77,7 @@ class RemoteJudge(Judge):
         return self.mechanisms[0]
 
     @abstractmethod
-    def body(self, trajectory: Trajectory, rubrics: Rubrics) -> Body:
+    def body(self, prefix: Prefix, n_steps: int, rubrics: Rubrics) -> Body:
         """The request: messages, schema, mechanism and parameters, nothing of transport."""
 
     @abstractmethod
@@ -97,7 +97,9 @@ class RemoteJudge(Judge):
         """Turn the SDK's response into answers."""
 
     def prompt_sha256(self, trajectory: Trajectory, rubrics: Rubrics) -> str:
-        shown = [self.mechanism, self.body(trajectory, rubrics)]
+        """Hash of the request body, in which the trajectory is present by its own hash (taken once for all axes)."""
+        body = self.body(shared_prefix(trajectory).by_hash, len(trajectory.steps), rubrics)
+        shown = [self.mechanism, body]
         return sha256(json.dumps(shown, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
     async def grade(self, trajectory: Trajectory, rubrics: Rubrics, *, repeat: int = 0) -> Reply:
@@ -108,7 +110,7 @@ class RemoteJudge(Judge):
         client = self._connected()
         begun = time.perf_counter()
         try:
-            response = await self.send(client, self.body(trajectory, rubrics))
+            response = await self.send(client, self.body(prefix, len(trajectory.steps), rubrics))
         except self.api_error() as error:
             return self._failed(rubrics, self._reason(error), begun, prefix.flags)
         except json.JSONDecodeError:  # the SDKs let it through when a reply that calls itself JSON is none

@@ -13,6 +13,7 @@ import pytest
 
 import axisjudge
 from axisjudge.judges import make_judges
+from axisjudge.judges.prompt import build_prefix
 from axisjudge.rubric import load_rubric
 from axisjudge.spec import JudgeSpec
 from axisjudge.trajectory import Step, ToolCall, Trajectory
@@ -89,7 +90,7 @@ def test_overhead_of_judging_over_the_bare_sdk(provider: None) -> None:
     for pair in range(PAIRS):
         numbers = range(pair * CALLS, pair * CALLS + CALLS // len(AXES))
         runs = [run_of(number) for number in numbers]  # new ones each time: nothing of theirs is in any cache
-        bodies = [judge.body(run, {axis: rubrics[axis]}) for run in map(run_of, numbers) for axis in AXES]
+        bodies = [judge.body(build_prefix(run), len(run.steps), {axis: rubrics[axis]}) for run in runs for axis in AXES]
         begun = time.perf_counter()
         asyncio.run(bare(bodies))
         sdk_s = time.perf_counter() - begun

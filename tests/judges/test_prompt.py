@@ -85,10 +85,10 @@ def test_the_judge_sees_steps_tools_policy_and_ending(trajectory: Trajectory) ->
         "Confirm every change with the customer",
         '- find_order (read): Look an order up.\n  parameters: {"type": "object"',
         f"[{mark} step 1] user\nWhere is my parcel B-17?",
-        'call 1: find_order\n{\n "order": "B-17",\n "full": true\n}',
+        'call 1: find_order\n  "order": "B-17"\n  "full": true\n',
         f"[{mark} step 3] tool result of find_order, call 1 of step 2 - the tool reported an error\nno such order",
         "naïve lookup, Zürich",
-        "call made by the user, not by the agent, 1: check_phone",
+        "call made by the user, not by the agent, 1: check_phone\n  (no arguments)",
         "## How the run ended\nuser_stop",
     ):
         assert shown in text
