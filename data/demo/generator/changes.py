@@ -5,7 +5,7 @@ from __future__ import annotations
 from generator.catalogue import Record
 from generator.conversation import Ended, Outcome, Run
 from generator.opening import Desk
-from generator.wording import opener, thanks, yes
+from generator.wording import opener, thanks, uncapital, yes
 
 WRONG_WORDS = {
     "changed_mind": "no longer wanted",
@@ -83,16 +83,14 @@ def needless_handover(run: Run, matter: str) -> None:
 def ask_again_and_again(run: Run, question: str) -> None:
     run.user(yes(run))
     asked = [
-        run.say(
-            f"Just to be sure: {question[0].lower() + question[1:]}", f"Before I go ahead, please confirm: {question}"
-        )
+        run.say(f"Just to be sure: {uncapital(question)}", f"Before I go ahead, please confirm: {uncapital(question)}")
     ]
     run.user("Yes, as I said.", "Yes! Please.")
     asked.append(
         run.say("Thank you. Do you confirm that I should go ahead?", "May I proceed? Please answer yes or no.")
     )
     run.user("I've said yes twice now. Go ahead.", "YES.")
-    asked.append(run.say(f"Understood. To confirm once more: {question}"))
+    asked.append(run.say(f"Understood. To confirm once more: {uncapital(question)}"))
     run.user("I give up, I'll call the shop instead. ###STOP###", "This is going nowhere. Forget it. ###STOP###")
     run.fault("asks_again_and_again", termination=asked)
     raise Ended("user_stop")
@@ -117,7 +115,7 @@ def loop_until_cut(run: Run, matter: str) -> None:
                 "Are we going round in circles? My request hasn't changed.",
             )
         except Ended:
-            run.fault("loops_until_cut", termination=[first, run.last_step])
+            run.fault("loops_until_cut", termination=[first, first + 2, max(run.agent_steps())])
             raise
 
 

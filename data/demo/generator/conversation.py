@@ -144,6 +144,9 @@ class Run:
             if any(TOOLS.get(call["name"], ("none",))[0] in kinds for call in message.get("tool_calls") or [])
         ]
 
+    def agent_steps(self) -> list[int]:
+        return [index for index, message in enumerate(self.messages) if message["role"] == "assistant"]
+
     def telling_steps(self) -> list[int]:
         """Steps in which the agent speaks right after a result."""
         return [

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from generator.catalogue import Record
 from generator.changes import ask_for_yes, look_again, make_change
-from generator.conversation import Run
+from generator.conversation import Outcome, Run
 from generator.opening import Desk
 from generator.tasks import Request
 from generator.wording import (
@@ -103,16 +104,7 @@ def cancel_line(desk: Desk, request: Request) -> None:
     lines, where = list(request.lines), order_id
     if run.takes("wrong_order"):
         where, lines = other_order(desk, request)
-    outcomes = [
-        make_change(
-            desk, "cancel_line", {"order_id": where, "line_id": line["line_id"], "reason": reason}, agreed=agreed
-        )
-        for line in lines[:1]
-    ]
-    if len(lines) > 1:
-        rest = {"order_id": where, "line_id": lines[1]["line_id"], "reason": reason}
-        outcomes.append(run.call("cancel_line", **rest))
-        run.near_miss("same_write_two_items", outcomes[0].step, outcomes[1].step)
+    outcomes = cancel_lines(desk, where, lines, reason, agreed=agreed)
     if where != order_id:
         run.fault("wrong_order", argument_validity=[outcomes[0].step])
     if in_advance(desk, request):
@@ -121,6 +113,20 @@ def cancel_line(desk: Desk, request: Request) -> None:
     what = f"That line of {where}" if where != order_id else capital(f"the {lines[0]['product']}")
     tell_refund(desk, [line["price"] for line in lines], [outcome.result_step for outcome in outcomes], back, what)
     return None
+
+
+def cancel_lines(desk: Desk, order_id: str, lines: list[Record], reason: str, *, agreed: bool) -> list[Outcome]:
+    """One call a line, in one message where the agent likes that and nothing is to go wrong."""
+    run = desk.run
+    calls = [{"order_id": order_id, "line_id": line["line_id"], "reason": reason} for line in lines]
+    if len(calls) == 1:
+        return [make_change(desk, "cancel_line", calls[0], agreed=agreed)]
+    if run.agent.parallel and agreed and run.dice.chance(0.6):
+        outcomes = run.calls([("cancel_line", call) for call in calls])
+    else:
+        outcomes = [make_change(desk, "cancel_line", calls[0], agreed=agreed), run.call("cancel_line", **calls[1])]
+    run.near_miss("same_write_two_items", *[outcome.step for outcome in outcomes])
+    return outcomes
 
 
 def changed_wish(desk: Desk, request: Request, question: str) -> None:
@@ -140,7 +146,7 @@ def changed_wish(desk: Desk, request: Request, question: str) -> None:
     run.near_miss("change_of_mind", asked, run.next_step)
 
 
-def other_order(desk: Desk, request: Request) -> tuple[str, list]:  # type: ignore[type-arg]
+def other_order(desk: Desk, request: Request) -> tuple[str, list[Record]]:
     """The order that holds the same product, taken for the right one."""
     run = desk.run
     products = {line["product"] for line in request.lines}
@@ -299,6 +305,7 @@ def cancelled_on_a_question(desk: Desk, request: Request) -> None:
         f"{method_name(request.order['paid_with'])}.",
         f"Your order {order_id} is now cancelled. The refund is {money(amount)}.",
     )
+    run.upset = True
     run.user(
         "I only wanted to know! Well, leave it, I would probably have cancelled anyway.",
         "Hey, that was a question, not an order. Hm. All right, let it stay cancelled then.",

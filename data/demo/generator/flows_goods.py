@@ -309,7 +309,8 @@ def tell_offer(desk: Desk, request: Request, skus: list[str], products: list[Out
         desk.note(lambda said: run.fault("wrong_row", result_interpretation=[products[0].result_step, said]))
     elif abs(difference) > 0.005:
         steps = [product.result_step for product in products]
-        desk.note(lambda said: run.near_miss("difference_of_two", *steps, said))
+        kind = "difference_of_two" if len(offers) == 1 else "difference_of_sums"
+        desk.note(lambda said: run.near_miss(kind, *steps, said))
     return ask_for_yes(desk, question, f"the {verb}")
 
 
@@ -345,8 +346,8 @@ def piecemeal(desk: Desk, request: Request, skus: list[str]) -> None:
     run.fault("piecemeal_exchange", sequencing=[outcome.step for outcome in outcomes])
     first, second = (line["product"] for line in request.lines)
     run.say(
-        f"The {first} is being exchanged, but the system refuses the {second}: an order can be exchanged only once. "
-        "I am sorry, I should have put both into one exchange.",
+        f"The exchange of the {first} is under way, but the system refuses the {second}: an order can be "
+        "exchanged only once. I am sorry, I should have put both into one exchange.",
     )
     run.user("So what do I do with the other one?", "Great. And now?")
     run.say(f"You can still return the {second} and order it anew.", "The other one can only be returned now.")

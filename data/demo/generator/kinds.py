@@ -133,6 +133,7 @@ NEAR_MISSES: dict[str, tuple[str, str]] = {
     "second_try_after_error": (ORDER, "The first attempt failed and changed nothing; the second came after a new yes."),
     "sum_of_two": (READING, "The total stands in no result, but it is the sum of two amounts that do."),
     "sum_less_fee": (READING, "The amount stands in no result; it is what the lines cost less the label fee."),
+    "difference_of_sums": (READING, "The amount is what the new prices come to, less what was paid for the old lines."),
     "difference_of_two": (READING, "The amount is the difference of two prices in the result."),
     "date_reworded": (READING, "The date is the one in the result, written in words."),
     "amount_rounded": (READING, "The amount is rounded and said to be so."),

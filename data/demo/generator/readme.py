@@ -30,9 +30,9 @@ looks like, never to say how good a judge is.
 
     python data/demo/generator --seed 1 --out data/demo
 
-The committed files are seed 1; this page counts seed {seed}. The same seed gives the same bytes. Another seed gives other
-people, numbers, prices and wordings, another order of tasks and other places for the faults, so a seed that was never
-looked at is a held-out demo. The numbers of faults per agent stay the same.
+The committed files are seed 1; this page counts seed {seed}. The same seed gives the same bytes. Another seed gives
+other people, numbers, prices and wordings, another order of tasks and other places for the faults, so a seed that was
+never looked at is a held-out demo. The numbers of faults per agent stay the same.
 
 - The shop is a small database with {tools} tools that really read and change it. Tool results, errors, amounts and
   later mentions follow from it, also after a fault.

@@ -183,7 +183,7 @@ def _rating(run: Run, trajectory_id: str, axis: str) -> Record:
 def _clean_steps(run: Run, axis: str) -> list[int]:
     """Where to look when nothing is wrong: the changes made, what was told after results, or the last words."""
     if axis == ENDING:
-        return [index for index, message in enumerate(run.messages) if message["role"] == "assistant"][-1:]
+        return run.agent_steps()[-1:]
     if axis == READING:
         return run.telling_steps()[:4]
     return (run.steps_with("write") or run.steps_with("read", "generic"))[:4]

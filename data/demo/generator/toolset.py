@@ -93,7 +93,7 @@ def parameters_of(name: str) -> Schema:
 def tool_definitions() -> dict[str, Schema]:
     """The tools as tau2 writes them into a results file, with their kind."""
     return {
-        name: {"name": name, "doc": doc, "params": parameters_of(name), "returns": None, "tool_type": kind}
+        name: {"name": name, "doc": doc, "params": parameters_of(name), "returns": None, "kind": kind}
         for name, (kind, doc, _) in TOOLS.items()
     }
 
