@@ -229,17 +229,7 @@ def failure_profile(
     could change at most stands in `best` and `worst`.
     """
     panel = panel_of(ratings, judges=judges, repeat=repeat)
-    return _profile(panel, _rewards(panel, rewards), success_at, ci_level)
-
-
-def by_domain(profile: FailureProfile) -> dict[str, FailureProfile]:
-    """The same for each domain apart, by name."""
-    domains = np.array(profile.panel.domains, dtype=object)
-    parts = {domain: domains == domain for domain in profile.panel.domain_names}
-    return {
-        domain: _profile(profile.panel.where(kept), profile.rewards[kept], profile.success_at, profile.ci_level)
-        for domain, kept in parts.items()
-    }
+    return profile_panel(panel, _rewards(panel, rewards), success_at=success_at, ci_level=ci_level)
 
 
 def reward_table(trajectories: Sequence[Any]) -> pl.DataFrame:
@@ -248,7 +238,8 @@ def reward_table(trajectories: Sequence[Any]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema={"trajectory_id": pl.String, "reward": pl.Float64})
 
 
-def _profile(panel: Panel, rewards: NDArray[np.float64], success_at: float, ci_level: float) -> FailureProfile:
+def profile_panel(panel: Panel, rewards: NDArray[np.float64], *, success_at: float, ci_level: float) -> FailureProfile:
+    """The profile of a panel's verdicts; `rewards` has one number for each of its runs, NaN where unknown."""
     agents = np.array(panel.agents)
     axes = range(len(panel.axes))
     parts = {agent: panel.where(agents == agent) for agent in panel.agent_names}

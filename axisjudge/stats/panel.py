@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.intervals import clustered_proportion
+from axisjudge.stats.intervals import FEWEST_CLUSTERS, clustered_proportion
+from axisjudge.stats.ranking import DRAWS, monte_carlo_p
 
 _METHOD = "product of the judges' own rates; interval from their joint Bonferroni intervals"
 
@@ -111,6 +113,63 @@ def independent_panel(
         )
 
     return IndependentPanel(expected(any_judge_rate, 1), expected(consensus_rate, 2))
+
+
+@dataclass(frozen=True)
+class Coincidence:
+    """How often two judges say incorrect of one item, and how often they would if their verdicts shared nothing.
+
+    `observed` and `expected` count pairs of judges over all items; `p_value` is one-sided. `refusal` says why there was
+    no test, and is empty otherwise.
+    """
+
+    observed: int
+    expected: float
+    p_value: float
+    monte_carlo_error: float
+    n_clusters: int
+    refusal: str = ""
+
+
+def coincidence_test(incorrect: ArrayLike, *, rng: np.random.Generator) -> Coincidence:
+    """Test that the judges' incorrect verdicts coincide no more often than chance would have it.
+
+    The reference distribution deals each judge's verdicts out to the tasks anew, all verdicts of a task together, so
+    that a judge's own rate and its habit of failing several runs of one task stay as they are.
+
+    Parameters
+    ----------
+    incorrect : array_like, shape (n_tasks, n_runs, n_judges)
+        1 incorrect, 0 another verdict, NaN none; the second axis is the place of the run (an agent, a trial).
+    rng : numpy.random.Generator
+        Source of the permutations.
+
+    Returns
+    -------
+    Coincidence
+        Refused with fewer than 10 tasks, fewer than 2 judges, or a judge without any incorrect verdict beside another.
+
+    References
+    ----------
+    Phipson and Smyth (2010), doi:10.2202/1544-6115.1585 (Monte Carlo p values).
+    """
+    said = np.nan_to_num(np.asarray(incorrect, dtype=float))
+    if said.ndim != 3:
+        raise InputError("incorrect", "must be tasks x runs x judges", said.shape)
+    tasks = len(said)
+    judges = [judge for judge in range(said.shape[2]) if said[:, :, judge].any()]
+    if tasks < FEWEST_CLUSTERS or len(judges) < 2:
+        few = f"{tasks} tasks; the test needs at least {FEWEST_CLUSTERS}"
+        refusal = few if tasks < FEWEST_CLUSTERS else "fewer than two judges say incorrect at all"
+        return Coincidence(0, math.nan, math.nan, math.nan, tasks, refusal)
+    dealt = rng.permuted(np.tile(np.arange(tasks), (len(judges), DRAWS, 1)), axis=2)
+    reference, observed = np.zeros(DRAWS), 0.0
+    for one, other in combinations(range(len(judges)), 2):
+        together = said[:, :, judges[one]] @ said[:, :, judges[other]].T  # task of one judge x task of the other
+        reference += together[dealt[one], dealt[other]].sum(axis=1)
+        observed += float(np.trace(together))
+    p_value, error = monte_carlo_p(reference, observed, exact=False)
+    return Coincidence(round(observed), float(reference.mean()), p_value, error, tasks)
 
 
 def _mean_rate(

@@ -9,8 +9,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from axisjudge.analysis.domains import by_domain
+from axisjudge.analysis.findings import extremes, false_failures
+from axisjudge.analysis.independence import shared_failures
 from axisjudge.analysis.likeness import compare_profiles
-from axisjudge.analysis.profiles import ALL_AGENTS, by_domain, failure_profile, reward_table
+from axisjudge.analysis.profiles import ALL_AGENTS, failure_profile, reward_table
 from axisjudge.analysis.published import published_profile
 from axisjudge.analysis.ranking import rank_agents, rank_axes, rank_success
 from axisjudge.checks import InputError
@@ -136,11 +139,53 @@ def test_reward_table_keeps_unknown_rewards_unknown():
 def test_domains_are_profiled_apart(table):
     retail = table({"ant-1": {AXIS: "ii"}})
     airline = table({"ant-9": {AXIS: "cc"}}, domain="airline")
-    parts = by_domain(failure_profile(pl.concat([retail, airline])))
-    assert {domain: part.cell("ant", AXIS).any_judge.count for domain, part in parts.items()} == {
+    domains = by_domain(failure_profile(pl.concat([retail, airline])))
+    assert domains.sentence.startswith("2 domains. airline (1 agent, 1 runs): most often sequencing, 0 of 1")
+    assert domains.to_frame()["domain"].to_list() == ["airline", "retail"]
+    assert {domain: part.cell("ant", AXIS).any_judge.count for domain, part in domains.parts.items()} == {
         "airline": 0,
         "retail": 1,
     }
+
+
+def test_one_domain_or_none_is_said_so(table):
+    assert by_domain(failure_profile(table({"ant-1": {AXIS: "ii"}}))).sentence == "All runs are of one domain (retail)."
+    unnamed = by_domain(failure_profile(table({"ant-1": {AXIS: "ii"}}, domain=None)))
+    assert (unnamed.sentence, unnamed.unnamed) == ("The runs name no domain.", 1)
+
+
+def test_findings_give_counts_intervals_and_bounds(two_agents, table):
+    assert extremes(two_agents).startswith("The highest rate is that of ant on tool_selection, 12 of 20 runs (60%, ")
+    assert "the lowest that of 4 cells, 0 of 20 runs (0%, 0% to 17%)" in extremes(two_agents)
+    assert "Undecided" not in extremes(two_agents)
+    open_ended = failure_profile(table({f"ant-{task}": {AXIS: "iu" if task else "cx"} for task in range(4)}))
+    assert "Undecided verdicts leave the highest between 75% and 100%" in extremes(open_ended)
+    assert extremes(failure_profile(table({"ant-1": {AXIS: "uu"}}))).startswith("Nothing was decided")
+
+
+def test_shared_failures_are_told_from_independent_errors(two_agents, table):
+    """Both judges fail the same 12 of 40 runs on two axes; on sequencing nobody says incorrect."""
+    result = shared_failures(two_agents, rng=rng())
+    assert result.shared == ("tool_selection", "termination")
+    assert result.sentence.startswith("On 2 of 3 axes the judges fail the same runs beyond chance")
+    assert "On sequencing what they fail could be independent errors." in result.sentence
+    assert "consensus on 12 of 40 runs (30%" in result.sentence
+    assert result.tests["tool_selection"].observed == 12
+    assert result.tests["tool_selection"].expected == pytest.approx(12 * 12 / 20, abs=0.1)
+    few = failure_profile(table({"ant-1": {AXIS: "ii"}, "ant-2": {AXIS: "cc"}}))
+    assert "cannot be tested: 2 tasks" in shared_failures(few, rng=rng()).sentence
+
+
+def test_several_runs_of_an_agent_on_a_task_stay_together(table):
+    """Two trials of one task: the second is another place, not another task."""
+    words = {f"ant-{task}": {AXIS: "ii" if task % 2 else "cc"} for task in range(12)}
+    again = table(words).with_columns(trajectory_id=pl.col("trajectory_id") + "b", item_id=pl.col("item_id") + "b")
+    result = shared_failures(failure_profile(pl.concat([table(words), again])), rng=rng())
+    assert (result.tests[AXIS].n_clusters, result.tests[AXIS].observed) == (12, 12)
+
+
+def test_false_failures_of_a_panel_are_stated(two_agents):
+    assert "2 independent judges with a specificity of 0.95 each would call 9.8%" in false_failures(two_agents)
 
 
 def test_agents_of_like_reward_with_different_profiles_are_found(two_agents):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from axisjudge.checks import InputError
-from axisjudge.stats.panel import any_judge_rate, consensus_rate, independent_panel
+from axisjudge.stats.panel import any_judge_rate, coincidence_test, consensus_rate, independent_panel
 
 rates = st.lists(st.floats(0, 1), min_size=1, max_size=6)
 
@@ -72,3 +72,41 @@ def test_interval_covers_what_independent_judges_give(tasks: int, rate: float) -
     ]
     covered = np.mean([interval.ci_low <= truth <= interval.ci_high for interval in intervals])
     assert covered >= 0.93
+
+
+def judged(source: np.random.Generator, tasks: int, shared: float) -> np.ndarray:
+    """Verdicts of three judges on 4 runs a task: real failures that all see, errors with each judge's own task habits."""
+    real = source.random((tasks, 4, 1)) < shared
+    habit = source.random((tasks, 1, 3)) * 0.3
+    return (real | (source.random((tasks, 4, 3)) < habit)).astype(float)
+
+
+def test_coincidence_by_hand() -> None:
+    """Two judges that fail the same 5 of 10 single-run tasks: the chance that a deal matches all is 1 / C(10, 5)."""
+    said = np.zeros((10, 1, 2))
+    said[:5] = 1
+    result = coincidence_test(said, rng=np.random.default_rng(2))
+    assert result.observed == 5
+    assert result.expected == pytest.approx(2.5, abs=0.05)
+    assert result.p_value == pytest.approx(1 / 252, abs=0.003)
+
+
+def test_independent_errors_are_held_at_their_level_although_judges_have_task_habits() -> None:
+    """Monte Carlo error of 300 replicates at .05 is .013."""
+    rng = np.random.default_rng(4)
+    p_values = [coincidence_test(judged(rng, 24, 0.0), rng=rng).p_value for _ in range(300)]
+    assert np.mean(np.array(p_values) <= 0.05) <= 0.09
+
+
+def test_real_failures_are_seen() -> None:
+    rng = np.random.default_rng(4)
+    assert coincidence_test(judged(rng, 24, 0.15), rng=rng).p_value < 0.01
+
+
+def test_coincidence_refuses_few_tasks_and_a_lone_judge() -> None:
+    rng = np.random.default_rng(4)
+    assert "9 tasks" in coincidence_test(np.ones((9, 1, 2)), rng=rng).refusal
+    alone = np.ones((12, 1, 2))
+    alone[:, :, 1] = np.nan
+    assert "two judges" in coincidence_test(alone, rng=rng).refusal
+    assert math.isnan(coincidence_test(alone, rng=rng).p_value)
