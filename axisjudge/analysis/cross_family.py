@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from axisjudge.analysis.frames import Kind, kind_of, table_of, to_polars
 from axisjudge.checks import InputError, one_of
 from axisjudge.ratings import RatingMatrix, to_matrix
+from axisjudge.stats.agreement import Level, krippendorff_alpha
 from axisjudge.stats.coefficient_intervals import cluster_sums
 from axisjudge.stats.coefficients import COEFFICIENTS
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Estimate, UndefinedStatisticWarning
 from axisjudge.stats.intervals import FEWEST_CLUSTERS, t_quantile
 from axisjudge.stats.patterns import rating_patterns
 
@@ -57,7 +58,8 @@ class CrossFamily:
     `raters` stand by family and name, judges first, labels (people, planted truth) last. `matrix` is raters x raters,
     NaN on the diagonal and where a pair is undefined. `within`, `across` and `difference` are means over the judges'
     pairs of one family and of two; `among_people` over pairs of people; `with_labels` has one mean over labellers for
-    each judge.
+    each judge. `alpha_judges` and `alpha_people` are Krippendorff's alpha of all judges and of all people, ordinal
+    where the scale is ordered.
     """
 
     questions: tuple[str, ...]
@@ -73,6 +75,8 @@ class CrossFamily:
     difference: Estimate
     among_people: Estimate
     with_labels: tuple[Estimate, ...]
+    alpha_judges: Estimate
+    alpha_people: Estimate
     kind: Kind
 
     @property
@@ -117,7 +121,7 @@ class CrossFamily:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for a report."""
-        means = ("within", "across", "difference", "among_people")
+        means = ("within", "across", "difference", "among_people", "alpha_judges", "alpha_people")
         return {
             "questions": list(self.questions),
             "coefficient": self.coefficient,
@@ -203,7 +207,9 @@ def cross_family(
         to_matrix(chosen, name, raters=[*judges, *labellers], repeat=repeat, step_level=step_level)
         for name in questions
     ]
-    return _compared(matrices, questions, coefficient, judges, labellers, cluster_unit, ci_level, kind_of(ratings))
+    ordered = chosen["scale"].str.contains("^(step$|ordinal:)").all()
+    kind = kind_of(ratings)
+    return _compared(matrices, questions, coefficient, judges, labellers, cluster_unit, ci_level, ordered, kind)
 
 
 def _compared(
@@ -214,6 +220,7 @@ def _compared(
     labellers: tuple[str, ...],
     cluster_unit: str,
     ci_level: float,
+    ordered: bool,
     kind: Kind,
 ) -> CrossFamily:
     categories = matrices[0].categories
@@ -225,6 +232,7 @@ def _compared(
     at = list(itertools.combinations(range(len(raters)), 2))
     values, without, counts = _pairwise(codes, clusters, len(categories), coefficient, at)
     n_judges = len(judges)
+    level: Level = "ordinal" if ordered else "nominal"
     groups: dict[str, list[int]] = {"within": [], "across": [], "people": []}
     for number, (first, second) in enumerate(at):
         if second < n_judges:
@@ -261,8 +269,25 @@ def _compared(
             mean([n for n, (i, j) in enumerate(at) if i == judge and j >= n_judges], "there are no labels")
             for judge in range(n_judges)
         ),
+        alpha_judges=_alpha(codes[:, :n_judges], clusters, len(categories), level, about),
+        alpha_people=_alpha(codes[:, n_judges:], clusters, len(categories), level, about),
         kind=kind,
     )
+
+
+def _alpha(codes: Floats, clusters: NDArray[Any], n_categories: int, level: Level, about: dict[str, Any]) -> Estimate:
+    if codes.shape[1] < 2:
+        return Estimate(estimate=math.nan, n_items=len(codes), n_raters=codes.shape[1], reason="one rater", **about)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedStatisticWarning)  # the reason is in the result
+        return krippendorff_alpha(
+            codes,
+            level=level,
+            categories=range(n_categories),
+            clusters=clusters,
+            cluster_unit=about["cluster_unit"],
+            ci_level=about["ci_level"],
+        )
 
 
 def _pairwise(
