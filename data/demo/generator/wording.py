@@ -55,7 +55,7 @@ THANKS = {
     ),
     "cross": ("Fine.", "Good. Finally.", "All right, thanks.", "At last. Thanks."),
 }
-SULLEN = ("Well.", "Okay.", "Fine, then.", "Right.")
+SULLEN = ("Okay then.", "Okay.", "Fine, then.", "Right.")
 YES = {
     "brief": ("Yes.", "yes", "Yep, go ahead."),
     "polite": ("Yes, please do.", "Yes, that's right, please go ahead.", "Yes please, thank you."),
