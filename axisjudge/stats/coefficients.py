@@ -78,7 +78,7 @@ def _pair_table(codes: Ints, categories: Floats) -> Floats:
     """The two raters' joint table, flattened; items with one rating add nothing."""
     first, second = (codes[:, rater, None] == np.arange(categories.size) for rater in (0, 1))
     joint: Floats = (first[:, :, None] & second[:, None, :]).astype(np.float64)
-    return joint.reshape(len(codes), -1)
+    return joint.reshape(len(codes), categories.size**2)
 
 
 def _unit_means(distance: Distance) -> Sums:
@@ -100,7 +100,7 @@ def _coincidences(codes: Ints, categories: Floats) -> Floats:
     r = category_counts(codes, categories.size)
     n = r.sum(axis=1)
     pairs = r[:, :, None] * r[:, None, :] - r[:, :, None] * np.eye(categories.size)
-    return np.asarray((pairs / np.maximum(n - 1, 1.0)[:, None, None]).reshape(len(codes), -1))
+    return np.asarray((pairs / np.maximum(n - 1, 1.0)[:, None, None]).reshape(len(codes), categories.size**2))
 
 
 # observed and expected disagreement

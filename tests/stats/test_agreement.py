@@ -291,6 +291,12 @@ def test_all_missing_is_undefined_with_a_reason(name):
 
 
 @pytest.mark.parametrize("name", COEFFICIENTS)
+def test_no_items_at_all(name):
+    with pytest.warns(UndefinedStatisticWarning, match="no item has ratings of two raters"):
+        assert math.isnan(agreement_coefficients(np.empty((0, 2)), [name])[name].estimate)
+
+
+@pytest.mark.parametrize("name", COEFFICIENTS)
 def test_one_category_only(name):
     """Percent agreement is 1, AC1 and AC2 too where other categories were possible; the rest are undefined, not 1."""
     found = quietly(lambda: agreement_coefficients(np.ones((30, 2)), [name], categories=[0, 1])[name])
