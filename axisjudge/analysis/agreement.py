@@ -25,7 +25,7 @@ UNDECIDED = ("uncertain", "not_applicable")
 MADE_UP = ("simulated", "planted")
 
 _COLUMNS = (
-    *("item_id", "trajectory_id", "step_index", "task_id", "cluster_id", "question", "scale", "repeat"),
+    *("item_id", "trajectory_id", "step_index", "task_id", "domain", "cluster_id", "question", "scale", "repeat"),
     *("rater", "rater_kind", "family", "status", "verdict", "confidence"),
 )
 
@@ -277,8 +277,10 @@ def _cluster_unit(table: pl.DataFrame) -> str:
     """What the clusters are: the items themselves, tasks, trajectories, or what the table calls a cluster."""
     if table["item_id"].n_unique() == table["cluster_id"].n_unique():
         return "item"
-    for unit in ("task", "trajectory"):
-        if (table["cluster_id"] == table[f"{unit}_id"]).fill_null(False).all():
+    task = table["task_id"]
+    units = {"task": (task, table["domain"] + "/" + task), "trajectory": (table["trajectory_id"],)}
+    for unit, names in units.items():  # a task counts within its domain
+        if any((table["cluster_id"] == name).fill_null(False).all() for name in names):
             return unit
     return "cluster"
 

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from axisjudge.cli import show
+from axisjudge.cli.agreement import print_agreement
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from axisjudge.spec import JudgeSpec
 
 Paths = Annotated[list[Path], typer.Argument(help="Trajectory files, folders or globs.")]
 
@@ -41,7 +44,7 @@ def judge(
 
     reading = read_trajectories(*paths, tools=tools, policy=policy, agent=agent)
     trajectories = reading.trajectories[:limit]
-    judges = [*judge, *(panel_of(panel) if panel else [])] or ["rules"]
+    judges: list[str | JudgeSpec] = [*judge, *(panel_of(panel) if panel else [])] or ["rules"]
     out = out or home() / "data" / "ratings" / "ratings.jsonl"
     arguments: dict[str, Any] = {
         "axes": axis,
@@ -69,9 +72,7 @@ def judge(
         return
     show.table(tally(ratings))
     if agreement is not None:
-        show.table(agreement.rows(), "Agreement per axis")
-        for sentence in agreement.sentences():
-            typer.echo(sentence)
+        print_agreement(agreement)
     typer.echo(f"\nRatings: {out}")
 
 

@@ -8,6 +8,8 @@ import typer
 
 from axisjudge.cli import show
 
+MOST_WARNINGS = 40
+
 
 def read(
     paths: Annotated[list[Path], typer.Argument(help="Trajectory files, folders or globs.")],
@@ -32,4 +34,7 @@ def read(
         typer.echo(f"{name.replace('_', ' '):<20}{counts or show.text(value or 0)}")
     show.table([asdict(file) for file in reading.files], "Files")
     if reading.warnings:
-        show.table([asdict(warning) for warning in reading.warnings], "Warnings")
+        listed = reading.warnings[:MOST_WARNINGS]
+        show.table([asdict(warning) for warning in listed], "Warnings")
+        if rest := len(reading.warnings) - len(listed):
+            typer.echo(f"  and {rest} more, all of them counted above and listed with --json")
