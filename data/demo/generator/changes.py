@@ -32,8 +32,7 @@ def ask_for_yes(desk: Desk, question: str, matter: str) -> bool:
     if run.takes("promised_not_done"):
         promised = run.say(
             f"Perfect, I will take care of {matter} shortly. Have a good day!",
-            f"Thank you for confirming. {matter[0].upper() + matter[1:]} will be done right after our "
-            "conversation. Goodbye!",
+            f"Thank you for confirming. {matter[0].upper() + matter[1:]} comes right after our conversation. Goodbye!",
         )
         run.user(f"{thanks(run)} ###STOP###", "Great, bye! ###STOP###")
         run.fault("promised_not_done", termination=[promised])
