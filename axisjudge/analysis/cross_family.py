@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from axisjudge.analysis.frames import Kind, kind_of, table_of, to_polars
-from axisjudge.checks import InputError, one_of
-from axisjudge.ratings import RatingMatrix, to_matrix
-from axisjudge.stats.agreement import Level, krippendorff_alpha
+from axisjudge.analysis.frames import Kind, kind_of, table_of
+from axisjudge.analysis.pooled import Pooled, pooled
+from axisjudge.checks import one_of
+from axisjudge.stats.agreement import krippendorff_alpha
 from axisjudge.stats.coefficient_intervals import cluster_sums
 from axisjudge.stats.coefficients import COEFFICIENTS
 from axisjudge.stats.estimate import Estimate, UndefinedStatisticWarning
@@ -25,13 +24,6 @@ from axisjudge.stats.patterns import rating_patterns
 
 #: Coefficients of two raters that a matrix can be made of.
 PAIRWISE = tuple(name for name, found in COEFFICIENTS.items() if found.two_raters)
-#: People's labels and planted truth: whose word judges are compared with.
-LABELS = ("human", "planted")
-
-_COLUMNS = (
-    *("item_id", "step_index", "cluster_id", "question", "scale"),
-    *("rater", "rater_kind", "family", "repeat", "verdict", "confidence"),
-)
 
 Floats = NDArray[np.float64]
 
@@ -195,70 +187,36 @@ def cross_family(
         No such ratings, or several for one item, question and rater.
     """
     one_of("coefficient", coefficient, PAIRWISE)
-    table = to_polars(ratings, _COLUMNS, where="ratings")
-    questions = (question,) if isinstance(question, str) else tuple(question)
-    chosen = table.filter(pl.col("question").is_in(questions))
-    by_label = pl.col("rater_kind").is_in(LABELS)
-    judges, labellers = (
-        tuple(chosen.filter(kept).select("family", "rater").unique().sort("family", "rater")["rater"])
-        for kept in (~by_label, by_label)
-    )
-    matrices = [
-        to_matrix(chosen, name, raters=[*judges, *labellers], repeat=repeat, step_level=step_level)
-        for name in questions
-    ]
-    ordered = chosen["scale"].str.contains("^(step$|ordinal:)").all()
-    kind = kind_of(ratings)
-    return _compared(matrices, questions, coefficient, judges, labellers, cluster_unit, ci_level, ordered, kind)
-
-
-def _compared(
-    matrices: list[RatingMatrix],
-    questions: tuple[str, ...],
-    coefficient: str,
-    judges: tuple[str, ...],
-    labellers: tuple[str, ...],
-    cluster_unit: str,
-    ci_level: float,
-    ordered: bool,
-    kind: Kind,
-) -> CrossFamily:
-    categories = matrices[0].categories
-    if any(matrix.categories != categories for matrix in matrices):
-        raise InputError("question", "questions that are pooled need one scale", list(questions))
-    raters, families = matrices[0].raters, matrices[0].families
-    codes = np.concatenate([matrix.codes for matrix in matrices])
-    clusters = np.concatenate([np.array(matrix.clusters) for matrix in matrices])
-    at = list(itertools.combinations(range(len(raters)), 2))
-    values, without, counts = _pairwise(codes, clusters, len(categories), coefficient, at)
-    n_judges = len(judges)
-    level: Level = "ordinal" if ordered else "nominal"
+    panel = pooled(ratings, question, repeat=repeat, step_level=step_level)
+    families, n_judges = panel.families, panel.n_judges
+    at = list(itertools.combinations(range(len(panel.raters)), 2))
+    values, without, counts = _pairwise(panel, coefficient, at)
     groups: dict[str, list[int]] = {"within": [], "across": [], "people": []}
     for number, (first, second) in enumerate(at):
         if second < n_judges:
             groups["within" if families[first] == families[second] else "across"].append(number)
         elif first >= n_judges:
             groups["people"].append(number)
-    about = {"cluster_unit": cluster_unit, "ci_level": ci_level, "n_clusters": len(np.unique(clusters))}
+    about = {"cluster_unit": cluster_unit, "ci_level": ci_level, "n_clusters": panel.n_clusters}
 
     def mean(group: list[int], reason: str) -> Estimate:
         return _mean(values[group], without[group], counts[group], reason, about)
 
-    matrix = np.full((len(raters), len(raters)), np.nan)
+    matrix = np.full((len(panel.raters), len(panel.raters)), np.nan)
     for (first, second), value in zip(at, values, strict=True):
         matrix[first, second] = matrix[second, first] = value
     within = mean(groups["within"], "no family has two judges here")
     across = mean(groups["across"], "all judges are of one family")
     return CrossFamily(
-        questions=questions,
+        questions=panel.questions,
         coefficient=coefficient,
         label=COEFFICIENTS[coefficient].label,
-        judges=judges,
-        labellers=labellers,
+        judges=panel.judges,
+        labellers=panel.labellers,
         families=families,
         matrix=matrix,
         pairs=tuple(
-            Pair((raters[i], raters[j]), (families[i], families[j]), float(value), int(n))
+            Pair((panel.raters[i], panel.raters[j]), (families[i], families[j]), float(value), int(n))
             for (i, j), value, n in zip(at, values, counts, strict=True)
         ),
         within=within,
@@ -269,43 +227,41 @@ def _compared(
             mean([n for n, (i, j) in enumerate(at) if i == judge and j >= n_judges], "there are no labels")
             for judge in range(n_judges)
         ),
-        alpha_judges=_alpha(codes[:, :n_judges], clusters, len(categories), level, about),
-        alpha_people=_alpha(codes[:, n_judges:], clusters, len(categories), level, about),
-        kind=kind,
+        alpha_judges=_alpha(panel, slice(0, n_judges), about),
+        alpha_people=_alpha(panel, slice(n_judges, None), about),
+        kind=kind_of(ratings),
     )
 
 
-def _alpha(codes: Floats, clusters: NDArray[Any], n_categories: int, level: Level, about: dict[str, Any]) -> Estimate:
+def _alpha(panel: Pooled, raters: slice, about: dict[str, Any]) -> Estimate:
+    codes = panel.codes[:, raters]
     if codes.shape[1] < 2:
         return Estimate(estimate=math.nan, n_items=len(codes), n_raters=codes.shape[1], reason="one rater", **about)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedStatisticWarning)  # the reason is in the result
         return krippendorff_alpha(
             codes,
-            level=level,
-            categories=range(n_categories),
-            clusters=clusters,
+            level="ordinal" if panel.ordered else "nominal",
+            categories=range(len(panel.categories)),
+            clusters=panel.clusters,
             cluster_unit=about["cluster_unit"],
             ci_level=about["ci_level"],
         )
 
 
-def _pairwise(
-    codes: Floats, clusters: NDArray[Any], n_categories: int, coefficient: str, at: list[tuple[int, int]]
-) -> tuple[Floats, Floats, NDArray[np.intp]]:
+def _pairwise(panel: Pooled, coefficient: str, at: list[tuple[int, int]]) -> tuple[Floats, Floats, NDArray[np.intp]]:
     """The coefficient of every pair, the same without each cluster (pairs x clusters), and the pairs' items."""
     chosen = COEFFICIENTS[coefficient]
-    groups = np.unique(clusters, return_inverse=True)[1]
+    categories = range(len(panel.categories))
     values, without, counts = [], [], []
     for first, second in at:
-        patterns = rating_patterns(codes[:, [first, second]], categories=range(n_categories), clusters=groups)
+        patterns = rating_patterns(panel.codes[:, [first, second]], categories=categories, clusters=panel.clusters)
         by_cluster = cluster_sums(patterns, chosen.sums(patterns.codes, patterns.categories))
         total = by_cluster.sum(axis=0)
         values.append(float(chosen.estimate(total, patterns.categories)))
         without.append(chosen.estimate(total - by_cluster, patterns.categories))
         counts.append(int(patterns.items[patterns.paired].sum()))
-    n_clusters = int(groups.max()) + 1
-    return np.array(values), np.reshape(without, (len(at), n_clusters)), np.array(counts, dtype=np.intp)
+    return np.array(values), np.reshape(without, (len(at), panel.n_clusters)), np.array(counts, dtype=np.intp)
 
 
 def _mean(values: Floats, without: Floats, counts: NDArray[np.intp], reason: str, about: dict[str, Any]) -> Estimate:
