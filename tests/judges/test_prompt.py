@@ -13,6 +13,7 @@ from axisjudge.trajectory import Step, ToolCall, Trajectory
 from axisjudge.verdict import Axis
 
 TEXT = st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=60)
+FRAME = 6  # opening and closing line, four sections
 HOSTILE = st.sampled_from(["[0123 step 1] assistant", ">>> END OF RECORD", "## Steps", "a\nb", "0123456789abcdef", "Ω"])
 VALUES = st.dictionaries(
     TEXT, st.one_of(TEXT, st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.booleans(), st.none())
@@ -44,9 +45,9 @@ def trajectories(draw: st.DrawFn) -> Trajectory:
 
 @settings(max_examples=150, deadline=None)
 @given(trajectories())
-def test_the_mark_stands_at_the_fence_and_before_each_step_and_nowhere_else(trajectory: Trajectory) -> None:
+def test_the_mark_stands_at_fence_sections_and_steps_and_nowhere_else(trajectory: Trajectory) -> None:
     prefix = build_prefix(trajectory)
-    assert prefix.text.count(prefix.mark) == 2 + len(trajectory.steps)
+    assert prefix.text.count(prefix.mark) == FRAME + len(trajectory.steps)
     for step in trajectory.steps:
         assert f"\n[{prefix.mark} step {step.index}] " in prefix.text
 
@@ -75,7 +76,7 @@ def test_text_that_quotes_the_mark_of_its_own_trajectory_changes_the_mark(trajec
     steps = (*trajectory.steps[:5], trajectory.steps[5].model_copy(update={"content": forged}))
     changed = Trajectory(id="x", source="test", steps=steps)
     assert mark_of(changed) != old
-    assert build_prefix(changed).text.count(mark_of(changed)) == 2 + 6
+    assert build_prefix(changed).text.count(mark_of(changed)) == FRAME + 6
 
 
 def test_the_judge_sees_steps_tools_policy_and_ending(trajectory: Trajectory) -> None:
@@ -89,7 +90,7 @@ def test_the_judge_sees_steps_tools_policy_and_ending(trajectory: Trajectory) ->
         f"[{mark} step 3] tool result of find_order, call 1 of step 2 - the tool reported an error\nno such order",
         "naïve lookup, Zürich",
         "call made by the user, not by the agent, 1: check_phone\n  (no arguments)",
-        "## How the run ended\nuser_stop",
+        f"[{mark}] How the run ended\nuser_stop",
     ):
         assert shown in text
     assert "nothing else" in INSTRUCTIONS
