@@ -267,7 +267,7 @@ def _auc_interval(
     losses: Floats,
     ci_level: float,
 ) -> tuple[float, float, str]:
-    """Jackknife: a cluster takes out the pairs of its verdicts; pairs inside it were taken out twice, and come back once."""
+    """Jackknife: a cluster takes out the pairs of its verdicts; those inside it, taken out twice, come back once."""
     right, wrong = outcome == 1, outcome == 0
     out = np.bincount(groups[right], weights=wins, minlength=n_clusters) + np.bincount(
         groups[wrong], weights=losses, minlength=n_clusters
