@@ -1,7 +1,8 @@
 """Which amounts an agent had been given, and whether an amount that it tells can be explained by them.
 
 An amount is explained when a source contains it, when it is the sum or difference of two amounts known, a small
-multiple of one, a total within one result, or a total of amounts told just before it. The more amounts are known, the
+multiple of one, a total within one result (a fee in the same result taken off or not), or a total of amounts told in
+the same message. The more amounts are known, the
 more pass by chance: `shuffled_pass_rate` in chance.py says how many.
 """
 
@@ -47,12 +48,14 @@ class KnownAmounts:
     def add_leaves(self, found: list[Leaf]) -> None:
         """Take in the numbers of a JSON value, and their totals by key."""
         groups: dict[str, list[int]] = defaultdict(list)
-        for key, value, _ in found:
+        for name, value, _ in found:
             if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < _LARGEST:
-                groups[key].append(abs(to_cents(value)))
-        for values in groups.values():
+                groups[name].append(abs(to_cents(value)))
+        for key, values in groups.items():
+            others = {one for name, some in groups.items() if name != key for one in some}
+            totals = _totals(values)
             self.money.update(values)
-            self.totals |= _totals(values)
+            self.totals |= totals | {total - one for total in totals | _pairs(values) for one in others}
         self.direct |= self.money
 
     def add_told(self, cents: int) -> None:
@@ -93,6 +96,10 @@ def _totals(values: list[int]) -> set[int]:
     if len(values) > _MOST_PARTS:
         return {sum(values)}
     return {sum(part) for size in range(3, len(values) + 1) for part in combinations(values, size)}
+
+
+def _pairs(values: list[int]) -> set[int]:
+    return {one + other for one, other in combinations(values, 2)} if len(values) <= _MOST_PARTS else set()
 
 
 def _runs(values: list[int]) -> set[int]:

@@ -10,9 +10,9 @@ from axisjudge.judges.rules.findings import Clean, Finding
 from axisjudge.judges.rules.schema import faults
 
 _BLAMES = re.compile(
-    r"not found|does(?: not|n't) exist|no such|invalid|unrecogni[sz]ed|missing|required|unexpected|malformed|validation"
-    r"|out of range|not a valid|unsupported|add up|(?:should|must|do(?:es)? not|doesn't|don't) match|mismatch"
-    r"|type ?error|value ?error|not recogni[sz]ed|expected",
+    r"not found|does(?: not|n't) exist|\bno (?!longer)\w+ (?:with|for|by|named|called|found|\S*\d)|no such|invalid"
+    r"|unrecogni[sz]ed|missing|required|unexpected|malformed|validation|out of range|not a valid|unsupported|add up"
+    r"|(?:should|must|do(?:es)? not|doesn't|don't) match|mismatch|type ?error|value ?error|not recogni[sz]ed|expected",
     re.IGNORECASE,
 )
 _RULES_OUT = re.compile(r"\b(?:should|must|may only|can only|has to)\b", re.IGNORECASE)
@@ -22,13 +22,22 @@ _STATE = re.compile(
     r"|internal|server|connection",
     re.IGNORECASE,
 )
+_UNKNOWN_RECORD = re.compile(r"not found|does(?: not|n't) exist|\bno (?!longer)\w+|unknown", re.IGNORECASE)
+_NUMBER_WORD = re.compile(r"(?<![\w-])\d{2,}(?![\w-])")
+_NEW_OR_OLD = re.compile(r"^(?:new|old|from|to|target|source)_?")
 _KEY_OF_RECORD = re.compile(r"_ids?$|[a-z]I[dD]s?$")
 
 
 def findings(facts: Facts) -> Iterator[Finding]:
     """All that the rules hold against the arguments of the agent's calls."""
     for call in facts.calls:
-        faulty = [*_malformed(call), *_ungrounded(facts, call), *_misplaced(facts, call)]
+        faulty = [
+            *_malformed(call),
+            *_ungrounded(facts, call),
+            *_misplaced(facts, call),
+            *_not_as_agreed(facts, call),
+            *_numbers_from_nowhere(facts, call),
+        ]
         yield from faulty
         exists = facts.tools is None or call.schema is not None  # a tool that does not exist has no form to break
         if exists and not faulty and call.failed:
@@ -74,37 +83,71 @@ def _ungrounded(facts: Facts, call: Call) -> Iterator[Finding]:
 def _misplaced(facts: Facts, call: Call) -> Iterator[Finding]:
     """An identifier of one kind of record given where another kind is wanted, as the keys of results show."""
     for parameter, value in call.identifiers:
-        keys = facts.keys_of.get(value, set())
-        wanted = _record_word(parameter)
-        if not wanted or not keys or any(not _record_word(key) or _related(_record_word(key), wanted) for key in keys):
+        keys, wanted = facts.keys_of.get(value, set()), _record_word(parameter)
+        if not keys or not all(_KEY_OF_RECORD.search(key) and not _related(_record_word(key), wanted) for key in keys):
             continue
-        if not any(_related(_record_word(key), wanted) for key in facts.result_keys) or _user_gave(
-            facts, value, call.step
-        ):
-            continue
-        shown = ", ".join(sorted(keys))
-        text = f"At step {call.step} {parameter} = {value!r} is given to {call.name}, but results show it as {shown}."
-        yield Finding("misplaced", call.steps, text)
+        known_kind = any(_related(_record_word(key), wanted) for key in facts.result_keys)
+        if known_kind and not _user_gave(facts, value, call.step):
+            text = (
+                f"At step {call.step} {parameter} = {value!r} is given to {call.name},"
+                f" but results show that value as {', '.join(sorted(keys))}."
+            )
+            yield Finding("misplaced", call.steps, text)
 
 
 def _record_word(key: str) -> str:
-    """``new_item_ids`` and ``item_id`` both speak of an item; a plain ``id`` or ``name`` does not say of what."""
-    match = _KEY_OF_RECORD.search(key)
-    return key[: match.start()].lower().removeprefix("new_").removeprefix("old_") if match else ""
+    """``new_item_ids`` and ``item_id`` both speak of an item."""
+    return _NEW_OR_OLD.sub("", _KEY_OF_RECORD.sub("", key)).lower()
 
 
 def _related(one: str, other: str) -> bool:
-    return one.endswith(other) or other.endswith(one)
+    return bool(one and other) and (one.endswith(other) or other.endswith(one))
 
 
 def _user_gave(facts: Facts, value: str, step: int) -> bool:
     return any(index < step and stands_in(plain(value), text.lower()) for index, text in facts.asked)
 
 
+def _not_as_agreed(facts: Facts, call: Call) -> Iterator[Finding]:
+    """A change to a record that nobody had named, after the agent had proposed it for another of the same kind."""
+    before = facts.told_before(call.step)
+    if call.kind != "write" or before is None or not isinstance(call.arguments, dict):
+        return
+    talk = [text.lower() for index, text in (*facts.told, *facts.asked) if index < call.step]
+    used = {value for _, value in call.identifiers}
+    for parameter, value in call.identifiers:
+        if call.arguments.get(parameter) != value or not facts.seen_before(value, call.step):
+            continue  # items of a list are spoken of by their names
+        if any(stands_in(plain(value), text) for text in talk):
+            continue
+        alike = [other for other in facts.shown_under(parameter, call.step) if other != value]
+        named = [other for other in alike if stands_in(plain(other), before[1].lower())]
+        if named and not used & set(named):
+            text = (
+                f"At step {call.step} {call.name} is called with {parameter} = {value!r}, which nobody had named;"
+                f" step {before[0]} spoke of {', '.join(named)}."
+            )
+            yield Finding("not_as_agreed", (before[0], call.step), text)
+
+
+def _numbers_from_nowhere(facts: Facts, call: Call) -> Iterator[Finding]:
+    """A number inside a worded argument of a change (a house number, a size) that nobody and nothing had given."""
+    if call.kind != "write":
+        return
+    own = [text for index, text in facts.told if index <= call.step]
+    for parameter, value, _ in call.values:
+        if not isinstance(value, str) or " " not in value.strip() or len(value) > 60:
+            continue
+        for number in _NUMBER_WORD.findall(value):
+            if not facts.seen_before(number, call.step) and not any(stands_in(number, text) for text in own):
+                text = f"At step {call.step} {parameter} = {value!r} holds {number}, which no earlier step contains."
+                yield Finding("number_from_nowhere", call.steps, text)
+
+
 def _refused(facts: Facts, call: Call) -> Iterator[Finding]:
     """A failed call whose error speaks of the arguments, unless the user gave them or the record's state is meant."""
     said = " ".join(call.result.split())[:120]
-    if _STATE.search(call.result) or ("not found" in call.result.lower() and _all_from_user(facts, call)):
+    if _STATE.search(call.result) or (_UNKNOWN_RECORD.search(call.result) and _all_from_user(facts, call)):
         return
     if _BLAMES.search(call.result):
         mended = any(other.name == call.name and other.succeeded and other.step > call.step for other in facts.calls)

@@ -9,7 +9,7 @@ from random import Random
 
 from axisjudge.judges.rules.facts import Facts
 from axisjudge.judges.rules.formats import Amount
-from axisjudge.judges.rules.result_interpretation import amounts_by_message, count_words
+from axisjudge.judges.rules.result_interpretation import amounts_by_message, count_words, explain_all
 from axisjudge.trajectory import Trajectory
 
 
@@ -53,15 +53,15 @@ def _tried(all_facts: list[Facts], rng: Random | None) -> PassRate:
     tried = 0
     for place, facts in enumerate(all_facts):
         for _, text, amounts, known in amounts_by_message(facts):
-            before: list[int] = []
+            counts = count_words(text)
+            if rng is None:
+                explain_all(amounts, known, counts)
             for amount in amounts:
-                if amount.cents == 0 or (stranger := _stranger(pool, place, amount, rng)) is None:
-                    continue
-                tried += 1
-                ways[known.explain(stranger, before, count_words(text)) or "unexplained"] += 1
-                if known.explain(amount, before, count_words(text)):
-                    known.add_told(amount.cents)
-                    before.append(amount.cents)
+                stranger = _stranger(pool, place, amount, rng) if amount.cents else None
+                if stranger is not None:
+                    tried += 1
+                    ways[known.explain(stranger, [], counts) or "unexplained"] += 1
+            explain_all(amounts, known, counts)
     return PassRate(tried, tried - ways["unexplained"], dict(ways))
 
 

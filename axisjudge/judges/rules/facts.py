@@ -21,6 +21,7 @@ _FAILED = re.compile(
 _ID_PARAMETER = re.compile(r"(?:^|_)ids?$|[a-z]I[dD]s?$|^email$")
 _SPELLED = re.compile(r"\b(?:underscore|hyphen|dash|hash(?:tag)?|pound|dot)\b", re.IGNORECASE)
 _SPACED = re.compile(r"[ /\n\t]")
+_FINAL_NUMBER = re.compile(r"\d{5,}$")
 _SQUEEZE = re.compile(r"[\W_]+")
 BEFORE_ALL = -1  #: the place of the policy and the tool descriptions: known before the first step
 
@@ -89,8 +90,8 @@ class Source:
             return True
         if not self.from_user:
             return False
-        digits = key.lstrip("abcdefghijklmnopqrstuvwxyz")
-        if len(digits) >= 5 and digits.isdigit() and stands_in(digits, self.text):
+        number = _FINAL_NUMBER.search(key)
+        if number is not None and stands_in(number.group(), self.text):
             return True  # the user gave the number, the agent put the letters before it
         squeezed = _SQUEEZE.sub("", key)
         return len(squeezed) >= 5 and squeezed in self.squeezed
@@ -153,6 +154,16 @@ class Facts:
                 if isinstance(value, str) and value in used:
                     keys.setdefault(value, set()).add(key)
         return keys
+
+    def shown_under(self, key: str, step: int) -> set[str]:
+        """The words that results before a step show under a key."""
+        return {
+            leaf.value
+            for call in self.calls
+            if call.result_step is not None and call.result_step < step
+            for leaf in call.result_leaves
+            if leaf.key == key and isinstance(leaf.value, str)
+        }
 
     @cached_property
     def result_keys(self) -> set[str]:

@@ -24,6 +24,7 @@ class Kind:
 KINDS: dict[str, Kind] = {
     # tool_selection
     "unknown_tool": Kind("tool_selection", "incorrect", 0.95),
+    "unlisted_tool": Kind("tool_selection", "uncertain", 0.40),
     "same_failing_call": Kind("tool_selection", "incorrect", 0.85),
     "tool_against_words": Kind("tool_selection", "incorrect", 0.75),
     "tool_against_last_words": Kind("tool_selection", "incorrect", 0.65),
@@ -37,6 +38,8 @@ KINDS: dict[str, Kind] = {
     "fabricated": Kind("argument_validity", "incorrect", 0.90),
     "seen_only_later": Kind("argument_validity", "incorrect", 0.70),
     "misplaced": Kind("argument_validity", "incorrect", 0.85),
+    "not_as_agreed": Kind("argument_validity", "incorrect", 0.70),
+    "number_from_nowhere": Kind("argument_validity", "incorrect", 0.70),
     "argument_blamed": Kind("argument_validity", "incorrect", 0.75),
     "argument_blamed_mended": Kind("argument_validity", "incorrect", 0.65),
     "unlike_successful_calls": Kind("argument_validity", "incorrect", 0.60),
@@ -56,6 +59,7 @@ KINDS: dict[str, Kind] = {
     "identifier": Kind("result_interpretation", "incorrect", 0.75),
     "status": Kind("result_interpretation", "incorrect", 0.70),
     "against_status": Kind("result_interpretation", "incorrect", 0.60),
+    "error_as_success": Kind("result_interpretation", "incorrect", 0.75),
     "never_done": Kind("result_interpretation", "incorrect", 0.80),
     # termination
     "cut_off": Kind("termination", "incorrect", 0.90),
@@ -63,6 +67,7 @@ KINDS: dict[str, Kind] = {
     "outside_cause": Kind("termination", "uncertain", 0.40),
     "after_closing": Kind("termination", "incorrect", 0.80),
     "after_handover": Kind("termination", "incorrect", 0.80),
+    "keeps_talking": Kind("termination", "incorrect", 0.60),
     "open_question": Kind("termination", "incorrect", 0.75),
     "open_promise": Kind("termination", "incorrect", 0.70),
     "no_reply": Kind("termination", "incorrect", 0.70),

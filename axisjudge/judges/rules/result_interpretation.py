@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from axisjudge.judges.rules.amounts import KnownAmounts
-from axisjudge.judges.rules.claims import never_done
+from axisjudge.judges.rules.claims import never_done, told_as_success
 from axisjudge.judges.rules.facts import Facts, stands_in
 from axisjudge.judges.rules.findings import Clean, Finding
 from axisjudge.judges.rules.formats import Amount, Day, amounts_in, days_in, identifiers_in, is_example
@@ -37,6 +37,9 @@ def findings(facts: Facts) -> Iterator[Finding]:
     yield from _identifiers(facts)
     yield from told_statuses(facts)
     yield from against_status(facts)
+    for call, index in told_as_success(facts):
+        text = f"{call.name} failed at step {call.result_step}, but step {index} tells the user of a success."
+        yield Finding("error_as_success", (call.result_step or call.step, index), text)
     for index, verb, failed in never_done(facts):
         text = f"Step {index} tells the user that something was {verb}, but no call before it had done that."
         yield Finding("never_done", (index,) if failed is None else (failed, index), text)
@@ -80,17 +83,32 @@ def unexplained_amounts(facts: Facts) -> Iterator[Finding]:
     """Amounts told that nothing known explains; in a sentence about totals a doubt, else a fault."""
     told_before: set[int] = set()
     for index, text, amounts, known in amounts_by_message(facts):
-        before: list[int] = []
-        counts = count_words(text)
-        for amount in amounts:
-            if known.explain(amount, before, counts) is not None:
+        for amount in explain_all(amounts, known, count_words(text)):
+            if amount.cents in told_before or _HEDGED.search(text, 0, amount.start):
+                continue
+            told_before.add(amount.cents)
+            kind = "unexplained_total" if _COMPUTED.search(_around(text, amount.start)) else "amount"
+            said = f"Step {index} tells {amount.text}, which no earlier result, message or policy contains"
+            yield Finding(kind, (index,), f"{said}, and no sum, difference or total of what was known gives it.")
+
+
+def explain_all(amounts: list[Amount], known: KnownAmounts, counts: set[int]) -> list[Amount]:
+    """The amounts of one message that stay unexplained, those explained being added to what is known.
+
+    A second round lets an amount rest on one that the message tells only after it.
+    """
+    before: list[int] = []
+    left = amounts
+    for _ in range(2):
+        unexplained = []
+        for amount in left:
+            if known.explain(amount, before, counts) is None:
+                unexplained.append(amount)
+            else:
                 known.add_told(amount.cents)
                 before.append(amount.cents)
-            elif amount.cents not in told_before and not _HEDGED.search(text, 0, amount.start):
-                told_before.add(amount.cents)
-                kind = "unexplained_total" if _COMPUTED.search(_around(text, amount.start)) else "amount"
-                said = f"Step {index} tells {amount.text}, which no earlier result, message or policy contains"
-                yield Finding(kind, (index,), f"{said}, and no sum, difference or total of what was known gives it.")
+        left = unexplained
+    return left
 
 
 def count_words(text: str) -> set[int]:
@@ -114,8 +132,8 @@ def _dates(facts: Facts) -> Iterator[Finding]:
             if readings[0] in told_before or _day_is_known(facts, readings, index):
                 continue
             told_before.add(readings[0])
-            heard = [said for place, said in facts.asked if place < index]
-            counted = any(_RELATIVE_DAY.search(said) for said in (*heard, text))
+            asked = facts.asked_before(index)
+            counted = any(_RELATIVE_DAY.search(said) for said in (asked[1] if asked else "", text))
             said = f"Step {index} tells the date {wording}, which no earlier result, message or policy contains."
             yield Finding("computed_date" if counted else "date", (index,), said)
 

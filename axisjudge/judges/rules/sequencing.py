@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 from axisjudge.judges.rules import verbs, words
 from axisjudge.judges.rules.facts import Call, Facts, plain
@@ -53,22 +52,27 @@ def _consent(facts: Facts, call: Call, demanded: bool) -> Iterator[Finding]:
 
 
 def _consented(facts: Facts, call: Call) -> bool:
-    """The user agreed to a message that was about this change, or asked for it after the agent had told of it."""
+    """The user agreed to a message that was about this change, asked for it after that, or said to go ahead with it."""
+    verb = verbs.verb_of(call.name)
     for index, text in reversed(facts.asked):
+        if index > call.step:
+            continue
+        if words.tells_to_go_ahead(text) and verbs.mentions(text, verb):
+            return True
         before = facts.told_before(index)
-        if index < call.step and before is not None and _is_about(before[1], call):
-            if words.consents(text) or verbs.mentions(text, verbs.verb_of(call.name)):
-                return True
-            if words.proposes(before[1]) and not text.rstrip().endswith("?") and not words.refuses(text):
-                return True  # an answer to a question about the change, such as which reason or which card
+        if before is None or not _is_about(before[1], call):
+            continue
+        if words.consents(text) or verbs.mentions(text, verb):
+            return True
+        if words.asks_consent(before[1]) and not text.rstrip().endswith("?") and not words.refuses(text):
+            return True  # the answer to one of several questions, such as which card, stands for the yes
     return False
 
 
 def _is_about(text: str, call: Call) -> bool:
     lowered = text.lower()
     named = any(plain(value) in lowered for _, value in call.identifiers)
-    verb = verbs.verb_of(call.name)
-    return named or (words.proposes(text) and (verbs.mentions(text, verb) or not verbs.has_family(verb)))
+    return named or (words.proposes(text) and verbs.speaks_of(text, call.name))
 
 
 def _unread(facts: Facts, call: Call) -> Iterator[Finding]:
@@ -102,13 +106,11 @@ def _was_read(facts: Facts, parameter: str, value: str, call: Call) -> bool:
 
 
 def _identical(facts: Facts) -> Iterator[Finding]:
-    """The same change made twice with success and no other change in between."""
-    done = [call for call in facts.writes if call.succeeded]
-    for earlier, later in pairwise(done):
-        if later.same_as(earlier):
-            text = (
-                f"{later.name} at step {later.step} repeats the change of step {earlier.step}, argument for argument."
-            )
+    """A change that had gone through, made or tried again with no other change in between."""
+    for place, later in enumerate(facts.writes):
+        earlier = next((call for call in reversed(facts.writes[:place]) if call.succeeded), None)
+        if earlier is not None and later.same_as(earlier):
+            text = f"{later.name} at step {later.step} repeats the change of step {earlier.step}, word for word."
             yield Finding("identical_write", (*earlier.steps, *later.steps), text)
 
 

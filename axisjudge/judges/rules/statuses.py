@@ -4,47 +4,64 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from axisjudge.judges.rules import words
-from axisjudge.judges.rules.facts import Call, Facts
+from axisjudge.judges.rules.facts import Call, Facts, plain, stands_in
 from axisjudge.judges.rules.findings import Finding
+from axisjudge.judges.rules.formats import is_identifier
 
 _NOT_IN_STATE = re.compile(r"\bnon-([a-z]+)\b|\bnot (?:in )?(?:an? )?([a-z]+)(?: status| state)?\b", re.IGNORECASE)
 _STATUS_IS = r"\bstatus\b\W{0,6}(?:is|of|as)?\W{0,4}(?:now |currently |still )?\W{0,4}"
+_IS_NOT = r"\b(?:is|are|was|has|have|had)(?: not|n['’]t)(?: yet)?(?: been)?(?: yet)? "
+_STATUS_KEYS = ("status", "state")
 _RECORD_IS = r"\b(?:is|are|was|marked as|shows as|listed as)(?: now| currently| already| still)?\W{1,5}"
 
 
+class Given(NamedTuple):
+    """A status that a result gave: what names the record, the kind of record, the status, the step."""
+
+    record: str
+    kind: str
+    status: str
+    step: int
+
+
 def told_statuses(facts: Facts) -> Iterator[Finding]:
-    """A status told of a record that is none of those which results had given it."""
-    given: dict[str, dict[str, int]] = {}
-    results = [(call.result_step, pair) for call in facts.calls if call.succeeded for pair in _statuses(call)]
+    """A status told of a record that is none of those which results had given it, or denied though it is the last."""
+    given = [one for call in facts.calls if call.succeeded for one in _statuses(call)]
     for index, text in facts.told:
-        while results and (results[0][0] or 0) < index:
-            step, (record, status) = results.pop(0)
-            given.setdefault(record, {})[status] = step or 0
-        vocabulary = {status for record in given.values() for status in record}
-        for sentence in words.sentences_of(text) if vocabulary else ():
-            named = [record for record in given if record.lstrip("#") in sentence] or (
-                list(given) if len(given) == 1 else []
-            )
-            said = _status_said(sentence, vocabulary) if len(named) == 1 else None
-            if said is not None and not any(said in status or status in said for status in given[named[0]]):
-                last, step = max(given[named[0]].items(), key=lambda pair: pair[1])
-                told = f"Step {index} tells that {named[0]} is {said!r}, but step {step} had returned {last!r}."
-                yield Finding("status", (step, index), told)
+        known = [one for one in given if one.step < index]
+        for sentence in words.sentences_of(text) if known else ():
+            yield from _status_faults(sentence, index, known)
+
+
+def _status_faults(sentence: str, index: int, known: list[Given]) -> Iterator[Finding]:
+    lowered = sentence.lower().replace("_", " ")
+    if not any(one.status in lowered for one in known):
+        return
+    about = [one for one in known if stands_in(one.record, lowered)]
+    kinds = {one.kind for one in about}
+    said, denied = _status_said(lowered, {one.status for one in known if one.kind in kinds})
+    if said is None:
+        return
+    last = max(about, key=lambda one: one.step)
+    wrong = last.status == said if denied else not any(said in one.status or one.status in said for one in about)
+    if wrong:
+        told = f"Step {index} tells that {last.record} is {'not ' if denied else ''}{said!r}"
+        yield Finding("status", (last.step, index), f"{told}, but step {last.step} had returned {last.status!r}.")
 
 
 def against_status(facts: Facts) -> Iterator[Finding]:
     """A change refused for a record's state, although a result had already shown that state."""
-    seen = {status for call in facts.calls for _, status in _statuses(call)}
+    seen = {one.status for call in facts.calls for one in _statuses(call)}
     for call in facts.writes:
         wanted = _state_wanted(call)
         if wanted is None or not any(wanted in status for status in seen):
             continue
         for other in reversed(facts.calls):
-            shown = [
-                status for record, status in _statuses(other) if record in {value for _, value in call.identifiers}
-            ]
+            used = {plain(value) for _, value in call.identifiers}
+            shown = [one.status for one in _statuses(other) if one.record in used]
             if shown and other.succeeded and other.result_step is not None and other.result_step < call.step:
                 if wanted not in shown[0]:
                     text = (
@@ -60,20 +77,36 @@ def _state_wanted(call: Call) -> str | None:
     return None if match is None else (match[1] or match[2]).lower()
 
 
-def _statuses(call: Call) -> Iterator[tuple[str, str]]:
-    """(record id, status) of every object in a result that has both."""
+def _statuses(call: Call) -> Iterator[Given]:
+    """Every status in a result, once for each id and each amount with hundredths that stand beside it."""
     for key, value, owner in call.result_leaves:
-        if key == "status" and isinstance(value, str) and value and owner is not None:
-            names = [inner for name, inner in owner.items() if isinstance(inner, str) and name.lower().endswith("id")]
-            if names:
-                yield names[0], value.lower()
+        if (
+            key in _STATUS_KEYS
+            and isinstance(value, str)
+            and value
+            and owner is not None
+            and call.result_step is not None
+        ):
+            status = value.lower().replace("_", " ")
+            ids = [(name, inner) for name, inner in owner.items() if isinstance(inner, str) and _names(name, inner)]
+            kind = ids[0][0] if ids else ""
+            yield from (Given(plain(inner), kind, status, call.result_step) for _, inner in ids)
+            for inner in owner.values():
+                if isinstance(inner, float) and not inner.is_integer():
+                    yield Given(f"{inner:.2f}", kind, status, call.result_step)
 
 
-def _status_said(sentence: str, vocabulary: set[str]) -> str | None:
-    lowered = sentence.lower()
+def _names(key: str, value: str) -> bool:
+    return bool(value) and (key.lower().endswith("id") or is_identifier(value))
+
+
+def _status_said(lowered: str, vocabulary: set[str]) -> tuple[str | None, bool]:
+    """The status that a sentence tells, and whether it denies it."""
     for status in sorted((status for status in vocabulary if status in lowered), key=len, reverse=True):
         word = re.escape(status)
-        match = re.search(rf"{_STATUS_IS}{word}\b|{_RECORD_IS}{word}\b(?![ -]\w*(?:ed|ing)\b)", lowered)
+        denied = re.search(rf"{_IS_NOT}{word}\b", lowered)
+        told = re.search(rf"{_STATUS_IS}{word}\b|{_RECORD_IS}{word}\b(?![ -]\w*(?:ed|ing)\b)", lowered)
+        match = denied or told
         if match is not None and not words.is_conditional(lowered[: match.start()]):
-            return status
-    return None
+            return status, denied is not None
+    return None, False

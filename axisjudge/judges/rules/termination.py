@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from axisjudge.judges.rules import verbs, words
+from axisjudge.judges.rules.claims import told_as_success
 from axisjudge.judges.rules.facts import Facts
 from axisjudge.judges.rules.findings import Clean, Finding
 
@@ -19,6 +20,7 @@ def findings(facts: Facts) -> Iterator[Finding]:
     """All that the rules hold against how the run ended."""
     yield from _ending(facts)
     yield from _after_closing(facts)
+    yield from _keeps_talking(facts)
     yield from _after_handover(facts)
     yield from _left_open(facts)
     yield from _success_after_failure(facts)
@@ -38,7 +40,9 @@ def clean(facts: Facts) -> Clean:
 
 def _ending(facts: Facts) -> Iterator[Finding]:
     ended = facts.trajectory.termination or ""
-    last = tuple(step.index for step in facts.trajectory.steps[-1:])
+    steps = facts.trajectory.steps
+    own = [step.index for step in steps if step.role == "assistant"]
+    last = tuple(sorted({*own[-1:], *(step.index for step in steps[-1:])}))
     if _OUTSIDE.search(ended):
         yield Finding("outside_cause", last, f"The run was ended from outside ({ended}){_at(last)}.")
     elif _ERROR.search(ended):
@@ -48,7 +52,7 @@ def _ending(facts: Facts) -> Iterator[Finding]:
 
 
 def _at(last: tuple[int, ...]) -> str:
-    return f" at step {last[0]}" if last else " without a single message"
+    return f" at step {last[-1]}" if last else " without a single message"
 
 
 def _only_talk_was_cut(facts: Facts) -> bool:
@@ -72,6 +76,20 @@ def _after_closing(facts: Facts) -> Iterator[Finding]:
             names = ", ".join(dict.fromkeys(call.name for call in after))
             said = f"The user closes at step {index}, yet the agent goes on at step {after[0].step} ({names})."
             yield Finding("after_closing", (index, after[0].step), said)
+
+
+def _keeps_talking(facts: Facts) -> Iterator[Finding]:
+    """The user closes and wants nothing more, and the agent asks again and again."""
+    for index, text in facts.asked:
+        if words.closes(text) and not _is_open(facts, index):
+            later = ((i, said) for i, said in facts.asked if i > index)
+            resumed = next((i for i, said in later if not words.closes(said) and not words.refuses(said)), None)
+            until = len(facts.trajectory.steps) if resumed is None else resumed
+            asked = [i for i, said in facts.told if index < i < until and "?" in said]
+            if len(asked) >= 2:
+                text = f"The user closes at step {index}, yet the agent asks on at steps {', '.join(map(str, asked))}."
+                yield Finding("keeps_talking", (index, *asked), text)
+                return
 
 
 def _after_handover(facts: Facts) -> Iterator[Finding]:
@@ -103,17 +121,8 @@ def _left_open(facts: Facts) -> Iterator[Finding]:
 
 
 def _success_after_failure(facts: Facts) -> Iterator[Finding]:
-    """The only change of its kind failed, nothing after admits it, and the agent tells that it was done."""
-    for call in facts.writes:
-        verb = verbs.verb_of(call.name)
-        alike = [other for other in facts.writes if verbs.verb_of(other.name) == verb]
-        if call is not alike[-1] or call.result_step is None or any(other.succeeded for other in alike):
-            continue
-        if any(words.admits_failure(text) for index, text in facts.told if index > call.result_step):
-            continue
-        claimed = [index for index, word in facts.claims if index > call.result_step and verbs.is_form_of(word, verb)]
-        if claimed:
-            said = (
-                f"{call.name} failed at step {call.result_step}, yet step {claimed[0]} tells the user that it was done."
-            )
-            yield Finding("success_after_failure", (call.result_step, claimed[0]), said)
+    for call, index in told_as_success(facts):
+        text = (
+            f"{call.name} failed at step {call.result_step} and was not tried again; step {index} closes on a success."
+        )
+        yield Finding("success_after_failure", (call.result_step or call.step, index), text)

@@ -47,10 +47,13 @@ def clean(facts: Facts) -> Clean:
 
 def _unknown(facts: Facts) -> Iterator[Finding]:
     for call in facts.calls:
-        if (facts.tools and call.schema is None) or (call.failed and _NO_SUCH_TOOL.search(call.result)):
-            yield Finding(
-                "unknown_tool", call.steps, f"The tool {call.name!r} called at step {call.step} does not exist."
-            )
+        unlisted = bool(facts.tools) and call.schema is None
+        if unlisted and call.succeeded:
+            text = f"The tool {call.name!r} called at step {call.step} is not on the list of tools, but answered."
+            yield Finding("unlisted_tool", call.steps, text)
+        elif unlisted or (call.failed and _NO_SUCH_TOOL.search(call.result)):
+            text = f"The tool {call.name!r} called at step {call.step} does not exist."
+            yield Finding("unknown_tool", call.steps, text)
 
 
 def _repeated(facts: Facts) -> Iterator[Finding]:

@@ -132,6 +132,14 @@ def mentions(text: str, verb: str) -> bool:
     return any(_NEGATION.search(text, max(0, m.start() - 40), m.start()) is None for m in _family(verb).finditer(text))
 
 
+def speaks_of(text: str, tool: str) -> bool:
+    """Whether a text speaks of what a tool does: of its verb, or of what else its name says."""
+    if mentions(text, verb_of(tool)):
+        return True
+    objects = {part.lower() for part in _NAME_PART.findall(tool) if len(part) >= 5} - _WRITES - _READS
+    return not has_family(verb_of(tool)) and any(word in text.lower() for word in objects)
+
+
 def names(text: str, verb: str) -> bool:
     """Whether a text uses that very verb ("return", "returned"), synonyms left out."""
     return re.search(rf"\b{re.escape(verb.rstrip('ey'))}", text, re.IGNORECASE) is not None

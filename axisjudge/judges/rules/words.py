@@ -23,6 +23,7 @@ _CONSENT = _any_of(
     "|swap|exchange|return|refund|continue)",
     *("i(?:'d| would) like to", "i want to", "i(?:'ll| will) (?:take|go|have)"),
 )
+_GO_AHEAD = _any_of("go ahead", "do it", "i confirm", "proceed", "no need to (?:ask|confirm)", "without asking")
 _DENIED_CONSENT = re.compile(
     r"(?:\b(?:not|never|cannot|before (?:i|you|we)|until i|without)|n['’]t)\s+(?:\w+\s+){0,2}(?:confirm\w*|agree\w*"
     r"|proceed\w*|go(?:ing)? ahead|sure|approve\w*|correct|right|okay|ok|fine|do (?:it|that|so))\b",
@@ -42,7 +43,8 @@ _CLOSING = _any_of(
 _STOP_TOKEN = re.compile(r"#{2,}\s*[A-Z][A-Z_ -]*#{2,}")
 _WANTS_MORE = re.compile(
     r"\?|\b(?:please|(?:could|can|would) you|i(?:['’]d| would)(?: also)? (?:like|prefer)"
-    r"|i(?: also)? (?:want|need) (?:to|you)|also|but|however|one more|before (?:i|you|we)|wait|go ahead|proceed|confirm|let me know|make sure|yes)\b",
+    r"|i(?: also)? (?:want|need) (?:to|you)|also|but|however|one more|before (?:i|you|we)|wait|go ahead"
+    r"|proceed|confirm|let me know|make sure|yes)\b",
     re.IGNORECASE,
 )
 _COURTESY = _any_of(
@@ -90,10 +92,16 @@ _FAILURE = _any_of(
     "not (?:possible|able|allowed|eligible|available|been|go through)",
     *("declined", "rejected", "denied", "no longer", "instead", "however", "already"),
 )
+_SUCCESS = _any_of(
+    *("all set", "all done", "done", "completed?", "success", "successful(?:ly)?", "taken care of", "went through"),
+    *("(?:is|are|has been|have been) (?:now )?(?:booked|confirmed|placed|processed|issued|credited|refunded|changed)",),
+    *("good to go", "on (?:its|the) way"),
+)
 _YES_WORDS = r"(?:confirm\w*|approv\w*|consent\w*|agree\w*|go-ahead|yes)"
 _CONSENT_DEMANDED = re.compile(
     rf"\b{_YES_WORDS}\b[^.]{{0,120}}\b(?:before|prior|proceed|first)\b"
     rf"|\b(?:before|prior to|unless|until|only (?:after|if|when|once))\b[^.]{{0,200}}\b{_YES_WORDS}\b"
+    rf"|\b(?:wait|ask)\w*(?: for)?\b[^.]{{0,40}}\b{_YES_WORDS}\b"
     r"|\b(?:obtain|explicit|must|ask for|need|require)\w*\b[^.]{0,60}\b(?:confirmation|approval|consent)\b",
     re.IGNORECASE,
 )
@@ -120,6 +128,17 @@ _PROPOSES = _any_of(
     ),
     *("i can", "i will", "i'll"),
 )
+_ASKS_CONSENT = _any_of(
+    *(r"confirm\w*", "proceed", "go ahead", "would you like (?:me|to)", "shall i", "should i", "do you want (?:me|to)"),
+    *(
+        "is (?:this|that) (?:correct|right|ok|okay|fine)",
+        "say yes",
+        "yes/no",
+        "reply yes",
+        "agree",
+        "okay with",
+    ),
+)
 _CONDITION = re.compile(
     r"\b(?:if|once|when|whenever|after|until|unless|before|whether|would|will|can|cannot|could|may|might|should|must|any"
     r"|only|to be|not|either|or)\b|n['’]t\b",
@@ -137,6 +156,11 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')*]*\s+|\n+|\\n")
 def consents(text: str) -> bool:
     """Whether the words say yes, or ask for the thing to be done."""
     return _CONSENT.search(_DENIED_CONSENT.sub(" ", text)) is not None
+
+
+def tells_to_go_ahead(text: str) -> bool:
+    """Whether the words leave no need to ask: "go ahead", "do it"."""
+    return _GO_AHEAD.search(_DENIED_CONSENT.sub(" ", text)) is not None
 
 
 def refuses(text: str) -> bool:
@@ -172,9 +196,19 @@ def admits_failure(text: str) -> bool:
     return _FAILURE.search(text) is not None
 
 
+def tells_success(text: str) -> bool:
+    """Whether a message says, in whatever words, that something was brought about."""
+    return any(_SUCCESS.search(part) and not is_conditional(part) and "?" not in part for part in sentences_of(text))
+
+
 def proposes(text: str) -> bool:
     """Whether a message puts something to the user for a decision."""
     return "?" in text or _PROPOSES.search(text) is not None
+
+
+def asks_consent(text: str) -> bool:
+    """Whether a message asks the user to agree to something."""
+    return "?" in text and _ASKS_CONSENT.search(text) is not None
 
 
 def is_conditional(text: str) -> bool:
