@@ -30,8 +30,8 @@ class Pooled:
     """Items (of one or several questions) x raters.
 
     `codes` holds positions in `categories`, NaN where a rater gave nothing; `confidences` has the same shape;
-    `clusters` are numbers from 0. The first `n_judges` raters are judges, the others give labels. `ordered` says that the
-    categories are a scale.
+    `clusters` are numbers from 0. The first `n_judges` raters are judges, the others give labels. `ordered` says that
+    the categories are a scale.
     """
 
     questions: tuple[str, ...]

@@ -11,6 +11,7 @@ from axisjudge.analysis.cross_family import cross_family
 from axisjudge.checks import InputError
 from axisjudge.labels import read_agentprocessbench, read_alttest
 from axisjudge.labels.columns import completed
+from axisjudge.stats.agreement import cohen_kappa
 
 WORDS = ("correct", "incorrect")
 
@@ -66,22 +67,20 @@ def test_the_matrix_is_cohen_s_kappa_of_every_pair_by_family_and_name():
 
 def test_the_interval_is_the_jackknife_written_out():
     said = panel(np.random.default_rng(2), tasks=12)
-    found = cross_family(table(said, FAMILIES, per_task=4), "termination").difference
+    found = cross_family(table(said, FAMILIES, per_task=4), "termination")
 
-    def difference(kept):
-        kappa = {
-            (i, j): cohen_kappa_score(said[i][kept], said[j][kept])
-            for i, j in (("a1", "a2"), ("b1", "b2"), ("a1", "b1"), ("a1", "b2"), ("a2", "b1"), ("a2", "b2"))
-        }
-        own = [value for (i, j), value in kappa.items() if i[0] == j[0]]
-        other = [value for (i, j), value in kappa.items() if i[0] != j[0]]
-        return np.mean(own) - np.mean(other)
+    def within(kept):
+        pairs = (("a1", "a2"), ("b1", "b2"))
+        return np.mean([cohen_kappa_score(said[i][kept], said[j][kept]) for i, j in pairs])
 
     tasks = np.arange(48) // 4
-    without = np.array([difference(tasks != task) for task in range(12)])
+    without = np.arctanh([within(tasks != task) for task in range(12)])
     error = math.sqrt(11 / 12 * ((without - without.mean()) ** 2).sum())
-    assert found.n_clusters == 12
-    assert found.ci_high - found.estimate == pytest.approx(2.200985160082949 * error, rel=1e-9)  # t(11), .975
+    assert found.within.n_clusters == 12
+    half = 2.200985160082949 * error  # t(11), .975
+    assert found.within.ci_high == pytest.approx(math.tanh(math.atanh(found.within.estimate) + half), rel=1e-9)
+    assert math.isnan(found.difference.ci_low)  # 12 tasks are too few for that of the difference
+    assert "25 clusters" in found.difference.reason
 
 
 @pytest.mark.parametrize(
@@ -98,6 +97,15 @@ def test_intervals_cover(panels, least, mean):
             hits[number] += getattr(found, name).ci_low <= getattr(truth, name).estimate <= getattr(found, name).ci_high
     assert (hits / panels > least).all(), hits / panels
     assert hits.mean() / panels > mean
+
+
+def test_one_pair_has_the_interval_of_its_coefficient():
+    said = panel(np.random.default_rng(11))
+    columns = {"a1": said["a1"], "b1": said["b1"], "truth": said["a2"]}
+    ratings = table(columns, {**FAMILIES, "truth": "planted"}, per_task=4, kinds={"truth": "planted"})
+    found = cross_family(ratings, "termination").with_labels[0]
+    expected = cohen_kappa(np.column_stack([said["a1"], said["a2"]]), categories=range(4), clusters=np.arange(200) // 4)
+    assert (found.estimate, found.ci_low, found.ci_high) == (expected.estimate, expected.ci_low, expected.ci_high)
 
 
 def test_labels_stand_last_and_are_no_judges():
