@@ -13,6 +13,9 @@ from typing import Any
 
 from axisjudge.report.page import REPORT_DIR
 
+# Kernels that run now by their private folder, so that an interrupted process can stop them.
+_RUNNING: dict[str, Any] = {}
+
 
 class ReportError(RuntimeError):
     """A notebook failed; its old report stays as it is."""
@@ -54,7 +57,22 @@ def execute(source: Path, target: Path, parameters: Mapping[str, Any], *, workbe
         except (CellExecutionError, RuntimeError) as error:
             raise ReportError(f"{source.name}: {str(error).splitlines()[-1]}") from error
         finally:
+            _stop(private)
             ensure_event_loop().close()  # this thread's own
+
+
+def stop_kernels() -> None:
+    """Kill the kernels of this process; the notebooks that they ran fail."""
+    for private in list(_RUNNING):
+        _stop(private)
+
+
+def _stop(private: str) -> None:
+    manager = _RUNNING.pop(private, None)
+    process = getattr(manager and manager.provisioner, "process", None)
+    if process is not None:
+        process.kill()
+        process.wait()
 
 
 def _this_python(environment: Mapping[str, str], private: str) -> type[Any]:
@@ -72,6 +90,7 @@ def _this_python(environment: Mapping[str, str], private: str) -> type[Any]:
         def __init__(self, **options: Any) -> None:
             transport = "ipc" if os.name == "posix" else "tcp"
             super().__init__(transport=transport, connection_file=str(Path(private) / "k.json"), **options)
+            _RUNNING[private] = self
 
     return ThisPython
 

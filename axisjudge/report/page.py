@@ -103,17 +103,18 @@ class Page:
         self._save()
         return value
 
-    def figure(self, name: str, drawn: Axes | Figure, *, alt: str = "") -> None:
+    def figure(self, name: str, drawn: Axes | Figure, *, alt: str = "", of_ratings: bool = True) -> None:
         """Save a figure as figures/`name`.png, with the banner drawn on it if there is one, and show it.
 
-        `alt` is the text for those who cannot see it; by default the title of the first axes.
+        `alt` is the text for those who cannot see it; by default the title of the first axes. `of_ratings` is False
+        for a figure that shows none of the page's ratings (published counts, say), which the banner does not concern.
         """
         import matplotlib.pyplot as plt
 
         figure: Any = drawn.get_figure(root=True)
         self._claim(name, self.figures)
         alt = alt or _title(figure) or name.replace("_", " ")
-        png = _png(figure, self.scope.short_banner)
+        png = _png(figure, self.scope.short_banner if of_ratings else None)
         plt.close(figure)
         if self._folder:
             path = self._folder / "figures" / f"{name}.png"

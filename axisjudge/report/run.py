@@ -17,7 +17,7 @@ from axisjudge.checks import InputError
 from axisjudge.report import digest
 from axisjudge.report.encode import dumps
 from axisjudge.report.index import write_index
-from axisjudge.report.kernel import ReportError, execute
+from axisjudge.report.kernel import ReportError, execute, stop_kernels
 from axisjudge.report.notebook import (
     checked_parameters,
     find_notebook,
@@ -126,6 +126,10 @@ def run_reports(
             except ReportError as error:
                 failures.append(str(error))
                 continue
+            except KeyboardInterrupt:
+                pool.shutdown(wait=False, cancel_futures=True)
+                stop_kernels()
+                raise
             done.append(result)
             if on_done:
                 on_done(result)

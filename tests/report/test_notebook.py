@@ -8,7 +8,7 @@ import pytest
 from benches import PARAMETERS
 
 from axisjudge.checks import InputError
-from axisjudge.report import run_report, run_reports
+from axisjudge.report import digest, run_report, run_reports
 from axisjudge.report.notebook import checked_parameters, find_notebook, parameters_of, read_notebook
 
 Write = Callable[..., Path]
@@ -117,14 +117,23 @@ def test_a_file_that_is_no_notebook_is_an_error(bench: Path) -> None:
         run_report("x", workbench=bench)
 
 
-def test_outputs_do_not_change_what_a_notebook_is(notebook: Write) -> None:
-    from axisjudge.report.digest import notebook_sha256
+def test_the_digest_follows_the_packages_own_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(digest, "_PACKAGE", tmp_path)
+    (tmp_path / "a.py").write_text("one")
+    before = digest.package_sha256()
+    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "__pycache__" / "a.py").write_text("built")
+    assert digest.package_sha256() == before
+    (tmp_path / "a.py").write_text("two")
+    assert digest.package_sha256() != before
 
+
+def test_outputs_do_not_change_what_a_notebook_is(notebook: Write) -> None:
     path = notebook("05_x")
-    before = notebook_sha256(read_notebook(path))
+    before = digest.notebook_sha256(read_notebook(path))
     book = nbformat.read(path, as_version=4)
     book.cells[1].execution_count = 3
     book.cells[1].outputs = [nbformat.v4.new_output("stream", text="hello")]
-    assert notebook_sha256(book) == before
+    assert digest.notebook_sha256(book) == before
     book.cells[1].source += "\n"
-    assert notebook_sha256(book) != before
+    assert digest.notebook_sha256(book) != before

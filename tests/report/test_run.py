@@ -2,14 +2,17 @@
 
 import json
 import os
+import signal
+import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from benches import COUNTS, FIGURE, rating, write_ratings
 
-from axisjudge.report import ReportError, run_report, run_reports
+from axisjudge.report import ReportError, digest, run_report, run_reports
 from axisjudge.report.digest import input_digest
 from axisjudge.report.notebook import read_notebook
 
@@ -26,6 +29,12 @@ def _own_matplotlib_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     yield
     if kept is None:
         del os.environ["MPLCONFIGDIR"]
+
+
+@pytest.fixture(autouse=True)
+def _package_at_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The package may be edited while its tests run; here its source counts as unchanged."""
+    monkeypatch.setattr(digest, "package_sha256", lambda: "at rest")
 
 
 def kept(folder: Path) -> dict[str, bytes]:
@@ -127,6 +136,22 @@ def test_a_kernel_that_dies_and_a_notebook_without_a_page_are_told(bench: Path, 
     assert "05_dies.ipynb: Kernel died" in str(caught.value)
     assert "06_silent.ipynb: made no Page" in str(caught.value)
     assert not (bench / "reports" / "05_dies" / "results.json").exists()
+
+
+def test_an_interrupted_run_ends_at_once_and_leaves_nothing(bench: Path, notebook: Write) -> None:
+    begun = bench / "begun"
+    notebook("05_long", cells=[f"import pathlib, time\npathlib.Path({str(begun)!r}).touch()\ntime.sleep(600)"])
+    notebook("06_long", cells=["import time\ntime.sleep(600)"])
+    notebook("07_never", cells=["import time\ntime.sleep(600)"])
+    code = f"from axisjudge.report import run_reports; run_reports(workbench={str(bench)!r})"
+    with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True) as run:
+        while not begun.exists() and run.poll() is None:
+            time.sleep(0.1)
+        run.send_signal(signal.SIGINT)
+        _, errors = run.communicate(timeout=30)
+    assert "KeyboardInterrupt" in errors
+    left = {str(path.relative_to(bench / "reports")) for path in (bench / "reports").rglob("*") if path.is_file()}
+    assert left <= {"05_long/failed.ipynb", "06_long/failed.ipynb"}
 
 
 def test_the_kernel_is_this_python_apart_from_the_users_settings(
