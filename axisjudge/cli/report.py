@@ -1,5 +1,6 @@
 """`axisjudge report`: regenerate reports."""
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -14,17 +15,22 @@ def report(
     json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
 ) -> None:
     """Run the notebooks and write reports/<name>/; what has not changed is left alone."""
-    from axisjudge.report import run_reports
+    from axisjudge.report import ReportError, ReportResult, run_reports
 
-    results = run_reports(names or None, dict(_pair(text) for text in parameter), force=force)
-    rows = [
-        {"report": result.name, "status": result.status, "seconds": round(result.seconds, 1), "page": str(result.html)}
-        for result in results
-    ]
+    def tell(result: ReportResult) -> None:
+        if not json:
+            typer.echo(f"  {result.name}  {result.status} in {result.seconds:.1f} s: {result.html}")
+
+    try:
+        results = run_reports(names or None, dict(_pair(text) for text in parameter), force=force, on_done=tell)
+    except ReportError as error:
+        typer.echo(f"axisjudge: {error}", err=True)
+        raise typer.Exit(1) from None
     if json:
+        rows = [{**asdict(result), "folder": str(result.folder), "html": str(result.html)} for result in results]
         show.as_json({"reports": rows})
     else:
-        show.table(rows)
+        typer.echo(f"All reports: {results[0].folder.parent / 'index.html'}")
 
 
 def _pair(text: str) -> tuple[str, str]:
