@@ -1,7 +1,7 @@
 """How far the rules judge can be trusted: against people's labels, against rewards, by chance, against planted truth.
 
-Run by hand: `python tests/benchmarks/rules_on_real_data.py retail airline labels chance demo=data/demo`. It prints tables
-and asserts nothing. Planted truth is our own; agreement with it is no claim of accuracy.
+Run by hand: `python tests/benchmarks/rules_on_real_data.py retail airline labels chance demo=data/demo`. It prints
+tables and asserts nothing. Planted truth is our own; agreement with it is no claim of accuracy.
 """
 
 import argparse

@@ -87,7 +87,7 @@ def _misplaced(facts: Facts, call: Call) -> Iterator[Finding]:
         if not keys or not all(_KEY_OF_RECORD.search(key) and not _related(_record_word(key), wanted) for key in keys):
             continue
         known_kind = any(_related(_record_word(key), wanted) for key in facts.result_keys)
-        if known_kind and not _user_gave(facts, value, call.step):
+        if known_kind and not facts.user_gave(value, call.step):
             text = (
                 f"At step {call.step} {parameter} = {value!r} is given to {call.name},"
                 f" but results show that value as {', '.join(sorted(keys))}."
@@ -104,20 +104,18 @@ def _related(one: str, other: str) -> bool:
     return bool(one and other) and (one.endswith(other) or other.endswith(one))
 
 
-def _user_gave(facts: Facts, value: str, step: int) -> bool:
-    return any(index < step and stands_in(plain(value), text.lower()) for index, text in facts.asked)
-
-
 def _not_as_agreed(facts: Facts, call: Call) -> Iterator[Finding]:
     """A change to a record that nobody had named, after the agent had proposed it for another of the same kind."""
     before = facts.told_before(call.step)
     if call.kind != "write" or before is None or not isinstance(call.arguments, dict):
         return
-    talk = [text.lower() for index, text in (*facts.told, *facts.asked) if index < call.step]
+    talk = [text.lower() for index, text in facts.told if index < call.step]
     used = {value for _, value in call.identifiers}
     for parameter, value in call.identifiers:
-        if call.arguments.get(parameter) != value or not facts.seen_before(value, call.step):
+        if call.arguments.get(parameter) != value or not _KEY_OF_RECORD.search(parameter):
             continue  # items of a list are spoken of by their names
+        if not facts.seen_before(value, call.step) or facts.user_gave(value, call.step):
+            continue
         if any(stands_in(plain(value), text) for text in talk):
             continue
         alike = [other for other in facts.shown_under(parameter, call.step) if other != value]

@@ -91,7 +91,7 @@ class Source:
         if not self.from_user:
             return False
         number = _FINAL_NUMBER.search(key)
-        if number is not None and stands_in(number.group(), self.text):
+        if number is not None and (stands_in(number.group(), self.text) or number.group() in self.squeezed):
             return True  # the user gave the number, the agent put the letters before it
         squeezed = _SQUEEZE.sub("", key)
         return len(squeezed) >= 5 and squeezed in self.squeezed
@@ -193,6 +193,11 @@ class Facts:
         """Whether a token was known to the agent before a step."""
         seen = self.first_seen(token, ending=ending)
         return seen is not None and seen < step
+
+    def user_gave(self, token: str, step: int) -> bool:
+        """Whether the user had said a token before a step, be it spelled out or its number alone."""
+        key = plain(token)
+        return any(source.from_user and source.step < step and source.holds(key) for source in self.sources)
 
     def returned_after(self, call: Call, value: str) -> int | None:
         """The first step after a call that brings a value to the agent; results of calls that carried it left out."""

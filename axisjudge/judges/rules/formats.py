@@ -90,6 +90,8 @@ def amounts_in(text: str) -> list[Amount]:
 def _is_money(match: re.Match[str], text: str) -> bool:
     unit = (match["unit"] or "").strip()
     before = text[match.start() - 1] if match.start() else " "
+    if text[match.end() : match.end() + 1] == "." and text[match.end() + 1 : match.end() + 2].isdigit():
+        return False  # a version or a clock
     if match["sign"]:
         return unit in ("", *_MONEY_WORDS)
     if before.isalnum() or before in "_.,#/" or (unit and unit not in _MONEY_WORDS):

@@ -23,8 +23,9 @@ _COMPUTED = re.compile(
     re.IGNORECASE,
 )
 _RELATIVE_DAY = re.compile(
-    r"\b(?:next|following|previous|tomorrow|yesterday|today|overnight|weeks?|days? (?:later|before|after|earlier|prior)"
-    r"|later|earlier|weekend|mon|tues|wednes|thurs|fri|satur|sun)(?:day)?\b|\+1",
+    r"\b(?:tomorrow|yesterday|overnight|weekend|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+    r"|(?:next|following|previous|last|coming|this|same) (?:day|week|month|year)|(?:day|week|month)s?"
+    r" (?:later|before|after|earlier|prior|from)|(?:later|earlier) (?:the same|that) day)\b",
     re.IGNORECASE,
 )
 _COUNT = re.compile(r"(?<![\w.,$#-])([2-9]|1\d|20)(?![\w%]|[.,]\d)")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from axisjudge.judges.rules import verbs, words
 from axisjudge.judges.rules.claims import told_as_success
-from axisjudge.judges.rules.facts import Facts
+from axisjudge.judges.rules.facts import Call, Facts
 from axisjudge.judges.rules.findings import Clean, Finding
 
 _CUT_OFF = re.compile(r"max|limit|budget|timeout|timed|truncat|length|exceeded", re.IGNORECASE)
@@ -115,9 +115,13 @@ def _left_open(facts: Facts) -> Iterator[Finding]:
         elif words.promises_more(last.content):
             said = f"The run ends at step {last.index}, where the agent announces something that it never does."
             yield Finding("open_promise", (last.index,), said)
-    elif facts.calls and facts.calls[-1].result_step == last.index and facts.calls[-1].kind in ("read", "write"):
+    elif facts.calls and _leaves_untold(facts.calls[-1], last.index):
         said = f"The run ends at step {last.index} on a tool result about which the user was told nothing."
         yield Finding("no_reply", (facts.calls[-1].step, last.index), said)
+
+
+def _leaves_untold(call: Call, last: int) -> bool:
+    return call.result_step == last and call.kind in ("read", "write") and not verbs.ends_the_run(call.name)
 
 
 def _success_after_failure(facts: Facts) -> Iterator[Finding]:

@@ -10,7 +10,21 @@ _FAMILIES: dict[str, tuple[str, ...]] = {
     "cancel": ("cancel", "call(?:ed|ing)? (?:it )?off", "void", "terminat"),
     "modify": (
         *("modif", "chang", "updat", "edit", "adjust", "switch", "replac", "swap", "upgrad", "downgrad", "correct"),
-        *("amend", "alter", r"set\b", "mov", "reschedul", "fix", "add", "remov", "pay", r"us(?:e|ing)\b", "prefer"),
+        *(
+            "amend",
+            "alter",
+            r"set\b",
+            "mov",
+            "reschedul",
+            "extend",
+            "renew",
+            "fix",
+            "add",
+            "remov",
+            "pay",
+            r"us(?:e|ing)\b",
+            "prefer",
+        ),
     ),
     "return": ("return", r"send(?:ing)? (?:\w+ ){0,3}back", r"giv(?:e|ing) (?:\w+ ){0,3}back", "sent back", "refund"),
     "refund": ("refund", "reimburs", "money back", "return", "compensat", "credit"),
@@ -89,6 +103,7 @@ _HANDOVER = re.compile(
     r"(?:transfer|escalat|hand_?(?:over|off)|connect).*(?:human|agent|staff|person|support|representative)",
     re.IGNORECASE,
 )
+_LAST_WORD = re.compile(r"submit|finish|final|complete_task|end_|_end|done", re.IGNORECASE)
 _NEGATION = re.compile(
     r"(?:\b(?:not|never|without|instead of|rather than|no|nor|neither|avoid)|n['’]t)(?:\s+\w+){0,3}\s*$", re.IGNORECASE
 )
@@ -114,6 +129,11 @@ def kind_of(tool: str) -> str | None:
 def hands_over(tool: str) -> bool:
     """Whether a tool's name says that somebody else takes over the conversation."""
     return _HANDOVER.search(tool) is not None
+
+
+def ends_the_run(tool: str) -> bool:
+    """Whether a tool's name says that calling it is the agent's last word."""
+    return _LAST_WORD.search(tool) is not None
 
 
 def has_family(verb: str) -> bool:

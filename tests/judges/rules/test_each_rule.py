@@ -1,0 +1,331 @@
+"""Each rule with a run that it must flag and a near-miss that it must leave alone."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from axisjudge.judges.rules import grade_trajectory
+from axisjudge.judges.rules.findings import KINDS
+from axisjudge.trajectory import Trajectory
+from axisjudge.verdict import AXES, Axis
+
+Lines = list[tuple[Any, ...]]
+Play = Callable[..., Trajectory]
+
+
+def read(loan: str = "LN-40213", **more: Any) -> Lines:
+    shown = {"loan_id": loan, "title_id": "TT-77100", "status": "lent", "due": "2031-03-14", **more}
+    return [("call", "", ("show_loan", {"loan_id": loan})), ("result", shown)]
+
+
+def modify(arguments: Any, answer: tuple[Any, ...] = ("result", {"status": "extended"})) -> Lines:
+    return [("call", "", ("modify_loan", arguments)), answer]
+
+
+ASK: Lines = [("user", "Please extend my loan LN-40213 by two weeks.")]
+AGREE: Lines = [("agent", "I would extend loan LN-40213 by 2 weeks. Do you agree?"), ("user", "Yes.")]
+READY: Lines = [*ASK, *read(), *AGREE]
+GOOD = {"loan_id": "LN-40213", "weeks": 2}
+DONE: Lines = [*READY, *modify(GOOD), ("agent", "Your loan has been extended. Anything else?")]
+BYE: Lines = [("user", "No, that is all. Goodbye!")]
+
+# kind of finding -> (run that shows it, near-miss that does not, fields of the trajectory)
+CASES: dict[str, tuple[Lines, Lines, dict[str, Any]]] = {
+    "unknown_tool": ([*ASK, ("call", "", ("peek", {})), ("error", "Unknown tool")], DONE, {}),
+    "unlisted_tool": ([*ASK, ("call", "", ("peek", {})), ("result", "{}")], DONE, {}),
+    "same_failing_call": (
+        [*READY, *modify(GOOD, ("error", "Error: reserved")), *modify(GOOD, ("error", "Error: reserved"))],
+        [*READY, *modify(GOOD, ("error", "Error: timeout, try again")), *modify(GOOD)],
+        {},
+    ),
+    "tool_against_words": (
+        [*READY, ("call", "", ("cancel_loan", {"loan_id": "LN-40213"})), ("result", {"status": "cancelled"})],
+        [
+            *READY[:-1],
+            ("user", "Yes. Or rather, cancel it."),
+            ("call", "", ("cancel_loan", {"loan_id": "LN-40213"})),
+            ("result", "{}"),
+        ],
+        {},
+    ),
+    "tool_against_last_words": (
+        [
+            ("user", "I thought I would cancel something."),
+            *read(),
+            ("agent", "So shall I return LN-40213 for you?"),
+            ("user", "Yes, return it."),
+            ("call", "", ("cancel_loan", {"loan_id": "LN-40213"})),
+            ("result", {"status": "cancelled"}),
+        ],
+        [
+            ("user", "I thought I would cancel LN-40213."),
+            *read(),
+            ("agent", "So shall I return it for you?"),
+            ("user", "Yes, return it."),
+            ("call", "", ("return_loan", {"loan_id": "LN-40213"})),
+            ("result", {"status": "returned"}),
+        ],
+        {},
+    ),
+    "words_for_a_tool": (
+        [*ASK, *read(), ("agent", "I have cancelled your loan.")],
+        [*ASK, *read(), ("agent", "If you like, your loan can be cancelled.")],
+        {},
+    ),
+    "not_an_object": ([*READY, *modify("LN-40213, 2", ("error", "bad request"))], DONE, {}),
+    "missing_parameter": ([*READY, *modify({"loan_id": "LN-40213"})], DONE, {}),
+    "unknown_parameter": (
+        [*READY, *modify({**GOOD, "months": 1})],
+        [*READY, *modify({**GOOD, "reason": "holiday"})],
+        {},
+    ),
+    "not_in_enum": (
+        [*READY, *modify({**GOOD, "reason": "mood"})],
+        [*READY, *modify({**GOOD, "reason": "illness"})],
+        {},
+    ),
+    "wrong_type": (
+        [*READY, *modify({"loan_id": "LN-40213", "weeks": "2"})],
+        [*READY, *modify({"loan_id": "LN-40213", "weeks": 2.0})],
+        {},
+    ),
+    "fabricated": (
+        [("user", "Extend my loan, please."), *read("LN-58001")],
+        [("user", "Extend my loan, number 5 8 0 0 1, please."), *read("LN-58001")],
+        {},
+    ),
+    "seen_only_later": (
+        [("user", "Hello."), *read("LN-58001"), ("user", "It is LN-58001.")],
+        [("user", "It is ln-58001."), *read("LN-58001")],
+        {},
+    ),
+    "misplaced": (
+        [*ASK, *read(), ("call", "", ("show_loan", {"loan_id": "TT-77100"})), ("result", "{}")],
+        [*ASK, *read(), ("call", "", ("show_title", {"title_id": "TT-77100"})), ("result", "{}")],
+        {},
+    ),
+    "not_as_agreed": (
+        [
+            ("user", "One of my loans, please, two weeks more."),
+            ("call", "", ("find_reader", {"name": "Venn"})),
+            ("result", [{"loan_id": "LN-40213"}, {"loan_id": "LN-40777"}]),
+            *AGREE,
+            *modify({"loan_id": "LN-40777", "weeks": 2}),
+        ],
+        [
+            ("user", "One of my loans, please, two weeks more."),
+            ("call", "", ("find_reader", {"name": "Venn"})),
+            ("result", [{"loan_id": "LN-40213"}, {"loan_id": "LN-40777"}]),
+            *AGREE,
+            *modify(GOOD),
+        ],
+        {},
+    ),
+    "number_from_nowhere": (
+        [
+            ("user", "Send LN-40213 to 17 Quince Row."),
+            *read(),
+            ("call", "", ("send_book", {"loan_id": "LN-40213", "street": "71 Quince Row"})),
+        ],
+        [
+            ("user", "Send LN-40213 to 17 Quince Row."),
+            *read(),
+            ("call", "", ("send_book", {"loan_id": "LN-40213", "street": "17 Quince Row"})),
+        ],
+        {},
+    ),
+    "argument_blamed": (
+        [*READY, *modify({"loan_id": "LN-40213", "weeks": 99}, ("error", "Error: weeks out of range"))],
+        [
+            ("user", "It is LN-99999."),
+            ("call", "", ("show_loan", {"loan_id": "LN-99999"})),
+            ("error", "loan not found"),
+        ],
+        {},
+    ),
+    "argument_blamed_mended": (
+        [*READY, *modify({**GOOD, "weeks": 99}, ("error", "weeks out of range")), *modify(GOOD)],
+        [*READY, *modify(GOOD, ("error", "the loan is already reserved")), *modify({**GOOD, "weeks": 1})],
+        {},
+    ),
+    "rule_of_the_tool": (
+        [*READY, *modify(GOOD, ("error", "weeks must be even in spring"))],
+        [*READY, *modify(GOOD, ("error", "the shelf is locked"))],
+        {},
+    ),
+    "no_schema": (
+        [*READY, *modify(GOOD, ("error", "it went wrong"))],
+        [*READY, *modify(GOOD, ("error", "it went wrong")), *modify(GOOD)],
+        {"tools": None},
+    ),
+    "unlike_successful_calls": (
+        [*READY, *modify({"loan_id": "LN-40213"}, ("error", "it went wrong")), *modify(GOOD)],
+        [*READY, *modify(GOOD, ("error", "it went wrong")), *modify(GOOD)],
+        {"tools": None},
+    ),
+    "after_refusal": (
+        [*READY[:-1], ("user", "No, leave it."), *modify(GOOD)],
+        [*READY[:-1], ("user", "No problem, go ahead."), *modify(GOOD)],
+        {},
+    ),
+    "unconfirmed": (
+        [*ASK, *read(), *modify(GOOD)],
+        [("user", "Please extend loan LN-40213 by two weeks; no need to ask."), *read(), *modify(GOOD)],
+        {},
+    ),
+    "unread": ([*ASK, *AGREE, *modify(GOOD)], [*ASK, *AGREE, *read(), *modify(GOOD)], {}),
+    "identical_write": ([*DONE, *modify(GOOD)], [*DONE, *modify({**GOOD, "weeks": 1}), *modify(GOOD)], {}),
+    "used_before_returned": (
+        [
+            ("user", "Hello, this is Venn."),
+            *read("LN-58001"),
+            ("call", "", ("find_reader", {"name": "Venn"})),
+            ("result", '{"loan_id": "LN-58001"}'),
+        ],
+        [
+            ("user", "Hello, this is Venn."),
+            ("call", "", ("find_reader", {"name": "Venn"})),
+            ("result", '{"loan_id": "LN-58001"}'),
+            *read("LN-58001"),
+        ],
+        {},
+    ),
+    "amount": (
+        [*ASK, *read(fine=12.4, postage=3.15), ("agent", "The fine is $14.20.")],
+        [*ASK, *read(fine=12.4, postage=3.15), ("agent", "That is $15.55, of which $12.40 is the fine.")],
+        {},
+    ),
+    "unexplained_total": (
+        [*ASK, *read(fees=[1.1, 2.2, 4.4]), ("agent", "In total you owe $9.81.")],
+        [*ASK, *read(fees=[1.1, 2.2, 4.4]), ("agent", "In total you owe $7.70.")],
+        {},
+    ),
+    "date": (
+        [*ASK, *read(), ("agent", "It is due on March 15, 2031.")],
+        [*ASK, *read(), ("agent", "It is due on 14 March.")],
+        {},
+    ),
+    "computed_date": (
+        [*ASK, *read(), ("agent", "Two days later would be March 16, 2031.")],
+        [*ASK, *read(), ("agent", "The due day is 03/14/2031.")],
+        {},
+    ),
+    "identifier": (
+        [*ASK, *read(), ("agent", "The book is TT-77109.")],
+        [*ASK, *read(), ("agent", "Loan numbers look like LN-00000; your book ends in 77100.")],
+        {},
+    ),
+    "status": (
+        [*ASK, *read("LN-40213"), *read("LN-58001", status="reserved"), ("agent", "LN-40213 is reserved.")],
+        [*ASK, *read("LN-40213"), *read("LN-58001", status="reserved"), ("agent", "LN-40213 is lent.")],
+        {},
+    ),
+    "against_status": (
+        [*READY, *modify(GOOD, ("error", "Error: a loan that is not reserved")), *read("LN-7", status="reserved")],
+        [*READY, *modify(GOOD, ("error", "Error: a loan that is not lent")), *read("LN-7", status="reserved")],
+        {},
+    ),
+    "never_done": (
+        [*READY, *modify(GOOD, ("error", "Error: reserved")), ("agent", "Your loan has been modified.")],
+        [*READY, *modify(GOOD), ("agent", "Your loan has been modified.")],
+        {},
+    ),
+    "error_as_success": (
+        [*READY, *modify(GOOD, ("error", "Error: reserved")), ("agent", "All set, enjoy your book!")],
+        [*READY, *modify(GOOD, ("error", "Error: reserved")), ("agent", "Sorry, that could not be done.")],
+        {},
+    ),
+    "success_after_failure": (
+        [*READY, *modify(GOOD, ("error", "Error: reserved")), ("agent", "All set, enjoy your book!")],
+        [*READY, *modify(GOOD, ("error", "Error: busy")), *modify({**GOOD, "weeks": 1}), ("agent", "All set!")],
+        {},
+    ),
+    "cut_off": (DONE, [*DONE, *BYE, ("agent", "Goodbye."), ("user", "Bye!")], {"termination": "max_steps"}),
+    "ended_in_error": (DONE, [], {"termination": "agent_error"}),
+    "outside_cause": (DONE, [], {"termination": "infrastructure_error"}),
+    "after_closing": (
+        [*DONE, *BYE, *modify({**GOOD, "weeks": 1})],
+        [*DONE, ("user", "Thanks. One more thing before that is all: the other?"), *read("LN-58001")],
+        {},
+    ),
+    "keeps_talking": (
+        [*DONE, *BYE, ("agent", "A newsletter?"), ("user", "No. Bye."), ("agent", "A poster, then?")],
+        [*DONE, *BYE, ("agent", "A newsletter?"), ("user", "Which one would you take?"), ("agent", "A poster, then?")],
+        {},
+    ),
+    "after_handover": (
+        [*READY, ("call", "", ("transfer_to_human_agents", {})), ("result", "ok"), *modify(GOOD)],
+        [*DONE, ("call", "", ("transfer_to_human_agents", {})), ("result", "ok")],
+        {},
+    ),
+    "open_question": ([*ASK, ("agent", "By how many weeks?")], DONE, {}),
+    "open_promise": ([*ASK, ("agent", "One moment, I will check.")], DONE, {}),
+    "no_reply": ([("agent", "Hello."), *ASK, *read()], [*ASK, *read(), ("agent", "It is lent.")], {}),
+}
+
+
+def kinds(run: Trajectory) -> set[str]:
+    return {flag for answer in grade_trajectory(run).values() for flag in answer.flags}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_has_a_fault_that_shows_it_and_a_near_miss_that_does_not(kind: str, play: Play) -> None:
+    fault, near_miss, fields = CASES[kind]
+    run = play(*fault, **fields)
+    answer = grade_trajectory(run)[KINDS[kind].axis]
+    # a doubt does not show where the same axis has a fault
+    shown = {finding for finding in kinds(run) if KINDS[finding].axis == KINDS[kind].axis}
+    assert kind in shown, answer
+    assert answer.verdict == KINDS[kind].verdict
+    assert answer.confidence is not None
+    assert answer.confidence >= KINDS[kind].confidence
+    if near_miss:
+        assert kind not in kinds(play(*near_miss, **fields))
+
+
+def test_a_sound_run_is_correct_on_every_axis(play: Play, opening: Lines, change: Lines, closing: Lines) -> None:
+    answers = grade_trajectory(play(*opening, *change, *closing, termination="user_stop"))
+    assert {axis: answer.verdict for axis, answer in answers.items()} == dict.fromkeys(AXES, "correct")
+    assert all(answer.status == "ok" and answer.confidence_source == "rule" for answer in answers.values())
+
+
+@pytest.mark.parametrize(
+    ("lines", "fields", "expected"),
+    [
+        ([], {"termination": "agent_error"}, ("not_applicable",) * 4 + ("incorrect",)),
+        ([], {}, ("not_applicable",) * 5),
+        ([("user", "Hello?"), ("agent", "Good day.")], {}, ("uncertain", *("not_applicable",) * 3, "correct")),
+        ([("user", "Is it open on Sundays? Loan LN-40213."), *read(), ("agent", "Yes.")], {}, None),
+    ],
+)
+def test_what_is_not_there_is_not_judged(play: Play, lines: Lines, fields: dict[str, Any], expected: Any) -> None:
+    answers = grade_trajectory(play(*lines, **fields))
+    if expected is None:  # one single look-up has no order
+        assert answers["sequencing"].verdict == "not_applicable"
+    else:
+        assert tuple(answers[axis].verdict for axis in AXES) == expected
+
+
+def test_an_amount_in_a_fabricated_answer_without_any_call_is_still_a_fault(play: Play) -> None:
+    answer = grade_trajectory(play(("user", "What do I owe?"), ("agent", "You owe $17.35.")))["result_interpretation"]
+    assert answer.verdict == "incorrect"
+
+
+def test_calls_of_the_user_simulator_are_not_the_agents(play: Play) -> None:
+    run = play(*DONE, ("call", "", ("reboot_router", {})), ("result", "ok"))
+    step = run.steps[-2]
+    users = step.tool_calls[0].model_copy(update={"requestor": "user"})
+    steps = (*run.steps[:-2], step.model_copy(update={"role": "user", "tool_calls": (users,)}), run.steps[-1])
+    assert "unknown_tool" not in kinds(run.model_copy(update={"steps": steps}))
+
+
+def test_without_a_demand_for_consent_a_clear_request_is_enough(play: Play) -> None:
+    lines = [*ASK, *read(), *modify(GOOD)]
+    assert grade_trajectory(play(*lines, policy=None))["sequencing"].verdict == "correct"
+    assert grade_trajectory(play(*lines))["sequencing"].verdict == "incorrect"
+
+
+def test_only_the_axes_asked_for_are_answered(play: Play) -> None:
+    axes: list[Axis] = ["termination", "sequencing"]
+    assert list(grade_trajectory(play(*DONE), axes)) == axes
