@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from axisjudge.analysis.confident import confidence_ranks
 from axisjudge.analysis.frames import Kind, kind_of, table_of, to_polars
 from axisjudge.analysis.pooled import Floats, Pooled, pooled
-from axisjudge.analysis.triage import confidence_ranks, item_confidence, unanimous
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,9 @@ def disagreements(
     """
     panel = pooled(ratings, question, repeat=repeat, step_level=step_level)
     codes = panel.codes[:, : panel.n_judges]
-    ranks = confidence_ranks(panel)
-    split = np.flatnonzero(~unanimous(codes) & ((~np.isnan(codes)).sum(axis=1) >= 2))
-    sureness = item_confidence(ranks)
+    ranks, _ = confidence_ranks(ratings, panel)
+    split = np.flatnonzero(~_unanimous(codes) & ((~np.isnan(codes)).sum(axis=1) >= 2))
+    sureness = _mean_rank(ranks)
     evenness = _evenness(codes, len(panel.categories), panel.ordered)
     if np.isnan(sureness[split]).all():
         order, key = "those farthest apart first" if panel.ordered else "the most even splits first", -evenness
@@ -106,6 +106,19 @@ def disagreements(
         order=order,
         kind=kind_of(ratings),
     )
+
+
+def _mean_rank(ranks: Floats) -> Floats:
+    """Mean of the judges' confidence ranks on each item; NaN where none is given."""
+    given = ~np.isnan(ranks)
+    total = np.where(given, ranks, 0.0).sum(axis=1)
+    return np.where(given.any(axis=1), total / np.maximum(given.sum(axis=1), 1), np.nan)
+
+
+def _unanimous(codes: Floats) -> NDArray[np.bool_]:
+    """Whether all judges that gave a verdict gave the same."""
+    low, high = (np.where(np.isnan(codes), fill, codes) for fill in (np.inf, -np.inf))
+    return np.asarray(low.min(axis=1) == high.max(axis=1))
 
 
 def _evenness(codes: Floats, n_categories: int, ordered: bool) -> Floats:

@@ -1,4 +1,4 @@
-"""Which agreements to trust and which items to read first, by how sure the judges were."""
+"""Which agreements to trust, and which items to read first, by how sure the judges were; no labels are needed."""
 
 from __future__ import annotations
 
@@ -9,17 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
+from axisjudge.analysis.confident import NO_CONFIDENCES
 from axisjudge.analysis.frames import Kind, kind_of, table_of
-from axisjudge.analysis.pooled import Pooled, pooled
+from axisjudge.analysis.pooled import Floats, Pooled, pooled
 from axisjudge.stats.confidence import auroc
 from axisjudge.stats.estimate import Estimate, UndefinedStatisticWarning
-from axisjudge.stats.intervals import clustered_proportion
-
-Floats = NDArray[np.float64]
-
-NO_CONFIDENCES = "fewer than two judges gave confidences"
+from axisjudge.stats.triage import Triage
+from axisjudge.stats.triage import triage as triage_of
 
 
 @dataclass(frozen=True)
@@ -39,22 +36,16 @@ class JudgeConfidence:
     n_opposed: int
 
 
-@dataclass(frozen=True, eq=False)
-class Triage:
-    """Agreement of the panel by its confidence.
+@dataclass(frozen=True)
+class PanelTriage:
+    """The 2 x 2 of agreement by confidence, and each judge's confidence beside.
 
-    An item is `sure` when the mean of its judges' confidence ranks lies above the median of that mean over all items;
-    a judge's rank is the share of its own confidences below this one. `counts[sure][agree]` are the four cells.
-    `reason` says why there is no triage, and is empty otherwise.
+    `table` is None where there is no triage, and `reason` says why.
     """
 
     where: str
+    table: Triage | None
     judges: tuple[JudgeConfidence, ...]
-    counts: tuple[tuple[int, int], tuple[int, int]]
-    agreement_sure: Estimate
-    agreement_unsure: Estimate
-    auc: Estimate
-    n_left_out: int
     reason: str
     kind: Kind
 
@@ -78,145 +69,86 @@ class Triage:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for a report."""
-        (unsure_split, unsure_agree), (sure_split, sure_agree) = self.counts
+        cells = ("agree_sure", "agree_unsure", "disagree_sure", "disagree_unsure", "n_missing", "quantile")
+        shares = ("agreement_sure", "agreement_unsure", "auc")
+        found = self.table
         return {
-            "sure_agree": sure_agree,
-            "sure_split": sure_split,
-            "unsure_agree": unsure_agree,
-            "unsure_split": unsure_split,
-            "agreement_sure": self.agreement_sure.to_dict(),
-            "agreement_unsure": self.agreement_unsure.to_dict(),
-            "auc": self.auc.to_dict(),
+            **({} if found is None else {name: getattr(found, name) for name in cells}),
+            **({} if found is None else {name: getattr(found, name).to_dict() for name in shares}),
             "judges": [{**vars(judge), "auc": judge.auc.to_dict()} for judge in self.judges],
-            "n_left_out": self.n_left_out,
             "reason": self.reason,
         }
 
     @property
     def sentence(self) -> str:
-        """Agreement of the surer and the less sure half, and what the AUC says."""
-        if self.reason:
+        """Agreement where all judges are sure and elsewhere, and what the AUC says."""
+        if self.table is None:
             return f"{self.where}: no triage by confidence, because {self.reason}."
-        split = self.counts[1][0]
+        found = self.table
         return (
-            f"{self.where}: all judges agree on {_share(self.agreement_sure)} of the surer half of the items and on "
-            f"{_share(self.agreement_unsure)} of the other; AUC of confidence for agreement {_said(self.auc)} "
-            f"({self.auc.clusters}). {split} items are split although the panel is sure: these question the rubric."
+            f"{self.where}: the judges agree on {_share(found.agreement_sure)} of the items on which all of them are "
+            f"sure and on {_share(found.agreement_unsure)} of the others; AUC of the least sure judge's confidence for "
+            f"agreement {_said(found.auc)} ({found.auc.clusters}). {found.disagree_sure} items are split although "
+            f"all are sure: these question the rubric. {found.disagree_unsure} are split and unsure: these question "
+            f"the trajectory or the rubric."
         )
 
 
-def triage(
+def panel_triage(
     ratings: Any,
     question: str | Sequence[str],
     *,
+    quantile: float = 0.5,
     repeat: int = 0,
     step_level: bool = False,
     cluster_unit: str = "task",
     ci_level: float = 0.95,
-) -> Triage:
-    """Cross agreement with confidence; no labels are needed.
+) -> PanelTriage:
+    """Agreement of a panel by its confidence; confidences are compared within a judge only.
 
-    Parameters are those of `axisjudge.analysis.pooled.pooled`, with what a cluster is and the level of the intervals.
-    Confidences are compared within a judge only, by rank.
+    A judge is sure of an item from `quantile` of its own confidences on. The other parameters are those of
+    `axisjudge.analysis.pooled.pooled`, with what a cluster is and the level of the intervals.
     """
     panel = pooled(ratings, question, repeat=repeat, step_level=step_level)
-    codes, ranks = panel.codes[:, : panel.n_judges], confidence_ranks(panel)
-    given = ~np.isnan(codes) & ~np.isnan(ranks)
-    used = given.sum(axis=1) >= 2
-    about: dict[str, Any] = {"cluster_unit": cluster_unit, "ci_level": ci_level}
-    if not used.any():
-        none = Estimate(estimate=math.nan, n_items=0, n_clusters=0, reason=NO_CONFIDENCES, **about)
-        return Triage(panel.where, (), ((0, 0), (0, 0)), none, none, none, len(used), NO_CONFIDENCES, kind_of(ratings))
-    mean_rank, agree = item_confidence(ranks)[used], unanimous(codes)[used]
-    clusters = panel.clusters[used]
-    sure = mean_rank > np.median(mean_rank)
-    unsure_cells, sure_cells = ((int((~part).sum()), int(part.sum())) for part in (agree[~sure], agree[sure]))
-    return Triage(
-        where=panel.where,
-        judges=tuple(_judge(panel, number, about) for number in range(panel.n_judges) if given[:, number].any()),
-        counts=(unsure_cells, sure_cells),
-        agreement_sure=clustered_proportion(agree[sure], clusters[sure], **about),
-        agreement_unsure=clustered_proportion(agree[~sure], clusters[~sure], **about),
-        auc=_auc(mean_rank, agree, clusters, about),
-        n_left_out=int((~used).sum()),
-        reason="",
-        kind=kind_of(ratings),
-    )
-
-
-def confidence_ranks(panel: Pooled) -> Floats:
-    """Each judge's confidences as mid-ranks among its own, from 0 to 1; shape (items, judges), NaN without confidence.
-
-    Ranks rid of a judge's habit of high or low figures; equal confidences share one rank.
-    """
-    confidences = panel.confidences[:, : panel.n_judges]
-    return np.column_stack([mid_ranks(column, column) for column in confidences.T])
-
-
-def mid_ranks(values: ArrayLike, reference: ArrayLike) -> Floats:
-    """The empirical distribution function of `reference` at `values`, counting equal ones half.
-
-    Examples
-    --------
-    >>> mid_ranks([0.5, 0.9], [0.5, 0.9, 0.9, 0.95])
-    array([0.125, 0.5  ])
-    """
-    at, sample = np.asarray(values, dtype=np.float64), np.asarray(reference, dtype=np.float64)
-    ordered = np.sort(sample[~np.isnan(sample)])
-    if not ordered.size:
-        return np.full(at.shape, np.nan)
-    below = np.searchsorted(ordered, at, side="left") + np.searchsorted(ordered, at, side="right")
-    return np.where(np.isnan(at), np.nan, below / (2 * ordered.size))
-
-
-def item_confidence(ranks: Floats) -> Floats:
-    """Mean of the judges' confidence ranks on each item; NaN where none is given."""
-    given = ~np.isnan(ranks)
-    total = np.where(given, ranks, 0.0).sum(axis=1)
-    return np.where(given.any(axis=1), total / np.maximum(given.sum(axis=1), 1), np.nan)
-
-
-def unanimous(codes: Floats) -> NDArray[np.bool_]:
-    """Whether all judges that gave a verdict gave the same."""
-    low, high = (np.where(np.isnan(codes), fill, codes) for fill in (np.inf, -np.inf))
-    return np.asarray(low.min(axis=1) == high.max(axis=1))
-
-
-def _auc(values: Floats, outcome: NDArray[np.bool_], clusters: NDArray[np.intp], about: dict[str, Any]) -> Estimate:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndefinedStatisticWarning)  # the reason is in the result
-        return auroc(values, outcome.astype(np.float64), clusters=clusters, **about)
-
-
-def _judge(panel: Pooled, number: int, about: dict[str, Any]) -> JudgeConfidence:
-    confidence = panel.confidences[:, number]
-    siding = sides_with_others(panel.codes[:, : panel.n_judges], number)
-    used = ~np.isnan(confidence) & ~np.isnan(siding)
-    with_others = siding[used] == 1
-    own = confidence[used]
-    return JudgeConfidence(
-        judge=panel.raters[number],
-        family=panel.families[number],
-        auc=_auc(own, with_others, panel.clusters[used], about),
-        mean_when_siding=_mean(own[with_others]),
-        mean_when_opposed=_mean(own[~with_others]),
-        n_siding=int(with_others.sum()),
-        n_opposed=int((~with_others).sum()),
-    )
+    having = [judge for judge in range(panel.n_judges) if not np.isnan(panel.confidences[:, judge]).all()]
+    if len(having) < 2:
+        return PanelTriage(panel.where, None, (), NO_CONFIDENCES, kind_of(ratings))
+    about: dict[str, Any] = {"clusters": panel.clusters, "cluster_unit": cluster_unit, "ci_level": ci_level}
+    found = triage_of(panel.codes[:, having], panel.confidences[:, having], quantile=quantile, **about)
+    judges = tuple(_judge(panel, number, about) for number in having)
+    return PanelTriage(panel.where, found, judges, "", kind_of(ratings))
 
 
 def sides_with_others(codes: Floats, number: int) -> Floats:
     """1 where a judge says what most others say, 0 where not; NaN on a tie of the others or without a verdict."""
     others = np.delete(codes, number, axis=1)
-    counts = (others[:, :, None] == np.unique(codes[~np.isnan(codes)])).sum(axis=1)
+    words = np.unique(codes[~np.isnan(codes)])
+    counts = (others[:, :, None] == words).sum(axis=1)
     top = counts.max(axis=1, initial=0)
     clear = (top > 0) & ((counts == top[:, None]).sum(axis=1) == 1) & ~np.isnan(codes[:, number])
-    majority = np.unique(codes[~np.isnan(codes)])[counts.argmax(axis=1)]
-    return np.where(clear, codes[:, number] == majority, np.nan)
+    return np.where(clear, codes[:, number] == words[counts.argmax(axis=1)], np.nan)
+
+
+def _judge(panel: Pooled, number: int, about: dict[str, Any]) -> JudgeConfidence:
+    confidence = panel.confidences[:, number]
+    siding = sides_with_others(panel.codes[:, : panel.n_judges], number)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedStatisticWarning)  # the reason is in the result
+        found = auroc(confidence, siding, **about)
+    return JudgeConfidence(
+        judge=panel.raters[number],
+        family=panel.families[number],
+        auc=found,
+        mean_when_siding=_mean(confidence[siding == 1]),
+        mean_when_opposed=_mean(confidence[siding == 0]),
+        n_siding=int((siding == 1).sum()),
+        n_opposed=int((siding == 0).sum()),
+    )
 
 
 def _mean(values: Floats) -> float:
-    return float(values.mean()) if values.size else math.nan
+    given = values[~np.isnan(values)]
+    return float(given.mean()) if given.size else math.nan
 
 
 def _share(found: Estimate) -> str:

@@ -1,0 +1,118 @@
+"""Ratings to analyse by name: the shipped demo, public label sets, or a ratings file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from axisjudge.checks import InputError
+from axisjudge.datasets import demo_paths, demo_truth, fetch
+from axisjudge.verdict import AXES
+
+#: Judges of the demo: the rules, and two simulated families of two birds each.
+DEMO_JUDGES = (
+    "rules",
+    "simulated:heron,family=simulated-marsh",
+    "simulated:plover,family=simulated-marsh",
+    "simulated:wren,family=simulated-hedge",
+    "simulated:sparrow,family=simulated-hedge",
+)
+NAMED = ("demo", "agentprocessbench", "summeval")
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Ratings with what an analysis must know of them.
+
+    `questions` share one scale; `step_level` says that items are steps; `cluster_unit` is what `cluster_id` holds;
+    `about` says in a sentence what the ratings are and what they cannot show.
+    """
+
+    name: str
+    ratings: pl.DataFrame
+    questions: tuple[str, ...]
+    step_level: bool
+    cluster_unit: str
+    about: str
+
+
+def load_source(name: str, *, subset: str = "tau2", judges: Sequence[str] = DEMO_JUDGES) -> Source:
+    """Load ratings by name.
+
+    Parameters
+    ----------
+    name : str
+        ``demo``: the shipped runs, judged now by `judges`, with the planted truth as labels. ``agentprocessbench``:
+        people and 20 judges on steps (`subset` ``tau2`` or ``hotpotqa``). ``summeval``: three experts and six judges
+        on four criteria. Or the path of a ratings file.
+    subset : str
+        Which part of AgentProcessBench.
+    judges : sequence of str
+        Judge specs for the demo.
+
+    Raises
+    ------
+    InputError
+        No such source, or a data set that cannot be had.
+    """
+    if name == "demo":
+        return _demo(judges)
+    if name == "agentprocessbench":
+        return _agentprocessbench(subset)
+    if name == "summeval":
+        return _summeval()
+    if not Path(name).is_file():
+        raise InputError("source", f"must be {', '.join(NAMED)} or a ratings file", name)
+    return _file(Path(name))
+
+
+def _demo(judges: Sequence[str]) -> Source:
+    from axisjudge.judging import judge
+    from axisjudge.ratings import read_ratings
+    from axisjudge.readers import read_trajectories
+
+    runs = read_trajectories(*demo_paths()).trajectories
+    ratings = pl.concat([judge(runs, judges, progress=False), read_ratings(demo_truth())])
+    about = (
+        "The shipped demo: simulated runs with planted faults, judged by rules and by simulated judges that know the "
+        "planted truth and disturb it. Two judges of one simulated family share the difficulty of an item with all "
+        "others and nothing more, so no difference between families is planted."
+    )
+    return Source("demo", ratings, AXES, False, "task", about)
+
+
+def _agentprocessbench(subset: str) -> Source:
+    from axisjudge.labels.agentprocessbench import read_agentprocessbench
+
+    about = (
+        f"AgentProcessBench, {subset}: every step of 250 agent runs labelled +1, 0 or -1 by people and by 20 judge "
+        "configurations of six families. There is one human label an item, no agent names and no confidences, so what "
+        "people agree on among themselves, agents' profiles and confidence-weighted variants cannot be had here."
+    )
+    ratings = read_agentprocessbench(fetch("agentprocessbench"), subset)
+    return Source("agentprocessbench", ratings, ("step",), True, "query", about)
+
+
+def _summeval() -> Source:
+    from axisjudge.labels.alttest import read_alttest
+
+    about = (
+        "SummEval as used by the alternative annotator test: 1,600 summaries of 100 documents rated 1 to 5 on four "
+        "criteria by three experts and six judges of four families, without confidences and without rationales."
+    )
+    ratings = read_alttest(fetch("alttest-summeval"))
+    return Source("summeval", ratings, tuple(sorted(ratings["question"].unique())), False, "document", about)
+
+
+def _file(path: Path) -> Source:
+    from axisjudge.ratings import read_ratings
+
+    ratings = read_ratings(path)
+    if ratings.is_empty():
+        raise InputError(str(path), "holds no ratings")
+    step_level = bool(ratings["step_index"].is_not_null().all())
+    questions = tuple(ratings["question"].unique(maintain_order=True))
+    return Source(path.stem, ratings, questions, step_level, "task", f"Ratings read from {path.name}.")
