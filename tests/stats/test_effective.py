@@ -1,0 +1,141 @@
+"""Effective number of judges: known correlations, label error, and the refusal without labels."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from axisjudge.checks import InputError
+from axisjudge.stats.effective import effective_judges, leave_out, majority_accuracy
+from axisjudge.stats.estimate import UndefinedStatisticWarning
+
+pytestmark = pytest.mark.filterwarnings("ignore::axisjudge.stats.estimate.UndefinedStatisticWarning")
+
+
+def panel(n, k, rng, *, shared=0.0, accuracy=0.8):
+    """Judges that copy one common error draw with probability sqrt(shared), so that errors correlate at `shared`."""
+    truth = (rng.random(n) < 0.5).astype(float)
+    common = rng.random((n, 1)) < accuracy
+    own = rng.random((n, k)) < accuracy
+    right = np.where(rng.random((n, k)) < math.sqrt(shared), common, own)
+    return np.where(right, truth[:, None], 1 - truth[:, None]), truth
+
+
+@pytest.mark.parametrize("shared", [0.0, 0.3, 0.7])
+def test_known_correlation_of_errors(shared):
+    found = effective_judges(*panel(60_000, 5, np.random.default_rng(1), shared=shared))
+    assert found.n_effective.estimate == pytest.approx(5 / (1 + 4 * shared), rel=0.05)
+    assert found.rho[0, 1] == pytest.approx(shared, abs=0.03)
+
+
+def test_copies_are_one_judge():
+    verdicts, truth = panel(400, 1, np.random.default_rng(2))
+    found = effective_judges(np.repeat(verdicts, 4, axis=1), truth)
+    assert found.n_effective.estimate == pytest.approx(1)
+    assert "identical" in found.n_effective.reason
+
+
+def test_label_error_makes_independent_judges_look_alike_and_the_band_shows_it():
+    """Six independent judges with 10% wrong labels look like about two (spec: 2.03), and the band at .1 mends it."""
+    rng = np.random.default_rng(3)
+    verdicts, truth = panel(100_000, 6, rng, accuracy=0.9)
+    noisy = np.where(rng.random(truth.size) < 0.1, 1 - truth, truth)
+    found = effective_judges(verdicts, noisy, label_errors=(0.0, 0.1))
+    assert found.n_effective.estimate == pytest.approx(2.03, abs=0.15)
+    assert found.by_label_error[1][1] == pytest.approx(6, rel=0.1)
+
+
+def test_without_labels_it_refuses():
+    with pytest.raises(InputError, match="against labels only"):
+        effective_judges([[0.0, 1.0]], None)
+
+
+def test_residuals_from_the_panels_mean_correlate_by_construction():
+    """Why it refuses: -1/(k-1) for any judges whatever."""
+    verdicts, _ = panel(20_000, 4, np.random.default_rng(4), shared=0.5)
+    residual = verdicts - verdicts.mean(axis=1, keepdims=True)
+    assert np.corrcoef(residual.T)[np.triu_indices(4, 1)].mean() == pytest.approx(-1 / 3, abs=0.01)
+
+
+@pytest.mark.parametrize(("n_clusters", "size"), [(50, 4), (200, 1)])
+def test_the_interval_covers(n_clusters, size):
+    rng = np.random.default_rng([n_clusters, size])
+    clusters = np.repeat(np.arange(n_clusters), size)
+
+    def sample(groups):
+        hard = 0.5 * rng.standard_normal(groups.max() + 1)[groups][:, None]
+        item = 0.7 * rng.standard_normal((groups.size, 1))
+        right = hard + item + rng.standard_normal((groups.size, 4)) > -0.8
+        truth = (rng.random(groups.size) < 0.5).astype(float)
+        return np.where(right, truth[:, None], 1 - truth[:, None]), truth
+
+    truth = effective_judges(*sample(np.arange(300_000))).n_effective.estimate
+    hits = []
+    for _ in range(600):
+        found = effective_judges(*sample(clusters), clusters=clusters).n_effective
+        hits.append(found.ci_low <= truth <= found.ci_high)
+    assert np.mean(hits) >= 0.93
+
+
+def test_majority_and_best_single_judge():
+    truth = np.array([1.0, 1.0, 0.0, 0.0])
+    verdicts = np.array([[1, 1, 0], [1, 0, 0], [0, 1, math.nan], [0, 0, 0.0]])
+    assert majority_accuracy(verdicts, truth) == (1 + 0 + 0.5 + 1) / 4
+    found = effective_judges(verdicts, truth)
+    assert found.accuracy == pytest.approx([1, 0.5, 1 / 3])
+    assert found.best_single == 1
+    assert found.n_effective.n_missing == 1
+
+
+def test_leaving_out_a_judge_or_a_family():
+    verdicts, truth = panel(2000, 2, np.random.default_rng(5))
+    verdicts = np.column_stack([verdicts, verdicts[:, 1], verdicts[:, 1]])  # the second judge three times
+    by_judge = {each.left_out: each for each in leave_out(verdicts, truth, ["a", "b1", "b2", "b3"])}
+    assert by_judge["b1"].n_judges == 3
+    by_family = {each.left_out: each for each in leave_out(verdicts, truth, ["a", "b", "b", "b"])}
+    assert by_family["b"].n_effective == 1
+    assert by_family["a"].n_effective == pytest.approx(1)
+    assert by_judge["b1"].n_effective > by_family["a"].n_effective
+
+
+def test_a_perfect_judge_has_no_errors_to_correlate():
+    truth = np.array([0.0, 1.0] * 20)
+    with pytest.warns(UndefinedStatisticWarning, match="no two judges"):
+        found = effective_judges(np.column_stack([truth, truth]), truth)
+    assert math.isnan(found.n_effective.estimate)
+
+
+def test_agentprocessbench(shared_data):
+    """20 judges of 6 families on tau2 are worth about 2.3 independent ones (spec: 2.27)."""
+    folder = shared_data / "agentprocessbench"
+    people = {
+        run["record_id"]: run
+        for run in map(json.loads, (folder / "human" / "tau2_final.jsonl").read_text().splitlines())
+    }
+    steps = [(name, step) for name, run in people.items() for step in run["step_labels"]]
+    labels = [people[name]["step_labels"][step] for name, step in steps]
+    clusters = [f"{people[name]['data_source']} {people[name]['query_index']}" for name, _ in steps]
+    columns = []
+    for judge in sorted((folder / "judges").iterdir()):
+        lines = (judge / "tau2.jsonl").read_text().splitlines()
+        said = {run["record_id"]: run["step_labels"] or {} for run in map(json.loads, lines)}
+        columns.append([said.get(name, {}).get(step) for name, step in steps])
+    found = effective_judges(np.array(columns, dtype=float).T, labels, clusters=clusters, cluster_unit="query")
+    assert found.n_effective.estimate == pytest.approx(2.27, abs=0.01)
+    assert found.n_effective.n_clusters == 50
+    assert found.majority < found.best_single
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: effective_judges([[1.0]], [1.0]), "two judges or more"),
+        (lambda: effective_judges([[1.0, 0.0]], [1.0, 0.0]), "labels: needs one for each"),
+        (lambda: effective_judges([[1.0, 0.0]], [1.0], label_errors=[0.6]), r"\[0, 0.5\)"),
+        (lambda: leave_out([[1.0, 0.0]], [1.0], ["a"]), "names: needs one for each"),
+    ],
+)
+def test_messages(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
