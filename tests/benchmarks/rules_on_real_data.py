@@ -104,7 +104,8 @@ def against_people(trajectories: Sequence[Trajectory]) -> None:
             unmatched.append(label["trajectory_id"])
             continue
         for failure in label["failures"]:
-            axes = CROSSWALK.get(" ".join(failure["failure_category"].replace("-", " ").lower().split()))
+            category = " ".join(failure["failure_category"].replace("-", " ").lower().split())
+            axes = next((axes for name, axes in CROSSWALK.items() if name in category), None)
             if axes is None:
                 unmapped[failure["failure_category"]] += 1
                 continue

@@ -50,24 +50,21 @@ def _tried(all_facts: list[Facts], rng: Random | None) -> PassRate:
         if amount.cents
     ]
     ways: Counter[str] = Counter()
-    tried = 0
     for place, facts in enumerate(all_facts):
         for _, text, amounts, known in amounts_by_message(facts):
             counts = count_words(text)
+            if rng is not None:
+                drawn = (_stranger(pool, place, amount, rng) for amount in amounts if amount.cents)
+                ways.update(known.explain(one, [], counts) or "unexplained" for one in drawn if one is not None)
+            told = explain_all(amounts, known, counts)
             if rng is None:
-                explain_all(amounts, known, counts)
-            for amount in amounts:
-                stranger = _stranger(pool, place, amount, rng) if amount.cents else None
-                if stranger is not None:
-                    tried += 1
-                    ways[known.explain(stranger, [], counts) or "unexplained"] += 1
-            explain_all(amounts, known, counts)
+                ways.update(way or "unexplained" for amount, way in told if amount.cents)
+    tried = sum(ways.values())
     return PassRate(tried, tried - ways["unexplained"], dict(ways))
 
 
-def _stranger(pool: list[tuple[int, Amount]], place: int, amount: Amount, rng: Random | None) -> Amount | None:
-    if rng is None:
-        return amount
+def _stranger(pool: list[tuple[int, Amount]], place: int, amount: Amount, rng: Random) -> Amount | None:
+    """A random amount told in another run, with or without hundredths alike; None where there is none."""
     for _ in range(100):
         other_place, other = pool[rng.randrange(len(pool))]
         if other_place != place and other.exact == amount.exact:

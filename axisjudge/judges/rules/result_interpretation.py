@@ -84,8 +84,8 @@ def unexplained_amounts(facts: Facts) -> Iterator[Finding]:
     """Amounts told that nothing known explains; in a sentence about totals a doubt, else a fault."""
     told_before: set[int] = set()
     for index, text, amounts, known in amounts_by_message(facts):
-        for amount in explain_all(amounts, known, count_words(text)):
-            if amount.cents in told_before or _HEDGED.search(text, 0, amount.start):
+        for amount, way in explain_all(amounts, known, count_words(text)):
+            if way or amount.cents in told_before or _HEDGED.search(text, 0, amount.start):
                 continue
             told_before.add(amount.cents)
             kind = "unexplained_total" if _COMPUTED.search(_around(text, amount.start)) else "amount"
@@ -93,23 +93,20 @@ def unexplained_amounts(facts: Facts) -> Iterator[Finding]:
             yield Finding(kind, (index,), f"{said}, and no sum, difference or total of what was known gives it.")
 
 
-def explain_all(amounts: list[Amount], known: KnownAmounts, counts: set[int]) -> list[Amount]:
-    """The amounts of one message that stay unexplained, those explained being added to what is known.
+def explain_all(amounts: list[Amount], known: KnownAmounts, counts: set[int]) -> list[tuple[Amount, str | None]]:
+    """How each amount of one message is explained (None: not at all); those explained are added to what is known.
 
     A second round lets an amount rest on one that the message tells only after it.
     """
     before: list[int] = []
-    left = amounts
+    ways: list[str | None] = [None] * len(amounts)
     for _ in range(2):
-        unexplained = []
-        for amount in left:
-            if known.explain(amount, before, counts) is None:
-                unexplained.append(amount)
-            else:
+        for place, amount in enumerate(amounts):
+            if ways[place] is None and (way := known.explain(amount, before, counts)) is not None:
+                ways[place] = way
                 known.add_told(amount.cents)
                 before.append(amount.cents)
-        left = unexplained
-    return left
+    return list(zip(amounts, ways, strict=True))
 
 
 def count_words(text: str) -> set[int]:

@@ -62,7 +62,7 @@ def core(answer: Answer) -> tuple[Any, ...]:
 
 
 @given(runs())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_any_run_gets_five_answers_that_cite_steps_which_exist(run: Trajectory) -> None:
     answers = grade_trajectory(run)
     assert set(answers) == set(AXES)
@@ -181,8 +181,8 @@ def test_real_runs_are_graded_whole_and_chance_is_stated(shared_data: Path) -> N
     for answer, run in zip(answers, trajectories, strict=True):
         for one in answer.values():
             assert not check_citations(one.cited_step_indices, len(run.steps))
-    told = told_pass_rate(trajectories)
-    shuffled = shuffled_pass_rate(trajectories, rng=Random(1))
-    assert told.n_tried > 3000
+    told = told_pass_rate(trajectories[::4])
+    shuffled = shuffled_pass_rate(trajectories[::4], rng=Random(1))
+    assert told.n_tried > 500
     # a rule that lets every stranger's amount pass would be no rule
     assert shuffled.rate < 0.15 < told.rate
