@@ -1,0 +1,99 @@
+"""Repeats: hand counts, recovered components, and the published repeat."""
+
+import math
+
+import numpy as np
+import pytest
+
+from axisjudge.checks import InputError
+from axisjudge.stats.estimate import UndefinedStatisticWarning
+from axisjudge.stats.repeats import flips_by_confidence, self_agreement, variance_components
+
+pytestmark = pytest.mark.filterwarnings("ignore::axisjudge.stats.estimate.UndefinedStatisticWarning")
+
+
+def test_the_published_repeat():
+    """One call said correct at .98, the next incorrect at .90: one item, one flip, and no more than that."""
+    found = self_agreement([[1.0, 0.0]])
+    assert found.flips.estimate == 1
+    assert found.agreement.estimate == 0
+    assert found.flips.ci_low == pytest.approx(0.025)  # exact, of one trial: nothing is known yet
+    (band,) = flips_by_confidence([[1.0, 0.0]], [[0.98, 0.90]])
+    assert (band.low, band.high, band.flips.estimate) == (0.9, 1.0, 1)
+
+
+def test_pairs_and_flips_by_hand():
+    found = self_agreement([[1, 1, 1], [1, 1, 0], [1, math.nan, 1], [math.nan, math.nan, 0]])
+    assert found.agreement.estimate == pytest.approx((1 + 1 / 3 + 1) / 3)
+    assert found.flips.estimate == pytest.approx(1 / 3)
+    assert found.flips.n_missing == 1
+
+
+def test_flips_grow_with_repeats_and_agreement_does_not():
+    rng = np.random.default_rng(1)
+    verdicts = (rng.random((4000, 5)) < 0.8).astype(float)
+    two, five = self_agreement(verdicts[:, :2]), self_agreement(verdicts)
+    assert two.agreement.estimate == pytest.approx(0.68, abs=0.02)
+    assert five.agreement.estimate == pytest.approx(0.68, abs=0.02)
+    assert two.flips.estimate == pytest.approx(0.32, abs=0.02)
+    assert five.flips.estimate > 0.6
+
+
+def test_bands_of_confidence():
+    ratings = [[1, 1], [1, 0], [0, 0], [1, 1]]
+    confidence = [[0.95, 0.97], [0.6, 0.5], [0.9, 0.9], [math.nan, math.nan]]
+    low, high = flips_by_confidence(ratings, confidence)
+    assert (low.low, low.flips.estimate, low.flips.n_items) == (0.0, 1, 1)
+    assert (high.low, high.flips.estimate, high.flips.n_items) == (0.9, 0, 2)
+
+
+def test_components_are_recovered():
+    """P(1) = .5 + item + judge + item.judge, each +-c with equal chance, of variance c squared; error p (1 - p)."""
+    rng = np.random.default_rng(2)
+    n, k, r = 3000, 40, 4
+    item = 0.2 * rng.choice([-1, 1], (n, 1, 1))
+    judge = 0.1 * np.resize([-1, 1], (1, k, 1))
+    both = 0.15 * rng.choice([-1, 1], (n, k, 1))
+    share = 0.5 + item + judge + both
+    found = variance_components((rng.random((n, k, r)) < share).astype(float))
+    assert found.item == pytest.approx(0.04, abs=0.004)
+    assert found.judge == pytest.approx(0.01, abs=0.002)
+    assert found.item_judge == pytest.approx(0.0225, abs=0.003)
+    assert found.error == pytest.approx((share * (1 - share)).mean(), abs=0.003)
+    assert found.variance_of_mean(k, r) == pytest.approx(found.judge / k + found.item_judge / k + found.error / (k * r))
+
+
+def test_few_judges_are_fixed_and_their_bias_is_given():
+    verdicts = np.zeros((20, 2, 1))
+    verdicts[:10] = 1
+    verdicts[10:14, 0] = 1
+    found = variance_components(verdicts)
+    assert math.isnan(found.judge)
+    assert found.bias == pytest.approx((0.1, -0.1))
+    assert "too few" in found.reason
+    assert math.isnan(found.error)  # one repeat
+    assert found.variance_of_mean(2, 1) == pytest.approx(found.item_judge / 2)
+
+
+def test_incomplete_items_are_counted_and_too_few_refused():
+    verdicts = np.ones((3, 2, 2))
+    verdicts[1:, 0, 0] = math.nan
+    with pytest.warns(UndefinedStatisticWarning, match="fewer than two items"):
+        found = variance_components(verdicts)
+    assert found.n_missing == 2
+    assert math.isnan(found.item)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: self_agreement([[1.0]]), "two repeats or more"),
+        (lambda: flips_by_confidence([[1, 0]], [[0.5, 0.5]], edges=[0.9, 0.1]), "edges: must rise"),
+        (lambda: flips_by_confidence([[1, 0]], [[0.5]]), "needs the shape of the ratings"),
+        (lambda: variance_components([[1, 0]]), "items x judges x repeats"),
+        (lambda: variance_components([[[2.0], [1.0]]]), "must be 0, 1 or NaN"),
+    ],
+)
+def test_messages(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
