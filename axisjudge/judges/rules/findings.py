@@ -19,8 +19,9 @@ class Kind:
     confidence: float
 
 
-#: Every kind of finding. The confidences were set from what each rule can see and how often its flags on real runs
-#: were right when read by eye, before any human label; `axisjudge confidence` tells how far they can be trusted.
+#: Every kind of finding. The confidences were set by hand, from what each rule can see and how often its flags were
+#: right when read by eye on real runs, before any human label was looked at. `axisjudge confidence` tells what they are
+#: worth. Of the demo, seed 1 was seen while the rules were written; another seed is the honest test.
 KINDS: dict[str, Kind] = {
     # tool_selection
     "unknown_tool": Kind("tool_selection", "incorrect", 0.95),
