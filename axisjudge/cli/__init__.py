@@ -1,17 +1,20 @@
 """The command line: parse, call, print.
 
 Exit codes: 0 success, 1 a failed check, 2 bad input (one line that says what, where and how to mend it), 3 a budget
-stopped the run. Each command imports what it needs inside its function, so that ``--help`` stays quick.
+stopped the run, 130 Ctrl-C did. Each command imports what it needs inside its function, so that ``--help`` stays quick.
 """
 
 import sys
+import warnings
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from axisjudge.checks import InputError
 from axisjudge.cli import agreement, data, judge, read, report, rubric
+
+INTERRUPTED = 130  # 128 + SIGINT, as shells count
 
 app = typer.Typer(
     name="axisjudge",
@@ -57,13 +60,40 @@ app.add_typer(rubric.app, name="rubric")
 app.add_typer(data.app, name="data")
 
 
+#: What the parser raises for options and arguments that it cannot take; typer gives it no public name of its own.
+_UsageError = typer.BadParameter.__bases__[0]
+
+
 def main() -> None:
     """Run a command; what a user can mend is one line on standard error, never a stack trace."""
+    warnings.showwarning = _show_warning
     try:
-        app()
+        code = app(prog_name="axisjudge", standalone_mode=False)
+    except _UsageError as error:
+        code = _show_usage(error)
     except InputError as error:
-        typer.echo(f"axisjudge: {error}", err=True)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        typer.echo("axisjudge: stopped; what is written stays, the same command goes on from there", err=True)
-        sys.exit(130)
+        code = _stop(2, str(error))
+    except OSError as error:  # a folder that cannot be written, a full disk
+        code = _stop(2, str(InputError(str(error.filename or "output"), f"cannot be used ({error.strerror or error})")))
+    if code == INTERRUPTED:
+        _stop(code, "stopped; what is written stays, the same command goes on from there")
+    sys.exit(code)
+
+
+def _stop(code: int, message: str) -> int:
+    typer.echo(f"axisjudge: {message}", err=True)
+    return code
+
+
+def _show_usage(error: Any) -> int:
+    """The parser's complaint in one line; a command that was given nothing at all shows its help instead."""
+    message = str(error.format_message())
+    if "\n" in message:
+        typer.echo(message, err=True)
+        return 2
+    command = error.ctx.command_path if error.ctx else "axisjudge"
+    return _stop(2, f"{message.rstrip('.')}; see {command} --help")
+
+
+def _show_warning(message: Warning | str, *_: object) -> None:
+    typer.echo(f"axisjudge: warning: {' '.join(str(message).split())}", err=True)

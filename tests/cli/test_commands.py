@@ -97,15 +97,44 @@ def test_limit_axis_and_repeats(one_file, tmp_path):
         (["report", "-p", "seed"], "is written KEY=VALUE"),
         (["data", "fetch", "nothing"], "nothing"),
         (["--workbench", "/", "rubric", "list"], "--workbench: must be a folder that holds"),
+        (["judge", "{file}", "--limit", "0"], "greater than or equal to 1; see axisjudge judge --help"),
+        (["judge"], "Missing argument"),
+        (["jugde"], "Did you mean 'judge'?"),
+        (["data", "fetch", "agentrx", "--to", "{file}"], "{file}"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_bad_input_is_one_line_and_exit_code_2(arguments, message, one_file, tmp_path):
     run = axisjudge(*(argument.format(file=one_file) for argument in arguments))
     assert run.returncode == 2
-    assert message in run.stderr
+    assert message.format(file=one_file) in run.stderr
     assert run.stderr.count("\n") == 1, run.stderr
     assert "Traceback" not in run.stderr
+
+
+@pytest.mark.parametrize("command", [[], ["rubric"], ["data"]], ids=str)
+def test_a_command_without_arguments_shows_its_help(command):
+    run = axisjudge(*command)
+    assert run.returncode == 2
+    assert run.stderr.startswith("Usage: axisjudge")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_disk_is_one_line():
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "axisjudge", "data", "list"]
+        run = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert (run.returncode, run.stderr) == (2, "axisjudge: output: cannot be used (No space left on device)\n")
+
+
+def test_a_warning_is_one_line_without_a_path_of_the_package(one_file, tmp_path):
+    out = tmp_path / "r.jsonl"
+    axisjudge("judge", one_file, "--limit", "1", "--out", out)
+    out.write_bytes(out.read_bytes()[:-5])
+    run = axisjudge("agreement", out)
+    assert run.returncode == 0
+    assert run.stderr.startswith(f"axisjudge: warning: {out}: the last line is torn")
+    assert run.stderr.count("\n") == 1
 
 
 def test_an_installed_copy_without_a_workbench_says_so(tmp_path):

@@ -123,6 +123,21 @@ def test_a_run_killed_at_any_instant_resumes(command, tmp_path):
     assert len(DeterministicModel.counts) == N * 5
 
 
+def test_ctrl_c_says_that_nothing_is_lost(command, tmp_path):
+    out = tmp_path / "r.jsonl"
+    process = command(out)
+    deadline = time.monotonic() + 30
+    while not out.exists() or not out.stat().st_size:
+        assert time.monotonic() < deadline, process.communicate()
+        time.sleep(0.002)
+    process.send_signal(signal.SIGINT)
+    err = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    assert err == "axisjudge: stopped; what is written stays, the same command goes on from there\n"
+    finish(command(out))
+    assert read_ratings(out).height == N * 5
+
+
 def test_the_torn_line_of_a_kill_is_mended(command, tmp_path):
     out = tmp_path / "r.jsonl"
     finish(command(out))
