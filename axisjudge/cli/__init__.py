@@ -61,7 +61,7 @@ app.add_typer(data.app, name="data")
 
 
 #: What the parser raises for options and arguments that it cannot take; typer gives it no public name of its own.
-_UsageError = typer.BadParameter.__bases__[0]
+_UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
 
 def main() -> None:
@@ -95,5 +95,5 @@ def _show_usage(error: Any) -> int:
     return _stop(2, f"{message.rstrip('.')}; see {command} --help")
 
 
-def _show_warning(message: Warning | str, *_: object) -> None:
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     typer.echo(f"axisjudge: warning: {' '.join(str(message).split())}", err=True)
