@@ -32,7 +32,7 @@ THINK = ToolSchema(
 CROSSWALK: dict[str, tuple[Axis, ...]] = {
     "misinterpretation of tool output": ("result_interpretation",),
     "invalid invocation": ("argument_validity",),
-    "instruction/plan adherence": ("sequencing",),
+    "adherence": ("sequencing",),
     "intent plan misalignment": ("tool_selection", "sequencing"),
 }
 
