@@ -1,0 +1,208 @@
+"""Every statistic of the room in one registry, and what all of them must satisfy.
+
+The agreement coefficients have more properties of their own in test_agreement_properties.py. A public function that is
+neither a statistic here nor named as something else fails the last test.
+"""
+
+import importlib
+import inspect
+import math
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import axisjudge.stats
+from axisjudge.stats.agreement import (
+    cohen_kappa,
+    fleiss_kappa,
+    gwet_ac1,
+    gwet_ac2,
+    krippendorff_alpha,
+    percent_agreement,
+    scott_pi,
+)
+from axisjudge.stats.case_weighted import case_weighted
+from axisjudge.stats.citations import citation_overlap, citation_validity
+from axisjudge.stats.confidence import auroc, expected_calibration_error, reliability_curve, risk_coverage
+from axisjudge.stats.effective import effective_judges, leave_out, majority_accuracy
+from axisjudge.stats.intervals import clustered_mean, clustered_proportion
+from axisjudge.stats.paired import paired_change
+from axisjudge.stats.recalibration import fit_isotonic, fit_mid_rank, fit_platt
+from axisjudge.stats.repeats import flips_by_confidence, self_agreement, variance_components
+from axisjudge.stats.self_preference import self_preference
+from axisjudge.stats.soft import beliefs, soft_agreement, split_change
+from axisjudge.stats.triage import triage
+from axisjudge.stats.undecided import case_bounds
+
+pytestmark = pytest.mark.filterwarnings("ignore::axisjudge.stats.estimate.UndefinedStatisticWarning")
+
+WORDS = np.array(["incorrect", "correct"], dtype=object)
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Items as two judges rated them, with labels and tasks."""
+
+    ratings: np.ndarray
+    confidence: np.ndarray
+    label: np.ndarray
+    task: np.ndarray
+    cited: np.ndarray
+
+    def taking(self, rows) -> "Sample":
+        return Sample(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
+
+    def swapped(self) -> "Sample":
+        return Sample(self.ratings[:, ::-1], self.confidence[:, ::-1], self.label, self.task, self.cited[:, ::-1])
+
+    @property
+    def right(self) -> np.ndarray:
+        return np.where(np.isnan(self.ratings[:, 0]), np.nan, self.ratings[:, 0] == self.label)
+
+    @property
+    def words(self) -> np.ndarray:
+        return np.where(np.isnan(self.ratings), None, WORDS[np.nan_to_num(self.ratings).astype(int)])
+
+
+@pytest.fixture
+def sample() -> Sample:
+    rng = np.random.default_rng(1)
+    label = rng.integers(0, 2, 96).astype(float)
+    ratings = np.where(rng.random((96, 2)) < 0.8, label[:, None], 1 - label[:, None])
+    ratings[rng.random((96, 2)) < 0.05] = math.nan
+    cited = np.empty((96, 2), dtype=object)
+    for cell in np.ndindex(cited.shape):
+        cited[cell] = rng.choice(10, size=2, replace=False).tolist()
+    return Sample(ratings, rng.uniform(0.5, 1, (96, 2)), label, np.repeat(np.arange(24), 4), cited)
+
+
+def preference(sample: Sample) -> float:
+    """Three judge families (the third always right) and two agents of each, by position within the task."""
+    families = ["red", "green", "blue"]
+    number = (sample.label + 2 * (sample.task % 3)).astype(int)
+    agents = [f"agent {index}" for index in number]
+    found = self_preference(
+        np.column_stack([sample.ratings, sample.label]),
+        families,
+        agents,
+        [families[index // 2] for index in number],
+        failed=np.ones(len(number)),
+        tasks=sample.task,
+    )
+    return found.preference["red"].estimate
+
+
+def platt(sample: Sample) -> float:
+    """Slope fitted to outcomes that rise with confidence."""
+    return fit_platt(sample.confidence[:, 0], sample.confidence.sum(axis=1) > 1.4, source="a").values[0]
+
+
+#: name -> (value of a sample, whether swapping the judges leaves it alone, whether giving items twice does)
+STATISTICS: dict[str, tuple[Callable[[Sample], float], bool, bool]] = {
+    "percent_agreement": (lambda s: percent_agreement(s.ratings).estimate, True, True),
+    "cohen_kappa": (lambda s: cohen_kappa(s.ratings).estimate, True, True),
+    "scott_pi": (lambda s: scott_pi(s.ratings).estimate, True, True),
+    "fleiss_kappa": (lambda s: fleiss_kappa(s.ratings).estimate, True, True),
+    "gwet_ac1": (lambda s: gwet_ac1(s.ratings).estimate, True, True),
+    "gwet_ac2": (lambda s: gwet_ac2(s.ratings).estimate, True, True),
+    "krippendorff_alpha": (lambda s: krippendorff_alpha(s.ratings).estimate, True, False),  # n - 1 in the chance term
+    "case_bounds": (lambda s: case_bounds(s.ratings, categories=[0, 1]).kappa_worst, True, True),
+    "soft_agreement": (lambda s: soft_agreement(beliefs(s.words, s.confidence)).estimate, True, True),
+    "split_change": (
+        lambda s: float(np.nanmean(split_change(s.words, s.confidence, s.words, s.confidence**2).hedging)),
+        True,
+        True,
+    ),
+    "case_weighted": (lambda s: case_weighted(s.ratings, s.confidence).estimate, True, True),
+    "clustered_proportion": (lambda s: clustered_proportion(s.right, s.task).estimate, False, True),
+    "clustered_mean": (lambda s: clustered_mean(s.confidence[:, 0], s.task).ci_low, False, True),
+    "citation_validity": (
+        lambda s: citation_validity(s.cited[:, 0], [[max(steps)] for steps in s.cited[:, 0]]).estimate,
+        False,
+        True,
+    ),
+    "citation_overlap": (
+        lambda s: citation_overlap(s.cited[:, 0], s.cited[:, 1], [10] * len(s.task)).excess.estimate,
+        True,
+        True,
+    ),
+    "reliability_curve": (lambda s: reliability_curve(s.confidence[:, 0], s.right).miscalibration, False, True),
+    "expected_calibration_error": (lambda s: expected_calibration_error(s.confidence[:, 0], s.right), False, True),
+    "auroc": (lambda s: auroc(s.confidence[:, 0], s.right).estimate, False, True),
+    "risk_coverage": (lambda s: risk_coverage(s.confidence[:, 0], s.right).area, False, True),
+    "effective_judges": (lambda s: effective_judges(s.ratings, s.label).n_effective.estimate, True, True),
+    "majority_accuracy": (lambda s: majority_accuracy(s.ratings, s.label), True, True),
+    "leave_out": (lambda s: sum(each.majority for each in leave_out(s.ratings, s.label, ["a", "b"])), True, True),
+    "paired_change": (lambda s: paired_change(s.ratings[:, 0], s.label).change.estimate, False, True),
+    "self_agreement": (lambda s: self_agreement(s.ratings).flips.estimate, True, True),
+    "flips_by_confidence": (
+        lambda s: flips_by_confidence(s.ratings, s.confidence)[1].flips.estimate,
+        True,
+        True,
+    ),
+    "variance_components": (lambda s: variance_components(s.ratings[:, :, None]).bias[0] ** 2, True, True),
+    "self_preference": (preference, False, True),
+    "triage": (lambda s: triage(s.ratings, s.confidence).auc.estimate, True, True),
+    "fit_platt": (platt, False, False),  # its smoothed targets depend on n
+    "fit_isotonic": (
+        lambda s: float(fit_isotonic(s.confidence[:, 0], s.right, source="a")(0.8, source="a")),
+        False,
+        True,
+    ),
+    "fit_mid_rank": (lambda s: float(fit_mid_rank(s.confidence[:, 0], source="a")(0.8, source="a")), False, True),
+}
+
+#: Public functions that are parts of a statistic or plain formulas, tested where they stand.
+PARTS = {
+    *("agreement_coefficients", "wilson_interval", "clopper_pearson_interval", "jeffreys_interval", "design_effect"),
+    *("cluster_codes", "normal_quantile", "t_quantile", "undefined", "rating_patterns", "coefficient"),
+    *("nominal_distance", "linear_distance", "quadratic_distance", "category_counts", "coefficient_interval", "rare"),
+    *("cluster_sums", "percent_of", "category_shares", "prevalence_index", "bias_index", "set_aside", "beliefs"),
+    *("raw_soft_agreement", "case_weights", "kish_n", "jaccard", "chance_jaccard", "step_distance"),
+    *("same_verdict_other_evidence", "isotonic_fit"),
+}
+#: Modules with tests of their own kind.
+ELSEWHERE = {"ranking", "profiles", "panel"}
+
+
+@pytest.mark.parametrize("name", STATISTICS)
+def test_the_order_of_items_does_not_matter(name, sample):
+    value, _, _ = STATISTICS[name]
+    shuffled = sample.taking(np.random.default_rng(2).permutation(96))
+    assert value(sample) == pytest.approx(value(shuffled), abs=1e-9)
+    assert not math.isnan(value(sample))
+
+
+@pytest.mark.parametrize("name", [name for name, (_, symmetric, _) in STATISTICS.items() if symmetric])
+def test_the_order_of_raters_does_not_matter(name, sample):
+    value, _, _ = STATISTICS[name]
+    assert value(sample) == pytest.approx(value(sample.swapped()), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", [name for name, (_, _, stable) in STATISTICS.items() if stable])
+def test_items_given_twice_tell_nothing_new(name, sample):
+    value, _, _ = STATISTICS[name]
+    assert value(sample) == pytest.approx(value(sample.taking(np.tile(np.arange(96), 2))), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", STATISTICS)
+def test_the_same_input_gives_the_same_value(name, sample):
+    value, _, _ = STATISTICS[name]
+    assert value(sample) == value(sample)
+
+
+def test_no_statistic_is_missing():
+    offered = set()
+    for module in pkgutil.iter_modules(axisjudge.stats.__path__):
+        if module.name in ELSEWHERE:
+            continue
+        found = importlib.import_module(f"axisjudge.stats.{module.name}")
+        offered |= {
+            name
+            for name, function in inspect.getmembers(found, inspect.isfunction)
+            if function.__module__ == found.__name__ and not name.startswith("_")
+        }
+    assert offered == set(STATISTICS) | PARTS
