@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from axisjudge.analysis.profiles import FailureProfile, Failures
 from axisjudge.stats.estimate import Estimate
@@ -49,3 +50,13 @@ def share(rate: Estimate) -> str:
     """Share and interval: ``71%, 49% to 87%``."""
     interval = "no interval" if math.isnan(rate.ci_low) else f"{rate.ci_low:.0%} to {rate.ci_high:.0%}"
     return f"{rate.estimate:.0%}, {interval}"
+
+
+def listed(names: Sequence[str], last: str = "and") -> str:
+    """Names as in a sentence: ``a, b and c``."""
+    return f" {last} ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+
+
+def p_words(p: float) -> str:
+    """A p value as in a sentence; permutations cannot tell smaller ones than .001 apart with certainty."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"

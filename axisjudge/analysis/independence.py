@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from axisjudge.analysis.findings import counted, share
+from axisjudge.analysis.findings import counted, listed, share
 from axisjudge.analysis.frames import table_of
 from axisjudge.analysis.panel import Panel
 from axisjudge.analysis.profiles import FailureProfile
@@ -43,7 +43,6 @@ class SharedFailures:
                 "coinciding_pairs": test.observed,
                 "expected_pairs": test.expected,
                 "p_holm": self.p_holm[axis],
-                "refusal": test.refusal,
             }
             for axis, test in self.tests.items()
         ]
@@ -56,15 +55,18 @@ class SharedFailures:
     @property
     def sentence(self) -> str:
         """On which axes failures are shared, and the axis where that shows most."""
-        if refused := [test.refusal for test in self.tests.values() if test.refusal]:
-            tested = len(self.tests) - len(refused)
-            if not tested:
-                return f"Whether the judges share their failures cannot be tested: {refused[0]}."
+        refused = {axis: test.refusal for axis, test in self.tests.items() if test.refusal}
+        tested = [axis for axis in self.tests if axis not in refused]
+        if not tested:
+            return (
+                f"Whether the judges share their failures cannot be tested: {next(iter(refused.values()), 'no axes')}."
+            )
         sure = f"at {1 - self.profile.ci_level:.0%} with Holm's correction"
-        said = f"On {len(self.shared)} of {len(self.tests)} axes the judges fail the same runs beyond chance ({sure})."
-        rest = [axis for axis in self.tests if axis not in self.shared]
-        if rest:
-            said += f" On {' and '.join(rest)} what they fail could be independent errors."
+        said = f"On {len(self.shared)} of {len(tested)} axes the judges fail the same runs beyond chance ({sure})."
+        if rest := [axis for axis in tested if axis not in self.shared]:
+            said += f" On {listed(rest)} what they fail could be independent errors."
+        if refused:
+            said += f" Not tested: {'; '.join(f'{axis} ({why})' for axis, why in refused.items())}."
         if not self.shared:
             return said
         widest = max(self.shared, key=lambda axis: self.tests[axis].observed - self.tests[axis].expected)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from axisjudge.analysis.findings import p_words
 from axisjudge.analysis.frames import Kind, table_of
 from axisjudge.analysis.profiles import FailureProfile
 from axisjudge.analysis.ranking import agents_by_task
@@ -67,7 +68,6 @@ class ProfileComparison:
                 "widest_gap": pair.widest_gap,
                 "tasks": pair.test.n_clusters,
                 "failures": pair.test.n_failures,
-                "refusal": pair.test.refusal,
             }
             for pair in self.pairs
         ]
@@ -98,7 +98,7 @@ class ProfileComparison:
             said += f" {len(refused)} cannot be tested ({refused[0].test.refusal})."
         if self.overall.refusal:
             return said
-        return f"{said} All agents together: p = {self.overall.p_value:.3f} for one common profile."
+        return f"{said} All agents together: {p_words(self.overall.p_value)} for one common profile."
 
 
 def compare_profiles(
@@ -171,8 +171,8 @@ def _described(pair: PairedProfiles) -> str:
     more, less = (first, second) if pair.widest_gap > 0 else (second, first)
     points = f"{100 * abs(pair.widest_gap):.0f} points"
     return (
-        f"{first} and {second} (Holm p = {pair.p_holm:.3f}; furthest apart on {pair.widest_axis}, where {more} fails "
-        f"{points} more than {less} beyond the difference in their overall rates)"
+        f"{first} and {second} ({p_words(pair.p_holm)} after Holm; furthest apart on {pair.widest_axis}, where {more} "
+        f"fails {points} more than {less} beyond the difference in their overall rates)"
     )
 
 

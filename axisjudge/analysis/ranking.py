@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from axisjudge.analysis.findings import listed
 from axisjudge.analysis.frames import Kind, table_of
 from axisjudge.analysis.panel import Panel
 from axisjudge.analysis.profiles import ALL_AGENTS, MEASURES, FailureProfile
@@ -29,6 +30,19 @@ class Ranking:
     def first(self) -> tuple[str, ...]:
         """The names that may hold rank 1."""
         return tuple(self.names[j] for j in self.sets.first)
+
+    @property
+    def leader(self) -> str:
+        """The name with the highest mean and that mean; it need not be told apart from others."""
+        top = int(self.sets.order[0])
+        return "–" if np.isnan(self.sets.means[top]) else f"{self.names[top]} ({self.sets.means[top]:.0%})"
+
+    @property
+    def answer(self) -> str:
+        """What may hold rank 1, in a few words."""
+        if self.sets.refusal:
+            return f"not ranked: {self.sets.refusal}"
+        return "cannot be told apart" if self.sets.tied else listed(self.first, "or")
 
     def to_frame(self) -> Any:
         """One row a name, highest first."""
@@ -59,15 +73,10 @@ class Ranking:
             return f"{self._subject} cannot be told apart by {self.quantity} ({sure})."
         if len(top) == 1:
             return f"Of {self.subject}, {top[0]} has the highest {self.quantity}, alone at rank 1 ({sure})."
+        said = f"Of {self.subject}, {listed(top, 'or')} may have the highest {self.quantity} and cannot be told apart"
         below = [name for name in self.names if name not in top]
-        return (
-            f"Of {self.subject}, the highest {self.quantity} may be that of {_either(top)}, which cannot be told apart"
-            + (
-                f"; {_listed(below)} {'is' if len(below) == 1 else 'are'} not among them ({sure})."
-                if below
-                else f" ({sure})."
-            )
-        )
+        rest = f". Not among them: {listed(below)}" if below else ""
+        return f"{said} ({sure}){rest}."
 
     @property
     def _subject(self) -> str:
@@ -130,11 +139,3 @@ def _by_task(values: NDArray[np.float64], clusters: NDArray[Any]) -> NDArray[np.
     sums = np.bincount(codes, weights=np.where(given, values, 0.0))
     means: NDArray[np.float64] = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
     return means
-
-
-def _either(names: tuple[str, ...]) -> str:
-    return " or ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
-
-
-def _listed(names: list[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]

@@ -7,11 +7,12 @@ import math
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from difflib import get_close_matches
 from typing import Any
 
 import polars as pl
 
+from axisjudge.analysis.evidence import Overlap, Said, overlap_sentence, overlaps
 from axisjudge.analysis.frames import Kind, kind_of, table_of, to_polars
 from axisjudge.checks import InputError
 from axisjudge.trajectory import Step, ToolCall, Trajectory
@@ -40,26 +41,6 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Said:
-    """One judge's word on one axis; `verdict` is None where it was lost, and `status` says how."""
-
-    axis: str
-    judge: str
-    family: str
-    status: str
-    verdict: str | None
-    confidence: float | None
-    cited: tuple[int, ...]
-    invalid: tuple[int, ...]
-    rationale: str
-
-    @property
-    def word(self) -> str:
-        """The verdict, or why there is none."""
-        return self.verdict or f"lost ({self.status})"
-
-
-@dataclass(frozen=True)
 class TracedStep:
     """One step as a reader sees it: `calls` are (name, arguments, made by the agent), `cited_by` the words about it."""
 
@@ -77,18 +58,6 @@ class TracedStep:
         calls = (f"{name}({arguments})" for name, arguments, _ in self.calls)
         flat = " ".join(" ".join([self.text, *calls]).split())
         return flat if len(flat) <= 160 else flat[:159] + "…"
-
-
-@dataclass(frozen=True)
-class Overlap:
-    """Two judges on one axis: the steps that both cite, and the share of these among all that either cites."""
-
-    axis: str
-    judges: tuple[str, str]
-    same_verdict: bool
-    shared: tuple[int, ...]
-    n_either: int
-    jaccard: float
 
 
 @dataclass(frozen=True)
@@ -186,14 +155,41 @@ class Trace:
         }
 
     @property
-    def sentences(self) -> tuple[str, ...]:
-        """What the judges found, one sentence for the run and one for each axis that is not plainly correct."""
+    def headline(self) -> str:
+        """How far the judges are of one mind."""
         agreed = [axis for axis in self.axes if _words(self.of(axis)) == {"correct"}]
-        opening = (
+        return (
             f"{len(self.judges)} judges on {len(self.axes)} axes: {len(self.contested)} contested (one says correct, "
             f"another incorrect), {len(agreed)} found correct by all."
         )
-        return (opening, *(_sentence(axis, self.of(axis)) for axis in self.axes if axis not in agreed))
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Who says what, one sentence for each axis that is not found correct by all."""
+        return tuple(_sentence(axis, self.of(axis)) for axis in self.axes if _words(self.of(axis)) != {"correct"})
+
+    @property
+    def overlap_sentence(self) -> str:
+        """How far equal verdicts rest on equal evidence."""
+        return overlap_sentence(self.overlaps)
+
+
+def pick(runs: Sequence[Trajectory], trajectory_id: str) -> Trajectory:
+    """The run of that id.
+
+    Raises
+    ------
+    InputError
+        There is none, or several; the nearest id is suggested.
+    """
+    found = [run for run in runs if run.id == trajectory_id]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InputError("trajectory_id", "must name one run", f"{trajectory_id}, the id of {len(found)} runs")
+    near = get_close_matches(trajectory_id, [run.id for run in runs], n=1)
+    cure = f"did you mean {near[0]!r}?" if near else "axisjudge read lists what a file holds"
+    raise InputError("trajectory_id", f"no such run among {len(runs):,}", trajectory_id, cure)
 
 
 def trace(trajectory: Trajectory, ratings: Any, *, repeat: int = 0) -> Trace:
@@ -222,7 +218,7 @@ def trace(trajectory: Trajectory, ratings: Any, *, repeat: int = 0) -> Trace:
         facts=_facts(trajectory),
         steps=tuple(_traced(step, said, trajectory.steps) for step in trajectory.steps),
         said=said,
-        overlaps=_overlaps(said),
+        overlaps=overlaps(said),
         made_up=tuple(sorted(set(table["rater_kind"]) & set(MADE_UP))),
         kind=kind_of(ratings),
     )
@@ -328,30 +324,6 @@ def _arguments(call: ToolCall) -> str:
     return visible(
         ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in call.arguments.items())
     )
-
-
-def _overlaps(said: Sequence[Said]) -> tuple[Overlap, ...]:
-    pairs = [
-        (one, other)
-        for one, other in combinations(said, 2)
-        if one.axis == other.axis and one.verdict is not None and other.verdict is not None
-    ]
-    return tuple(
-        Overlap(
-            axis=one.axis,
-            judges=(one.judge, other.judge),
-            same_verdict=one.verdict == other.verdict,
-            shared=tuple(sorted(set(one.cited) & set(other.cited))),
-            n_either=len(set(one.cited) | set(other.cited)),
-            jaccard=_jaccard(set(one.cited), set(other.cited)),
-        )
-        for one, other in pairs
-    )
-
-
-def _jaccard(one: set[int], other: set[int]) -> float:
-    """Shared over all; NaN where neither cites anything."""
-    return len(one & other) / len(one | other) if one | other else math.nan
 
 
 def visible(text: str) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def plot_profile_heatmap(grid: RateGrid, *, ax: Axes | None = None) -> Axes:
     """Failure rates, axes down and agents across; each cell says count, n and interval, so colour is never needed.
 
-    The scale of colour is fixed at 0 to 1: two heatmaps can be laid side by side.
+    The scale of colour is fixed from 0 to 1, finer at the lower end: two heatmaps can be laid side by side.
     """
     import matplotlib as mpl
 
@@ -27,7 +27,7 @@ def plot_profile_heatmap(grid: RateGrid, *, ax: Axes | None = None) -> Axes:
     rates = np.array([[rate.estimate for rate in row] for row in grid.rates])
     colours = mpl.colormaps["YlOrBr"].resampled(256)
     colours = mpl.colors.ListedColormap(colours(np.linspace(0, 0.8, 256)), "failures").with_extremes(bad="#f2f2f2")
-    ax.imshow(np.ma.masked_invalid(rates), cmap=colours, vmin=0, vmax=1, aspect="auto")
+    ax.imshow(np.ma.masked_invalid(rates), cmap=colours, norm=mpl.colors.PowerNorm(0.6, 0, 1), aspect="auto")
     for row in range(n_axes):
         for column in range(n_agents):
             _cell_text(ax, column, row, grid.counts[row][column], grid.rates[row][column])
@@ -116,6 +116,7 @@ def _interval(ax: Axes, rate: Estimate, place: float, *, colour: str, filled: bo
 
 def _percent(ax: Axes, largest: float = 1.0) -> None:
     ax.set_xlim(-0.02 * largest, 1.02 * largest)
+    ax.locator_params(axis="x", nbins=6, steps=[1, 2, 5, 10])
     ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     ax.grid(axis="x", color=FAINT, linewidth=0.8)
     ax.set_axisbelow(True)

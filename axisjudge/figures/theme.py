@@ -32,9 +32,9 @@ def new_axes(width: float, height: float) -> Axes:
 
 def dress(ax: Axes, title: str, note: str = "") -> Axes:
     """Title above left, the note (n and unit) in grey below it, no frame, small ticks."""
-    ax.set_title(f"{title}\n" if note else title, loc="left", fontsize=TITLE, color=INK, fontweight="bold")
+    ax.set_title(f"{title}\n" if note else title, loc="left", fontsize=TITLE, color=INK, fontweight="bold", pad=9)
     if note:
-        place = {"xy": (0, 1), "xycoords": "axes fraction", "xytext": (0, 6), "textcoords": "offset points"}
+        place = {"xy": (0, 1), "xycoords": "axes fraction", "xytext": (0, 7), "textcoords": "offset points"}
         ax.annotate(note, **place, fontsize=SMALL, color=QUIET, va="bottom")  # type: ignore[arg-type]
     for side in ("top", "right", "left"):
         ax.spines[side].set_visible(False)

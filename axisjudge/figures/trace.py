@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from axisjudge.analysis.trace import Said, Trace
+from axisjudge.analysis.evidence import Said
+from axisjudge.analysis.trace import Trace
 from axisjudge.figures.theme import FAINT, INK, LABEL, LOST, SMALL, VERDICTS, dress, in_words, legend_below, new_axes
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from axisjudge.analysis.trace import Said, Trace, TracedStep
+from axisjudge.analysis.evidence import Said
+from axisjudge.analysis.trace import Trace, TracedStep
 from axisjudge.figures.theme import LOST, VERDICTS, in_words
 
 if TYPE_CHECKING:

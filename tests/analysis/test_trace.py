@@ -6,7 +6,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from axisjudge.analysis.trace import most_contested, trace, visible
+from axisjudge.analysis.trace import most_contested, pick, trace, visible
 from axisjudge.checks import InputError
 from axisjudge.ratings import ratings_frame
 from axisjudge.trajectory import Step, ToolCall, Trajectory
@@ -74,7 +74,7 @@ def test_lost_verdicts_and_citations_beyond_the_run_are_shown(traced):
 
 
 def test_sentences_say_who_and_where(traced):
-    assert traced.sentences[0].startswith("2 judges on 3 axes: 1 contested")
+    assert traced.headline.startswith("2 judges on 3 axes: 1 contested")
     assert (
         "result_interpretation: incorrect by j1 at 0.80, citing steps 2, 3; correct by j2 at 0.80, citing step 3."
         in (traced.sentences)
@@ -101,6 +101,21 @@ def test_a_run_without_messages_can_be_traced(one_rating):
 def test_a_run_that_was_not_judged_is_refused(words):
     with pytest.raises(InputError, match="no verdicts on this trajectory"):
         trace(RUN.model_copy(update={"id": "other"}), ratings_frame(words))
+
+
+def test_a_run_is_picked_by_id_and_a_misspelt_one_is_named():
+    assert pick([RUN], "ant-1") is RUN
+    with pytest.raises(InputError, match="did you mean 'ant-1'"):
+        pick([RUN], "ant-11")
+    with pytest.raises(InputError, match="the id of 2 runs"):
+        pick([RUN, RUN], "ant-1")
+
+
+def test_equal_verdicts_without_common_evidence_are_named(one_rating):
+    said = [one_rating("ant-1", "sequencing", f"j{n}", "i", cited_step_indices=[n]) for n in (1, 2)]
+    assert trace(RUN, ratings_frame(said)).overlap_sentence == (
+        "Of 1 pairs of equal verdicts 0 cite a common step. Agreement without a common step: sequencing."
+    )
 
 
 def test_simulated_verdicts_are_marked(one_rating):

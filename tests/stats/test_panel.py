@@ -75,7 +75,7 @@ def test_interval_covers_what_independent_judges_give(tasks: int, rate: float) -
 
 
 def judged(source: np.random.Generator, tasks: int, shared: float) -> np.ndarray:
-    """Verdicts of three judges on 4 runs a task: real failures that all see, errors with each judge's own task habits."""
+    """Verdicts of three judges on 4 runs a task: real failures that all see, and errors of their own."""
     real = source.random((tasks, 4, 1)) < shared
     habit = source.random((tasks, 1, 3)) * 0.3
     return (real | (source.random((tasks, 4, 3)) < habit)).astype(float)
