@@ -56,6 +56,11 @@ class Confident:
     reason: str
     kind: Kind
 
+    @property
+    def shown(self) -> tuple[Confident, ...]:
+        """Itself where there are confidences, else nothing: what a report tabulates."""
+        return () if self.reason else (self,)
+
     def to_frame(self) -> Any:
         """One row a pair of judges."""
         rows = [

@@ -144,6 +144,19 @@ class CrossFamily:
         )
 
     @property
+    def alpha_sentence(self) -> str:
+        """Krippendorff's alpha of all judges together, and of people where there are two or more."""
+        people = (
+            "" if math.isnan(self.alpha_people.estimate) else f"; of people among themselves {_said(self.alpha_people)}"
+        )
+        return f"{self._where}: Krippendorff's alpha of all judges together is {_said(self.alpha_judges)}{people}."
+
+    @property
+    def shown_with_labels(self) -> tuple[CrossFamily, ...]:
+        """Itself where there are labels, else nothing: what a report draws."""
+        return (self,) if self.labellers else ()
+
+    @property
     def _where(self) -> str:
         return self.questions[0] if len(self.questions) == 1 else f"{len(self.questions)} questions together"
 
@@ -351,6 +364,23 @@ def _jackknife(estimate: float, without: Floats, about: dict[str, Any]) -> tuple
     return math.tanh(centre - half), math.tanh(centre + half), ""
 
 
+def family_table(results: Sequence[CrossFamily]) -> Any:
+    """One row for each result: agreement within and across families, the difference, alpha of judges and of people."""
+    shown = {"within": "within", "across": "across", "difference": "difference"}
+    shown |= {"alpha_judges": "alpha of judges", "alpha_people": "alpha of people"}
+    rows = [
+        {
+            "question": found.questions[0] if len(found.questions) == 1 else "all together",
+            "n_items": found.across.n_items or found.within.n_items,
+            **{head: _said(getattr(found, name)) for name, head in shown.items()},
+        }
+        for found in results
+    ]
+    return table_of(rows, results[0].kind)
+
+
 def _said(found: Estimate) -> str:
+    if math.isnan(found.estimate):
+        return "–"
     interval = "no interval" if math.isnan(found.ci_low) else f"{found.ci_low:.3f} to {found.ci_high:.3f}"
     return f"{found.estimate:.3f} [{interval}]"

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
+from axisjudge.analysis.pooled import LABELS
+from axisjudge.analysis.steps import StepScores, step_scores
 from axisjudge.checks import InputError
 from axisjudge.datasets import demo_paths, demo_truth, fetch
 from axisjudge.verdict import AXES
@@ -37,6 +40,28 @@ class Source:
     step_level: bool
     cluster_unit: str
     about: str
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """Arguments that every analysis of these ratings takes."""
+        return {"step_level": self.step_level, "cluster_unit": self.cluster_unit}
+
+    @property
+    def judges(self) -> list[str]:
+        """Names of the raters who do not give labels."""
+        return self.ratings.filter(~pl.col("rater_kind").is_in(LABELS))["rater"].unique().sort().to_list()
+
+    def step_scores(self) -> tuple[StepScores, ...]:
+        """Step and first-error accuracy where steps are labelled on the scale ``step``, else nothing."""
+        if (
+            not self.step_level
+            or not (self.ratings["scale"] == "step").all()
+            or "people" not in set(self.ratings["rater"])
+        ):
+            return ()
+        return tuple(
+            step_scores(self.ratings, question=question, cluster_unit=self.cluster_unit) for question in self.questions
+        )
 
 
 def load_source(name: str, *, subset: str = "tau2", judges: Sequence[str] = DEMO_JUDGES) -> Source:

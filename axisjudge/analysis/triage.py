@@ -49,6 +49,11 @@ class PanelTriage:
     reason: str
     kind: Kind
 
+    @property
+    def shown(self) -> tuple[PanelTriage, ...]:
+        """Itself where there is a triage, else nothing: what a report draws."""
+        return () if self.table is None else (self,)
+
     def to_frame(self) -> Any:
         """One row a judge."""
         rows = [
