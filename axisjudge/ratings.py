@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
+from pydantic import ValidationError
 
 from axisjudge.checks import InputError
-from axisjudge.verdict import IDENTITY, SCHEMA_VERSION, STATUSES, VERDICTS, Rating
+from axisjudge.verdict import IDENTITY, RATER_KINDS, SCHEMA_VERSION, STATUSES, VERDICTS, Rating
 
 if TYPE_CHECKING:
     from filelock import FileLock
@@ -31,6 +32,9 @@ _TYPES: dict[str, Any] = {
 
 #: Columns of the ratings table in the record's order. `probabilities` is JSON text, because its words differ by scale.
 SCHEMA: dict[str, Any] = {name: _TYPES.get(name, pl.String) for name in Rating.model_fields}
+
+#: How every line of ours begins.
+_BEGINNING = b'{"schema_version":'
 
 _NEVER_NULL = (
     "trajectory_id",
@@ -55,8 +59,8 @@ def ratings_frame(ratings: Iterable[Rating]) -> pl.DataFrame:
 def read_ratings(*paths: str | Path) -> pl.DataFrame:
     """Read ratings from JSONL or Parquet files into one table.
 
-    Of several lines of one identity the last one wins. A torn last line (the writer was killed while it wrote) is
-    left out with a warning.
+    Of several lines of one identity the last one wins. A torn last line (the writer was killed while it wrote) and
+    fields that a rating does not have are left out with a warning.
 
     Raises
     ------
@@ -71,33 +75,57 @@ def read_ratings(*paths: str | Path) -> pl.DataFrame:
 def _read_file(path: Path) -> pl.DataFrame:
     if not path.is_file():
         raise InputError(str(path), "no such ratings file")
-    if path.suffix == ".parquet":
+    try:
+        return _read_parquet(path) if path.suffix == ".parquet" else _read_jsonl(path)
+    except OSError as error:
+        raise InputError(str(path), f"cannot be read ({error.strerror or error})") from error
+
+
+def _read_parquet(path: Path) -> pl.DataFrame:
+    try:
         table = pl.read_parquet(path)
-        if missing := [name for name in SCHEMA if name not in table.columns]:
-            raise InputError(str(path), "ratings need all columns of the record", cure=f"add {', '.join(missing)}")
-        table = table.select([pl.col(name).cast(kind) for name, kind in SCHEMA.items()])
-    else:
-        table = _read_jsonl(path)
-    _validate(table, path)
-    return table
+    except pl.exceptions.PolarsError as error:
+        raise InputError(str(path), "is not a Parquet file", cure="JSON Lines go by another name") from error
+    if missing := [name for name in SCHEMA if name not in table.columns]:
+        raise InputError(str(path), "ratings need all columns of the record", cure=f"add {', '.join(missing)}")
+    try:
+        ratings = table.select([pl.col(name).cast(kind) for name, kind in SCHEMA.items()])
+    except pl.exceptions.PolarsError as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(str(path), f"a column is of the wrong type ({reason})", cure="cast it first") from error
+    if broken := _first_broken(ratings):
+        row, rule = broken
+        raise InputError(f"{path}, row {row}", f"not a rating: {rule}")
+    _warn_of_unknown(path, table.columns)
+    return ratings
 
 
 def _read_jsonl(path: Path) -> pl.DataFrame:
-    raw = path.read_bytes()
-    if raw and not raw.endswith(b"\n"):
-        head, _, last = raw.rpartition(b"\n")
-        if not _is_json(last):
-            raw = head
-            warnings.warn(
-                f"{path}: the last line is torn (a writer was killed) and left out; judging again mends it",
-                stacklevel=4,
-            )
+    raw = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+    head, _, last = raw.rpartition(b"\n")
+    if _is_torn(last):
+        raw = head
+        warnings.warn(
+            f"{path}: the last line is torn (a writer was killed) and left out; judging again mends it", stacklevel=4
+        )
     if not raw.strip():
         return pl.DataFrame(schema=SCHEMA)
     try:
-        return pl.read_ndjson(io.BytesIO(raw), schema=SCHEMA)
+        ratings = pl.read_ndjson(io.BytesIO(raw), schema=SCHEMA)
     except pl.exceptions.PolarsError as error:
         raise _bad_line(path, raw) from error
+    if broken := _first_broken(ratings):
+        row, rule = broken
+        number, _ = _numbered_lines(raw)[row]
+        raise InputError(f"{path}:{number}", f"not a rating: {rule}")
+    _warn_of_unknown(path, pl.scan_ndjson(io.BytesIO(raw), infer_schema_length=None).collect_schema().names())
+    return ratings
+
+
+def _is_torn(last: bytes) -> bool:
+    """Whether a last line without an end is the beginning of one of ours; whatever else stands there is not ours."""
+    is_ours = last.startswith(_BEGINNING) or _BEGINNING.startswith(last)
+    return bool(last) and is_ours and not _is_json(last)
 
 
 def _is_json(text: bytes) -> bool:
@@ -108,23 +136,31 @@ def _is_json(text: bytes) -> bool:
     return True
 
 
+def _numbered_lines(raw: bytes) -> list[tuple[int, bytes]]:
+    return [(number, line) for number, line in enumerate(raw.split(b"\n"), start=1) if line.strip()]
+
+
 def _bad_line(path: Path, raw: bytes) -> InputError:
-    for number, line in enumerate(raw.splitlines(), start=1):
+    for number, line in _numbered_lines(raw):
         try:
-            Rating.model_validate_json(line)
-        except ValueError as error:
-            return InputError(f"{path}:{number}", f"not a rating: {' '.join(str(error).split())}")
-    return InputError(str(path), "not a ratings file")
+            Rating.model_validate_json(line, strict=True)
+        except ValidationError as error:
+            fault = error.errors()[0]
+            field = ".".join(map(str, fault["loc"]))
+            rule = f"not a rating: {field}{': ' if field else ''}{fault['msg'].removeprefix('Input ')}"
+            return InputError(f"{path}:{number}", rule, fault["input"])
+    return InputError(str(path), "a value does not fit the ratings table: a number too large, or a type that varies")
 
 
-def _validate(table: pl.DataFrame, path: Path) -> None:
-    """Check the rules of the record on whole columns; the first line that breaks one is named."""
+def _first_broken(table: pl.DataFrame) -> tuple[int, str] | None:
+    """Check the rules of the record on whole columns: the first row that breaks one, and the rule."""
     newer = pl.col("schema_version").fill_null(SCHEMA_VERSION) > SCHEMA_VERSION
     said = pl.col("verdict").is_not_null() | pl.col("value").is_not_null()
     rules = {
         f"schema_version must not be newer than {SCHEMA_VERSION}": newer,
         f"needs {', '.join(_NEVER_NULL)}": pl.any_horizontal(pl.col(_NEVER_NULL).is_null()),
         f"status must be one of {', '.join(STATUSES)}": ~pl.col("status").is_in(STATUSES),
+        f"rater_kind must be one of {', '.join(RATER_KINDS)}": ~pl.col("rater_kind").is_in(RATER_KINDS),
         "only status ok carries a verdict, and it must": said != (pl.col("status") == "ok"),
         f"verdict must be one of {', '.join(VERDICTS)}": (pl.col("scale") == "verdict")
         & ~pl.col("verdict").is_in(VERDICTS),
@@ -133,26 +169,41 @@ def _validate(table: pl.DataFrame, path: Path) -> None:
     broken = table.select(pl.arg_where(rule.fill_null(False)).first().alias(name) for name, rule in rules.items())
     for rule, row in broken.row(0, named=True).items():
         if row is not None:
-            raise InputError(f"{path}:{row + 1}", f"not a rating: {rule}")
+            return row, rule
+    return None
+
+
+def _warn_of_unknown(path: Path, fields: Iterable[str]) -> None:
+    if unknown := sorted(set(fields) - SCHEMA.keys()):
+        warnings.warn(f"{path}: a rating has no field {', '.join(unknown)}; left out", stacklevel=5)
 
 
 class RatingsWriter:
     """Appends ratings to a JSONL file, one writer at a time.
 
-    A second process that opens the same file waits up to `wait` seconds and is then told who is in the way.
-    A torn last line left by a killed writer is cut off first, so that no line is ever joined to it.
+    A second process that opens the same file, by whatever path, waits up to `wait` seconds and is then told who is in
+    the way. A torn last line left by a killed writer is cut off before the first rating is written, so that no line is
+    ever joined to it; until then the file stays as it was.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written, or another process is writing it.
     """
 
     def __init__(self, path: str | Path, *, wait: float = 10.0) -> None:
         self.path, self.wait = Path(path), wait
         self._lock: FileLock | None = None
+        self._is_whole = False
 
     def __enter__(self) -> Self:
         from filelock import FileLock, Timeout
 
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._lock = FileLock(f"{self.path}.lock")
+        if self.path.suffix == ".parquet":
+            raise InputError(str(self.path), "ratings are written as JSON Lines", cure="name it ratings.jsonl, say")
         try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._lock = FileLock(f"{self.path.resolve()}.lock")
             self._lock.acquire(timeout=self.wait)
         except Timeout:
             raise InputError(
@@ -160,35 +211,49 @@ class RatingsWriter:
                 f"another process has been writing here for {self.wait:g} s",
                 cure="wait for it to end, or choose another --out",
             ) from None
-        self._file = self.path.open("ab+")
-        self._cut_torn_line()
+        except OSError as error:
+            raise self._unwritable(error) from error
+        try:
+            self._file = self.path.open("ab+")
+        except OSError as error:
+            self._lock.release()
+            raise self._unwritable(error) from error
         return self
 
     def append(self, ratings: Iterable[Rating]) -> None:
         """Write the ratings of one call in a single write, so that a kill tears at most the last line."""
-        self._file.write(b"".join(_line(rating) for rating in ratings))
-        self._file.flush()
+        try:
+            if not self._is_whole:
+                self._cut_torn_line()
+            self._file.write(b"".join(_line(rating) for rating in ratings))
+            self._file.flush()
+        except OSError as error:
+            raise self._unwritable(error) from error
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._file.close()
-        if self._lock is not None:
-            self._lock.release()
+        try:
+            self._file.close()
+        except OSError as unwritten:
+            raise self._unwritable(unwritten) from unwritten
+        finally:
+            if self._lock is not None:
+                self._lock.release()
+
+    def _unwritable(self, error: OSError) -> InputError:
+        cure = "make room or choose another --out; what is written stays, the same command goes on from there"
+        return InputError(str(self.path), f"cannot be written ({error.strerror or error})", cure=cure)
 
     def _cut_torn_line(self) -> None:
-        end = self._file.seek(0, io.SEEK_END)
-        if end == 0:
-            return
         self._file.seek(0)
         raw = self._file.read()
-        if raw.endswith(b"\n"):
-            return
         head, _, last = raw.rpartition(b"\n")
-        if _is_json(last):
-            self._file.write(b"\n")
-        else:
+        if _is_torn(last):
             self._file.truncate(len(head) + 1 if head else 0)
+        elif last:
+            self._file.write(b"\n")
+        self._is_whole = True
 
 
 def _line(rating: Rating) -> bytes:

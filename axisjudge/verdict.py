@@ -16,6 +16,7 @@ ConfidenceSource = Literal["verbalized", "token_probability", "native", "rule", 
 AXES: tuple[Axis, ...] = get_args(Axis)
 VERDICTS: tuple[Word, ...] = get_args(Word)
 STATUSES: tuple[Status, ...] = get_args(Status)
+RATER_KINDS: tuple[RaterKind, ...] = get_args(RaterKind)
 
 SCHEMA_VERSION = 1
 

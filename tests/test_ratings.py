@@ -2,6 +2,7 @@
 
 import json
 import multiprocessing
+import signal
 import time
 
 import numpy as np
@@ -81,7 +82,7 @@ def test_a_torn_last_line_is_said_and_mended(tmp_path):
 
 def test_a_file_that_is_one_torn_line(tmp_path):
     path = tmp_path / "r.jsonl"
-    path.write_bytes(b'{"trajectory_id": "t')
+    path.write_bytes(b'{"schema_version":1,"traj')
     with pytest.warns(UserWarning, match="torn"):
         assert read_ratings(path).height == 0
     write(path, rating())
@@ -98,6 +99,9 @@ def test_a_file_that_is_one_torn_line(tmp_path):
         ({"confidence": 1.5}, r"confidence must lie in \[0, 1\]"),
         ({"family": None}, "needs trajectory_id"),
         ({"schema_version": 99}, "schema_version must not be newer"),
+        ({"rater_kind": "robot"}, "rater_kind must be one of"),
+        ({"repeat": "0"}, "repeat: should be a valid integer; found '0'"),
+        ({"confidence": "0.9"}, "confidence: should be a valid number; found '0.9'"),
     ],
     ids=str,
 )
@@ -115,6 +119,97 @@ def test_a_file_of_something_else_is_refused(tmp_path, text):
     path.write_text(text + rating().model_dump_json() + "\n")
     with pytest.raises(InputError, match=r"r\.jsonl:1: not a rating"):
         read_ratings(path)
+
+
+def test_lines_are_counted_as_an_editor_counts_them(tmp_path):
+    path = tmp_path / "r.jsonl"
+    bad = {**rating("t2").model_dump(), "status": "fine"}
+    path.write_text(rating().model_dump_json() + "\r\n\r\n\n" + json.dumps(bad) + "\n", newline="")
+    with pytest.raises(InputError, match=r"r\.jsonl:4: not a rating: status"):
+        read_ratings(path)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_rating(tmp_path):
+    path = tmp_path / "r.jsonl"
+    path.write_text("\ufeff" + rating().model_dump_json() + "\n", encoding="utf-8")
+    assert read_ratings(path).height == 1
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_a_misspelt_field_is_said_and_not_silently_lost(tmp_path, ending):
+    path = tmp_path / f"r.{ending}"
+    if ending == "jsonl":
+        path.write_text(json.dumps({**rating().model_dump(), "confidance": 0.5}) + "\n")
+    else:
+        ratings_frame([rating()]).with_columns(confidance=0.5).write_parquet(path)
+    with pytest.warns(UserWarning, match="has no field confidance; left out"):
+        assert read_ratings(path).columns == list(SCHEMA)
+
+
+def test_parquet_that_is_none_or_breaks_a_rule(tmp_path):
+    path = tmp_path / "r.parquet"
+    path.write_bytes(b"")
+    with pytest.raises(InputError, match=r"r\.parquet: is not a Parquet file"):
+        read_ratings(path)
+    table = ratings_frame([rating(), rating("t2")])
+    table.with_columns(confidence=pl.Series([0.5, 2.0])).write_parquet(path)
+    with pytest.raises(InputError, match=r"r\.parquet, row 1: not a rating: confidence"):
+        read_ratings(path)
+    table.with_columns(repeat=pl.lit("first")).write_parquet(path)
+    with pytest.raises(InputError, match=r"r\.parquet: a column is of the wrong type"):
+        read_ratings(path)
+
+
+@pytest.mark.parametrize(
+    "text", ['{\n "simulations": [\n ]\n}', '{"info": {"a": 1}, "simul', "not json", '{"info": 1}']
+)
+def test_a_file_of_something_else_is_never_cut_or_changed(tmp_path, text):
+    """`--out results.json` by mistake: the writer leaves alone whatever it did not begin itself."""
+    path = tmp_path / "results.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"results\.json:1: not a rating"), RatingsWriter(path):
+        read_ratings(path)
+    assert path.read_text() == text
+
+
+def test_what_cannot_be_written_is_said_in_one_line(tmp_path):
+    (tmp_path / "file").write_text("")
+    for out, rule in [
+        (tmp_path, "cannot be written .Is a directory"),
+        (tmp_path / "file" / "r.jsonl", "cannot be written"),
+        (tmp_path / "r.parquet", "ratings are written as JSON Lines"),
+    ]:
+        with pytest.raises(InputError, match=rule) as told, RatingsWriter(out):
+            pass
+        assert "\n" not in str(told.value)
+
+
+def test_a_full_disk_is_said_lets_the_lock_go_and_is_mended(tmp_path):
+    resource = pytest.importorskip("resource", reason="this system has no limit on the size of files")
+    path = tmp_path / "r.jsonl"
+    write(path, rating("t1"))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    old = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 100, before[1]))
+    try:
+        with pytest.raises(InputError, match=r"cannot be written .File too large.*; make room"):
+            write(path, rating("t2"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, old)
+    with pytest.warns(UserWarning, match="torn"):
+        assert read_ratings(path).height == 1
+    write(path, rating("t2"))
+    assert read_ratings(path)["item_id"].to_list() == ["t1", "t2"]
+
+
+def test_two_paths_to_one_file_have_one_lock(tmp_path, monkeypatch):
+    (tmp_path / "link.jsonl").symlink_to("r.jsonl")
+    monkeypatch.chdir(tmp_path)
+    with RatingsWriter("r.jsonl"):
+        for other in ("link.jsonl", tmp_path / "r.jsonl", "./r.jsonl"):
+            with pytest.raises(InputError, match="another process has been writing"), RatingsWriter(other, wait=0):
+                pass
 
 
 def test_a_missing_file_is_named(tmp_path):
