@@ -167,8 +167,8 @@ def test_shared_failures_are_told_from_independent_errors(two_agents, table):
     """Both judges fail the same 12 of 40 runs on two axes; on sequencing nobody says incorrect."""
     result = shared_failures(two_agents, rng=rng())
     assert result.shared == ("tool_selection", "termination")
-    assert result.sentence.startswith("On 2 of 3 axes the judges fail the same runs beyond chance")
-    assert "On sequencing what they fail could be independent errors." in result.sentence
+    assert result.sentence.startswith("On 2 of 2 axes the judges fail the same runs beyond chance")
+    assert "Not tested: sequencing (fewer than two judges say incorrect at all)." in result.sentence
     assert "consensus on 12 of 40 runs (30%" in result.sentence
     assert result.tests["tool_selection"].observed == 12
     assert result.tests["tool_selection"].expected == pytest.approx(12 * 12 / 20, abs=0.1)
