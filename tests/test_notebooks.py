@@ -123,8 +123,9 @@ def test_prose_stands_before_a_figure_and_a_computed_sentence_after(path: Path) 
     for before, cell in itertools.pairwise(cells):
         if cell.cell_type == "code" and "page.figure(" in cell.source:
             assert before.cell_type == "markdown", cell.source
-    for after in "\n".join(sources(path, "code")).split("page.figure(")[1:]:
-        assert "page.say(" in after, after
+    for section in re.split(r"^## ", "\n".join(cell.source for cell in cells), flags=re.MULTILINE):
+        drawn = section.rpartition("page.figure(")
+        assert not drawn[1] or "page.say(" in drawn[2], section.splitlines()[0]
 
 
 @every_report

@@ -36,7 +36,7 @@ def execute(source: Path, target: Path, parameters: Mapping[str, Any], *, workbe
     from nbclient.exceptions import CellExecutionError
     from papermill.exceptions import PapermillExecutionError
 
-    logging.getLogger("papermill").setLevel(logging.ERROR)
+    logging.getLogger("papermill").setLevel(logging.CRITICAL)
     with tempfile.TemporaryDirectory(prefix="axisjudge-") as private:
         environment = _environment(workbench, staging, private)
         try:
@@ -57,18 +57,17 @@ def execute(source: Path, target: Path, parameters: Mapping[str, Any], *, workbe
         except (CellExecutionError, RuntimeError) as error:
             raise ReportError(f"{source.name}: {str(error).splitlines()[-1]}") from error
         finally:
-            _stop(private)
+            _stop(_RUNNING.pop(private, None))
             ensure_event_loop().close()  # this thread's own
 
 
 def stop_kernels() -> None:
     """Kill the kernels of this process; the notebooks that they ran fail."""
-    for private in list(_RUNNING):
-        _stop(private)
+    for manager in list(_RUNNING.values()):
+        _stop(manager)
 
 
-def _stop(private: str) -> None:
-    manager = _RUNNING.pop(private, None)
+def _stop(manager: Any) -> None:
     process = getattr(manager and manager.provisioner, "process", None)
     if process is not None:
         process.kill()

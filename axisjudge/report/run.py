@@ -7,7 +7,7 @@ import re
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -120,15 +120,20 @@ def run_reports(
     done: list[ReportResult] = []
     failures: list[str] = []
     with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
-        for future in [pool.submit(_report, job, home, force) for job in jobs]:
+        futures = [pool.submit(_report, job, home, force) for job in jobs]
+        for future in futures:
             try:
+                while not future.done():
+                    wait([future], timeout=0.2)  # without a limit an interrupt may not be heard
                 result = future.result()
             except ReportError as error:
                 failures.append(str(error))
                 continue
             except KeyboardInterrupt:
                 pool.shutdown(wait=False, cancel_futures=True)
-                stop_kernels()
+                while not all(started.done() for started in futures):
+                    stop_kernels()
+                    time.sleep(0.2)
                 raise
             done.append(result)
             if on_done:

@@ -148,7 +148,10 @@ def test_an_interrupted_run_ends_at_once_and_leaves_nothing(bench: Path, noteboo
         while not begun.exists() and run.poll() is None:
             time.sleep(0.1)
         run.send_signal(signal.SIGINT)
-        _, errors = run.communicate(timeout=30)
+        try:
+            _, errors = run.communicate(timeout=60)
+        finally:
+            run.kill()
     assert "KeyboardInterrupt" in errors
     left = {str(path.relative_to(bench / "reports")) for path in (bench / "reports").rglob("*") if path.is_file()}
     assert left <= {"05_long/failed.ipynb", "06_long/failed.ipynb"}
