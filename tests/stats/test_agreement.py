@@ -371,3 +371,19 @@ def test_an_agreement_prints_its_clusters_and_turns_into_json():
     assert "20 items in 5 tasks" in repr(found)
     assert "design effect" in found.method
     assert json.loads(json.dumps(found.to_dict()))["prevalence"] == {"0.0": 7 / 40, "1.0": 33 / 40}
+
+
+def test_many_patterns_are_jackknifed_and_agree_with_the_bootstrap(monkeypatch):
+    """Five raters have thousands of patterns; leaving out one item of each pattern costs one pass over them."""
+    ratings = random_ratings(np.random.default_rng(4), n_items=3000, n_raters=5, missing=0.1)
+    left_out = krippendorff_alpha(ratings)
+    assert "jackknife-t over items" in left_out.method
+    monkeypatch.setattr("axisjudge.stats.coefficient_intervals.MOST_FOR_BOOTSTRAP", 10**6)
+    resampled = krippendorff_alpha(ratings)
+    assert "bootstrap" in resampled.method
+    assert (left_out.ci_low, left_out.ci_high) == pytest.approx((resampled.ci_low, resampled.ci_high), abs=0.003)
+    monkeypatch.undo()
+    alone = krippendorff_alpha(
+        ratings, clusters=np.arange(3000) % 2999
+    )  # two items share a cluster, the rest stand alone
+    assert (left_out.ci_low, left_out.ci_high) == pytest.approx((alone.ci_low, alone.ci_high), abs=1e-4)
