@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from math import isfinite
+from pathlib import PurePath
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -22,6 +24,8 @@ _PARAMETERS: dict[str, type] = {
 }
 #: Options that only change how it is reached.
 _TRANSPORT: dict[str, type] = {"family": str, "timeout": float, "rpm": float, "key_env": str}
+
+_ABOVE_ZERO = ("max_tokens", "timeout", "rpm")
 
 _COMMON = ("family",)
 _REMOTE = (*_COMMON, "effort", "max_tokens", "temperature", "mechanism", "timeout", "rpm", "key_env")
@@ -75,18 +79,24 @@ class JudgeSpec(BaseModel):
         provider, _, rest = head.partition(":")
         one_of("judge", provider, PROVIDERS)
         model, _, url = rest.partition("@") if provider == "openai-compatible" else (rest, "", "")
-        options = dict(_option(text, provider, pair) for pair in pairs)
+        options = _options(text, provider, pairs)
         _check_place(text, provider, model, url)
         family = options.pop("family", None) or _DEFAULT_FAMILY.get(provider) or _family(text, provider, model)
         return cls(provider=provider, model=model or None, base_url=url or None, family=family, options=options)
 
     @property
     def rater(self) -> str:
-        """The judge's name in ratings: provider, model, place and every parameter that changes its answers."""
+        """The judge's name in ratings: provider, model, place and every parameter that changes its answers.
+
+        A file of planted truth goes by its name alone: its folder is this machine's business, and what it says is in
+        the prompt hash.
+        """
         place = f"@{self.base_url}" if self.base_url else ""
         name = self.provider if self.model is None else f"{self.provider}:{self.model}{place}"
-        chosen = [f"{key}={self.options[key]}" for key in sorted(self.options) if key in _PARAMETERS]
-        return ",".join([name, *chosen])
+        chosen = {key: self.options[key] for key in sorted(self.options) if key in _PARAMETERS}
+        if "truth" in chosen:
+            chosen["truth"] = PurePath(chosen["truth"]).name
+        return ",".join([name, *(f"{key}={value}" for key, value in chosen.items())])
 
 
 def panel(name: str) -> list[JudgeSpec]:
@@ -103,15 +113,32 @@ def parse_specs(judges: Sequence[str | JudgeSpec]) -> list[JudgeSpec]:
     return specs
 
 
+def _options(text: str, provider: str, pairs: Sequence[str]) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    for pair in pairs:
+        key, value = _option(text, provider, pair)
+        if key in options:
+            raise InputError(f"judge {text}", f"{key} may be given once", pair)
+        options[key] = value
+    return options
+
+
 def _option(text: str, provider: str, pair: str) -> tuple[str, Any]:
     key, given, value = pair.partition("=")
     if not given or not value:
         raise InputError(f"judge {text}", "options are written key=value", pair)
     one_of(f"option of {provider}", key, PROVIDERS[provider] or ("(none)",))
+    kind = {**_PARAMETERS, **_TRANSPORT}[key]
     try:
-        return key, {**_PARAMETERS, **_TRANSPORT}[key](value)
+        option = kind(value)
     except ValueError:
-        raise InputError(f"judge {text}", f"{key} must be a number", value) from None
+        rule = f"{key} must be a {'whole number' if kind is int else 'number'}"
+        raise InputError(f"judge {text}", rule, value) from None
+    if kind is float and not isfinite(option):
+        raise InputError(f"judge {text}", f"{key} must be a finite number", value)
+    if key in _ABOVE_ZERO and not option > 0:
+        raise InputError(f"judge {text}", f"{key} must be greater than 0", value)
+    return key, option
 
 
 def _check_place(text: str, provider: str, model: str, url: str) -> None:
@@ -122,9 +149,9 @@ def _check_place(text: str, provider: str, model: str, url: str) -> None:
     if not model:
         what = {"replay": "a ratings file", "simulated": "a profile name"}.get(provider, "a model")
         raise InputError(f"judge {text}", f"needs {what}", cure=f"write {provider}:NAME")
-    if provider == "openai-compatible" and not re.match(r"https?://[^@\s]+$", url):
+    if provider == "openai-compatible" and not re.match(r"https?://[^@?#\s]+$", url):
         cure = f"write openai-compatible:{model}@http://HOST:PORT/v1 (a key belongs in the environment: key_env=NAME)"
-        raise InputError(f"judge {text.split('@')[0]}", "needs a base URL without user or password", cure=cure)
+        raise InputError(f"judge {text.split('@')[0]}", "needs a base URL without user, password or query", cure=cure)
 
 
 def _family(text: str, provider: str, model: str) -> str:

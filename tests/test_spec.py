@@ -40,9 +40,14 @@ def test_specs(text, family, rater):
         ("rules,seed=1", "option of rules"),
         ("openai:gpt-5,efort=low", "did you mean 'effort'"),
         ("openai:gpt-5,effort", "options are written key=value"),
-        ("openai:gpt-5,max_tokens=many", "max_tokens must be a number"),
+        ("openai:gpt-5,max_tokens=many", "max_tokens must be a whole number; found 'many'"),
+        ("openai:gpt-5,max_tokens=0", "max_tokens must be greater than 0; found '0'"),
+        ("openai:gpt-5,rpm=0", "rpm must be greater than 0"),
+        ("openai:gpt-5,timeout=-1", "timeout must be greater than 0"),
+        ("openai:gpt-5,temperature=nan", "temperature must be a finite number"),
+        ("openai:gpt-5,effort=low,effort=high", "effort may be given once; found 'effort=high'"),
         ("openai-compatible:qwen3", "needs a base URL"),
-        ("openai-compatible:qwen3@http://me:secret@host/v1", "without user or password"),
+        ("openai-compatible:qwen3@http://me:secret@host/v1", "without user, password or query"),
         ("openai-compatible:homemade@http://host/v1", "add ,family=NAME"),
         ("replay", "needs a ratings file"),
     ],
@@ -52,10 +57,18 @@ def test_what_a_user_is_told(text, message):
         JudgeSpec.parse(text)
 
 
-def test_a_password_in_a_url_is_never_repeated():
-    with pytest.raises(InputError) as told:
-        JudgeSpec.parse("openai-compatible:qwen3@http://me:secret@host/v1")
+@pytest.mark.parametrize("url", ["http://me:secret@host/v1", "http://host/v1?key=secret", "http://host/v1#secret"])
+def test_a_secret_in_a_url_is_refused_and_never_repeated(url):
+    """A base URL is part of the rater's name, which stands in every rating."""
+    with pytest.raises(InputError, match="needs a base URL without") as told:
+        JudgeSpec.parse(f"openai-compatible:qwen3@{url}")
     assert "secret" not in str(told.value)
+
+
+def test_a_rater_s_name_holds_no_folder_of_this_machine():
+    spec = JudgeSpec.parse("simulated:wren,truth=/some/folder/planted.jsonl")
+    assert spec.rater == "simulated:wren,truth=planted.jsonl"
+    assert spec.options["truth"] == "/some/folder/planted.jsonl"
 
 
 def test_the_same_judge_twice_is_refused():
