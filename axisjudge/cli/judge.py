@@ -48,7 +48,7 @@ def judge(
     out = out or home() / "data" / "ratings" / "ratings.jsonl"
     arguments: dict[str, Any] = {
         "axes": axis,
-        "versions": dict(_version(pair) for pair in rubric),
+        "versions": _versions(rubric),
         "repeats": repeats,
         "out": out,
         "keep_lost": keep_lost,
@@ -80,12 +80,13 @@ def tally(ratings: pl.DataFrame) -> list[dict[str, Any]]:
     """For each rater and axis: how many ratings, each verdict's count, and how many were lost."""
     import polars as pl
 
-    from axisjudge.verdict import VERDICTS
+    from axisjudge.verdict import AXES, VERDICTS
 
     words = [(pl.col("verdict") == word).sum().alias(word) for word in VERDICTS]
     lost = (pl.col("status") != "ok").sum().alias("lost")
     grouped = ratings.group_by("rater", "question", maintain_order=True).agg(pl.len().alias("n"), *words, lost)
-    return grouped.rename({"question": "axis"}).sort("rater", maintain_order=True).to_dicts()
+    tallies = grouped.rename({"question": "axis"}).to_dicts()
+    return sorted(tallies, key=lambda row: (row["rater"], AXES.index(row["axis"])))
 
 
 def _agreement(ratings: pl.DataFrame) -> Any:
@@ -96,10 +97,15 @@ def _agreement(ratings: pl.DataFrame) -> Any:
     return agreement_by_axis(ratings)
 
 
-def _version(pair: str) -> tuple[str, str]:
+def _versions(pairs: list[str]) -> dict[str, str]:
     from axisjudge.checks import InputError
 
-    axis, given, version = pair.partition("=")
-    if not given:
-        raise InputError("--rubric", "is written axis=version", pair, "for example argument_validity=v2")
-    return axis, version
+    versions: dict[str, str] = {}
+    for pair in pairs:
+        axis, given, version = pair.partition("=")
+        if not given:
+            raise InputError("--rubric", "is written axis=version", pair, "for example argument_validity=v2")
+        if axis in versions:
+            raise InputError("--rubric", "each axis has one version in a run", pair, "judge the other in a second run")
+        versions[axis] = version
+    return versions

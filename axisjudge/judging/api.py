@@ -127,7 +127,8 @@ def _planner(
     asked = list(axes) if axes else list(AXES)
     if unknown := [axis for axis in versions if axis not in asked]:
         raise InputError("versions", "must name an axis that is judged", unknown[0])
-    rubrics = {rubric.axis: rubric for rubric in (load_rubric(axis, versions.get(axis)) for axis in asked)}
+    loaded = {axis: load_rubric(axis, versions.get(axis)) for axis in asked}
+    rubrics = {axis: loaded[axis] for axis in AXES if axis in loaded}  # one order, so that a joint prompt is the same
     raters = make_judges(parse_specs(judges))
     return lambda done: make_plan(trajectories, raters, rubrics, repeats=repeats, done=done, keep_lost=keep_lost)
 

@@ -61,7 +61,7 @@ class Plan:
         for judge in self.judges:
             calls = [call for group in self.groups for call in group if call.judge is judge]
             to_come = sum(len(call.wanted) for call in calls)
-            asked = sum(identity[2] == judge.rater for identity in self.identities)
+            asked = sum(identity[2:4] == (judge.rater, judge.version) for identity in self.identities)
             rows.append(
                 {
                     "judge": judge.rater,
@@ -97,11 +97,15 @@ def make_plan(
     Raises
     ------
     InputError
-        Two trajectories share an id.
+        Two trajectories share an id, or two judges a name and version (a replayed judge beside the real one).
     """
     if len({trajectory.id for trajectory in trajectories}) < len(trajectories):
         ids = [trajectory.id for trajectory in trajectories]
         raise InputError("trajectories", "each id may occur once", next(i for i in ids if ids.count(i) > 1))
+    names = [(judge.rater, judge.version) for judge in judges]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError("judges", "each may rate once", twice[0], "replay it or ask it, not both")
     done = done or {}
     groups: list[tuple[Call, ...]] = []
     identities: set[Identity] = set()

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from axisjudge import workbench
+from axisjudge.verdict import AXES
 from axisjudge.workbench import home
 
 COMMANDS = [
@@ -72,6 +73,8 @@ def test_two_judges_end_with_agreement_per_axis(demo, tmp_path):
     assert run.returncode == 0, run.stderr
     assert "Agreement per axis" in run.stdout
     shown = json.loads(axisjudge(*arguments, "--json").stdout)
+    axes = [row["axis"] for row in shown["ratings"]]
+    assert axes == [*AXES, *AXES]  # whatever the order of arrival
     alone = json.loads(axisjudge("agreement", tmp_path / "r.jsonl", "--json").stdout)
     assert shown["agreement"] == alone
 
@@ -90,6 +93,7 @@ def test_limit_axis_and_repeats(one_file, tmp_path):
         (["judge", "{file}", "--judge", "rulez"], "did you mean 'rules'"),
         (["judge", "{file}", "--axis", "terminator"], "did you mean 'termination'"),
         (["judge", "{file}", "--rubric", "termination"], "is written axis=version"),
+        (["judge", "{file}", "--rubric", "termination=v1", "--rubric", "termination=v1"], "has one version in a run"),
         (["judge", "{file}", "--panel", "old"], "must be one of published, current"),
         (["agreement", "none.jsonl"], "no such ratings file"),
         (["rubric", "show", "terminations"], "did you mean 'termination'"),

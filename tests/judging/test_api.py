@@ -11,6 +11,7 @@ from axisjudge.checks import InputError
 from axisjudge.judging import make_plan, run_plan
 from axisjudge.judging.api import plan_judging
 from axisjudge.spec import JudgeSpec
+from axisjudge.verdict import AXES
 
 
 def test_it_works_inside_a_running_loop():
@@ -51,6 +52,26 @@ def test_only_what_was_asked_is_returned(tmp_path):
 def test_what_cannot_be_used_is_said_before_anything_is_asked(arguments, message):
     with pytest.raises(InputError, match=message):
         axisjudge.judge(trajectories(1), **arguments)
+
+
+def test_a_replayed_judge_beside_the_real_one_is_refused(tmp_path):
+    axisjudge.judge(trajectories(2), out=tmp_path / "r.jsonl")
+    with pytest.raises(InputError, match="judges: each may rate once; found 'rules'; replay it or ask it"):
+        axisjudge.judge(trajectories(2), ["rules", f"replay:{tmp_path / 'r.jsonl'}"])
+
+
+def test_axes_are_asked_in_one_order_so_that_a_joint_prompt_stays_the_same():
+    plans = [plan_judging(trajectories(1), ["rules"], axes) for axes in (["termination", "sequencing"], None)]
+    asked = [list(plan.groups[0][0].rubrics) for plan in plans]
+    assert asked == [["sequencing", "termination"], list(AXES)]
+
+
+def test_a_file_of_trajectories_named_as_out_is_left_as_it_was(tmp_path):
+    out = tmp_path / "results.json"
+    out.write_text('{\n "simulations": [\n ]\n}')
+    with pytest.raises(InputError, match=r"results\.json:1: not a rating"):
+        axisjudge.judge(trajectories(1), out=out)
+    assert out.read_text() == '{\n "simulations": [\n ]\n}'
 
 
 def test_a_rate_is_kept():
