@@ -10,6 +10,7 @@ import numpy as np
 
 from axisjudge.analysis.frames import Kind, table_of
 from axisjudge.analysis.profiles import FailureProfile, profile_panel
+from axisjudge.analysis.words import counted, many
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +64,7 @@ def _most(domain: str, part: FailureProfile) -> str:
         return f"{domain}: nothing was decided."
     cell = max(judged, key=lambda cell: cell.any_judge.rate.estimate)
     rate = cell.any_judge.rate
-    between = "" if np.isnan(rate.ci_low) else f", {rate.ci_low:.0%} to {rate.ci_high:.0%}"
-    agents = f"{len(part.agents)} agent{'s' if len(part.agents) > 1 else ''}"
-    return (
-        f"{domain} ({agents}, {len(part.panel.runs)} runs): most often {cell.axis}, {cell.any_judge.count} of "
-        f"{rate.n_items}{between}."
-    )
+    about = f"{domain} ({many(len(part.agents), 'agent')}, {many(len(part.panel.runs), 'run')})"
+    if not cell.any_judge.count:
+        return f"{about}: no failure found on any axis."
+    return f"{about}: most often {cell.axis}, {counted(cell.any_judge.count, rate)}."

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from axisjudge.analysis.findings import counted, listed, share
 from axisjudge.analysis.frames import table_of
 from axisjudge.analysis.panel import Panel
 from axisjudge.analysis.profiles import FailureProfile
+from axisjudge.analysis.words import counted, listed, share
 from axisjudge.stats.panel import Coincidence, coincidence_test
 from axisjudge.stats.ranking import holm
 
@@ -72,8 +72,8 @@ class SharedFailures:
         widest = max(self.shared, key=lambda axis: self.tests[axis].observed - self.tests[axis].expected)
         consensus = next(cell.consensus for cell in self.profile.totals if cell.axis == widest)
         return (
-            f"{said} It shows most on {widest}: consensus on {counted(consensus)}, where independent verdicts would "
-            f"give {share(consensus.independent)}."
+            f"{said} It shows most on {widest}: consensus on {counted(consensus.count, consensus.rate)}, where "
+            f"independent verdicts would give {share(consensus.independent)}."
         )
 
 

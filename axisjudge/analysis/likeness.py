@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from axisjudge.analysis.findings import p_words
 from axisjudge.analysis.frames import Kind, table_of
 from axisjudge.analysis.profiles import FailureProfile
 from axisjudge.analysis.ranking import agents_by_task
+from axisjudge.analysis.words import many, p_words
 from axisjudge.stats.profiles import ProfileTest, profile_test
 from axisjudge.stats.ranking import holm, paired_sign_flip
 
@@ -85,14 +85,14 @@ class ProfileComparison:
         if not self.pairs:
             return "One agent has no other to be compared with."
         if not self.tested:
-            return f"No two agents have success rates within {margin} of each other, so none are compared."
+            return (
+                f"No two agents that share tasks have success rates within {margin} of each other: none are compared."
+            )
         with_rewards = any(pair.like is not None for pair in self.pairs)
         which = f"of like success (within {margin})" if with_rewards else "(no rewards are known)"
         differ = [pair for pair in self.tested if pair.p_holm <= 1 - self.ci_level]
         refused = [pair for pair in self.tested if pair.test.refusal]
-        said = (
-            f"Of {len(self.tested)} pairs of agents {which}, {len(differ) or 'none'} can be said to differ in profile"
-        )
+        said = f"Of {many(len(self.tested), 'pair')} of agents {which}, {len(differ) or 'none'} can be said to differ"
         said += f": {'; '.join(_described(pair) for pair in differ)}." if differ else "."
         if refused:
             said += f" {len(refused)} cannot be tested ({refused[0].test.refusal})."

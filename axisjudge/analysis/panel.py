@@ -100,8 +100,10 @@ class Panel:
     def consensus(self) -> NDArray[np.float64]:
         """Runs x axes: 1 where all judges that decide (two at least) say incorrect, 0 where one decides otherwise.
 
-        NaN where fewer than two decide and none of them otherwise, or the axis does not apply.
+        NaN where fewer than two decide and none of them otherwise, the axis does not apply, or the panel is one judge.
         """
+        if len(self.judges) < 2:
+            return np.full(self.incorrect.shape[:2], np.nan)
         least = -_most(-self.incorrect)
         alone = (self.decided.sum(axis=2) < 2) & (least == 1)
         return np.where(self.applicable & ~alone, least, np.nan)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from axisjudge.analysis.frames import table_of, to_polars
 from axisjudge.analysis.panel import Panel, panel_of
+from axisjudge.analysis.words import many
 from axisjudge.checks import InputError, one_of
 from axisjudge.stats.estimate import Estimate, UndefinedStatisticWarning
 from axisjudge.stats.intervals import clustered_proportion
@@ -131,8 +132,8 @@ class FailureProfile:
             counts=tuple(tuple(cell.count for cell in row) for row in rows),
             rates=tuple(tuple(cell.rate for cell in row) for row in rows),
             title=f"Failed runs per axis and agent: {MEASURES[measure]}",
-            note=f"{self.ci_level:.0%} intervals over tasks; {len(self.panel.judges)} judges, "
-            f"{len(self.panel.runs)} runs, {len(set(self.panel.clusters))} tasks",
+            note=f"{self.ci_level:.0%} intervals over tasks; {many(len(self.panel.judges), 'judge')}, "
+            f"{many(len(self.panel.runs), 'run')}, {many(len(set(self.panel.clusters)), 'task')}",
         )
 
     def to_frame(self) -> Any:
@@ -173,9 +174,9 @@ class FailureProfile:
         undecided = {name: int(getattr(self.panel, name).sum()) for name in ("uncertain", "lost", "not_rated")}
         named = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in undecided.items())
         return (
-            f"{len(self.panel.runs):,} runs of {len(self.agents)} agents on {len(set(self.panel.clusters)):,} tasks, "
-            f"{len(self.axes)} axes, {len(self.panel.judges)} judges: {self.panel.incorrect.size:,} verdicts asked, of "
-            f"which {named}."
+            f"{many(len(self.panel.runs), 'run')} of {many(len(self.agents), 'agent')} on "
+            f"{many(len(set(self.panel.clusters)), 'task')}, {len(self.axes)} axes, "
+            f"{many(len(self.panel.judges), 'judge')}: {self.panel.incorrect.size:,} verdicts asked, of which {named}."
         )
 
     def _axes_failed(self, agent: str, measure: str) -> float:
@@ -283,7 +284,11 @@ def _cell(panel: Panel, agent: str, axis: int, ci_level: float) -> Cell:
             panel.any_judge()[applicable, axis], clusters, best.max(axis=1), worst.max(axis=1), independent.any_judge
         ),
         consensus=_failures(
-            panel.consensus()[applicable, axis], clusters, best.min(axis=1), worst.min(axis=1), independent.consensus
+            panel.consensus()[applicable, axis],
+            clusters,
+            np.where(len(panel.judges) > 1, best.min(axis=1), np.nan),
+            np.where(len(panel.judges) > 1, worst.min(axis=1), np.nan),
+            independent.consensus,
         ),
     )
 
@@ -295,7 +300,7 @@ def _failures(
         count=int(np.nansum(failed)),
         rate=_rate(failed, clusters, independent.ci_level),
         best=float(best.mean()) if best.size else math.nan,
-        worst=float(worst.mean()) if worst.size else math.nan,
+        worst=float(worst.mean()) if best.size else math.nan,
         independent=independent,
     )
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from axisjudge.analysis.findings import listed
 from axisjudge.analysis.frames import Kind, table_of
 from axisjudge.analysis.panel import Panel
 from axisjudge.analysis.profiles import ALL_AGENTS, MEASURES, FailureProfile
+from axisjudge.analysis.words import listed, many
 from axisjudge.checks import one_of
 from axisjudge.stats.ranking import RankSets, rank_sets
 
@@ -68,7 +68,7 @@ class Ranking:
         sets, top = self.sets, self.first
         if sets.refusal:
             return f"{self._subject} are not ranked by {self.quantity}: {sets.refusal}."
-        sure = f"{sets.ci_level:.0%} jointly, {sets.n_clusters} tasks"
+        sure = f"{sets.ci_level:.0%} jointly, {many(sets.n_clusters, 'task')}"
         if sets.tied:
             return f"{self._subject} cannot be told apart by {self.quantity} ({sure})."
         if len(top) == 1:
@@ -123,7 +123,13 @@ _QUANTITY = {"any": "any-judge failure rate", "consensus": "consensus failure ra
 
 def _agents(profile: FailureProfile, values: NDArray[np.float64], quantity: str, rng: np.random.Generator) -> Ranking:
     sets = rank_sets(agents_by_task(profile, values), ci_level=profile.ci_level, rng=rng)
-    return Ranking(f"the {len(profile.agents)} agents", quantity, profile.agents, sets, profile.panel.kind)
+    return Ranking(
+        subject,
+        quantity,
+        profile.agents,
+        sets,
+        profile.panel.kind,
+    )
 
 
 def _failed(panel: Panel, measure: str) -> NDArray[np.float64]:

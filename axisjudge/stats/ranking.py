@@ -89,7 +89,7 @@ def rank_sets(table: ArrayLike, *, ci_level: float = 0.95, rng: np.random.Genera
     Returns
     -------
     RankSets
-        With fewer than 10 clusters all sets are 1..m and `refusal` says so.
+        With fewer than 10 clusters, or one alternative, all sets are 1..m and `refusal` says so.
 
     Notes
     -----
@@ -111,19 +111,18 @@ def rank_sets(table: ArrayLike, *, ci_level: float = 0.95, rng: np.random.Genera
     ([1, 2, 2], [1, 3, 3])
     """
     values = np.asarray(table, dtype=float)
-    if values.ndim != 2 or values.shape[1] < 2:
-        raise InputError("table", "must be clusters x alternatives, at least two alternatives", values.shape)
+    if values.ndim != 2 or values.shape[1] == 0:
+        raise InputError("table", "must be clusters x alternatives", values.shape)
     in_open_unit_interval("ci_level", ci_level)
     seen = values[~np.isnan(values).all(axis=1)]
     clusters, count = seen.shape
     means = np.array([_mean(column) for column in seen.T])
     missing = int(np.isnan(values).sum())
-    if clusters < FEWEST_CLUSTERS:
+    refusal = _refusal(clusters, count)
+    if refusal:
         p_values, error, method = np.full((count, count), np.nan), float("nan"), "none"
-        refusal = f"{clusters} clusters; a ranking needs at least {FEWEST_CLUSTERS}"
     else:
         p_values, error, method = _step_down(seen, rng)
-        refusal = ""
     above = np.nan_to_num(p_values, nan=1.0) <= 1 - ci_level
     return RankSets(
         means,
@@ -137,6 +136,14 @@ def rank_sets(table: ArrayLike, *, ci_level: float = 0.95, rng: np.random.Genera
         error,
         refusal,
     )
+
+
+def _refusal(clusters: int, count: int) -> str:
+    if count < 2:
+        return "one alternative has nothing to be ranked against"
+    if clusters < FEWEST_CLUSTERS:
+        return f"{clusters} clusters; a ranking needs at least {FEWEST_CLUSTERS}"
+    return ""
 
 
 def paired_sign_flip(differences: ArrayLike, *, rng: np.random.Generator) -> tuple[float, float]:

@@ -140,7 +140,7 @@ def test_domains_are_profiled_apart(table):
     retail = table({"ant-1": {AXIS: "ii"}})
     airline = table({"ant-9": {AXIS: "cc"}}, domain="airline")
     domains = by_domain(failure_profile(pl.concat([retail, airline])))
-    assert domains.sentence.startswith("2 domains. airline (1 agent, 1 runs): most often sequencing, 0 of 1")
+    assert domains.sentence.startswith("2 domains. airline (1 agent, 1 run): no failure found on any axis.")
     assert domains.to_frame()["domain"].to_list() == ["airline", "retail"]
     assert {domain: part.cell("ant", AXIS).any_judge.count for domain, part in domains.parts.items()} == {
         "airline": 0,
@@ -160,7 +160,7 @@ def test_findings_give_counts_intervals_and_bounds(two_agents, table):
     assert "Undecided" not in extremes(two_agents)
     open_ended = failure_profile(table({f"ant-{task}": {AXIS: "iu" if task else "cx"} for task in range(4)}))
     assert "Undecided verdicts leave the highest between 75% and 100%" in extremes(open_ended)
-    assert extremes(failure_profile(table({"ant-1": {AXIS: "uu"}}))).startswith("Nothing was decided")
+    assert extremes(failure_profile(table({"ant-1": {AXIS: "uu"}}))) == "No rate can be given: nothing was decided."
 
 
 def test_shared_failures_are_told_from_independent_errors(two_agents, table):
@@ -185,7 +185,7 @@ def test_several_runs_of_an_agent_on_a_task_stay_together(table):
 
 
 def test_false_failures_of_a_panel_are_stated(two_agents):
-    assert "2 independent judges with a specificity of 0.95 each would call 9.8%" in false_failures(two_agents)
+    assert "2 independent judges with a specificity of 0.95 would call 9.8%" in false_failures(two_agents)
 
 
 def test_agents_of_like_reward_with_different_profiles_are_found(two_agents):
@@ -195,7 +195,7 @@ def test_agents_of_like_reward_with_different_profiles_are_found(two_agents):
     assert pair.success_gap == 0
     assert pair.p_holm == pair.test.p_value < 0.001
     assert pair.widest_axis in ("tool_selection", "termination")
-    assert "1 can be said to differ" in compared.sentence
+    assert "1 can be said to differ:" in compared.sentence
 
 
 def test_agents_of_unlike_reward_are_not_compared(table):
@@ -204,7 +204,7 @@ def test_agents_of_unlike_reward_are_not_compared(table):
     compared = compare_profiles(failure_profile(table(words), rewards), rng=rng())
     assert compared.tested == ()
     assert math.isnan(compared.pairs[0].p_holm)
-    assert compared.sentence.startswith("No two agents have success rates within 10 points")
+    assert compared.sentence.startswith("No two agents that share tasks have success rates within 10 points")
 
 
 def test_without_rewards_all_pairs_are_tested_and_it_is_said(table):
@@ -212,6 +212,22 @@ def test_without_rewards_all_pairs_are_tested_and_it_is_said(table):
     compared = compare_profiles(failure_profile(table(words)), rng=rng())
     assert len(compared.tested) == 1
     assert "no rewards are known" in compared.sentence
+
+
+def test_one_judge_alone_has_no_consensus(table):
+    profile = failure_profile(table({f"ant-{task}": {AXIS: "i", "termination": "c"} for task in range(12)}))
+    cell = profile.cell("ant", "termination").consensus
+    assert (cell.count, cell.rate.n_items) == (0, 0)
+    assert math.isnan(cell.best)
+    assert extremes(profile, "consensus") == "No rate can be given: consensus takes two judges."
+    assert "0 clusters" in rank_axes(profile, measure="consensus", rng=rng()).sentence
+
+
+def test_one_agent_has_no_other_to_be_compared_with(table):
+    profile = failure_profile(table({f"ant-{task}": {AXIS: "ic", "termination": "cc"} for task in range(12)}))
+    assert "nothing to be ranked against" in rank_agents(profile, rng=rng()).sentence
+    assert compare_profiles(profile, rng=rng()).sentence == "One agent has no other to be compared with."
+    assert compare_profiles(profile, rng=rng()).to_frame().is_empty()
 
 
 def test_ranking_sentences_cover_alone_tied_and_refused(two_agents, table):

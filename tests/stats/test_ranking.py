@@ -119,8 +119,14 @@ def test_missing_cells_are_counted_and_say_nothing() -> None:
 
 
 def test_a_table_without_alternatives_is_refused() -> None:
-    with pytest.raises(InputError, match="at least two alternatives"):
-        rank_sets(np.zeros((12, 1)), rng=rng())
+    with pytest.raises(InputError, match="clusters x alternatives"):
+        rank_sets(np.zeros((12, 0)), rng=rng())
+
+
+def test_one_alternative_is_not_ranked_and_it_is_said() -> None:
+    sets = rank_sets(np.ones((12, 1)), rng=rng())
+    assert sets.refusal == "one alternative has nothing to be ranked against"
+    assert sets.rank_high.tolist() == [1]
 
 
 FAST = [(12, [0.3] * 4, 1), (24, [0.05, 0.1, 0.2, 0.4], 4)]

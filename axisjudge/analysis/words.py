@@ -1,0 +1,34 @@
+"""Numbers and names as they stand in sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from axisjudge.stats.estimate import Estimate
+
+
+def many(count: int, noun: str) -> str:
+    """A count with its noun: ``1 judge``, ``2,000 runs``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def share(rate: Estimate) -> str:
+    """Share and interval: ``71%, 49% to 87%``."""
+    interval = "no interval" if math.isnan(rate.ci_low) else f"{rate.ci_low:.0%} to {rate.ci_high:.0%}"
+    return f"{rate.estimate:.0%}, {interval}"
+
+
+def counted(count: int, rate: Estimate) -> str:
+    """Count, share and interval: ``17 of 24 runs (71%, 49% to 87%)``."""
+    return f"{count} of {many(rate.n_items, 'run')} ({share(rate)})"
+
+
+def listed(names: Sequence[str], last: str = "and") -> str:
+    """Names in a row: ``a, b and c``."""
+    return f" {last} ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+
+
+def p_words(p: float) -> str:
+    """A p value; permutations do not resolve much below .001."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
