@@ -1,6 +1,8 @@
 """Ratings made in tests: a few words an item say who said what."""
 
+import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -8,6 +10,8 @@ import pytest
 
 from axisjudge.ratings import ratings_frame
 from axisjudge.verdict import Rating
+
+sys.path.insert(0, str(Path(__file__).parent))  # tests are not a package
 
 WORDS = {"i": "incorrect", "c": "correct", "u": "uncertain", "n": "not_applicable"}
 
