@@ -54,7 +54,7 @@ class CrossFamily:
     NaN on the diagonal and where a pair is undefined. `within`, `across` and `difference` are means over the judges'
     pairs of one family and of two; `among_people` over pairs of people; `with_labels` has one mean over labellers for
     each judge. `alpha_judges` and `alpha_people` are Krippendorff's alpha of all judges and of all people, ordinal
-    where the scale is ordered.
+    where the scale is ordered. `planted` says that all labels are planted truth.
     """
 
     questions: tuple[str, ...]
@@ -72,6 +72,7 @@ class CrossFamily:
     with_labels: tuple[Estimate, ...]
     alpha_judges: Estimate
     alpha_people: Estimate
+    planted: bool
     kind: Kind
 
     @property
@@ -255,6 +256,7 @@ def cross_family(
         ),
         alpha_judges=_alpha(panel, slice(0, n_judges), about),
         alpha_people=_alpha(panel, slice(n_judges, None), about),
+        planted=panel.planted,
         kind=kind_of(ratings),
     )
 
@@ -374,7 +376,7 @@ def family_table(results: Sequence[CrossFamily]) -> Any:
             "n_items": found.across.n_items or found.within.n_items,
             **{head: _said(getattr(found, name)) for name, head in shown.items()},
         }
-        for found in results
+        for found in {found.questions: found for found in results}.values()  # each set of questions once
     ]
     return table_of(rows, results[0].kind)
 

@@ -136,7 +136,7 @@ def panel_worth(
         without_judge=tuple(leave_out(codes, label, panel.judges)),
         without_family=tuple(leave_out(codes, label, families)),
         n_unlabelled=n_unlabelled,
-        planted=set(panel.families[panel.n_judges :]) == {"planted"},
+        planted=panel.planted,
         reason="",
         kind=kind_of(ratings),
     )

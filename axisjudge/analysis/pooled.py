@@ -31,7 +31,7 @@ class Pooled:
 
     `codes` holds positions in `categories`, NaN where a rater gave nothing; `confidences` has the same shape;
     `clusters` are numbers from 0. The first `n_judges` raters are judges, the others give labels. `ordered` says that
-    the categories are a scale.
+    the categories are a scale, `planted` that all labels are planted truth.
     """
 
     questions: tuple[str, ...]
@@ -45,6 +45,7 @@ class Pooled:
     raters: tuple[str, ...]
     families: tuple[str, ...]
     n_judges: int
+    planted: bool
 
     @property
     def judges(self) -> tuple[str, ...]:
@@ -124,4 +125,5 @@ def pooled(ratings: Any, question: str | Sequence[str], *, repeat: int = 0, step
         raters=matrices[0].raters,
         families=matrices[0].families,
         n_judges=len(judges),
+        planted=set(chosen.filter(by_label)["rater_kind"]) == {"planted"},
     )

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from axisjudge.checks import InputError
-from axisjudge.cli import agreement, data, judge, read, report, rubric
+from axisjudge.cli import agreement, confidence, data, judge, read, report, rubric
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
 
@@ -55,6 +55,9 @@ def common(
 app.command(epilog="Example: axisjudge read results/*.json --tools tools.json")(read.read)
 app.command(epilog="Example: axisjudge judge results.json --judge rules --panel published --limit 20")(judge.judge)
 app.command(epilog="Example: axisjudge agreement data/ratings/ratings.jsonl")(agreement.agreement)
+app.command(epilog="Example: axisjudge confidence ratings.jsonl --labels data/demo/planted.jsonl")(
+    confidence.confidence
+)
 app.command(epilog="Example: axisjudge report 05_failure_profiles -p seed=7")(report.report)
 app.add_typer(rubric.app, name="rubric")
 app.add_typer(data.app, name="data")

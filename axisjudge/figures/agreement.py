@@ -186,5 +186,4 @@ def _questions(found: CrossFamily) -> str:
 
 
 def _labels(found: CrossFamily) -> str:
-    kinds = set(found.families[len(found.judges) :])
-    return "planted truth" if kinds == {"planted"} else "people"
+    return "planted truth" if found.planted else "people"
