@@ -76,6 +76,7 @@ class Page:
         self.results: dict[str, Any] = {}
         self.figures: list[str] = []
         self.findings: list[str] = []
+        self.finding = ""
         self.inputs = {"ratings": ratings_sha256(ratings)}
         for path in inputs:
             full = workbench.home() / path
@@ -164,9 +165,14 @@ class Page:
         _show({"text/html": view.to_html(), "text/plain": type(view).__name__, MARKDOWN_MIME: view.to_markdown()})
 
     def say(self, sentence: str) -> None:
-        """Show a computed sentence as prose; markdown's emphasis works, HTML, links and images do not."""
+        """Show a computed sentence as prose; markdown's emphasis works, HTML, links and images do not.
+
+        The first one after a figure stands for the report on the front page of all reports.
+        """
         text = re.sub(r"([\[\]$])", r"\\\1", html.escape(" ".join(sentence.split()), quote=False))
         self.findings.append(re.sub(r"[*`]", "", " ".join(sentence.split())))
+        if self.figures and not self.finding:
+            self.finding = self.findings[-1]
         self._save()
         _show({"text/markdown": text, "text/plain": sentence, MARKDOWN_MIME: text})
 
@@ -189,6 +195,7 @@ class Page:
             "results": self.results,
             "figures": self.figures,
             "findings": self.findings,
+            "finding": self.finding,
         }
         (self._folder / PAGE_FILE).write_text(dumps(said), encoding="utf-8")
 

@@ -79,7 +79,7 @@ def _shown(value: Any, spec: str | None) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, pl.Series | list | tuple):
-        return ", ".join(_shown(item, spec) for item in value)
+        return ", ".join(_shown(item, spec) for item in value) or "–"
     if spec is None:
         spec = "," if isinstance(value, int) else ".2f" if isinstance(value, float) else ""
     return format(value, spec) if isinstance(value, int | float) else str(value)

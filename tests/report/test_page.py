@@ -168,12 +168,14 @@ def test_a_page_only_displays_outside_a_report_run(tmp_path: Path, monkeypatch: 
 def test_in_a_report_run_a_page_keeps_what_it_says(staging: Path) -> None:
     page = Page("05_page", MADE)
     page.record("rate", 1 / 3)
+    page.say("Three ratings.")
     page.figure("line", drawn())
     page.say("A third, **.33**, failed.")
     said = json.loads((staging / PAGE_FILE).read_text())
     assert said["results"] == {"rate": 1 / 3}
     assert said["figures"] == ["line"]
-    assert said["findings"] == ["A third, .33, failed."]
+    assert said["findings"] == ["Three ratings.", "A third, .33, failed."]
+    assert said["finding"] == "A third, .33, failed.", "what the first figure shows, not what was loaded"
     assert said["banner"].startswith("Planted ratings")
     assert (staging / "figures" / "line.png").is_file()
 
@@ -238,8 +240,8 @@ def test_long_tables_are_cut_and_what_is_left_out_is_counted() -> None:
 
 
 def test_missing_numbers_are_shown_as_a_dash() -> None:
-    text = markdown_table(pl.DataFrame({"a": [float("nan")], "b": [None], "c": [[0, 4]]}), {}, "", None)
-    assert text.endswith("| – | – | 0, 4 |")
+    text = markdown_table(pl.DataFrame({"a": [float("nan")], "b": [None], "c": [[0, 4]], "d": [[]]}), {}, "", None)
+    assert text.endswith("| – | – | 0, 4 | – |")
 
 
 def test_a_format_for_no_column_is_an_error() -> None:

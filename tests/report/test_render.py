@@ -124,7 +124,13 @@ def test_the_index_links_every_report_and_escapes_what_it_quotes(tmp_path: Path)
         (folder / "figures").mkdir(parents=True)
         (folder / "report.html").write_text("page")
         (folder / "figures" / "first.png").write_bytes(base64.b64decode(PICTURE))
-        said = {"title": f"<b>{name}?", "findings": ["One <i>."], "banner": banner, "figures": ["first"]}
+        said = {
+            "title": f"<b>{name}?",
+            "findings": ["Two.", "One <i>."],
+            "finding": "One <i>." if banner else "",
+            "banner": banner,
+            "figures": ["first"],
+        }
         (folder / "results.json").write_text(json.dumps(said))
     (tmp_path / "07_failed").mkdir()
     page = write_index(tmp_path).read_text()
@@ -136,6 +142,8 @@ def test_the_index_links_every_report_and_escapes_what_it_quotes(tmp_path: Path)
     assert not [name for name, _ in tags if name in ("script", "b", "i", "link")]
     assert page.count(PICTURE) == 2
     assert "Simulated ratings" in page
+    assert "One &lt;i&gt;." in page
+    assert "Two." in page, "the first sentence, where no figure was shown"
     assert "No simulated or planted ratings" in page
 
 
