@@ -123,13 +123,8 @@ _QUANTITY = {"any": "any-judge failure rate", "consensus": "consensus failure ra
 
 def _agents(profile: FailureProfile, values: NDArray[np.float64], quantity: str, rng: np.random.Generator) -> Ranking:
     sets = rank_sets(agents_by_task(profile, values), ci_level=profile.ci_level, rng=rng)
-    return Ranking(
-        subject,
-        quantity,
-        profile.agents,
-        sets,
-        profile.panel.kind,
-    )
+    subject = f"the {many(len(profile.agents), 'agent')}"
+    return Ranking(subject, quantity, profile.agents, sets, profile.panel.kind)
 
 
 def _failed(panel: Panel, measure: str) -> NDArray[np.float64]:
