@@ -25,7 +25,7 @@ class InputError(ValueError):
             parts.append(f"found {_short(found)}")
         if cure:
             parts.append(cure)
-        super().__init__("; ".join(parts))
+        super().__init__(" ".join("; ".join(parts).splitlines()))  # a file's name, say, may hold a line end
 
 
 def _short(value: object, limit: int = 80) -> str:

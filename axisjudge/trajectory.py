@@ -87,13 +87,13 @@ class Trajectory(Record):
         What else the source says (trial, seed, reward breakdown). Judges are never shown it.
     """
 
-    id: str
+    id: str = Field(min_length=1)
     source: str
     agent: str | None = None
     agent_family: str | None = None
     task_id: str | None = None
     domain: str | None = None
-    reward: float | None = None
+    reward: float | None = Field(default=None, allow_inf_nan=False)
     termination: str | None = None
     steps: tuple[Step, ...] = ()
     tools: tuple[ToolSchema, ...] | None = None

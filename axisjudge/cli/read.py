@@ -29,7 +29,9 @@ def read(
         return
     for name, value in summary.items():
         counts = (
-            ", ".join(f"{key} {show.text(count)}" for key, count in value.items()) if isinstance(value, dict) else ""
+            ", ".join(f"{show.text(key)} {show.text(count)}" for key, count in value.items())
+            if isinstance(value, dict)
+            else ""
         )
         typer.echo(f"{name.replace('_', ' '):<20}{counts or show.text(value or 0)}")
     show.table([asdict(file) for file in reading.files], "Files")

@@ -26,10 +26,12 @@ def table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
 
 
 def text(value: Any) -> str:
-    """A value as people read it: three decimals, a dash for nothing."""
+    """A value as people read it: three decimals, a dash for nothing, a question mark for what a terminal would obey."""
     if value is None or value != value:
         return "-"
-    return f"{value:.3f}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.3f}"
+    return "".join(letter if letter.isprintable() else "?" for letter in str(value))
 
 
 def as_json(result: Mapping[str, Any]) -> None:

@@ -161,6 +161,7 @@ class TrajectoryStream:
         self._ids: dict[str, tuple[object, str]] = {}
         self._done: set[Path] = set()
         self._without_tools: set[tuple[str, str | None]] = set()
+        self._given = ", ".join(map(str, paths))
         self._trajectories = self._read_all(candidates(paths))
 
     def __iter__(self) -> Iterator[Trajectory]:
@@ -184,9 +185,10 @@ class TrajectoryStream:
                     raise InputError(_joined(file.shown, error.where), error.rule, error.found, error.cure) from error
                 self._warn(file.shown, error.where, "passed over", _told(error))
         if not self.files:
-            raise InputError(
-                f"{len(self.warnings)} files", "none of them holds trajectories", cure=f"known are {_KNOWN}"
+            rule = (
+                f"none of the {len(self.warnings)} files there holds trajectories" if self.warnings else "holds no file"
             )
+            raise InputError(self._given, rule, cure=f"known are {_KNOWN}")
 
     def _read_file(self, file: Candidate) -> Iterator[Trajectory]:
         count, form = 0, ""
@@ -234,8 +236,8 @@ class TrajectoryStream:
         for step in trajectory.steps:
             known |= {call.id for call in step.tool_calls}
             place = _joined(position, f"step {step.index}")
-            if step.role == "tool" and step.tool_call_id is not None and step.tool_call_id not in known:
-                self._warn(file, place, "a tool result without its call", step.tool_call_id)
+            if step.role == "tool" and (not known if step.tool_call_id is None else step.tool_call_id not in known):
+                self._warn(file, place, "a tool result without its call", step.tool_call_id or "no id")
             for call in step.tool_calls:
                 if call.arguments_error:
                     self._warn(file, place, "arguments are not a JSON object", f"{call.name}: {call.arguments_error}")
@@ -271,7 +273,7 @@ def _outline(value: Any) -> str:
         return f"an object with {', '.join(list(value)[:6]) or 'nothing'}"
     if isinstance(value, list):
         return f"a list of {len(value)}" + (f", the first {_outline(value[0])}" if value else "")
-    return type(value).__name__
+    return repr(value)
 
 
 def _told(error: InputError) -> str:

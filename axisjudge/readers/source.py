@@ -3,6 +3,7 @@
 import glob
 import gzip
 import io
+import os
 import re
 import zlib
 from collections.abc import Iterator
@@ -50,10 +51,25 @@ def candidates(paths: tuple[str | Path, ...]) -> Iterator[Candidate]:
 
 
 def _files_in(path: Path) -> list[Path]:
+    """The files of a folder and of all folders in it, linked ones too, each folder once; a link to nothing counts."""
     if not path.is_dir():
         return [path]
-    inside = (file for file in path.rglob("*") if file.is_file())
-    return [file for file in inside if not any(part.startswith(".") for part in file.relative_to(path).parts)]
+    inside: list[Path] = []
+    seen: set[Path] = set()
+    for name, folders, files in os.walk(path, followlinks=True, onerror=_unreadable):
+        folder = Path(name)
+        if folder.resolve() in seen:  # a link that leads back up
+            folders.clear()
+            continue
+        seen.add(folder.resolve())
+        folders[:] = [below for below in folders if not below.startswith(".")]
+        found = (folder / file for file in files if not file.startswith("."))
+        inside += [file for file in found if file.is_file() or not file.exists()]
+    return inside
+
+
+def _unreadable(error: OSError) -> None:
+    raise InputError(str(error.filename), f"cannot be read ({error.strerror})", cure="its files would be left out")
 
 
 @contextmanager

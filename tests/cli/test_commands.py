@@ -79,6 +79,14 @@ def test_two_judges_end_with_agreement_per_axis(demo, tmp_path):
     assert shown["agreement"] == alone
 
 
+def test_names_from_a_file_cannot_steer_the_terminal(tmp_path):
+    hostile = {"id": "a", "source": "own", "agent": "x\x1b[2J\ny", "steps": []}
+    (tmp_path / "own.jsonl").write_text(json.dumps(hostile))
+    shown = axisjudge("read", tmp_path / "own.jsonl").stdout
+    assert "x?[2J?y 1" in shown
+    assert "\x1b" not in shown
+
+
 def test_limit_axis_and_repeats(one_file, tmp_path):
     out = tmp_path / "r.jsonl"
     arguments = ["--limit", "2", "--axis", "termination", "--axis", "sequencing", "--repeats", "3", "--out", out]

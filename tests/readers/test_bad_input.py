@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -329,3 +330,55 @@ def test_whatever_stands_anywhere_is_read_or_refused(tmp_path: Path, sample: str
     else:
         told = "spoilt.json is read"
     assert "spoilt.json" in told
+
+
+def test_a_linked_folder_is_read_and_a_loop_of_links_ends(tmp_path: Path) -> None:
+    write(tmp_path / "elsewhere" / "runs.json", [tau_bench_run()])
+    folder = tmp_path / "given"
+    folder.mkdir()
+    (folder / "linked").symlink_to(tmp_path / "elsewhere")
+    (folder / "loop").symlink_to(folder)
+    reading = read_trajectories(folder)
+    assert [Path(file.path).name for file in reading.files] == ["runs.json"]
+    assert len(reading.trajectories) == 1
+
+
+def test_a_link_to_nothing_in_a_folder_is_an_error(tmp_path: Path) -> None:
+    """Its runs would be missing in silence."""
+    write(tmp_path / "good.json", [tau_bench_run()])
+    (tmp_path / "gone.json").symlink_to("nowhere.json")
+    assert refused(tmp_path).where == str(tmp_path / "gone.json")
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="nothing is unreadable to root")
+def test_a_folder_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    write(tmp_path / "good.json", [tau_bench_run()])
+    (tmp_path / "closed").mkdir(mode=0)
+    assert "closed: cannot be read" in str(refused(tmp_path))
+
+
+def test_an_empty_folder_is_named(tmp_path: Path) -> None:
+    assert str(refused(tmp_path)).startswith(f"{tmp_path}: holds no file; known are")
+    (tmp_path / "notes.txt").write_text("words")
+    assert str(refused(tmp_path)).startswith(f"{tmp_path}: none of the 1 files there holds trajectories")
+
+
+@pytest.mark.parametrize(("field", "value"), [("reward", "NaN"), ("reward", "1e999"), ("id", '""')])
+def test_our_own_lines_need_an_id_and_a_finite_reward(tmp_path: Path, field: str, value: str) -> None:
+    """A reward that is no number would make the mean of all the others none."""
+    fields = {"id": '"a"', "source": '"own"', "steps": "[]", field: value}
+    file = tmp_path / "own.jsonl"
+    file.write_text("{" + ", ".join(f'"{key}": {text}' for key, text in fields.items()) + "}")
+    assert refused(file).where == f"{file}, {field}"
+
+
+def test_a_tool_result_before_any_call_is_an_orphan_without_an_id_too(tmp_path: Path) -> None:
+    reading = read_trajectories(write(tmp_path / "chat.json", [chat()[0], {"role": "tool", "content": "hall 7"}]))
+    assert [(warning.rule, warning.detail) for warning in reading.warnings] == [
+        ("a tool result without its call", "no id")
+    ]
+
+
+def test_a_file_name_with_a_line_end_makes_one_line(tmp_path: Path) -> None:
+    (tmp_path / "two\nlines.json").write_text("{")
+    refused(tmp_path / "two\nlines.json")

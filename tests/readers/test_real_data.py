@@ -160,5 +160,5 @@ def test_inspect_attachments_and_deduplicated_messages(shared_data: Path) -> Non
 
 
 def test_a_folder_without_trajectories_is_an_error(shared_data: Path) -> None:
-    with pytest.raises(ValueError, match="4 files: none of them holds trajectories"):
+    with pytest.raises(ValueError, match="context: none of the 4 files there holds trajectories"):
         read_trajectories(shared_data / "context")
