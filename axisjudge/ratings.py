@@ -313,32 +313,40 @@ def to_matrix(
     people = chosen.select("family", "rater").unique().sort("family", "rater")
     names = list(raters) if raters is not None else people["rater"].to_list()
     chosen = chosen.filter(pl.col("rater").is_in(names))
-    if not (twice := chosen.filter(pl.struct("item_id", "rater").is_duplicated())).is_empty():
+    items = chosen.select("item_id", "cluster_id").unique(subset="item_id", keep="first", maintain_order=True)
+    row = chosen.select("item_id").join(
+        items.select("item_id").with_row_index("row"), on="item_id", how="left", maintain_order="left"
+    )["row"]
+    cell = row.to_numpy().astype(np.int64) * len(names) + _positions(chosen["rater"], names)
+    if (twice := np.bincount(cell) > 1).any():
+        first = items["item_id"][int(twice.argmax()) // len(names)]
         cure = "filter by rubric_version, prompt_sha256 or rater_version first"
-        raise InputError(
-            f"ratings of {question}", "one rating for each item and rater", twice.row(0, named=True)["item_id"], cure
-        )
-    items = chosen.select("item_id", "cluster_id").unique(subset="item_id", maintain_order=True)
+        raise InputError(f"ratings of {question}", "one rating for each item and rater", first, cure)
     categories = _categories(chosen)
-    row = {item: index for index, item in enumerate(items["item_id"])}
-    column = {name: index for index, name in enumerate(names)}
-    code = {word: float(index) for index, word in enumerate(categories)}
-    codes = np.full((len(row), len(names)), np.nan)
+    given = chosen["verdict"].is_not_null().to_numpy()
+    codes = np.full(len(items) * len(names), np.nan)
     confidences = codes.copy()
-    for item, rater, verdict, confidence in chosen.select("item_id", "rater", "verdict", "confidence").iter_rows():
-        if verdict is not None:
-            codes[row[item], column[rater]] = code[verdict]
-            confidences[row[item], column[rater]] = np.nan if confidence is None else confidence
+    codes[cell[given]] = _positions(chosen["verdict"].drop_nulls(), categories)
+    confidences[cell[given]] = chosen["confidence"].cast(pl.Float64).fill_null(np.nan).to_numpy()[given]
+    shape = (len(items), len(names))
     family = dict(people.select("rater", "family").iter_rows())
     return RatingMatrix(
-        codes,
-        confidences,
+        codes.reshape(shape),
+        confidences.reshape(shape),
         categories,
-        tuple(row),
+        tuple(items["item_id"]),
         tuple(items["cluster_id"]),
         tuple(names),
         tuple(family.get(name, "") for name in names),
     )
+
+
+def _positions(words: pl.Series, known: Sequence[str]) -> NDArray[np.int64]:
+    """Where each word stands in `known`."""
+    found = words.replace_strict(list(known), list(range(len(known))), default=None, return_dtype=pl.Int64)
+    if found.null_count():
+        raise InputError(f"{words.name}s", f"must be one of {', '.join(known)}", words.filter(found.is_null())[0])
+    return found.to_numpy()
 
 
 def _categories(chosen: pl.DataFrame) -> tuple[str, ...]:
