@@ -26,7 +26,7 @@ def report_notebooks(workbench: Path) -> dict[str, Path]:
 
 
 def find_notebook(name: str, workbench: Path) -> Path:
-    """The notebook called `name`, with or without its number.
+    """The notebook called `name`: with its number, without it, or by the number alone.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def find_notebook(name: str, workbench: Path) -> Path:
         raise InputError("notebooks", "there is no notebook named NN_name.ipynb", str(workbench / "notebooks"))
     plain = {stem[3:]: stem for stem in known}
     wanted = name.removesuffix(".ipynb")
-    wanted = plain.get(wanted, wanted)
+    wanted = (plain | {stem[:2]: stem for stem in known}).get(wanted, wanted)
     return known[one_of("report", wanted, list(known) if wanted[:1].isdigit() else [*known, *plain])]
 
 

@@ -14,7 +14,7 @@ from axisjudge.report.notebook import checked_parameters, find_notebook, paramet
 Write = Callable[..., Path]
 
 
-@pytest.mark.parametrize("name", ["05_failure_profiles", "failure_profiles", "05_failure_profiles.ipynb"])
+@pytest.mark.parametrize("name", ["05_failure_profiles", "failure_profiles", "05", "05_failure_profiles.ipynb"])
 def test_a_notebook_is_found_with_and_without_its_number(bench: Path, notebook: Write, name: str) -> None:
     path = notebook("05_failure_profiles")
     notebook("06_trajectory_trace")
