@@ -37,10 +37,10 @@ def kind_of(frame: Any) -> Kind:
     return kinds.get(implementation, "polars")
 
 
-def table_of(rows: Sequence[Mapping[str, Any]], kind: Kind) -> Any:
-    """Rows as a table of the caller's kind."""
-    columns = {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
-    return nw.from_dict(columns, backend=kind).to_native()
+def table_of(rows: Sequence[Mapping[str, Any]], kind: Kind, *, columns: Sequence[str] = ()) -> Any:
+    """Rows as a table of the caller's kind; `columns` names them where there may be no row to tell."""
+    names = list(rows[0]) if rows else columns
+    return nw.from_dict({name: [row[name] for row in rows] for name in names}, backend=kind).to_native()
 
 
 def _table(frame: Any, where: str) -> nw.DataFrame[Any]:

@@ -18,6 +18,11 @@ from axisjudge.stats.profiles import ProfileTest, profile_test
 from axisjudge.stats.ranking import holm, paired_sign_flip
 
 
+_COLUMNS = (
+    "agents success_gap success_p like_reward profile_p profile_p_holm widest_axis widest_gap tasks failures"
+).split()
+
+
 @dataclass(frozen=True)
 class PairedProfiles:
     """Two agents: their difference in success with its p value, and the test of their profiles.
@@ -71,7 +76,7 @@ class ProfileComparison:
             }
             for pair in self.pairs
         ]
-        return table_of(rows, self.kind)
+        return table_of(rows, self.kind, columns=_COLUMNS)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for a report."""

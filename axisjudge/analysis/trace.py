@@ -107,7 +107,7 @@ class Trace:
             }
             for step in self.steps
         ]
-        return table_of(rows, self.kind)
+        return table_of(rows, self.kind, columns=("step", "role", "text", "calls", "error", "cited_by"))
 
     def verdict_frame(self) -> Any:
         """One row per axis and judge: verdict, confidence, cited steps."""
@@ -137,7 +137,8 @@ class Trace:
             }
             for pair in self.overlaps
         ]
-        return table_of(rows, self.kind)
+        columns = ("axis", "judges", "same_verdict", "both_cite", "either_cites", "overlap")
+        return table_of(rows, self.kind, columns=columns)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for a report; the steps' text is left out."""

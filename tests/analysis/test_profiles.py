@@ -223,11 +223,13 @@ def test_one_judge_alone_has_no_consensus(table):
     assert "0 clusters" in rank_axes(profile, measure="consensus", rng=rng()).sentence
 
 
-def test_one_agent_has_no_other_to_be_compared_with(table):
+def test_one_agent_has_no_other_to_be_compared_with(table, two_agents):
     profile = failure_profile(table({f"ant-{task}": {AXIS: "ic", "termination": "cc"} for task in range(12)}))
     assert "nothing to be ranked against" in rank_agents(profile, rng=rng()).sentence
     assert compare_profiles(profile, rng=rng()).sentence == "One agent has no other to be compared with."
-    assert compare_profiles(profile, rng=rng()).to_frame().is_empty()
+    empty, filled = (compare_profiles(some, rng=rng()).to_frame() for some in (profile, two_agents))
+    assert empty.is_empty()
+    assert empty.columns == filled.columns
 
 
 def test_ranking_sentences_cover_alone_tied_and_refused(two_agents, table):

@@ -85,6 +85,11 @@ def test_what_the_source_does_not_say_is_said_to_be_unknown(traced):
     assert dict(traced.facts)["end-task reward"] == "not stated"
 
 
+def test_empty_frames_have_the_columns_of_filled_ones(traced, one_rating):
+    alone = trace(RUN, ratings_frame([one_rating("ant-1", "termination", "j1", "i")]))
+    assert alone.overlap_frame().columns == traced.overlap_frame().columns
+
+
 def test_frames_are_of_the_callers_kind(words):
     result = trace(RUN, ratings_frame(words).to_pandas())
     for frame in (result.to_frame(), result.verdict_frame(), result.overlap_frame()):
@@ -95,6 +100,8 @@ def test_a_run_without_messages_can_be_traced(one_rating):
     empty = Trajectory(id="ant-1", source="own", agent="ant")
     result = trace(empty, ratings_frame([one_rating("ant-1", "termination", "j1", "i")]))
     assert result.steps == ()
+    assert result.to_frame().columns == ["step", "role", "text", "calls", "error", "cited_by"]
+    assert result.overlap_frame().is_empty()
     assert dict(result.facts)["steps"] == "none"
 
 
