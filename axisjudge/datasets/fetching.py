@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from uuid import uuid4
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.datasets.registry import DataFile, Dataset, list_datasets
@@ -88,8 +88,7 @@ def _download(url: str, target: Path) -> None:
 def _whole_or_not_at_all(target: Path) -> Iterator[Path]:
     """A path to write to; it becomes `target` only when the block ends well."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    with NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False) as handle:
-        unfinished = Path(handle.name)
+    unfinished = target.with_name(f".{target.name}.{uuid4().hex}")  # not tempfile's, which only its owner may read
     try:
         yield unfinished
         unfinished.replace(target)

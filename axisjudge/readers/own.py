@@ -1,11 +1,11 @@
 """Our own JSON Lines: one trajectory a line, as `Trajectory.model_dump_json` writes it."""
 
 import gzip
-import os
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from tempfile import NamedTemporaryFile
-from typing import Any
+from typing import Any, BinaryIO, cast
+from uuid import uuid4
 
 from axisjudge.checks import InputError
 from axisjudge.readers.messages import Found, at, made
@@ -36,16 +36,16 @@ def write_trajectories(path: str | Path, trajectories: Iterable[Trajectory]) -> 
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     written = 0
-    with NamedTemporaryFile("wb", dir=target.parent, prefix=f".{target.name}.", delete=False) as unfinished:
-        packed = gzip.GzipFile("", "wb", fileobj=unfinished, mtime=0) if target.suffix == ".gz" else None
-        try:
+    unfinished = target.with_name(f".{target.name}.{uuid4().hex}")  # not tempfile's, which only its owner may read
+    try:
+        with ExitStack() as stack:
+            lines: BinaryIO = stack.enter_context(unfinished.open("xb"))
+            if target.suffix == ".gz":
+                lines = cast(BinaryIO, stack.enter_context(gzip.GzipFile("", "wb", fileobj=lines, mtime=0)))
             for trajectory in trajectories:
                 written += 1
-                (packed or unfinished).write(trajectory.model_dump_json().encode() + b"\n")
-            if packed:
-                packed.close()
-        except BaseException:
-            Path(unfinished.name).unlink()
-            raise
-    os.replace(unfinished.name, target)  # noqa: PTH105 (one call for both systems)
+                lines.write(trajectory.model_dump_json().encode() + b"\n")
+        unfinished.replace(target)
+    finally:
+        unfinished.unlink(missing_ok=True)
     return written

@@ -113,6 +113,14 @@ def test_a_data_set_is_fetched_once(workbench: Path, server: Server) -> None:
     assert (folder / "runs.json").read_bytes() == RUNS
 
 
+def test_what_is_fetched_may_be_read_by_whoever_may_read_new_files(tmp_path: Path) -> None:
+    """A cache is often shared."""
+    new = tmp_path / "new"
+    new.touch()
+    folder = fetch("parcels", to=tmp_path / "to")
+    assert {file.stat().st_mode for file in folder.rglob("*") if file.is_file()} == {new.stat().st_mode}
+
+
 def test_to_another_folder(tmp_path: Path) -> None:
     folder = fetch("parcels", to=tmp_path / "elsewhere")
     assert folder == tmp_path / "elsewhere" / "boxes" / "parcels"
