@@ -9,7 +9,7 @@ UV      = $(BIN)/uv --quiet
 # Machines that forbid Python to keep its bytecode would compile every package anew at every start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install test test-slow reports lab format check bench lock demo clean
+.PHONY: help install test test-slow reports lab format check bench lock clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -56,5 +56,5 @@ lock: install  ## resolve requirements.lock anew
 	$(UV) pip compile --universal --all-extras --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade pyproject.toml -o requirements.lock
 
 clean:  ## remove what the targets built (never your ratings or labels)
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build dist reports/*/*.html reports/*/*.ipynb
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build dist reports/*.html reports/*/*.html reports/*/*.ipynb reports/.[!.]*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
