@@ -17,6 +17,7 @@ from axisjudge.ratings import RatingMatrix, to_matrix
 from axisjudge.stats.agreement import Agreement, Seed, agreement_coefficients
 from axisjudge.stats.estimate import UndefinedStatisticWarning
 from axisjudge.stats.undecided import CaseBounds, case_bounds, set_aside
+from axisjudge.verdict import IDENTITY
 
 #: Verdicts that take no side.
 UNDECIDED = ("uncertain", "not_applicable")
@@ -179,7 +180,8 @@ def agreement_by_axis(
     Parameters
     ----------
     ratings : polars, pandas or pyarrow table, or dict of columns
-        A ratings table with one rating for each item, question and rater.
+        A ratings table with one rating for each item, question and rater. A polars LazyFrame (`polars.scan_parquet`
+        of millions of ratings) is read one question at a time, and of several ratings of one identity the last counts.
     raters : sequence of str, optional
         Which raters; by default all.
     uncertain : {"category", "exclude"}
@@ -200,25 +202,30 @@ def agreement_by_axis(
         There are no such ratings, or several for one item, question and rater (two rubric versions, say).
     """
     one_of("uncertain", uncertain, ("category", "exclude"))
-    table = to_polars(ratings, _COLUMNS, where="ratings")
-    table = table.filter(
+    table = _lazily(ratings).filter(
         (pl.col("repeat") == repeat) & (pl.col("step_index").is_not_null() == step_level) & (pl.col("scale") != "unit")
     )
     if raters is not None:
         table = table.filter(pl.col("rater").is_in(list(raters)))
-    if table.is_empty():
+    overview = table.select("question", "rater", "rater_kind").unique(maintain_order=True).collect()
+    if overview.is_empty():
         raise InputError("ratings", "no such ratings", cure="check raters, repeat and step_level")
-    questions = table["question"].unique(maintain_order=True).to_list()
-    made_up = table.filter(pl.col("rater_kind").is_in(MADE_UP))["rater"].unique(maintain_order=True).to_list()
+    made_up = overview.filter(pl.col("rater_kind").is_in(MADE_UP))["rater"].unique(maintain_order=True).to_list()
+    found = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedStatisticWarning)  # the reasons are in the results
-        found = tuple(
-            _question(
-                table.filter(pl.col("question") == question), question, uncertain, repeat, step_level, ci_level, rng
-            )
-            for question in questions
-        )
-    return AgreementByAxis(found, uncertain, tuple(made_up))
+        for question in overview["question"].unique(maintain_order=True):
+            part = table.filter(pl.col("question") == question).collect()
+            if isinstance(ratings, pl.LazyFrame):
+                part = part.unique(subset=list(IDENTITY), keep="last", maintain_order=True)
+            found.append(_question(part, question, uncertain, repeat, step_level, ci_level, rng))
+    return AgreementByAxis(tuple(found), uncertain, tuple(made_up))
+
+
+def _lazily(ratings: Any) -> pl.LazyFrame:
+    if isinstance(ratings, pl.LazyFrame):
+        return ratings.select(*_COLUMNS, *(name for name in IDENTITY if name not in _COLUMNS))
+    return to_polars(ratings, _COLUMNS, where="ratings").lazy()
 
 
 def _question(
@@ -236,7 +243,7 @@ def _question(
     bounds = None
     if len(matrix.raters) > 1:
         names = _names(len(matrix.raters))
-        clusters = None if unit == "item" else np.array(matrix.clusters)
+        clusters = None if unit == "item" else pl.Series(matrix.clusters).rank("dense").to_numpy()
         values = agreement_coefficients(
             codes,
             list(names.values()),

@@ -169,3 +169,10 @@ def test_every_question_has_its_row():
         [ratings_frame(panel("ccic", "cciu", question=question)) for question in ("sequencing", "termination")]
     )
     assert agreement_by_axis(ratings).to_frame()["question"].to_list() == ["sequencing", "termination"]
+
+
+def test_a_lazy_table_gives_the_same_and_the_last_rating_of_an_identity_counts(tmp_path, twenty):
+    changed = twenty.filter(pl.col("rater") == "beta").with_columns(verdict=pl.lit("incorrect"))
+    pl.concat([changed, twenty]).write_parquet(tmp_path / "ratings.parquet")
+    lazy = agreement_by_axis(pl.scan_parquet(tmp_path / "ratings.parquet"))
+    assert lazy.to_frame().equals(agreement_by_axis(twenty).to_frame())
