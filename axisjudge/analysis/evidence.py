@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+from axisjudge.analysis.words import many
+
 
 @dataclass(frozen=True)
 class Said:
@@ -74,5 +76,5 @@ def overlap_sentence(pairs: Sequence[Overlap]) -> str:
     alone = sorted(
         {pair.axis for pair in agree if not pair.shared and pair.n_either}, key=[p.axis for p in pairs].index
     )
-    said = f"Of {len(agree)} pairs of equal verdicts {len(grounded)} cite a common step."
+    said = f"Of {many(len(agree), 'pair')} of equal verdicts {len(grounded)} cite a common step."
     return f"{said} Agreement without a common step: {', '.join(alone)}." if alone else said

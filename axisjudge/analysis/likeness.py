@@ -17,10 +17,10 @@ from axisjudge.analysis.words import many, p_words
 from axisjudge.stats.profiles import ProfileTest, profile_test
 from axisjudge.stats.ranking import holm, paired_sign_flip
 
-
 _COLUMNS = (
-    "agents success_gap success_p like_reward profile_p profile_p_holm widest_axis widest_gap tasks failures"
-).split()
+    *("agents", "success_gap", "success_p", "like_reward", "profile_p"),
+    *("profile_p_holm", "widest_axis", "widest_gap", "tasks", "failures"),
+)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import polars as pl
 
 from axisjudge.analysis.evidence import Overlap, Said, overlap_sentence, overlaps
 from axisjudge.analysis.frames import Kind, kind_of, table_of, to_polars
+from axisjudge.analysis.words import many
 from axisjudge.checks import InputError
 from axisjudge.trajectory import Step, ToolCall, Trajectory
 from axisjudge.verdict import AXES
@@ -160,7 +161,7 @@ class Trace:
         """How far the judges are of one mind."""
         agreed = [axis for axis in self.axes if _words(self.of(axis)) == {"correct"}]
         return (
-            f"{len(self.judges)} judges on {len(self.axes)} axes: {len(self.contested)} contested (one says correct, "
+            f"{many(len(self.judges), 'judge')} on {len(self.axes)} axes: {len(self.contested)} contested (one says correct, "
             f"another incorrect), {len(agreed)} found correct by all."
         )
 

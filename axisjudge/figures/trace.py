@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from axisjudge.analysis.evidence import Said
 from axisjudge.analysis.trace import Trace
+from axisjudge.analysis.words import many
 from axisjudge.figures.theme import FAINT, INK, LABEL, LOST, SMALL, VERDICTS, dress, in_words, legend_below, new_axes
 
 if TYPE_CHECKING:
@@ -42,7 +43,11 @@ def plot_trace(trace: Trace, *, ax: Axes | None = None) -> Axes:
     ax.set_xlim(-0.8, max(n_steps, 1) - 0.2)
     ax.set_xlabel("step", fontsize=LABEL, color=INK)
     _legend(ax, trace)
-    dress(ax, "Steps that the judges cite, per axis", f"one run of {n_steps} steps; {len(trace.judges)} judges")
+    dress(
+        ax,
+        "Steps that the judges cite, per axis",
+        f"one run of {many(n_steps, 'step')}; {many(len(trace.judges), 'judge')}",
+    )
     ax.tick_params(axis="y", labelsize=SMALL)
     ax.locator_params(axis="x", integer=True)
     return ax

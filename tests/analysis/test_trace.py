@@ -121,7 +121,7 @@ def test_a_run_is_picked_by_id_and_a_misspelt_one_is_named():
 def test_equal_verdicts_without_common_evidence_are_named(one_rating):
     said = [one_rating("ant-1", "sequencing", f"j{n}", "i", cited_step_indices=[n]) for n in (1, 2)]
     assert trace(RUN, ratings_frame(said)).overlap_sentence == (
-        "Of 1 pairs of equal verdicts 0 cite a common step. Agreement without a common step: sequencing."
+        "Of 1 pair of equal verdicts 0 cite a common step. Agreement without a common step: sequencing."
     )
 
 

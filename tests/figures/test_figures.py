@@ -130,5 +130,5 @@ def test_trace_marks_cited_steps_and_tells_invalid_ones():
 
 def test_trace_of_a_run_without_messages_is_drawn():
     ax = plot_trace(trace(Trajectory(id="r", source="own"), ratings_frame([said("sequencing", "j1", "incorrect", [])])))
-    assert "one run of 0 steps; 1 judges" in texts(ax)
+    assert "one run of 0 steps; 1 judge" in texts(ax)
     assert not math.isnan(ax.get_xlim()[1])
