@@ -68,9 +68,12 @@ def judge(
     ratings = run(trajectories, judges, concurrency=concurrency, **arguments)
     agreement = _agreement(ratings)
     if json:
-        show.as_json({"out": str(out), "ratings": tally(ratings), "agreement": agreement and agreement.to_dict()})
+        found = {"ratings": tally(ratings), "lost": losses(ratings), "agreement": agreement and agreement.to_dict()}
+        show.as_json({"out": str(out), **found})
         return
     show.table(tally(ratings))
+    if lost := losses(ratings):
+        show.table(lost, "Lost verdicts (the same command asks for them again)")
     if agreement is not None:
         print_agreement(agreement)
     typer.echo(f"\nRatings: {out}")
@@ -87,6 +90,15 @@ def tally(ratings: pl.DataFrame) -> list[dict[str, Any]]:
     grouped = ratings.group_by("rater", "question", maintain_order=True).agg(pl.len().alias("n"), *words, lost)
     tallies = grouped.rename({"question": "axis"}).to_dicts()
     return sorted(tallies, key=lambda row: (row["rater"], AXES.index(row["axis"])))
+
+
+def losses(ratings: pl.DataFrame) -> list[dict[str, Any]]:
+    """For each rater and status other than ok: how many ratings, and the commonest reason."""
+    import polars as pl
+
+    lost = ratings.filter(pl.col("status") != "ok").group_by("rater", "status")
+    reason = pl.col("rationale").fill_null("no reason given").mode().sort().first().alias("commonest reason")
+    return lost.agg(pl.len().alias("n"), reason).sort("rater", "status").to_dicts()
 
 
 def _agreement(ratings: pl.DataFrame) -> Any:

@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ COMMANDS = [
     ["read"],
     ["judge"],
     ["agreement"],
+    ["confidence"],
     ["report"],
     ["rubric", "list"],
     ["rubric", "show"],
@@ -85,6 +87,18 @@ def test_names_from_a_file_cannot_steer_the_terminal(tmp_path):
     shown = axisjudge("read", tmp_path / "own.jsonl").stdout
     assert "x?[2J?y 1" in shown
     assert "\x1b" not in shown
+
+
+def test_what_was_lost_is_shown_with_its_reason(one_file, tmp_path):
+    """Nobody should have to open the ratings file to learn that the server was never there."""
+    with socket.socket() as taken:  # bound and not listening: connections are refused
+        taken.bind(("127.0.0.1", 0))
+        judge = f"openai-compatible:qwen@http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        run = axisjudge("judge", one_file, "--limit", 1, "--judge", judge, "--out", tmp_path / "r.jsonl")
+    assert run.returncode == 0
+    table = run.stdout.split("Lost verdicts")[1].splitlines()
+    assert table[1].split() == ["rater", "status", "n", "commonest", "reason"]
+    assert table[2].split() == [judge, "api_error", "5", "APIConnectionError", "(ConnectError)"]
 
 
 def test_limit_axis_and_repeats(one_file, tmp_path):
