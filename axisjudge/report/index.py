@@ -30,7 +30,7 @@ def _card(folder: Path) -> dict[str, Any]:
     return {
         "name": folder.name,
         "title": said["title"],
-        "finding": said["finding"] or next(iter(said["findings"]), ""),
+        "finding": said.get("finding") or next(iter(said["findings"]), ""),
         "banner": said["banner"] and said["banner"].partition(":")[0],
         "thumbnail": base64.b64encode(figures[0].read_bytes()).decode() if figures else "",
     }
