@@ -161,8 +161,8 @@ class Trace:
         """How far the judges are of one mind."""
         agreed = [axis for axis in self.axes if _words(self.of(axis)) == {"correct"}]
         return (
-            f"{many(len(self.judges), 'judge')} on {len(self.axes)} axes: {len(self.contested)} contested (one says correct, "
-            f"another incorrect), {len(agreed)} found correct by all."
+            f"{many(len(self.judges), 'judge')} on {len(self.axes)} axes: {len(self.contested)} contested (one says "
+            f"correct, another incorrect), {len(agreed)} found correct by all."
         )
 
     @property
