@@ -110,7 +110,9 @@ def plot_with_labels(found: CrossFamily, *, ax: Axes | None = None) -> Axes:
     ceiling = found.among_people
     if not math.isnan(ceiling.ci_low):
         ax.axvspan(ceiling.ci_low, ceiling.ci_high, color=FAINT, linewidth=0)
-        ax.annotate("people among themselves", (ceiling.estimate, 1), xycoords=("data", "axes fraction"), **_ABOVE)
+        beside = {"xytext": (-3, 0), "textcoords": "offset points", "rotation": 90, "ha": "right", "va": "center"}
+        place_of_text = {"xy": (ceiling.ci_low, 0.5), "xycoords": ("data", "axes fraction")}
+        ax.annotate("people among themselves", **place_of_text, **beside, **_QUIET)  # type: ignore[arg-type]
     place = 0.0
     ticks = []
     for number, (family, judge, mean) in enumerate(zip(found.families, found.judges, found.with_labels, strict=False)):
@@ -133,7 +135,6 @@ def plot_with_labels(found: CrossFamily, *, ax: Axes | None = None) -> Axes:
 
 
 _QUIET: dict[str, Any] = {"fontsize": SMALL, "color": QUIET}
-_ABOVE: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": SMALL, "color": QUIET}
 
 
 def _frame_families(ax: Axes, found: CrossFamily) -> None:
