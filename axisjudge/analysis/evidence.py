@@ -69,6 +69,8 @@ def _jaccard(one: set[int], other: set[int]) -> float:
 
 def overlap_sentence(pairs: Sequence[Overlap]) -> str:
     """How often judges of one verdict cite a common step, and how often they agree on the verdict alone."""
+    if not pairs:
+        return "No axis has verdicts of two judges, so there is no evidence to share."
     agree = [pair for pair in pairs if pair.same_verdict]
     if not agree:
         return "No two judges give the same verdict on an axis, so there is no shared evidence to look for."

@@ -87,6 +87,7 @@ def test_what_the_source_does_not_say_is_said_to_be_unknown(traced):
 
 def test_empty_frames_have_the_columns_of_filled_ones(traced, one_rating):
     alone = trace(RUN, ratings_frame([one_rating("ant-1", "termination", "j1", "i")]))
+    assert alone.overlap_sentence.startswith("No axis has verdicts of two judges")
     assert alone.overlap_frame().columns == traced.overlap_frame().columns
 
 
