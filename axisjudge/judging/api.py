@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -134,11 +134,27 @@ def _planner(
 
 
 def _run(run: Coroutine[Any, Any, Any]) -> None:
-    """Run to the end; inside a notebook, whose thread has a running loop already, on a thread of our own."""
+    """Run to the end; inside a notebook, whose thread has a running loop already, on a thread of our own.
+
+    An interrupt stops the run there too: calls under way are given up, what is written stays.
+    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         asyncio.run(run)
         return
-    with ThreadPoolExecutor(1) as thread:
-        thread.submit(asyncio.run, run).result()
+    begun: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = Future()
+
+    async def on_its_own() -> None:
+        task = asyncio.ensure_future(run)
+        begun.set_result((asyncio.get_running_loop(), task))
+        await task
+
+    with ThreadPoolExecutor(1) as thread:  # leaving it waits for the thread, so the run must be stopped first
+        outcome = thread.submit(asyncio.run, on_its_own())
+        try:
+            outcome.result()
+        except KeyboardInterrupt:
+            loop, task = begun.result()
+            loop.call_soon_threadsafe(task.cancel)
+            raise

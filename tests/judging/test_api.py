@@ -1,6 +1,9 @@
 """`axisjudge.judge` as people call it: in a notebook's running loop, with a file, with bad arguments."""
 
 import asyncio
+import os
+import signal
+import threading
 import time
 
 import pytest
@@ -9,7 +12,7 @@ from judging.worlds import CoinJudge, rubrics, trajectories
 import axisjudge
 from axisjudge.checks import InputError
 from axisjudge.judging import make_plan, run_plan
-from axisjudge.judging.api import plan_judging
+from axisjudge.judging.api import _run, plan_judging
 from axisjudge.spec import JudgeSpec
 from axisjudge.verdict import AXES
 
@@ -21,6 +24,29 @@ def test_it_works_inside_a_running_loop():
     table = asyncio.run(cell())
     assert table.height == 10
     assert table["rater"].unique().to_list() == ["rules"]
+
+
+def test_an_interrupted_cell_stops_the_run():
+    """Waiting for the thread would make, and pay, every call that is left."""
+    ended = []
+
+    async def long_run():
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.append("cancelled")
+
+    async def cell():
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        _run(long_run())
+
+    loop = asyncio.new_event_loop()  # asyncio.run would catch the interrupt itself, which a notebook's kernel does not
+    begin = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        loop.run_until_complete(cell())
+    loop.close()
+    assert ended == ["cancelled"]
+    assert time.monotonic() - begin < 20
 
 
 def test_rules_is_the_default_and_deterministic(tmp_path):
