@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from axisjudge.analysis.words import many
+from axisjudge.stats.citations import chance_jaccard, jaccard, step_distance
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,11 @@ class Said:
 
 @dataclass(frozen=True)
 class Overlap:
-    """Two judges on one axis: the steps that both cite, and the share of these among all that either cites."""
+    """Two judges on one axis and the steps of the run that they cite.
+
+    `jaccard` is the number of shared steps over those that either cites, `chance` what it would be if both had cited as
+    many steps at random, `distance` the mean number of steps to the nearest one that the other cites.
+    """
 
     axis: str
     judges: tuple[str, str]
@@ -40,31 +45,28 @@ class Overlap:
     shared: tuple[int, ...]
     n_either: int
     jaccard: float
+    chance: float
+    distance: float
 
 
-def overlaps(said: Sequence[Said]) -> tuple[Overlap, ...]:
+def overlaps(said: Sequence[Said], n_steps: int) -> tuple[Overlap, ...]:
     """The overlap of each two judges on each axis; a lost verdict has no evidence to overlap."""
-    pairs = [
-        (one, other)
-        for one, other in combinations(said, 2)
-        if one.axis == other.axis and one.verdict is not None and other.verdict is not None
-    ]
-    return tuple(
-        Overlap(
-            axis=one.axis,
-            judges=(one.judge, other.judge),
-            same_verdict=one.verdict == other.verdict,
-            shared=tuple(sorted(set(one.cited) & set(other.cited))),
-            n_either=len(set(one.cited) | set(other.cited)),
-            jaccard=_jaccard(set(one.cited), set(other.cited)),
-        )
-        for one, other in pairs
+    pairs = combinations([word for word in said if word.verdict is not None], 2)
+    return tuple(_overlap(one, other, n_steps) for one, other in pairs if one.axis == other.axis)
+
+
+def _overlap(one: Said, other: Said, n_steps: int) -> Overlap:
+    first, second = ({step for step in word.cited if 0 <= step < n_steps} for word in (one, other))
+    return Overlap(
+        axis=one.axis,
+        judges=(one.judge, other.judge),
+        same_verdict=one.verdict == other.verdict,
+        shared=tuple(sorted(first & second)),
+        n_either=len(first | second),
+        jaccard=jaccard(first, second),
+        chance=chance_jaccard(len(first), len(second), n_steps) if first and second else math.nan,
+        distance=step_distance(first, second),
     )
-
-
-def _jaccard(one: set[int], other: set[int]) -> float:
-    """Shared over all; NaN where neither cites anything."""
-    return len(one & other) / len(one | other) if one | other else math.nan
 
 
 def overlap_sentence(pairs: Sequence[Overlap]) -> str:

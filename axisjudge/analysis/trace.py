@@ -135,10 +135,12 @@ class Trace:
                 "both_cite": ", ".join(map(str, pair.shared)),
                 "either_cites": pair.n_either,
                 "overlap": pair.jaccard,
+                "by_chance": pair.chance,
+                "distance": pair.distance,
             }
             for pair in self.overlaps
         ]
-        columns = ("axis", "judges", "same_verdict", "both_cite", "either_cites", "overlap")
+        columns = ("axis", "judges", "same_verdict", "both_cite", "either_cites", "overlap", "by_chance", "distance")
         return table_of(rows, self.kind, columns=columns)
 
     def to_dict(self) -> dict[str, Any]:
@@ -220,7 +222,7 @@ def trace(trajectory: Trajectory, ratings: Any, *, repeat: int = 0) -> Trace:
         facts=_facts(trajectory),
         steps=tuple(_traced(step, said, trajectory.steps) for step in trajectory.steps),
         said=said,
-        overlaps=overlaps(said),
+        overlaps=overlaps(said, len(trajectory.steps)),
         made_up=tuple(sorted(set(table["rater_kind"]) & set(MADE_UP))),
         kind=kind_of(ratings),
     )

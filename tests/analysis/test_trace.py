@@ -57,7 +57,11 @@ def test_overlap_of_citations_is_their_jaccard_share(traced):
     overlap = {pair.axis: pair for pair in traced.overlaps}
     assert overlap["result_interpretation"].jaccard == 0.5
     assert overlap["result_interpretation"].shared == (3,)
-    assert overlap["tool_selection"].jaccard == 0.5
+    assert overlap["tool_selection"].jaccard == 1  # step 9 is not in the run and no evidence
+    assert overlap["result_interpretation"].chance == pytest.approx(
+        0.5 * 1 / 2
+    )  # 2 and 1 of 4 steps: half the time 1/2
+    assert overlap["result_interpretation"].distance == 0.25
     assert not overlap["result_interpretation"].same_verdict
     assert "termination" not in overlap  # a lost verdict has no evidence to overlap
 
