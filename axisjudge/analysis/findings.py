@@ -19,10 +19,11 @@ def extremes(profile: FailureProfile, measure: str = "any") -> str:
     high, low = (pick(cells, key=lambda cell: cell.failures(measure).rate.estimate) for pick in (max, min))
     top, bottom = high.failures(measure), low.failures(measure)
     equal = [cell for cell in cells if cell.failures(measure).rate.estimate == bottom.rate.estimate]
-    least = f"{low.agent} on {low.axis}" if len(equal) == 1 else f"{len(equal)} cells"
+    least = f"that of {low.agent} on {low.axis}, {counted(bottom.count, bottom.rate)}"
+    if len(equal) > 1:
+        least = f"{bottom.rate.estimate:.0%}, in {len(equal)} cells"
     sentence = (
-        f"The highest rate is that of {high.agent} on {high.axis}, {counted(top.count, top.rate)}; the lowest that of "
-        f"{least}, {counted(bottom.count, bottom.rate)}."
+        f"The highest rate is that of {high.agent} on {high.axis}, {counted(top.count, top.rate)}; the lowest {least}."
     )
     if top.worst - top.best < 1e-9:
         return sentence
