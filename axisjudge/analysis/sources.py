@@ -136,9 +136,35 @@ def _summeval() -> Source:
 def _file(path: Path) -> Source:
     from axisjudge.ratings import read_ratings
 
-    ratings = read_ratings(path)
-    if ratings.is_empty():
-        raise InputError(str(path), "holds no ratings")
-    step_level = bool(ratings["step_index"].is_not_null().all())
-    questions = tuple(ratings["question"].unique(maintain_order=True))
-    return Source(path.stem, ratings, questions, step_level, "task", f"Ratings read from {path.name}.")
+    return source_of(read_ratings(path), path.stem)
+
+
+def source_of(ratings: pl.DataFrame, name: str, *, steps: bool = False) -> Source:
+    """A ratings table as a source.
+
+    Whole trajectories are taken unless `steps` are wanted or there is nothing else; the five-axis verdicts among them
+    if there are any, else the first scale. `about` says what is left out.
+
+    Raises
+    ------
+    InputError
+        The table is empty, or has no ratings of steps where these are wanted.
+    """
+    of_steps = ratings.filter(pl.col("step_index").is_not_null())
+    of_runs = ratings.filter(pl.col("step_index").is_null())
+    taken = of_steps if steps or of_runs.is_empty() else of_runs
+    if taken.is_empty():
+        raise InputError(name, f"holds no ratings{' of steps' if steps else ''}")
+    scales = taken["scale"].unique(maintain_order=True).to_list()
+    scale = "verdict" if "verdict" in scales else scales[0]
+    chosen = taken.filter(pl.col("scale") == scale)
+    left_out = ratings.height - chosen.height
+    rest = f" {left_out:,} ratings of other items or on other scales are left out." if left_out else ""
+    return Source(
+        name=name,
+        ratings=chosen,
+        questions=tuple(chosen["question"].unique(maintain_order=True)),
+        step_level=bool(chosen["step_index"].is_not_null().all()),
+        cluster_unit="task",
+        about=f"Ratings of {'steps' if taken is of_steps else 'runs'} on the scale {scale} from {name}.{rest}",
+    )

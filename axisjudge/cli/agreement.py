@@ -13,17 +13,29 @@ if TYPE_CHECKING:
 
 def agreement(
     ratings: Annotated[list[Path], typer.Argument(help="Ratings files (JSONL or Parquet).")],
+    steps: Annotated[bool, typer.Option("--steps", help="Ratings of steps instead of whole trajectories.")] = False,
+    weighted: Annotated[
+        bool, typer.Option("--weighted", help="Add the confidence-weighted variants (slow on large tables).")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
 ) -> None:
-    """Agreement per axis with intervals, chance-corrected beside raw, and what was lost."""
-    from axisjudge.analysis.agreement import agreement_by_axis
+    """Agreement of judges per axis with intervals, within and across families, against labels, and by confidence."""
+    from axisjudge.analysis.panel_report import panel_report
+    from axisjudge.analysis.sources import source_of
     from axisjudge.ratings import read_ratings
 
-    result = agreement_by_axis(read_ratings(*ratings))
+    source = source_of(read_ratings(*ratings), ", ".join(path.name for path in ratings), steps=steps)
+    result = panel_report(source, weighted=weighted)
     if json:
         show.as_json(result.to_dict())
-    else:
-        print_agreement(result)
+        return
+    typer.echo(source.about)
+    print_agreement(result.agreement)
+    if rows := result.family_rows():
+        show.table(rows, "Cohen's kappa within and across families; Krippendorff's alpha")
+        typer.echo()
+    for sentence in result.sentences():
+        typer.echo(sentence)
 
 
 def print_agreement(result: "AgreementByAxis") -> None:

@@ -1,13 +1,17 @@
 """Ratings by name: the demo, the mirror of public sets, a file; and what a wrong name is told."""
 
 import json
+from dataclasses import replace
 
+import polars as pl
 import pytest
 
 from axisjudge.analysis.cross_family import cross_family
-from axisjudge.analysis.sources import load_source
+from axisjudge.analysis.panel_report import panel_report
+from axisjudge.analysis.sources import load_source, source_of
 from axisjudge.checks import InputError
 from axisjudge.datasets import list_datasets
+from axisjudge.labels import read_agentprocessbench
 from axisjudge.verdict import AXES
 from axisjudge.workbench import home
 
@@ -59,6 +63,36 @@ def test_a_ratings_file(tmp_path):
     path.write_text("")
     with pytest.raises(InputError, match="holds no ratings"):
         load_source(str(path))
+
+
+def test_a_table_of_runs_and_steps_is_taken_apart_and_says_what_it_leaves_out(shared_data):
+    table = read_agentprocessbench(shared_data / "agentprocessbench", "hotpotqa")
+    runs, steps = source_of(table, "both"), source_of(table, "both", steps=True)
+    assert (runs.questions, runs.step_level) == (("final",), False)
+    assert (steps.questions, steps.step_level) == (("step",), True)
+    assert runs.ratings.height + steps.ratings.height == table.height
+    assert f"{steps.ratings.height:,} ratings of other items" in runs.about
+    with pytest.raises(InputError, match="both: holds no ratings of steps"):
+        source_of(runs.ratings, "both", steps=True)
+
+
+def test_the_report_of_the_command_line_is_that_of_the_notebook_s_parts(shared_data):
+    source = source_of(read_agentprocessbench(shared_data / "agentprocessbench", "hotpotqa"), "x", steps=True)
+    report = panel_report(source)
+    assert report.to_dict()["effective_judges"]["n_effective"]["estimate"] == pytest.approx(2.25, abs=5e-3)
+    assert [row["question"] for row in report.family_rows()] == ["step"]
+    assert report.agreement.questions[0].raters == tuple(
+        cross_family(source.ratings, "step", **source.how).judges
+    )  # people are no judges
+    assert report.to_dict()["confident"] is None
+    assert len(report.sentences()) == 3
+
+
+def test_one_judge_alone_has_no_families(shared_data):
+    source = source_of(read_agentprocessbench(shared_data / "agentprocessbench", "hotpotqa"), "x", steps=True)
+    alone = replace(source, ratings=source.ratings.filter(pl.col("rater").is_in(["GPT-5.2", "people"])))
+    report = panel_report(alone)
+    assert (report.family_rows(), report.sentences()) == ([], [])
 
 
 def test_an_unknown_source_is_told_what_there_is():

@@ -78,7 +78,7 @@ def test_two_judges_end_with_agreement_per_axis(demo, tmp_path):
     axes = [row["axis"] for row in shown["ratings"]]
     assert axes == [*AXES, *AXES]  # whatever the order of arrival
     alone = json.loads(axisjudge("agreement", tmp_path / "r.jsonl", "--json").stdout)
-    assert shown["agreement"] == alone
+    assert shown["agreement"] == {name: alone[name] for name in shown["agreement"]}
 
 
 def test_names_from_a_file_cannot_steer_the_terminal(tmp_path):

@@ -1,0 +1,63 @@
+"""Everything that can be said of a panel's agreement, in rows and sentences: what the command line prints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from axisjudge.analysis.agreement import AgreementByAxis, agreement_by_axis
+from axisjudge.analysis.confident import Confident, confident_agreement
+from axisjudge.analysis.cross_family import CrossFamily, cross_family, family_table
+from axisjudge.analysis.effective import PanelWorth, panel_worth
+from axisjudge.analysis.sources import Source
+from axisjudge.analysis.triage import PanelTriage, panel_triage
+
+
+@dataclass(frozen=True)
+class PanelReport:
+    """Agreement per question, and, for two judges or more, families, effective judges, confidence and triage."""
+
+    agreement: AgreementByAxis
+    families: tuple[CrossFamily, ...]
+    worth: PanelWorth | None
+    confident: Confident | None
+    triage: PanelTriage | None
+
+    def family_rows(self) -> list[dict[str, Any]]:
+        """One row a question: agreement within and across families."""
+        rows: list[dict[str, Any]] = family_table(self.families).to_dicts() if self.families else []
+        return rows
+
+    def sentences(self) -> list[str]:
+        """What is said of the panel beyond agreement per question."""
+        parts = (*self.families[-1:], self.worth, self.confident, self.triage)
+        return [part.sentence for part in parts if part is not None]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, unrounded."""
+        parts = {"effective_judges": self.worth, "confident": self.confident, "triage": self.triage}
+        return {
+            **self.agreement.to_dict(),
+            "families": [found.to_dict() for found in self.families],
+            **{name: None if part is None else part.to_dict() for name, part in parts.items()},
+        }
+
+
+def panel_report(source: Source, *, weighted: bool = False, ci_level: float = 0.95) -> PanelReport:
+    """Agreement of the judges of a source (of its people where there is no judge), by question and together.
+
+    `weighted` adds the confidence-weighted variants, whose permutations take their time on large tables.
+    """
+    ratings, questions, judges = source.ratings, list(source.questions), source.judges
+    agreement = agreement_by_axis(ratings, raters=judges or None, step_level=source.step_level, ci_level=ci_level)
+    if len(judges) < 2:
+        return PanelReport(agreement, (), None, None, None)
+    how: dict[str, Any] = source.how | {"ci_level": ci_level}
+    asked = [*questions, *([questions] if len(questions) > 1 else [])]
+    return PanelReport(
+        agreement=agreement,
+        families=tuple(cross_family(ratings, question, **how) for question in asked),
+        worth=panel_worth(ratings, questions, **how),
+        confident=confident_agreement(ratings, questions, **how) if weighted else None,
+        triage=panel_triage(ratings, questions, **how),
+    )
