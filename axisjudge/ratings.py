@@ -313,15 +313,14 @@ def to_matrix(
     people = chosen.select("family", "rater").unique().sort("family", "rater")
     names = list(raters) if raters is not None else people["rater"].to_list()
     chosen = chosen.filter(pl.col("rater").is_in(names))
-    items = chosen.select("item_id", "cluster_id").unique(subset="item_id", keep="first", maintain_order=True)
-    row = chosen.select("item_id").join(
-        items.select("item_id").with_row_index("row"), on="item_id", how="left", maintain_order="left"
-    )["row"]
-    cell = row.to_numpy().astype(np.int64) * len(names) + _positions(chosen["rater"], names)
+    first = chosen.with_row_index("row").select(pl.col("row").min().over("item_id"))["row"].to_numpy()
+    new = first == np.arange(len(first))  # items stand in the order in which they first occur
+    items = chosen.filter(pl.Series(new)).select("item_id", "cluster_id")
+    cell = (np.cumsum(new) - 1)[first] * len(names) + _positions(chosen["rater"], names)
     if (twice := np.bincount(cell) > 1).any():
-        first = items["item_id"][int(twice.argmax()) // len(names)]
+        item = items["item_id"][int(twice.argmax()) // len(names)]
         cure = "filter by rubric_version, prompt_sha256 or rater_version first"
-        raise InputError(f"ratings of {question}", "one rating for each item and rater", first, cure)
+        raise InputError(f"ratings of {question}", "one rating for each item and rater", item, cure)
     categories = _categories(chosen)
     given = chosen["verdict"].is_not_null().to_numpy()
     codes = np.full(len(items) * len(names), np.nan)
@@ -334,8 +333,8 @@ def to_matrix(
         codes.reshape(shape),
         confidences.reshape(shape),
         categories,
-        tuple(items["item_id"]),
-        tuple(items["cluster_id"]),
+        tuple(items["item_id"].to_list()),
+        tuple(items["cluster_id"].to_list()),
         tuple(names),
         tuple(family.get(name, "") for name in names),
     )
