@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from axisjudge.analysis.frames import to_polars
 from axisjudge.checks import InputError, one_of
@@ -216,10 +217,15 @@ def agreement_by_axis(
         warnings.simplefilter("ignore", UndefinedStatisticWarning)  # the reasons are in the results
         for question in overview["question"].unique(maintain_order=True):
             part = table.filter(pl.col("question") == question).collect()
-            if isinstance(ratings, pl.LazyFrame):
+            if isinstance(ratings, pl.LazyFrame) and _may_repeat(part):
                 part = part.unique(subset=list(IDENTITY), keep="last", maintain_order=True)
             found.append(_question(part, question, uncertain, repeat, step_level, ci_level, rng))
     return AgreementByAxis(tuple(found), uncertain, tuple(made_up))
+
+
+def _may_repeat(part: pl.DataFrame) -> bool:
+    """Whether an item may have several ratings of a rater; equal hashes are rare, and cost only time."""
+    return part.select("item_id", "rater").hash_rows().n_unique() < part.height
 
 
 def _lazily(ratings: Any) -> pl.LazyFrame:
@@ -238,30 +244,30 @@ def _question(
     codes, categories = matrix.codes, [*sided, *undecided]
     if uncertain == "exclude":
         codes, categories = decided, sided
-    unit = _cluster_unit(table)
+    clusters = pl.Series(matrix.clusters).rank("dense").to_numpy()
+    n_clusters = int(clusters.max())
+    unit = _cluster_unit(table) if n_clusters < len(matrix.items) else "item"
     coefficients: dict[str, Agreement] = {}
     bounds = None
     if len(matrix.raters) > 1:
         names = _names(len(matrix.raters))
-        clusters = None if unit == "item" else pl.Series(matrix.clusters).rank("dense").to_numpy()
         values = agreement_coefficients(
             codes,
             list(names.values()),
             categories=categories,
-            clusters=clusters,
+            clusters=None if unit == "item" else clusters,
             cluster_unit=unit,
             ci_level=ci_level,
             rng=rng,
         )
         coefficients = {name: values[key] for name, key in names.items()}
-        asked = table.group_by("item_id", maintain_order=True).len()["len"].to_numpy() == len(matrix.raters)
-        bounds = case_bounds(decided[asked], categories=sided)
+        bounds = case_bounds(_asked_of_all(decided, table), categories=sided)
     said = codes[~np.isnan(codes)]
     return QuestionAgreement(
         question=question,
         raters=matrix.raters,
         n_items=len(matrix.items),
-        n_clusters=len(set(matrix.clusters)),
+        n_clusters=n_clusters,
         cluster_unit=unit,
         n_common=int((~np.isnan(codes)).all(axis=1).sum()),
         lost=_lost(table, matrix),
@@ -275,19 +281,25 @@ def _question(
     )
 
 
+def _asked_of_all(codes: NDArray[np.float64], table: pl.DataFrame) -> NDArray[np.float64]:
+    """The items of which every rater was asked, whether or not a verdict came back."""
+    if table.height == codes.size:
+        return codes
+    n_ratings = table.group_by("item_id", maintain_order=True).len()["len"].to_numpy()
+    return np.asarray(codes[n_ratings == codes.shape[1]])
+
+
 def _names(n_raters: int) -> dict[str, str]:
     kappa = "cohen_kappa" if n_raters == 2 else "fleiss_kappa"
     return {"percent": "percent_agreement", "kappa": kappa, "ac1": "gwet_ac1", "alpha": "krippendorff_alpha"}
 
 
 def _cluster_unit(table: pl.DataFrame) -> str:
-    """What the clusters are: the items themselves, tasks, trajectories, or what the table calls a cluster."""
-    if table["item_id"].n_unique() == table["cluster_id"].n_unique():
-        return "item"
-    task = table["task_id"]
-    units = {"task": (task, table["domain"] + "/" + task), "trajectory": (table["trajectory_id"],)}
-    for unit, names in units.items():  # a task counts within its domain
-        if any((table["cluster_id"] == name).fill_null(False).all() for name in names):
+    """What the clusters are: tasks, trajectories, or what the table calls a cluster."""
+    task, cluster = pl.col("task_id"), pl.col("cluster_id")
+    units = (("task", task), ("task", pl.col("domain") + "/" + task), ("trajectory", pl.col("trajectory_id")))
+    for unit, name in units:  # a task counts within its domain
+        if table.select((cluster == name).fill_null(False).all()).item():
             return unit
     return "cluster"
 
