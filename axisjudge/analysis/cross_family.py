@@ -141,7 +141,7 @@ class CrossFamily:
         return (
             f"{self._where}: the mean {self.label} of two judges is {_said(self.within)} within a family and "
             f"{_said(self.across)} across families, a difference of {_said(self.difference)} "
-            f"({self.difference.clusters})."
+            f"({self.difference.clusters}){f'; {self.difference.reason}' if self.difference.reason else ''}."
         )
 
     @property

@@ -83,7 +83,7 @@ def disagreements(
 
     With confidences, items on which the panel was least sure come first: there the rubric or the trajectory is unclear.
     Without them, those that split the panel most evenly (on an ordered scale: those with the words farthest apart).
-    The voice of a side is its surest judge, from another family than the first side's where there is one.
+    The voice of a side is the surest judge that gave a reason, from another family than the first side's if it can be.
 
     Parameters are those of `axisjudge.analysis.pooled.pooled`; `most` is how many items are listed.
     """
@@ -146,7 +146,9 @@ def _listed(
     sides: list[Side] = []
     family = None
     for code in taken:
-        judge = _voice(np.flatnonzero(codes == code), ranks[at], panel.families, family)
+        takers = np.flatnonzero(codes == code)
+        explained = [judge for judge in takers if voices[item, question, panel.raters[judge]][1]]
+        judge = _voice(np.array(explained if explained else takers, dtype=np.intp), ranks[at], panel.families, family)
         family = panel.families[judge]
         confidence, rationale = voices[item, question, panel.raters[judge]]
         sides.append(Side(panel.categories[code], int(counts[code]), panel.raters[judge], confidence, rationale))

@@ -113,6 +113,15 @@ def test_disagreements_without_confidences_show_even_splits_first_and_name_two_f
     assert (found.listed[1].first.n_judges, found.listed[1].second.n_judges) == (3, 1)
 
 
+def test_a_side_speaks_by_a_judge_that_gave_a_reason():
+    table = ratings(
+        {"a": [YES, YES], "b1": [NO, YES], "b2": [NO, YES]}, confidences={"b1": [0.9, 0.5], "b2": [0.6, 0.7]}
+    )
+    mute = table.with_columns(rationale=pl.when(pl.col("rater") != "b1").then("rationale"))
+    assert {disagreements(table, "termination").listed[0].first.judge} == {"b1"}
+    assert {disagreements(mute, "termination").listed[0].first.judge} == {"b2"}
+
+
 def test_disagreements_on_an_ordered_scale_set_the_extremes_against_each_other(shared_data):
     table = read_alttest(shared_data / "alttest" / "summeval")
     found = disagreements(table, "coherence", most=5)
