@@ -78,7 +78,7 @@ def test_the_interval_of_the_difference_covers(n_clusters, monkeypatch):
     truth = case_weighted(*judged(many.size, rng, informative=True, clusters=many)).estimate
     clusters = np.repeat(np.arange(n_clusters), 4)
     hits = []
-    for _ in range(1000):
+    for _ in range(600):
         ratings, confidence = judged(clusters.size, rng, informative=True, clusters=clusters)
         found = case_weighted(ratings, confidence, clusters=clusters)
         if not math.isnan(found.ci_low):
