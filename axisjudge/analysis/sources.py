@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from axisjudge.analysis.calibration import Calibration, calibration
 from axisjudge.analysis.pooled import LABELS
 from axisjudge.analysis.steps import StepScores, step_scores
 from axisjudge.checks import InputError, one_of
@@ -62,6 +63,13 @@ class Source:
         return tuple(
             step_scores(self.ratings, question=question, cluster_unit=self.cluster_unit) for question in self.questions
         )
+
+    def calibrations(self) -> tuple[Calibration, ...]:
+        """Confidences against labels where there are both, else nothing."""
+        by_label = pl.col("rater_kind").is_in(LABELS)
+        if self.ratings.filter(by_label).is_empty() or self.ratings.filter(~by_label)["confidence"].is_null().all():
+            return ()
+        return (calibration(self.ratings, self.ratings, cluster_unit=self.cluster_unit),)
 
 
 def load_source(name: str, *, subset: str = "tau2", judges: Sequence[str] = DEMO_JUDGES) -> Source:

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import matplotlib
 import numpy as np
+import polars as pl
 import pytest
 
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 
+from axisjudge.analysis.calibration import calibration
 from axisjudge.analysis.cross_family import cross_family
 from axisjudge.analysis.effective import panel_worth
 from axisjudge.analysis.triage import panel_triage
@@ -22,6 +24,7 @@ from axisjudge.figures.agreement import (
     plot_families,
     plot_with_labels,
 )
+from axisjudge.figures.confidence import plot_reliability
 from axisjudge.figures.panels import plot_panel_worth, plot_triage
 from axisjudge.labels import read_agentprocessbench
 
@@ -141,3 +144,22 @@ def test_triage_prints_its_four_cells():
         "fewer than two judges" in text
         for text in texts(plot_triage(panel_triage(panel(confident=False), "termination")))
     )
+
+
+def test_reliability_says_n_source_and_what_a_calibrated_judge_would_show():
+    table = panel(people=("p",)).with_columns(confidence_source=pl.lit("verbalized"))
+    found = calibration(table, table)
+    figure = plot_reliability(found)
+    assert len(found.judges) == len(figure.axes) == 3
+    for ax, judge in zip(figure.axes, found.judges, strict=True):
+        assert (
+            f"ECE {judge.curve.ece:.3f}, of a calibrated judge {judge.curve.ece_if_calibrated:.3f}" in ax.get_xlabel()
+        )
+        assert "verbalized, 120 verdicts" in texts(ax)
+        assert not overlapping(ax)
+
+
+def test_a_judge_that_always_says_the_same_confidence_is_a_point_with_its_band():
+    table = panel(people=("p",)).with_columns(confidence=pl.when(pl.col("rater_kind") == "llm").then(0.9))
+    figure = plot_reliability(calibration(table, table))
+    assert all(len(ax.containers) == 1 for ax in figure.axes)

@@ -51,7 +51,7 @@ def test_on_the_demo_it_bears_the_banner_and_all_parts(bench):
         results["results"]
     )
     assert sorted(path.stem for path in (folder / "figures").iterdir()) == [
-        "agreement_matrix", "effective_judges", "families", "triage", "with_labels",
+        "agreement_matrix", "effective_judges", "families", "reliability", "triage", "with_labels",
     ]  # fmt: skip
     assert "Items to read first" in page
     assert "raw agreement +0.36: +0.00 by 0 flipped verdicts" in page
