@@ -10,13 +10,17 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 from scipy.stats import multivariate_normal, norm
-from stats.probit_panels import pattern_probabilities, probit_panel, true_coefficient
+from stats.probit_panels import ITEM, TASK, pattern_probabilities, probit_panel, true_coefficient
 
 from axisjudge.stats.agreement import agreement_coefficients
 from axisjudge.stats.estimate import UndefinedStatisticWarning
 
 PAIR = ["percent_agreement", "cohen_kappa", "scott_pi", "fleiss_kappa", "gwet_ac1", "krippendorff_alpha"]
 PANEL = ["percent_agreement", "fleiss_kappa", "gwet_ac1", "krippendorff_alpha"]
+ORDERED = [
+    *("cohen_kappa_linear", "cohen_kappa_quadratic", "gwet_ac2_linear", "gwet_ac2_quadratic"),
+    *("krippendorff_alpha_ordinal", "krippendorff_alpha_interval"),
+]
 DESIGNS = [(20, 1), (5, 4), (12, 4), (50, 4), (200, 1)]
 PREVALENCES = [0.05, 0.3, 0.5]
 
@@ -101,6 +105,38 @@ def test_the_whole_grid(n_raters):
     for cell, coverage in grid.items():
         print(cell, {name: f"{share:.3f}" for name, share in coverage.items()})
     everything = [share for coverage in grid.values() for share in coverage.values()]
+    assert min(everything) >= 0.93
+    assert np.mean(everything) >= 0.95
+
+
+def three_grades(n_clusters, size, shares, rng):
+    """Two raters' grades 0, 1, 2: the probit panel's latent scores cut at the quantiles of `shares`."""
+    shared = np.repeat(rng.standard_normal(n_clusters), size)[:, None]
+    own, noise = rng.standard_normal((n_clusters * size, 1)), rng.standard_normal((n_clusters * size, 2))
+    score = np.sqrt(TASK) * shared + np.sqrt(ITEM) * own + np.sqrt(1 - TASK - ITEM) * noise
+    return np.searchsorted(norm.ppf(np.cumsum(shares)[:-1]), score).astype(float)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_ordered_coefficients_of_three_grades():
+    """The true values are those of two million items."""
+    everything = []
+    for shares in ((0.05, 0.05, 0.9), (0.15, 0.15, 0.7), (0.3, 0.4, 0.3)):
+        rng = np.random.default_rng([round(100 * share) for share in shares])
+        many = agreement_coefficients(three_grades(2_000_000, 1, shares, rng), ORDERED, categories=[0, 1, 2])
+        for n_clusters, size in DESIGNS:
+            clusters = np.repeat(np.arange(n_clusters), size) if size > 1 else None
+            hits = {name: [] for name in ORDERED}
+            for _ in range(1500):
+                ratings = three_grades(n_clusters, size, shares, rng)
+                found = agreement_coefficients(ratings, ORDERED, categories=[0, 1, 2], clusters=clusters, rng=rng)
+                for name, value in found.items():
+                    if not np.isnan(value.ci_low):
+                        hits[name].append(value.ci_low <= many[name].estimate <= value.ci_high)
+            coverage = {name: float(np.mean(hit)) for name, hit in hits.items()}
+            print(shares, (n_clusters, size), {name: f"{share:.3f}" for name, share in coverage.items()})
+            everything += coverage.values()
     assert min(everything) >= 0.93
     assert np.mean(everything) >= 0.95
 
