@@ -11,7 +11,7 @@ import pytest
 
 from axisjudge.checks import InputError
 from axisjudge.ratings import SCHEMA, RatingsWriter, ratings_frame, read_ratings, to_matrix
-from axisjudge.verdict import Rating
+from axisjudge.verdict import AXES, Rating
 
 
 def rating(item="t1", rater="rules", verdict="correct", **fields):
@@ -55,7 +55,25 @@ def test_what_is_written_is_read(tmp_path):
 def test_the_later_line_of_one_identity_wins(tmp_path):
     path = tmp_path / "r.jsonl"
     write(path, rating(verdict=None, status="api_error"), rating("t2"), rating(verdict="incorrect"))
-    assert read_ratings(path).select("item_id", "verdict").rows() == [("t2", "correct"), ("t1", "incorrect")]
+    assert read_ratings(path).select("item_id", "verdict").rows() == [("t1", "incorrect"), ("t2", "correct")]
+
+
+def test_the_order_of_arrival_does_not_show(tmp_path):
+    ratings = [rating(f"t{n}", rater, question=axis) for n in range(3) for rater in "ab" for axis in AXES[:3]]
+    write(tmp_path / "a.jsonl", *ratings)
+    write(tmp_path / "b.jsonl", *reversed(ratings))
+    table = read_ratings(tmp_path / "a.jsonl")
+    assert table.equals(read_ratings(tmp_path / "b.jsonl"))
+    assert table["question"].unique(maintain_order=True).to_list() == list(AXES[:3])
+
+
+def test_the_latest_of_several_prompts_counts_and_the_others_are_told(tmp_path):
+    path = tmp_path / "r.jsonl"
+    write(path, rating(prompt_sha256="b"), rating("t2"), rating(prompt_sha256="a", verdict="incorrect"))
+    assert read_ratings(path).height == 3
+    with pytest.warns(UserWarning, match="1 ratings by an older prompt, rubric or rater version are left out"):
+        table = read_ratings(path, latest=True)
+    assert table.select("item_id", "verdict").rows() == [("t1", "incorrect"), ("t2", "correct")]
 
 
 def test_several_files_make_one_table(tmp_path):
@@ -99,6 +117,8 @@ def test_a_file_that_is_one_torn_line(tmp_path):
         ({"confidence": 1.5}, r"confidence must lie in \[0, 1\]"),
         ({"family": None}, "needs trajectory_id"),
         ({"schema_version": 99}, "schema_version must not be newer"),
+        ({"item_id": "other"}, "item_id must be made of trajectory_id"),
+        ({"step_index": 3}, "item_id must be made of trajectory_id"),
         ({"rater_kind": "robot"}, "rater_kind must be one of"),
         ({"repeat": "0"}, "repeat: should be a valid integer; found '0'"),
         ({"confidence": "0.9"}, "confidence: should be a valid number; found '0.9'"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -28,8 +28,10 @@ MADE_UP = ("simulated", "planted")
 
 _COLUMNS = (
     *("item_id", "trajectory_id", "step_index", "task_id", "domain", "cluster_id", "question", "scale", "repeat"),
-    *("rater", "rater_kind", "family", "status", "verdict", "confidence"),
+    *("rater", "rater_kind", "family", "status", "verdict", "confidence", "flags"),
 )
+
+_EMPTY_RUN = pl.col("flags").list.contains("empty_run").fill_null(False)
 
 SCOPE = "All of this is conditional on these judges, agents and tasks."
 
@@ -119,11 +121,16 @@ class QuestionAgreement:
 
 @dataclass(frozen=True)
 class AgreementByAxis:
-    """Agreement on every question of a ratings table; `questions` in the table's order."""
+    """Agreement on every question of a ratings table; `questions` in the table's order.
+
+    `left_out` counts what does not enter: ratings of other `repeats`, and `empty_runs`, whose ratings follow from the
+    definition, so that all raters agree on them without having judged.
+    """
 
     questions: tuple[QuestionAgreement, ...]
     uncertain: str
     made_up: tuple[str, ...]
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def banner(self) -> str:
@@ -142,6 +149,7 @@ class AgreementByAxis:
             "uncertain": self.uncertain,
             "banner": self.banner,
             "scope": SCOPE,
+            "left_out": dict(self.left_out),
             "questions": [
                 {
                     **asdict(question),
@@ -157,6 +165,10 @@ class AgreementByAxis:
     def sentences(self) -> list[str]:
         """The result in words: the banner where one is due, each question, and what all of it is conditional on."""
         said = [text for question in self.questions for text in question.sentences()]
+        if repeats := self.left_out.get("repeats"):
+            said.append(f"Left out: {repeats} ratings of other repeats; one repeat is compared at a time.")
+        if runs := self.left_out.get("empty_runs"):
+            said.append(f"Left out: runs without messages ({runs}); they are rated by definition, not judged.")
         return [*([self.banner] if self.banner else []), *said, SCOPE]
 
     def __repr__(self) -> str:
@@ -203,11 +215,11 @@ def agreement_by_axis(
         There are no such ratings, or several for one item, question and rater (two rubric versions, say).
     """
     one_of("uncertain", uncertain, ("category", "exclude"))
-    table = _lazily(ratings).filter(
-        (pl.col("repeat") == repeat) & (pl.col("step_index").is_not_null() == step_level) & (pl.col("scale") != "unit")
-    )
+    table = _lazily(ratings).filter((pl.col("step_index").is_not_null() == step_level) & (pl.col("scale") != "unit"))
     if raters is not None:
         table = table.filter(pl.col("rater").is_in(list(raters)))
+    left_out = _left_out(table, repeat)
+    table = table.filter((pl.col("repeat") == repeat) & ~_EMPTY_RUN)
     overview = table.select("question", "rater", "rater_kind").unique(maintain_order=True).collect()
     if overview.is_empty():
         raise InputError("ratings", "no such ratings", cure="check raters, repeat and step_level")
@@ -220,7 +232,15 @@ def agreement_by_axis(
             if isinstance(ratings, pl.LazyFrame) and _may_repeat(part):
                 part = part.unique(subset=list(IDENTITY), keep="last", maintain_order=True)
             found.append(_question(part, question, uncertain, repeat, step_level, ci_level, rng))
-    return AgreementByAxis(tuple(found), uncertain, tuple(made_up))
+    return AgreementByAxis(tuple(found), uncertain, tuple(made_up), left_out)
+
+
+def _left_out(table: pl.LazyFrame, repeat: int) -> dict[str, int]:
+    counts = table.select(
+        (pl.col("repeat") != repeat).sum().alias("repeats"),
+        pl.col("trajectory_id").filter(_EMPTY_RUN).n_unique().alias("empty_runs"),
+    )
+    return counts.collect().row(0, named=True)
 
 
 def _may_repeat(part: pl.DataFrame) -> bool:

@@ -144,7 +144,7 @@ def _summeval() -> Source:
 def _file(path: Path) -> Source:
     from axisjudge.ratings import read_ratings
 
-    return source_of(read_ratings(path), path.stem)
+    return source_of(read_ratings(path, latest=True), path.stem)
 
 
 def source_of(ratings: pl.DataFrame, name: str, *, steps: bool = False) -> Source:

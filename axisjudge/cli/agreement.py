@@ -24,7 +24,7 @@ def agreement(
     from axisjudge.analysis.sources import source_of
     from axisjudge.ratings import read_ratings
 
-    source = source_of(read_ratings(*ratings), ", ".join(path.name for path in ratings), steps=steps)
+    source = source_of(read_ratings(*ratings, latest=True), ", ".join(path.name for path in ratings), steps=steps)
     result = panel_report(source, weighted=weighted)
     if json:
         show.as_json(result.to_dict())

@@ -17,7 +17,7 @@ def confidence(
     from axisjudge.analysis.calibration import calibration
     from axisjudge.ratings import read_ratings
 
-    result = calibration(read_ratings(*ratings), read_ratings(*labels))
+    result = calibration(read_ratings(*ratings, latest=True), read_ratings(*labels, latest=True))
     if json:
         show.as_json(result.to_dict())
         return

@@ -68,14 +68,14 @@ def judge(
     InputError
         A judge, an axis, a version or a path that cannot be used; the message names it and the cure.
     """
-    from axisjudge.ratings import RatingsWriter, ratings_frame, read_ratings
+    from axisjudge.ratings import RatingsWriter, in_order, ratings_frame, read_ratings
 
     plan_of = _planner(trajectories, judges, axes, versions, repeats, keep_lost)
     positive("concurrency", concurrency)
     if out is None:
         written: list[Rating] = []
         _run(run_plan(plan_of({}), written.extend, concurrency=concurrency, progress=progress))
-        return ratings_frame(written)
+        return in_order(ratings_frame(written))
     with ExitStack() as stack:
         writer = stack.enter_context(RatingsWriter(out))  # first the lock, then the look at what is there
         plan = plan_of(read_done(out))

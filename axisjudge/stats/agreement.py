@@ -201,8 +201,8 @@ def gwet_ac1(
     Examples
     --------
     >>> both_correct, one_each, both_incorrect = [[1, 1]] * 16, [[1, 0]], [[0, 0]] * 3
-    >>> round(gwet_ac1(both_correct + one_each + both_incorrect).estimate, 3)
-    0.929
+    >>> round(gwet_ac1(both_correct + one_each + both_incorrect).estimate, 2)
+    0.93
     """
     return _one("gwet_ac1", ratings, categories, clusters, cluster_unit, ci_level, rng)
 

@@ -18,7 +18,7 @@ from axisjudge.checks import InputError, one_of
 from axisjudge.stats.coefficient_intervals import cluster_sums, rare
 from axisjudge.stats.coefficients import COEFFICIENTS, Coefficient
 from axisjudge.stats.estimate import Estimate, undefined
-from axisjudge.stats.intervals import FEWEST_CLUSTERS, t_quantile
+from axisjudge.stats.intervals import FEWEST_CLUSTERS, jackknife_interval
 from axisjudge.stats.patterns import RatingPatterns, rating_patterns
 
 Floats = NDArray[np.float64]
@@ -120,8 +120,8 @@ def case_weighted(
         generator = np.random.default_rng(0 if rng is None else rng)
         p_value = _permutation_p(found, plain, matrix, confidence, layer, combine, weighted - unweighted, generator)
     if not reason:
-        half = t_quantile(plain.n_clusters() - 1, ci_level) * _difference_error(found, plain, heavy)
-        low, high = weighted - unweighted - half, weighted - unweighted + half
+        left_out = _left_out(found, heavy) - _left_out(found, plain)
+        low, high = jackknife_interval(weighted - unweighted, left_out, ci_level=ci_level)
     return CaseWeighted(
         estimate=weighted - unweighted,
         ci_low=low,
@@ -171,15 +171,10 @@ def _why_no_interval(weighted: float, unweighted: float, patterns: RatingPattern
     return ""
 
 
-def _difference_error(coefficient: Coefficient, plain: RatingPatterns, heavy: RatingPatterns) -> float:
-    """Jackknife standard error over clusters of weighted minus unweighted."""
-    moved = []
-    for patterns in (heavy, plain):
-        by_cluster = cluster_sums(patterns, coefficient.sums(patterns.codes, patterns.categories))
-        moved.append(coefficient.estimate(by_cluster.sum(axis=0) - by_cluster, patterns.categories))
-    difference = moved[0] - moved[1]
-    n = difference.size
-    return math.sqrt((n - 1) / n * float(((difference - difference.mean()) ** 2).sum()))
+def _left_out(coefficient: Coefficient, patterns: RatingPatterns) -> Floats:
+    """The coefficient without each cluster."""
+    by_cluster = cluster_sums(patterns, coefficient.sums(patterns.codes, patterns.categories))
+    return coefficient.estimate(by_cluster.sum(axis=0) - by_cluster, patterns.categories)
 
 
 def _permutation_p(

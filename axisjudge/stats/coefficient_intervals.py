@@ -23,7 +23,10 @@ from axisjudge.stats.intervals import (
     FEWEST_CLUSTERS,
     FEWEST_RARE,
     LEAST_ICC,
+    Scale,
     clustered_proportion,
+    jackknife_interval,
+    jackknife_variance,
     normal_quantile,
     t_quantile,
 )
@@ -85,7 +88,7 @@ def coefficient_interval(
     if n_clusters < (FEWEST_CLUSTERS if clustered else FEWEST_FOR_BOOTSTRAP) or rare(patterns):
         return _posterior(coefficient, patterns, sums, bootstrap.rng, n_clusters, ci_level)
     if clustered or len(bootstrap.patterns.codes) > MOST_FOR_BOOTSTRAP:
-        found = _jackknife(coefficient, patterns, sums, n_clusters, ci_level)
+        found = _jackknife(coefficient, patterns, sums, ci_level)
         if math.isnan(found.low):
             return _posterior(coefficient, patterns, sums, bootstrap.rng, n_clusters, ci_level)
         return found
@@ -135,9 +138,7 @@ def cluster_sums(patterns: RatingPatterns, sums: Floats) -> Floats:
     return np.column_stack(columns)
 
 
-def _jackknife(
-    coefficient: Coefficient, patterns: RatingPatterns, sums: Floats, n_clusters: int, ci_level: float
-) -> Interval:
+def _jackknife(coefficient: Coefficient, patterns: RatingPatterns, sums: Floats, ci_level: float) -> Interval:
     if patterns.grouped or patterns.weights is not None:
         parts = cluster_sums(patterns, sums)
         parts = parts[parts.any(axis=1)]
@@ -147,27 +148,10 @@ def _jackknife(
     total = patterns.counts @ sums
     left_out = coefficient.estimate(total - parts, patterns.categories)
     estimate = float(coefficient.estimate(total, patterns.categories))
-    within_unit = coefficient.name == "percent_agreement"
-    with np.errstate(divide="ignore", invalid="ignore"):
-        centre, moved = _stretched(np.array(estimate), within_unit), _stretched(left_out, within_unit)
-        half = t_quantile(n_clusters - 1, ci_level) * math.sqrt(_jackknife_variance(moved, times))
-    if not np.isfinite(centre) or not np.isfinite(half):
-        return Interval()
-    low, high = (_shrunk(float(centre) + side * half, within_unit) for side in (-1, 1))
-    return Interval(low, high, f"jackknife-t over {over} on {'the logit' if within_unit else 'Fisher’s z'}")
-
-
-def _jackknife_variance(left_out: Floats, times: Floats) -> float:
-    n = times.sum()
-    return float((n - 1) / n * (times @ (left_out - times @ left_out / n) ** 2))
-
-
-def _stretched(value: Floats, within_unit: bool) -> Floats:
-    return np.asarray(np.log(value / (1 - value)) if within_unit else np.arctanh(value))
-
-
-def _shrunk(value: float, within_unit: bool) -> float:
-    return 1 / (1 + math.exp(-value)) if within_unit else math.tanh(value)
+    scale: Scale = "logit" if coefficient.name == "percent_agreement" else "fisher"
+    low, high = jackknife_interval(estimate, left_out, scale=scale, times=times, ci_level=ci_level)
+    on = {"logit": "the logit", "fisher": "Fisher’s z"}[scale]
+    return Interval(low, high, "" if math.isnan(low) else f"jackknife-t over {over} on {on}")
 
 
 # the posterior
@@ -231,10 +215,8 @@ def _design_effect(coefficient: Coefficient, patterns: RatingPatterns, sums: Flo
     by_cluster = cluster_sums(patterns, sums)
     by_cluster = by_cluster[by_cluster.any(axis=1)]
     total = by_cluster.sum(axis=0)
-    between = _jackknife_variance(
-        coefficient.estimate(total - by_cluster, patterns.categories), np.ones(len(by_cluster))
-    )
-    independent = _jackknife_variance(
+    between = jackknife_variance(coefficient.estimate(total - by_cluster, patterns.categories))
+    independent = jackknife_variance(
         coefficient.estimate(total - sums[paired], patterns.categories), patterns.counts[paired]
     )
     if not independent > 0 or not math.isfinite(between):

@@ -18,7 +18,7 @@ from axisjudge.stats.intervals import (
     FEWEST_CLUSTERS,
     FEWEST_RARE,
     cluster_codes,
-    t_quantile,
+    jackknife_interval,
 )
 
 Floats = NDArray[np.float64]
@@ -190,7 +190,10 @@ def auroc(
         if n_clusters < FEWEST_CLUSTERS or min(n_right, n_wrong) < FEWEST_RARE:
             reason = "too few clusters, or too few of one outcome, for an interval"
         else:
-            low, high, reason = _auc_interval(given, outcome, groups, n_clusters, wins, losses, ci_level)
+            left_out = _auc_left_out(given, outcome, groups, n_clusters, wins, losses)
+            low, high = jackknife_interval(estimate, left_out, scale="logit", ci_level=ci_level)
+            if math.isnan(low):
+                reason = "the ranking is perfect in the sample or without one cluster: no interval"
     return Estimate(
         estimate=estimate,
         ci_low=low,
@@ -258,16 +261,15 @@ def _wins(winners: Floats, losers: Floats) -> Floats:
     return np.asarray((np.searchsorted(ordered, winners) + np.searchsorted(ordered, winners, side="right")) / 2)
 
 
-def _auc_interval(
+def _auc_left_out(
     given: Floats,
     outcome: Floats,
     groups: NDArray[np.intp],
     n_clusters: int,
     wins: Floats,
     losses: Floats,
-    ci_level: float,
-) -> tuple[float, float, str]:
-    """Jackknife: a cluster takes out the pairs of its verdicts; those inside it, taken out twice, come back once."""
+) -> Floats:
+    """The AUC without each cluster: it takes out the pairs of its verdicts; those inside it, taken out twice, come back once."""
     right, wrong = outcome == 1, outcome == 0
     out = np.bincount(groups[right], weights=wins, minlength=n_clusters) + np.bincount(
         groups[wrong], weights=losses, minlength=n_clusters
@@ -280,11 +282,4 @@ def _auc_interval(
     n_right = right.sum() - np.bincount(groups[right], minlength=n_clusters)
     n_wrong = wrong.sum() - np.bincount(groups[wrong], minlength=n_clusters)
     with np.errstate(divide="ignore", invalid="ignore"):
-        left_out = (wins.sum() - out + inside) / (n_right * n_wrong)
-        auc = wins.sum() / (right.sum() * wrong.sum())
-        centre, moved = np.log(auc / (1 - auc)), np.log(left_out / (1 - left_out))
-        error = math.sqrt(float((n_clusters - 1) / n_clusters * ((moved - moved.mean()) ** 2).sum()))
-    half = t_quantile(n_clusters - 1, ci_level) * error
-    if not math.isfinite(centre) or not math.isfinite(half):
-        return math.nan, math.nan, "the ranking is perfect in the sample or without one cluster: no interval"
-    return float(1 / (1 + np.exp(half - centre))), float(1 / (1 + np.exp(-half - centre))), ""
+        return np.asarray((wins.sum() - out + inside) / (n_right * n_wrong))

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
 from axisjudge.stats.estimate import Estimate, undefined
-from axisjudge.stats.intervals import FEWEST_CLUSTERS, cluster_codes, t_quantile
+from axisjudge.stats.intervals import FEWEST_CLUSTERS, cluster_codes, jackknife_interval
 
 Floats = NDArray[np.float64]
 
@@ -214,13 +214,11 @@ def _interval(
     order = np.argsort(groups, kind="stable")
     starts = np.searchsorted(groups[order], np.arange(n_clusters))
     left_out = sums.sum(axis=0) - np.add.reduceat(sums[order], starts, axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        moved = np.arctanh(np.nanmean(_rho(left_out, 0.0), axis=1))
-        error = math.sqrt(float((n_clusters - 1) / n_clusters * ((moved - moved.mean()) ** 2).sum()))
-    half = t_quantile(n_clusters - 1, ci_level) * error
-    if not math.isfinite(half) or abs(mean_rho) >= 1:
+    without = [_mean(rho) for rho in _rho(left_out, 0.0)]
+    least, most = jackknife_interval(mean_rho, without, scale="fisher", ci_level=ci_level)
+    if math.isnan(least):
         return math.nan, math.nan, "errors are identical or too few: no interval"
-    low, high = (_n_effective(k, math.tanh(math.atanh(mean_rho) + side * half)) for side in (1, -1))
+    low, high = _n_effective(k, most), _n_effective(k, least)
     return low, (math.inf if math.isnan(high) else high), ""
 
 

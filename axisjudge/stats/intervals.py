@@ -7,7 +7,8 @@ The rule behind the choices: over the grid of the tests (5 x 4, 12 x 4, 50 x 4 a
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +26,13 @@ FEWEST_RARE = 5
 #: Intraclass correlation assumed at least where few clusters or rare outcomes cannot show it (that of task outcomes
 #: measured on public agent data is .1 to .3).
 LEAST_ICC = 0.1
+
+Scale = Literal["identity", "fisher", "logit"]
+_SCALES: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "identity": (lambda x: x, lambda x: x),
+    "fisher": (np.arctanh, np.tanh),
+    "logit": (lambda p: np.log(p / (1 - p)), lambda x: 1 / (1 + np.exp(-x))),
+}
 
 
 def wilson_interval(successes: float, n: float, *, ci_level: float = 0.95) -> tuple[float, float]:
@@ -221,6 +229,51 @@ def clustered_mean(
     return Estimate(
         estimate=mean, ci_low=mean - half, ci_high=mean + half, method="linearised t between clusters", **about
     )
+
+
+def jackknife_interval(
+    estimate: float,
+    left_out: ArrayLike,
+    *,
+    scale: Scale = "identity",
+    times: ArrayLike | None = None,
+    ci_level: float = 0.95,
+) -> tuple[float, float]:
+    """Delete-one jackknife-t on a scale where the sampling distribution is near normal; NaN where that is infinite.
+
+    Parameters
+    ----------
+    estimate : float
+    left_out : array
+        The estimate without each unit (cluster).
+    scale : {"identity", "fisher", "logit"}
+        Fisher's z for coefficients in (-1, 1), the logit for shares.
+    times : array, optional
+        How many units each entry of `left_out` stands for.
+
+    References
+    ----------
+    Efron and Tibshirani (1993), An Introduction to the Bootstrap, chapter 11, doi:10.1201/9780429246593.
+    """
+    stretch, shrink = _SCALES[scale]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        centre, moved = stretch(np.float64(estimate)), stretch(np.asarray(left_out, dtype=np.float64))
+        half = t_quantile(_units(moved, times) - 1, ci_level) * math.sqrt(jackknife_variance(moved, times))
+    if not (math.isfinite(centre) and math.isfinite(half)):
+        return math.nan, math.nan
+    return float(shrink(centre - half)), float(shrink(centre + half))
+
+
+def jackknife_variance(left_out: ArrayLike, times: ArrayLike | None = None) -> float:
+    """(n - 1) / n times the sum of squared deviations of the estimates without each of n units."""
+    value = np.asarray(left_out, dtype=np.float64)
+    weight = np.ones(value.size) if times is None else np.asarray(times, dtype=np.float64)
+    n = weight.sum()
+    return float((n - 1) / n * (weight @ (value - weight @ value / n) ** 2))
+
+
+def _units(left_out: NDArray[np.float64], times: ArrayLike | None) -> int:
+    return left_out.size if times is None else round(float(np.sum(times)))
 
 
 def design_effect(clustered: float, independent: float, sizes: NDArray[np.intp]) -> float:

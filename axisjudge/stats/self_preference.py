@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
 from axisjudge.stats.estimate import Estimate, undefined
-from axisjudge.stats.intervals import FEWEST_CLUSTERS, cluster_codes, t_quantile
+from axisjudge.stats.intervals import FEWEST_CLUSTERS, cluster_codes, jackknife_interval
 
 Floats = NDArray[np.float64]
 
@@ -145,8 +145,7 @@ def _preference(
     elif n < FEWEST_CLUSTERS or np.isnan(left_out).any():
         reason = f"too few failed items: {n} tasks, and some agents fail in one task only"
     else:
-        half = t_quantile(n - 1, ci_level) * math.sqrt((n - 1) / n * float(((left_out - left_out.mean()) ** 2).sum()))
-        low, high = estimate - half, estimate + half
+        low, high = jackknife_interval(estimate, left_out, ci_level=ci_level)
     return Estimate(
         estimate=estimate,
         ci_low=low,

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
 from axisjudge.stats.estimate import Estimate, undefined
-from axisjudge.stats.intervals import FEWEST_CLUSTERS, cluster_codes, t_quantile
+from axisjudge.stats.intervals import FEWEST_CLUSTERS, cluster_codes, jackknife_interval
 
 Floats = NDArray[np.float64]
 
@@ -136,7 +136,9 @@ def soft_agreement(
         reason = f"{n_clusters} clusters are too few for an interval ({FEWEST_CLUSTERS} or more)"
     else:
         moved = _corrected(same.sum() - same, row.sum() - row - column + inside, n.sum() - n)
-        low, high, reason = _jackknife(estimate, moved, ci_level)
+        low, high = jackknife_interval(estimate, moved, scale="fisher", ci_level=ci_level)
+        if math.isnan(low):
+            reason = "agreement is perfect in the sample or without one cluster: no interval"
     mean = same.sum() / first.size if first.size else math.nan
     return SoftAgreement(
         estimate=estimate,
@@ -229,14 +231,3 @@ def _total_distance(points: Floats, others: Floats, squared: bool) -> Floats:
     below = np.searchsorted(ordered, points)
     sum_below = np.concatenate([[0.0], np.cumsum(ordered)])[below]
     return np.asarray(points * below - sum_below + (ordered.sum() - sum_below) - points * (ordered.size - below))
-
-
-def _jackknife(estimate: float, left_out: Floats, ci_level: float) -> tuple[float, float, str]:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        centre, moved = np.arctanh(estimate), np.arctanh(left_out)
-        n = moved.size
-        error = math.sqrt(float((n - 1) / n * ((moved - moved.mean()) ** 2).sum()))
-    half = t_quantile(n - 1, ci_level) * error
-    if not math.isfinite(centre) or not math.isfinite(half):
-        return math.nan, math.nan, "agreement is perfect in the sample or without one cluster: no interval"
-    return math.tanh(centre - half), math.tanh(centre + half), ""

@@ -176,3 +176,13 @@ def test_a_lazy_table_gives_the_same_and_the_last_rating_of_an_identity_counts(t
     pl.concat([changed, twenty]).write_parquet(tmp_path / "ratings.parquet")
     lazy = agreement_by_axis(pl.scan_parquet(tmp_path / "ratings.parquet"))
     assert lazy.to_frame().equals(agreement_by_axis(twenty).to_frame())
+
+
+def test_runs_without_messages_and_other_repeats_are_left_out_and_counted():
+    ratings = [rating(n, rater, "correct", repeat=r) for n in range(4) for rater in "ab" for r in range(2)]
+    ratings += [rating(9, rater, "not_applicable", flags=["empty_run"]) for rater in "ab"]
+    found = agreement_by_axis(ratings_frame(ratings))
+    assert found.questions[0].n_items == 4
+    assert found.to_dict()["left_out"] == {"repeats": 8, "empty_runs": 1}
+    assert "Left out: 8 ratings of other repeats; one repeat is compared at a time." in found.sentences()
+    assert any(text.startswith("Left out: runs without messages (1)") for text in found.sentences())

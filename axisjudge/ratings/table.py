@@ -1,0 +1,196 @@
+"""Reading ratings: JSON lines or Parquet, checked, in one order."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from pydantic import ValidationError
+
+from axisjudge.checks import InputError
+from axisjudge.ratings.store import is_torn, json_line
+from axisjudge.verdict import AXES, IDENTITY, RATER_KINDS, SCHEMA_VERSION, STATUSES, VERDICTS, Rating
+
+_TYPES: dict[str, Any] = {
+    **dict.fromkeys(("schema_version", "step_index", "repeat"), pl.Int64),
+    **dict.fromkeys(("input_tokens", "cached_tokens", "output_tokens"), pl.Int64),
+    **dict.fromkeys(("value", "confidence", "cost_usd", "latency_s"), pl.Float64),
+    **dict.fromkeys(("cited_step_indices", "invalid_citations"), pl.List(pl.Int64)),
+    "flags": pl.List(pl.String),
+}
+
+#: Columns of the ratings table in the record's order. `probabilities` is JSON text, because its words differ by scale.
+SCHEMA: dict[str, Any] = {name: _TYPES.get(name, pl.String) for name in Rating.model_fields}
+
+_NEVER_NULL = (
+    "trajectory_id",
+    "item_id",
+    "cluster_id",
+    "question",
+    "scale",
+    "rater",
+    "rater_kind",
+    "family",
+    "status",
+    "repeat",
+)
+
+
+def ratings_frame(ratings: Iterable[Rating]) -> pl.DataFrame:
+    """The ratings as a table."""
+    lines = b"".join(json_line(rating) for rating in ratings)
+    return pl.read_ndjson(io.BytesIO(lines), schema=SCHEMA) if lines else pl.DataFrame(schema=SCHEMA)
+
+
+def read_ratings(*paths: str | Path, latest: bool = False) -> pl.DataFrame:
+    """Read ratings from JSONL or Parquet files into one table.
+
+    Of several lines of one identity the last one wins. A torn last line (the writer was killed while it wrote) and
+    fields that a rating does not have are left out with a warning.
+
+    Parameters
+    ----------
+    *paths : str or Path
+    latest : bool
+        Where a rater rated an item several times, by other prompts, rubrics or versions, keep the rating written last
+        and warn of the number left out. Without it all are kept, and statistics that need one refuse them.
+
+    Returns
+    -------
+    polars.DataFrame
+        In an order that does not depend on the order of arrival (see `in_order`).
+
+    Raises
+    ------
+    InputError
+        A file is missing, is not made of ratings, or a rating breaks a rule; the message names file, line and rule.
+    """
+    frames = [_read_file(Path(path)) for path in paths]
+    table = pl.concat(frames) if frames else pl.DataFrame(schema=SCHEMA)
+    table = table.unique(subset=list(IDENTITY), keep="last", maintain_order=True)
+    if latest:
+        newest = table.unique(subset=["item_id", "question", "rater", "repeat"], keep="last", maintain_order=True)
+        if older := table.height - newest.height:
+            where = ", ".join(map(str, paths))
+            warnings.warn(
+                f"{where}: {older} ratings by an older prompt, rubric or rater version are left out", stacklevel=2
+            )
+        table = newest
+    return in_order(table)
+
+
+def in_order(ratings: pl.DataFrame) -> pl.DataFrame:
+    """The table by item, axis, rater, version, prompt and repeat.
+
+    Replies arrive in any order, and a resumed run in another one than an unbroken run; whatever is computed from
+    ratings with a seed must not depend on that.
+    """
+    place = {axis: position for position, axis in enumerate(AXES)}
+    axis = pl.col("question").replace_strict(place, default=len(AXES), return_dtype=pl.Int8)
+    return ratings.sort("item_id", axis, *IDENTITY[1:], maintain_order=True)
+
+
+def _read_file(path: Path) -> pl.DataFrame:
+    if not path.is_file():
+        raise InputError(str(path), "no such ratings file")
+    try:
+        return _read_parquet(path) if path.suffix == ".parquet" else _read_jsonl(path)
+    except OSError as error:
+        raise InputError(str(path), f"cannot be read ({error.strerror or error})") from error
+
+
+def _read_parquet(path: Path) -> pl.DataFrame:
+    try:
+        table = pl.read_parquet(path)
+    except pl.exceptions.PolarsError as error:
+        raise InputError(str(path), "is not a Parquet file", cure="JSON Lines go by another name") from error
+    if missing := [name for name in SCHEMA if name not in table.columns]:
+        raise InputError(str(path), "ratings need all columns of the record", cure=f"add {', '.join(missing)}")
+    try:
+        ratings = table.select([pl.col(name).cast(kind) for name, kind in SCHEMA.items()])
+    except pl.exceptions.PolarsError as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(str(path), f"a column is of the wrong type ({reason})", cure="cast it first") from error
+    if broken := _first_broken(ratings):
+        row, rule = broken
+        raise InputError(f"{path}, row {row}", f"not a rating: {rule}")
+    _warn_of_unknown(path, table.columns)
+    return ratings
+
+
+def _read_jsonl(path: Path) -> pl.DataFrame:
+    raw = path.read_bytes().removeprefix(b"\xef\xbb\xbf")
+    head, _, last = raw.rpartition(b"\n")
+    if is_torn(last):
+        raw = head
+        warnings.warn(
+            f"{path}: the last line is torn (a writer was killed) and left out; judging again mends it", stacklevel=4
+        )
+    if not raw.strip():
+        return pl.DataFrame(schema=SCHEMA)
+    try:
+        ratings = pl.read_ndjson(io.BytesIO(raw), schema=SCHEMA)
+    except pl.exceptions.PolarsError as error:
+        raise _bad_line(path, raw) from error
+    if broken := _first_broken(ratings):
+        row, rule = broken
+        number, _ = _numbered_lines(raw)[row]
+        raise InputError(f"{path}:{number}", f"not a rating: {rule}")
+    _warn_of_unknown(path, pl.scan_ndjson(io.BytesIO(raw), infer_schema_length=None).collect_schema().names())
+    return ratings
+
+
+def _numbered_lines(raw: bytes) -> list[tuple[int, bytes]]:
+    return [(number, line) for number, line in enumerate(raw.split(b"\n"), start=1) if line.strip()]
+
+
+def _bad_line(path: Path, raw: bytes) -> InputError:
+    for number, line in _numbered_lines(raw):
+        try:
+            Rating.model_validate_json(line, strict=True)
+        except ValidationError as error:
+            fault = error.errors()[0]
+            field = ".".join(map(str, fault["loc"]))
+            rule = f"not a rating: {field}{': ' if field else ''}{fault['msg'].removeprefix('Input ')}"
+            return InputError(f"{path}:{number}", rule, fault["input"])
+    return InputError(str(path), "a value does not fit the ratings table: a number too large, or a type that varies")
+
+
+_ITEM_ID = (
+    pl.when(pl.col("step_index").is_not_null())
+    .then(pl.col("trajectory_id") + "#" + pl.col("step_index").cast(pl.String))
+    .when(pl.col("interaction_id").is_not_null())
+    .then(pl.col("trajectory_id") + "@" + pl.col("interaction_id"))
+    .otherwise(pl.col("trajectory_id"))
+)
+
+
+def _first_broken(table: pl.DataFrame) -> tuple[int, str] | None:
+    """Check the rules of the record on whole columns: the first row that breaks one, and the rule."""
+    newer = pl.col("schema_version").fill_null(SCHEMA_VERSION) > SCHEMA_VERSION
+    said = pl.col("verdict").is_not_null() | pl.col("value").is_not_null()
+    rules = {
+        f"schema_version must not be newer than {SCHEMA_VERSION}": newer,
+        f"needs {', '.join(_NEVER_NULL)}": pl.any_horizontal(pl.col(_NEVER_NULL).is_null()),
+        f"status must be one of {', '.join(STATUSES)}": ~pl.col("status").is_in(STATUSES),
+        f"rater_kind must be one of {', '.join(RATER_KINDS)}": ~pl.col("rater_kind").is_in(RATER_KINDS),
+        "only status ok carries a verdict, and it must": said != (pl.col("status") == "ok"),
+        f"verdict must be one of {', '.join(VERDICTS)}": (pl.col("scale") == "verdict")
+        & ~pl.col("verdict").is_in(VERDICTS),
+        "confidence must lie in [0, 1]": ~pl.col("confidence").is_between(0, 1),
+        "item_id must be made of trajectory_id and step_index or interaction_id": pl.col("item_id") != _ITEM_ID,
+    }
+    broken = table.select(pl.arg_where(rule.fill_null(False)).first().alias(name) for name, rule in rules.items())
+    for rule, row in broken.row(0, named=True).items():
+        if row is not None:
+            return row, rule
+    return None
+
+
+def _warn_of_unknown(path: Path, fields: Iterable[str]) -> None:
+    if unknown := sorted(set(fields) - SCHEMA.keys()):
+        warnings.warn(f"{path}: a rating has no field {', '.join(unknown)}; left out", stacklevel=5)
