@@ -4,6 +4,7 @@ The agreement coefficients have more properties of their own in test_agreement_p
 neither a statistic here nor named as something else fails the last test.
 """
 
+import doctest
 import importlib
 import inspect
 import math
@@ -158,7 +159,16 @@ STATISTICS: dict[str, tuple[Callable[[Sample], float], bool, bool]] = {
 #: Public functions that are parts of a statistic or plain formulas, tested where they stand.
 PARTS = {
     *("agreement_coefficients", "wilson_interval", "clopper_pearson_interval", "jeffreys_interval", "design_effect"),
-    *("cluster_codes", "normal_quantile", "t_quantile", "undefined", "rating_patterns", "coefficient"),
+    *(
+        "jackknife_interval",
+        "jackknife_variance",
+        "cluster_codes",
+        "normal_quantile",
+        "t_quantile",
+        "undefined",
+        "rating_patterns",
+        "coefficient",
+    ),
     *("nominal_distance", "linear_distance", "quadratic_distance", "category_counts", "coefficient_interval", "rare"),
     *("cluster_sums", "percent_of", "category_shares", "prevalence_index", "bias_index", "set_aside", "beliefs"),
     *("raw_soft_agreement", "case_weights", "kish_n", "jaccard", "chance_jaccard", "step_distance"),
@@ -192,6 +202,11 @@ def test_items_given_twice_tell_nothing_new(name, sample):
 def test_the_same_input_gives_the_same_value(name, sample):
     value, _, _ = STATISTICS[name]
     assert value(sample) == value(sample)
+
+
+@pytest.mark.parametrize("module", sorted(module.name for module in pkgutil.iter_modules(axisjudge.stats.__path__)))
+def test_examples_in_docstrings_hold(module):
+    assert doctest.testmod(importlib.import_module(f"axisjudge.stats.{module}")).failed == 0
 
 
 def test_no_statistic_is_missing():
