@@ -269,7 +269,7 @@ def _auc_left_out(
     wins: Floats,
     losses: Floats,
 ) -> Floats:
-    """The AUC without each cluster: its verdicts take their pairs along, and pairs inside it, taken twice, return once."""
+    """The AUC without each cluster: its verdicts take their pairs along; pairs inside it, taken twice, return once."""
     right, wrong = outcome == 1, outcome == 0
     out = np.bincount(groups[right], weights=wins, minlength=n_clusters) + np.bincount(
         groups[wrong], weights=losses, minlength=n_clusters
