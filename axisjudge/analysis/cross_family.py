@@ -19,7 +19,7 @@ from axisjudge.stats.agreement import agreement_coefficients
 from axisjudge.stats.coefficient_intervals import cluster_sums, rare
 from axisjudge.stats.coefficients import COEFFICIENTS
 from axisjudge.stats.estimate import Estimate, UndefinedStatisticWarning
-from axisjudge.stats.intervals import FEWEST_CLUSTERS, t_quantile
+from axisjudge.stats.intervals import FEWEST_CLUSTERS, jackknife_interval
 from axisjudge.stats.patterns import rating_patterns
 
 #: Coefficients of two raters that a matrix can be made of.
@@ -354,16 +354,10 @@ def _apart(first: float, second: float, correlation: float) -> float:
 
 
 def _jackknife(estimate: float, without: Floats, about: dict[str, Any]) -> tuple[float, float, str]:
-    n = without.size
-    if n < FEWEST_CLUSTERS:
-        return math.nan, math.nan, f"{n} clusters; an interval of a mean over pairs needs {FEWEST_CLUSTERS}"
-    with np.errstate(divide="ignore", invalid="ignore"):
-        centre, moved = np.arctanh(estimate), np.arctanh(without)
-        error = math.sqrt((n - 1) / n * float(((moved - moved.mean()) ** 2).sum()))
-    if not math.isfinite(error) or not math.isfinite(centre):
-        return math.nan, math.nan, "without some cluster a pair is undefined, or agrees fully"
-    half = t_quantile(n - 1, about["ci_level"]) * error
-    return math.tanh(centre - half), math.tanh(centre + half), ""
+    if without.size < FEWEST_CLUSTERS:
+        return math.nan, math.nan, f"{without.size} clusters; an interval of a mean over pairs needs {FEWEST_CLUSTERS}"
+    low, high = jackknife_interval(estimate, without, scale="fisher", ci_level=about["ci_level"])
+    return low, high, "without some cluster a pair is undefined, or agrees fully" if math.isnan(low) else ""
 
 
 def family_table(results: Sequence[CrossFamily]) -> Any:
