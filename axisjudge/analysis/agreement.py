@@ -135,9 +135,7 @@ class AgreementByAxis:
     @property
     def banner(self) -> str:
         """What must stand above every table and figure of ratings that no judge gave; empty otherwise."""
-        if not self.made_up:
-            return ""
-        return f"SIMULATED OR PLANTED ratings, not the verdicts of judges: {', '.join(self.made_up)}."
+        return banner(self.made_up)
 
     def to_frame(self) -> pl.DataFrame:
         """One row a question: counts, percent agreement, kappa, AC1 and alpha with intervals, prevalence."""
@@ -176,6 +174,11 @@ class AgreementByAxis:
 
     def _repr_html_(self) -> str:
         return "".join(f"<p>{html.escape(text)}</p>" for text in self.sentences())
+
+
+def banner(made_up: Sequence[str]) -> str:
+    """The warning that some ratings are made up, naming their raters; empty where there are none."""
+    return f"SIMULATED OR PLANTED ratings, not the verdicts of judges: {', '.join(made_up)}." if made_up else ""
 
 
 def agreement_by_axis(

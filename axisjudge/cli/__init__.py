@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from axisjudge.checks import InputError
-from axisjudge.cli import agreement, confidence, data, judge, read, report, rubric
+from axisjudge.cli import agreement, confidence, data, judge, profile, read, report, rubric
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
 
@@ -58,6 +58,7 @@ app.command(epilog="Example: axisjudge agreement data/ratings/ratings.jsonl")(ag
 app.command(epilog="Example: axisjudge confidence ratings.jsonl --labels data/demo/planted.jsonl")(
     confidence.confidence
 )
+app.command(epilog="Example: axisjudge profile ratings.jsonl --trajectories data/demo/results")(profile.profile)
 app.command(epilog="Example: axisjudge report 05_failure_profiles -p seed=7")(report.report)
 app.add_typer(rubric.app, name="rubric")
 app.add_typer(data.app, name="data")

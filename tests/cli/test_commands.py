@@ -20,6 +20,7 @@ COMMANDS = [
     ["judge"],
     ["agreement"],
     ["confidence"],
+    ["profile"],
     ["report"],
     ["rubric", "list"],
     ["rubric", "show"],
@@ -199,3 +200,14 @@ def test_the_readme_s_commands_run_as_written(demo, tmp_path):
             assert re.fullmatch(r"axisjudge: .*ANTHROPIC_API_KEY.*\n", run.stderr), run.stderr
         else:
             assert run.returncode == 0, (line, run.stderr)
+
+
+def test_a_profile_counts_failures_per_agent_and_axis(demo, tmp_path):
+    out = tmp_path / "r.jsonl"
+    assert axisjudge("judge", demo, "--judge", "rules", "--judge", "simulated:wren", "--out", out).returncode == 0
+    shown = axisjudge("profile", out, "--trajectories", demo)
+    assert shown.returncode == 0, shown.stderr
+    assert "any judge" in shown.stdout
+    assert "simulated" in shown.stdout.lower()
+    found = json.loads(axisjudge("profile", out, "--trajectories", demo, "--json").stdout)
+    assert len({cell["agent"] for cell in found["cells"]}) == 5  # four and all together
