@@ -38,8 +38,10 @@ async def run_plan(plan: Plan, sink: Sink, *, concurrency: int = 16, progress: b
     Counter
         Ratings by status.
     """
-    for judge in {call.judge for group in plan.groups for call in group}:
-        judge.prepare()
+    asked = {call.judge for group in plan.groups for call in group if call.trajectory.steps}
+    for judge in plan.judges:
+        if judge in asked:
+            judge.prepare()
     run_id = uuid.uuid4().hex[:12]
     statuses: Counter[str] = Counter()
     limits = {judge: _limiter(judge) for judge in plan.judges}
