@@ -153,9 +153,10 @@ def _checked(source: Path, given: Mapping[str, Any], home: Path) -> _Job:
 
 
 def _absolute(value: Any, home: Path) -> Any:
-    """A path that the caller gave relative to where they stand, as the notebook can find it; all else unchanged."""
-    if digest.named_path(value, home) is None and (path := digest.named_path(value, Path.cwd())) is not None:
-        return str(path)
+    """A path as the notebook can find it, from where the caller stands or from the workbench; all else unchanged."""
+    for start in (Path.cwd(), home):
+        if (path := digest.named_path(value, start)) is not None:
+            return str(path)
     return value
 
 
