@@ -79,7 +79,8 @@ def _this_python(environment: Mapping[str, str], private: str) -> type[Any]:
     from jupyter_client.kernelspec import KernelSpec
     from jupyter_client.manager import AsyncKernelManager
 
-    command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    # the kernel's own log says no more than that it was told to stop; what goes wrong in it comes back as a reply
+    command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}", "--log-level=CRITICAL"]
 
     class ThisPython(AsyncKernelManager):
         @property
