@@ -5,8 +5,8 @@
   cell of a 2 x 2 table. Counts are scaled by 1/deff and (z / t)^2 with t on G - 1 degrees of freedom. The same for
   fewer than 100 independent items.
 - Otherwise, clustered items: the delete-one-cluster jackknife on Fisher's z (logit for percent agreement), with t.
-- Otherwise, independent items: percentiles of a multinomial bootstrap over the distinct rating patterns; with more than
-  1,000 patterns (five raters, say) the delete-one-item jackknife on the same scales, which costs one pass over them.
+- Otherwise, independent items: the standard error of a multinomial bootstrap over the distinct rating patterns, on the
+  same scales; with more than 1,000 patterns (five raters, say) the delete-one-item jackknife, one pass over them.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from axisjudge.stats.intervals import (
     FEWEST_RARE,
     LEAST_ICC,
     Scale,
+    bootstrap_interval,
     clustered_proportion,
     jackknife_interval,
     jackknife_variance,
@@ -33,7 +34,7 @@ from axisjudge.stats.intervals import (
 from axisjudge.stats.patterns import Floats, Ints, RatingPatterns
 
 REPLICATES = 1000
-#: Percentiles of a bootstrap of fewer independent items are too short (.92 at n = 20 where the posterior has .95).
+#: With fewer independent items a bootstrap is too short (.92 at n = 20 where the posterior has .95).
 FEWEST_FOR_BOOTSTRAP = 100
 #: With more distinct patterns the bootstrap costs seconds and says no more than a jackknife over the patterns.
 MOST_FOR_BOOTSTRAP = 1000
@@ -89,11 +90,11 @@ def coefficient_interval(
         return _posterior(coefficient, patterns, sums, bootstrap.rng, n_clusters, ci_level)
     if clustered or len(bootstrap.patterns.codes) > MOST_FOR_BOOTSTRAP:
         found = _jackknife(coefficient, patterns, sums, ci_level)
-        if math.isnan(found.low):
-            return _posterior(coefficient, patterns, sums, bootstrap.rng, n_clusters, ci_level)
-        return found
-    draws = coefficient.estimate(bootstrap.resampled[number], patterns.categories)
-    return Interval(*_tails(draws, ci_level), f"bootstrap of rating patterns, {bootstrap.replicates} replicates")
+    else:
+        found = _bootstrap(coefficient, patterns, sums, bootstrap, number, ci_level)
+    if math.isnan(found.low):
+        return _posterior(coefficient, patterns, sums, bootstrap.rng, n_clusters, ci_level)
+    return found
 
 
 def rare(patterns: RatingPatterns) -> bool:
@@ -124,6 +125,25 @@ def _tails(draws: Floats, ci_level: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
+def _scale(coefficient: Coefficient) -> tuple[Scale, str]:
+    return ("logit", "the logit") if coefficient.name == "percent_agreement" else ("fisher", "Fisher’s z")
+
+
+def _bootstrap(
+    coefficient: Coefficient,
+    patterns: RatingPatterns,
+    sums: Floats,
+    bootstrap: PatternBootstrap,
+    number: int,
+    ci_level: float,
+) -> Interval:
+    scale, named = _scale(coefficient)
+    draws = coefficient.estimate(bootstrap.resampled[number], patterns.categories)
+    estimate = float(coefficient.estimate(patterns.counts @ sums, patterns.categories))
+    low, high = bootstrap_interval(estimate, draws, n=patterns.n_clusters(), scale=scale, ci_level=ci_level)
+    return Interval(low, high, f"bootstrap of rating patterns on {named}, {bootstrap.replicates} replicates")
+
+
 # the jackknife
 
 
@@ -148,10 +168,9 @@ def _jackknife(coefficient: Coefficient, patterns: RatingPatterns, sums: Floats,
     total = patterns.counts @ sums
     left_out = coefficient.estimate(total - parts, patterns.categories)
     estimate = float(coefficient.estimate(total, patterns.categories))
-    scale: Scale = "logit" if coefficient.name == "percent_agreement" else "fisher"
+    scale, named = _scale(coefficient)
     low, high = jackknife_interval(estimate, left_out, scale=scale, times=times, ci_level=ci_level)
-    on = {"logit": "the logit", "fisher": "Fisher’s z"}[scale]
-    return Interval(low, high, "" if math.isnan(low) else f"jackknife-t over {over} on {on}")
+    return Interval(low, high, f"jackknife-t over {over} on {named}")
 
 
 # the posterior

@@ -255,10 +255,30 @@ def jackknife_interval(
     ----------
     Efron and Tibshirani (1993), An Introduction to the Bootstrap, chapter 11, doi:10.1201/9780429246593.
     """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        moved = _SCALES[scale][0](np.asarray(left_out, dtype=np.float64))
+        error = math.sqrt(jackknife_variance(moved, times))
+    n = moved.size if times is None else round(float(np.sum(times)))
+    return _interval_on(scale, estimate, error, n, ci_level)
+
+
+def bootstrap_interval(
+    estimate: float, resampled: ArrayLike, *, n: int, scale: Scale = "fisher", ci_level: float = 0.95
+) -> tuple[float, float]:
+    """Bootstrap standard error on Fisher's z or the logit, with t on n - 1 degrees; NaN where the scale is infinite.
+
+    Percentiles of the same resamples are too short for coefficients near 1: .92 for quadratic AC2 of 100 items where
+    this has .95.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = float(np.std(_SCALES[scale][0](np.asarray(resampled, dtype=np.float64)), ddof=1))
+    return _interval_on(scale, estimate, error, n, ci_level)
+
+
+def _interval_on(scale: Scale, estimate: float, error: float, n: int, ci_level: float) -> tuple[float, float]:
     stretch, shrink = _SCALES[scale]
     with np.errstate(divide="ignore", invalid="ignore"):
-        centre, moved = stretch(np.float64(estimate)), stretch(np.asarray(left_out, dtype=np.float64))
-        half = t_quantile(_units(moved, times) - 1, ci_level) * math.sqrt(jackknife_variance(moved, times))
+        centre, half = float(stretch(np.float64(estimate))), t_quantile(n - 1, ci_level) * error
     if not (math.isfinite(centre) and math.isfinite(half)):
         return math.nan, math.nan
     return float(shrink(centre - half)), float(shrink(centre + half))
@@ -270,10 +290,6 @@ def jackknife_variance(left_out: ArrayLike, times: ArrayLike | None = None) -> f
     weight = np.ones(value.size) if times is None else np.asarray(times, dtype=np.float64)
     n = weight.sum()
     return float((n - 1) / n * (weight @ (value - weight @ value / n) ** 2))
-
-
-def _units(left_out: NDArray[np.float64], times: ArrayLike | None) -> int:
-    return left_out.size if times is None else round(float(np.sum(times)))
 
 
 def design_effect(clustered: float, independent: float, sizes: NDArray[np.intp]) -> float:
