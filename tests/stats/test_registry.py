@@ -160,6 +160,7 @@ STATISTICS: dict[str, tuple[Callable[[Sample], float], bool, bool]] = {
 PARTS = {
     *("agreement_coefficients", "wilson_interval", "clopper_pearson_interval", "jeffreys_interval", "design_effect"),
     *(
+        "bootstrap_interval",
         "jackknife_interval",
         "jackknife_variance",
         "cluster_codes",
