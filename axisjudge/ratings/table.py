@@ -140,7 +140,7 @@ def _read_jsonl(path: Path) -> pl.DataFrame:
         row, rule = broken
         number, _ = _numbered_lines(raw)[row]
         raise InputError(f"{path}:{number}", f"not a rating: {rule}")
-    _warn_of_unknown(path, pl.scan_ndjson(io.BytesIO(raw), infer_schema_length=None).collect_schema().names())
+    _warn_of_unknown(path, pl.scan_ndjson(io.BytesIO(raw), infer_schema_length=1000).collect_schema().names())
     return ratings
 
 
