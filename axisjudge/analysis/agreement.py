@@ -141,6 +141,21 @@ class AgreementByAxis:
         """One row a question: counts, percent agreement, kappa, AC1 and alpha with intervals, prevalence."""
         return pl.DataFrame([question.row() for question in self.questions], infer_schema_length=None)
 
+    def brief(self) -> pl.DataFrame:
+        """One row a question as people read it: counts, and each coefficient with its interval in one cell."""
+        rows = [
+            {
+                "question": row["question"],
+                "n": row["n_items"],
+                f"{row['cluster_unit']}s": row["n_clusters"],
+                "lost": row["n_lost"],
+                "commonest": None if row["commonest_share"] is None else f"{row['commonest_share']:.0%}",
+                **{name: _with_interval(row, name) for name in ("percent", "kappa", "ac1", "alpha")},
+            }
+            for row in (question.row() for question in self.questions)
+        ]
+        return pl.from_dicts(rows, infer_schema_length=None)
+
     def to_dict(self) -> dict[str, Any]:
         """Everything, unrounded, ready for JSON."""
         return {
@@ -339,6 +354,13 @@ def _not_asked(table: pl.DataFrame, matrix: RatingMatrix) -> dict[str, int]:
 
 def _number(value: float) -> float | None:
     return None if np.isnan(value) else value
+
+
+def _with_interval(row: Mapping[str, Any], name: str) -> str | None:
+    value, low, high = (row[key] for key in (name, f"{name}_low", f"{name}_high"))
+    if value is None:
+        return None
+    return f"{value:.2f}" if low is None else f"{value:.2f} ({low:.2f} to {high:.2f})"
 
 
 def _said(found: Agreement) -> str:

@@ -114,7 +114,15 @@ def _demo(judges: Sequence[str]) -> Source:
         "planted truth and disturb it. Two judges of one simulated family share the difficulty of an item with all "
         "others and nothing more, so no difference between families is planted."
     )
-    return Source("demo", ratings, AXES, False, "task", about)
+    ratings, left_out = _without_empty_runs(ratings)
+    return Source("demo", ratings, AXES, False, "task", about + left_out)
+
+
+def _without_empty_runs(ratings: pl.DataFrame) -> tuple[pl.DataFrame, str]:
+    """Runs without messages are rated by definition, so that all judges agree on them; what is left out is told."""
+    empty = ratings.filter(pl.col("flags").list.contains("empty_run"))["trajectory_id"].unique()
+    told = f" Left out: runs without messages ({len(empty)}), which are rated by definition." if len(empty) else ""
+    return ratings.filter(~pl.col("trajectory_id").is_in(empty.implode())), told
 
 
 def _agentprocessbench(subset: str) -> Source:
@@ -168,11 +176,12 @@ def source_of(ratings: pl.DataFrame, name: str, *, steps: bool = False) -> Sourc
     chosen = taken.filter(pl.col("scale") == scale)
     left_out = ratings.height - chosen.height
     rest = f" {left_out:,} ratings of other items or on other scales are left out." if left_out else ""
+    chosen, empty = _without_empty_runs(chosen)
     return Source(
         name=name,
         ratings=chosen,
         questions=tuple(chosen["question"].unique(maintain_order=True)),
         step_level=bool(chosen["step_index"].is_not_null().all()),
         cluster_unit="task",
-        about=f"Ratings of {'steps' if taken is of_steps else 'runs'} on the scale {scale} from {name}.{rest}",
+        about=f"Ratings of {'steps' if taken is of_steps else 'runs'} on the scale {scale} from {name}.{rest}{empty}",
     )

@@ -1,7 +1,7 @@
 """`axisjudge agreement`: how far raters agree, per axis."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -40,24 +40,8 @@ def agreement(
 
 def print_agreement(result: "AgreementByAxis") -> None:
     """The short table, and below it what the figures say in words."""
-    rows = [
-        {
-            "axis": row["question"],
-            "n": row["n_items"],
-            f"{row['cluster_unit']}s": row["n_clusters"],
-            "lost": row["n_lost"],
-            **{name: _with_interval(row, name) for name in ("percent", "kappa", "ac1", "alpha")},
-        }
-        for row in result.to_frame().to_dicts()
-    ]
+    rows = result.brief().rename({"question": "axis"}).to_dicts()
     show.table(rows, "Agreement per axis")
     typer.echo()
     for sentence in result.sentences():
         typer.echo(sentence)
-
-
-def _with_interval(row: dict[str, Any], name: str) -> str:
-    value, low, high = (row[key] for key in (name, f"{name}_low", f"{name}_high"))
-    if value is None:
-        return "-"
-    return f"{value:.2f}" if low is None else f"{value:.2f} ({low:.2f} to {high:.2f})"

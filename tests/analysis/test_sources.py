@@ -100,3 +100,9 @@ def test_an_unknown_source_is_told_what_there_is():
         load_source("summevla")
     with pytest.raises(InputError, match="subset: must be one of tau2, hotpotqa"):
         load_source("agentprocessbench", subset="tau")
+
+
+def test_runs_without_messages_are_left_out_of_agreement_and_told() -> None:
+    source = load_source("demo", judges=("rules", "simulated:wren"))
+    assert source.ratings["trajectory_id"].n_unique() == 111
+    assert source.about.endswith("Left out: runs without messages (1), which are rated by definition.")
