@@ -35,7 +35,7 @@ reports: install  ## regenerate every report from the shipped demo, offline
 	$(BIN)/axisjudge report
 
 lab: install  ## JupyterLab on notebooks/
-	$(BIN)/jupyter lab --notebook-dir=notebooks
+	$(BIN)/jupyter lab --notebook-dir=notebooks $(if $(filter 0,$(shell id -u)),--allow-root)
 
 format: install  ## ruff format, ruff's safe fixes, notebooks stripped
 	$(BIN)/ruff format .
