@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from axisjudge.analysis.agreement import AgreementByAxis, agreement_by_axis
@@ -50,6 +50,7 @@ def panel_report(source: Source, *, weighted: bool = False, ci_level: float = 0.
     """
     ratings, questions, judges = source.ratings, list(source.questions), source.judges
     agreement = agreement_by_axis(ratings, raters=judges or None, step_level=source.step_level, ci_level=ci_level)
+    agreement = replace(agreement, left_out={**agreement.left_out, "empty_runs": source.empty_runs})
     if len(judges) < 2:
         return PanelReport(agreement, (), None, None, None)
     how: dict[str, Any] = source.how | {"ci_level": ci_level}

@@ -32,7 +32,8 @@ class Source:
     """Ratings with what an analysis must know of them.
 
     `questions` share one scale; `step_level` says that items are steps; `cluster_unit` is what `cluster_id` holds;
-    `about` says in a sentence what the ratings are and what they cannot show.
+    `about` says in a sentence what the ratings are and what they cannot show; `empty_runs` counts the runs without
+    messages, whose ratings were left out.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Source:
     step_level: bool
     cluster_unit: str
     about: str
+    empty_runs: int = 0
 
     @property
     def how(self) -> dict[str, Any]:
@@ -114,15 +116,15 @@ def _demo(judges: Sequence[str]) -> Source:
         "planted truth and disturb it. Two judges of one simulated family share the difficulty of an item with all "
         "others and nothing more, so no difference between families is planted."
     )
-    ratings, left_out = _without_empty_runs(ratings)
-    return Source("demo", ratings, AXES, False, "task", about + left_out)
+    ratings, n_empty, told = _without_empty_runs(ratings)
+    return Source("demo", ratings, AXES, False, "task", about + told, n_empty)
 
 
-def _without_empty_runs(ratings: pl.DataFrame) -> tuple[pl.DataFrame, str]:
+def _without_empty_runs(ratings: pl.DataFrame) -> tuple[pl.DataFrame, int, str]:
     """Runs without messages are rated by definition, so that all judges agree on them; what is left out is told."""
     empty = ratings.filter(pl.col("flags").list.contains("empty_run"))["trajectory_id"].unique()
     told = f" Left out: runs without messages ({len(empty)}), which are rated by definition." if len(empty) else ""
-    return ratings.filter(~pl.col("trajectory_id").is_in(empty.implode())), told
+    return ratings.filter(~pl.col("trajectory_id").is_in(empty.implode())), len(empty), told
 
 
 def _agentprocessbench(subset: str) -> Source:
@@ -176,12 +178,13 @@ def source_of(ratings: pl.DataFrame, name: str, *, steps: bool = False) -> Sourc
     chosen = taken.filter(pl.col("scale") == scale)
     left_out = ratings.height - chosen.height
     rest = f" {left_out:,} ratings of other items or on other scales are left out." if left_out else ""
-    chosen, empty = _without_empty_runs(chosen)
+    chosen, n_empty, told = _without_empty_runs(chosen)
     return Source(
         name=name,
         ratings=chosen,
         questions=tuple(chosen["question"].unique(maintain_order=True)),
         step_level=bool(chosen["step_index"].is_not_null().all()),
         cluster_unit="task",
-        about=f"Ratings of {'steps' if taken is of_steps else 'runs'} on the scale {scale} from {name}.{rest}{empty}",
+        about=f"Ratings of {'steps' if taken is of_steps else 'runs'} on the scale {scale} from {name}.{rest}{told}",
+        empty_runs=n_empty,
     )
