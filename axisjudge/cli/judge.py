@@ -27,6 +27,7 @@ def judge(
     tools: Annotated[Path | None, typer.Option(help="Tool schemas, where the source lacks them.")] = None,
     policy: Annotated[Path | None, typer.Option(help="The agent's policy, where the source lacks it.")] = None,
     agent: Annotated[str | None, typer.Option(help="The agent's name, where the source lacks it.")] = None,
+    domain: Annotated[str | None, typer.Option(help="The tasks' domain, where the source lacks it.")] = None,
     repeats: Annotated[int, typer.Option(min=1, help="How often each question is asked.")] = 1,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N trajectories.")] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Calls under way at once.")] = 16,
@@ -42,7 +43,7 @@ def judge(
     from axisjudge.spec import panel as panel_of
     from axisjudge.workbench import home
 
-    reading = read_trajectories(*paths, tools=tools, policy=policy, agent=agent)
+    reading = read_trajectories(*paths, tools=tools, policy=policy, agent=agent, domain=domain)
     trajectories = reading.trajectories[:limit]
     judges: list[str | JudgeSpec] = [*judge, *(panel_of(panel) if panel else [])] or ["rules"]
     out = out or home() / "data" / "ratings" / "ratings.jsonl"

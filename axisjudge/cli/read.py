@@ -16,12 +16,13 @@ def read(
     tools: Annotated[Path | None, typer.Option(help="Tool schemas, where the source lacks them.")] = None,
     policy: Annotated[Path | None, typer.Option(help="The agent's policy, where the source lacks it.")] = None,
     agent: Annotated[str | None, typer.Option(help="The agent's name, where the source lacks it.")] = None,
+    domain: Annotated[str | None, typer.Option(help="The tasks' domain, where the source lacks it.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
 ) -> None:
     """Counts, agents, tasks, domains, steps, tools, rewards, endings and warnings; nothing is judged."""
     from axisjudge.readers import read_trajectories
 
-    reading = read_trajectories(*paths, tools=tools, policy=policy, agent=agent)
+    reading = read_trajectories(*paths, tools=tools, policy=policy, agent=agent, domain=domain)
     summary = reading.summary().to_dict()
     if json:
         files = [asdict(file) for file in reading.files]

@@ -1,4 +1,4 @@
-"""What the source lacks and the user supplies: agent, tool schemas (``--tools``) and policy (``--policy``)."""
+"""What the source lacks and the user supplies: agent, domain, tool schemas (``--tools``) and policy (``--policy``)."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +20,7 @@ class Context:
     """
 
     agent: str | None = None
+    domain: str | None = None
     tools: dict[str | None, Tools] = field(default_factory=dict)
     policy: str | None = None
 
@@ -28,7 +29,10 @@ class Context:
         missing: dict[str, Any] = {}
         if trajectory.agent is None and self.agent is not None:
             missing["agent"] = self.agent
-        if trajectory.tools is None and (tools := self.tools_of(trajectory.domain)) is not None:
+        if trajectory.domain is None and self.domain is not None:
+            missing["domain"] = self.domain
+        domain = trajectory.domain or self.domain
+        if trajectory.tools is None and (tools := self.tools_of(domain)) is not None:
             missing["tools"] = tools
         if trajectory.policy is None and self.policy is not None:
             missing["policy"] = self.policy
@@ -39,19 +43,20 @@ class Context:
         return self.tools.get(None, self.tools.get(domain))
 
 
-def load_context(agent: str | None, tools: str | Path | None, policy: str | Path | None) -> Context:
+def load_context(agent: str | None, domain: str | None, tools: str | Path | None, policy: str | Path | None) -> Context:
     """The context that options name.
 
     Parameters
     ----------
-    agent : str, optional
+    agent, domain : str, optional
     tools : path, optional
         A JSON file of tool schemas; ``FILE#DOMAIN`` takes one domain of a file that is ordered by domain and holds it
         for every trajectory.
     policy : path, optional
         A text file.
     """
-    return Context(agent, load_tools(tools) if tools else {}, _text(Path(policy), "--policy") if policy else None)
+    schemas = load_tools(tools) if tools else {}
+    return Context(agent, domain, schemas, _text(Path(policy), "--policy") if policy else None)
 
 
 def load_tools(given: str | Path) -> dict[str | None, Tools]:

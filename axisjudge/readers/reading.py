@@ -104,7 +104,11 @@ class Reading:
 
 
 def read_trajectories(
-    *paths: str | Path, agent: str | None = None, tools: str | Path | None = None, policy: str | Path | None = None
+    *paths: str | Path,
+    agent: str | None = None,
+    domain: str | None = None,
+    tools: str | Path | None = None,
+    policy: str | Path | None = None,
 ) -> Reading:
     """Read trajectories from files, folders and globs, whatever their format.
 
@@ -114,6 +118,9 @@ def read_trajectories(
         In a folder or glob, files of unknown format are passed over with a warning; named singly they are errors.
     agent : str, optional
         The agent's name where the source has none.
+    domain : str, optional
+        The domain where the source has none. Tasks count within their domain: two sources without one, read together,
+        would share the tasks that have the same id.
     tools : path, optional
         A JSON file of tool schemas for trajectories without any: see `axisjudge.readers.context.load_tools`.
     policy : path, optional
@@ -136,19 +143,23 @@ def read_trajectories(
     >>> reading.summary().agents  # doctest: +SKIP
     {'gpt-4.1': 114}
     """
-    stream = iter_trajectories(*paths, agent=agent, tools=tools, policy=policy)
+    stream = iter_trajectories(*paths, agent=agent, domain=domain, tools=tools, policy=policy)
     trajectories = tuple(stream)
     return Reading(trajectories, tuple(stream.files), tuple(stream.warnings))
 
 
 def iter_trajectories(
-    *paths: str | Path, agent: str | None = None, tools: str | Path | None = None, policy: str | Path | None = None
+    *paths: str | Path,
+    agent: str | None = None,
+    domain: str | None = None,
+    tools: str | Path | None = None,
+    policy: str | Path | None = None,
 ) -> TrajectoryStream:
     """Read trajectories one by one, holding no more than one file; parameters as in `read_trajectories`.
 
     The stream can be run through once; its `files` and `warnings` fill on the way and are complete at the end.
     """
-    return TrajectoryStream(paths, load_context(agent, tools, policy))
+    return TrajectoryStream(paths, load_context(agent, domain, tools, policy))
 
 
 class TrajectoryStream:
@@ -244,8 +255,9 @@ class TrajectoryStream:
         without = (file, trajectory.domain)
         if self._context.tools and trajectory.tools is None and without not in self._without_tools:
             self._without_tools.add(without)
-            detail = f"{trajectory.domain or NOT_STATED}, here and further down"
-            self._warn(file, position, "the tools file has nothing for the domain", detail)
+            domain = trajectory.domain or f"{NOT_STATED} (name it with --domain)"
+            rule = "the tools file has nothing for the domain"
+            self._warn(file, position, rule, f"{domain}, here and further down")
 
     def _warn(self, file: str, position: str, rule: str, detail: str = "") -> None:
         self.warnings.append(ReadWarning(file, position, rule, detail))

@@ -85,6 +85,9 @@ def test_tools_go_to_their_domain_and_others_are_told(tmp_path: Path) -> None:
         ("b.json", "the tools file has nothing for the domain"),
         ("c.json", "the tools file has nothing for the domain"),
     ]
+    assert reading.warnings[1].detail == "not stated (name it with --domain), here and further down"
+    named = read_trajectories(parcels, unknown, domain="parcels", tools=tools)
+    assert [run.tools is not None for run in named.trajectories] == [True, True]
     chosen = read_trajectories(unknown, tools=f"{tools}#parcels")
     assert chosen.trajectories[0].tools is not None
     assert chosen.warnings == ()
@@ -98,6 +101,14 @@ def test_what_the_source_says_comes_first(tmp_path: Path) -> None:
     policy.write_text("Be loud.\n")
     (run,) = read_trajectories(file, agent="somebody", tools=tools, policy=policy).trajectories
     assert (run.agent, [tool.name for tool in run.tools or ()], run.policy) == ("gpt-4.1-mini", ["own"], "Be brief.")
+
+
+def test_a_domain_that_is_named_keeps_tasks_apart_and_replaces_none(tmp_path: Path) -> None:
+    unknown = write(tmp_path / "c.json", [tau_bench_run(task_id=3)])
+    parcels = write(tmp_path / "a.json", results(simulation(3)))
+    assert read_trajectories(unknown).trajectories[0].cluster_id == "3"
+    first, second = read_trajectories(parcels, unknown, domain="letters").trajectories
+    assert (first.domain, second.domain, second.cluster_id) == ("parcels", "letters", "letters/3")
 
 
 def test_what_is_supplied_changes_no_id(tmp_path: Path) -> None:
