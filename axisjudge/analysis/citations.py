@@ -232,7 +232,9 @@ def _judge(mine: pl.DataFrame, about: dict[str, Any]) -> JudgeCitations:
 
 
 def _pairs(kept: pl.DataFrame, n_steps: dict[str, int] | None, about: dict[str, Any]) -> list[PairCitations]:
-    found = []
+    found: list[PairCitations] = []
+    if not kept["cited_step_indices"].list.len().sum():
+        return found  # nothing to compare, and pairs of many judges take their time
     for question in _questions(kept):
         asked = kept.filter(pl.col("question") == question)
         versions: list[str | None] = [*asked["rubric_version"].drop_nulls().unique().sort()]

@@ -142,7 +142,11 @@ def test_no_citations_one_judge_and_an_empty_table(cited, table):
     assert nothing.shown == ()
     assert nothing.sentences == ("No judge cites a step, so there is no evidence to compare.",)
     assert math.isnan(nothing.judges[0].validity.estimate)
-    assert math.isnan(nothing.pairs[0].found.overlap.estimate)
+    assert nothing.pairs == ()
+    apart = citation_report(cited(("a-1", "j1", "i", [1]), ("a-1", "j2", "i", [])))
+    assert math.isnan(apart.pairs[0].found.overlap.estimate)
+    assert apart.pairs[0].found.n_one == 1
+    assert "so there is no overlap" in apart.sentences[1]
     alone = citation_report(cited(("a-1", "j1", "i", [1])))
     assert alone.pairs == ()
     assert alone.to_frame().height == 0

@@ -1,0 +1,45 @@
+"""axisjudge agreement where judges cite steps and are asked several times."""
+
+import json
+import subprocess
+import sys
+
+from axisjudge.workbench import home
+
+
+def axisjudge(*arguments):
+    command = [sys.executable, "-m", "axisjudge", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=240)
+
+
+def judged(out, repeats):
+    one_file = min((home() / "data" / "demo" / "results").glob("*.json"))
+    asked = ("--judge", "rules", "--judge", "simulated:heron", "--repeats", repeats, "--out", out)
+    done = axisjudge("judge", one_file, *asked)
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+def test_citations_and_repeats_are_told_where_there_are_any(tmp_path):
+    ratings = judged(tmp_path / "r.jsonl", 2)
+    page = axisjudge("agreement", ratings)
+    assert page.returncode == 0, page.stderr
+    assert "cited steps exist" in page.stdout
+    assert "how much of it is chance is not told: chance needs the number of steps" in page.stdout
+    assert "simulated:heron asked 2 times agrees with itself on: tool_selection" in page.stdout
+    full = json.loads(axisjudge("agreement", ratings, "--json").stdout)
+    assert [judge["judge"] for judge in full["citations"]["judges"]] == ["rules", "simulated:heron"]
+    assert len(full["repeats"]["judges"]) == 10
+
+
+def test_one_repeat_without_citations_says_nothing_of_them(tmp_path):
+    ratings = judged(tmp_path / "r.jsonl", 1)
+    lines = [json.loads(line) for line in ratings.read_text().splitlines()]
+    bare = [json.dumps({**line, "cited_step_indices": [], "invalid_citations": []}) for line in lines]
+    ratings.write_text("\n".join(bare) + "\n")
+    page = axisjudge("agreement", ratings)
+    assert page.returncode == 0, page.stderr
+    assert "cited steps" not in page.stdout
+    assert "agrees with itself" not in page.stdout
+    full = json.loads(axisjudge("agreement", ratings, "--json").stdout)
+    assert (full["citations"], full["repeats"]) == (None, None)
