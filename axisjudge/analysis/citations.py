@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from numbers import Integral
 from typing import Any
 
 import polars as pl
@@ -205,7 +206,7 @@ def _checked_steps(n_steps: dict[str, Any], kept: pl.DataFrame) -> dict[str, int
     columns = ("trajectory_id", "cited_step_indices", "invalid_citations")
     for run, cited, invalid in kept.select(columns).iter_rows():
         n = n_steps.get(run)
-        if not isinstance(n, int) or n < 0:
+        if not isinstance(n, Integral) or n < 0:
             raise InputError("steps", f"needs the number of steps of run {run}", n)
         if set(check_citations(cited, n)) != set(invalid):
             rule = f"run {run} has {n} steps, which contradicts the invalid citations in the ratings"
@@ -323,11 +324,11 @@ def _overlap_sentences(pairs: Sequence[PairCitations], refusal: str) -> list[str
         return ["No run has citations of two judges on one question, so there is no overlap."]
     spread = f"Over {many(len(cited), 'pair')} of judges on a question the mean overlap (Jaccard) of cited steps is"
     if refusal:
-        low, high = _range([pair.found.overlap.estimate for pair in cited])
-        return [f"{spread} {low:.2f} to {high:.2f}; how much of it is chance is not told: {refusal}."]
-    low, high = _range([pair.found.excess.estimate for pair in cited])
+        figures = _range([pair.found.overlap.estimate for pair in cited])
+        return [f"{spread} {figures}; how much of it is chance is not told: {refusal}."]
+    figures = _range([pair.found.excess.estimate for pair in cited])
     above = sum(pair.found.excess.ci_low > 0 for pair in cited)
-    return [f"{spread} {low:.2f} to {high:.2f} above chance within the run; in {above} the interval lies above 0."]
+    return [f"{spread} {figures} above chance within the run; in {above} the interval lies above 0."]
 
 
 def _evidence_sentences(pairs: Sequence[PairCitations]) -> list[str]:
@@ -358,5 +359,6 @@ def _version_sentences(pairs: Sequence[PairCitations]) -> list[str]:
     return said
 
 
-def _range(values: Sequence[float]) -> tuple[float, float]:
-    return min(values), max(values)
+def _range(values: Sequence[float]) -> str:
+    low, high = f"{min(values):.2f}", f"{max(values):.2f}"
+    return low if low == high else f"{low} to {high}"
