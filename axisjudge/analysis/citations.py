@@ -208,10 +208,10 @@ def _checked_steps(n_steps: dict[str, Any], kept: pl.DataFrame) -> dict[str, int
         n = n_steps.get(run)
         if not isinstance(n, Integral) or n < 0:
             raise InputError("steps", f"needs the number of steps of run {run}", n)
-        if set(check_citations(cited, n)) != set(invalid):
+        if set(check_citations(cited, int(n))) != set(invalid):
             rule = f"run {run} has {n} steps, which contradicts the invalid citations in the ratings"
             raise InputError("steps", rule, f"cited {cited}, invalid {invalid}", "take the steps of the runs judged")
-    return n_steps
+    return {run: int(n_steps[run]) for run in kept["trajectory_id"].unique()}
 
 
 def _parts(table: pl.DataFrame, *columns: str) -> list[pl.DataFrame]:
