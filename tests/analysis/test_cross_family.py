@@ -5,12 +5,12 @@ import math
 import numpy as np
 import polars as pl
 import pytest
+from judged import ratings as ratings_of
 from sklearn.metrics import cohen_kappa_score
 
 from axisjudge.analysis.cross_family import cross_family
 from axisjudge.checks import InputError
 from axisjudge.labels import read_agentprocessbench, read_alttest
-from axisjudge.labels.columns import completed
 from axisjudge.stats.agreement import cohen_kappa
 
 WORDS = ("correct", "incorrect")
@@ -18,23 +18,8 @@ WORDS = ("correct", "incorrect")
 
 def table(columns, families, per_task=1, kinds=None, question="termination"):
     """Ratings from one list of 0, 1 or None for each rater; `per_task` items share a task."""
-    rows = [
-        (f"t{item:05d}", f"c{item // per_task:05d}", rater, said)
-        for rater, column in columns.items()
-        for item, said in enumerate(column)
-    ]
-    items, clusters, raters, said = zip(*rows, strict=True)
-    given = {
-        "trajectory_id": items,
-        "item_id": items,
-        "cluster_id": clusters,
-        "rater": raters,
-        "rater_kind": [(kinds or {}).get(rater, "llm") for rater in raters],
-        "family": [families[rater] for rater in raters],
-        "verdict": [None if word is None else WORDS[word] for word in said],
-        "status": ["parse_error" if word is None else "ok" for word in said],
-    }
-    return completed(given, question=question, scale="verdict")
+    said = {rater: [None if word is None else WORDS[word] for word in column] for rater, column in columns.items()}
+    return ratings_of(said, families=families, kinds=kinds, per_task=per_task, question=question)
 
 
 def panel(rng, tasks=50, per_task=4):
