@@ -6,22 +6,26 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from axisjudge.analysis.agreement import AgreementByAxis, agreement_by_axis
+from axisjudge.analysis.citations import CitationReport, citation_report
 from axisjudge.analysis.confident import Confident, confident_agreement
 from axisjudge.analysis.cross_family import CrossFamily, cross_family, family_table
 from axisjudge.analysis.effective import PanelWorth, panel_worth
+from axisjudge.analysis.repeats import RepeatReport, repeat_report
 from axisjudge.analysis.sources import Source
 from axisjudge.analysis.triage import PanelTriage, panel_triage
 
 
 @dataclass(frozen=True)
 class PanelReport:
-    """Agreement per question, and, for two judges or more, families, effective judges, confidence and triage."""
+    """Agreement per question, cited steps and repeats; for two judges or more families, effective judges, triage."""
 
     agreement: AgreementByAxis
     families: tuple[CrossFamily, ...]
     worth: PanelWorth | None
     confident: Confident | None
     triage: PanelTriage | None
+    citations: CitationReport | None
+    repeats: RepeatReport | None
 
     def family_rows(self) -> list[dict[str, Any]]:
         """One row a question: agreement within and across families."""
@@ -31,15 +35,17 @@ class PanelReport:
     def sentences(self) -> list[str]:
         """What is said of the panel beyond agreement per question."""
         parts = (*self.families[-1:], self.worth, self.confident, self.triage)
-        return [part.sentence for part in parts if part is not None]
+        said = [part.sentence for part in parts if part is not None]
+        return said + [text for part in (self.citations, self.repeats) if part is not None for text in part.sentences]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, unrounded."""
         parts = {"effective_judges": self.worth, "confident": self.confident, "triage": self.triage}
+        evidence = {"citations": self.citations, "repeats": self.repeats}
         return {
             **self.agreement.to_dict(),
             "families": [found.to_dict() for found in self.families],
-            **{name: None if part is None else part.to_dict() for name, part in parts.items()},
+            **{name: None if part is None else part.to_dict() for name, part in (parts | evidence).items()},
         }
 
 
@@ -51,8 +57,10 @@ def panel_report(source: Source, *, weighted: bool = False, ci_level: float = 0.
     ratings, questions, judges = source.ratings, list(source.questions), source.judges
     agreement = agreement_by_axis(ratings, raters=judges or None, step_level=source.step_level, ci_level=ci_level)
     agreement = replace(agreement, left_out={**agreement.left_out, "empty_runs": source.empty_runs})
+    citations = next(iter(citation_report(ratings).shown), None)
+    repeats = next(iter(repeat_report(ratings).shown), None)
     if len(judges) < 2:
-        return PanelReport(agreement, (), None, None, None)
+        return PanelReport(agreement, (), None, None, None, citations, repeats)
     how: dict[str, Any] = source.how | {"ci_level": ci_level}
     asked = [*questions, *([questions] if len(questions) > 1 else [])]
     return PanelReport(
@@ -61,4 +69,6 @@ def panel_report(source: Source, *, weighted: bool = False, ci_level: float = 0.
         worth=panel_worth(ratings, questions, **how),
         confident=confident_agreement(ratings, questions, **how) if weighted else None,
         triage=panel_triage(ratings, questions, **how),
+        citations=citations,
+        repeats=repeats,
     )

@@ -20,30 +20,21 @@ def agreement(
     json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
 ) -> None:
     """Agreement of judges per axis, across families, against labels and by confidence; cited steps and repeats."""
-    from axisjudge.analysis.citations import citation_report
     from axisjudge.analysis.panel_report import panel_report
-    from axisjudge.analysis.repeats import repeat_report
     from axisjudge.analysis.sources import source_of
     from axisjudge.ratings import read_ratings
 
     source = source_of(read_ratings(*ratings, latest=True), ", ".join(path.name for path in ratings), steps=steps)
     result = panel_report(source, weighted=weighted)
-    citations, repeats = citation_report(source.ratings).shown, repeat_report(source.ratings).shown
     if json:
-        further = {
-            "citations": next((found.to_dict() for found in citations), None),
-            "repeats": next((found.to_dict() for found in repeats), None),
-        }
-        show.as_json(result.to_dict() | further)
+        show.as_json(result.to_dict())
         return
     typer.echo(source.about)
     print_agreement(result.agreement)
     if rows := result.family_rows():
         show.table(rows, "Cohen's kappa within and across families; Krippendorff's alpha")
         typer.echo()
-    on_evidence = (said for found in citations for said in found.sentences)
-    asked_again = (said for found in repeats for said in found.sentences)
-    for sentence in (*result.sentences(), *on_evidence, *asked_again):
+    for sentence in result.sentences():
         typer.echo(sentence)
 
 
