@@ -1,9 +1,9 @@
 """The ratings table: nothing lost, nothing silent."""
 
 import json
-import multiprocessing
 import signal
-import time
+import subprocess
+import sys
 
 import numpy as np
 import polars as pl
@@ -245,24 +245,23 @@ def test_labels_made_by_hand_need_only_what_cannot_be_null(tmp_path):
     assert read_ratings(path)["rater_kind"].to_list() == ["human"]
 
 
-def _hold(path, ready):
-    with RatingsWriter(path):
-        ready.set()
-        time.sleep(1.0)
+_HOLD = """
+import sys, time
+from axisjudge.ratings import RatingsWriter
+with RatingsWriter(sys.argv[1]):
+    print("ready", flush=True)
+    time.sleep(1.0)
+"""
 
 
 def test_one_writer_a_file_the_second_waits_or_is_told(tmp_path):
     path = tmp_path / "r.jsonl"
-    context = multiprocessing.get_context("spawn")
-    ready = context.Event()
-    other = context.Process(target=_hold, args=(path, ready))
-    other.start()
-    assert ready.wait(30)
-    with pytest.raises(InputError, match="another process has been writing here"), RatingsWriter(path, wait=0.1):
-        pass
-    with RatingsWriter(path, wait=20) as writer:
-        writer.append([rating()])
-    other.join()
+    with subprocess.Popen([sys.executable, "-c", _HOLD, str(path)], stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout.readline() == "ready\n"
+        with pytest.raises(InputError, match="another process has been writing here"), RatingsWriter(path, wait=0.1):
+            pass
+        with RatingsWriter(path, wait=20) as writer:
+            writer.append([rating()])
     assert read_ratings(path).height == 1
 
 
