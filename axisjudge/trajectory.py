@@ -11,6 +11,12 @@ from pydantic import BaseModel, ConfigDict, Field
 Role = Literal["system", "user", "assistant", "tool"]
 Requestor = Literal["assistant", "user"]
 ToolKind = Literal["read", "write", "generic"]
+StepKind = Literal["thinking", "error"]
+
+
+def _unset(value: object) -> bool:
+    """Fields that came later are not written where they say nothing, so that hashes of older trajectories stay."""
+    return value is None
 
 
 class Record(BaseModel):
@@ -24,6 +30,7 @@ class ToolCall(Record):
 
     `arguments` is a dict, or the raw string when it is not a JSON object; `arguments_error` then says why.
     `requestor` is ``user`` when the user simulator called the tool: such a call is kept but is not the agent's.
+    `timestamp` is when this call was written, None where that is its step's time or unknown.
     """
 
     id: str | None = None
@@ -31,13 +38,18 @@ class ToolCall(Record):
     arguments: dict[str, Any] | str = Field(default_factory=dict)
     arguments_error: str | None = None
     requestor: Requestor = "assistant"
+    timestamp: str | None = Field(default=None, exclude_if=_unset)
 
 
 class Step(Record):
     """One message. `index` is its 0-based position, the number that judges cite.
 
     `error` is True or False where the source marks tool errors and None where it does not say.
+    `timestamp` is when the step was complete: a message written, a tool's result arrived.
     `source_index` keeps the source's own numbering where it has one.
+    `kind` is ``thinking`` for what the agent wrote to itself (role assistant), ``error`` for an error that belongs to
+    no tool call (role system), None for an ordinary message. `duration_s` is how long the step took, in seconds, where
+    the source states it.
     """
 
     index: int
@@ -49,6 +61,8 @@ class Step(Record):
     error: bool | None = None
     timestamp: str | None = None
     source_index: int | None = None
+    kind: StepKind | None = Field(default=None, exclude_if=_unset)
+    duration_s: float | None = Field(default=None, ge=0, allow_inf_nan=False, exclude_if=_unset)
 
     @property
     def agent_calls(self) -> tuple[ToolCall, ...]:

@@ -81,6 +81,11 @@ class Prefix:
         return f"axisjudge-{self.mark}"
 
 
+_KINDS = {
+    "thinking": "assistant, thinking to itself: seen by nobody else",
+    "error": "an error outside of any tool call",
+}
+
 _CACHE: dict[tuple[str, int], Prefix] = {}
 _CACHE_SIZE = 256
 
@@ -178,6 +183,8 @@ def _step(step: Step, mark: str, calls: Mapping[str, tuple[int, int, ToolCall]],
 
 
 def _heading(step: Step, calls: Mapping[str, tuple[int, int, ToolCall]]) -> str:
+    if step.kind is not None:
+        return _KINDS[step.kind]
     if step.role != "tool":
         return step.role
     asked = calls.get(step.tool_call_id or "")

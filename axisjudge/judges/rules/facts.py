@@ -120,11 +120,15 @@ class Facts:
         return cls(
             trajectory=trajectory,
             calls=calls,
-            told=tuple((s.index, s.content) for s in steps if s.role == "assistant" and s.content.strip()),
+            told=tuple(
+                (s.index, s.content) for s in steps if s.role == "assistant" and not s.kind and s.content.strip()
+            ),
             asked=tuple((s.index, s.content) for s in steps if s.role == "user" and s.content.strip()),
             sources=tuple(_sources(trajectory, agents)),
             tools=tools,
-            rulebook="\n".join([trajectory.policy or "", *(s.content for s in steps if s.role == "system")]),
+            rulebook="\n".join(
+                [trajectory.policy or "", *(s.content for s in steps if s.role == "system" and not s.kind)]
+            ),
         )
 
     @cached_property
