@@ -25,6 +25,7 @@ from axisjudge.stats.agreement import (
     percent_agreement,
     scott_pi,
 )
+from axisjudge.stats.alternative_annotator import alternative_annotator
 from axisjudge.stats.case_weighted import case_weighted
 from axisjudge.stats.citations import citation_overlap, citation_validity
 from axisjudge.stats.confidence import auroc, expected_calibration_error, reliability_curve, risk_coverage
@@ -147,6 +148,11 @@ STATISTICS: dict[str, tuple[Callable[[Sample], float], bool, bool]] = {
     "variance_components": (lambda s: variance_components(s.ratings[:, :, None]).bias[0] ** 2, True, True),
     "self_preference": (preference, False, True),
     "triage": (lambda s: triage(s.ratings, s.confidence).auc.estimate, True, True),
+    "alternative_annotator": (
+        lambda s: alternative_annotator(s.label, np.column_stack([s.ratings, s.label])).advantage.estimate,
+        True,
+        True,
+    ),
     "fit_platt": (platt, False, False),  # its smoothed targets depend on n
     "fit_isotonic": (
         lambda s: float(fit_isotonic(s.confidence[:, 0], s.right, source="a")(0.8, source="a")),
@@ -173,7 +179,7 @@ PARTS = {
     *("nominal_distance", "linear_distance", "quadratic_distance", "category_counts", "coefficient_interval", "rare"),
     *("cluster_sums", "percent_of", "category_shares", "prevalence_index", "bias_index", "set_aside", "beliefs"),
     *("raw_soft_agreement", "case_weights", "kish_n", "jaccard", "chance_jaccard", "step_distance"),
-    *("same_verdict_other_evidence", "isotonic_fit"),
+    *("same_verdict_other_evidence", "isotonic_fit", "best_constant", "stand_in", "benjamini_yekutieli"),
 }
 #: Modules with tests of their own kind.
 ELSEWHERE = {"ranking", "profiles", "panel"}
