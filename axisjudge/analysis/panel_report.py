@@ -49,15 +49,25 @@ class PanelReport:
         }
 
 
-def panel_report(source: Source, *, weighted: bool = False, ci_level: float = 0.95) -> PanelReport:
+def panel_report(
+    source: Source, *, weighted: bool = False, every: Any = None, steps: Any = None, ci_level: float = 0.95
+) -> PanelReport:
     """Agreement of the judges of a source (of its people where there is no judge), by question and together.
 
-    `weighted` adds the confidence-weighted variants, whose permutations take their time on large tables.
+    Parameters
+    ----------
+    source : Source
+    weighted : bool
+        Add the confidence-weighted variants, whose permutations take their time on large tables.
+    every : table, optional
+        The same ratings with all rubric versions, each once, for cited steps by version; by default those of `source`.
+    steps : mapping or table, optional
+        Number of steps of each run, for the overlap of cited steps that chance gives (see `citation_report`).
     """
     ratings, questions, judges = source.ratings, list(source.questions), source.judges
     agreement = agreement_by_axis(ratings, raters=judges or None, step_level=source.step_level, ci_level=ci_level)
     agreement = replace(agreement, left_out={**agreement.left_out, "empty_runs": source.empty_runs})
-    citations = next(iter(citation_report(ratings).shown), None)
+    citations = next(iter(citation_report(ratings if every is None else every, steps=steps).shown), None)
     repeats = next(iter(repeat_report(ratings).shown), None)
     if len(judges) < 2:
         return PanelReport(agreement, (), None, None, None, citations, repeats)

@@ -1,5 +1,6 @@
 """`axisjudge agreement`: how far raters agree, per axis."""
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,15 +18,24 @@ def agreement(
     weighted: Annotated[
         bool, typer.Option("--weighted", help="Add the confidence-weighted variants (slow on large tables).")
     ] = False,
+    trajectories: Annotated[
+        list[Path], typer.Option(help="The runs that were rated: tells how many shared steps are chance.")
+    ] = [],  # noqa: B006
     json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
 ) -> None:
     """Agreement of judges per axis, across families, against labels and by confidence; cited steps and repeats."""
     from axisjudge.analysis.panel_report import panel_report
     from axisjudge.analysis.sources import source_of
     from axisjudge.ratings import read_ratings
+    from axisjudge.readers import read_trajectories
 
     source = source_of(read_ratings(*ratings, latest=True), ", ".join(path.name for path in ratings), steps=steps)
-    result = panel_report(source, weighted=weighted)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what these files leave out was said just now
+        every = read_ratings(*ratings, latest=True, rubrics_apart=True)
+    runs = read_trajectories(*trajectories).trajectories if trajectories else ()
+    lengths = {run.id: len(run.steps) for run in runs} or None
+    result = panel_report(source, weighted=weighted, every=every, steps=lengths)
     if json:
         show.as_json(result.to_dict())
         return

@@ -46,7 +46,7 @@ def ratings_frame(ratings: Iterable[Rating]) -> pl.DataFrame:
     return pl.read_ndjson(io.BytesIO(lines), schema=SCHEMA) if lines else pl.DataFrame(schema=SCHEMA)
 
 
-def read_ratings(*paths: str | Path, latest: bool = False) -> pl.DataFrame:
+def read_ratings(*paths: str | Path, latest: bool = False, rubrics_apart: bool = False) -> pl.DataFrame:
     """Read ratings from JSONL or Parquet files into one table.
 
     Of several lines of one identity the last one wins. A torn last line (the writer was killed while it wrote) and
@@ -58,6 +58,8 @@ def read_ratings(*paths: str | Path, latest: bool = False) -> pl.DataFrame:
     latest : bool
         Where a rater rated an item several times, by other prompts, rubrics or versions, keep the rating written last
         and warn of the number left out. Without it all are kept, and statistics that need one refuse them.
+    rubrics_apart : bool
+        With `latest`, ratings under different rubric versions are different ratings, each kept.
 
     Returns
     -------
@@ -73,7 +75,8 @@ def read_ratings(*paths: str | Path, latest: bool = False) -> pl.DataFrame:
     table = pl.concat(frames) if frames else pl.DataFrame(schema=SCHEMA)
     table = table.unique(subset=list(IDENTITY), keep="last", maintain_order=True)
     if latest:
-        newest = table.unique(subset=["item_id", "question", "rater", "repeat"], keep="last", maintain_order=True)
+        one = ["item_id", "question", "rater", "repeat", *(["rubric_version"] if rubrics_apart else [])]
+        newest = table.unique(subset=one, keep="last", maintain_order=True)
         if older := table.height - newest.height:
             where = ", ".join(map(str, paths))
             warnings.warn(

@@ -95,6 +95,7 @@ def _found(simulation: dict[str, Any], run: dict[str, Any], where: str) -> Found
         raise InputError(where, "is a voice run kept as ticks", cure="export it with its messages; only those are read")
     notes: list[Note] = []
     environment = field(run, "environment_info", dict, "info", {})
+    agent = field(run, "agent_info", dict, "info", {})
     judged = field(simulation, "reward_info", dict, where, {})
     kept = {key: simulation.get(key) for key in _KEPT_AS_META}
     kept |= {"reward_basis": judged.get("reward_basis"), "reward_breakdown": judged.get("reward_breakdown")}
@@ -103,7 +104,8 @@ def _found(simulation: dict[str, Any], run: dict[str, Any], where: str) -> Found
         where,
         id=field(simulation, "id", str, where),
         source=FORMAT,
-        agent=field(run, "agent_info", dict, "info", {}).get("llm"),
+        agent=agent.get("llm"),
+        agent_family=word(field(agent, "llm_args", dict, "info.agent_info", {}).get("family")),
         task_id=word(simulation.get("task_id")),
         domain=environment.get("domain_name"),
         reward=reward_of(judged.get("reward"), at(where, "reward_info.reward")),

@@ -43,3 +43,26 @@ def test_one_repeat_without_citations_says_nothing_of_them(tmp_path):
     assert "agrees with itself" not in page.stdout
     full = json.loads(axisjudge("agreement", ratings, "--json").stdout)
     assert (full["citations"], full["repeats"]) == (None, None)
+
+
+def test_the_runs_tell_how_much_is_chance_and_rubric_versions_stay_apart(tmp_path):
+    folder = home() / "data" / "demo" / "results"
+    runs, ratings = min(folder.glob("*.json")), judged(tmp_path / "r.jsonl", 1)
+    lines = [json.loads(line) for line in ratings.read_text().splitlines()]
+    lines = [{**line, "rater_kind": "llm", "mechanism": "tool"} for line in lines]
+    versions = [
+        [{**line, "rubric_version": version, "prompt_sha256": version} for line in lines] for version in ("v1", "v2")
+    ]
+    ratings.write_text("".join(json.dumps(line) + "\n" for version in versions for line in version))
+    page = axisjudge("agreement", ratings, "--trajectories", runs)
+    assert page.returncode == 0, page.stderr
+    assert "above chance within the run" in page.stdout
+    assert "tool_selection: mean overlap of 1 pair of judges is" in page.stdout
+    full = json.loads(axisjudge("agreement", ratings, "--trajectories", runs, "--json").stdout)
+    pairs = full["citations"]["pairs"]
+    assert {pair["rubric_version"] for pair in pairs} == {"v1", "v2"}
+    assert all(0 < pair["found"]["chance"] < 1 for pair in pairs)
+    other = max(folder.glob("*.json"))
+    wrong = axisjudge("agreement", ratings, "--trajectories", other)
+    assert wrong.returncode == 2
+    assert "needs the number of steps of run" in wrong.stderr
