@@ -13,6 +13,8 @@ own `flags`, so that it survives every merge, filter and round trip, and analysi
 ``drawn_from:N``           trajectories in the frame, that is, among which the draw was made
 =========================  ==========================================================================================
 
+A page for blind labelling must not tell the judge's verdict that drew an item: unless the draw was at random (or
+unknown), its lines carry ``drawn_plan:HASH`` alone, and import fills in the rest from the plan (`with_plan`).
 A label without these flags was drawn in an unknown way, and the estimators refuse it. `drawn_flags` writes them,
 `drawn_of` reads them from one label, `with_drawn` adds them as columns to a ratings table (for estimators), and
 `set_drawn` replaces them in ratings (for import and adjudication). Other flags are left alone.
@@ -56,6 +58,7 @@ Method = Literal["random", "by_judge_verdict", "by_key", "by_human_label", "unkn
 METHODS: tuple[Method, ...] = get_args(Method)
 
 _FLAGS = ("drawn", "drawn_by", "drawn_stratum", "drawn_probability", "drawn_from")
+_PLAN = "drawn_plan"
 #: The stratum of a trajectory to which a judge gave no verdict.
 LOST = "lost"
 
@@ -108,6 +111,11 @@ class Sampling:
         """What a label of this item carries in its `flags`."""
         return drawn_flags(self.method, item.probability, key=self.key, stratum=item.stratum, n_frame=self.n_frame)
 
+    @property
+    def plan_flag(self) -> str:
+        """The flag that names this plan by a hash, on labels given blind."""
+        return f"{_PLAN}:{sha256(_as_json(self).encode()).hexdigest()[:16]}"
+
 
 def _check(method: Method, item: Drawn) -> None:
     where = f"sampling of {item.trajectory_id}"
@@ -118,9 +126,6 @@ def _check(method: Method, item: Drawn) -> None:
         raise InputError(where, "an unknown draw has no probabilities", item.probability)
     elif not 0.0 < item.probability <= 1.0:
         raise InputError(where, "an inclusion probability lies in (0, 1]", item.probability)
-
-
-# ---- what labels carry
 
 
 def drawn_flags(
@@ -170,10 +175,17 @@ def set_drawn(labels: Iterable[Rating], drawn: Sequence[str]) -> list[Rating]:
 
 
 def _is_drawn(flag: str) -> bool:
-    return flag.partition(":")[0] in _FLAGS
+    return flag.partition(":")[0] in (*_FLAGS, _PLAN)
 
 
-# ---- draws
+def with_plan(labels: Iterable[Rating], sampling: Sampling) -> list[Rating]:
+    """Labels that carry this plan's hash, with what the plan says of each item in its place; others as they were."""
+    items = {(item.trajectory_id, item.question): item for item in sampling.items}
+    filled, plan = [], sampling.plan_flag
+    for label in labels:
+        item = items.get((label.trajectory_id, label.question)) or items.get((label.trajectory_id, None))
+        filled += set_drawn([label], sampling.flags_for(item)) if item and plan in label.flags else [label]
+    return filled
 
 
 def draw_at_random(
@@ -347,9 +359,6 @@ def _evenly(n: int, members: Mapping[str, Sequence[str]]) -> dict[str, int]:
     return {stratum: number for stratum, number in numbers.items() if number}
 
 
-# ---- the plan beside the labels
-
-
 def sampling_path(labels: str | Path) -> Path:
     """Where the plan of a labels file stands: ``NAME.sampling.json`` beside ``NAME.jsonl``."""
     return Path(labels).with_suffix(".sampling.json")
@@ -360,8 +369,12 @@ def write_sampling(path: str | Path, sampling: Sampling) -> None:
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(target.name + ".part")
-    part.write_text(json.dumps(asdict(sampling), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    part.write_text(_as_json(sampling), encoding="utf-8")
     part.replace(target)
+
+
+def _as_json(sampling: Sampling) -> str:
+    return json.dumps(asdict(sampling), indent=1, ensure_ascii=False) + "\n"
 
 
 def read_sampling(path: str | Path) -> Sampling:

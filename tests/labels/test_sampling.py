@@ -22,6 +22,7 @@ from axisjudge.labels.sampling import (
     set_drawn,
     verdict_strata,
     with_drawn,
+    with_plan,
     write_sampling,
 )
 from axisjudge.ratings import RatingsWriter, ratings_frame, read_ratings
@@ -182,6 +183,19 @@ def test_a_stated_draw_replaces_the_old_one_and_nothing_else():
     old = label("a", flags=["late", "drawn:unknown"])
     (new,) = set_drawn([old], drawn_flags("random"))
     assert new.flags == ["late", "drawn:random"]
+
+
+def test_labels_given_blind_get_their_draw_from_the_plan(tmp_path):
+    sampling = draw_by(RUNS, {each.id: each.task_id for each in RUNS}, 6, key="task", seed=2)
+    write_sampling(tmp_path / "one.sampling.json", sampling)
+    plan = read_sampling(tmp_path / "one.sampling.json")
+    first, *_ = sampling.items
+    blind = label(first.trajectory_id, flags=["late", sampling.plan_flag])
+    other = label(first.trajectory_id, flags=["drawn_plan:0000"])
+    filled, untouched = with_plan([blind, other], plan)
+    assert filled.flags == ["late", *sampling.flags_for(first)]
+    assert untouched == other
+    assert drawn_of(blind.flags)["drawn"] == "unknown"
 
 
 def test_a_plan_reads_back(tmp_path):
