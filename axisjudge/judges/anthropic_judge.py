@@ -14,6 +14,7 @@ from axisjudge.judges.remote import (
     Body,
     Received,
     RemoteJudge,
+    Shutdown,
     answer_from_fields,
     answer_from_json,
     lost,
@@ -22,7 +23,7 @@ from axisjudge.judges.remote import (
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
-    from anthropic.types import Message, Usage
+    from anthropic.types import Message, ModelInfo, Usage
 
 TOOL = "record_verdict"
 
@@ -100,6 +101,11 @@ class AnthropicJudge(RemoteJudge):
 
     async def send(self, client: AsyncAnthropic, body: Body) -> Message:
         return await client.messages.create(**body)
+
+    def lifecycle(self, model: ModelInfo) -> Shutdown | None:
+        if model.lifecycle == "active":
+            return None
+        return Shutdown(model.retires_at.date() if model.retires_at else None)
 
     def read(self, response: Message, rubrics: Rubrics) -> Received:
         return Received(

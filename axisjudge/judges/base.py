@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from axisjudge.judges.lifecycle import Retirement
 from axisjudge.rubric import Rubric
 from axisjudge.spec import JudgeSpec
 from axisjudge.trajectory import Trajectory
@@ -74,6 +75,10 @@ class Judge(ABC):
     def prepare(self) -> None:
         """Find out, before the first call, whether it can be asked at all; raise InputError where it cannot."""
         return
+
+    async def retirement(self) -> Retirement | None:
+        """When the provider shuts this judge's model down, as far as that can be known; None for judges that stay."""
+        return None
 
     async def close(self) -> None:
         """Give back connections."""

@@ -9,15 +9,15 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from axisjudge.judges.base import Answer, Rubrics
-from axisjudge.judges.openai_judge import cached_prefix
+from axisjudge.judges.openai_judge import cached_prefix, shutdown_of
 from axisjudge.judges.pricing import Tokens
 from axisjudge.judges.prompt import INSTRUCTIONS, Prefix, question
-from axisjudge.judges.remote import Body, Received, RemoteJudge, lost
+from axisjudge.judges.remote import Body, Received, RemoteJudge, Shutdown, lost
 from axisjudge.verdict import VERDICTS, Axis, RaterKind
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
-    from openai.types import Decision
+    from openai.types import Decision, Model
 
 #: Flag of ratings that came out of one call together.
 FLAG = "one_call"
@@ -64,6 +64,9 @@ class DecisionsJudge(RemoteJudge):
 
     async def send(self, client: AsyncOpenAI, body: Body) -> Decision:
         return await client.decisions.create(**body)
+
+    def lifecycle(self, model: Model) -> Shutdown | None:
+        return shutdown_of(model)
 
     def read(self, response: Decision, rubrics: Rubrics) -> Received:
         usage = response.usage

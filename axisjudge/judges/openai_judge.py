@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from axisjudge.judges.base import Answer, Rubrics
 from axisjudge.judges.pricing import Tokens
 from axisjudge.judges.prompt import INSTRUCTIONS, Prefix, question
-from axisjudge.judges.remote import MAX_TOKENS, SCHEMA, Body, Received, RemoteJudge, answer_from_json, lost, only_axis
+from axisjudge.judges.remote import (
+    MAX_TOKENS,
+    SCHEMA,
+    Body,
+    Received,
+    RemoteJudge,
+    Shutdown,
+    answer_from_json,
+    lost,
+    only_axis,
+)
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
+    from openai.types import Model
     from openai.types.responses import Response, ResponseUsage
 
 SCHEMA_NAME = "verdict"
@@ -35,6 +47,11 @@ def takes_breakpoints(model: str) -> bool:
 def cached_prefix(text: str) -> dict[str, Any]:
     """A text part at whose end the provider's cache is to break."""
     return {"type": "input_text", "text": text, "prompt_cache_breakpoint": {"mode": "explicit"}}
+
+
+def shutdown_of(model: Model) -> Shutdown | None:
+    """The end of a model as OpenAI's models endpoint tells it."""
+    return Shutdown(date.fromisoformat(model.shutdown_date)) if model.shutdown_date else None
 
 
 class OpenAIJudge(RemoteJudge):
@@ -80,6 +97,9 @@ class OpenAIJudge(RemoteJudge):
 
     async def send(self, client: AsyncOpenAI, body: Body) -> Response:
         return await client.responses.create(**body)
+
+    def lifecycle(self, model: Model) -> Shutdown | None:
+        return shutdown_of(model)
 
     def read(self, response: Response, rubrics: Rubrics) -> Received:
         return Received(

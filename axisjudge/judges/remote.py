@@ -13,6 +13,7 @@ import uuid
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, ClassVar, cast
@@ -21,6 +22,7 @@ from pydantic import ValidationError
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.judges.base import Answer, Judge, Reply, Rubrics
+from axisjudge.judges.lifecycle import Retirement, known_retirement
 from axisjudge.judges.pricing import UNPRICED, Tokens, cost_usd
 from axisjudge.judges.prompt import Prefix, shared_prefix
 from axisjudge.spec import JudgeSpec
@@ -29,6 +31,7 @@ from axisjudge.verdict import Axis, RaterKind, Status, Verdict, verdict_schema
 
 MAX_RETRIES = 4
 TIMEOUT_S = 120.0
+LIFECYCLE_TIMEOUT_S = 10.0
 MAX_TOKENS = 16_000
 KEPT_OF_RAW = 200
 
@@ -36,6 +39,13 @@ KEPT_OF_RAW = 200
 SCHEMA = verdict_schema()
 
 Body = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Shutdown:
+    """A model is to be shut down, on `date` where the provider names one."""
+
+    date: date | None
 
 
 @dataclass(frozen=True)
@@ -92,6 +102,10 @@ class RemoteJudge(Judge):
     async def send(self, client: Any, body: Body) -> Any:
         """Make the call."""
 
+    def lifecycle(self, model: Any) -> Shutdown | None:
+        """What a provider's record of a model says of its end; None where it has none."""
+        return None
+
     @abstractmethod
     def read(self, response: Any, rubrics: Rubrics) -> Received:
         """Turn the SDK's response into answers."""
@@ -124,6 +138,25 @@ class RemoteJudge(Judge):
     def _failed(self, rubrics: Rubrics, reason: str, begun: float, flags: tuple[str, ...]) -> Reply:
         answers = _all(rubrics, "api_error", reason)
         return Reply(answers, latency_s=time.perf_counter() - begun, flags=flags)
+
+    async def retirement(self) -> Retirement | None:
+        """What the provider's models endpoint says, else what data/lifecycle.toml says of this model.
+
+        Asked once, without retries: a provider that does not tell is no reason not to judge.
+        """
+        if self.price_list is None:  # a server of the user's own keeps its models as long as it likes
+            return None
+        client = self._connected().with_options(max_retries=0, timeout=LIFECYCLE_TIMEOUT_S)
+        try:
+            told = self.lifecycle(await client.models.retrieve(self.model))
+        except (self.api_error(), json.JSONDecodeError, AttributeError, TypeError, ValueError):
+            return known_retirement(self.spec.provider, self.model)
+        if told is None:
+            return None
+        known = known_retirement(self.spec.provider, self.model)
+        successor = known.successor if known else None
+        endpoint = "the provider's models endpoint"
+        return Retirement(self.price_list, self.model or "", told.date, successor, endpoint, datetime.now(UTC).date())
 
     async def close(self) -> None:
         if self._client is not None:

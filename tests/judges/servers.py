@@ -39,6 +39,7 @@ class Server:
     times: list[float] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
+    models: dict[str, str] = field(default_factory=dict)  # what the models endpoint says of each
 
 
 @contextmanager
@@ -48,6 +49,15 @@ def serving(*script: Scripted) -> Iterator[Server]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            known = server.models.get(self.path.rsplit("/", 1)[-1])
+            raw = (known or json.dumps({"error": {"message": "no such model", "type": "not_found"}})).encode()
+            self.send_response(200 if known else 404)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(raw)))
+            self.end_headers()
+            self.wfile.write(raw)
 
         def do_POST(self) -> None:
             received = self.rfile.read(int(self.headers["Content-Length"]))

@@ -1,0 +1,105 @@
+"""When a judge's model is shut down: asked of its provider where a key is there, else by the dates in data/."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from axisjudge.checks import InputError
+from axisjudge.workbench import home
+
+FILE = "data/lifecycle.toml"
+
+
+@dataclass(frozen=True)
+class Retirement:
+    """A model that its provider shuts down, or has shut down, by a page or an endpoint read on a day.
+
+    `retires_on` is None where the provider deprecates a model and names no day.
+    """
+
+    provider: str
+    model: str
+    retires_on: date | None
+    successor: str | None
+    source: str
+    read_on: date
+
+    @property
+    def sentence(self) -> str:
+        """The fact, with who says so; the same on every day it is read."""
+        day = f"is shut down on {self.retires_on}" if self.retires_on else "is deprecated, no day named"
+        after = f"; the provider's successor is {self.successor}" if self.successor else ""
+        return f"{self.provider}:{self.model} {day}{after} ({self.source}, read {self.read_on})."
+
+    def warning(self, today: date) -> str:
+        """The fact as it concerns somebody who judges today."""
+        if self.retires_on is None:
+            return f"{self.sentence} Bridge it to another judge while it answers (notebook 10)."
+        days = (self.retires_on - today).days
+        if days <= 0:
+            return f"{self.sentence} That day has passed; stored ratings can still be bridged (notebook 10)."
+        return f"{self.sentence} That is in {days} days: bridge it to another judge before (notebook 10)."
+
+
+class _Models(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    names: Annotated[list[str], Field(min_length=1)]
+    retires_on: date
+    successor: str | None = None
+
+
+class _Page(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    provider: str
+    source: str
+    read_on: date
+    models: list[_Models]
+
+
+def known_retirement(provider: str, model: str | None) -> Retirement | None:
+    """What data/lifecycle.toml says of a model, or None.
+
+    Raises
+    ------
+    InputError
+        The file is not valid; a missing file knows nothing.
+    """
+    return _known(home() / FILE).get((provider.removesuffix("-decisions"), model or ""))
+
+
+def known_retirements(raters: Sequence[str]) -> list[Retirement]:
+    """Those of raters (``provider:model,option=value``, as ratings name them), each model once, in order."""
+    found: dict[tuple[str, str], Retirement] = {}
+    for rater in raters:
+        provider, _, rest = rater.partition(":")
+        if retirement := known_retirement(provider, rest.partition(",")[0]):
+            found[retirement.provider, retirement.model] = retirement
+    return list(found.values())
+
+
+@cache
+def _known(path: Path) -> dict[tuple[str, str], Retirement]:
+    if not path.exists():
+        return {}
+    try:
+        pages = [_Page(**page) for page in tomllib.loads(path.read_text(encoding="utf-8")).get("page", [])]
+    except (tomllib.TOMLDecodeError, ValidationError, TypeError) as error:
+        raise InputError(FILE, "must list pages with their models", " ".join(str(error).split())) from error
+    return {
+        (page.provider, name): Retirement(
+            page.provider, name, models.retires_on, models.successor, page.source, page.read_on
+        )
+        for page in pages
+        for models in page.models
+        for name in models.names
+    }
