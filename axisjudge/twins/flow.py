@@ -1,0 +1,206 @@
+"""Edits of order and ending: a change before its read or before the yes, look-ups exchanged, the tail cut."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from random import Random
+from typing import Any
+
+from axisjudge.trajectory import Step, Trajectory
+from axisjudge.twins.runs import (
+    Block,
+    as_json,
+    at_times_of,
+    blocks_of,
+    identifiers_in,
+    is_all,
+    kinds_of,
+    later_by,
+    numbered,
+    objects_in,
+    record_in,
+    strings_in,
+    text_of_all,
+    writes_of,
+)
+from axisjudge.twins.twin import Edited, Refused
+
+#: How a limit on steps is called in tau2-bench's results.
+CUT = "max_steps"
+#: With fewer calls left, most axes would no longer apply to what remains.
+FEWEST_CALLS_LEFT = 2
+
+_YES = re.compile(
+    r"(oh |ah |great|perfect|thanks?|thank you|good|fine)?[,.! ]*"
+    r"(yes|yeah|yep|sure|ok(ay)?|go ahead|please (do|go|proceed)|(i )?confirm|correct|absolutely|sounds good|"
+    r"that('s| is) (right|fine|correct))\b",
+    re.IGNORECASE,
+)
+
+
+def write_before_read(run: Trajectory, rng: Random) -> Edited | Refused:
+    """A change and the look-up right before it, on which it rests, change places.
+
+    The look-up's result then shows the record as the change left it, as far as the change's own result tells. Only
+    where nothing is said between the two; anything told from the look-up would otherwise stand before it.
+    """
+    kinds = kinds_of(run)
+    if not kinds:
+        return Refused("which tools read and which change records is not known")
+    blocks = blocks_of(run)
+    writes = {block.start for block in writes_of(run)}
+    pairs = [
+        (read, write)
+        for read, write in pairwise(blocks)
+        if write.start in writes
+        and read.end == write.start
+        and is_all("read", read, kinds)
+        and not read.failed
+        and _rests_on(write, read, run)
+    ]
+    if not pairs:
+        return Refused("no change follows directly on a look-up that it rests on")
+    read, write = rng.choice(pairs)
+    done = record_in(write.results[0])
+    afterwards = [result.model_copy(update={"content": as_left(result, done)}) for result in read.results]
+    moved = [write.message, *write.results, read.message, *afterwards]
+    steps = numbered([*run.steps[: read.start], *_timed(read, write, moved), *run.steps[write.end :]])
+    what = f"{write.calls[0].name} (step {read.start}) comes before {read.calls[0].name}, on which it rests."
+    return Edited(steps, tuple(range(read.start, write.end)), what)
+
+
+def _rests_on(write: Block, read: Block, run: Trajectory) -> bool:
+    """Whether the read is of a record that the change is of, or gave a value of the change."""
+    values = identifiers_in(write.calls[0].arguments)
+    asked = {value for call in read.calls for value in identifiers_in(call.arguments)}
+    before, answer = text_of_all(run.steps[: read.start]), text_of_all(read.results)
+    return bool(values & asked) or any(value in answer and value not in before for value in values)
+
+
+def _timed(read: Block, write: Block, moved: list[Step]) -> list[Step]:
+    """The moved steps at the times of the places where they now stand; calls of unlike number share them in order."""
+    return at_times_of([read.message, *read.results, write.message, *write.results], moved)
+
+
+def as_left(read: Step, done: Any) -> str:
+    """A look-up's result once a change is done: in every object that shares an id with the change's result, what
+    both hold is taken from the change."""
+    record = record_in(read)
+    if record is None:
+        return read.content
+    changed = False
+    for here in objects_in(record):
+        for there in objects_in(done):
+            same = {key for key in here.keys() & there.keys() if here[key] == there[key]}
+            if any(key.endswith("id") and is_scalar(here[key]) for key in same):
+                for key in (here.keys() & there.keys()) - same:
+                    here[key], changed = there[key], True
+    return as_json(record) if changed else read.content
+
+
+def is_scalar(value: Any) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
+
+
+def write_before_yes(run: Trajectory, rng: Random) -> Edited | Refused:
+    """A change that waited for the user's yes is made in the message that asks for it; the yes comes afterwards.
+
+    The later report stays as it is. Only where every value of the change stood before the user's answer.
+    """
+    if not kinds_of(run):
+        return Refused("which tools read and which change records is not known")
+    found = [block for block in writes_of(run) if block.start >= 2 and _waited(block, run)]
+    if not found:
+        return Refused("no change follows directly on a question and the user's yes")
+    write = rng.choice(found)
+    question, answer, result = run.steps[write.start - 2], run.steps[write.start - 1], write.results[0]
+    asking = question.model_copy(update={"tool_calls": write.calls})
+    at = later_by(question.timestamp, write.message.timestamp, result.timestamp)
+    first = result.model_copy(update={"timestamp": at})
+    steps = numbered([*run.steps[: question.index], asking, first, answer, *run.steps[write.end :]])
+    what = f"Step {question.index} asks for a yes and calls {write.calls[0].name} in the same message."
+    return Edited(steps, tuple(range(question.index, question.index + 3)), what)
+
+
+def _waited(write: Block, run: Trajectory) -> bool:
+    question, answer = run.steps[write.start - 2], run.steps[write.start - 1]
+    asked = question.role == "assistant" and not question.tool_calls and "?" in question.content
+    agreed = answer.role == "user" and not answer.tool_calls and _YES.match(answer.content.strip()) is not None
+    if not asked or not agreed or write.message.content:
+        return False
+    before = text_of_all(run.steps[: answer.index])
+    new = [value for value in strings_in(write.calls[0].arguments) if value in answer.content and value not in before]
+    return not new
+
+
+def cut_tail(run: Trajectory, rng: Random) -> Edited | Refused:
+    """The run stops at a limit right before its last change: a request is open, and everything done so far is sound.
+
+    The limit itself is nowhere in the record, and real runs cut at it tend to be longer.
+    """
+    if run.termination is None:
+        return Refused("the source does not say how runs end")
+    writes = writes_of(run)
+    if not writes:
+        return Refused("no change was made")
+    last = writes[-1]
+    kept = run.steps[: last.start]
+    if sum(len(step.agent_calls) for step in kept) < FEWEST_CALLS_LEFT:
+        return Refused(f"fewer than {FEWEST_CALLS_LEFT} calls would be left")
+    what = f"The run is cut by a limit on its steps before step {last.start}, which called {last.calls[0].name}."
+    return Edited(kept, (), what, termination=CUT)
+
+
+def reordered_reads(run: Trajectory, rng: Random) -> Edited | Refused:
+    """Two look-ups by the same tool, neither of which needs the other's result, change places.
+
+    The same tool, so that neither can be a check that has to come first; side by side in one message or directly one
+    after the other, and with nothing said in between.
+    """
+    kinds = kinds_of(run)
+    if not kinds:
+        return Refused("which tools read and which change records is not known")
+    blocks = [block for block in blocks_of(run) if is_all("read", block, kinds) and not block.failed]
+    within = [(block, first) for block in blocks for first in range(len(block.calls) - 1) if _alike(block, first)]
+    across = [pair for pair in pairwise(blocks) if _independent(*pair, run)]
+    if not within and not across:
+        return Refused("no two look-ups by one tool stand side by side without needing each other")
+    place = rng.randrange(len(within) + len(across))
+    return _within(run, *within[place]) if place < len(within) else _across(run, *across[place - len(within)])
+
+
+def _alike(block: Block, first: int) -> bool:
+    one, other = block.calls[first], block.calls[first + 1]
+    return one.name == other.name and one.arguments != other.arguments
+
+
+def _independent(one: Block, other: Block, run: Trajectory) -> bool:
+    if len(one.calls) != 1 or len(other.calls) != 1 or one.end != other.start:
+        return False
+    calls = one.calls[0], other.calls[0]
+    if calls[0].name != calls[1].name or calls[0].arguments == calls[1].arguments:
+        return False
+    before, needed = text_of_all(run.steps[: one.start]), set(strings_in(calls[1].arguments))
+    said = one.message.content or other.message.content
+    return not said and bool(needed) and all(value in before for value in needed)
+
+
+def _within(run: Trajectory, block: Block, first: int) -> Edited:
+    calls, results = list(block.calls), list(block.results)
+    for row in (calls, results):
+        row[first], row[first + 1] = row[first + 1], row[first]  # type: ignore[assignment]
+    message = block.message.model_copy(update={"tool_calls": tuple(calls)})
+    steps = numbered(
+        [*run.steps[: block.start], message, *at_times_of(block.results, results), *run.steps[block.end :]]
+    )
+    what = f"Step {block.start} makes two of its look-ups with {calls[first].name} in the other order."
+    return Edited(steps, (block.start, block.start + 1 + first, block.start + 2 + first), what)
+
+
+def _across(run: Trajectory, one: Block, other: Block) -> Edited:
+    moved = [other.message, *other.results, one.message, *one.results]
+    places = [one.message, *one.results, other.message, *other.results]
+    steps = numbered([*run.steps[: one.start], *at_times_of(places, moved), *run.steps[other.end :]])
+    what = f"The look-ups with {one.calls[0].name} at steps {one.start} and {other.start} have changed places."
+    return Edited(steps, tuple(range(one.start, other.end)), what)

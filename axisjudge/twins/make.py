@@ -1,0 +1,92 @@
+"""Making twins of runs: every edit tried on every run, refusals counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from axisjudge.checks import one_of
+from axisjudge.trajectory import Trajectory
+from axisjudge.twins.choice import Examples, examples_of, other_tool
+from axisjudge.twins.expected import EXPECTED
+from axisjudge.twins.flow import cut_tail, reordered_reads, write_before_read, write_before_yes
+from axisjudge.twins.twin import Edited, Refused, Twin, as_twin
+from axisjudge.twins.values import fabricated_argument, misreported_amount
+from axisjudge.twins.words import renamed_user, reworded
+
+Edit = Callable[[Trajectory, Random], Edited | Refused]
+
+#: The edits by name, those that break an axis first.
+EDITS: tuple[str, ...] = tuple(EXPECTED)
+
+
+@dataclass(frozen=True)
+class TwinSet:
+    """Twins, and for each edit and reason how many runs it could not be made in."""
+
+    twins: tuple[Twin, ...]
+    refused: dict[tuple[str, str], int]
+
+    def rows(self) -> list[dict[str, str | int]]:
+        """One row an edit and reason: twins made, or runs refused."""
+        made = Counter(twin.edit for twin in self.twins)
+        edits = [edit for edit in EDITS if made[edit] or any(edit == name for name, _ in self.refused)]
+        rows: list[dict[str, str | int]] = []
+        for edit in edits:
+            rows.append({"edit": edit, "runs": made[edit], "what came of it": "twin made"})
+            reasons = sorted((reason, count) for (name, reason), count in self.refused.items() if name == edit)
+            rows += [
+                {"edit": edit, "runs": count, "what came of it": f"refused: {reason}"} for reason, count in reasons
+            ]
+        return rows
+
+
+def make_twins(trajectories: Sequence[Trajectory], edits: Sequence[str] | None = None, *, seed: int = 0) -> TwinSet:
+    """Make every edit in every run that allows it.
+
+    Parameters
+    ----------
+    trajectories : sequence of Trajectory
+        Runs with their tools (which of them read and which change records decides where edits can be made).
+    edits : sequence of str, optional
+        Names from `EDITS`; by default all.
+    seed : int
+        The same seed gives the same twins, whatever other runs and edits are asked for; only the answers of tools that
+        were put in another's place follow what these runs show of them.
+
+    Raises
+    ------
+    InputError
+        No such edit.
+    """
+    names = [one_of("edit", name, EDITS) for name in edits or EDITS]
+    examples = examples_of(trajectories)
+    twins, refused = [], Counter[tuple[str, str]]()
+    for run in trajectories:
+        for name in dict.fromkeys(names):
+            outcome = _edited(name, run, Random(f"{seed}/{name}/{run.id}"), examples)
+            if isinstance(outcome, Refused):
+                refused[name, outcome.reason] += 1
+            else:
+                twins.append(as_twin(run, name, seed, outcome))
+    return TwinSet(tuple(twins), dict(refused))
+
+
+_PLAIN: dict[str, Edit] = {
+    "fabricated_argument": fabricated_argument,
+    "write_before_read": write_before_read,
+    "write_before_yes": write_before_yes,
+    "misreported_amount": misreported_amount,
+    "cut_tail": cut_tail,
+    "renamed_user": renamed_user,
+    "reordered_reads": reordered_reads,
+    "reworded": reworded,
+}
+
+
+def _edited(name: str, run: Trajectory, rng: Random, examples: Examples) -> Edited | Refused:
+    if not run.steps:
+        return Refused("the run has no steps")
+    return other_tool(run, rng, examples) if name == "other_tool" else _PLAIN[name](run, rng)
