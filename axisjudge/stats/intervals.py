@@ -321,7 +321,7 @@ def normal_quantile(ci_level: float) -> float:
     return float(ndtri(0.5 + in_open_unit_interval("ci_level", ci_level) / 2))
 
 
-def t_quantile(degrees: int, ci_level: float) -> float:
+def t_quantile(degrees: float, ci_level: float) -> float:
     """The two-sided quantile of Student's t of `ci_level`."""
     from scipy.special import stdtrit
 
