@@ -5,7 +5,7 @@ What the readers of agent transcripts (Claude Code, Codex, Gemini CLI, OpenTelem
 - `Step.timestamp` is when the step was complete: an assistant step when it was written, a tool step when its result
   arrived. Text as the source writes it, in ISO 8601; epoch numbers become ISO 8601 in UTC. None where there is none.
 - A call begins at its own `ToolCall.timestamp`, else at the timestamp of its step. `Step.duration_s` is how long a tool
-  step (or a model call of a trace) took, where the source states it: better than a difference of timestamps.
+  step took, where the source states it: better than a difference of timestamps.
 - The lines of one API message become one step as long as no other step stands between them; its timestamp is that of
   the last line, and calls from earlier lines keep theirs.
 - What the agent wrote to itself (thinking, reasoning) is a step of its own: role assistant, ``kind="thinking"``; it has

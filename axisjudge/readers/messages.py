@@ -30,11 +30,12 @@ _JSON_NAMES = {dict: "an object", list: "a list", str: "text", bool: "true or fa
 
 
 class Note(NamedTuple):
-    """Something a reader saw that does not stop it: where in the file, the rule, what was found."""
+    """Something a reader saw that does not stop it: where in the file (first), the rule, what was found, how often."""
 
     position: str
     rule: str
     detail: str
+    times: int = 1
 
 
 class Found(NamedTuple):

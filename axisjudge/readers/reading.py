@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,24 +14,32 @@ from axisjudge.checks import InputError
 from axisjudge.families import family_of
 from axisjudge.readers import agentrx, inspect_logs, openai_chat, own, tau2, tau_bench
 from axisjudge.readers.context import Context, load_context
+from axisjudge.readers.logs import log_in
 from axisjudge.readers.messages import Found
 from axisjudge.readers.source import Candidate, NotTrajectories, archive, candidates, json_values, opened
 from axisjudge.trajectory import Trajectory
 
-#: Asked in this order; the first that recognises a file's content reads it.
+#: Asked in this order; the first that recognises a file's content reads it. Logs of events come after them.
 FORMATS = (own, inspect_logs, tau2, agentrx, tau_bench, openai_chat)
-_KNOWN = "tau-bench, tau2-bench, AgentRx, OpenAI chat messages, Inspect logs, or axisjudge's own JSON Lines"
+_KNOWN = (
+    "tau-bench, tau2-bench, AgentRx, OpenAI chat messages, Inspect logs, Claude Code, Codex, Gemini CLI, OpenTelemetry "
+    "traces, AXIS reports, or axisjudge's own JSON Lines"
+)
 NOT_STATED = "not stated"
 
 
 @dataclass(frozen=True)
 class ReadWarning:
-    """Something odd that did not stop the reading: the file, the place in it, the rule, what was found."""
+    """Something odd that did not stop the reading: the file, the (first) place in it, the rule, what was found.
+
+    `count` is how often it was there.
+    """
 
     file: str
     position: str
     rule: str
     detail: str = ""
+    count: int = 1
 
 
 @dataclass(frozen=True)
@@ -211,7 +220,7 @@ class TrajectoryStream:
                         self._done.add(found.file.resolve())
                     inner = str(found.file.relative_to(file.path.parent)) if found.file else ""
                     for note in found.notes:
-                        self._warn(file.shown, _joined(inner, note.position), note.rule, note.detail)
+                        self._warn(file.shown, _joined(inner, note.position), note.rule, note.detail, note.times)
                     trajectory = self._new(file.shown, _joined(inner, found.position), found.trajectory)
                     if trajectory is not None:
                         count += 1
@@ -259,8 +268,8 @@ class TrajectoryStream:
             rule = "the tools file has nothing for the domain"
             self._warn(file, position, rule, f"{domain}, here and further down")
 
-    def _warn(self, file: str, position: str, rule: str, detail: str = "") -> None:
-        self.warnings.append(ReadWarning(file, position, rule, detail))
+    def _warn(self, file: str, position: str, rule: str, detail: str = "", count: int = 1) -> None:
+        self.warnings.append(ReadWarning(file, position, rule, detail, count))
 
 
 def _found(stream: BinaryIO, folder: Path) -> Iterator[tuple[str, Found]]:
@@ -269,13 +278,21 @@ def _found(stream: BinaryIO, folder: Path) -> Iterator[tuple[str, Found]]:
         for found in inspect_logs.read_archive(packed):
             yield inspect_logs.FORMAT, found
         return
-    known = False
-    for position, value in json_values(stream):
+    values = json_values(stream)
+    try:
+        first = next(values)
+        if not any(reader.recognise(first[1]) for reader in FORMATS):
+            raise NotTrajectories(first[0], "is of no known format", _outline(first[1]), f"known are {_KNOWN}")
+    except InputError:
+        log = log_in(stream)
+        if log is None:
+            raise
+        yield from log
+        return
+    for position, value in chain([first], values):
         reader = next((reader for reader in FORMATS if reader.recognise(value)), None)
         if reader is None:
-            problem = InputError if known else NotTrajectories
-            raise problem(position, "is of no known format", _outline(value), f"known are {_KNOWN}")
-        known = True
+            raise InputError(position, "is of no known format", _outline(value), f"known are {_KNOWN}")
         for found in reader.read(value, position, folder):
             yield reader.FORMAT, found
 
@@ -321,6 +338,9 @@ def summarise(trajectories: Iterable[Trajectory], *, files: int = 0, warnings: I
             tools.update(call.name for call in step.agent_calls)
             totals["user_tool_calls"] += len(step.tool_calls) - len(step.agent_calls)
             totals["tool_errors"] += step.error is True
+    odd: Counter[str] = Counter()
+    for warning in warnings:
+        odd[warning.rule] += warning.count
     return Summary(
         files=files,
         agents=dict(agents.most_common()),
@@ -334,7 +354,7 @@ def summarise(trajectories: Iterable[Trajectory], *, files: int = 0, warnings: I
             "missing": totals["trajectories"] - len(rewards),
         },
         endings=dict(endings.most_common()),
-        warnings=dict(Counter(warning.rule for warning in warnings).most_common()),
+        warnings=dict(odd.most_common()),
         **{
             name: totals[name]
             for name in (

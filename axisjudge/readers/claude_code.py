@@ -1,0 +1,244 @@
+"""Claude Code: session files (JSON Lines) and ``--output-format stream-json``, also inside a log of other lines.
+
+One message of the API takes several lines, one for each block of its content. A session is one trajectory, each
+subagent in it another.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from axisjudge.readers.events import (
+    ENCRYPTED,
+    NO_STEP,
+    REPEATED,
+    UNKNOWN,
+    Line,
+    Steps,
+    Tally,
+    dict_of,
+    events_of,
+    seconds,
+    shown,
+    text_at,
+    type_of,
+)
+from axisjudge.readers.messages import Found, arguments_of, content_id, field, made, objects, word
+from axisjudge.trajectory import ToolCall, Trajectory
+
+FORMAT = "claude_code"
+_BOOKKEEPING = {
+    "agent-name",
+    "ai-title",
+    "attachment",
+    "auth_status",
+    "control_request",
+    "control_response",
+    "custom-title",
+    "file-history-snapshot",
+    "keep_alive",
+    "last-prompt",
+    "permission-mode",
+    "pr-link",
+    "progress",
+    "prompt_suggestion",
+    "queue-operation",
+    "rate_limit_event",
+    "stream_event",
+    "summary",
+    "tag",
+    "tool_progress",
+    "tool_use_summary",
+}
+_KEPT_OF_RESULT = ("duration_ms", "duration_api_ms", "num_turns", "total_cost_usd", "permission_denials")
+
+
+def recognise(value: Any) -> bool:
+    """Whether the JSON value is an event of Claude Code."""
+    if not isinstance(value, dict) or not isinstance(value.get("type"), str):
+        return False
+    if value["type"] in ("user", "assistant"):
+        return isinstance(value.get("message"), dict) and "role" in value["message"]
+    if value["type"] in ("system", "result"):
+        return "subtype" in value and ("session_id" in value or "sessionId" in value)
+    return value["type"] in ("file-history-snapshot", "queue-operation") or {"summary", "leafUuid"} <= value.keys()
+
+
+def read_log(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
+    """The sessions of a log and their subagents, in the order in which they begin."""
+    runs: dict[tuple[str | None, str | None], Session] = {}
+    chains: dict[str, str] = {}
+    seen: set[str] = set()
+    for position, event in events_of(lines, tally):
+        with tally.forgiving(position):
+            kind = type_of(event)
+            uuid = text_at(event, "uuid")
+            if uuid in seen:
+                tally.add(REPEATED, kind, position)
+            elif kind in ("user", "assistant", "system", "result") or _queued(event):
+                key = (text_at(event, "session_id", "sessionId"), _subagent(event, chains))
+                run = runs.setdefault(key, Session(position, tally))
+                run.add(event, kind, position)
+            else:
+                tally.add(NO_STEP if kind in _BOOKKEEPING else UNKNOWN, kind, position)
+            seen |= {uuid} if uuid else set()
+    for (session, subagent), run in runs.items():
+        yield run.found(session, subagent)
+
+
+def _subagent(event: dict[str, Any], chains: dict[str, str]) -> str | None:
+    """The subagent that an event belongs to: its id, the call that started it, else the first event of its chain."""
+    if parent := text_at(event, "parent_tool_use_id"):
+        return parent
+    if event.get("isSidechain") is not True:
+        return None
+    own = text_at(event, "uuid") or ""
+    chains[own] = chains.get(text_at(event, "parentUuid") or "", own)
+    return text_at(event, "agentId") or chains[own]
+
+
+def _queued(event: dict[str, Any]) -> str | None:
+    """What the user typed while the agent worked."""
+    attachment = dict_of(event, "attachment")
+    return text_at(attachment, "prompt") if attachment.get("type") == "queued_command" else None
+
+
+class Session:
+    """One session, or one subagent of it, as it grows."""
+
+    def __init__(self, position: str, tally: Tally) -> None:
+        self.position, self.tally = position, tally
+        self.steps = Steps()
+        self.models: Counter[str] = Counter()
+        self.termination: str | None = None
+        self.meta: dict[str, Any] = {}
+
+    def add(self, event: dict[str, Any], kind: str, position: str) -> None:
+        timestamp = text_at(event, "timestamp")
+        if kind == "assistant":
+            self._assistant(field(event, "message", dict, ""), event, timestamp, position)
+        elif kind == "user":
+            self._user(field(event, "message", dict, ""), event, timestamp, position)
+        elif kind == "result":
+            self._result(event, timestamp)
+        elif kind == "system":
+            self._system(event, timestamp, position)
+        else:
+            self.steps.text("user", _queued(event) or "", timestamp)
+
+    def _assistant(self, message: dict[str, Any], event: dict[str, Any], timestamp: str | None, position: str) -> None:
+        content, name = message.get("content"), text_at(message, "id")
+        if event.get("isApiErrorMessage") is True:
+            self.steps.error(self.tally.text(content, "message.content", position), timestamp)
+            return
+        if (model := text_at(message, "model")) and model != "<synthetic>":
+            self.models[model] += 1
+        for block in _blocks(content):
+            kind = type_of(block)
+            if kind == "text":
+                self.steps.text("assistant", field(block, "text", str, "message.content"), timestamp, message=name)
+            elif kind in ("thinking", "redacted_thinking"):
+                self._thinking(block, timestamp, position)
+            elif kind.endswith("tool_use"):
+                self.steps.call(_call(block), timestamp, message=name)
+            elif "tool_use_id" in block:  # of a tool that the provider runs
+                self._tool_result(block, {}, timestamp, position)
+            else:
+                self.steps.text("assistant", self._left_out(block, position), timestamp, message=name)
+
+    def _thinking(self, block: dict[str, Any], timestamp: str | None, position: str) -> None:
+        if text := text_at(block, "thinking"):
+            self.steps.thinking(text, timestamp)
+        else:
+            self.tally.add(ENCRYPTED, type_of(block), position)
+
+    def _user(self, message: dict[str, Any], event: dict[str, Any], timestamp: str | None, position: str) -> None:
+        blocks = _blocks(message.get("content"))
+        results = [block for block in blocks if block.get("type") == "tool_result"]
+        told = dict_of(event, "toolUseResult") or dict_of(event, "tool_use_result")
+        for block in blocks:
+            if block in results:
+                self._tool_result(block, told if len(results) == 1 else {}, timestamp, position)
+            elif block.get("type") == "text":
+                text = field(block, "text", str, "message.content")
+                self.steps.text("user", text, timestamp, message=f"user {position}")
+            else:
+                self.steps.text("user", self._left_out(block, position), timestamp, message=f"user {position}")
+
+    def _tool_result(self, block: dict[str, Any], told: dict[str, Any], timestamp: str | None, position: str) -> None:
+        content = block.get("content")
+        text = self.tally.text(content, "content", position) if _is_parts(content) else shown(content)
+        exit_code = told.get("exit_code", told.get("exitCode"))
+        self.steps.result(
+            text_at(block, "tool_use_id"),
+            text,
+            timestamp,
+            error=block.get("is_error") is True or exit_code not in (None, 0),
+            duration_s=_duration(told),
+        )
+
+    def _left_out(self, block: dict[str, Any], position: str) -> str:
+        return self.tally.text([block], "message.content", position)
+
+    def _system(self, event: dict[str, Any], timestamp: str | None, position: str) -> None:
+        subtype = type_of(event, "subtype")
+        if subtype == "init":
+            self.meta |= {key: event[key] for key in ("tools", "cwd", "claude_code_version") if event.get(key)}
+            self.models[text_at(event, "model") or ""] += 0
+        elif subtype == "api_error":
+            self.steps.error(shown(event.get("error")), timestamp)
+        self.tally.add(NO_STEP, f"system {subtype}", position)
+
+    def _result(self, event: dict[str, Any], timestamp: str | None) -> None:
+        errors = [shown(error) for error in event.get("errors") or []] if _is_list(event.get("errors")) else []
+        for error in errors:
+            self.steps.error(error, timestamp)
+        failed = event.get("is_error") is True
+        subtype = text_at(event, "subtype")
+        self.termination = "error" if failed and subtype == "success" else subtype
+        self.meta |= {key: event[key] for key in _KEPT_OF_RESULT if event.get(key) is not None}
+        self.meta["axis_run"] = {"result": text_at(event, "result")}
+        if failed:
+            self.meta["axis_run"]["error"] = "; ".join(errors) or text_at(event, "result") or subtype or "error"
+
+    def found(self, session: str | None, subagent: str | None) -> Found:
+        steps = self.steps.all()
+        named = "/".join(part for part in (session, subagent) if part)
+        models = [model for model, _ in self.models.most_common() if model]
+        trajectory = made(
+            Trajectory,
+            "",
+            id=named or content_id(steps),
+            source=FORMAT,
+            agent=models[0] if models else None,
+            task_id=session if subagent else None,
+            termination=self.termination,
+            steps=steps,
+            meta=self.meta | ({"models": models} if len(models) > 1 else {}),
+        )
+        return Found(self.position, trajectory)
+
+
+def _blocks(content: Any) -> list[dict[str, Any]]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [] if content is None else objects(content, "message.content")
+
+
+def _call(block: dict[str, Any]) -> ToolCall:
+    arguments, problem = arguments_of(block.get("input"))
+    name = field(block, "name", str, "message.content")
+    return made(ToolCall, "", id=word(block.get("id")), name=name, arguments=arguments, arguments_error=problem)
+
+
+def _duration(told: dict[str, Any]) -> float | None:
+    milliseconds = told.get("durationMs", told.get("totalDurationMs"))
+    return seconds(milliseconds, 1000) if milliseconds is not None else seconds(told.get("durationSeconds"))
+
+
+def _is_parts(content: Any) -> bool:
+    return _is_list(content) and all(isinstance(part, dict) for part in content)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list)

@@ -1,0 +1,219 @@
+"""Codex rollouts: the session file, one event a line (``session_meta``, ``response_item``, ...), or bare items (older).
+
+The conversation is in the response items; most of ``event_msg`` says the same again and only adds durations and errors.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from pydantic_core import from_json
+
+from axisjudge.readers.events import (
+    ENCRYPTED,
+    NO_STEP,
+    UNKNOWN,
+    Line,
+    Steps,
+    Tally,
+    dict_of,
+    events_of,
+    seconds,
+    shown,
+    text_at,
+    type_of,
+)
+from axisjudge.readers.messages import Found, arguments_of, content_id, field, made, role_of, word
+from axisjudge.trajectory import ToolCall, Trajectory
+
+FORMAT = "codex"
+_WRAPPERS = {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
+_ITEMS = {
+    "custom_tool_call",
+    "custom_tool_call_output",
+    "function_call",
+    "function_call_output",
+    "local_shell_call",
+    "reasoning",
+}
+_EXIT_CODE = re.compile(r"^(?:Exit code:|Process exited with code) (-?\d+)", re.MULTILINE)
+_WALL_TIME = re.compile(r"^Wall time: ([\d.]+) seconds", re.MULTILINE)
+
+
+def recognise(value: Any) -> bool:
+    """Whether the JSON value is an event of a rollout."""
+    if not isinstance(value, dict):
+        return False
+    if isinstance(value.get("payload"), dict):
+        return type_of(value) in _WRAPPERS
+    if type_of(value) == "message":
+        return "role" in value and isinstance(value.get("content"), list)
+    return type_of(value) in _ITEMS or {"id", "timestamp", "instructions"} <= value.keys()
+
+
+def read_log(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
+    """The session of a rollout file."""
+    run = _Run(tally)
+    for position, event in events_of(lines, tally):
+        with tally.forgiving(position):
+            run.add(event, position)
+    yield run.found()
+
+
+class _Run:
+    """A session as it grows."""
+
+    def __init__(self, tally: Tally) -> None:
+        self.tally = tally
+        self.position = ""
+        self.steps = Steps()
+        self.models: Counter[str] = Counter()
+        self.session: dict[str, Any] | None = None
+        self.termination: str | None = None
+        self.ended: dict[str, tuple[float | None, int | None]] = {}  # call id -> seconds, exit code
+
+    def add(self, event: dict[str, Any], position: str) -> None:
+        self.position = self.position or position
+        kind, timestamp = type_of(event), text_at(event, "timestamp")
+        payload = dict_of(event, "payload")
+        if kind == "response_item":
+            self._item(payload, timestamp, position)
+        elif kind == "event_msg":
+            self._event(payload, timestamp, position)
+        elif kind == "session_meta" and self.session is None:
+            self.session = payload
+        elif kind in _WRAPPERS:
+            self.models.update(filter(None, [text_at(payload, "model")]))
+            self.tally.add(NO_STEP, kind, position)
+        elif "type" not in event and self.session is None and "instructions" in event:
+            self.session = event
+        elif "record_type" in event:
+            self.tally.add(NO_STEP, f"record_type {event['record_type']}", position)
+        else:
+            self._item(event, timestamp, position)
+
+    def _item(self, item: dict[str, Any], timestamp: str | None, position: str) -> None:
+        kind = type_of(item)
+        if kind == "message":
+            text = self.tally.text(item.get("content"), "content", position)
+            self.steps.text(role_of(item, ""), text, timestamp)
+        elif kind == "reasoning":
+            self._reasoning(item, timestamp, position)
+        elif kind in ("function_call", "custom_tool_call", "local_shell_call", "web_search_call"):
+            self.steps.call(_call(item, kind), timestamp)
+        elif kind in ("function_call_output", "custom_tool_call_output"):
+            self._output(item, timestamp, position)
+        else:
+            self.tally.add(NO_STEP if kind == "ghost_snapshot" else UNKNOWN, kind, position)
+
+    def _reasoning(self, item: dict[str, Any], timestamp: str | None, position: str) -> None:
+        parts = [part for key in ("summary", "content") for part in item.get(key) or [] if isinstance(part, dict)]
+        if text := "\n".join(filter(None, (text_at(part, "text") for part in parts))):
+            self.steps.thinking(text, timestamp)
+        else:
+            self.tally.add(ENCRYPTED, "reasoning", position)
+
+    def _output(self, item: dict[str, Any], timestamp: str | None, position: str) -> None:
+        call_id = word(item.get("call_id"))
+        output = item.get("output")
+        content, duration_s, error = _outcome(output)
+        if isinstance(output, list):
+            content = self.tally.text(output, "output", position)
+        told_s, exit_code = self.ended.get(call_id or "", (None, None))
+        self.steps.result(
+            call_id,
+            content,
+            timestamp,
+            error=error if exit_code is None else exit_code != 0,
+            duration_s=told_s if duration_s is None else duration_s,
+        )
+
+    def _event(self, event: dict[str, Any], timestamp: str | None, position: str) -> None:
+        kind = type_of(event)
+        if kind in ("error", "stream_error"):
+            self.steps.error(shown(event.get("message")), timestamp)
+        elif kind == "turn_aborted":
+            self.termination = f"turn_aborted: {event.get('reason')}"
+        elif kind in ("task_complete", "turn_complete"):
+            self.termination = kind
+        elif kind.endswith("_end") and (call_id := text_at(event, "call_id")):
+            code = event.get("exit_code")
+            self.ended[call_id] = (_span(event.get("duration")), code if type(code) is int else None)
+        self.tally.add(NO_STEP, f"event_msg {kind}", position)
+
+    def found(self) -> Found:
+        steps, session = self.steps.all(), self.session or {}
+        own, parent = word(session.get("id")), _parent(session)
+        named = "/".join(part for part in (parent, own) if part)
+        models = [model for model, _ in self.models.most_common()]
+        meta = {key: session[key] for key in ("cwd", "originator", "cli_version", "model_provider") if session.get(key)}
+        trajectory = made(
+            Trajectory,
+            "",
+            id=named or content_id(steps),
+            source=FORMAT,
+            agent=models[0] if models else None,
+            task_id=parent,
+            termination=self.termination,
+            steps=steps,
+            policy=text_at(session, "instructions") or text_at(dict_of(session, "base_instructions"), "text"),
+            meta=meta | ({"models": models} if len(models) > 1 else {}),
+        )
+        return Found(self.position, trajectory)
+
+
+def _parent(session: dict[str, Any]) -> str | None:
+    """The session that started this one as its subagent."""
+    spawned = dict_of(dict_of(dict_of(session, "source"), "subagent"), "thread_spawn")
+    return text_at(spawned, "parent_thread_id")
+
+
+def _call(item: dict[str, Any], kind: str) -> ToolCall:
+    arguments: dict[str, Any] | str
+    problem: str | None = None
+    if kind == "custom_tool_call":
+        arguments, problem = shown(item.get("input")), "the input of a custom tool is free text"
+    elif kind == "function_call":
+        arguments, problem = arguments_of(item.get("arguments"))
+    else:
+        arguments = dict_of(item, "action")
+    name = field(item, "name", str, "", kind.removesuffix("_call"))
+    identity = word(item.get("call_id") or item.get("id"))
+    return made(ToolCall, "", id=identity, name=name, arguments=arguments, arguments_error=problem)
+
+
+def _outcome(output: Any) -> tuple[str, float | None, bool | None]:
+    """What a tool gave back: its text, how long it took, whether it failed; None where it does not say."""
+    record = _record(output)
+    if record is None:
+        text = shown(output)
+        head = text.partition("\nOutput:")[0]
+        code, time = _EXIT_CODE.search(head), _WALL_TIME.search(head)
+        return text, float(time[1]) if time else None, code[1] != "0" if code else None
+    details = dict_of(record, "metadata")
+    code = details.get("exit_code", record.get("exit_code"))
+    success = record.get("success")
+    failed = code != 0 if type(code) is int else (not success if isinstance(success, bool) else None)
+    text = shown(record.get("output", record.get("content")))
+    return f"exit code {code}\n{text}" if code else text, seconds(details.get("duration_seconds")), failed
+
+
+def _record(output: Any) -> dict[str, Any] | None:
+    """The object that wraps an output, itself or as JSON text; None where the output stands alone."""
+    value = output
+    if isinstance(output, str) and output.startswith("{"):
+        try:
+            value = from_json(output)
+        except ValueError:
+            return None
+    wraps = isinstance(value, dict) and ("metadata" in value or "success" in value or "exit_code" in value)
+    return value if wraps and ("output" in value or "content" in value) else None
+
+
+def _span(duration: Any) -> float | None:
+    """Seconds from Codex's ``{secs, nanos}``."""
+    if not isinstance(duration, dict):
+        return None
+    whole, rest = seconds(duration.get("secs")), seconds(duration.get("nanos"), 1e9)
+    return None if whole is None else whole + (rest or 0)

@@ -1,0 +1,213 @@
+"""Transcripts that agents write event by event: their lines, what is counted beside the steps, and how steps grow.
+
+A reader of such a format has ``FORMAT``, ``recognise(value)`` for one event, and ``read_log(lines, tally)`` for all of
+a file. An event that cannot be used is counted and left out; it never ends the reading.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any, BinaryIO, NamedTuple
+
+from pydantic_core import from_json
+
+from axisjudge.checks import InputError
+from axisjudge.readers.messages import Note, made, text_of
+from axisjudge.trajectory import Role, Step, ToolCall
+
+NOT_JSON = "a line that is not JSON"
+BROKEN = "a line of broken JSON is left out"
+WRONG_SHAPE = "an event of the wrong shape is left out"
+UNKNOWN = "an event of unknown type is left out"
+NO_STEP = "an event that is no step"
+ENCRYPTED = "reasoning without its text is left out"
+REPEATED = "an event that was there before is left out"
+
+
+class Line(NamedTuple):
+    """One event of a log and where it stood; `value` is None where the line holds no JSON object."""
+
+    position: str
+    value: Any
+
+
+class Tally:
+    """Counts, by rule and detail, what a log holds beside its steps; the first place of each is kept."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[str, str], tuple[str, int]] = {}
+
+    def add(self, rule: str, detail: str, position: str) -> None:
+        first, count = self._counts.get((rule, detail), (position, 0))
+        self._counts[rule, detail] = (first, count + 1)
+
+    @contextmanager
+    def forgiving(self, position: str) -> Iterator[None]:
+        """Count an InputError in the block instead of raising it."""
+        try:
+            yield
+        except InputError as error:
+            self.add(WRONG_SHAPE, f"{error.where}: {error.rule}", position)
+
+    def text(self, content: Any, where: str, position: str) -> str:
+        """The text of a message's content; parts that are no text are counted."""
+        notes: list[Note] = []
+        text = text_of(content, where, notes)
+        for note in notes:
+            self.add(note.rule, note.detail, position)
+        return text
+
+    def notes(self) -> tuple[Note, ...]:
+        return tuple(Note(first, rule, detail, count) for (rule, detail), (first, count) in self._counts.items())
+
+
+def log_lines(stream: BinaryIO) -> Iterator[Line]:
+    """The lines of a log that are not blank; one that holds no JSON object keeps its text."""
+    for number, raw in enumerate(stream, 1):
+        line = raw.removeprefix(b"\xef\xbb\xbf").strip()
+        if not line:
+            continue
+        try:
+            value = from_json(line) if line.startswith(b"{") else None
+        except ValueError:
+            value = line
+        yield Line(f"line {number}", value)
+
+
+def events_of(lines: Iterable[Line], tally: Tally) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The events among the lines of a log with their positions; everything else is counted."""
+    for line in lines:
+        if isinstance(line.value, dict):
+            yield line
+        else:
+            tally.add(BROKEN if isinstance(line.value, bytes) else NOT_JSON, "", line.position)
+
+
+def type_of(event: dict[str, Any], key: str = "type") -> str:
+    """The type that an event states, as text whatever it is."""
+    kind = event.get(key)
+    return kind if isinstance(kind, str) else f"{key} {json.dumps(kind)[:40]}"
+
+
+def dict_of(event: dict[str, Any], key: str) -> dict[str, Any]:
+    """`event[key]` where it is an object, else an empty one: for what is nice to know but not needed."""
+    value = event.get(key)
+    return value if isinstance(value, dict) else {}
+
+
+def text_at(event: dict[str, Any], *keys: str) -> str | None:
+    """The first of these members that is text and not empty."""
+    return next((value for key in keys if isinstance(value := event.get(key), str) and value), None)
+
+
+def shown(value: Any) -> str:
+    """A result as text: text as it is, anything else as JSON, nothing for null."""
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def seconds(value: Any, per_second: float = 1) -> float | None:
+    """A duration in seconds, None where it is no number that could be one."""
+    usable = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf")
+    return float(value / per_second) if usable else None
+
+
+def iso(nanoseconds: int) -> str | None:
+    """A point in time as ISO 8601 in UTC with microseconds, from nanoseconds since 1970; None where it is no time."""
+    try:
+        moment = datetime.fromtimestamp(nanoseconds // 10**9, tz=UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
+    return moment.replace(microsecond=nanoseconds % 10**9 // 1000).isoformat().replace("+00:00", "Z")
+
+
+class Steps:
+    """Steps as they grow, event by event."""
+
+    def __init__(self) -> None:
+        self._steps: list[Step] = []
+        self._names: dict[str, str] = {}
+        self._message: str | None = None
+
+    def __len__(self) -> int:
+        return len(self._steps)
+
+    def text(
+        self,
+        role: Role,
+        content: str,
+        timestamp: str | None,
+        *,
+        message: str | None = None,
+        joint: str = "\n",
+    ) -> None:
+        """A message; one that goes on the last step's message joins it."""
+        if message is not None and message == self._message and (last := self._last(role)):
+            content = joint.join(part for part in (last.content, content) if part)
+            self._replace_last(timestamp, content=content)
+        else:
+            self._add(role=role, content=content, timestamp=timestamp)
+        self._message = message
+
+    def thinking(self, content: str, timestamp: str | None) -> None:
+        """What the agent wrote to itself."""
+        self._add(role="assistant", content=content, timestamp=timestamp, kind="thinking")
+
+    def error(self, content: str, timestamp: str | None) -> None:
+        """An error outside of any call."""
+        self._add(role="system", content=content, timestamp=timestamp, kind="error")
+
+    def call(self, call: ToolCall, timestamp: str | None, *, message: str | None = None) -> None:
+        """A call; it joins the agent's step before it where both are of one message (or no message is named)."""
+        last = self._last("assistant")
+        if last and message == self._message:
+            self._replace_last(timestamp, tool_calls=(*last.tool_calls, call))
+        else:
+            self._add(role="assistant", tool_calls=(call,), timestamp=timestamp)
+        self._message = message
+        if call.id:
+            self._names[call.id] = call.name
+
+    def result(
+        self,
+        call_id: str | None,
+        content: str,
+        timestamp: str | None,
+        *,
+        error: bool | None,
+        name: str | None = None,
+        duration_s: float | None = None,
+    ) -> None:
+        """What a call gave back."""
+        self._add(
+            role="tool",
+            content=content,
+            tool_call_id=call_id,
+            tool_name=name or self._names.get(call_id or ""),
+            error=error,
+            timestamp=timestamp,
+            duration_s=duration_s,
+        )
+
+    def all(self) -> tuple[Step, ...]:
+        return tuple(self._steps)
+
+    def _last(self, role: Role) -> Step | None:
+        last = self._steps[-1] if self._steps else None
+        return last if last and last.role == role and last.kind is None else None
+
+    def _add(self, **fields: Any) -> None:
+        self._steps.append(made(Step, "", index=len(self._steps), **fields))
+        self._message = None
+
+    def _replace_last(self, timestamp: str | None, **fields: Any) -> None:
+        """The last step with these fields and a later time; its calls so far keep the time they had."""
+        last = self._steps[-1]
+        if timestamp is not None and last.timestamp is not None and timestamp != last.timestamp:
+            calls = fields.get("tool_calls", last.tool_calls)
+            before = len(last.tool_calls)
+            fields["tool_calls"] = tuple(
+                call.model_copy(update={"timestamp": last.timestamp}) if place < before and not call.timestamp else call
+                for place, call in enumerate(calls)
+            )
+        self._steps[-1] = last.model_copy(update={"timestamp": timestamp or last.timestamp, **fields})

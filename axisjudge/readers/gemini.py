@@ -1,0 +1,164 @@
+"""Gemini CLI: session files (JSON, or one message a line) and ``--output-format stream-json``."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from axisjudge.readers.events import NO_STEP, UNKNOWN, Line, Steps, Tally, dict_of, events_of, shown, text_at, type_of
+from axisjudge.readers.messages import Found, arguments_of, content_id, field, made, members, role_of, word
+from axisjudge.trajectory import ToolCall, Trajectory
+
+FORMAT = "gemini"
+_NOTICES = ("info", "warning")
+_FAILED = ("error", "cancelled")
+
+
+def recognise(value: Any) -> bool:
+    """Whether the JSON value is a session, a message of one, or an event of a stream."""
+    if not isinstance(value, dict):
+        return False
+    if {"sessionId", "projectHash"} <= value.keys():
+        return True
+    kind = type_of(value)
+    if kind == "init":
+        return {"session_id", "model"} <= value.keys()
+    if kind in ("tool_use", "tool_result"):
+        return "tool_id" in value
+    return kind == "gemini" and "content" in value
+
+
+def read_log(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
+    """The sessions of a log: a session file holds one, a stream begins one with each ``init``."""
+    run: _Run | None = None
+    for position, event in events_of(lines, tally):
+        with tally.forgiving(position):
+            begins = "projectHash" in event or type_of(event) == "init"
+            if run is None or (begins and len(run.steps)):
+                if run is not None:
+                    yield run.found()
+                run = _Run(position, tally)
+            run.add(event, position)
+    if run is not None:
+        yield run.found()
+
+
+class _Run:
+    """A session as it grows."""
+
+    def __init__(self, position: str, tally: Tally) -> None:
+        self.position, self.tally = position, tally
+        self.steps = Steps()
+        self.models: Counter[str] = Counter()
+        self.session: str | None = None
+        self.termination: str | None = None
+        self.meta: dict[str, Any] = {}
+
+    def add(self, event: dict[str, Any], position: str) -> None:
+        kind, timestamp = type_of(event), text_at(event, "timestamp")
+        if "projectHash" in event:
+            self.session = text_at(event, "sessionId")
+            for number, message in enumerate(members(event, "messages", "")):
+                with self.tally.forgiving(f"messages[{number}]"):
+                    self.add(message, f"messages[{number}]")
+        elif kind == "init":
+            self.session = text_at(event, "session_id")
+            self.models[text_at(event, "model") or ""] += 1
+            self.tally.add(NO_STEP, kind, position)
+        elif kind in ("gemini", "user"):
+            self._message(event, timestamp, position)
+        elif kind == "message":
+            told = "delta" if event.get("delta") is True else None
+            text = self.tally.text(_parts(event.get("content")), "content", position)
+            self.steps.text(role_of(event, ""), text, timestamp, message=told, joint="")
+        elif kind == "tool_use":
+            self.steps.call(_call(event, "tool_name", "tool_id", "parameters"), timestamp)
+        elif kind == "tool_result":
+            content = shown(event.get("output")) or _message_of(event.get("error"))
+            self.steps.result(text_at(event, "tool_id"), content, timestamp, error=_failed(event))
+        elif kind == "error":
+            text = text_at(event, "message") or self.tally.text(event.get("content"), "content", position)
+            self.steps.error(text, timestamp)
+        elif kind == "result":
+            self._result(event, timestamp, position)
+        else:
+            self.tally.add(NO_STEP if kind in _NOTICES else UNKNOWN, kind, position)
+
+    def _message(self, message: dict[str, Any], timestamp: str | None, position: str) -> None:
+        """A message of a session file: thoughts, text, then the calls together with their results."""
+        text = self.tally.text(_parts(message.get("content")), "content", position)
+        if message["type"] == "user":
+            self.steps.text("user", text, timestamp)
+            return
+        self.models.update(filter(None, [text_at(message, "model")]))
+        for thought in members(message, "thoughts", ""):
+            told = ": ".join(filter(None, (text_at(thought, "subject"), text_at(thought, "description"))))
+            self.steps.thinking(told, text_at(thought, "timestamp"))
+        calls = members(message, "toolCalls", "")
+        if text or not calls:
+            self.steps.text("assistant", text, timestamp, message=position)
+        for call in calls:
+            self.steps.call(_call(call, "name", "id", "args"), timestamp, message=position)
+        for call in calls:
+            if call.get("result") is not None or call.get("status") in (*_FAILED, "success"):
+                self.steps.result(text_at(call, "id"), _output(call), text_at(call, "timestamp"), error=_failed(call))
+
+    def _result(self, event: dict[str, Any], timestamp: str | None, position: str) -> None:
+        self.termination = text_at(event, "status")
+        self.meta |= {"stats": event["stats"]} if event.get("stats") else {}
+        if event.get("error"):
+            self.steps.error(_message_of(event["error"]), timestamp)
+            self.meta["axis_run"] = {"error": _message_of(event["error"])}
+        self.tally.add(NO_STEP, "result", position)
+
+    def found(self) -> Found:
+        steps = self.steps.all()
+        models = [model for model, _ in self.models.most_common() if model]
+        trajectory = made(
+            Trajectory,
+            "",
+            id=self.session or content_id(steps),
+            source=FORMAT,
+            agent=models[0] if models else None,
+            termination=self.termination,
+            steps=steps,
+            meta=self.meta | ({"models": models} if len(models) > 1 else {}),
+        )
+        return Found(self.position, trajectory)
+
+
+def _parts(content: Any) -> Any:
+    """Content as text or typed parts: Gemini's own parts carry no type."""
+    if isinstance(content, list):
+        return [{"type": "text", **part} if isinstance(part, dict) and "text" in part else part for part in content]
+    return content
+
+
+def _call(record: dict[str, Any], name: str, identity: str, given: str) -> ToolCall:
+    arguments, problem = arguments_of(record.get(given))
+    return made(
+        ToolCall,
+        "",
+        id=word(record.get(identity)),
+        name=field(record, name, str, ""),
+        arguments=arguments,
+        arguments_error=problem,
+    )
+
+
+def _failed(record: dict[str, Any]) -> bool | None:
+    status = record.get("status")
+    return None if status is None else status in _FAILED
+
+
+def _output(call: dict[str, Any]) -> str:
+    """What the model was given back: the responses of a call, their output or error where that is all they hold."""
+    result = call.get("result")
+    texts = []
+    for part in result if isinstance(result, list) else [result]:
+        response = dict_of(dict_of(part, "functionResponse"), "response") if isinstance(part, dict) else {}
+        texts.append(text_at(response, "output", "error") or shown(response or part))
+    return "\n".join(texts)
+
+
+def _message_of(error: Any) -> str:
+    return (text_at(error, "message") if isinstance(error, dict) else None) or shown(error)

@@ -1,0 +1,49 @@
+"""Files that are logs of events: which format they are of, and their events, whatever stands between them."""
+
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from typing import Any, BinaryIO
+
+from axisjudge.checks import InputError
+from axisjudge.readers import axis_report, claude_code, codex, codex_exec, gemini, opentelemetry
+from axisjudge.readers.events import Line, Tally, log_lines
+from axisjudge.readers.messages import Found, at
+from axisjudge.readers.source import json_values
+
+#: Asked in this order; the first event that one of them recognises decides for the file.
+LOGS = (axis_report, claude_code, codex, codex_exec, gemini, opentelemetry)
+
+
+def log_in(stream: BinaryIO) -> Iterator[tuple[str, Found]] | None:
+    """What the log in a file holds, each with the name of its format; None where no event is of a known one."""
+    before: list[Line] = []
+    lines = _lines(stream)
+    for line in lines:
+        before.append(line)
+        for reader in LOGS:
+            if reader.recognise(line.value):
+                return _read(reader, chain(before, lines))
+    return None
+
+
+def _lines(stream: BinaryIO) -> Iterator[Line]:
+    """The events of a file: its one JSON value, the members of that where it is a list, else its lines."""
+    stream.seek(0)
+    try:
+        values = list(islice(json_values(stream), 2))
+    except InputError:
+        values = []
+    if len(values) != 1:
+        stream.seek(0)
+        yield from log_lines(stream)
+    elif isinstance(values[0][1], list):
+        yield from (Line(at("", number), member) for number, member in enumerate(values[0][1]))
+    else:
+        yield Line(*values[0])
+
+
+def _read(reader: Any, lines: Iterable[Line]) -> Iterator[tuple[str, Found]]:
+    tally = Tally()
+    for found in reader.read_log(lines, tally):
+        yield reader.FORMAT, found
+    yield reader.FORMAT, Found("", None, tally.notes())
