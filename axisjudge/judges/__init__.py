@@ -16,7 +16,7 @@ _HOME = {
     "openai-compatible": ("axisjudge.judges.compatible_judge", "CompatibleJudge"),
     "openai-decisions": ("axisjudge.judges.decisions_judge", "DecisionsJudge"),
     "rules": ("axisjudge.judges.rules", "RulesJudge"),
-    "simulated": ("axisjudge.judges.simulated", "SimulatedJudge"),
+    "simulated": ("axisjudge.judges.attentive", "simulated_judge"),
 }
 
 

@@ -102,11 +102,12 @@ class SimulatedJudge(Judge):
 
     kind: ClassVar[RaterKind] = "simulated"
     reads_rubrics: ClassVar[bool] = False
+    profiles: ClassVar[Mapping[str, Profile]] = PROFILES
 
     def __init__(self, spec: JudgeSpec) -> None:
         super().__init__(spec)
-        self.name = one_of("simulated judge", spec.model or "", PROFILES)
-        self.profile = PROFILES[self.name]
+        self.name = one_of("simulated judge", spec.model or "", self.profiles)
+        self.profile = self.profiles[self.name]
         self.seed = int(spec.options.get("seed", 0))
         self.mechanism = "noise_model"
         self.version = "1"
@@ -155,15 +156,15 @@ class SimulatedJudge(Judge):
         return planted
 
     def _propensity(self, item: str, axis: Axis, repeat: int) -> float:
-        shared = _NORMAL.inv_cdf(_uniform(self.seed, "difficulty", item, axis))
-        lasting = _NORMAL.inv_cdf(_uniform(self.seed, "lasting", self.name, item, axis))
-        passing = _NORMAL.inv_cdf(_uniform(self.seed, "passing", self.name, item, axis, repeat))
+        shared = _NORMAL.inv_cdf(uniform(self.seed, "difficulty", item, axis))
+        lasting = _NORMAL.inv_cdf(uniform(self.seed, "lasting", self.name, item, axis))
+        passing = _NORMAL.inv_cdf(uniform(self.seed, "passing", self.name, item, axis, repeat))
         own = sqrt(PERSISTENCE) * lasting + sqrt(1 - PERSISTENCE) * passing
         return sqrt(SHARED_DIFFICULTY) * shared + sqrt(1 - SHARED_DIFFICULTY) * own
 
     def _confidence(self, item: str, axis: Axis, repeat: int, distance: float, verdict: Word) -> float:
         clarity = 2 * _NORMAL.cdf(abs(distance)) - 1
-        noise = _uniform(self.seed, "confidence", self.name, item, axis, repeat)
+        noise = uniform(self.seed, "confidence", self.name, item, axis, repeat)
         height = self.profile.sharpness * clarity + (1 - self.profile.sharpness) * noise
         if verdict == "uncertain":
             height /= 2
@@ -174,10 +175,10 @@ class SimulatedJudge(Judge):
     ) -> tuple[int, ...]:
         key = (self.seed, "cited", self.name, trajectory.id, axis, repeat)
         if verdict == planted.verdict == "incorrect":
-            steps = [_misplaced(step, len(trajectory.steps), _uniform(*key, step)) for step in planted.steps]
+            steps = [_misplaced(step, len(trajectory.steps), uniform(*key, step)) for step in planted.steps]
             return tuple(sorted(set(steps)))
         acted = [step.index for step in trajectory.steps if step.role == "assistant"]
-        return (acted[int(_uniform(*key) * len(acted))],) if acted else ()
+        return (acted[int(uniform(*key) * len(acted))],) if acted else ()
 
 
 def read_planted(path: Path) -> dict[tuple[str, str], Planted]:
@@ -219,7 +220,7 @@ def _misplaced(step: int, n_steps: int, uniform: float) -> int:
     return step
 
 
-def _uniform(*key: object) -> float:
+def uniform(*key: object) -> float:
     """A number in (0, 1) that depends on `key` alone."""
     digest = sha256(json.dumps(key).encode()).digest()
     return (int.from_bytes(digest[:6], "big") + 0.5) / 2**48
