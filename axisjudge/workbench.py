@@ -1,6 +1,8 @@
 """Where the workbench is: the folder that holds notebooks, rubrics, data and reports."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from axisjudge.checks import InputError
@@ -14,6 +16,17 @@ def use(path: str | Path) -> Path:
     global _chosen
     _chosen = _checked(Path(path), "--workbench")
     return _chosen
+
+
+@contextmanager
+def at(path: str | Path) -> Iterator[Path]:
+    """Within the block `path` is the workbench of this process (a rehearsal, say); afterwards it is what it was."""
+    global _chosen
+    before = _chosen
+    try:
+        yield use(path)
+    finally:
+        _chosen = before
 
 
 def home() -> Path:
