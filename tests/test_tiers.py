@@ -16,7 +16,8 @@ TIERS = [
     {"rubric", "spec"},
     {"readers", "ratings", "datasets"},
     {"judges", "stats", "labels", "twins"},
-    {"scores", "judging", "protocol"},
+    {"scores", "protocol"},
+    {"judging"},
     {"analysis", "scorecard"},
     {"figures", "labeler"},
     {"report"},
@@ -29,7 +30,7 @@ FOUNDATIONS = {"numpy", "polars", "pydantic", "pydantic_core"}
 HOMES = {
     "aiolimiter": {"judging"},
     "anthropic": {"judges"},
-    "filelock": {"ratings"},
+    "filelock": {"ratings", "protocol"},
     "genai_prices": {"judges"},
     "great_tables": {"report"},
     "IPython": {"analysis", "figures", "report"},

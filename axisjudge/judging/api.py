@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from axisjudge.checks import InputError, positive
-from axisjudge.judges import make_judges
+from axisjudge.judges import Judge, Rubrics, make_judges
 from axisjudge.judging.plan import Done, Plan, make_plan
 from axisjudge.judging.run import run_plan
+from axisjudge.protocol.gate import Admitted, admit
 from axisjudge.rubric import load_rubric
 from axisjudge.spec import JudgeSpec, parse_specs
 from axisjudge.trajectory import Trajectory
@@ -28,6 +30,8 @@ def judge(
     axes: Sequence[str] | None = None,
     *,
     versions: Mapping[str, str] | None = None,
+    split: str | None = None,
+    exploratory: bool = False,
     repeats: int = 1,
     out: str | Path | None = None,
     concurrency: int = 16,
@@ -45,6 +49,13 @@ def judge(
         By default all five.
     versions : mapping of axis to rubric version, optional
         By default each axis's current rubric.
+    split : str, optional
+        Judge only this side of the workbench's split; each rating then bears it. A held-out side needs a lock that
+        holds and an opening (`axisjudge.protocol`). Where there is a split and no side is named, held-out tasks among
+        the trajectories are refused.
+    exploratory : bool
+        Judge held-out tasks without lock and opening. Every rating of the run bears the flag ``exploratory``, and so
+        does every report made from them; the ledger counts the look.
     repeats : int
         How often each question is asked.
     out : path, optional
@@ -66,20 +77,24 @@ def judge(
     Raises
     ------
     InputError
-        A judge, an axis, a version or a path that cannot be used; the message names it and the cure.
+        A judge, an axis, a version or a path that cannot be used; held-out tasks before lock and opening. The message
+        names it and the cure.
     """
     from axisjudge.ratings import RatingsWriter, in_order, ratings_frame, read_ratings
 
-    plan_of = _planner(trajectories, judges, axes, versions, repeats, keep_lost)
     positive("concurrency", concurrency)
+    asked = _asked(trajectories, judges, axes, versions, split, exploratory=exploratory)
     if out is None:
         written: list[Rating] = []
-        _run(run_plan(plan_of({}), written.extend, concurrency=concurrency, progress=progress))
+        asked.admitted.record_look()
+        plan = asked.plan({}, repeats, keep_lost=keep_lost)
+        _run(run_plan(plan, written.extend, concurrency=concurrency, progress=progress))
         return in_order(ratings_frame(written))
     with ExitStack() as stack:
         writer = stack.enter_context(RatingsWriter(out))  # first the lock, then the look at what is there
-        plan = plan_of(read_done(out))
+        plan = asked.plan(read_done(out), repeats, keep_lost=keep_lost)
         if plan.groups:
+            asked.admitted.record_look()
             _run(run_plan(plan, writer.append, concurrency=concurrency, progress=progress))
     return of_plan(read_ratings(out), plan)
 
@@ -90,13 +105,16 @@ def plan_judging(
     axes: Sequence[str] | None = None,
     *,
     versions: Mapping[str, str] | None = None,
+    split: str | None = None,
+    exploratory: bool = False,
     repeats: int = 1,
     out: str | Path | None = None,
     keep_lost: bool = False,
 ) -> Plan:
     """The plan that `judge` would carry out with the same arguments; nothing is asked and nothing written."""
-    plan_of = _planner(trajectories, judges, axes, versions, repeats, keep_lost)
-    return plan_of({} if out is None or not Path(out).exists() else read_done(out))
+    asked = _asked(trajectories, judges, axes, versions, split, exploratory=exploratory)
+    done = {} if out is None or not Path(out).exists() else read_done(out)
+    return asked.plan(done, repeats, keep_lost=keep_lost)
 
 
 def read_done(path: str | Path) -> Done:
@@ -113,16 +131,38 @@ def of_plan(table: pl.DataFrame, plan: Plan) -> pl.DataFrame:
     return table.filter(mine)
 
 
-def _planner(
+@dataclass(frozen=True)
+class _Asked:
+    """Who is asked about what, and what the protocol lets through."""
+
+    admitted: Admitted
+    raters: Sequence[Judge]
+    rubrics: Rubrics
+
+    def plan(self, done: Done, repeats: int, *, keep_lost: bool) -> Plan:
+        """What is left to be asked, given what is there."""
+        positive("repeats", repeats)
+        return make_plan(
+            self.admitted.trajectories,
+            self.raters,
+            self.rubrics,
+            repeats=repeats,
+            done=done,
+            keep_lost=keep_lost,
+            stamps=self.admitted.stamps,
+        )
+
+
+def _asked(
     trajectories: Sequence[Trajectory],
     judges: Sequence[str | JudgeSpec],
     axes: Sequence[str] | None,
     versions: Mapping[str, str] | None,
-    repeats: int,
-    keep_lost: bool,
-) -> Callable[[Done], Plan]:
+    split: str | None,
+    *,
+    exploratory: bool,
+) -> _Asked:
     """Everything that can be wrong is found before the first call; what is left is to look at what is there."""
-    positive("repeats", repeats)
     versions = dict(versions or {})
     asked = list(axes) if axes else list(AXES)
     if unknown := [axis for axis in versions if axis not in asked]:
@@ -130,7 +170,7 @@ def _planner(
     loaded = {axis: load_rubric(axis, versions.get(axis)) for axis in asked}
     rubrics = {axis: loaded[axis] for axis in AXES if axis in loaded}  # one order, so that a joint prompt is the same
     raters = make_judges(parse_specs(judges))
-    return lambda done: make_plan(trajectories, raters, rubrics, repeats=repeats, done=done, keep_lost=keep_lost)
+    return _Asked(admit(trajectories, raters, rubrics, split=split, exploratory=exploratory), raters, rubrics)
 
 
 def _run(run: Coroutine[Any, Any, Any]) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from axisjudge.checks import InputError
 from axisjudge.judges.base import Judge, Rubrics
+from axisjudge.protocol.gate import Stamp
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import Axis, Status, item_id
 
@@ -17,7 +18,10 @@ Done = Mapping[Identity, Status]
 
 @dataclass(frozen=True)
 class Call:
-    """One question to one judge: the axes of `rubrics` together, of which the ratings in `wanted` are still missing."""
+    """One question to one judge: the axes of `rubrics` together, of which the ratings in `wanted` are still missing.
+
+    `stamp` is what the ratings bear of the protocol: their side of the split, their opening.
+    """
 
     judge: Judge
     trajectory: Trajectory
@@ -25,6 +29,7 @@ class Call:
     wanted: tuple[Axis, ...]
     repeat: int
     prompt_sha256: str
+    stamp: Stamp = field(default_factory=Stamp)
 
     def identity(self, axis: Axis) -> Identity:
         """The identity that this call's rating of `axis` will have (verdict.IDENTITY, in that order)."""
@@ -82,6 +87,7 @@ def make_plan(
     repeats: int = 1,
     done: Done | None = None,
     keep_lost: bool = False,
+    stamps: Mapping[str, Stamp] | None = None,
 ) -> Plan:
     """Work out which calls are missing.
 
@@ -93,6 +99,8 @@ def make_plan(
         How often each question is asked; repeats are numbered from 0.
     done : mapping of identity to status
         The ratings that are there. Those with status ok are not asked again; lost ones are, unless `keep_lost`.
+    stamps : mapping of trajectory id to Stamp
+        What the ratings of a trajectory bear of the protocol; nothing, for those it does not name.
 
     Raises
     ------
@@ -106,7 +114,7 @@ def make_plan(
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError("judges", "each may rate once", twice[0], "replay it or ask it, not both")
-    done = done or {}
+    done, stamps = done or {}, stamps or {}
     groups: list[tuple[Call, ...]] = []
     identities: set[Identity] = set()
     cached = kept_lost = 0
@@ -123,7 +131,8 @@ def make_plan(
                     cached += len(mine) - len(lost) - len(missing)
                     wanted = missing if keep_lost else [axis for axis in mine if axis in missing or axis in lost]
                     if wanted:
-                        group.append(_wanting(call, tuple(wanted)))
+                        stamp = stamps.get(trajectory.id, Stamp())
+                        group.append(replace(call, wanted=tuple(wanted), stamp=stamp))
                 if group:
                     groups.append(tuple(group))
     return Plan(tuple(groups), frozenset(identities), cached, kept_lost, tuple(judges))
@@ -133,7 +142,3 @@ def _questions(judge: Judge, trajectory: Trajectory, rubrics: Rubrics, repeat: i
     """One call for all axes of a joint judge, else one an axis."""
     for asked in [rubrics] if judge.joint else [{axis: rubric} for axis, rubric in rubrics.items()]:
         yield Call(judge, trajectory, asked, tuple(asked), repeat, judge.prompt_sha256(trajectory, asked))
-
-
-def _wanting(call: Call, wanted: tuple[Axis, ...]) -> Call:
-    return Call(call.judge, call.trajectory, call.rubrics, wanted, call.repeat, call.prompt_sha256)

@@ -121,7 +121,7 @@ def ratings_of(call: Call, reply: Reply, run_id: str) -> list[Rating]:
     for axis in call.wanted:
         answer, rubric = reply.answers[axis], call.rubrics[axis]
         invalid = check_citations(answer.cited_step_indices, len(trajectory.steps))
-        flags = [*reply.flags, *answer.flags, *(["citation_out_of_range"] if invalid else [])]
+        flags = [*call.stamp.flags, *reply.flags, *answer.flags, *(["citation_out_of_range"] if invalid else [])]
         ratings.append(
             Rating(
                 trajectory_id=trajectory.id,
@@ -130,6 +130,7 @@ def ratings_of(call: Call, reply: Reply, run_id: str) -> list[Rating]:
                 agent=trajectory.agent,
                 domain=trajectory.domain,
                 question=axis,
+                split=call.stamp.split,
                 rater=judge.rater,
                 rater_kind=judge.kind,
                 family=judge.family,

@@ -1,0 +1,221 @@
+"""The lock: what the judges see and what will be computed, frozen before the held-out side is opened.
+
+rubrics/lock.json holds the lock; a copy of it stands in the ledger, so that an edit of the file itself is found too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import polars as pl
+
+from axisjudge.checks import InputError
+from axisjudge.protocol import ledger
+from axisjudge.protocol.aliases import alias_of
+from axisjudge.protocol.plan import AnalysisPlan
+from axisjudge.protocol.probe import prompt_hashes, truncation_sha256
+from axisjudge.protocol.records import Change, changes, digest, read_json, write_json
+from axisjudge.protocol.split import find_split, read_split
+from axisjudge.rubric import Rubric, load_rubric
+from axisjudge.spec import JudgeSpec, parse_specs
+from axisjudge.verdict import AXES, Axis, verdict_schema
+from axisjudge.workbench import home
+
+PLACE = "rubrics/lock.json"
+NEXT = "axisjudge rubric lock"
+
+#: How a judge is reached is nobody's business but this machine's, and changes no answer.
+_TRANSPORT = ("timeout", "rpm", "key_env")
+
+
+@dataclass(frozen=True)
+class Status:
+    """Whether the lock still holds: every field that changed since, or what is wrong with lock or ledger."""
+
+    locked: bool
+    changes: tuple[Change, ...] = ()
+    faults: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        return self.locked and not self.changes and not self.faults
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why it does not hold, one sentence each."""
+        if not self.locked and not self.faults:
+            return ("nothing is locked",)
+        return (*self.faults, *(f"changed since the lock: {change}" for change in self.changes))
+
+
+def make_lock(
+    judges: Sequence[str | JudgeSpec],
+    plan: AnalysisPlan,
+    *,
+    versions: Mapping[str, str] | None = None,
+    allow_alias: bool = False,
+    ratings: pl.DataFrame | None = None,
+) -> dict[str, Any]:
+    """Lock rubrics, prompts, judges, split and plan: write rubrics/lock.json and an entry of the ledger.
+
+    Parameters
+    ----------
+    judges : sequence of str or JudgeSpec
+        The judges of the held-out side, and no others.
+    plan : AnalysisPlan
+    versions : mapping of axis to rubric version, optional
+        By default each axis's current rubric. All five axes are locked.
+    allow_alias : bool
+        Take model names that their provider moves; the lock then says so, with the models that answered.
+    ratings : polars.DataFrame, optional
+        Ratings on the open side: the models that answered to an alias are read from them.
+
+    Returns
+    -------
+    dict
+        The lock as written.
+
+    Raises
+    ------
+    InputError
+        No split, an alias, a judge that only replays, a plan for more runs than the held-out side has.
+    LedgerError
+        The ledger's chain is broken.
+    """
+    split = read_split()
+    specs = parse_specs(judges)
+    if not specs:
+        raise InputError("judges", "a lock needs one judge at least")
+    n_held_out = sum(map(len, split.held_out_tasks.values()))
+    plan = plan if plan.n is not None else plan.model_copy(update={"n": n_held_out or None})
+    if plan.n is not None and plan.n > n_held_out:
+        raise InputError("plan.n", f"the held-out side has {n_held_out} runs", plan.n)
+    lock = {
+        "locked_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        **_present(specs, {axis: load_rubric(axis, (versions or {}).get(axis)) for axis in AXES}),
+        "aliases": _aliases(specs, ratings, allow=allow_alias),
+        "plan": plan.model_dump(mode="json"),
+    }
+    ledger.append("lock", "lock", lock_sha256=digest(lock), data_sha256=split.data_sha256, lock=lock)
+    write_json(home() / PLACE, lock)
+    return lock
+
+
+def read_lock() -> dict[str, Any]:
+    """The lock of the workbench as it stands in its file.
+
+    Raises
+    ------
+    InputError
+        There is none, or it is not JSON.
+    """
+    path = home() / PLACE
+    if not path.exists():
+        raise InputError(PLACE, "nothing is locked yet", cure=f"lock it: {NEXT}")
+    lock: dict[str, Any] = read_json(path, PLACE)
+    return lock
+
+
+def plan_of(lock: Mapping[str, Any]) -> AnalysisPlan:
+    """The analysis plan in a lock."""
+    return AnalysisPlan.of(lock.get("plan", {}), f"{PLACE}: plan")
+
+
+def status() -> Status:
+    """Compare the lock with its copy in the ledger, and with what is there now."""
+    try:
+        entries = ledger.read_ledger()
+    except ledger.LedgerError as error:
+        return Status((home() / PLACE).exists(), faults=(str(error),))
+    locked = [entry for entry in entries if entry.kind == "lock"]
+    if not (home() / PLACE).exists():
+        gone = (f"{PLACE} was removed; the ledger's line {locked[-1].number} has it",) if locked else ()
+        return Status(False, faults=gone)
+    try:
+        lock = read_lock()
+        if not locked:
+            return Status(True, faults=(f"{ledger.PLACE} has no entry of this lock: entries were removed",))
+        if edited := tuple(changes(locked[-1].lock, lock)):
+            return Status(True, edited)
+        return Status(True, tuple(_since(lock)))
+    except InputError as error:
+        return Status(True, faults=(str(error),))
+
+
+def _since(lock: dict[str, Any]) -> list[Change]:
+    """What is there now against the lock."""
+    judges = lock["judges"].values()
+    specs = [JudgeSpec.model_validate(judge["spec"]) for judge in judges]
+    rubrics: dict[Axis, Rubric] = {axis: load_rubric(axis, lock["rubrics"][axis]["version"]) for axis in AXES}
+    now = _present(specs, rubrics)
+    return list(changes({key: lock[key] for key in now}, now))
+
+
+def _present(specs: Sequence[JudgeSpec], rubrics: Mapping[Axis, Rubric]) -> dict[str, Any]:
+    """All that a lock freezes but the plan, worked out from what is there now."""
+    from axisjudge import __version__
+    from axisjudge.judges import make_judges
+    from axisjudge.judges.prompt import BUDGET, INSTRUCTIONS, KEPT_AT_LEAST
+
+    split = find_split()
+    known = [JudgeSpec.model_validate(_lasting(spec)) for spec in specs]
+    return {
+        "package_version": __version__,
+        "split": {**split.rule, "sha256": digest(split.rule)} if split else None,
+        "rubrics": {axis: {"version": rubric.version, "sha256": rubric.sha256} for axis, rubric in rubrics.items()},
+        "instructions_sha256": digest(INSTRUCTIONS),
+        "verdict_schema_sha256": digest(verdict_schema()),
+        "truncation": {"budget": BUDGET, "kept_at_least": KEPT_AT_LEAST, "probe_sha256": truncation_sha256()},
+        "judges": {
+            judge.rater: {
+                "spec": spec.model_dump(mode="json"),
+                "mechanism": judge.mechanism,
+                "version": judge.version,
+                "prompt_sha256": prompt_hashes(judge, rubrics),
+            }
+            for spec, judge in zip(known, make_judges(known), strict=True)
+        },
+    }
+
+
+def _lasting(spec: JudgeSpec) -> dict[str, Any]:
+    """A spec without transport and without folders of this machine."""
+    if spec.provider == "replay":
+        cure = "lock the judge that it was recorded from; its ratings may then be replayed"
+        raise InputError(f"judge {spec.rater}", "a replay cannot be locked", cure=cure)
+    options = {key: value for key, value in spec.options.items() if key not in _TRANSPORT}
+    if "truth" in options:
+        options["truth"] = str(options["truth"]).replace("\\", "/").rpartition("/")[2]
+    return {**spec.model_dump(), "options": options}
+
+
+def _aliases(specs: Sequence[JudgeSpec], ratings: pl.DataFrame | None, *, allow: bool) -> dict[str, Any]:
+    """The judges whose model is an alias, each with who says so and which models answered."""
+    found: dict[str, Any] = {}
+    for spec in specs:
+        alias = alias_of(spec.provider, spec.model)
+        if alias is None:
+            continue
+        if not allow:
+            now = f"; on {alias.read_on} it stood for {alias.stands_for}" if alias.stands_for else ""
+            rule = f"{alias.name} is an alias that its provider moves{now}"
+            cure = "name the dated id, or allow it with --allow-alias"
+            raise InputError(f"judge {spec.rater}", rule, cure=cure)
+        found[spec.rater] = {
+            "alias": alias.name,
+            "stands_for": alias.stands_for,
+            "source": alias.source,
+            "read_on": alias.read_on,
+            "returned_models": _returned(spec.rater, ratings),
+        }
+    return found
+
+
+def _returned(rater: str, ratings: pl.DataFrame | None) -> list[str]:
+    if ratings is None:
+        return []
+    own = ratings.filter(pl.col("rater") == rater)
+    return [str(model) for model in own["returned_model"].drop_nulls().unique().sort()]

@@ -1,0 +1,141 @@
+"""The analysis plan: what will be computed on held-out data, said before anybody has seen it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, Self
+
+import polars as pl
+from pydantic import Field, ValidationError, field_validator
+
+from axisjudge.checks import InputError, one_of
+from axisjudge.protocol.records import Record
+from axisjudge.protocol.split import Split
+from axisjudge.verdict import AXES, Axis
+
+Statistic = Literal[
+    "percent_agreement",
+    "cohen_kappa",
+    "scott_pi",
+    "fleiss_kappa",
+    "gwet_ac1",
+    "krippendorff_alpha",
+    "soft_agreement",
+    "case_weighted_kappa",
+    "sensitivity",
+    "specificity",
+    "failure_rate",
+]
+
+#: Raters whose confidences need no map.
+_LABELS = ("human", "planted")
+
+
+class AnalysisPlan(Record):
+    """What is declared before the held-out side is opened; all else on a report is exploratory.
+
+    Parameters
+    ----------
+    axes : tuple of axis
+        The primary axes. Holm's correction runs over them: one test of `statistic` an axis.
+    statistic : str
+        The primary statistic, by the name of its function.
+    uncertain : {"category", "exclude"}
+        Whether `uncertain` counts as a verdict of its own or its items are left out.
+    cluster_unit : str
+        What is taken as independent.
+    margin : float
+        The largest difference that still counts as none.
+    weighting : {"none", "product", "minimum"}
+        How two confidences weigh a case, in case-weighted statistics.
+    maps : dict of rater to map
+        How each judge's confidences are normalised: `ConfidenceMap.to_dict()`, fitted on the open side alone.
+    n : int, optional
+        Runs on the held-out side that the plan is made for.
+    """
+
+    axes: tuple[Axis, ...] = Field(min_length=1)
+    statistic: Statistic = "cohen_kappa"
+    uncertain: Literal["category", "exclude"] = "category"
+    cluster_unit: str = "task"
+    margin: float = Field(default=0.05, gt=0, lt=1)
+    weighting: Literal["none", "product", "minimum"] = "none"
+    ci_level: float = Field(default=0.95, gt=0, lt=1)
+    maps: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    n: int | None = Field(default=None, gt=0)
+
+    @field_validator("axes")
+    @classmethod
+    def _in_one_order(cls, axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
+        return tuple(axis for axis in AXES if axis in axes)
+
+    @classmethod
+    def of(cls, fields: dict[str, Any], where: str = "plan") -> Self:
+        """A plan from plain values; what cannot be used is one InputError that names the field."""
+        try:
+            return cls.model_validate(fields)
+        except ValidationError as error:
+            faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+            raise InputError(where, f"is not an analysis plan ({faults})") from error
+
+    @property
+    def family(self) -> tuple[tuple[str, Axis], ...]:
+        """The declared tests, (statistic, axis): Holm's correction runs over these and no others."""
+        return tuple((self.statistic, axis) for axis in self.axes)
+
+    def declares(self, statistic: str, axis: str | None = None) -> bool:
+        """Whether a statistic (on an axis, or on any) was declared."""
+        return statistic == self.statistic and (axis is None or axis in self.axes)
+
+    @property
+    def sentence(self) -> str:
+        """What was declared, in words."""
+        return (
+            f"Declared before opening: {self.statistic} on {', '.join(self.axes)}; uncertain: {self.uncertain}; "
+            f"weighting: {self.weighting}; margin {self.margin:g}; intervals between {self.cluster_unit}s at "
+            f"{self.ci_level:.0%}."
+        )
+
+
+def freeze_maps(ratings: pl.DataFrame, split: Split, *, raters: Sequence[str] | None = None) -> dict[str, Any]:
+    """Mid-rank maps of each judge's confidences, fitted on the open side with all rubric versions pooled.
+
+    Ranks taken within a version would erase the very shift between versions that should show.
+
+    Parameters
+    ----------
+    ratings : polars.DataFrame
+        Ratings of the study; those on a held-out side are left out, whatever they say.
+    raters : sequence of str, optional
+        By default all judges that give confidences.
+
+    Raises
+    ------
+    InputError
+        A judge gave no confidence on the open side, or confidences of two sources.
+    """
+    from axisjudge.stats.recalibration import fit_mid_rank
+
+    tasks = list(split.tasks.get(split.open_side, ()))
+    given = ratings.filter(
+        pl.col("cluster_id").is_in(tasks) & pl.col("confidence").is_not_null() & ~pl.col("rater_kind").is_in(_LABELS)
+    )
+    names = list(raters) if raters is not None else given["rater"].unique().sort().to_list()
+    maps: dict[str, Any] = {}
+    for rater in names:
+        own = given.filter(pl.col("rater") == rater)
+        if own.is_empty():
+            rule = f"gave no confidence on the {split.open_side} side, so no map can be fitted"
+            raise InputError(f"judge {rater}", rule, cure=f"axisjudge judge PATHS --split {split.open_side}")
+        if own["confidence_source"].n_unique() > 1:
+            found = sorted(map(str, own["confidence_source"].unique()))
+            raise InputError(f"judge {rater}", "confidences of two sources share no map", found)
+        maps[rater] = fit_mid_rank(own["confidence"].to_numpy(), source=rater).to_dict()
+    return maps
+
+
+def check_statistic(name: str) -> str:
+    """Return `name` if a plan can declare it."""
+    from typing import get_args
+
+    return one_of("statistic", name, get_args(Statistic))

@@ -1,0 +1,74 @@
+"""Plain files with clean diffs: how they are written, hashed and compared field by field."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from axisjudge.checks import InputError
+
+ABSENT = "absent"
+_SHOWN = 24
+
+
+class Record(BaseModel):
+    """Frozen record that refuses unknown fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+@dataclass(frozen=True)
+class Change:
+    """A field that is no longer what it was: its dotted path and both values."""
+
+    path: str
+    was: Any
+    now: Any
+
+    def __str__(self) -> str:
+        return f"{self.path} was {_short(self.was)}, is {_short(self.now)}"
+
+
+def digest(value: Any) -> str:
+    """Hash of a value of JSON's types, whatever the order of its keys."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return sha256(text.encode()).hexdigest()
+
+
+def changes(was: Any, now: Any, path: str = "") -> Iterator[Change]:
+    """Every leaf in which two values of JSON's types differ; a key that one side lacks counts as absent there."""
+    if isinstance(was, Mapping) and isinstance(now, Mapping):
+        for key in dict.fromkeys([*was, *now]):
+            inner = f"{path}.{key}" if path else str(key)
+            yield from changes(was.get(key, ABSENT), now.get(key, ABSENT), inner)
+    elif was != now:
+        yield Change(path, was, now)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """One item a line; the file is replaced in one step, so that nobody reads half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_name(f".{path.name}.new")
+    aside.write_text(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    aside.replace(path)
+
+
+def read_json(path: Path, where: str) -> Any:
+    """The content of a JSON file; `where` names it in messages."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, UnicodeDecodeError) as error:
+        raise InputError(where, f"is not JSON ({error})", cure="put it back as git has it") from error
+
+
+def _short(value: Any) -> str:
+    if value == ABSENT:
+        return ABSENT
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."

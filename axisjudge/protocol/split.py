@@ -1,0 +1,315 @@
+"""Splits: each task stands on one side, by a hash of its name and a stored salt.
+
+rubrics/split.json holds the rule (salt, shares, sides that are held out, tasks used while tuning) and what follows from
+it (every task of the study with its side, and a fingerprint of each of its trajectories). The second part can be worked
+out from the first: a file in which they disagree was edited, and is refused with the task's name.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from axisjudge.checks import InputError, one_of
+from axisjudge.protocol.records import Record, digest, read_json, write_json
+from axisjudge.trajectory import Trajectory
+from axisjudge.workbench import home
+
+PLACE = "rubrics/split.json"
+SHARES: Mapping[str, float] = {"calibration": 0.5, "evaluation": 0.5}
+
+_FINGERPRINT = 16
+_NEXT = "axisjudge split make PATHS"
+
+
+class Split(Record):
+    """Which side each task stands on.
+
+    Parameters
+    ----------
+    salt : str
+        What the hash of a task is salted with.
+    shares : dict of side to share
+        In order; they add up to 1.
+    held_out : tuple of str
+        The sides that are judged only after lock and opening.
+    tuned_on : dict of task to reason
+        Tasks that were looked at while a rubric was tuned. They stand on the first side that is not held out.
+    tasks : dict of side to dict of task to list of fingerprints
+        The tasks of the study, as far as they were seen.
+    """
+
+    salt: str
+    shares: dict[str, float]
+    held_out: tuple[str, ...]
+    tuned_on: dict[str, str] = Field(default_factory=dict)
+    tasks: dict[str, dict[str, list[str]]] = Field(default_factory=dict)
+
+    def side_of(self, task: Trajectory | str) -> str:
+        """The side of a trajectory, or of a task by its name (a trajectory's `cluster_id`)."""
+        name = task if isinstance(task, str) else task.cluster_id
+        if name in self.tuned_on:
+            return self.open_side
+        place = int(sha256((self.salt + name).encode()).hexdigest()[:13], 16) / 16**13
+        upper = 0.0
+        for side, share in self.shares.items():
+            upper += share
+            if place < upper:
+                return side
+        return list(self.shares)[-1]  # the shares add up to 1 only as far as floats do
+
+    @property
+    def open_side(self) -> str:
+        """The first side that is not held out."""
+        return next(side for side in self.shares if side not in self.held_out)
+
+    @property
+    def rule(self) -> dict[str, Any]:
+        """What decides the side of every task, also of tasks not seen yet; a lock holds this."""
+        return self.model_dump(mode="json", exclude={"tasks"})
+
+    @property
+    def held_out_tasks(self) -> dict[str, list[str]]:
+        """The held-out tasks of the study with the fingerprints of their trajectories."""
+        return {task: prints for side in self.held_out for task, prints in self.tasks.get(side, {}).items()}
+
+    @property
+    def data_sha256(self) -> str:
+        """Hash of the held-out tasks and their trajectories."""
+        return digest(self.held_out_tasks)
+
+    def knows(self, task: str) -> bool:
+        """Whether a task belongs to the study."""
+        return any(task in tasks for tasks in self.tasks.values())
+
+
+@dataclass(frozen=True)
+class Holding:
+    """What one side of a split holds of some trajectories; `mean_reward` is over the `rewarded` ones."""
+
+    side: str
+    held_out: bool
+    share: float
+    trajectories: int
+    tasks: int
+    tuned_on: int
+    agents: int
+    rewarded: int
+    mean_reward: float | None
+
+
+def make_split(
+    trajectories: Iterable[Trajectory],
+    *,
+    salt: str | None = None,
+    shares: Mapping[str, float] | None = None,
+    held_out: Sequence[str] | None = None,
+    tuned_on: Mapping[str, str] | None = None,
+) -> Split:
+    """Make the split of the workbench, or add trajectories to the one that is there, and write it.
+
+    No task changes its side when trajectories are added; only naming it in `tuned_on` moves it, off the held-out side.
+
+    Parameters
+    ----------
+    trajectories : iterable of Trajectory
+    salt : str, optional
+        By default a random one, or the one that is there.
+    shares : mapping of side to share, optional
+        By default half calibration, half evaluation.
+    held_out : sequence of str, optional
+        By default the last side.
+    tuned_on : mapping of task to reason, optional
+        Tasks that were used while tuning; a task is named as in `cluster_id`, or by its `task_id` where that is plain.
+
+    Raises
+    ------
+    InputError
+        A split is there with another salt, other shares or other held-out sides; a task that does not exist.
+    """
+    path = home() / PLACE
+    given = list(trajectories)
+    if path.exists():
+        split = _same_rule(read_split(), salt, shares, held_out)
+    else:
+        sides = dict(shares or SHARES)
+        kept = tuple(held_out) if held_out is not None else tuple(sides)[-1:]
+        split = Split(salt=salt or secrets.token_hex(8), shares=sides, held_out=kept)
+        _check_rule(split)
+    check_names(split, given)
+    found = {trajectory.cluster_id for trajectory in given}
+    known = found | {task for tasks in split.tasks.values() for task in tasks}
+    named = {_task_named(name, known): reason for name, reason in (tuned_on or {}).items()}
+    split = split.model_copy(update={"tuned_on": dict(sorted({**split.tuned_on, **named}.items()))})
+    split = split.model_copy(update={"tasks": _placed(split, given)})
+    write_json(path, split.model_dump(mode="json"))
+    return split
+
+
+def read_split() -> Split:
+    """The split of the workbench.
+
+    Raises
+    ------
+    InputError
+        There is none, or it was edited so that a task stands on another side than the rule says; the message names
+        the task, and the reason where it was used while tuning.
+    """
+    path = home() / PLACE
+    if not path.exists():
+        raise InputError(PLACE, "there is no split yet", cure=f"make one: {_NEXT}")
+    try:
+        split = Split.model_validate(read_json(path, PLACE))
+    except ValidationError as error:
+        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+        raise InputError(PLACE, f"is not a split ({faults})", cure="put it back as git has it") from error
+    _check_rule(split)
+    for side, tasks in split.tasks.items():
+        one_of(f"{PLACE}: side of tasks", side, split.shares)
+        for task in tasks:
+            _check_place(split, task, side)
+    return split
+
+
+def find_split() -> Split | None:
+    """The split of the workbench, if there is one."""
+    return read_split() if (home() / PLACE).exists() else None
+
+
+def fingerprint(trajectory: Trajectory) -> str:
+    """A short hash of what happened in a run: messages, calls and ending; not tools or policy, which may come later."""
+    said = [
+        [step.role, step.content, [[call.name, call.arguments] for call in step.tool_calls]]
+        for step in trajectory.steps
+    ]
+    text = json.dumps([said, trajectory.termination], sort_keys=True, ensure_ascii=False)
+    return sha256(text.encode()).hexdigest()[:_FINGERPRINT]
+
+
+def holdings(split: Split, trajectories: Iterable[Trajectory]) -> list[Holding]:
+    """What each side holds, in the order of the sides."""
+    sides: dict[str, list[Trajectory]] = {side: [] for side in split.shares}
+    for trajectory in trajectories:
+        sides[split.side_of(trajectory)].append(trajectory)
+    return [_holding(split, side, members) for side, members in sides.items()]
+
+
+def study_check(split: Split, trajectories: Sequence[Trajectory], side: str) -> None:
+    """Check that trajectories of `side` are those that the split was made of; on other sides new runs may join.
+
+    Raises
+    ------
+    InputError
+        A task, or on a held-out side a run, that was not there when the split was made.
+    """
+    check_names(split, trajectories)
+    cure = f"add it first: {_NEXT}"
+    for trajectory in trajectories:
+        if not split.knows(trajectory.cluster_id):
+            rule = "holds only the tasks that it was made of, so that all of them are on record"
+            raise InputError(PLACE, rule, trajectory.cluster_id, cure)
+        if side not in split.held_out:
+            continue
+        if fingerprint(trajectory) not in split.held_out_tasks.get(trajectory.cluster_id, ()):
+            rule = f"the {side} side holds only the runs that it was made of"
+            raise InputError(PLACE, rule, f"{trajectory.id} of task {trajectory.cluster_id}", cure)
+
+
+def _holding(split: Split, side: str, members: Sequence[Trajectory]) -> Holding:
+    rewards = [trajectory.reward for trajectory in members if trajectory.reward is not None]
+    tasks = {trajectory.cluster_id for trajectory in members}
+    return Holding(
+        side=side,
+        held_out=side in split.held_out,
+        share=split.shares[side],
+        trajectories=len(members),
+        tasks=len(tasks),
+        tuned_on=len(tasks & set(split.tuned_on)),
+        agents=len({trajectory.agent for trajectory in members if trajectory.agent is not None}),
+        rewarded=len(rewards),
+        mean_reward=sum(rewards) / len(rewards) if rewards else None,
+    )
+
+
+def _placed(split: Split, trajectories: Iterable[Trajectory]) -> dict[str, dict[str, list[str]]]:
+    """All tasks seen so far on their sides, in order, each with the fingerprints of its trajectories."""
+    prints: dict[str, set[str]] = defaultdict(set)
+    for tasks in split.tasks.values():
+        for task, known in tasks.items():
+            prints[task].update(known)
+    for trajectory in trajectories:
+        prints[trajectory.cluster_id].add(fingerprint(trajectory))
+    return {
+        side: {task: sorted(prints[task]) for task in sorted(prints) if split.side_of(task) == side}
+        for side in split.shares
+    }
+
+
+def _same_rule(
+    split: Split, salt: str | None, shares: Mapping[str, float] | None, held_out: Sequence[str] | None
+) -> Split:
+    asked = {"salt": salt, "shares": shares and dict(shares), "held_out": held_out and tuple(held_out)}
+    for name, value in asked.items():
+        if value is not None and value != getattr(split, name):
+            cure = "leave it out to add trajectories, or delete the file to begin a new study"
+            raise InputError(PLACE, f"has another {name} ({getattr(split, name)})", value, cure)
+    return split
+
+
+def _check_rule(split: Split) -> None:
+    if len(split.shares) < 2 or not all(share > 0 for share in split.shares.values()):
+        raise InputError(f"{PLACE}: shares", "two sides or more, each with a share above 0", split.shares)
+    if abs(sum(split.shares.values()) - 1) > 1e-9:
+        raise InputError(f"{PLACE}: shares", "must add up to 1", sum(split.shares.values()))
+    for side in split.held_out:
+        one_of(f"{PLACE}: held_out", side, split.shares)
+    if not 0 < len(set(split.held_out)) < len(split.shares):
+        raise InputError(f"{PLACE}: held_out", "at least one side is held out and one is not", split.held_out)
+
+
+def _check_place(split: Split, task: str, side: str) -> None:
+    if (rightly := split.side_of(task)) == side:
+        return
+    cure = "put the file back as git has it"
+    if task in split.tuned_on and side in split.held_out:
+        rule = f"task {task} was used while tuning ({split.tuned_on[task]}) and may not stand on a held-out side"
+        raise InputError(PLACE, rule, side, cure)
+    raise InputError(PLACE, f"task {task} belongs on the {rightly} side and was moved", side, cure)
+
+
+def check_names(split: Split, trajectories: Iterable[Trajectory]) -> None:
+    """Refuse a task that goes by another name than in the split: it would be hashed to a side of its own."""
+    known = {task for tasks in split.tasks.values() for task in tasks}
+    ends = {end: task for task in known for end in _endings(task)}
+    for trajectory in trajectories:
+        name = trajectory.cluster_id
+        if name in known:
+            continue
+        other = ends.get(name) or next((end for end in _endings(name) if end in known), None)
+        if other is not None and trajectory.task_id is not None:
+            cure = "read the runs with the same --domain as when the split was made"
+            raise InputError(PLACE, f"knows a task {other}, which may be the same", name, cure)
+
+
+def _endings(task: str) -> Iterator[str]:
+    domain, slash, rest = task.partition("/")
+    if domain and slash:
+        yield rest
+
+
+def _task_named(name: str, known: set[str]) -> str:
+    if name in known:
+        return name
+    matches = sorted(task for task in known if name in _endings(task))
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise InputError("task used while tuning", f"could be {' or '.join(matches)}", name, "give its domain too")
+    return one_of("task used while tuning", name, sorted(known))

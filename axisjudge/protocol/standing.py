@@ -1,0 +1,264 @@
+"""What ratings may claim: confirmatory on held-out data, or EXPLORATORY and why."""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from axisjudge.checks import InputError
+from axisjudge.protocol import ledger
+from axisjudge.protocol.gate import EXPLORATORY
+from axisjudge.protocol.lock import plan_of, read_lock, status
+from axisjudge.protocol.plan import AnalysisPlan
+from axisjudge.protocol.records import changes, digest
+from axisjudge.protocol.split import SHARES, Split, find_split
+from axisjudge.stats.estimate import UndefinedStatisticWarning
+from axisjudge.stats.optimism import optimism_bound, optimism_of_one
+
+_LABELS = ("human", "planted")
+#: Where no split is there to say it, this side counts as held out.
+_HELD_OUT = tuple(SHARES)[-1:]
+_FLAG = re.compile(r"opening:(\d+):[0-9a-f]+")
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The standing of a ratings table.
+
+    Attributes
+    ----------
+    held_out : int
+        Ratings of judges on held-out tasks; 0 where the table touches none.
+    opening, openings : int or None, int
+        The opening they were made under (the last, if several), and how many the ledger has.
+    looks : int
+        Openings and exploratory looks together: how often the held-out side was seen.
+    reasons : tuple of str
+        Why the ratings are exploratory; empty where they are not.
+    outside : tuple of str
+        Rated axes that the plan does not declare: what is said of them is exploratory.
+    optimism : float or None
+        From the second look on: how much the best of so many looks may flatter the agreement of judges, at most.
+        None where fewer than two raters share held-out tasks.
+    plan : AnalysisPlan or None
+    """
+
+    held_out: int = 0
+    opening: int | None = None
+    openings: int = 0
+    looks: int = 0
+    reasons: tuple[str, ...] = ()
+    outside: tuple[str, ...] = ()
+    optimism: float | None = None
+    plan: AnalysisPlan | None = None
+
+    @property
+    def exploratory(self) -> bool:
+        return bool(self.reasons)
+
+    @property
+    def confirmatory(self) -> bool:
+        return self.held_out > 0 and not self.reasons
+
+    @property
+    def matters(self) -> bool:
+        """Whether a report must say anything of it."""
+        return self.held_out > 0 or self.exploratory
+
+    def label(self, statistic: str, axis: str | None = None) -> str:
+        """``EXPLORATORY`` for a statistic (on an axis) that a report on held-out data may not call confirmed."""
+        if not self.matters:
+            return ""
+        declared = self.plan is not None and self.plan.declares(statistic, axis)
+        return "" if declared and not self.exploratory else EXPLORATORY.upper()
+
+    @property
+    def banner(self) -> str | None:
+        """The warning, where there is one."""
+        if self.reasons:
+            return f"EXPLORATORY: {'; '.join(self.reasons)}."
+        return None
+
+    @property
+    def sentence(self) -> str:
+        """Opening, optimism and plan in words; empty where no held-out data are touched."""
+        return " ".join(self._said()) if self.matters else ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for a report."""
+        fields = {**asdict(self), "plan": self.plan.model_dump(mode="json") if self.plan else None}
+        return {**fields, "exploratory": self.exploratory}
+
+    def _said(self) -> Iterator[str]:
+        if self.held_out:
+            where = f"opening {self.opening} of {self.openings}" if self.opening else "no opening"
+            yield f"Held-out data: {self.held_out:,} ratings, made under {where}."
+        if self.looks > 1:
+            yield f"The held-out side was seen {self.looks} times; {_flattery(self.optimism)}."
+        if self.plan is not None and self.held_out:
+            outside = f" ({', '.join(self.outside)} among it)" if self.outside else ""
+            yield f"{self.plan.sentence} All else on this page{outside} is EXPLORATORY."
+
+
+def standing_of(ratings: pl.DataFrame, *, statistic: str | None = None) -> Standing:
+    """The standing of a ratings table, by the split, the lock and the ledger of the workbench.
+
+    Parameters
+    ----------
+    ratings : polars.DataFrame
+        A ratings table; labels (people's, planted) need no opening and are passed over.
+    statistic : str, optional
+        What is to be claimed: one that the plan does not declare is a reason of its own.
+    """
+    judged = ratings.filter(~pl.col("rater_kind").is_in(_LABELS))
+    reasons: list[str] = []
+    split = _attempt(find_split, reasons)
+    rows = judged.filter(_is_held_out(split))
+    explored = judged.filter(pl.col("flags").list.contains(EXPLORATORY)).height
+    if rows.is_empty() and not explored:
+        return Standing()
+    if explored:
+        reasons.append(f"{explored:,} of {judged.height:,} ratings were judged with --exploratory")
+    entries = _attempt(ledger.read_ledger, reasons) or []
+    lock = _attempt(read_lock, reasons if not rows.is_empty() else [])
+    plan = _attempt(lambda: plan_of(lock) if lock else None, reasons)
+    if not rows.is_empty():
+        reasons += _not_locked(rows, split, lock)
+        reasons += _not_opened(rows, split, entries, lock)
+        reasons += _undeclared(rows, plan, statistic)
+    seen = ledger.looks(entries)
+    return Standing(
+        held_out=rows.height,
+        opening=max(_openings_of(rows), default=None),
+        openings=len(ledger.openings(entries)),
+        looks=seen,
+        reasons=tuple(dict.fromkeys(reasons)),
+        outside=tuple(sorted(set(rows["question"]) - set(plan.axes))) if plan else (),
+        optimism=_optimism(ratings, rows, plan, seen),
+        plan=plan,
+    )
+
+
+def _is_held_out(split: Split | None) -> pl.Expr:
+    sides, tasks = (split.held_out, split.held_out_tasks) if split else (_HELD_OUT, {})
+    opened = pl.col("flags").list.eval(pl.element().str.starts_with("opening:")).list.any()
+    stamped = pl.col("split").is_in(list(sides)) | opened
+    return stamped.fill_null(value=False) | pl.col("cluster_id").is_in(list(tasks))
+
+
+def _not_locked(rows: pl.DataFrame, split: Split | None, lock: Mapping[str, Any] | None) -> Iterator[str]:
+    if split is None:
+        yield "there is no split"
+    yield from (reason for reason in status().reasons if lock or reason != "nothing is locked")
+    if lock is None:
+        return
+    if strangers := sorted(set(rows["rater"]) - set(lock["judges"])):
+        yield f"judges that are not locked: {', '.join(strangers)}"
+    shown = rows.filter(pl.col("rubric_sha256").is_not_null()).select("question", "rubric_sha256").unique()
+    for axis, found in shown.sort("question").iter_rows():
+        locked = lock["rubrics"].get(axis, {})
+        if found != locked.get("sha256"):
+            yield f"ratings on {axis} were made with another rubric than the locked {locked.get('version')}"
+
+
+def _not_opened(
+    rows: pl.DataFrame, split: Split | None, entries: Iterable[ledger.Entry], lock: Mapping[str, Any] | None
+) -> Iterator[str]:
+    entries = list(entries)
+    flags = pl.col("flags").list.join(" ").fill_null("")
+    unstamped = rows.filter(~flags.str.contains(_FLAG.pattern) & ~flags.str.contains(EXPLORATORY)).height
+    if unstamped:
+        yield f"{unstamped:,} ratings of held-out tasks were judged before the opening or beside it"
+    opened = {entry.flag: entry for entry in ledger.openings(entries)}
+    for number, flag in sorted(_openings_of(rows).items()):
+        entry = opened.get(flag)
+        if entry is None:
+            yield f"opening {number} is not in the ledger: its last entries were removed, or it was begun anew"
+            continue
+        if lock is not None and entry.lock_sha256 != digest(lock):
+            yield from _other_lock(entry, entries, lock)
+        if split is not None and entry.data_sha256 != split.data_sha256:
+            yield f"the held-out runs are not those of opening {number}"
+        early = rows.filter(flags.str.contains(flag, literal=True) & (pl.col("created_at") < entry.time)).height
+        if early:
+            yield f"{early:,} ratings are older than opening {number}, whose stamp they bear"
+
+
+def _other_lock(entry: ledger.Entry, entries: Iterable[ledger.Entry], lock: Mapping[str, Any]) -> Iterator[str]:
+    then = next((other.lock for other in entries if other.lock and other.lock_sha256 == entry.lock_sha256), None)
+    changed = [change for change in changes(then, lock) if change.path != "locked_at"] if then else []
+    what = f": {changed[0]}" if changed else ""
+    yield f"opening {entry.opening} was made under another lock{what}"
+
+
+def _undeclared(rows: pl.DataFrame, plan: AnalysisPlan | None, statistic: str | None) -> Iterator[str]:
+    if plan is None:
+        return
+    if statistic is not None and not plan.declares(statistic):
+        yield f"{statistic} is not in the plan, which declares {plan.statistic}"
+    if not set(rows["question"]) & set(plan.axes):
+        yield f"the plan declares other axes ({', '.join(plan.axes)})"
+
+
+def _openings_of(rows: pl.DataFrame) -> dict[int, str]:
+    """The openings that ratings were stamped with: number -> flag."""
+    flags: list[str] = rows["flags"].explode().drop_nulls().unique().to_list()
+    return {int(found[1]): flag for flag in flags if (found := _FLAG.fullmatch(flag))}
+
+
+def _optimism(ratings: pl.DataFrame, rows: pl.DataFrame, plan: AnalysisPlan | None, seen: int) -> float | None:
+    """The bound for the agreement of raters on held-out items, from pairs of openings where the table has several."""
+    if seen < 2 or rows.is_empty():
+        return None
+    axes = list(plan.axes) if plan else rows["question"].unique().to_list()
+    labels = ratings.filter(pl.col("rater_kind").is_in(_LABELS) & pl.col("item_id").is_in(rows["item_id"].implode()))
+    by_opening = {
+        number: _agreement(pl.concat([rows.filter(pl.col("flags").list.contains(flag)), labels]), axes)
+        for number, flag in sorted(_openings_of(rows).items())
+    }
+    values = list(by_opening.values()) or [_agreement(pl.concat([rows, labels]), axes)]
+    bounds = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedStatisticWarning)
+        for earlier in values[:-1]:
+            both = earlier.join(values[-1], on=["item_id", "question", "cluster_id"])
+            change = (both["share_right"] - both["share"]).to_numpy()
+            bounds.append(optimism_bound(change, seen, clusters=both["cluster_id"].to_numpy()))
+        if len(values) < seen:  # of some looks there is nothing here to pair with
+            share, tasks = values[-1]["share"].to_numpy(), values[-1]["cluster_id"].to_numpy()
+            bounds.append(optimism_of_one(share, seen, clusters=tasks))
+    known = [bound for bound in bounds if not math.isnan(bound)]
+    return float(np.max(known)) if known else None
+
+
+def _agreement(rows: pl.DataFrame, axes: list[str]) -> pl.DataFrame:
+    """For each item the share of pairs of raters that gave the same verdict; items with one rater are left out."""
+    given = rows.filter(pl.col("question").is_in(axes) & pl.col("verdict").is_not_null() & (pl.col("repeat") == 0))
+    latest = given.unique(subset=["item_id", "question", "rater"], keep="last", maintain_order=True)
+    item = ["item_id", "question", "cluster_id"]
+    counts = latest.group_by(*item, "verdict").len().group_by(item)
+    n = pl.col("len").sum().cast(pl.Float64)
+    pairs = (pl.col("len") * (pl.col("len") - 1)).sum() / (n * (n - 1))
+    return counts.agg(share=pairs, raters=n).filter(pl.col("raters") > 1).sort(item).drop("raters")
+
+
+def _attempt(read: Any, reasons: list[str]) -> Any:
+    """What `read` gives, or None and the reason why it gives nothing."""
+    try:
+        return read()
+    except InputError as error:
+        reasons.append(str(error))
+        return None
+
+
+def _flattery(optimism: float | None) -> str:
+    if optimism is None:
+        return "how much the best look may flatter cannot be bounded, as no two raters share held-out runs"
+    return f"the best of so many looks may flatter agreement by up to {optimism:.3f}"
