@@ -8,7 +8,16 @@ from typing import Any
 
 from axisjudge.trajectory import ToolSchema, Trajectory
 from axisjudge.twins.flow import is_scalar
-from axisjudge.twins.runs import Block, as_json, blocks_of, identifiers_in, objects_in, record_in, writes_of
+from axisjudge.twins.runs import (
+    Block,
+    as_json,
+    blocks_of,
+    identifiers_in,
+    is_identifier,
+    objects_in,
+    record_in,
+    writes_of,
+)
 from axisjudge.twins.twin import Edited, Refused
 
 #: Tool -> arguments and result of calls that went through, from all runs at hand.
@@ -35,8 +44,9 @@ def other_tool(run: Trajectory, rng: Random, examples: Examples) -> Edited | Ref
 
     The other tool takes a part of the call's values, or the same, or one more that a record of the run holds under
     the parameter's name. Its answer follows what it answered elsewhere in these runs: what repeats an argument repeats
-    it, what is always the same is the same, the rest is taken from the answer of the tool that it replaces. A real
-    tool might have refused the record's state, and figures such as a refund are those of the original call.
+    it, what is always the same is the same, the rest is what the record held before or, failing that, what the
+    replaced tool answered. A real tool might have refused the record's state, and figures such as a refund are those
+    of the original call.
     """
     if not run.tools:
         return Refused("the tools on offer are not known")
@@ -44,14 +54,18 @@ def other_tool(run: Trajectory, rng: Random, examples: Examples) -> Edited | Ref
     if not writes:
         return Refused("no change was made")
     write = writes[-1]
-    if _touched_again(write, run):
-        return Refused("the record of the last change is used again")
+    if _touched_besides(write, writes[:-1], run):
+        return Refused("the record of the last change was changed before or is used again")
+    replaced = record_in(write.results[0])
+    if not isinstance(replaced, dict):
+        return Refused("the last change answers with no record")
+    held = {**replaced, **_before(replaced, write, run)}
     by_kind: dict[int, list[tuple[ToolSchema, dict[str, Any], dict[str, Any]]]] = {}
     for tool in run.tools:
         arguments = _arguments(tool, write, run)
         if arguments is None:
             continue
-        answer = _answer(arguments, record_in(write.results[0]), examples.get(tool.name, ()))
+        answer = _answer(arguments, held, examples.get(tool.name, ()))
         if answer is not None:
             by_kind.setdefault(_distance(arguments, write), []).append((tool, arguments, answer))
     if not by_kind:
@@ -67,10 +81,11 @@ def other_tool(run: Trajectory, rng: Random, examples: Examples) -> Edited | Ref
     return Edited(steps, (write.start, write.start + 1), what)
 
 
-def _touched_again(write: Block, run: Trajectory) -> bool:
+def _touched_besides(write: Block, earlier: Sequence[Block], run: Trajectory) -> bool:
+    """Whether another change is of the same record (the rest of a thing is then its whole), or a later call."""
     values = identifiers_in(write.calls[0].arguments)
-    later = (call for step in run.steps[write.end :] for call in step.agent_calls)
-    return any(values & identifiers_in(call.arguments) for call in later)
+    later = [call for step in run.steps[write.end :] for call in step.agent_calls]
+    return any(values & identifiers_in(call.arguments) for call in [*later, *(block.calls[0] for block in earlier)])
 
 
 def _distance(arguments: dict[str, Any], write: Block) -> int:
@@ -100,13 +115,28 @@ def _arguments(tool: ToolSchema, write: Block, run: Trajectory) -> dict[str, Any
 
 
 def _only_value(name: str, run: Trajectory, write: Block) -> Any:
-    """The one value that the results before the change hold under this name, if it is no part of a value at hand."""
-    found = set(_held(name, run, write))
-    if len(found) != 1:
-        return _UNKNOWN
-    value = found.pop()
+    """The one identifier that the results before the change hold under this name.
+
+    One that has an identifier at hand inside it is a part of that record, and a call for the only part does the same
+    job as a call for the whole.
+    """
+    found = {value for value in _held(name, run, write) if is_identifier(str(value))}
     at_hand = identifiers_in(write.calls[0].arguments)
-    return _UNKNOWN if any(other in str(value) for other in at_hand) else value
+    if len(found) != 1 or any(other in str(value) for other in at_hand for value in found):
+        return _UNKNOWN
+    return found.pop()
+
+
+def _before(replaced: dict[str, Any], write: Block, run: Trajectory) -> dict[str, Any]:
+    """The record of the change as it was last read, empty where it was not read."""
+    names = {key: value for key, value in replaced.items() if key.endswith("id") and is_identifier(str(value))}
+    found: dict[str, Any] = {}
+    for block in blocks_of(run):
+        for result in block.results if block.start < write.start else ():
+            record = record_in(result)
+            if isinstance(record, dict) and next(iter(names), None) in record and names.items() <= record.items():
+                found = record
+    return found
 
 
 def _is_only(name: str, write: Block, run: Trajectory) -> bool:
@@ -122,15 +152,15 @@ def _held(name: str, run: Trajectory, write: Block) -> Iterator[Any]:
 
 
 def _answer(
-    arguments: dict[str, Any], replaced: Any, examples: Sequence[tuple[dict[str, Any], dict[str, Any]]]
+    arguments: dict[str, Any], held: dict[str, Any], examples: Sequence[tuple[dict[str, Any], dict[str, Any]]]
 ) -> dict[str, Any] | None:
     """What the tool would answer, by what it answered elsewhere; None where that cannot be told."""
-    if len({as_json(given) for given, _ in examples}) < FEWEST_EXAMPLES or not isinstance(replaced, dict):
+    if len({as_json(given) for given, _ in examples}) < FEWEST_EXAMPLES:
         return None
     answer: dict[str, Any] = {}
     for key in examples[0][1]:
         values = [(given, record[key]) for given, record in examples if key in record]
-        value = _value(key, values, arguments, replaced)
+        value = _value(key, values, arguments, held)
         if value is _UNKNOWN:
             return None
         answer[key] = value
@@ -138,7 +168,7 @@ def _answer(
 
 
 def _value(
-    key: str, values: Sequence[tuple[dict[str, Any], Any]], arguments: dict[str, Any], replaced: dict[str, Any]
+    key: str, values: Sequence[tuple[dict[str, Any], Any]], arguments: dict[str, Any], held: dict[str, Any]
 ) -> Any:
     for name, value in arguments.items():
         if all(name in given and _same(given[name], found) for given, found in values):
@@ -147,10 +177,10 @@ def _value(
         return values[0][1]
     if all(isinstance(found, dict) for _, found in values):
         nested = [(given, found) for given, found in values]
-        inner = replaced.get(key)
+        inner = held.get(key)
         built = _answer(arguments, inner if isinstance(inner, dict) else {}, nested)
         return _UNKNOWN if built is None else built
-    return replaced.get(key, _UNKNOWN)
+    return held.get(key, _UNKNOWN)
 
 
 def _same(given: Any, found: Any) -> bool:

@@ -39,6 +39,10 @@ _YES = re.compile(
 )
 
 
+#: Words by which the user may have said yes before the agent asked.
+_YES_IN_ADVANCE = re.compile(r"\b(yes|go ahead|proceed|confirm(ed)?|do (it|that|so))\b", re.IGNORECASE)
+
+
 def write_before_read(run: Trajectory, rng: Random) -> Edited | Refused:
     """A change and the look-up right before it, on which it rests, change places.
 
@@ -106,7 +110,8 @@ def is_scalar(value: Any) -> bool:
 def write_before_yes(run: Trajectory, rng: Random) -> Edited | Refused:
     """A change that waited for the user's yes is made in the message that asks for it; the yes comes afterwards.
 
-    The later report stays as it is. Only where every value of the change stood before the user's answer.
+    The later report stays as it is. Only where every value of the change stood before the user's answer, and nothing
+    in the user's last message before the question could be taken for a yes in advance.
     """
     if not kinds_of(run):
         return Refused("which tools read and which change records is not known")
@@ -128,6 +133,9 @@ def _waited(write: Block, run: Trajectory) -> bool:
     asked = question.role == "assistant" and not question.tool_calls and "?" in question.content
     agreed = answer.role == "user" and not answer.tool_calls and _YES.match(answer.content.strip()) is not None
     if not asked or not agreed or write.message.content:
+        return False
+    last_word = next((step.content for step in reversed(run.steps[: question.index]) if step.role == "user"), "")
+    if _YES_IN_ADVANCE.search(last_word):
         return False
     before = text_of_all(run.steps[: answer.index])
     new = [value for value in strings_in(write.calls[0].arguments) if value in answer.content and value not in before]

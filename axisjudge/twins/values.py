@@ -21,6 +21,8 @@ from axisjudge.twins.twin import Edited, Refused
 
 _AMOUNT = re.compile(r"(?<![\d.,-])\d{1,3}(?:,\d{3})*\.\d{2}(?!\d)|(?<![\d.,-])\d+\.\d{2}(?!\d)")
 _TRIES = 40
+#: An amount told wrong by less may pass for rounding, which is no fault.
+LEAST_ERROR = 1.0
 
 
 def fabricated_argument(run: Trajectory, rng: Random) -> Edited | Refused:
@@ -42,7 +44,7 @@ def fabricated_argument(run: Trajectory, rng: Random) -> Edited | Refused:
         rewritten(step, lambda text: text.replace(old, new)) for step in run.steps[block.start :]
     )
     changed = tuple(index for index, step in enumerate(steps) if step != run.steps[index])
-    names = ", ".join(call.name for call in block.calls)
+    names = ", ".join(call.name for call in block.calls if old in identifiers_in(call.arguments))
     return Edited(
         steps, changed, f"Step {block.start} calls {names} with {new}, which no step holds, instead of {old}."
     )
@@ -150,6 +152,8 @@ def _misread(amount: str, run: Trajectory, rng: Random) -> str | None:
         else:
             letters[digits[first]] = str(rng.randint(1, 9))
         other = "".join(letters)
+        if abs(_value(other) - _value(amount)) < LEAST_ERROR:
+            continue
         if _value(other) not in taken and (not other.startswith("0") or amount.startswith("0")):
             return other
     return None
