@@ -1,0 +1,226 @@
+"""Runs to be scored: one record a run, and the table that many of them make.
+
+What is refused and what is not. A record of the wrong shape (an id that breaks the rule, text where a number belongs,
+an unknown field, two different records of one run) is refused with an InputError that says where. A measurement of the
+right type that cannot be one (negative, NaN, infinite, absurdly large, an end time outside 2000-2100) is kept out of
+the formula: its component is unavailable, and the reason is recorded with the score. Missing measurements are missing.
+The order of runs never matters.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import polars as pl
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from axisjudge.checks import InputError
+
+#: What every id must match.
+ID_PATTERN = r"^[A-Za-z0-9_.-]{1,64}$"
+
+Id = Annotated[str, Field(pattern=ID_PATTERN, description="1 to 64 of A-Z a-z 0-9 _ . -")]
+OutcomeSource = Literal["reported", "reward"]
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Stage(_Record):
+    """One stage (gate) of a run. `attempts` counts its tries; a stage of 0 attempts was not executed."""
+
+    name: Annotated[str, Field(max_length=200)] = ""
+    attempts: int
+    passed: bool
+
+
+class Run(_Record):
+    """What is known of one run; whatever is not known is left out.
+
+    Parameters
+    ----------
+    run_id, agent_id, workspace_id : str
+        Match `ID_PATTERN`.
+    spec_id : str, optional
+        The spec (task) that the run was to fulfil: what makes runs comparable in a competition.
+    outcome : str, optional
+        ``COMPLETED``, ``BLOCKED`` or ``FAILED``.
+    outcome_source : {"reported", "reward"}
+        ``reward`` where the outcome was read off an end-task reward; a calibration against that reward must then
+        leave completion out.
+    stages : list of Stage, optional
+    wall_seconds : float, optional
+        How long the run took.
+    memory_peak_bytes, memory_limit_bytes, cpu_throttled_ms, cpu_wall_ms : float, optional
+        Use of the sandbox: memory at its peak and its limit, time throttled of time elapsed.
+    ended_at : str, optional
+        ISO 8601; without an offset it is taken as UTC.
+    reward : float, optional
+        End-task reward, for calibration; it does not enter the score.
+    scored : bool
+        False for a run that is kept (and enters baselines) without a score: its tier is Unranked.
+    """
+
+    run_id: Id
+    agent_id: Id
+    workspace_id: Id
+    spec_id: Id | None = None
+    outcome: Annotated[str, Field(max_length=64)] | None = None
+    outcome_source: OutcomeSource = "reported"
+    stages: Annotated[list[Stage], Field(max_length=10_000)] | None = None
+    wall_seconds: float | None = None
+    memory_peak_bytes: float | None = None
+    memory_limit_bytes: float | None = None
+    cpu_throttled_ms: float | None = None
+    cpu_wall_ms: float | None = None
+    ended_at: Annotated[str, Field(max_length=64, examples=["2026-11-22T09:30:00Z"])] | None = None
+    reward: float | None = None
+    scored: bool = True
+
+    def row(self) -> dict[str, Any]:
+        """The run as a row of the runs table: stages counted, the end time parsed."""
+        row = {name: getattr(self, name) for name in RUN_SCHEMA if name in type(self).model_fields}
+        return row | _counted(self.stages) | {"ended_at": end_time(self.ended_at)}
+
+
+#: The runs table. A measurement that was given and cannot be used is NaN or out of bounds, one not given is null.
+RUN_SCHEMA: dict[str, Any] = {
+    **dict.fromkeys(("run_id", "agent_id", "workspace_id", "spec_id", "outcome", "outcome_source"), pl.String),
+    **dict.fromkeys(("stages_executed", "stages_passed_first"), pl.Float64),
+    **dict.fromkeys(("wall_seconds", "memory_peak_bytes", "memory_limit_bytes"), pl.Float64),
+    **dict.fromkeys(("cpu_throttled_ms", "cpu_wall_ms"), pl.Float64),
+    "ended_at": pl.Datetime("us", "UTC"),
+    "reward": pl.Float64,
+    "scored": pl.Boolean,
+}
+_IDS = ("run_id", "agent_id", "workspace_id", "spec_id")
+
+
+def end_time(text: str | None) -> datetime | None:
+    """An ISO 8601 time as UTC (assumed where no offset is given); None for what is no time."""
+    try:
+        moment = datetime.fromisoformat(text or "")
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def runs_frame(runs: Iterable[Run]) -> pl.DataFrame:
+    """Runs as a table."""
+    return pl.DataFrame([run.row() for run in runs], schema=RUN_SCHEMA)
+
+
+def runs_table(table: pl.DataFrame, *, where: str = "runs") -> pl.DataFrame:
+    """A table of runs, checked: columns of the record, ids that keep the rule, one row a run.
+
+    Columns that are missing are null, unknown ones are left out with a warning, and identical rows count once.
+
+    Raises
+    ------
+    InputError
+        No ``run_id``, an id that breaks the rule, a column of the wrong type, two different rows of one run.
+    """
+    if "run_id" not in table.columns:
+        raise InputError(where, "needs a column run_id", table.columns)
+    if unknown := [name for name in table.columns if name not in RUN_SCHEMA]:
+        warnings.warn(f"{where}: a run has no column {', '.join(unknown)}; left out", stacklevel=2)
+    columns = [_column(table, name, kind, where) for name, kind in RUN_SCHEMA.items()]
+    runs = pl.DataFrame(columns).with_columns(
+        pl.col("scored").fill_null(True), pl.col("outcome_source").fill_null("reported")
+    )
+    for name in _IDS:
+        broken = ~runs[name].str.contains(ID_PATTERN)
+        broken = broken.fill_null(name == "run_id")
+        if broken.any():
+            row = int(broken.arg_max() or 0)
+            raise InputError(f"{where}, row {row}, {name}", f"must match {ID_PATTERN}", runs[name][row])
+    return _one_row_a_run(runs, where)
+
+
+def read_runs(*paths: str | Path) -> pl.DataFrame:
+    """Read runs from JSON lines (one `Run` a line) or Parquet (the columns of `RUN_SCHEMA`) into one table.
+
+    Raises
+    ------
+    InputError
+        A file is missing or holds something else; the message names file, line and field.
+    """
+    frames = [_read_file(Path(path)) for path in paths]
+    where = ", ".join(str(path) for path in paths)
+    return _one_row_a_run(pl.concat(frames), where) if frames else pl.DataFrame(schema=RUN_SCHEMA)
+
+
+def parse_run(line: str | bytes, where: str) -> Run:
+    """One JSON line as a run; `where` names it in the message of the InputError that anything else raises."""
+    try:
+        return Run.model_validate_json(line)
+    except ValidationError as error:
+        problem = error.errors(include_url=False, include_context=False)[0]
+        field = ".".join(str(part) for part in problem["loc"])
+        raise InputError(f"{where}{', ' if field else ''}{field}", _rule(problem), problem["input"]) from None
+
+
+def _rule(problem: Any) -> str:
+    message = str(problem["msg"])
+    return f"is no run ({message[0].lower()}{message[1:]})"
+
+
+def _read_file(path: Path) -> pl.DataFrame:
+    try:
+        if path.suffix == ".parquet":
+            return runs_table(pl.read_parquet(path), where=str(path))
+        lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    except FileNotFoundError:
+        raise InputError(str(path), "no such file of runs") from None
+    except OSError as error:
+        raise InputError(str(path), f"cannot be read ({error.strerror or error})") from error
+    except pl.exceptions.PolarsError as error:
+        raise InputError(str(path), "is not a Parquet file", cure="JSON lines go by another name") from error
+    given = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    return _one_row_a_run(runs_frame(parse_run(line, f"{path}:{number}") for number, line in given), str(path))
+
+
+def _counted(stages: list[Stage] | None) -> dict[str, float | None]:
+    """Stages executed, and passed on the first attempt; a negative count of attempts spoils both."""
+    if stages is None:
+        return {"stages_executed": None, "stages_passed_first": None}
+    if any(stage.attempts < 0 for stage in stages):
+        return {"stages_executed": -1.0, "stages_passed_first": 0.0}
+    return {
+        "stages_executed": float(sum(stage.attempts > 0 for stage in stages)),
+        "stages_passed_first": float(sum(stage.attempts == 1 and stage.passed for stage in stages)),
+    }
+
+
+def _column(table: pl.DataFrame, name: str, kind: Any, where: str) -> pl.Series:
+    if name not in table.columns:
+        return pl.Series(name, [None], dtype=kind).new_from_index(0, table.height)
+    column = table[name]
+    try:
+        if name == "ended_at" and column.dtype == pl.String:
+            return pl.Series(name, [end_time(text) for text in column], dtype=kind)
+        if isinstance(column.dtype, pl.Datetime):
+            aware = column.dt.replace_time_zone("UTC") if column.dtype.time_zone is None else column
+            return aware.dt.convert_time_zone("UTC").dt.cast_time_unit("us")
+        if kind == pl.Float64 and not (column.dtype.is_numeric() or column.dtype == pl.Null):
+            raise InputError(f"{where}, {name}", "must be a column of numbers", str(column.dtype))
+        return column.cast(kind)
+    except pl.exceptions.PolarsError as error:
+        raise InputError(f"{where}, {name}", f"must be a column of type {kind}", str(column.dtype)) from error
+
+
+def _one_row_a_run(runs: pl.DataFrame, where: str) -> pl.DataFrame:
+    """Identical rows once, with a warning; different rows of one run are refused."""
+    if (n_runs := runs["run_id"].n_unique()) == runs.height:
+        return runs
+    once = runs.unique(maintain_order=True)
+    if once.height != n_runs:
+        twice = once.filter(pl.col("run_id").is_duplicated())["run_id"][0]
+        raise InputError(where, "one record for each run", twice, "two records of it differ; keep the true one")
+    warnings.warn(f"{where}: {runs.height - once.height} identical records of runs counted once", stacklevel=3)
+    return once
