@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from axisjudge.checks import InputError
-from axisjudge.cli import agreement, confidence, data, judge, profile, read, report, rubric
+from axisjudge.cli import agreement, confidence, data, judge, profile, read, report, rubric, twins
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
 
@@ -60,6 +60,7 @@ app.command(epilog="Example: axisjudge confidence ratings.jsonl --labels data/de
 )
 app.command(epilog="Example: axisjudge profile ratings.jsonl --trajectories data/demo/results")(profile.profile)
 app.command(epilog="Example: axisjudge report 05_failure_profiles -p seed=7")(report.report)
+app.command(epilog="Example: axisjudge twins data/demo/results --judge rules --edits misreported_amount")(twins.twins)
 app.add_typer(rubric.app, name="rubric")
 app.add_typer(data.app, name="data")
 
