@@ -1,0 +1,56 @@
+"""Marks of an AXIS Result: what a reader must know before the numbers are used or compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from axisjudge.scores.axis.dimensions import Dimension
+from axisjudge.scores.axis.interactions import Interaction
+
+NOT_COMPARABLE = "no time stamps: speed counts as perfect, so scores are not comparable with those of timed runs"
+
+
+def marks_of(goal: Dimension, process: Sequence[Dimension], interactions: Sequence[Interaction]) -> tuple[str, ...]:
+    """Marks in the order of their weight: goal, time stamps, missing signals, dimensions without data."""
+    marks = []
+    if goal.score is None:
+        said = "no goal checks" if not goal.n_interactions else "goal checks without a grade"
+        marks.append(f"{said}: the result is an interval, with goal achievement at {goal.low:g} and at {goal.high:g}")
+    marks += _time_marks(interactions)
+    for each in process:
+        missing = [
+            f"{signal.name} of {signal.n_missing}" if signal.n else signal.name
+            for signal in each.signals
+            if signal.n_missing and signal.weight and signal.name != "speed"
+        ]
+        if missing:
+            ends = f"{each.low:g} and {each.high:g}"
+            marks.append(f"{each.name}: not judged: {', '.join(missing)}; its score lies between {ends}")
+        if each.no_data:
+            marks.append(
+                f"{each.name}: no interactions; {each.score:g} is the program's value for that, no measurement"
+            )
+    return tuple(marks)
+
+
+def _time_marks(interactions: Sequence[Interaction]) -> list[str]:
+    acting = [each for each in interactions if each.type in ("tool_use", "assistant")]
+    if not acting:
+        return []
+    unknown = sum(each.duration_ms is None for each in acting)
+    if unknown == len(acting) and all(each.start_ms is None for each in interactions):
+        return [NOT_COMPARABLE]
+    marks = []
+    last_is_thinking = interactions[-1].type == "assistant" and interactions[-1].duration_ms is None
+    if unknown > last_is_thinking:
+        marks.append(f"{unknown} of {len(acting)} durations unknown: they count as fast; the bounds have them slow")
+    pairs = pairwise(interactions)
+    waits = [a.duration_ms for a, b in pairs if a.type == "assistant" and b.type == "user" and a.duration_ms]
+    if waits:
+        longest = max(waits) / 1000
+        marks.append(
+            f"{len(waits)} durations of thinking end at a person's message and include that person's time "
+            f"(up to {longest:,.0f} s)"
+        )
+    return marks

@@ -1,0 +1,325 @@
+"""The AXIS Result: four dimensions and their weighted mean, with what is known of each and what is not."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+from axisjudge.checks import InputError
+from axisjudge.scores.axis.categories import CATEGORIES
+from axisjudge.scores.axis.dimensions import Dimension, Signal, failed_dimension, score_dimension
+from axisjudge.scores.axis.goal import Grade, goal_bounds, goal_score
+from axisjudge.scores.axis.interactions import Interaction, TranscriptCounts, count
+from axisjudge.scores.axis.javascript import half_up, is_number
+from axisjudge.scores.axis.marks import marks_of
+from axisjudge.scores.axis.rule_sets import INSIGHT_BELOW, RuleSet
+from axisjudge.scores.axis.run import AxisRun
+from axisjudge.scores.axis.signals import Signals
+from axisjudge.scores.axis.speed import speed
+from axisjudge.scores.curve import AXIS_CURVE, LogNormalCurve
+
+GOAL = "goal_achievement"
+#: The four dimensions in the order in which they are added up.
+DIMENSIONS = (GOAL, *CATEGORIES)
+#: The program's weights of the dimensions.
+DEFAULT_WEIGHTS: dict[str, float] = {GOAL: 0.4, "environment": 0.2, "service": 0.2, "agent": 0.2}
+_SUM_WITHIN = 0.01
+_SHORT = {"environment": "Env", "service": "Svc", "agent": "Agent"}
+
+
+class Insight(NamedTuple):
+    """The weakest signal of a dimension whose score lies below 75."""
+
+    dimension: str
+    signal: str
+    shown: int
+
+    def __str__(self) -> str:
+        return f"{_SHORT[self.dimension]}: {self.signal} {self.shown}"
+
+
+class Slowest(NamedTuple):
+    """The tool call that took longest."""
+
+    id: int
+    tool_name: str | None
+    duration_ms: int
+    speed: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class AxisResult:
+    """One run's AXIS Result.
+
+    Parameters
+    ----------
+    composite : float or None
+        The weighted mean of the four scores, rounded half up; None without a goal score.
+    interval : (float, float)
+        The composite with the goal at 0 and at 100 where it is unknown; else twice the composite itself.
+    bounds : (float, float)
+        The interval widened by missing signals and unknown durations at their ends.
+    dimensions : tuple of Dimension
+        Goal achievement, environment, service, agent.
+    marks : tuple of str
+        What a reader must know before using the numbers.
+    """
+
+    trajectory_id: str
+    agent: str | None
+    agent_family: str | None
+    task_id: str | None
+    cluster_id: str
+    source: str
+    rules: RuleSet
+    weights: Mapping[str, float]
+    failed: bool
+    composite: float | None
+    interval: tuple[float, float]
+    bounds: tuple[float, float]
+    dimensions: tuple[Dimension, ...]
+    grades: tuple[Grade, ...]
+    interactions: tuple[Interaction, ...]
+    counts: TranscriptCounts
+    insights: tuple[Insight, ...]
+    slowest: Slowest | None
+    judged_by: str
+    marks: tuple[str, ...]
+
+    def dimension(self, name: str) -> Dimension:
+        """One of the four dimensions by name."""
+        return next(dimension for dimension in self.dimensions if dimension.name == name)
+
+    @property
+    def band(self) -> str | None:
+        """The word for the composite, where it is one number or both ends of its interval share it."""
+        low, high = (self.rules.band(end) if end == end else None for end in self.interval)
+        return low if low == high else None
+
+    @property
+    def insight(self) -> str | None:
+        """The insights in one line, None where no score lies below 75."""
+        return "  |  ".join(map(str, self.insights)) or None
+
+    def __repr__(self) -> str:
+        parts = [f"{each.name} {'-' if each.score is None else each.score}" for each in self.dimensions]
+        return f"AxisResult({self.shown}: {', '.join(parts)}; {self.rules.name})"
+
+    def _repr_html_(self) -> str:
+        return f"<code>{html.escape(repr(self))}</code>"
+
+    @property
+    def shown(self) -> str:
+        """The composite as people read it: a number, or the ends of an interval."""
+        return f"{self.interval[0]}-{self.interval[1]}" if self.composite is None else f"{self.composite}"
+
+    def signal_rows(self) -> list[dict[str, Any]]:
+        """One row for each interaction and dimension: what it was, how long it took, and its signals with reasons."""
+        by_id = {each.id: each for each in self.interactions}
+        return [
+            {
+                "dimension": dimension.name,
+                "id": audit.id,
+                "what": by_id[audit.id].tool_name or by_id[audit.id].type,
+                "duration_ms": by_id[audit.id].duration_ms,
+                "error": by_id[audit.id].has_error,
+                "context_bytes": by_id[audit.id].context_bytes,
+                "success": audit.success,
+                "speed": speed(by_id[audit.id].categories, by_id[audit.id].duration_ms),
+                "weight": audit.weight,
+                "relevance": audit.relevance,
+                "reason": audit.rationale,
+            }
+            for dimension in self.dimensions
+            for audit in dimension.audits
+        ]
+
+    def dimension_rows(self) -> list[dict[str, Any]]:
+        """One row for each dimension, for a table."""
+        return [
+            {
+                "dimension": each.name,
+                "weight": self.weights[each.name],
+                "score": each.score,
+                "low": each.low,
+                "high": each.high,
+                "raw": each.raw,
+                "band": None if each.score is None or each.score != each.score else self.rules.band(each.score),
+                **{signal.name: signal.value for signal in each.signals},
+            }
+            for each in self.dimensions
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields as plain values, with the bands, the signal table and the insight line beside."""
+        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {
+            **plain,
+            "rules": asdict(self.rules),
+            "weights": dict(self.weights),
+            "band": self.band,
+            "insight": self.insight,
+            "dimensions": [_dimension_dict(each, self.rules) for each in self.dimensions],
+            "grades": [
+                {**grade.check._asdict(), "score": grade.score, "rationale": grade.rationale} for grade in self.grades
+            ],
+            "interactions": [each._asdict() for each in self.interactions],
+            "counts": self.counts._asdict(),
+            "insights": [each._asdict() for each in self.insights],
+            "slowest": None if self.slowest is None else self.slowest._asdict(),
+            "signals": self.signal_rows(),
+        }
+
+
+def score_run(
+    run: AxisRun,
+    signals: Signals,
+    *,
+    grades: Sequence[Grade] | None = None,
+    weights: Mapping[str, float] | None = None,
+    curves: Mapping[str, LogNormalCurve] | None = None,
+    judged_by: str = "",
+) -> AxisResult:
+    """The AXIS Result of a run from its judged signals and graded checks.
+
+    Parameters
+    ----------
+    run : AxisRun
+    signals : mapping of category to CategorySignals
+        Categories that nobody judged are absent.
+    grades : sequence of Grade, optional
+        The goal's checks with their grades. Without it there is no goal score; an empty list of checks scores 0.
+    weights : mapping of dimension to float, optional
+        Weights of the four dimensions, adding up to 1 within .01.
+    curves : mapping of category to LogNormalCurve, optional
+        The curve of each process dimension; by default the program's, median .5 and sigma .4, fitted to no data.
+    judged_by : str
+        Who judged the signals, for the record.
+
+    Raises
+    ------
+    InputError
+        When the weights break a rule.
+    """
+    weights = checked_weights(DEFAULT_WEIGHTS if weights is None else weights, "weights")
+    curves = curves or {}
+    if run.outcome.failed:
+        grades = [grade._replace(score=0, rationale=run.outcome.reason) for grade in grades or ()]
+        process = tuple(failed_dimension(category) for category in CATEGORIES)
+        goal = Dimension(name=GOAL, score=0, low=0, high=0, n_interactions=len(grades))
+    else:
+        process = tuple(
+            score_dimension(name, run.interactions, signals.get(name), run.rules, curves.get(name, AXIS_CURVE))
+            for name in CATEGORIES
+        )
+        goal = _goal(grades)
+    composite = _composite((goal.score, *(each.score for each in process)), weights)
+    return AxisResult(
+        trajectory_id=run.id,
+        agent=run.agent,
+        agent_family=run.agent_family,
+        task_id=run.task_id,
+        cluster_id=run.cluster_id,
+        source=run.source,
+        rules=run.rules,
+        weights=weights,
+        failed=run.outcome.failed,
+        composite=composite,
+        interval=(
+            _composite((goal.low, *(each.score for each in process)), weights),
+            _composite((goal.high, *(each.score for each in process)), weights),
+        ),
+        bounds=(
+            _composite([each.low for each in (goal, *process)], weights),
+            _composite([each.high for each in (goal, *process)], weights),
+        ),
+        dimensions=(goal, *process),
+        grades=tuple(grades or ()),
+        interactions=tuple(run.interactions),
+        counts=count(run.interactions),
+        insights=_insights(process),
+        slowest=_slowest(run.interactions),
+        judged_by=judged_by,
+        marks=(*run.marks, *marks_of(goal, process, run.interactions)),
+    )
+
+
+def checked_weights(weights: Mapping[str, float], where: str) -> dict[str, float]:
+    """Weights of the four dimensions, if they may be used: none below 0, not all 0, adding up to 1 within .01.
+
+    Raises
+    ------
+    InputError
+    """
+    if unknown := sorted(set(weights) - set(DIMENSIONS)):
+        raise InputError(where, f"dimensions are {', '.join(DIMENSIONS)}", unknown[0])
+    if missing := [name for name in DIMENSIONS if name not in weights]:
+        raise InputError(where, "must name all four dimensions", sorted(weights), f"add {', '.join(missing)}")
+    for name, weight in weights.items():
+        if not is_number(weight) or not math.isfinite(weight) or weight < 0:
+            raise InputError(f"{where}, {name}", "must be a number, 0 or greater", weight)
+    total = sum(weights[name] for name in DIMENSIONS)
+    if total == 0:
+        raise InputError(where, "must not all be 0", cure="give each dimension that counts its share of 1")
+    if abs(total - 1) > _SUM_WITHIN:
+        cure = f"divide each by {total:g}"
+        raise InputError(where, f"must add up to 1 (within {_SUM_WITHIN})", round(total, 6), cure)
+    return {name: weights[name] for name in DIMENSIONS}
+
+
+def mean_result(results: Sequence[AxisResult]) -> float | None:
+    """The rounded mean of the composites of runs that did not fail, 0 if all did; None where one has no composite."""
+    kept = [each.composite for each in results if not each.failed]
+    if any(value is None for value in kept):
+        return None
+    return half_up(math.fsum(value for value in kept if value is not None) / len(kept)) if kept else 0
+
+
+def _goal(grades: Sequence[Grade] | None) -> Dimension:
+    if grades is None:
+        return Dimension(name=GOAL, score=None, low=0, high=100)
+    score = goal_score(grades)
+    low, high = goal_bounds(grades) if score is None else (score, score)
+    n = sum(grade.score is not None for grade in grades)
+    return Dimension(name=GOAL, score=score, low=low, high=high, n_interactions=len(grades), n_audited=n)
+
+
+def _composite(scores: Sequence[float | None], weights: Mapping[str, float]) -> Any:
+    """The weighted sum of the rounded scores, rounded; None where one is missing that has weight."""
+    total = 0.0
+    for score, name in zip(scores, DIMENSIONS, strict=True):
+        if score is not None:
+            total += score * weights[name]
+        elif weights[name]:
+            return None
+    return half_up(total)
+
+
+def _insights(process: Sequence[Dimension]) -> tuple[Insight, ...]:
+    found: list[tuple[Dimension, Signal | None]] = [
+        (each, each.weakest()) for each in process if each.score is not None and each.score < INSIGHT_BELOW
+    ]
+    return tuple(Insight(each.name, weak.name, weak.shown or 0) for each, weak in found if weak)
+
+
+def _slowest(interactions: Sequence[Interaction]) -> Slowest | None:
+    timed = [each for each in interactions if each.is_call and each.duration_ms]
+    if not timed:
+        return None
+    longest = max(timed, key=lambda each: each.duration_ms or 0)
+    return Slowest(
+        longest.id, longest.tool_name, longest.duration_ms or 0, speed(longest.categories, longest.duration_ms)
+    )
+
+
+def _dimension_dict(dimension: Dimension, rules: RuleSet) -> dict[str, Any]:
+    scored = dimension.score is not None and dimension.score == dimension.score
+    return {
+        **{name: getattr(dimension, name) for name in dimension.__dataclass_fields__ if name != "audits"},
+        "band": rules.band(dimension.score) if scored and dimension.score is not None else None,
+        "signals": [{**each._asdict(), "shown": each.shown} for each in dimension.signals],
+        "necessity": dimension.necessity._asdict(),
+    }

@@ -1,0 +1,73 @@
+"""A run to be scored: its entries, its interactions and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from axisjudge.scores.axis.entries import Entry, entries_of_axis, valid_time
+from axisjudge.scores.axis.interactions import Interaction, interactions_of
+from axisjudge.scores.axis.rule_sets import DOCUMENTED, RuleSet
+
+
+class Outcome(NamedTuple):
+    """How the agent's process ended: its result, exit code and error, and when it ran."""
+
+    result: str | None = ""
+    exit_code: int = 0
+    error: str | None = None
+    start_time: Any = None
+    end_time: Any = None
+
+    @property
+    def failed(self) -> bool:
+        """Whether the run failed: an error, or no result and an exit code other than 0."""
+        return self.error is not None or (self.result is None and self.exit_code != 0)
+
+    @property
+    def reason(self) -> str:
+        """Why it failed, in words."""
+        return f"Run failed: {self.error}" if self.error is not None else f"Run failed with exit code {self.exit_code}"
+
+
+#: What is taken where the source says nothing of its end.
+COMPLETED = Outcome()
+
+
+@dataclass(frozen=True)
+class AxisRun:
+    """A run's interactions under one set of rules; whose they are and what a reader should know of them (`marks`)."""
+
+    id: str
+    entries: Sequence[Entry] = field(repr=False)
+    interactions: list[Interaction] = field(repr=False)
+    rules: RuleSet
+    outcome: Outcome = COMPLETED
+    agent: str | None = None
+    agent_family: str | None = None
+    task_id: str | None = None
+    cluster_id: str = ""
+    source: str = ""
+    marks: tuple[str, ...] = ()
+
+
+def run_of_axis(
+    raw: Sequence[Mapping[str, Any]],
+    *,
+    id: str,
+    rules: RuleSet = DOCUMENTED,
+    outcome: Outcome = COMPLETED,
+    **about: Any,
+) -> AxisRun:
+    """A run from AXIS raw entries, each ``{type, timestamp, content}``."""
+    return run_of_entries(entries_of_axis(raw, rules), id=id, rules=rules, outcome=outcome, **about)
+
+
+def run_of_entries(
+    entries: Sequence[Entry], *, id: str, rules: RuleSet = DOCUMENTED, outcome: Outcome = COMPLETED, **about: Any
+) -> AxisRun:
+    """A run from entries; `about` gives the other fields of `AxisRun`."""
+    start = valid_time(outcome.start_time, rules)
+    interactions = interactions_of(entries, rules, run_start_ms=start)
+    return AxisRun(id, entries, interactions, rules, outcome, **{"cluster_id": id, **about})
