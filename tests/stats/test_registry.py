@@ -31,6 +31,7 @@ from axisjudge.stats.citations import citation_overlap, citation_validity
 from axisjudge.stats.confidence import auroc, expected_calibration_error, reliability_curve, risk_coverage
 from axisjudge.stats.effective import effective_judges, leave_out, majority_accuracy
 from axisjudge.stats.intervals import clustered_mean, clustered_proportion
+from axisjudge.stats.optimism import optimism_bound, optimism_of_one
 from axisjudge.stats.paired import paired_change
 from axisjudge.stats.recalibration import fit_isotonic, fit_mid_rank, fit_platt
 from axisjudge.stats.repeats import flips_by_confidence, self_agreement, variance_components
@@ -139,6 +140,8 @@ STATISTICS: dict[str, tuple[Callable[[Sample], float], bool, bool]] = {
     "majority_accuracy": (lambda s: majority_accuracy(s.ratings, s.label), True, True),
     "leave_out": (lambda s: sum(each.majority for each in leave_out(s.ratings, s.label, ["a", "b"])), True, True),
     "paired_change": (lambda s: paired_change(s.ratings[:, 0], s.label).change.estimate, False, True),
+    "optimism_bound": (lambda s: optimism_bound(s.ratings[:, 0] - s.label, 5, clusters=s.task), False, True),
+    "optimism_of_one": (lambda s: optimism_of_one(s.right, 5, clusters=s.task), False, True),
     "self_agreement": (lambda s: self_agreement(s.ratings).flips.estimate, True, True),
     "flips_by_confidence": (
         lambda s: flips_by_confidence(s.ratings, s.confidence)[1].flips.estimate,
@@ -178,6 +181,7 @@ PARTS = {
     ),
     *("nominal_distance", "linear_distance", "quadratic_distance", "category_counts", "coefficient_interval", "rare"),
     *("cluster_sums", "percent_of", "category_shares", "prevalence_index", "bias_index", "set_aside", "beliefs"),
+    *("expected_maximum", "standard_error"),
     *("raw_soft_agreement", "case_weights", "kish_n", "jaccard", "chance_jaccard", "step_distance"),
     *("same_verdict_other_evidence", "isotonic_fit", "best_constant", "stand_in", "benjamini_yekutieli"),
 }
