@@ -77,6 +77,13 @@ class Iteration:
         """The result in words, the banner first where one is due and the scope last."""
         return [*([self.banner] if self.banner else []), self.headline, *iteration_sentences(self), SCOPE]
 
+    def moved_most(self, most: int) -> list[str]:
+        """The runs on which any judge's belief moved farthest, farthest first."""
+        moved: dict[str, float] = {}
+        for move in self.beliefs:
+            moved[move.item] = max(moved.get(move.item, 0.0), abs(move.after - move.before))
+        return sorted(moved, key=lambda item: (-moved[item], item))[:most]
+
     def to_frame(self) -> Any:
         """One row a version and coefficient, with its interval."""
         rows = [

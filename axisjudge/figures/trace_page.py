@@ -37,7 +37,7 @@ class TracePage:
 
     def to_markdown(self) -> str:
         """The trace as markdown: facts, verdicts, then the steps, untrusted text fenced as code."""
-        facts = [f"- {name}: {_literal(value)}" for name, value in self.trace.facts]
+        facts = [f"- {name}: {literal(value)}" for name, value in self.trace.facts]
         steps = [part for step in self.trace.steps for part in _step_lines(step)]
         return "\n".join([*facts, "", *_verdict_lines(self.trace), "", *steps])
 
@@ -46,17 +46,17 @@ class TracePage:
 
 
 def _verdict_lines(trace: Trace) -> list[str]:
-    head = ["axis", *(_literal(judge) for judge in trace.judges)]
+    head = ["axis", *(literal(judge) for judge in trace.judges)]
     rows = [
-        [in_words(axis), *(_literal(_spoken(_by(trace.of(axis), judge))) for judge in trace.judges)]
+        [in_words(axis), *(literal(_spoken(_by(trace.of(axis), judge))) for judge in trace.judges)]
         for axis in trace.axes
     ]
     return [_row(head), _row(["---"] * len(head)), *(_row(row) for row in rows)]
 
 
 def _step_lines(step: TracedStep) -> list[str]:
-    who = f"{step.role} ({_literal(step.answers)})" if step.answers else step.role
-    cited = "; ".join(f"{in_words(word.axis)} {word.word} by {_literal(word.judge)}" for word in step.cited_by)
+    who = f"{step.role} ({literal(step.answers)})" if step.answers else step.role
+    cited = "; ".join(f"{in_words(word.axis)} {word.word} by {literal(word.judge)}" for word in step.cited_by)
     head = f"**Step {step.index}, {who}**{' (error)' if step.error else ''}{f' (cited: {cited})' if cited else ''}"
     calls = [f"{name}({arguments})" for name, arguments, _ in step.calls]
     return [head, "", *_fenced("\n".join(filter(None, [_cut(step.text), *map(_cut, calls)]))), ""]
@@ -76,7 +76,7 @@ def _row(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
     """Text on one line with all that markdown or HTML would read as markup made literal."""
     flat = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_\[\]|~$])", r"\\\1", flat)

@@ -1,0 +1,97 @@
+"""Flipped verdicts side by side, to be read: HTML for a page, markdown for the record. Everything in it is escaped."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+
+from axisjudge.analysis.flips import Flip, Word
+from axisjudge.analysis.iteration import Iteration
+from axisjudge.figures.theme import LOST, VERDICTS, in_words
+from axisjudge.figures.trace_page import literal
+
+#: In markdown a longer reason is cut, and the cut is stated; HTML holds all of it.
+CUT = 200
+
+_CELL = "text-align: left; vertical-align: top; padding: 4px 8px; overflow-wrap: anywhere"
+
+
+@dataclass(frozen=True)
+class FlipsPage:
+    """The flips of a comparison, both versions next to each other; `most` of them."""
+
+    turn: Iteration
+    most: int = 12
+
+    @property
+    def shown(self) -> tuple[Flip, ...]:
+        """The flips that stand on the page: those that changed agreement most."""
+        return self.turn.flips[: self.most]
+
+    def to_html(self) -> str:
+        """A table with inline styles only: no script, no address."""
+        if not self.turn.flips:
+            return f"<p>{html.escape(self._about)}</p>"
+        heads = ("run", "judge", *self._versions)
+        head = "".join(f'<th style="{_CELL}">{html.escape(text)}</th>' for text in heads)
+        rows = "".join(
+            f'<tr><td style="{_CELL}">{html.escape(flip.item)}</td><td style="{_CELL}">{html.escape(flip.judge)}</td>'
+            f"{_html_word(flip.before)}{_html_word(flip.after)}</tr>"
+            for flip in self.shown
+        )
+        return (
+            f"<p>{html.escape(self._about)}</p>"
+            f'<table style="width: 100%; font-size: 90%"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
+        )
+
+    def to_markdown(self) -> str:
+        """The same as a markdown table, long reasons cut."""
+        if not self.turn.flips:
+            return literal(self._about)
+        heads = ["run", "judge", *map(literal, self._versions)]
+        rows = [
+            [literal(flip.item), literal(flip.judge), _markdown_word(flip.before), _markdown_word(flip.after)]
+            for flip in self.shown
+        ]
+        table = [heads, ["---"] * len(heads), *rows]
+        return "\n".join([literal(self._about), "", *(f"| {' | '.join(cells)} |" for cells in table)])
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    @property
+    def _versions(self) -> list[str]:
+        return [version.version for version in self.turn.versions]
+
+    @property
+    def _about(self) -> str:
+        before, after = self._versions
+        count, banner = len(self.turn.flips), self.turn.banner
+        where = f"{in_words(self.turn.axis)} from {before} to {after}"
+        if not count:
+            said = f"No verdict flipped on {where}."
+        elif count > self.most:
+            said = f"{count} verdicts flipped on {where}; the {self.most} that changed agreement most:"
+        else:
+            said = f"{count} verdicts flipped on {where}:" if count > 1 else f"One verdict flipped on {where}:"
+        return f"{banner} {said}".strip()
+
+
+def _html_word(word: Word) -> str:
+    colour, _, sign = VERDICTS.get(word.verdict, LOST)
+    chip = f'<strong style="color: {colour}">{sign} {html.escape(in_words(word.verdict))}</strong>'
+    facts, why = html.escape(_facts(word)), html.escape(word.rationale or "")
+    return f'<td style="{_CELL}">{chip} <span style="color: #6b6b6b">{facts}</span><br>{why}</td>'
+
+
+def _markdown_word(word: Word) -> str:
+    why = word.rationale or ""
+    cut = why if len(why) <= CUT else f"{why[:CUT]} … ({len(why) - CUT:,} more characters)"
+    sign = VERDICTS.get(word.verdict, LOST)[2]
+    return literal(f"{sign} {in_words(word.verdict)} {_facts(word)}: {cut}")
+
+
+def _facts(word: Word) -> str:
+    sure = "" if word.confidence is None else f"{word.confidence:.2f}"
+    cited = f"cites {', '.join(map(str, word.cited))}" if word.cited else "cites nothing"
+    return f"{sure} {cited}".strip()
