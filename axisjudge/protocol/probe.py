@@ -57,9 +57,9 @@ def truncation_sha256() -> str:
 def prompt_hashes(judge: Judge, rubrics: Rubrics) -> dict[str, str]:
     """Hash of all that a judge is shown of the probe, by axis; a joint judge is shown all axes at once.
 
-    Empty for judges that are shown no prompt: a program, a noise model.
+    Empty for judges that are shown no prompt: a program, a noise model (which knows planted truth alone).
     """
-    if not judge.reads_rubrics:
+    if judge.kind == "simulated" or not judge.reads_rubrics:
         return {}
     if judge.joint:
         return {"all": judge.prompt_sha256(PROBE, rubrics)}

@@ -94,7 +94,7 @@ class Standing:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for a report."""
         fields = {**asdict(self), "plan": self.plan.model_dump(mode="json") if self.plan else None}
-        return {**fields, "exploratory": self.exploratory}
+        return {**fields, "exploratory": self.exploratory, "banner": self.banner}
 
     def _said(self) -> Iterator[str]:
         if self.held_out:

@@ -24,6 +24,10 @@ def write_index(reports: Path) -> Path:
     return staged.replace(reports / "index.html")
 
 
+def _banners(said: dict[str, Any]) -> list[str]:
+    return [banner for banner in (said.get("standing", {}).get("banner"), said["banner"]) if banner]
+
+
 def _card(folder: Path) -> dict[str, Any]:
     said = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     figures = [folder / "figures" / f"{name}.png" for name in said["figures"][:1]]
@@ -31,6 +35,6 @@ def _card(folder: Path) -> dict[str, Any]:
         "name": folder.name,
         "title": said["title"],
         "finding": said.get("finding") or next(iter(said["findings"]), ""),
-        "banner": said["banner"] and said["banner"].partition(":")[0],
+        "banner": "; ".join(banner.partition(":")[0] for banner in _banners(said)),
         "thumbnail": base64.b64encode(figures[0].read_bytes()).decode() if figures else "",
     }

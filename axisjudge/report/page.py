@@ -15,6 +15,7 @@ import polars as pl
 
 from axisjudge import workbench
 from axisjudge.checks import InputError
+from axisjudge.protocol.standing import Standing, standing_of
 from axisjudge.report.digest import file_sha256, portable
 from axisjudge.report.encode import as_json, dumps
 from axisjudge.report.scope import ratings_sha256, scope_of
@@ -63,6 +64,9 @@ class Page:
         The ratings table behind the page: it gives the scope sentence, the banner and a hash.
     inputs : iterable of path, optional
         Other files the page is made from; their hashes go into results.json. Relative to the workbench.
+    standing : Standing, optional
+        What the ratings may claim; by default worked out from split, lock and ledger of the workbench. Where held-out
+        data are touched the banner says so: opening, optimism, and EXPLORATORY with every reason.
 
     Notes
     -----
@@ -70,9 +74,17 @@ class Page:
     text are also written to its staging folder; then each name may be used once.
     """
 
-    def __init__(self, name: str, ratings: pl.DataFrame, *, inputs: Iterable[str | Path] = ()) -> None:
+    def __init__(
+        self,
+        name: str,
+        ratings: pl.DataFrame,
+        *,
+        inputs: Iterable[str | Path] = (),
+        standing: Standing | None = None,
+    ) -> None:
         self.name = name
         self.scope = scope_of(ratings)
+        self.standing = standing_of(ratings) if standing is None else standing
         self.results: dict[str, Any] = {}
         self.figures: list[str] = []
         self.findings: list[str] = []
@@ -85,14 +97,33 @@ class Page:
         self._save()
 
     def banner(self) -> None:
-        """Show the scope sentence, and the banner when ratings are simulated or planted."""
-        banner, sentence = self.scope.banner, self.scope.sentence
-        shown = f'<p class="scope"><strong>Scope.</strong> {html.escape(sentence)}</p>'
-        text = f"**Scope.** {markdown_escape(sentence)}"
-        if banner:
-            shown = f'<p class="banner" style="{_BANNER_STYLE}">{html.escape(banner)}</p>{shown}'
-            text = f"> **{markdown_escape(banner)}**\n\n{text}"
-        _show({"text/html": shown, "text/plain": f"{banner or ''} {sentence}".strip(), MARKDOWN_MIME: text})
+        """Show the scope sentence, what held-out ratings may claim, and the banners.
+
+        There is a banner when ratings are simulated or planted, and one that says EXPLORATORY and why.
+        """
+        said = {"Scope": self.scope.sentence, "Standing": self.standing.sentence}
+        shown, text, plain = "", [], []
+        for banner in self.banners:
+            shown += f'<p class="banner" style="{_BANNER_STYLE}">{html.escape(banner)}</p>'
+            text.append(f"> **{markdown_escape(banner)}**")
+            plain.append(banner)
+        for head, sentence in said.items():
+            if sentence:
+                shown += f'<p class="scope"><strong>{head}.</strong> {html.escape(sentence)}</p>'
+                text.append(f"**{head}.** {markdown_escape(sentence)}")
+                plain.append(sentence)
+        _show({"text/html": shown, "text/plain": " ".join(plain), MARKDOWN_MIME: "\n\n".join(text)})
+
+    @property
+    def banners(self) -> list[str]:
+        """The warnings that stand at the top of the page."""
+        return [banner for banner in (self.standing.banner, self.scope.banner) if banner]
+
+    @property
+    def note(self) -> str | None:
+        """The warnings in short, for figures and tables."""
+        explored = "Exploratory" if self.standing.exploratory else None
+        return "; ".join(filter(None, (explored, self.scope.short_banner))) or None
 
     def record(self, name: str, value: Value) -> Value:
         """Keep `value` in results.json under `name` and return it.
@@ -115,7 +146,7 @@ class Page:
         figure: Any = drawn.get_figure(root=True)
         self._claim(name, self.figures)
         alt = alt or _title(figure) or name.replace("_", " ")
-        png = _png(figure, self.scope.short_banner if of_ratings else None)
+        png = _png(figure, self.note if of_ratings else None)
         plt.close(figure)
         if self._folder:
             path = self._folder / "figures" / f"{name}.png"
@@ -148,7 +179,7 @@ class Page:
         table, formats = as_polars(frame), formats or {}
         if unknown := set(formats) - set(table.columns):
             raise InputError("formats", f"columns are {', '.join(table.columns)}", sorted(unknown))
-        note = self.scope.short_banner
+        note = self.note
         _show(
             {
                 "text/html": html_table(table, formats, caption, note),
@@ -197,6 +228,8 @@ class Page:
             "findings": self.findings,
             "finding": self.finding,
         }
+        if self.standing.matters:
+            said["standing"] = self.standing.to_dict()
         (self._folder / PAGE_FILE).write_text(dumps(said), encoding="utf-8")
 
 
