@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, Literal
@@ -126,3 +127,9 @@ class Trajectory(Record):
         """Hash of all that a judge is shown: steps, tools, policy and how the run ended; not id, agent or reward."""
         shown = self.model_dump_json(include={"steps", "tools", "policy", "termination"})
         return sha256(shown.encode()).hexdigest()
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Trajectory:
+        """A copy with other fields; its hash is its own, not the one remembered here."""
+        copy = super().model_copy(update=update, deep=deep)
+        copy.__dict__.pop("content_sha256", None)
+        return copy
