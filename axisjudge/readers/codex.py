@@ -38,7 +38,11 @@ _ITEMS = {
     "reasoning",
 }
 _EXIT_CODE = re.compile(r"^(?:Exit code:|Process exited with code) (-?\d+)", re.MULTILINE)
-_WALL_TIME = re.compile(r"^Wall time: ([\d.]+) seconds", re.MULTILINE)
+_NEVER_RAN = re.compile(
+    r"failed in sandbox|execution error|exec_command failed|apply_patch verification failed|"
+    r"failed to parse function arguments|unsupported call"
+)
+_WALL_TIME = re.compile(r"^Wall time: (\d+\.?\d*) seconds", re.MULTILINE)
 
 
 def recognise(value: Any) -> bool:
@@ -190,7 +194,8 @@ def _outcome(output: Any) -> tuple[str, float | None, bool | None]:
         text = shown(output)
         head = text.partition("\nOutput:")[0]
         code, time = _EXIT_CODE.search(head), _WALL_TIME.search(head)
-        return text, float(time[1]) if time else None, code[1] != "0" if code else None
+        failed = code[1] != "0" if code else True if _NEVER_RAN.match(text) else None
+        return text, seconds(float(time[1])) if time else None, failed
     details = dict_of(record, "metadata")
     code = details.get("exit_code", record.get("exit_code"))
     success = record.get("success")

@@ -5,6 +5,7 @@ a file. An event that cannot be used is counted and left out; it never ends the 
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -22,14 +23,23 @@ WRONG_SHAPE = "an event of the wrong shape is left out"
 UNKNOWN = "an event of unknown type is left out"
 NO_STEP = "an event that is no step"
 ENCRYPTED = "reasoning without its text is left out"
+MENDED = "half of a character pair is replaced by a question mark"
 REPEATED = "an event that was there before is left out"
 
 
+_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
+
+
 class Line(NamedTuple):
-    """One event of a log and where it stood; `value` is None where the line holds no JSON object."""
+    """One event of a log and where it stood.
+
+    `value` is None where the line is no JSON object, and its bytes where it is a broken one; `mended` says that the
+    line had text with half of a character pair, which no UTF-8 can hold.
+    """
 
     position: str
     value: Any
+    mended: bool = False
 
 
 class Tally:
@@ -69,17 +79,33 @@ def log_lines(stream: BinaryIO) -> Iterator[Line]:
         if not line:
             continue
         try:
-            value = from_json(line) if line.startswith(b"{") else None
+            value, as_it_is = (from_json(line) if line.startswith(b"{") else None), True
         except ValueError:
-            value = line
-        yield Line(f"line {number}", value)
+            value, as_it_is = mended(line), False
+        yield Line(f"line {number}", line if value is None and not as_it_is else value, mended=not as_it_is)
+
+
+def mended(content: bytes) -> Any:
+    """The value of JSON whose text has halves of character pairs, a question mark for each; None where that fails too.
+
+    Tools that cut text by UTF-16 units leave such halves.
+    """
+    if not _HALF.search(content):
+        return None
+    try:
+        whole = json.dumps(json.loads(content), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return None
+    return from_json(whole.encode(errors="replace"))
 
 
 def events_of(lines: Iterable[Line], tally: Tally) -> Iterator[tuple[str, dict[str, Any]]]:
     """The events among the lines of a log with their positions; everything else is counted."""
     for line in lines:
         if isinstance(line.value, dict):
-            yield line
+            if line.mended:
+                tally.add(MENDED, "", line.position)
+            yield line.position, line.value
         else:
             tally.add(BROKEN if isinstance(line.value, bytes) else NOT_JSON, "", line.position)
 

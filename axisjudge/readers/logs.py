@@ -6,7 +6,7 @@ from typing import Any, BinaryIO
 
 from axisjudge.checks import InputError
 from axisjudge.readers import axis_report, claude_code, codex, codex_exec, gemini, opentelemetry
-from axisjudge.readers.events import Line, Tally, log_lines
+from axisjudge.readers.events import Line, Tally, log_lines, mended
 from axisjudge.readers.messages import Found, at
 from axisjudge.readers.source import json_values
 
@@ -31,8 +31,11 @@ def _lines(stream: BinaryIO) -> Iterator[Line]:
     stream.seek(0)
     try:
         values = list(islice(json_values(stream), 2))
-    except InputError:
+    except InputError as error:
         values = []
+        if "hex escape" in error.rule and (whole := _mended(stream)) is not None:
+            yield Line("", whole, mended=True)
+            return
     if len(values) != 1:
         stream.seek(0)
         yield from log_lines(stream)
@@ -40,6 +43,11 @@ def _lines(stream: BinaryIO) -> Iterator[Line]:
         yield from (Line(at("", number), member) for number, member in enumerate(values[0][1]))
     else:
         yield Line(*values[0])
+
+
+def _mended(stream: BinaryIO) -> Any:
+    stream.seek(0)
+    return mended(stream.read())
 
 
 def _read(reader: Any, lines: Iterable[Line]) -> Iterator[tuple[str, Found]]:

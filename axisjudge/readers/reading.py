@@ -14,7 +14,7 @@ from axisjudge.checks import InputError
 from axisjudge.families import family_of
 from axisjudge.readers import agentrx, inspect_logs, openai_chat, own, tau2, tau_bench
 from axisjudge.readers.context import Context, load_context
-from axisjudge.readers.logs import log_in
+from axisjudge.readers.logs import LOGS, log_in
 from axisjudge.readers.messages import Found
 from axisjudge.readers.source import Candidate, NotTrajectories, archive, candidates, json_values, opened
 from axisjudge.trajectory import Trajectory
@@ -281,7 +281,7 @@ def _found(stream: BinaryIO, folder: Path) -> Iterator[tuple[str, Found]]:
     values = json_values(stream)
     try:
         first = next(values)
-        if not any(reader.recognise(first[1]) for reader in FORMATS):
+        if any(log.recognise(first[1]) for log in LOGS) or not any(form.recognise(first[1]) for form in FORMATS):
             raise NotTrajectories(first[0], "is of no known format", _outline(first[1]), f"known are {_KNOWN}")
     except InputError:
         log = log_in(stream)
