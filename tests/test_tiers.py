@@ -30,6 +30,7 @@ FOUNDATIONS = {"numpy", "polars", "pydantic", "pydantic_core"}
 HOMES = {
     "aiolimiter": {"judging"},
     "anthropic": {"judges"},
+    "anywidget": {"labeler"},
     "filelock": {"ratings", "protocol"},
     "genai_prices": {"judges"},
     "great_tables": {"report"},
@@ -48,7 +49,7 @@ HOMES = {
     "pooch": {"datasets"},
     "scipy": {"stats", "scores"},
     "tqdm": {"judging"},
-    "traitlets": {"report"},
+    "traitlets": {"labeler", "report"},
     "typer": {"cli"},
     "yaml": {"rubric"},
     "zipfile_zstd": {"readers"},

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from axisjudge.checks import InputError
-from axisjudge.cli import agreement, confidence, data, judge, profile, read, report, rubric, twins
+from axisjudge.cli import agreement, confidence, data, judge, label, profile, read, report, rubric, twins
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
 
@@ -63,6 +63,7 @@ app.command(epilog="Example: axisjudge report 05_failure_profiles -p seed=7")(re
 app.command(epilog="Example: axisjudge twins data/demo/results --judge rules --edits misreported_amount")(twins.twins)
 app.add_typer(rubric.app, name="rubric")
 app.add_typer(data.app, name="data")
+app.add_typer(label.app, name="label")
 
 
 #: What the parser raises for options and arguments that it cannot take; typer gives it no public name of its own.

@@ -1,0 +1,54 @@
+/** An element with attributes, listeners (onclick: f) and children. Strings become text nodes, never markup. */
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? "" : String(value));
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+/** A key as it is drawn beside what it does; a screen reader hears it from the list of keys instead. */
+const key = (name) => make("kbd", { "aria-hidden": "true" }, name);
+
+/** Prose of a rubric: paragraphs, bullets and `code`, as elements. */
+function prose(text) {
+  const blocks = [];
+  for (const paragraph of text.split(/\n{2,}/)) {
+    const lines = paragraph.split("\n");
+    if (lines.every((line) => line.startsWith("- "))) {
+      blocks.push(make("ul", {}, lines.map((line) => make("li", {}, coded(line.slice(2))))));
+    } else {
+      blocks.push(make("p", {}, coded(lines.join(" "))));
+    }
+  }
+  return blocks;
+}
+
+const coded = (text) => text.split("`").map((part, n) => (n % 2 ? make("code", {}, part) : part));
+
+/** More than this is folded: a reader should see the run at a glance. */
+const PREVIEW = { lines: 7, characters: 480 };
+
+/** Long text that opens and closes; short text as it is. The element has `toggle` where it can be folded. */
+function foldable(text, name, isFolded) {
+  const lines = text.split("\n");
+  const preview = lines.slice(0, PREVIEW.lines).join("\n").slice(0, PREVIEW.characters);
+  const body = make("div", { class: "text" }, text);
+  if (text.length - preview.length < 60) return body;
+  const sign = make("span", { "aria-hidden": "true", class: "sign" });
+  const words = make("span");
+  const button = make("button", { type: "button", class: "fold", onclick: () => element.toggle() }, sign, words);
+  const element = make("div", { class: "foldable" }, body, button);
+  element.toggle = (fold = !element.isFolded) => {
+    element.isFolded = fold;
+    body.textContent = fold ? `${preview}…` : text;
+    sign.textContent = fold ? "▸" : "▾";
+    words.textContent = fold ? `Show all of ${name} (${text.length.toLocaleString("en")} characters)` : `Fold ${name}`;
+    button.setAttribute("aria-expanded", String(!fold));
+  };
+  element.toggle(isFolded);
+  return element;
+}

@@ -1,0 +1,95 @@
+const DATA = JSON.parse(document.getElementById("labelling").textContent);
+const PLACE = `axisjudge-labels:${DATA.hash}`;
+
+/** What earlier sittings left in this browser. */
+function kept() {
+  const fresh = { rater: DATA.about.rater, labels: {}, history: [], seconds: {} };
+  try {
+    return { ...fresh, ...JSON.parse(localStorage.getItem(PLACE) ?? "{}") };
+  } catch {
+    return fresh;
+  }
+}
+
+/** A label as a line of a ratings file. */
+function line(state, name) {
+  const [item, axis] = name.split("/");
+  const { verdict, confidence, cited, note } = state.labels[name];
+  const { flags, ...base } = DATA.items[item].bases[axis];
+  return JSON.stringify({
+    ...base,
+    rater: state.rater,
+    status: verdict ? "ok" : "refused",
+    verdict,
+    confidence,
+    confidence_source: confidence === null ? null : "human",
+    cited_step_indices: cited,
+    rationale: note || null,
+    flags: verdict ? flags : [DATA.open_flag, ...flags],
+    latency_s: state.seconds[item] === undefined ? null : Math.round(state.seconds[item]),
+    created_at: state.times[name] ?? null,
+  });
+}
+
+function download(state) {
+  const lines = Object.keys(state.labels).map((name) => `${line(state, name)}\n`);
+  const link = make("a", { download: `${state.rater.replace(/[^\p{L}\p{N}._-]+/gu, "-")}.jsonl` });
+  link.href = URL.createObjectURL(new Blob(lines, { type: "application/jsonl" }));
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+/** The labeller's host in a page from disk: the browser keeps the labels. */
+function browserHost(state) {
+  const keep = () => localStorage.setItem(PLACE, JSON.stringify(state));
+  return {
+    about: DATA.about,
+    item: async (n) => DATA.items[n].run,
+    save: async ({ item, axis }) => {
+      state.times[`${item}/${axis}`] = new Date().toISOString().replace(/\.\d+Z/, "Z");
+      try {
+        keep();
+      } catch {
+        throw new Error("this browser keeps nothing; download the labels before you close the page");
+      }
+    },
+    download: () => download(state),
+  };
+}
+
+function askName(parent) {
+  return new Promise((resolve) => {
+    const name = make("input", { type: "text", id: "name", required: true, maxlength: "80", autocomplete: "off" });
+    const accept = (event) => {
+      event.preventDefault();
+      if (name.value.trim()) resolve(name.value.trim());
+    };
+    const form = make(
+      "form",
+      { class: "welcome", onsubmit: accept },
+      make("h1", {}, "Labelling"),
+      DATA.welcome.map((words) => make("p", {}, words)),
+      make("label", { for: "name" }, "Your name, as it shall stand with your labels"),
+      name,
+      make("button", { type: "submit" }, "Begin"),
+    );
+    mount(parent, form);
+    name.focus();
+  });
+}
+
+async function begin() {
+  const parent = document.getElementById("labeller");
+  followTheme(parent);
+  const state = { times: {}, ...kept() };
+  state.rater ||= await askName(parent);
+  const labeller = new Labeller(browserHost(state), state);
+  mount(parent, labeller.element);
+  addEventListener("pagehide", () => labeller.flush());
+  addEventListener("storage", (event) => {
+    if (event.key === PLACE) location.reload();
+  });
+  await labeller.open();
+}
+
+begin();
