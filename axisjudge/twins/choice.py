@@ -12,6 +12,7 @@ from axisjudge.twins.runs import (
     Block,
     as_json,
     blocks_of,
+    failed_before,
     identifiers_in,
     is_identifier,
     objects_in,
@@ -54,6 +55,8 @@ def other_tool(run: Trajectory, rng: Random, examples: Examples) -> Edited | Ref
     if not writes:
         return Refused("no change was made")
     write = writes[-1]
+    if failed_before(write, run):
+        return Refused("the last change is a second try after an error")
     if _touched_besides(write, writes[:-1], run):
         return Refused("the record of the last change was changed before or is used again")
     replaced = record_in(write.results[0])

@@ -75,11 +75,13 @@ def write_before_read(run: Trajectory, rng: Random) -> Edited | Refused:
 
 
 def _rests_on(write: Block, read: Block, run: Trajectory) -> bool:
-    """Whether the read is of a record that the change is of, or gave a value of the change."""
+    """Whether the read is of a record that the change is of, read for the first time, or gave a value of the change."""
     values = identifiers_in(write.calls[0].arguments)
     asked = {value for call in read.calls for value in identifiers_in(call.arguments)}
     before, answer = text_of_all(run.steps[: read.start]), text_of_all(read.results)
-    return bool(values & asked) or any(value in answer and value not in before for value in values)
+    made = {(call.name, as_json(call.arguments)) for step in run.steps[: read.start] for call in step.agent_calls}
+    again = all((call.name, as_json(call.arguments)) in made for call in read.calls)
+    return (bool(values & asked) and not again) or any(value in answer and value not in before for value in values)
 
 
 def _timed(read: Block, write: Block, moved: list[Step]) -> list[Step]:

@@ -74,6 +74,12 @@ def writes_of(trajectory: Trajectory) -> list[Block]:
     ]
 
 
+def failed_before(write: Block, run: Trajectory) -> bool:
+    """Whether the change is a second try: an earlier call of its tool failed, and without it that is the last word."""
+    earlier = (block for block in blocks_of(run) if block.start < write.start and block.failed)
+    return any(call.name == write.calls[0].name for block in earlier for call in block.calls)
+
+
 def text_of(step: Step) -> str:
     """All that a step says: its content and the arguments of its calls."""
     return " ".join([step.content, *(as_json(call.arguments) for call in step.tool_calls)])

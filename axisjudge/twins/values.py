@@ -122,7 +122,7 @@ def _tellings(run: Trajectory) -> Iterator[tuple[int, str]]:
             for amount in dict.fromkeys(_AMOUNT.findall(step.content)):
                 calls = [text_of(later) for later in run.steps[step.index :] if later.tool_calls]
                 called = any(amount in call for call in calls)
-                if _value(amount) in held - by_user and not called:
+                if _value(amount) in held - by_user - {0.0} and not called:
                     yield step.index, amount
 
 
