@@ -6,7 +6,7 @@ Field by field as the original program reads its adapters' objects; only the fir
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from axisjudge.checks import InputError
@@ -17,6 +17,7 @@ from axisjudge.scores.axis.rule_sets import RuleSet
 
 _URL = re.compile(f"[hH][tT][tT][pP][sS]?://[^{SPACE}\"'<>)\\]}},]")
 _SUMMARY_UNITS = 100
+_CONTAINERS = (dict, list)
 _NAME_OF_ITEM = {
     "command_execution": "shell",
     "mcp_tool_calls": "mcp",
@@ -31,6 +32,7 @@ class Entry(NamedTuple):
     `type` is assistant, user, tool_use, tool_result, system, error, or the source's own word. `time_ms` counts from
     1970 and is None where the time stamp is missing or invalid. `failed` is True or False where the source says
     whether a tool result is one of a failure, None where it does not say; `is_error` marks an entry of type error.
+    `duration_ms` is how long a tool took, where the source states that of its result.
     """
 
     type: str
@@ -46,9 +48,10 @@ class Entry(NamedTuple):
     is_network: bool = False
     is_error: bool = False
     failed: bool | None = None
+    duration_ms: int | None = None
 
 
-def entries_of_axis(raw: Sequence[Mapping[str, Any]], rules: RuleSet) -> list[Entry]:
+def entries_of_axis(raw: Sequence[dict[str, Any]], rules: RuleSet) -> list[Entry]:
     """Entries from AXIS raw entries, each ``{type, timestamp, content}``.
 
     Raises
@@ -101,10 +104,10 @@ def is_network_call(
     return any(part and "://" in part and _URL.search(part) for part in (input_summary, text))
 
 
-def _entry(position: int, raw: Mapping[str, Any], rules: RuleSet) -> Entry:
-    if not isinstance(raw, Mapping) or not isinstance(raw.get("type"), str):
+def _entry(position: int, raw: dict[str, Any], rules: RuleSet) -> Entry:
+    kind_of_entry = raw.get("type") if isinstance(raw, dict) else None
+    if not isinstance(kind_of_entry, str):
         raise InputError(f"entry {position}", "must be an object with a type", raw)
-    kind_of_entry = raw["type"]
     given = raw.get("content")
     content: dict[str, Any] = given if isinstance(given, dict) else {}
     time = valid_time(raw.get("timestamp"), rules)
@@ -164,15 +167,14 @@ def _first_string(content: dict[str, Any], *names: str) -> str | None:
 
 def _tool_name(content: dict[str, Any], use: dict[str, Any]) -> str | None:
     name = _first_string(content, "tool_name", "name")
-    if name is None:
-        kind = content.get("type")
-        name = _NAME_OF_ITEM.get(kind) if isinstance(kind, str) else None
+    if name is None and isinstance(kind := content.get("type"), str):
+        name = _NAME_OF_ITEM.get(kind)
     return name if name is not None else _first_string(use, "name")
 
 
 def _tool_input(content: dict[str, Any], use: dict[str, Any]) -> Any:
     for value in (content.get("parameters"), use.get("input")):
-        if isinstance(value, dict | list):
+        if isinstance(value, _CONTAINERS):
             return value
     if isinstance(command := content.get("command"), str):
         return {"command": command}
@@ -230,7 +232,7 @@ def _tool_id(content: dict[str, Any], use: dict[str, Any], result: dict[str, Any
 def _failed(content: dict[str, Any], result: dict[str, Any]) -> bool | None:
     """What a result says of itself: an error flag, an exit code, a status; None where it says nothing."""
     said: list[bool] = []
-    for fields in (content, result):
+    for fields in (content, result) if result else (content,):
         if isinstance(flag := fields.get("is_error"), bool):
             said.append(flag)
         if is_number(code := fields.get("exit_code")):

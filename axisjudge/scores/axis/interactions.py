@@ -139,7 +139,9 @@ class _Walk:
             members.append(partner)
             result = self.entries[partner]
             failed = self.rules.failed_results and result.failed is True
-            duration = _elapsed(use.time_ms, result.time_ms)
+            duration = result.duration_ms
+            if duration is None:
+                duration = _elapsed(use.time_ms, result.time_ms)
             tool_input = result.tool_input if tool_input is None else tool_input
             summary = result.input_summary if summary is None else summary
             context_bytes = utf8_length(result.result_text or "")

@@ -36,7 +36,8 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 
 def is_number(value: Any) -> bool:
     """Whether JavaScript calls it a number: a bool is none, NaN is one."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    kind = type(value)
+    return kind is int or kind is float
 
 
 def as_double(value: float) -> float:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from axisjudge.scores.axis.entries import Entry, entries_of_axis, valid_time
 from axisjudge.scores.axis.interactions import Interaction, interactions_of
 from axisjudge.scores.axis.rule_sets import DOCUMENTED, RuleSet
+from axisjudge.scores.axis.steps import entries_of_steps
+from axisjudge.trajectory import Trajectory
 
 
 class Outcome(NamedTuple):
@@ -52,8 +54,40 @@ class AxisRun:
     marks: tuple[str, ...] = ()
 
 
+def run_of_trajectory(trajectory: Trajectory, rules: RuleSet = DOCUMENTED) -> AxisRun:
+    """A run from a trajectory: from AXIS's own entries where it keeps them, else from its steps.
+
+    How the run ended is taken from ``meta["axis_run"]`` where the source told it.
+    """
+    about: dict[str, Any] = {
+        "agent": trajectory.agent,
+        "agent_family": trajectory.agent_family,
+        "task_id": trajectory.task_id,
+        "cluster_id": trajectory.cluster_id,
+        "source": trajectory.source,
+    }
+    outcome = _outcome(trajectory.meta.get("axis_run"))
+    if isinstance(raw := trajectory.meta.get("axis_entries"), list):
+        return run_of_axis(raw, id=trajectory.id, rules=rules, outcome=outcome, **about)
+    entries, marks = entries_of_steps(trajectory.steps, rules)
+    return run_of_entries(entries, id=trajectory.id, rules=rules, outcome=outcome, marks=marks, **about)
+
+
+def _outcome(told: Any) -> Outcome:
+    if not isinstance(told, dict):
+        return COMPLETED
+    exit_code, error = told.get("exitCode"), told.get("error")
+    return Outcome(
+        told.get("result"),
+        exit_code if isinstance(exit_code, int) else 0,
+        None if error is None else str(error),
+        told.get("startTime"),
+        told.get("endTime"),
+    )
+
+
 def run_of_axis(
-    raw: Sequence[Mapping[str, Any]],
+    raw: Sequence[dict[str, Any]],
     *,
     id: str,
     rules: RuleSet = DOCUMENTED,
