@@ -29,10 +29,13 @@ from axisjudge.stats.alternative_annotator import alternative_annotator
 from axisjudge.stats.case_weighted import case_weighted
 from axisjudge.stats.citations import citation_overlap, citation_validity
 from axisjudge.stats.confidence import auroc, expected_calibration_error, reliability_curve, risk_coverage
+from axisjudge.stats.correction import corrected_rate, rectified_values
 from axisjudge.stats.effective import effective_judges, leave_out, majority_accuracy
+from axisjudge.stats.equivalence import drift, equivalence
 from axisjudge.stats.intervals import clustered_mean, clustered_proportion
 from axisjudge.stats.optimism import optimism_bound, optimism_of_one
 from axisjudge.stats.paired import paired_change
+from axisjudge.stats.prediction_powered import prediction_powered_mean
 from axisjudge.stats.recalibration import fit_isotonic, fit_mid_rank, fit_platt
 from axisjudge.stats.repeats import flips_by_confidence, self_agreement, variance_components
 from axisjudge.stats.self_preference import self_preference
@@ -140,6 +143,16 @@ STATISTICS: dict[str, tuple[Callable[[Sample], float], bool, bool]] = {
     "majority_accuracy": (lambda s: majority_accuracy(s.ratings, s.label), True, True),
     "leave_out": (lambda s: sum(each.majority for each in leave_out(s.ratings, s.label, ["a", "b"])), True, True),
     "paired_change": (lambda s: paired_change(s.ratings[:, 0], s.label).change.estimate, False, True),
+    "equivalence": (
+        lambda s: equivalence(s.ratings[:, 0], s.label, s.right, clusters=s.task).shift.ci_low,
+        False,
+        True,
+    ),
+    "drift": (
+        lambda s: drift([s.label, s.ratings[:, 0]], clusters=s.task)[0].change.change.estimate,
+        False,
+        True,
+    ),
     "optimism_bound": (lambda s: optimism_bound(s.ratings[:, 0] - s.label, 5, clusters=s.task), False, True),
     "optimism_of_one": (lambda s: optimism_of_one(s.right, 5, clusters=s.task), False, True),
     "self_agreement": (lambda s: self_agreement(s.ratings).flips.estimate, True, True),
@@ -156,6 +169,13 @@ STATISTICS: dict[str, tuple[Callable[[Sample], float], bool, bool]] = {
         True,
         True,
     ),
+    "corrected_rate": (
+        lambda s: corrected_rate(s.label, s.ratings[:, 0], sampling="random").rate.estimate,
+        False,
+        True,
+    ),
+    "rectified_values": (lambda s: float(rectified_values(s.label, s.ratings[:, 0]).mean()), False, True),
+    "prediction_powered_mean": (lambda s: prediction_powered_mean(s.label, s.ratings[:, 0]).estimate, False, True),
     "fit_platt": (platt, False, False),  # its smoothed targets depend on n
     "fit_isotonic": (
         lambda s: float(fit_isotonic(s.confidence[:, 0], s.right, source="a")(0.8, source="a")),
@@ -184,6 +204,7 @@ PARTS = {
     *("expected_maximum", "standard_error"),
     *("raw_soft_agreement", "case_weights", "kish_n", "jaccard", "chance_jaccard", "step_distance"),
     *("same_verdict_other_evidence", "isotonic_fit", "best_constant", "stand_in", "benjamini_yekutieli"),
+    *("corrected_difference", "rogan_gladen", "lang_reiczigel_interval", "post_stratified_interval", "cluster_worth"),
 }
 #: Modules with tests of their own kind.
 ELSEWHERE = {"ranking", "profiles", "panel"}

@@ -1,0 +1,185 @@
+"""The same judge on the same anchor set, occasion after occasion: has it drifted?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from axisjudge.analysis.frames import Kind, kind_of, table_of, to_polars
+from axisjudge.analysis.succession import FAILED
+from axisjudge.analysis.words import many, p_words
+from axisjudge.checks import InputError
+from axisjudge.stats.equivalence import Occasion, drift
+
+_COLUMNS = (
+    *("item_id", "step_index", "interaction_id", "cluster_id", "question", "scale", "rater", "repeat", "verdict"),
+    *("returned_model", "created_at"),
+)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One occasion: when the anchors were judged, and which model answered."""
+
+    number: int
+    first_day: str | None
+    last_day: str | None
+    returned_models: tuple[str, ...]
+    n_ratings: int
+
+
+@dataclass(frozen=True)
+class DriftReport:
+    """All occasions of one judge on its anchor set, each against the first.
+
+    `model_changed` names the occasions on which another model answered than on the first: that is drift by itself,
+    whatever the verdicts.
+    """
+
+    judge: str
+    seen: tuple[Seen, ...]
+    occasions: tuple[Occasion, ...]
+    n_items: int
+    level: float
+    kind: Kind
+
+    @property
+    def model_changed(self) -> tuple[int, ...]:
+        """Occasions with another returned model than the first."""
+        first = self.seen[0].returned_models
+        return tuple(seen.number for seen in self.seen[1:] if seen.returned_models != first)
+
+    @property
+    def stopped_at(self) -> int | None:
+        """The first occasion that says stop, by its verdicts or by its model."""
+        stops = [each.number for each in self.occasions if each.stop] + list(self.model_changed)
+        return min(stops, default=None)
+
+    def to_frame(self) -> Any:
+        """One row an occasion: when, by which model, and the change from the first."""
+        changes = {each.number: each for each in self.occasions}
+        rows = []
+        for seen in self.seen:
+            each = changes.get(seen.number)
+            change = each.change.change if each else None
+            rows.append(
+                {
+                    "occasion": seen.number,
+                    "from": seen.first_day,
+                    "to": seen.last_day,
+                    "model": ", ".join(seen.returned_models) or None,
+                    "ratings": seen.n_ratings,
+                    "shift": change.estimate if change else None,
+                    "low": change.ci_low if change else None,
+                    "high": change.ci_high if change else None,
+                    "p": each.change.p_value if each else None,
+                    "stops at p": each.allowed if each else None,
+                    "stop": each.stop if each else None,
+                }
+            )
+        return table_of(rows, self.kind)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for a report."""
+        changes = [
+            {
+                "occasion": each.number,
+                "change": each.change.change.to_dict(),
+                "p_value": each.change.p_value,
+                "allowed": each.allowed,
+                "stop": each.stop,
+            }
+            for each in self.occasions
+        ]
+        seen = [{**vars(each), "returned_models": list(each.returned_models)} for each in self.seen]
+        return {"judge": self.judge, "n_items": self.n_items, "level": self.level, "seen": seen, "changes": changes}
+
+    @property
+    def sentence(self) -> str:
+        """Whether to stop, since when and why."""
+        looked = f"{self.judge} judged {many(self.n_items, 'anchor item')} on {many(len(self.seen), 'occasion')}"
+        if self.stopped_at is None:
+            rule = f"no change reaches the stop rule (level {self.level:.2f} over all occasions)"
+            return f"{looked}; {rule}. A shift smaller than the intervals in the table may have gone unseen."
+        at = self.stopped_at
+        models = {seen.number: ", ".join(seen.returned_models) for seen in self.seen}
+        why = []
+        if at in self.model_changed:
+            why.append(f"{models[at]} answered, on the first {models[1]}")
+        why += [
+            f"the failure rate moved by {each.change.change.estimate:+.3f} ({p_words(each.change.p_value)}; the rule "
+            f"stops at {each.allowed:.4f})"
+            for each in self.occasions
+            if each.number == at and each.stop
+        ]
+        return f"{looked}. Stop: on occasion {at} {' and '.join(why)}. Ratings since then are another judge's."
+
+
+def drift_report(
+    ratings: Any, judge: str, *, level: float = 0.05, cluster_unit: str = "task", ci_level: float = 0.95
+) -> DriftReport:
+    """Drift of one judge from stored ratings of its anchor set.
+
+    Each repeat is one occasion: the anchors are judged once more with every run (``axisjudge judge ... --again``). All
+    questions together are the items; runs are grouped by task.
+
+    Parameters
+    ----------
+    ratings : table
+        A ratings table that holds the judge's ratings of the anchor set, and nothing else of it.
+    judge : str
+        The rater's name.
+    level : float
+        Probability with which a judge that never changes is ever stopped.
+
+    Raises
+    ------
+    InputError
+        The judge is not there, was asked once, or rated an item twice on one occasion.
+    """
+    table = to_polars(ratings, _COLUMNS, where="ratings").filter(
+        (pl.col("scale") == "verdict")
+        & pl.col("step_index").is_null()
+        & pl.col("interaction_id").is_null()
+        & (pl.col("rater") == judge)
+    )
+    occasions = sorted(table["repeat"].unique().to_list())
+    if len(occasions) < 2:
+        cure = "judge the anchor set again: axisjudge judge ... --again"
+        raise InputError("ratings", f"must hold two occasions of {judge}", f"{len(occasions)}", cure)
+    if table.select("item_id", "question", "repeat").is_duplicated().any():
+        raise InputError("ratings", "one rating for each item, question and occasion", cure="filter by prompt_sha256")
+    failed = pl.col("verdict").replace_strict(FAILED, default=None, return_dtype=pl.Float64)
+    wide = (
+        table.with_columns(failed=failed)
+        .pivot("repeat", index=["item_id", "question", "cluster_id"], values="failed")
+        .sort("item_id", "question")
+    )
+    columns = [wide[str(occasion)].to_numpy() for occasion in occasions]
+    return DriftReport(
+        judge=judge,
+        seen=tuple(
+            _seen(number, table.filter(pl.col("repeat") == occasion)) for number, occasion in enumerate(occasions, 1)
+        ),
+        occasions=tuple(
+            drift(
+                columns,
+                clusters=wide["cluster_id"].to_numpy(),
+                cluster_unit=cluster_unit,
+                level=level,
+                ci_level=ci_level,
+            )
+        ),
+        n_items=wide.height,
+        level=level,
+        kind=kind_of(ratings),
+    )
+
+
+def _seen(number: int, mine: pl.DataFrame) -> Seen:
+    days = mine["created_at"].drop_nulls().str.slice(0, 10)
+    models = tuple(mine["returned_model"].drop_nulls().unique().sort())
+    first, last = (None, None) if days.is_empty() else (str(days.min()), str(days.max()))
+    return Seen(number, first, last, models, mine.height)

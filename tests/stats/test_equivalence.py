@@ -1,0 +1,102 @@
+"""Equivalence of two judges and drift of one: hand-made cases, error rates by simulation, refusals."""
+
+import numpy as np
+import pytest
+
+from axisjudge.checks import InputError
+from axisjudge.stats.equivalence import drift, equivalence
+from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.intervals import clustered_proportion
+
+ALWAYS = Estimate(estimate=1.0, n_items=100, n_clusters=100)
+
+
+def flipped(n, up, down, rng, *, failing=0.3):
+    """An old judge's verdicts and a new one's, which turns `up` of the passed ones and `down` of the failed."""
+    old = (rng.random(n) < failing).astype(float)
+    turned = rng.random(n) < np.where(old == 1, down, up)
+    return old, np.where(turned, 1 - old, old)
+
+
+def test_both_conditions_are_needed_and_each_says_why_it_fails():
+    old = np.repeat([1.0, 0.0], [60, 140])
+    new = old.copy()
+    new[:20], new[60:80] = 0.0, 1.0  # a tenth flips each way: no shift at all
+    found = equivalence(old, new, new == old, self_agreement=ALWAYS, margin=0.1)
+    assert found.shift.estimate == 0.0
+    assert -0.1 < found.shift.ci_low < found.shift.ci_high < 0.1
+    assert not found.equivalent
+    assert found.reasons == ("agreement may be as low as 0.750; the old judge reaches 1.000 with itself",)
+    once = equivalence(old, old, np.ones(200))
+    assert once.reasons == ("the old judge was asked once, so that its agreement with itself is not known",)
+    assert equivalence(old, old, np.ones(200), self_agreement=ALWAYS).equivalent
+
+
+def test_a_judge_that_never_differs_is_bounded_by_the_share_that_could():
+    same = np.zeros(40)
+    found = equivalence(same, same, np.ones(40), self_agreement=ALWAYS)
+    bound = clustered_proportion(np.zeros(40), ci_level=0.9).ci_high
+    assert (found.shift.ci_low, found.shift.ci_high) == (-bound, bound)
+    assert not found.equivalent  # 40 items cannot show a shift below .05
+    assert "beyond 0.05" in found.reasons[0]
+
+
+def test_few_tasks_show_nothing():
+    rng = np.random.default_rng(1)
+    old, new = flipped(20, 0.1, 0.1, rng)
+    found = equivalence(old, new, old == new, self_agreement=ALWAYS, clusters=np.arange(20) // 4)
+    assert found.reasons[0].startswith("the shift has no interval: 5 independent units")
+
+
+def test_the_margin_is_rarely_passed_by_a_judge_that_stands_on_it():
+    """A shift of exactly the margin: up - down weighted by .7 and .3 is .05; agreement alone would pass."""
+    rng = np.random.default_rng(2)
+    poor = Estimate(estimate=0.90, n_items=100, n_clusters=100)
+    passed = 0
+    for _ in range(1000):
+        old, new = flipped(300, 0.05 / 0.7, 0.0, rng)
+        passed += equivalence(old, new, old == new, self_agreement=poor).equivalent
+    assert passed / 1000 < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 1000)
+
+
+def test_equal_judges_are_found_equivalent_where_there_is_enough_to_see():
+    rng = np.random.default_rng(3)
+    found = [
+        equivalence(old, new, old == new, self_agreement=Estimate(estimate=0.96, n_items=9, n_clusters=9)).equivalent
+        for old, new in (flipped(600, 0.02, 0.05, rng) for _ in range(100))
+    ]
+    assert np.mean(found) > 0.9
+
+
+def test_the_stop_rule_stops_a_steady_judge_rarely_however_often_it_looks():
+    rng = np.random.default_rng(4)
+    tasks = np.arange(120) // 4
+    stops = 0
+    for _ in range(300):
+        truth = rng.random(120) < 0.3
+        noisy = [np.where(rng.random(120) < 0.08, ~truth, truth).astype(float) for _ in range(9)]
+        stops += any(each.stop for each in drift(noisy, clusters=tasks, rng=rng))
+    assert stops / 300 < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
+
+
+def test_a_changed_judge_is_stopped():
+    rng = np.random.default_rng(5)
+    old, new = flipped(200, 0.25, 0.0, rng)
+    found = drift([old, old, new], clusters=np.arange(200) // 2)
+    assert [each.stop for each in found] == [False, True]
+    assert [each.allowed for each in found] == [0.05 / 2, 0.05 / 6]
+    assert found[1].change.change.estimate == pytest.approx((new - old).mean())
+
+
+def test_the_shares_of_the_level_never_add_up_to_more():
+    same = np.tile([0.0, 1.0], 20)
+    assert sum(each.allowed for each in drift([same] * 30)) == pytest.approx(0.05 * 29 / 30)
+
+
+def test_bad_input_is_told():
+    with pytest.raises(InputError, match="two or more"):
+        drift([np.zeros(3)])
+    with pytest.raises(InputError, match="one value for each"):
+        equivalence(np.zeros(3), np.zeros(4), np.zeros(3))
+    with pytest.raises(InputError, match="margin"):
+        equivalence(np.zeros(3), np.zeros(3), np.ones(3), margin=0)
