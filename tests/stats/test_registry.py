@@ -29,7 +29,7 @@ from axisjudge.stats.alternative_annotator import alternative_annotator
 from axisjudge.stats.case_weighted import case_weighted
 from axisjudge.stats.citations import citation_overlap, citation_validity
 from axisjudge.stats.confidence import auroc, expected_calibration_error, reliability_curve, risk_coverage
-from axisjudge.stats.correction import corrected_rate, rectified_values
+from axisjudge.stats.correction import corrected_rate
 from axisjudge.stats.effective import effective_judges, leave_out, majority_accuracy
 from axisjudge.stats.equivalence import drift, equivalence
 from axisjudge.stats.intervals import clustered_mean, clustered_proportion
@@ -174,7 +174,6 @@ STATISTICS: dict[str, tuple[Callable[[Sample], float], bool, bool]] = {
         False,
         True,
     ),
-    "rectified_values": (lambda s: float(rectified_values(s.label, s.ratings[:, 0]).mean()), False, True),
     "prediction_powered_mean": (lambda s: prediction_powered_mean(s.label, s.ratings[:, 0]).estimate, False, True),
     "fit_platt": (platt, False, False),  # its smoothed targets depend on n
     "fit_isotonic": (
@@ -204,7 +203,15 @@ PARTS = {
     *("expected_maximum", "standard_error"),
     *("raw_soft_agreement", "case_weights", "kish_n", "jaccard", "chance_jaccard", "step_distance"),
     *("same_verdict_other_evidence", "isotonic_fit", "best_constant", "stand_in", "benjamini_yekutieli"),
-    *("corrected_difference", "rogan_gladen", "lang_reiczigel_interval", "post_stratified_interval", "cluster_worth"),
+    *(
+        "corrected_difference",
+        "corrected_rank_sets",
+        "pairwise_level",
+        "rogan_gladen",
+        "lang_reiczigel_interval",
+        "post_stratified_interval",
+        "cluster_worth",
+    ),
 }
 #: Modules with tests of their own kind.
 ELSEWHERE = {"ranking", "profiles", "panel"}

@@ -1,0 +1,255 @@
+"""Corrected failure rates: published and hand-made values, what each way of drawing labels allows, every refusal."""
+
+import math
+
+import numpy as np
+import pytest
+from ppi_py import ppi_mean_pointestimate
+from stats.labelled_worlds import WORLDS, World
+
+from axisjudge.checks import InputError
+from axisjudge.stats.correction import (
+    SAMPLING,
+    corrected_difference,
+    corrected_rank_sets,
+    corrected_rate,
+    pairwise_level,
+)
+from axisjudge.stats.intervals import wilson_interval
+from axisjudge.stats.misclassification import Counts, lang_reiczigel_interval, rogan_gladen
+from axisjudge.stats.prediction_powered import prediction_powered_mean
+
+NONE = math.nan
+
+
+def items(*kinds):
+    """Items from (verdict, label, how many)."""
+    verdict, label = ([value for *pair, n in kinds for value in [pair[side]] * n] for side in (0, 1))
+    return np.array(verdict, float), np.array(label, float)
+
+
+BASE = items((1, 1, 18), (1, 0, 6), (1, NONE, 176), (0, 0, 72), (0, 1, 4), (0, NONE, 724))
+
+
+def test_the_post_stratified_rate_by_hand():
+    found = corrected_rate(*BASE, sampling="random")
+    assert found.rate.estimate == pytest.approx(0.2 * 18 / 24 + 0.8 * 4 / 76)
+    assert found.apparent.estimate == pytest.approx(0.2)
+    assert found.labels_alone.estimate == pytest.approx(22 / 100)
+    assert found.rate.method == "post-stratified, Beta(1/2) posterior"
+    assert found.rate.ci_high - found.rate.ci_low < 0.8 * (found.labels_alone.ci_high - found.labels_alone.ci_low)
+    assert [(each.verdict, each.n_items, each.n_labelled) for each in found.strata] == [
+        ("incorrect", 200, 24),
+        ("other", 800, 76),
+    ]
+    assert not found.warnings
+
+
+def test_rogan_gladen_has_its_published_value():
+    """epiR's epi.prev: 23 of 150 positive, sensitivity .96, specificity .89: 5.1 per 100 (manual of epiR)."""
+    assert rogan_gladen(Counts(23, 150), Counts(960, 1000), Counts(890, 1000)) == pytest.approx(0.051, abs=5e-4)
+
+
+def test_lang_reiczigel_with_a_judge_that_is_known_is_the_agresti_coull_interval_moved():
+    """With sensitivity and specificity exact, eq. 16 leaves p' +- z sqrt(p'(1 - p') / n') over their sum less 1."""
+    z, exact = 1.959963984540054, 1e12
+    p, n = (40 + z**2 / 2) / (200 + z**2), 200 + z**2
+    low, high = lang_reiczigel_interval(Counts(40, 200), Counts(0.9 * exact, exact), Counts(0.95 * exact, exact))
+    for end, bound in ((-1, low), (1, high)):
+        assert bound == pytest.approx((p + end * z * math.sqrt(p * (1 - p) / n) + 0.95 - 1) / 0.85, abs=1e-6)
+    assert wilson_interval(40, 200)[1] > low
+
+
+def test_the_prediction_powered_mean_is_that_of_ppi_python():
+    said, told, *_ = World(n_labelled=800, n_judged=4000).draw(np.random.default_rng(1))
+    asked = ~np.isnan(told)
+    found = prediction_powered_mean(said, told)
+    assert found.estimate == pytest.approx(ppi_mean_pointestimate(told[asked], said[asked], said[~asked]), abs=1e-3)
+    assert found.ci_high - found.ci_low < 2 * 1.96 * math.sqrt(0.21 / 800)
+
+
+def test_the_prediction_powered_mean_leaves_a_useless_judge_out():
+    rng = np.random.default_rng(2)
+    told = np.where(rng.random(1000) < 0.3, rng.random(1000) < 0.4, np.nan)
+    found = prediction_powered_mean(np.ones(1000), told)
+    assert found.estimate == pytest.approx(np.nanmean(told))
+    assert "weight of the judge 0.00" in found.method
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_by_the_judges_verdict_its_own_strata_are_the_probabilities(seed):
+    said, told, *_ = WORLDS["judge-enriched"].draw(np.random.default_rng(seed))
+    share = {word: (~np.isnan(told[said == word])).mean() for word in (0.0, 1.0)}
+    given = corrected_rate(said, told, sampling="by_judge_verdict", probability=[share[word] for word in said]).rate
+    found = corrected_rate(said, told, sampling="by_judge_verdict").rate
+    assert found.estimate == pytest.approx(given.estimate)
+    assert (found.ci_low, found.ci_high) == pytest.approx((given.ci_low, given.ci_high), abs=0.01)
+    alone = corrected_rate(said, told, sampling="by_judge_verdict").labels_alone.estimate
+    assert alone == pytest.approx(found.estimate)  # weighted, the labels alone have the same estimate
+    assert np.nanmean(told) > alone + 0.03  # unweighted they do not
+
+
+def test_large_samples_take_the_prediction_powered_mean():
+    said, told, *_ = WORLDS["large"].draw(np.random.default_rng(3))
+    assert corrected_rate(said, told, sampling="random").rate.method.startswith("prediction-powered")
+
+
+@pytest.mark.parametrize("verdict", [1.0, 0.0, NONE])
+def test_a_constant_or_ever_uncertain_judge_gives_what_the_labels_say_and_a_warning(verdict):
+    _, told = BASE
+    found = corrected_rate(np.full(told.size, verdict), told, sampling="random")
+    assert found.rate.estimate == pytest.approx(0.22)
+    assert found.labels_alone.estimate == pytest.approx(0.22)
+    assert any("too weak to help" in warning for warning in found.warnings)
+
+
+def test_a_judge_worse_than_a_coin_is_warned_of_and_cannot_correct_labels_drawn_by_label():
+    said, told = BASE
+    at_random = corrected_rate(1 - said, told, sampling="random")
+    assert any("no more often than others" in warning for warning in at_random.warnings)
+    by_label = corrected_rate(1 - said, told, sampling="by_human_label")
+    assert "no better than a coin" in by_label.refusal
+    assert math.isnan(by_label.rate.estimate)
+
+
+def test_lost_and_uncertain_verdicts_are_a_stratum_of_their_own():
+    said, told = items((1, 1, 10), (0, 0, 30), (NONE, 1, 8), (NONE, 0, 2), (NONE, NONE, 40), (0, NONE, 100))
+    found = corrected_rate(said, told, sampling="random")
+    assert found.rate.estimate == pytest.approx((10 + 0 + 50 * 0.8) / 190)
+    assert found.strata[-1].verdict == "none"
+    assert found.strata[-1].share_incorrect == 0.8
+    assert found.apparent.n_missing == 50
+
+
+def test_a_common_verdict_without_labels_leaves_the_labels_alone_or_is_refused():
+    said, told = items((1, NONE, 60), (0, 0, 20), (0, 1, 5), (0, NONE, 100))
+    at_random = corrected_rate(said, told, sampling="random")
+    assert at_random.rate == at_random.labels_alone
+    assert "labels stand alone" in at_random.warnings[0]
+    by_verdict = corrected_rate(said, told, sampling="by_judge_verdict")
+    assert by_verdict.refusal == "no item with the judge's verdict 'incorrect' was labelled (32% of the items)"
+
+
+@pytest.mark.parametrize(
+    ("sampling", "label", "reason"),
+    [
+        ("unknown", BASE[1], "how the labelled items were drawn is not known"),
+        ("by_key", BASE[1], "labels drawn by a key need the probability of each"),
+        ("random", np.where(np.arange(1000) < 9, 1.0, NONE), "9 labelled items; a corrected rate needs 10"),
+        ("by_human_label", np.where(BASE[1] == 1, NONE, BASE[1]), "0 labelled incorrect and 78 other"),
+    ],
+)
+def test_every_refusal_says_why(sampling, label, reason):
+    found = corrected_rate(BASE[0], label, sampling=sampling)
+    assert reason in found.refusal
+    assert found.rate.reason == found.refusal
+    assert math.isnan(found.rate.estimate)
+    assert found.apparent.estimate == pytest.approx(0.2)  # what the judge itself says can always be given
+    assert found.to_dict()["rate"]["estimate"] is None
+
+
+def test_only_the_way_of_drawing_decides_the_estimator():
+    said, told, *_ = WORLDS["S6 half failures"].draw(np.random.default_rng(4))
+    by_label = corrected_rate(said, told, sampling="by_human_label").rate
+    assert by_label.method == "Rogan-Gladen, Lang-Reiczigel interval"
+    assert by_label.ci_low <= 0.3 <= by_label.ci_high
+    wrong = corrected_rate(said, told, sampling="random").rate
+    assert wrong.ci_low > 0.3
+    assert set(SAMPLING) == {"random", "by_judge_verdict", "by_key", "by_human_label", "unknown"}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"verdict": [1.0, 0.5] * 500}, "verdict: must be one row of 1"),
+        ({"label": [2.0] * 1000}, "label: must be one row of 1"),
+        ({"label": [1.0] * 10}, "label: needs one entry for each of the 1000 items"),
+        ({"sampling": "randm"}, "did you mean 'random'"),
+        ({"probability": np.zeros(1000)}, r"probability: must lie in \(0, 1\] for every labelled item"),
+        ({"probability": [0.1]}, "probability: must lie in"),
+        ({"clusters": [1, 2]}, "clusters: needs one label for each of the 1000 items"),
+        ({"ci_level": 1.0}, "ci_level: must lie between 0 and 1"),
+    ],
+)
+def test_what_cannot_be_used_is_named(change, message):
+    with pytest.raises(InputError, match=message):
+        corrected_rate(**{"verdict": BASE[0], "label": BASE[1], "sampling": "random", **change})
+
+
+def test_counts_that_cannot_be_are_named():
+    with pytest.raises(InputError, match="counts: must hold 0 <= hits <= n"):
+        Counts(3, 2)
+
+
+def test_items_of_a_task_given_four_times_say_no_more():
+    said, told, *_ = World(n_labelled=60, n_judged=60).draw(np.random.default_rng(5))
+    once = corrected_rate(said, told, sampling="random").rate
+    tasks = np.tile(np.arange(said.size), 4)
+    four = corrected_rate(np.tile(said, 4), np.tile(told, 4), sampling="random", clusters=tasks).rate
+    naive = corrected_rate(np.tile(said, 4), np.tile(told, 4), sampling="random").rate
+    assert four.estimate == pytest.approx(once.estimate)
+    assert four.ci_high - four.ci_low == pytest.approx(once.ci_high - once.ci_low, rel=0.1)
+    assert naive.ci_high - naive.ci_low < 0.6 * (four.ci_high - four.ci_low)
+    assert (four.n_clusters, four.cluster_unit) == (120, "task")
+
+
+def test_the_same_input_gives_the_same_interval_and_order_does_not_matter():
+    shuffled = np.random.default_rng(6).permutation(1000)
+    first, again = (corrected_rate(*BASE, sampling="random").rate for _ in range(2))
+    other = corrected_rate(BASE[0][shuffled], BASE[1][shuffled], sampling="random").rate
+    assert first == again == other
+
+
+def test_the_difference_is_movers():
+    """Zou and Donner (2008): the distances of the two intervals combine as root of squares."""
+    first = corrected_rate(*BASE, sampling="random")
+    second = corrected_rate(BASE[0], np.where(BASE[1] == 1, 0, BASE[1]), sampling="random")
+    found, a, b = corrected_difference(first, second), first.rate, second.rate
+    assert found.estimate == pytest.approx(a.estimate - b.estimate)
+    assert found.estimate - found.ci_low == pytest.approx(math.hypot(a.estimate - a.ci_low, b.ci_high - b.estimate))
+    refused = corrected_rate(*BASE, sampling="unknown")
+    assert corrected_difference(first, refused).reason == refused.refusal
+
+
+def test_the_interval_of_a_difference_covers():
+    low, high = World(prevalence=0.2), World(prevalence=0.4, sensitivity=0.7)
+    rng, inside = np.random.default_rng(7), 0
+    for _ in range(400):
+        first, second = (corrected_rate(*w.draw(rng)[:2], sampling="random") for w in (high, low))
+        found = corrected_difference(first, second)
+        inside += found.ci_low <= 0.2 <= found.ci_high
+    assert inside / 400 >= 0.93
+
+
+def rates(worlds, rng):
+    level = pairwise_level(len(worlds))
+    return [corrected_rate(*world.draw(rng)[:2], sampling="random", ci_level=level) for world in worlds]
+
+
+def test_rank_sets_seldom_part_agents_that_fail_alike():
+    """Four agents with one failure rate, 15 labels each: a false rank in at most 5% of runs (s.e. 1.5%)."""
+    rng = np.random.default_rng(9)
+    worlds = [World(n_labelled=15, n_judged=45)] * 4
+    wrong = sum(not corrected_rank_sets(rates(worlds, rng)).tied for _ in range(200))
+    assert wrong / 200 <= 0.05
+
+
+def test_rank_sets_part_agents_that_differ_much():
+    sets = corrected_rank_sets(
+        rates([World(prevalence=p, n_labelled=100) for p in (0.05, 0.4, 0.8)], np.random.default_rng(1))
+    )
+    assert sets.rank_low.tolist() == sets.rank_high.tolist() == [3, 2, 1]
+
+
+def test_an_agent_without_a_rate_may_hold_any_rank_and_one_rate_is_not_ranked():
+    level = pairwise_level(3)
+    refused = corrected_rate(*BASE, sampling="unknown", ci_level=level)
+    worlds = [World(prevalence=p, n_labelled=100) for p in (0.05, 0.5, 0.8)]
+    first, _, second = rates(worlds, np.random.default_rng(1))
+    sets = corrected_rank_sets([first, refused, second])
+    assert (sets.rank_low[1], sets.rank_high[1]) == (1, 3)
+    assert (sets.rank_low[0], sets.rank_high[2]) == (2, 2)
+    alone = corrected_rank_sets([first, refused, refused])
+    assert alone.refusal == "fewer than two corrected rates to compare"
+    with pytest.raises(InputError, match="must have intervals at level"):
+        corrected_rank_sets([first, second])
