@@ -144,7 +144,11 @@ def iso(nanoseconds: int) -> str | None:
         moment = datetime.fromtimestamp(nanoseconds // 10**9, tz=UTC)
     except (OverflowError, ValueError, OSError):
         return None
-    return moment.replace(microsecond=nanoseconds % 10**9 // 1000).isoformat().replace("+00:00", "Z")
+    return (
+        moment.replace(microsecond=nanoseconds % 10**9 // 1000)
+        .isoformat(timespec="microseconds")
+        .replace("+00:00", "Z")
+    )
 
 
 class Steps:
