@@ -11,9 +11,12 @@ from axisjudge.cli import show
 from axisjudge.cli.agreement import print_agreement
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
 
     from axisjudge.spec import JudgeSpec
+    from axisjudge.trajectory import Trajectory
 
 Paths = Annotated[list[Path], typer.Argument(help="Trajectory files, folders or globs.")]
 
@@ -28,6 +31,12 @@ def judge(
     policy: Annotated[Path | None, typer.Option(help="The agent's policy, where the source lacks it.")] = None,
     agent: Annotated[str | None, typer.Option(help="The agent's name, where the source lacks it.")] = None,
     domain: Annotated[str | None, typer.Option(help="The tasks' domain, where the source lacks it.")] = None,
+    split: Annotated[
+        str | None, typer.Option(help="Only this side of the split; held-out ones after lock and opening.")
+    ] = None,
+    exploratory: Annotated[
+        bool, typer.Option("--exploratory", help="Judge held-out runs without lock and opening; stamps every rating.")
+    ] = False,
     repeats: Annotated[int, typer.Option(min=1, help="How often each question is asked.")] = 1,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N trajectories.")] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Calls under way at once.")] = 16,
@@ -44,12 +53,14 @@ def judge(
     from axisjudge.workbench import home
 
     reading = read_trajectories(*paths, tools=tools, policy=policy, agent=agent, domain=domain)
-    trajectories = reading.trajectories[:limit]
+    trajectories = _side(reading.trajectories, split)[:limit]
     judges: list[str | JudgeSpec] = [*judge, *(panel_of(panel) if panel else [])] or ["rules"]
     out = out or home() / "data" / "ratings" / "ratings.jsonl"
     arguments: dict[str, Any] = {
         "axes": axis,
-        "versions": _versions(rubric),
+        "versions": versions_of(rubric),
+        "split": split,
+        "exploratory": exploratory,
         "repeats": repeats,
         "out": out,
         "keep_lost": keep_lost,
@@ -77,7 +88,18 @@ def judge(
         show.table(lost, "Lost verdicts (the same command asks for them again)")
     if agreement is not None:
         print_agreement(agreement)
+    _print_standing(ratings)
     typer.echo(f"\nRatings: {out}")
+
+
+def _side(trajectories: Sequence[Trajectory], split: str | None) -> Sequence[Trajectory]:
+    """The trajectories of one side, so that --limit counts those; without one, or a name that is none, all of them."""
+    if split is None:
+        return trajectories
+    from axisjudge.protocol import read_split
+
+    known = read_split()
+    return [run for run in trajectories if known.side_of(run) == split] if split in known.shares else trajectories
 
 
 def tally(ratings: pl.DataFrame) -> list[dict[str, Any]]:
@@ -102,6 +124,14 @@ def losses(ratings: pl.DataFrame) -> list[dict[str, Any]]:
     return lost.agg(pl.len().alias("n"), reason).sort("rater", "status").to_dicts()
 
 
+def _print_standing(ratings: pl.DataFrame) -> None:
+    from axisjudge.protocol import standing_of
+
+    standing = standing_of(ratings)
+    for sentence in filter(None, (standing.banner, standing.sentence)):
+        typer.echo(f"\n{sentence}")
+
+
 def _agreement(ratings: pl.DataFrame) -> Any:
     if ratings["rater"].n_unique() < 2:
         return None
@@ -110,7 +140,8 @@ def _agreement(ratings: pl.DataFrame) -> Any:
     return agreement_by_axis(ratings)
 
 
-def _versions(pairs: list[str]) -> dict[str, str]:
+def versions_of(pairs: list[str]) -> dict[str, str]:
+    """Rubric versions by axis, from pairs as the command line takes them."""
     from axisjudge.checks import InputError
 
     versions: dict[str, str] = {}

@@ -1,7 +1,8 @@
 """Printing: short tables for people, the full result as JSON."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import typer
@@ -37,6 +38,18 @@ def text(value: Any) -> str:
 def as_json(result: Mapping[str, Any]) -> None:
     """Print the full result as JSON; NaN becomes null, because JSON has no word for it."""
     typer.echo(json.dumps(_plain(result), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+@contextmanager
+def failed_check() -> Iterator[None]:
+    """A broken ledger is a failed check, exit code 1, and not bad input."""
+    from axisjudge.protocol import LedgerError
+
+    try:
+        yield
+    except LedgerError as error:
+        typer.echo(f"axisjudge: {error}", err=True)
+        raise typer.Exit(1) from None
 
 
 def _plain(value: Any) -> Any:

@@ -103,8 +103,8 @@ class Standing:
         if self.looks > 1:
             yield f"The held-out side was seen {self.looks} times; {_flattery(self.optimism)}."
         if self.plan is not None and self.held_out:
-            outside = f" ({', '.join(self.outside)} among it)" if self.outside else ""
-            yield f"{self.plan.sentence} All else on this page{outside} is EXPLORATORY."
+            outside = f" ({', '.join(self.outside)} among them)" if self.outside else ""
+            yield f"{self.plan.sentence} All else{outside} is EXPLORATORY."
 
 
 def standing_of(ratings: pl.DataFrame, *, statistic: str | None = None) -> Standing:

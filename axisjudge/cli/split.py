@@ -1,0 +1,159 @@
+"""`axisjudge split`: which tasks stand on which side."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from axisjudge.cli import show
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from axisjudge.protocol import Leak, Split
+    from axisjudge.trajectory import Trajectory
+
+app = typer.Typer(
+    help="Splits: each task on one side, by a hash; some sides held out.", no_args_is_help=True, rich_markup_mode=None
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")]
+Domain = Annotated[str | None, typer.Option(help="The tasks' domain, where the source lacks it.")]
+
+_LISTED = 20
+
+
+@app.command("make", epilog='Example: axisjudge split make results/ --tuned-on "28=v3 was tuned on simulation 14"')
+def make(
+    paths: Annotated[list[Path], typer.Argument(help="Trajectory files, folders or globs.")],
+    tuned_on: Annotated[
+        list[str], typer.Option(help="A task that was used while tuning, as TASK=REASON; may be given several times.")
+    ] = [],  # noqa: B006
+    side: Annotated[
+        list[str],
+        typer.Option(help="A side and its share, as NAME=SHARE. Calibration and evaluation by halves if none."),
+    ] = [],  # noqa: B006
+    held_out: Annotated[list[str], typer.Option(help="A side that is held out [default: the last]")] = [],  # noqa: B006
+    salt: Annotated[str | None, typer.Option(help="The salt of the hash [default: a random one]")] = None,
+    domain: Domain = None,
+    json: Json = False,
+) -> None:
+    """Make the split, or add trajectories to the one that is there: no task changes its side by that."""
+    from axisjudge.protocol import make_split
+    from axisjudge.readers import read_trajectories
+
+    runs = read_trajectories(*paths, domain=domain).trajectories
+    split = make_split(
+        runs,
+        salt=salt,
+        shares={name: _share(share) for name, share in _pairs("--side", side, "NAME=SHARE").items()} or None,
+        held_out=held_out or None,
+        tuned_on=_pairs("--tuned-on", tuned_on, "TASK=REASON"),
+    )
+    _print(split, runs, json=json)
+
+
+@app.command("show", epilog="Example: axisjudge split show results/")
+def show_(
+    paths: Annotated[list[Path] | None, typer.Argument(help="Trajectory files, folders or globs.")] = None,
+    domain: Domain = None,
+    json: Json = False,
+) -> None:
+    """What each side holds; with trajectories also their rewards, and what is nearly the same on two sides."""
+    from axisjudge.protocol import read_split
+    from axisjudge.readers import read_trajectories
+
+    split = read_split()
+    runs = read_trajectories(*paths, domain=domain).trajectories if paths else []
+    _print(split, runs, json=json)
+
+
+def _print(split: "Split", runs: "Sequence[Trajectory]", *, json: bool) -> None:
+    from axisjudge.protocol import find_leaks, holdings
+    from axisjudge.protocol.split import PLACE
+
+    leaks = find_leaks(runs, split)
+    if json:
+        held = [asdict(holding) for holding in holdings(split, runs)] if runs else _listed(split)
+        show.as_json({**split.rule, "sides": held, "leaks": [asdict(leak) for leak in leaks]})
+        return
+    show.table(_rows(split, runs) if runs else _listed(split))
+    for task, reason in split.tuned_on.items():
+        typer.echo(f"Used while tuning, so never held out: task {task} ({reason})")
+    if runs:
+        _print_leaks(leaks)
+    typer.echo(f"\nSplit: {PLACE}")
+
+
+def _print_leaks(leaks: "tuple[Leak, ...]") -> None:
+    typer.echo(f"Nearly the same on two sides: {len(leaks) or 'nothing'}")
+    rows = [
+        {
+            "what": leak.kind,
+            "similarity": leak.similarity,
+            "task": leak.tasks[0],
+            "side": leak.sides[0],
+            "and task": leak.tasks[1],
+            "on side": leak.sides[1],
+        }
+        for leak in leaks[:_LISTED]
+    ]
+    show.table(rows)
+    if len(leaks) > _LISTED:
+        typer.echo(f"  and {len(leaks) - _LISTED} more (--json lists all)")
+
+
+def _rows(split: "Split", runs: "Sequence[Trajectory]") -> list[dict[str, object]]:
+    from axisjudge.protocol import holdings
+
+    return [
+        {
+            "side": held.side,
+            "held out": "yes" if held.held_out else "no",
+            "share": held.share,
+            "tasks": held.tasks,
+            "tuned on": held.tuned_on,
+            "trajectories": held.trajectories,
+            "agents": held.agents,
+            "with reward": held.rewarded,
+            "mean reward": held.mean_reward,
+        }
+        for held in holdings(split, runs)
+    ]
+
+
+def _listed(split: "Split") -> list[dict[str, object]]:
+    return [
+        {
+            "side": side,
+            "held out": "yes" if side in split.held_out else "no",
+            "share": share,
+            "tasks": len(split.tasks.get(side, {})),
+            "trajectories": sum(map(len, split.tasks.get(side, {}).values())),
+        }
+        for side, share in split.shares.items()
+    ]
+
+
+def _pairs(option: str, given: list[str], form: str) -> dict[str, str]:
+    from axisjudge.checks import InputError
+
+    pairs: dict[str, str] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name or not value:
+            raise InputError(option, f"is written {form}", text)
+        if name in pairs:
+            raise InputError(option, "may be given once for each name", text)
+        pairs[name] = value
+    return pairs
+
+
+def _share(text: str) -> float:
+    from axisjudge.checks import InputError
+
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError("--side", "a share must be a number", text) from None
