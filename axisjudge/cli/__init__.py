@@ -12,7 +12,20 @@ from typing import Annotated, Any
 import typer
 
 from axisjudge.checks import InputError
-from axisjudge.cli import agreement, confidence, data, judge, label, profile, read, report, rubric, twins
+from axisjudge.cli import (
+    agreement,
+    confidence,
+    data,
+    holdout,
+    judge,
+    label,
+    profile,
+    read,
+    report,
+    rubric,
+    split,
+    twins,
+)
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
 
@@ -62,6 +75,8 @@ app.command(epilog="Example: axisjudge profile ratings.jsonl --trajectories data
 app.command(epilog="Example: axisjudge report 05_failure_profiles -p seed=7")(report.report)
 app.command(epilog="Example: axisjudge twins data/demo/results --judge rules --edits misreported_amount")(twins.twins)
 app.add_typer(rubric.app, name="rubric")
+app.add_typer(split.app, name="split")
+app.add_typer(holdout.app, name="holdout")
 app.add_typer(data.app, name="data")
 app.add_typer(label.app, name="label")
 
