@@ -22,6 +22,7 @@ from axisjudge.twins.runs import (
     record_in,
     strings_in,
     text_of_all,
+    untimed,
     writes_of,
 )
 from axisjudge.twins.twin import Edited, Refused
@@ -122,7 +123,7 @@ def write_before_yes(run: Trajectory, rng: Random) -> Edited | Refused:
         return Refused("no change follows directly on a question and the user's yes")
     write = rng.choice(found)
     question, answer, result = run.steps[write.start - 2], run.steps[write.start - 1], write.results[0]
-    asking = question.model_copy(update={"tool_calls": write.calls})
+    asking = question.model_copy(update={"tool_calls": untimed(write.calls)})
     at = later_by(question.timestamp, write.message.timestamp, result.timestamp)
     first = result.model_copy(update={"timestamp": at})
     steps = numbered([*run.steps[: question.index], asking, first, answer, *run.steps[write.end :]])
@@ -200,7 +201,7 @@ def _within(run: Trajectory, block: Block, first: int) -> Edited:
     calls, results = list(block.calls), list(block.results)
     for row in (calls, results):
         row[first], row[first + 1] = row[first + 1], row[first]  # type: ignore[assignment]
-    message = block.message.model_copy(update={"tool_calls": tuple(calls)})
+    message = block.message.model_copy(update={"tool_calls": untimed(calls)})
     steps = numbered(
         [*run.steps[: block.start], message, *at_times_of(block.results, results), *run.steps[block.end :]]
     )

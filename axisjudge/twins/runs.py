@@ -172,6 +172,14 @@ def later_by(start: str | None, begun: str | None, ended: str | None) -> str | N
         return None
 
 
+def untimed(calls: Iterable[ToolCall]) -> tuple[ToolCall, ...]:
+    """Calls that stand in another place: they take the time of the step in which they now stand."""
+    return tuple(call.model_copy(update={"timestamp": None}) for call in calls)
+
+
 def at_times_of(places: Sequence[Step], steps: Sequence[Step]) -> list[Step]:
     """The steps at the times of the places that they now hold, so that time never runs backwards."""
-    return [step.model_copy(update={"timestamp": place.timestamp}) for place, step in zip(places, steps, strict=True)]
+    return [
+        step.model_copy(update={"timestamp": place.timestamp, "tool_calls": untimed(step.tool_calls)})
+        for place, step in zip(places, steps, strict=True)
+    ]
