@@ -46,7 +46,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, get_args
 
 import polars as pl
 
@@ -61,8 +61,6 @@ _FLAGS = ("drawn", "drawn_by", "drawn_stratum", "drawn_probability", "drawn_from
 _PLAN = "drawn_plan"
 #: The stratum of a trajectory to which a judge gave no verdict.
 LOST = "lost"
-
-Unit = TypeVar("Unit")
 
 
 @dataclass(frozen=True)

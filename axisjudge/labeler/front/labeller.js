@@ -307,7 +307,7 @@ class Labeller {
     const done = items.filter((item) => this.#isDone(item));
     const begun = (item) => this.about.items[item].axes.some((axis) => !isSame(this.#label(axis, item), NOTHING));
     for (const [n, option] of [...this.picker.options].entries()) {
-      const sign = done.includes(n) ? " ✓" : begun(n) ? " …" : "";
+      const sign = done.includes(n) ? ", done" : begun(n) ? ", begun" : "";
       option.textContent = `Trajectory ${n + 1} of ${items.length}${sign}`;
     }
     this.bar.value = done.length;
