@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from axisjudge.iterating import iterate
     from axisjudge.judging import judge
     from axisjudge.ratings import read_ratings, to_matrix
     from axisjudge.readers import read_trajectories
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "iterate": "axisjudge.iterating",
     "judge": "axisjudge.judging",
     "load_rubric": "axisjudge.rubric",
     "read_ratings": "axisjudge.ratings",
@@ -22,7 +24,7 @@ _HOME = {
     "to_matrix": "axisjudge.ratings",
 }
 
-__all__ = ["__version__", "judge", "load_rubric", "read_ratings", "read_trajectories", "to_matrix"]
+__all__ = ["__version__", "iterate", "judge", "load_rubric", "read_ratings", "read_trajectories", "to_matrix"]
 
 
 def __getattr__(name: str) -> Any:

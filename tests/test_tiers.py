@@ -20,7 +20,7 @@ TIERS = [
     {"judging"},
     {"analysis", "scorecard"},
     {"figures", "labeler"},
-    {"report"},
+    {"report", "iterating"},
     {"cli"},
 ]
 TIER = {room: tier for tier, rooms in enumerate(TIERS) for room in rooms}

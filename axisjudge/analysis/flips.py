@@ -20,11 +20,14 @@ from axisjudge.verdict import VERDICTS
 
 @dataclass(frozen=True)
 class Word:
-    """What a judge said of a run under one version: in the words of one repeat, with the mean confidence of all."""
+    """What a judge said of a run under one version: in the words of one repeat, with the mean confidence of all.
+
+    `cited` is None where citations are not at hand.
+    """
 
     verdict: str
     confidence: float | None
-    cited: tuple[int, ...]
+    cited: tuple[int, ...] | None
     rationale: str | None
 
 

@@ -155,7 +155,9 @@ class Iteration:
         return f"Iteration({self.headline})"
 
     def _repr_html_(self) -> str:
-        return "".join(f"<p>{html.escape(text)}</p>" for text in self.sentences())
+        said = [html.escape(text) for text in self.sentences()]
+        headline = html.escape(self.headline)
+        return "".join(f"<p>{f'<strong>{text}</strong>' if text == headline else text}</p>" for text in said)
 
 
 def compare_versions(ratings: Any, axis: str, before: str, after: str, **how: Any) -> Iteration:

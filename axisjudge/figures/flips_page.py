@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from axisjudge.analysis.disagreements import Disagreements
 from axisjudge.analysis.flips import Flip, Word
 from axisjudge.analysis.iteration import Iteration
 from axisjudge.figures.theme import LOST, VERDICTS, in_words
@@ -32,17 +34,12 @@ class FlipsPage:
         """A table with inline styles only: no script, no address."""
         if not self.turn.flips:
             return f"<p>{html.escape(self._about)}</p>"
-        heads = ("run", "judge", *self._versions)
-        head = "".join(f'<th style="{_CELL}">{html.escape(text)}</th>' for text in heads)
         rows = "".join(
             f'<tr><td style="{_CELL}">{html.escape(flip.item)}</td><td style="{_CELL}">{html.escape(flip.judge)}</td>'
             f"{_html_word(flip.before)}{_html_word(flip.after)}</tr>"
             for flip in self.shown
         )
-        return (
-            f"<p>{html.escape(self._about)}</p>"
-            f'<table style="width: 100%; font-size: 90%"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
-        )
+        return f"<p>{html.escape(self._about)}</p>{_table(('run', 'judge', *self._versions), rows)}"
 
     def to_markdown(self) -> str:
         """The same as a markdown table, long reasons cut."""
@@ -55,6 +52,15 @@ class FlipsPage:
         ]
         table = [heads, ["---"] * len(heads), *rows]
         return "\n".join([literal(self._about), "", *(f"| {' | '.join(cells)} |" for cells in table)])
+
+    def to_text(self) -> str:
+        """The same for a terminal, one flip under the other."""
+        before, after = self._versions
+        lines = [self._about]
+        for flip in self.shown:
+            lines.append(f"  {_printable(flip.item)}, {_printable(flip.judge)}")
+            lines += [f"    {before}: {_text_word(flip.before)}", f"    {after}: {_text_word(flip.after)}"]
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         return self.to_html()
@@ -77,21 +83,50 @@ class FlipsPage:
         return f"{banner} {said}".strip()
 
 
-def _html_word(word: Word) -> str:
+def contested_html(found: Disagreements) -> str:
+    """The items that judges are split on, one voice of each side, all escaped."""
+    rows = "".join(
+        f'<tr><td style="{_CELL}">{html.escape(each.item)}</td>'
+        + "".join(
+            _html_word(Word(side.verdict, side.confidence, None, side.rationale), side.judge)
+            for side in (each.first, each.second)
+        )
+        + "</tr>"
+        for each in found.listed
+    )
+    return _table(("run", "one side", "the other"), rows)
+
+
+def _table(heads: Sequence[str], rows: str) -> str:
+    head = "".join(f'<th style="{_CELL}">{html.escape(text)}</th>' for text in heads)
+    return f'<table style="width: 100%; font-size: 90%"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
+
+
+def _html_word(word: Word, judge: str = "") -> str:
     colour, _, sign = VERDICTS.get(word.verdict, LOST)
     chip = f'<strong style="color: {colour}">{sign} {html.escape(in_words(word.verdict))}</strong>'
-    facts, why = html.escape(_facts(word)), html.escape(word.rationale or "")
+    facts, why = html.escape(f"{_facts(word)} {judge}".strip()), html.escape(word.rationale or "")
     return f'<td style="{_CELL}">{chip} <span style="color: #6b6b6b">{facts}</span><br>{why}</td>'
 
 
 def _markdown_word(word: Word) -> str:
-    why = word.rationale or ""
+    return literal(f"{VERDICTS.get(word.verdict, LOST)[2]} {_text_word(word)}")
+
+
+def _text_word(word: Word) -> str:
+    why = _printable(word.rationale or "")
     cut = why if len(why) <= CUT else f"{why[:CUT]} … ({len(why) - CUT:,} more characters)"
-    sign = VERDICTS.get(word.verdict, LOST)[2]
-    return literal(f"{sign} {in_words(word.verdict)} {_facts(word)}: {cut}")
+    return f"{in_words(word.verdict)} {_facts(word)}: {cut}"
+
+
+def _printable(text: str) -> str:
+    """Text without what a terminal would obey."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def _facts(word: Word) -> str:
     sure = "" if word.confidence is None else f"{word.confidence:.2f}"
+    if word.cited is None:
+        return sure
     cited = f"cites {', '.join(map(str, word.cited))}" if word.cited else "cites nothing"
     return f"{sure} {cited}".strip()
