@@ -51,7 +51,7 @@ HOMES = {
     "tqdm": {"judging"},
     "traitlets": {"labeler", "report"},
     "typer": {"cli"},
-    "yaml": {"rubric"},
+    "yaml": {"rubric", "scores"},
     "zipfile_zstd": {"readers"},
 }
 

@@ -10,9 +10,15 @@ from axisjudge.scores.axis.interactions import Interaction
 
 NOT_COMPARABLE = "no time stamps: speed counts as perfect, so scores are not comparable with those of timed runs"
 
+NOT_TIMED = "every call lasts 0 ms by its source: it does not time calls, so scores are not comparable with timed runs"
 
-def marks_of(goal: Dimension, process: Sequence[Dimension], interactions: Sequence[Interaction]) -> tuple[str, ...]:
+
+def marks_of(
+    goal: Dimension, process: Sequence[Dimension], interactions: Sequence[Interaction], *, failed: bool
+) -> tuple[str, ...]:
     """Marks in the order of their weight: goal, time stamps, missing signals, dimensions without data."""
+    if failed:
+        return ("the run failed: every score is 0 by rule",)
     marks = []
     if goal.score is None:
         said = "no goal checks" if not goal.n_interactions else "goal checks without a grade"
@@ -41,7 +47,8 @@ def _time_marks(interactions: Sequence[Interaction]) -> list[str]:
     unknown = sum(each.duration_ms is None for each in acting)
     if unknown == len(acting) and all(each.start_ms is None for each in interactions):
         return [NOT_COMPARABLE]
-    marks = []
+    measured = [each.duration_ms for each in acting if each.measured]
+    marks = [NOT_TIMED] if measured and not any(measured) else []
     last_is_thinking = interactions[-1].type == "assistant" and interactions[-1].duration_ms is None
     if unknown > last_is_thinking:
         marks.append(f"{unknown} of {len(acting)} durations unknown: they count as fast; the bounds have them slow")

@@ -243,7 +243,7 @@ def score_run(
         insights=_insights(process),
         slowest=_slowest(run.interactions),
         judged_by=judged_by,
-        marks=(*run.marks, *marks_of(goal, process, run.interactions)),
+        marks=(*run.marks, *marks_of(goal, process, run.interactions, failed=run.outcome.failed)),
     )
 
 

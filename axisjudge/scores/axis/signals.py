@@ -10,6 +10,8 @@ from axisjudge.scores.axis.interactions import Interaction
 
 #: The five signals, in the order in which they are added up.
 SIGNALS = ("success", "speed", "weight", "relevance", "necessity")
+#: Those that are judged of each interaction.
+JUDGED = ("success", "weight", "relevance")
 #: Weight of each signal in each dimension.
 SIGNAL_WEIGHTS: dict[Category, tuple[float, ...]] = {
     "environment": (0.7, 0.3, 0.0, 0.0, 0.0),
