@@ -65,8 +65,13 @@ def scope_of(ratings: pl.DataFrame) -> Scope:
 
 
 def ratings_sha256(ratings: pl.DataFrame) -> str:
-    """Hash of what the ratings say, in an order of their own: times, costs of time and run ids are left out."""
-    said = ratings.drop(VOLATILE, strict=False).sort(*IDENTITY, maintain_order=True)
+    """Hash of what the ratings say, in an order of their own: times, costs of time and run ids are left out.
+
+    Of an opening's stamp the number stays and the ledger's hash goes: that covers the time of the opening.
+    """
+    numbered = pl.element().str.replace(r"^(opening:\d+):[0-9a-f]+$", "$1")
+    said = ratings.drop(VOLATILE, strict=False).with_columns(pl.col("flags").list.eval(numbered))
+    said = said.sort(*IDENTITY, maintain_order=True)
     digest = hashlib.sha256()
     for part in said.iter_slices(50_000):
         digest.update(part.write_ndjson().encode())
