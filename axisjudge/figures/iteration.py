@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from axisjudge.analysis.flips import BeliefMove
 from axisjudge.analysis.iteration import Iteration
+from axisjudge.analysis.published_versions import PublishedCourse
 from axisjudge.analysis.version_agreement import VersionAgreement
 from axisjudge.figures.theme import ACCENT, FAINT, INK, LABEL, QUIET, SMALL, dress, in_words, legend_below, new_axes
 
@@ -136,3 +137,26 @@ def _dumbbell(ax: Axes, place: int, move: BeliefMove) -> None:
     ax.plot([move.before, move.after], [place, place], color=colour, linewidth=1.4, alpha=0.7, zorder=1)
     ax.plot(move.before, place, "o", color="white", markeredgecolor=colour, markersize=5)
     ax.plot(move.after, place, "o", color=colour, markersize=5)
+
+
+def plot_published_course(course: PublishedCourse, *, ax: Axes | None = None) -> Axes:
+    """Each judge's belief that the one published run is correct, version by version; crosses say incorrect."""
+    ax = new_axes(6.4, 3.2) if ax is None else ax
+    places = range(len(course.versions))
+    for judge, colour in zip(course.judges, (FLIPPED, ACCENT), strict=False):
+        held = [course.belief[version, judge] for version in course.versions]
+        ax.plot(places, held, color=colour, linewidth=1.8, zorder=1)
+        for place, value in enumerate(held):
+            ax.plot(place, value, "o" if value > 0.5 else "X", color=colour, markersize=8, markeredgecolor="white")
+        name = judge.rpartition(":")[2]
+        ax.annotate(
+            name, (places[-1], held[-1]), xytext=(10, 0), textcoords="offset points", va="center", fontsize=SMALL
+        )
+    ax.axhline(0.5, color=FAINT, linewidth=1)
+    ax.set_xticks(places, course.versions)
+    ax.set_xlim(-0.2, len(course.versions) - 0.2)
+    ax.set_ylim(-0.03, 1.05)
+    ax.set_ylabel("belief that the run is correct", fontsize=SMALL, color=QUIET)
+    return dress(
+        ax, "The published run under three versions", "one run of one task, so there is no interval; cross: incorrect"
+    )
