@@ -37,6 +37,7 @@ from axisjudge.stats.optimism import optimism_bound, optimism_of_one
 from axisjudge.stats.paired import paired_change
 from axisjudge.stats.prediction_powered import prediction_powered_mean
 from axisjudge.stats.recalibration import fit_isotonic, fit_mid_rank, fit_platt
+from axisjudge.stats.reference import against_reference, cited_steps, leave_one_out
 from axisjudge.stats.repeats import flips_by_confidence, self_agreement, variance_components
 from axisjudge.stats.self_preference import self_preference
 from axisjudge.stats.soft import beliefs, soft_agreement, split_change
@@ -175,6 +176,19 @@ STATISTICS: dict[str, tuple[Callable[[Sample], float], bool, bool]] = {
         True,
     ),
     "prediction_powered_mean": (lambda s: prediction_powered_mean(s.label, s.ratings[:, 0]).estimate, False, True),
+    "against_reference": (
+        lambda s: against_reference(s.ratings[:, 0], s.label, n_categories=2).accuracy.worst,
+        False,
+        True,
+    ),
+    "leave_one_out": (
+        lambda s: sum(
+            each.judge.accuracy.worst for each in leave_one_out(s.label, s.ratings, ["a", "b"], n_categories=2)
+        ),
+        True,
+        True,
+    ),
+    "cited_steps": (lambda s: cited_steps(s.cited[:, 0], s.cited[:, 1]).precision.estimate, False, True),
     "fit_platt": (platt, False, False),  # its smoothed targets depend on n
     "fit_isotonic": (
         lambda s: float(fit_isotonic(s.confidence[:, 0], s.right, source="a")(0.8, source="a")),
@@ -212,6 +226,7 @@ PARTS = {
         "post_stratified_interval",
         "cluster_worth",
     ),
+    "majority",
 }
 #: Modules with tests of their own kind.
 ELSEWHERE = {"ranking", "profiles", "panel"}
