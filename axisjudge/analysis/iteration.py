@@ -25,7 +25,7 @@ from axisjudge.analysis.flips import (
     judge_shifts,
 )
 from axisjudge.analysis.frames import Kind, kind_of, table_of
-from axisjudge.analysis.iteration_words import iteration_sentences
+from axisjudge.analysis.iteration_words import iteration_sentences, split_sentence
 from axisjudge.analysis.progress import Decision, Moved, adjusted, decide, moved
 from axisjudge.analysis.triage import PanelTriage, panel_triage
 from axisjudge.analysis.version_agreement import SoftSplit, VersionAgreement, soft_split, version_agreement
@@ -75,7 +75,17 @@ class Iteration:
 
     def sentences(self) -> list[str]:
         """The result in words, the banner first where one is due and the scope last."""
-        return [*([self.banner] if self.banner else []), self.headline, *iteration_sentences(self), SCOPE]
+        return [*([self.banner] if self.banner else []), self.headline, *self.details, SCOPE]
+
+    @property
+    def details(self) -> list[str]:
+        """The figures behind the headline, in words."""
+        return iteration_sentences(self)
+
+    @property
+    def split_sentence(self) -> str:
+        """What of the change is flips and what is hedging."""
+        return split_sentence(self)
 
     def moved_most(self, most: int) -> list[str]:
         """The runs on which any judge's belief moved farthest, farthest first."""

@@ -21,7 +21,7 @@ def iteration_sentences(found: Iteration) -> list[str]:
         _agreement(found),
         _chance(found),
         _noise(found),
-        _split(found),
+        split_sentence(found),
         *(_judge(shift) for shift in found.shifts),
         *_prevalence(found),
         *_overlap(found),
@@ -81,7 +81,8 @@ def _noise(found: Iteration) -> str:
     )
 
 
-def _split(found: Iteration) -> str:
+def split_sentence(found: Iteration) -> str:
+    """What of the change of raw soft agreement is flips and what is hedging."""
     soft = found.soft
     if math.isnan(soft.total):
         return "Flips and hedging cannot be told apart: there are no confidences of two judges."
