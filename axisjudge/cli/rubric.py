@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from axisjudge.cli import show
+from axisjudge.cli.lint import lint
 from axisjudge.cli.lock import lock, status
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def show_(
     typer.echo(load_rubric(axis, version).text, nl=False)
 
 
+app.command("lint", epilog="Example: axisjudge rubric lint argument_validity --superseded")(lint)
 app.command("lock", epilog="Example: axisjudge rubric lock --judge rules --axis sequencing --margin 0.05")(lock)
 app.command("status", epilog="Example: axisjudge rubric status")(status)
 
