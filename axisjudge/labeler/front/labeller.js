@@ -28,6 +28,7 @@ function inWords(seconds) {
 class Labeller {
   constructor(host, state) {
     Object.assign(this, { host, about: host.about, labels: state.labels, history: state.history, seconds: state.seconds });
+    this.runs = new Map();
     this.unsaved = new Map();
     this.failed = null;
     this.seen = performance.now();
@@ -46,7 +47,8 @@ class Labeller {
 
   async open(item = this.#whereStopped()) {
     this.flush();
-    const run = await this.host.item(item);
+    this.isOpening = true; // until it is there keys do nothing: none may land on the trajectory that is left
+    const run = await this.#fetch(item).finally(() => (this.isOpening = false));
     this.#count();
     this.item = item;
     this.isTyping = false;
@@ -61,6 +63,12 @@ class Labeller {
     this.#show();
     this.#say(`Trajectory ${item + 1} of ${this.about.items.length}, ${run.steps.length} steps`);
     this.steps.go(0);
+    if (item + 1 < this.about.items.length) this.#fetch(item + 1).catch(() => {});
+  }
+
+  #fetch(item) {
+    if (!this.runs.has(item)) this.runs.set(item, this.host.item(item));
+    return this.runs.get(item);
   }
 
   /** Save what is typed now; called before leaving. */
@@ -202,7 +210,7 @@ class Labeller {
   #onKey(event) {
     const target = event.composedPath()[0];
     const isText = target.tagName === "TEXTAREA" || target.tagName === "INPUT" && target.type === "text";
-    if (this.keys.open || (event.ctrlKey || event.metaKey || event.altKey) && !(event.key === "z" && !isText)) return;
+    if (this.keys.open || this.isOpening || (event.ctrlKey || event.metaKey || event.altKey) && !(event.key === "z" && !isText)) return;
     if (isText) {
       if (event.key === "Escape") this.steps.go(this.steps.current);
       return;

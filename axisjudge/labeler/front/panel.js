@@ -31,9 +31,13 @@ class AxisForm {
       "details",
       { class: "rubric" },
       make("summary", {}, "Rubric", key("I")),
-      Object.entries(axis.sections)
-        .filter(([head]) => head !== "Question")
-        .map(([head, text]) => [make("h4", {}, head), prose(text)]),
+      make(
+        "div",
+        { class: "scroll", tabindex: "0", role: "region", "aria-label": `Rubric of ${axis.title}` },
+        Object.entries(axis.sections)
+          .filter(([head]) => head !== "Question")
+          .map(([head, text]) => [make("h4", {}, head), prose(text)]),
+      ),
     );
     this.title = make("button", { type: "button", class: "title" }, key(axis.key), axis.title);
     this.drop = on.cite;

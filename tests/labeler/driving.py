@@ -1,0 +1,42 @@
+"""Driving the labeller as a person does, by keyboard, and looking at what it shows."""
+
+from axe_playwright_python.sync_playwright import Axe
+
+
+def press(page, *keys):
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def verdict_on(page, axis):
+    """The verdict shown for an axis, or None."""
+    checked = page.locator(f"section.axis input[name={axis}-verdict]:checked")
+    return checked.get_attribute("value") if checked.count() else None
+
+
+def trajectory_shown(page):
+    return int(page.locator("select", has_text="Trajectory").input_value())
+
+
+def wait_for_trajectory(page, number):
+    """Wait until the trajectory at this place, counted from 0, is shown."""
+    from playwright.sync_api import expect
+
+    expect(page.locator("select", has_text="Trajectory")).to_have_value(str(number))
+
+
+def assert_accessible(page, host):
+    """No violation of axe's rules (WCAG A and AA, and best practice) in what is ours."""
+    found = Axe().run(page, context={"include": [[host]]}, options={"resultTypes": ["violations"]})
+    assert found.violations_count == 0, found.generate_report()
+
+
+def focused(page):
+    """What has the focus, looked for inside the shadow tree."""
+    return page.evaluate(
+        """() => {
+            let element = document.activeElement;
+            while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
+            return element?.getAttribute("aria-label") ?? element?.textContent.slice(0, 40) ?? "";
+        }"""
+    )

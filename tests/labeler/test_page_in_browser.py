@@ -1,0 +1,158 @@
+"""The page from disk in a real browser: label, reload, resume, undo, download; readable by everybody."""
+
+import pytest
+from labeler.driving import assert_accessible, focused, press, trajectory_shown, verdict_on, wait_for_trajectory
+
+from axisjudge.labeler import write_page
+from axisjudge.labels.record import read_labels
+from axisjudge.labels.sampling import with_drawn
+from axisjudge.verdict import AXES
+
+HOST = "#labeller"
+
+
+@pytest.fixture
+def visit(browser, session, tmp_path):
+    """Open the page in a fresh browser; whatever goes wrong in it, or leaves it, is an error of the test."""
+    path = write_page(tmp_path / "page.html", session)
+    contexts = []
+
+    def open_page(**options):
+        context = browser.new_context(**{"viewport": {"width": 1360, "height": 850}, **options})
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: pytest.fail(f"error in the page: {error}"))
+        page.on("console", lambda message: message.type == "error" and pytest.fail(f"console: {message.text}"))
+        page.on("request", lambda request: request.url.startswith(("file:", "blob:")) or pytest.fail(request.url))
+        page.goto(path.as_uri())
+        page.wait_for_selector("article")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+def label_all(page, word="1"):
+    press(page, *([word, "Enter"] * len(AXES)))
+
+
+def test_three_trajectories_by_keyboard_with_a_reload_between(visit, session, tmp_path):
+    page = visit()
+    press(page, "j", "j", "j", "j", "c", "2", "+", "-", "m")  # cite step 4, incorrect, sure, a note
+    page.keyboard.type("The arguments are not JSON.")
+    press(page, "Escape", "Enter", "1", "Enter", "3", "Enter", "4", "Enter", "1")
+    assert [verdict_on(page, axis) for axis in AXES] == [
+        "incorrect",
+        "correct",
+        "uncertain",
+        "not_applicable",
+        "correct",
+    ]
+    press(page, "Enter")
+    wait_for_trajectory(page, 1)
+    press(page, "1", "Enter", "2")
+
+    page.reload()
+    page.wait_for_selector("article")
+    assert trajectory_shown(page) == 1
+    assert [verdict_on(page, axis) for axis in AXES[:3]] == ["correct", "incorrect", None]
+    press(page, "u")
+    assert verdict_on(page, AXES[1]) is None
+    press(page, "u")
+    assert verdict_on(page, AXES[0]) is None
+    label_all(page)
+    wait_for_trajectory(page, 2)
+    label_all(page, "3")
+    assert page.locator(".pace").text_content() == "all done"
+
+    with page.expect_download() as download:
+        page.get_by_text("Download labels").click()
+    assert download.value.suggested_filename == "rater-one.jsonl"
+    download.value.save_as(tmp_path / "back.jsonl")
+    labels = with_drawn(read_labels(tmp_path / "back.jsonl"))
+    assert labels.height == 3 * len(AXES)
+    assert set(labels["rater"]) == {"rater one"}
+    assert labels.select("drawn", "drawn_probability", "drawn_from").unique().rows() == [("random", 1.0, 3)]
+    first = labels.filter(trajectory_id=session.trajectories[0].id, question=AXES[0]).to_dicts()[0]
+    assert (first["verdict"], first["confidence"], first["cited_step_indices"]) == ("incorrect", 0.9, [4])
+    assert first["rationale"] == "The arguments are not JSON."
+    assert first["prompt_sha256"] == session.base(0, AXES[0])["prompt_sha256"]
+    assert labels["created_at"].str.to_datetime("%Y-%m-%dT%H:%M:%SZ").null_count() == 0
+
+
+def test_every_letter_of_a_note_is_there_after_a_reload(visit):
+    page = visit()
+    press(page, "m")
+    page.keyboard.type("half a thou", delay=20)
+    page.reload()
+    page.wait_for_selector("article")
+    assert page.get_by_label("Note on Tool selection").input_value() == "half a thou"
+    page.locator("article").first.focus()
+    press(page, "u")
+    assert page.get_by_label("Note on Tool selection").input_value() == ""
+
+
+def test_text_of_a_run_is_text(visit):
+    page = visit()
+    assert page.evaluate("window.broken") is None
+    assert page.locator("img, script:not([type])").count() == 0
+    assert (
+        '</script><script>window.broken = 1</script><img src="https://away.example/x"'
+        in page.locator("article").first.text_content()
+    )
+
+
+def test_long_results_are_folded_and_open_by_mouse_and_key(visit):
+    page = visit()
+    result = page.locator("article").nth(3)
+    assert '"price": 29.10' not in result.text_content()
+    result.get_by_text("Show all").click()
+    assert '"price": 29.10' in result.text_content()
+    assert '"big": 12345678901234567890' in result.text_content()
+    press(page, "o")
+    assert '"price": 29.10' not in result.text_content()
+    press(page, "Shift+O")
+    assert '"price": 29.10' in result.text_content()
+
+
+def test_a_click_cites_and_a_second_click_does_not(visit):
+    page = visit()
+    number = page.get_by_role("button", name="Cite step 6 for Tool selection")
+    number.click()
+    assert number.get_attribute("aria-pressed") == "true"
+    assert page.get_by_role("button", name="Step 6 is cited for Tool selection").is_visible()
+    number.click()
+    assert number.get_attribute("aria-pressed") == "false"
+
+
+def test_the_five_axes_stay_on_one_screen(visit):
+    page = visit()
+    for _ in range(7):
+        press(page, "j")
+    for axis in AXES:
+        assert page.locator(f"input[name={axis}-verdict]").first.is_visible()
+        box = page.locator(f"input[name={axis}-verdict]").first.bounding_box()
+        assert box["y"] + box["height"] < 850
+
+
+def test_by_tab_alone_everything_is_reached(visit):
+    page = visit()
+    reached = set()
+    for _ in range(80):
+        press(page, "Tab")
+        reached.add(focused(page))
+    for axis in ("Tool selection", "Argument validity", "Sequencing", "Result interpretation", "Termination"):
+        assert any(axis in name for name in reached), axis
+    assert {"correct", "50 percent sure", "Note on Tool selection", "Cite step 7 for Tool selection"} <= reached
+
+
+@pytest.mark.parametrize("look", ["light", "dark", "narrow"])
+def test_everybody_can_read_it(visit, pictures, look):
+    narrow = {"viewport": {"width": 480, "height": 860}} if look == "narrow" else {}
+    page = visit(color_scheme="dark" if look == "dark" else "light", **narrow)
+    press(page, "1", "Enter", "2", "j", "j", "j", "c", "j", "c", "-", "Enter", "3", "r", "4", "e", "a", "i")
+    assert_accessible(page, HOST)
+    page.screenshot(path=pictures / f"page-{look}.png")
+    press(page, "?")
+    assert_accessible(page, HOST)
