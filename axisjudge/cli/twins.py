@@ -22,7 +22,10 @@ def twins(
     margin: Annotated[float, typer.Option(help="How often one that must not move may.")] = 0.05,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N trajectories.")] = None,
     write: Annotated[Path | None, typer.Option(help="Write the twins as trajectories to this file and stop.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Ratings file; what is there is not asked again.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Ratings file [default: data/ratings/twins.jsonl]; what is there is not asked again."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
 ) -> None:
     """Edit runs so that one axis breaks, or nothing that matters, and see whether the judges' verdicts follow."""
@@ -43,14 +46,18 @@ def twins(
     from axisjudge.analysis.twin_matrix import twin_matrix
     from axisjudge.judging import judge as run_judges
     from axisjudge.ratings import read_ratings
+    from axisjudge.workbench import home
 
+    out = out or home() / "data" / "ratings" / "twins.jsonl"
     asked = [*runs, *(twin.trajectory for twin in made.twins)]
     ratings = run_judges(asked, judge or ["rules"], out=out)
     matrix = twin_matrix(ratings, made.twins, must_rate=must_rate, margin=margin)
     originals = ratings.filter(ratings["trajectory_id"].is_in([run.id for run in runs]))
     halos = halo(originals, None if labels is None else read_ratings(labels, latest=True))
     if json:
-        show.as_json({"edits": made.rows(), **matrix.to_dict(), "halo": [found.to_dict() for found in halos]})
+        show.as_json(
+            {"out": str(out), "edits": made.rows(), **matrix.to_dict(), "halo": [found.to_dict() for found in halos]}
+        )
         return
     show.table(made.rows(), "Twins")
     for name in matrix.judges:
@@ -58,3 +65,4 @@ def twins(
     typer.echo()
     for sentence in (*matrix.sentences(), *(found.sentence for found in halos)):
         typer.echo(sentence)
+    typer.echo(f"\nRatings: {out}")
