@@ -21,7 +21,7 @@ def completed(columns: Mapping[str, Sequence[Any] | pl.Series], **constants: Any
     fixed = {**_DEFAULTS, **constants}
     return given.with_columns(
         *(pl.lit(value, dtype=SCHEMA[name]).alias(name) for name, value in fixed.items() if name not in columns),
-        *(pl.lit([], dtype=SCHEMA[name]).alias(name) for name in _LISTS),
+        *(pl.lit([], dtype=SCHEMA[name]).alias(name) for name in _LISTS if name not in columns),
         *(pl.lit(None, dtype=SCHEMA[name]).alias(name) for name in set(SCHEMA) - set(fixed) - {*columns, *_LISTS}),
     ).select(list(SCHEMA))
 
