@@ -1,6 +1,7 @@
 """Human labels: published label sets as ratings, beside the judges that were asked the same."""
 
 from axisjudge.labels.agentprocessbench import read_agentprocessbench
+from axisjudge.labels.agentrx import read_agentrx
 from axisjudge.labels.alttest import read_alttest
 
-__all__ = ["read_agentprocessbench", "read_alttest"]
+__all__ = ["read_agentprocessbench", "read_agentrx", "read_alttest"]
