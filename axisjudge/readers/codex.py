@@ -24,7 +24,7 @@ from axisjudge.readers.events import (
     text_at,
     type_of,
 )
-from axisjudge.readers.messages import Found, arguments_of, content_id, field, made, role_of, word
+from axisjudge.readers.messages import Found, arguments_of, content_id, field, made, members, role_of, word
 from axisjudge.trajectory import ToolCall, Trajectory
 
 FORMAT = "codex"
@@ -112,7 +112,7 @@ class _Run:
             self.tally.add(NO_STEP if kind == "ghost_snapshot" else UNKNOWN, kind, position)
 
     def _reasoning(self, item: dict[str, Any], timestamp: str | None, position: str) -> None:
-        parts = [part for key in ("summary", "content") for part in item.get(key) or [] if isinstance(part, dict)]
+        parts = [part for key in ("summary", "content") for part in members(item, key, "")]
         if text := "\n".join(filter(None, (text_at(part, "text") for part in parts))):
             self.steps.thinking(text, timestamp)
         else:

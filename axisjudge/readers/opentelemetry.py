@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from axisjudge.checks import InputError
-from axisjudge.readers.events import NO_STEP, UNKNOWN, Line, Steps, Tally, events_of, iso, text_at
+from axisjudge.readers.events import NO_STEP, UNKNOWN, Line, Steps, Tally, events_of, iso, seconds, text_at
 from axisjudge.readers.messages import Found, made, tool_schema
 from axisjudge.readers.spans import Piece, Span, json_of, listed, pieces_after, pieces_before, spans_of, tool_piece
 from axisjudge.trajectory import ToolSchema, Trajectory
@@ -144,7 +144,7 @@ class _Conversation:
             iso(span.end),
             error=failed,
             name=asked.name,
-            duration_s=(span.end - span.start) / 1e9,
+            duration_s=seconds(span.end - span.start, 1e9),
         )
 
     def _asked(self, piece: Piece) -> Piece | None:

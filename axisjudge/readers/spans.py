@@ -243,14 +243,14 @@ def _members(record: Any, key: str) -> list[Any]:
 
 
 def _jaeger(span: dict[str, Any]) -> Span:
-    attributes = {tag["key"]: tag["value"] for tag in span.get("tags") or []}
-    events = [{field["key"]: field["value"] for field in log["fields"]} for log in span.get("logs") or []]
+    attributes = {str(tag["key"]): tag["value"] for tag in span.get("tags") or []}
+    events = [{str(field["key"]): field["value"] for field in log["fields"]} for log in span.get("logs") or []]
     references = [link["spanID"] for link in span.get("references") or [] if link.get("refType") == "CHILD_OF"]
     start = int(span["startTime"]) * 1000
     return Span(
         trace=str(span["traceID"]),
         id=str(span["spanID"]),
-        parent=references[0] if references else None,
+        parent=str(references[0]) if references else None,
         name=str(span.get("operationName")),
         start=start,
         end=start + int(span["duration"]) * 1000,
@@ -266,7 +266,7 @@ def _otlp(span: dict[str, Any]) -> Span:
     return Span(
         trace=str(span["traceId"]),
         id=str(span["spanId"]),
-        parent=span.get("parentSpanId") or None,
+        parent=text_at(span, "parentSpanId"),
         name=str(span.get("name")),
         start=int(span["startTimeUnixNano"]),
         end=int(span["endTimeUnixNano"]),
@@ -278,7 +278,7 @@ def _otlp(span: dict[str, Any]) -> Span:
 
 
 def _attributes(record: dict[str, Any]) -> dict[str, Any]:
-    return {attribute["key"]: _value(attribute.get("value")) for attribute in record.get("attributes") or []}
+    return {str(attribute["key"]): _value(attribute.get("value")) for attribute in record.get("attributes") or []}
 
 
 def _value(value: Any) -> Any:
