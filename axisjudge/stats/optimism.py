@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from statistics import NormalDist
 
 import numpy as np
@@ -16,6 +17,7 @@ _NORMAL = NormalDist()
 _GRID = np.linspace(-9.0, 9.0, 1801)
 
 
+@cache
 def expected_maximum(k: int) -> float:
     r"""Expected maximum of k independent standard normals, :math:`\int x\, k\, \varphi(x) \Phi(x)^{k-1} dx`.
 

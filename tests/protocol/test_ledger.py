@@ -1,0 +1,103 @@
+"""The chain of the ledger: every edit is found and named, and two processes never share a number."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from axisjudge.checks import InputError
+from axisjudge.protocol import LedgerError, read_ledger
+from axisjudge.protocol.ledger import append, looks, openings
+
+KEEP = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+
+
+@pytest.fixture
+def chain(bench):
+    append("lock", "lock", lock_sha256="a", data_sha256="b", lock={"plan": {"margin": 0.05}})
+    for number in range(4):
+        append("opening", f"reason {number}", lock_sha256="a", data_sha256="b")
+    return bench / "rubrics" / "ledger.jsonl"
+
+
+def test_entries_are_numbered_and_chained(chain):
+    entries = read_ledger()
+    assert [entry.number for entry in entries] == [1, 2, 3, 4, 5]
+    assert [entry.opening for entry in entries] == [0, 1, 2, 3, 4]
+    assert [entry.previous for entry in entries[1:]] == [entry.sha256 for entry in entries[:-1]]
+    assert len({entry.flag for entry in entries}) == 5
+
+
+def test_exploratory_looks_are_counted_and_open_nothing(chain):
+    append("exploratory", "a look", lock_sha256=None, data_sha256="b")
+    assert (len(openings(read_ledger())), looks(read_ledger())) == (4, 5)
+
+
+@KEEP
+@given(
+    st.integers(0, 4), st.sampled_from(["reason", "time", "opening", "lock_sha256", "data_sha256", "kind", "number"])
+)
+def test_an_edited_entry_is_named_by_its_line(chain, place, field):
+    whole = chain.read_text()
+    lines = whole.splitlines()
+    said = json.loads(lines[place])
+    said[field] = {"opening": 9, "number": 9, "kind": "exploratory"}.get(field, "edited")
+    lines[place] = json.dumps(said)
+    chain.write_text("\n".join(lines) + "\n")
+    with pytest.raises(LedgerError, match=rf"ledger.jsonl:{place + 1}: the chain is broken: this entry was edited"):
+        read_ledger()
+    with pytest.raises(LedgerError):
+        append("opening", "more", lock_sha256="a", data_sha256="b")
+    chain.write_text(whole)
+
+
+@KEEP
+@given(st.permutations(range(5)), st.integers(1, 5))
+def test_whatever_is_left_out_or_moved_is_found_but_for_a_cut_at_the_end(chain, order, kept):
+    whole = chain.read_text()
+    lines = whole.splitlines()
+    chosen = list(order)[:kept]
+    chain.write_text("".join(lines[place] + "\n" for place in chosen))
+    if chosen == list(range(kept)):
+        assert len(read_ledger()) == kept
+    else:
+        first = next(place for place, number in enumerate(chosen) if place != number)
+        with pytest.raises(LedgerError, match=rf"ledger.jsonl:{first + 1}: .*an entry before this line was removed"):
+            read_ledger()
+    chain.write_text(whole)
+
+
+def test_an_entry_whose_hash_was_worked_out_anew_breaks_the_next_one(chain):
+    from axisjudge.protocol.records import digest
+
+    lines = chain.read_text().splitlines()
+    said = json.loads(lines[2])
+    said["reason"] = "a better reason"
+    del said["sha256"]
+    lines[2] = json.dumps({**said, "sha256": digest(said)})
+    chain.write_text("\n".join(lines) + "\n")
+    with pytest.raises(LedgerError, match=r"ledger.jsonl:4"):
+        read_ledger()
+
+
+def test_a_torn_line_is_no_entry(chain):
+    chain.write_bytes(chain.read_bytes()[:-30])
+    with pytest.raises(LedgerError, match=r"ledger.jsonl:5: the chain is broken: this is not an entry"):
+        read_ledger()
+
+
+def test_a_reason_must_be_given(bench):
+    with pytest.raises(InputError, match="reason: must say in words why"):
+        append("opening", "  ", lock_sha256="a", data_sha256="b")
+    assert read_ledger() == []
+
+
+def test_processes_that_open_at_once_get_numbers_of_their_own(bench, locked):
+    command = [sys.executable, "-m", "axisjudge", "--workbench", str(bench), "holdout", "open", "--reason", "now"]
+    started = [subprocess.Popen([*command, "--json"], stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    numbers = sorted(json.loads(process.communicate(timeout=60)[0])["opening"] for process in started)
+    assert numbers == [1, 2]
+    assert [entry.opening for entry in openings(read_ledger())] == [1, 2]

@@ -1,0 +1,215 @@
+"""What ratings may claim, and every reason for which they may not."""
+
+import json
+
+import polars as pl
+import pytest
+
+import axisjudge
+from axisjudge import protocol
+from axisjudge.protocol import AnalysisPlan, make_lock, open_holdout, standing_of
+from axisjudge.ratings import ratings_frame
+from axisjudge.verdict import Rating
+
+PLAN = AnalysisPlan(axes=("termination", "sequencing"))
+AXES = ["sequencing", "termination"]
+
+
+def judged(runs, axes=AXES, **how):
+    return axisjudge.judge(runs, ["rules"], axes, progress=False, **how)
+
+
+@pytest.fixture
+def opened(split):
+    make_lock(["rules"], PLAN)
+    return open_holdout("the rubrics are final")
+
+
+@pytest.fixture
+def held_out(opened, runs):
+    return judged(runs, split="evaluation")
+
+
+def labels(table: pl.DataFrame) -> pl.DataFrame:
+    """What people would say of the same items: the opposite of every fourth verdict."""
+    rows = table.filter(pl.col("question") == "termination").iter_rows(named=True)
+    said = [
+        Rating(
+            trajectory_id=row["trajectory_id"],
+            cluster_id=row["cluster_id"],
+            question="termination",
+            rater="p1",
+            rater_kind="human",
+            family="people",
+            verdict="incorrect" if place % 4 == 0 else row["verdict"],
+        )
+        for place, row in enumerate(rows)
+    ]
+    return ratings_frame(said)
+
+
+def reason(table) -> str:
+    standing = standing_of(table)
+    assert not standing.confirmatory
+    assert standing.exploratory
+    assert standing.banner.startswith("EXPLORATORY: ")
+    return "; ".join(standing.reasons)
+
+
+def test_ratings_of_no_study_have_no_standing(bench, runs):
+    standing = standing_of(judged(runs))
+    assert not standing.matters
+    assert (standing.banner, standing.sentence, standing.label("gwet_ac1")) == (None, "", "")
+
+
+def test_ratings_of_the_open_side_have_none_either(split, runs):
+    assert not standing_of(judged(runs, split="calibration")).matters
+
+
+def test_ratings_under_an_opening_are_confirmatory(held_out):
+    standing = standing_of(held_out)
+    assert standing.confirmatory
+    assert standing.reasons == ()
+    assert (standing.held_out, standing.opening, standing.openings, standing.looks) == (held_out.height, 1, 1, 1)
+    assert standing.optimism is None  # nothing was selected
+    assert f"Held-out data: {held_out.height} ratings, made under opening 1 of 1." in standing.sentence
+    assert "Declared before opening: cohen_kappa on sequencing, termination" in standing.sentence
+
+
+def test_what_the_plan_does_not_declare_is_exploratory(held_out, opened, runs):
+    standing = standing_of(held_out)
+    assert standing.label("cohen_kappa", "termination") == ""
+    assert standing.label("cohen_kappa", "tool_selection") == "EXPLORATORY"
+    assert standing.label("gwet_ac1", "termination") == "EXPLORATORY"
+    assert standing_of(held_out, statistic="cohen_kappa").confirmatory
+    assert standing_of(held_out, statistic="gwet_ac1").reasons == (
+        "gwet_ac1 is not in the plan, which declares cohen_kappa",
+    )
+    more = judged(runs, ["sequencing", "tool_selection"], split="evaluation")
+    assert standing_of(more).outside == ("tool_selection",)
+    assert "All else (tool_selection among them) is EXPLORATORY." in standing_of(more).sentence
+    assert "the plan declares other axes" in reason(judged(runs, ["tool_selection"], split="evaluation"))
+
+
+def test_the_exploratory_flag(split, runs):
+    said = reason(judged(runs, split="evaluation", exploratory=True))
+    assert "ratings were judged with --exploratory" in said
+    assert "nothing is locked yet" in said
+
+
+def test_one_exploratory_rating_is_enough(held_out, runs):
+    last = judged(runs[-2:], exploratory=True)
+    assert "4 of" in reason(pl.concat([held_out, last]))
+
+
+def test_no_split(bench, held_out):
+    (bench / "rubrics" / "split.json").unlink()
+    assert "there is no split" in reason(held_out)
+
+
+def test_no_lock(bench, held_out):
+    (bench / "rubrics" / "lock.json").unlink()
+    assert "lock.json was removed" in reason(held_out)
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        (lambda lock: lock["plan"].update(statistic="gwet_ac1"), "plan.statistic"),
+        (lambda lock: lock["judges"]["rules"].update(version="rules-0"), "judges.rules.version"),
+    ],
+    ids=["plan", "judge"],
+)
+def test_a_lock_that_was_edited_names_the_field(bench, held_out, change, field):
+    path = bench / "rubrics" / "lock.json"
+    lock = json.loads(path.read_text())
+    change(lock)
+    path.write_text(json.dumps(lock))
+    assert f"changed since the lock: {field} was" in reason(held_out)
+
+
+def test_a_new_lock_names_what_is_new(held_out):
+    make_lock(["rules"], PLAN.model_copy(update={"margin": 0.2}))
+    assert "opening 1 was made under another lock: plan.margin was 0.05, is 0.2" in reason(held_out)
+
+
+def test_a_rubric_edited_after_the_lock(bench, held_out):
+    path = bench / "rubrics" / "termination" / "v1.md"
+    path.write_text(path.read_text().replace("## Question", "## Question\n\nBe strict."))
+    assert "changed since the lock: rubrics.termination.sha256 was" in reason(held_out)
+
+
+def test_an_edited_ledger(bench, held_out):
+    path = bench / "rubrics" / "ledger.jsonl"
+    path.write_text(path.read_text().replace("are final", "are not final"))
+    assert "ledger.jsonl:2: the chain is broken: this entry was edited" in reason(held_out)
+
+
+def test_a_ledger_cut_off_at_the_end_is_missed_by_the_ratings(bench, held_out):
+    path = bench / "rubrics" / "ledger.jsonl"
+    path.write_text(path.read_text().splitlines()[0] + "\n")
+    assert "opening 1 is not in the ledger: its last entries were removed" in reason(held_out)
+    open_holdout("the first time, as it were")  # the number is the same, the hash is not
+    assert "opening 1 is not in the ledger" in reason(held_out)
+
+
+def test_ratings_without_a_stamp(opened, held_out):
+    bare = held_out.with_columns(flags=pl.lit([], dtype=pl.List(pl.String)), split=pl.lit(None, dtype=pl.String))
+    assert f"{held_out.height} ratings of held-out tasks were judged before the opening" in reason(bare)
+
+
+def test_ratings_older_than_their_opening(held_out):
+    early = held_out.with_columns(created_at=pl.lit("2020-01-01T00:00:00+00:00"))
+    assert "are older than opening 1, whose stamp they bear" in reason(early)
+
+
+def test_judges_and_rubrics_that_were_not_locked(held_out):
+    other = held_out.with_columns(rater=pl.lit("openai:gpt-5"), rubric_sha256=pl.lit("0" * 64))
+    said = reason(other)
+    assert "judges that are not locked: openai:gpt-5" in said
+    assert "ratings on termination were made with another rubric than the locked v1" in said
+
+
+def test_held_out_runs_that_changed(held_out, runs, split):
+    run = next(run for run in runs if split.side_of(run) == "evaluation")
+    protocol.make_split([run.model_copy(update={"id": "new", "termination": "other"})])
+    assert "the held-out runs are not those of opening 1" in reason(held_out)
+
+
+def test_labels_need_no_opening(split, runs, opened, held_out):
+    assert standing_of(pl.concat([held_out, labels(held_out)])).confirmatory
+    assert not standing_of(labels(held_out)).matters
+
+
+def test_from_the_second_look_on_the_optimism_is_told(opened, held_out, runs):
+    table = pl.concat([held_out, labels(held_out)])
+    assert standing_of(table).optimism is None
+    open_holdout("once more")
+    standing = standing_of(table)
+    assert (standing.opening, standing.openings, standing.looks) == (1, 2, 2)
+    # agreement with people is .75 by construction, in pairs of runs a task
+    from axisjudge.stats.optimism import expected_maximum, standard_error
+
+    agree = [place % 4 != 0 for place in range(labels(held_out).height)]
+    rows = held_out.filter(pl.col("question") == "termination")
+    expected = expected_maximum(2) * standard_error(agree, rows["cluster_id"].to_numpy())
+    assert standing.optimism == pytest.approx(expected)
+    assert expected > 0.01
+    assert f"seen 2 times; the best of so many looks may flatter agreement by up to {expected:.3f}" in standing.sentence
+
+
+def test_an_exploratory_look_counts_as_a_look(split, runs):
+    judged(runs, split="evaluation", exploratory=True)
+    make_lock(["rules"], PLAN)
+    open_holdout("properly now")
+    standing = standing_of(judged(runs, split="evaluation"))
+    assert (standing.openings, standing.looks) == (1, 2)
+    assert "seen 2 times; how much the best look may flatter cannot be bounded" in standing.sentence
+
+
+def test_two_openings_with_the_same_answers_select_nothing(opened, held_out, runs):
+    """The same judge said the same under both openings: the best of the two is neither."""
+    second = open_holdout("once more")
+    again = held_out.with_columns(flags=pl.lit([second.flag], dtype=pl.List(pl.String)))
+    table = pl.concat([held_out, again, labels(held_out)])
+    assert standing_of(table).optimism == 0
