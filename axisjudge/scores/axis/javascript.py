@@ -45,7 +45,7 @@ def as_double(value: float) -> float:
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf
 
 
 def half_up(value: float) -> float:
