@@ -1,13 +1,17 @@
-"""Why a component of a run cannot be computed, in words; null where it can."""
+"""Why a component of a run cannot be computed, in words; null where it can.
+
+The expressions are made once: making them costs more than scoring one run does.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import cache
 
 import polars as pl
 
-from axisjudge.scores.scorecard.rules import OUTCOMES, ScorecardRules
+from axisjudge.scores.scorecard.rules import OUTCOMES
 
 #: The largest value that each measurement may have; beyond it a unit or a clock is wrong.
 LARGEST: Mapping[str, float] = {
@@ -31,6 +35,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 }
 
 
+@cache
 def of_completion() -> pl.Expr:
     """No outcome, or one that the rules do not know."""
     outcome = pl.col("outcome")
@@ -42,6 +47,7 @@ def of_completion() -> pl.Expr:
     )
 
 
+@cache
 def of_error_rate() -> pl.Expr:
     """No usable counts of stages, or no stage executed."""
     executed, passed = (pl.col(name) for name in FIELDS["error_rate"])
@@ -53,6 +59,7 @@ def of_error_rate() -> pl.Expr:
     )
 
 
+@cache
 def of_resource_efficiency() -> pl.Expr:
     """A measurement is missing or unusable, or there was nothing to use."""
     fields = FIELDS["resource_efficiency"]
@@ -63,17 +70,19 @@ def of_resource_efficiency() -> pl.Expr:
     )
 
 
-def of_latency(rules: ScorecardRules, *, rolling: bool) -> pl.Expr:
+@cache
+def of_latency(min_samples: int, *, rolling: bool) -> pl.Expr:
     """No usable wall time, or no baseline; needs the columns ``p50`` and ``samples``."""
     no_workspace = pl.when(pl.col("workspace_id").is_null()).then(pl.lit("no workspace given"))
-    few = pl.format("{} completed runs before it; a baseline needs " + str(rules.min_samples), "samples")
+    few = pl.format("{} completed runs before it; a baseline needs " + str(min_samples), "samples")
     if not rolling:
         unknown = pl.when(pl.col("p50").is_null()).then(pl.lit("no frozen baseline of this workspace"))
         return pl.coalesce(of_measurement("wall_seconds"), no_workspace, unknown)
-    too_few = pl.when(pl.col("samples") < rules.min_samples).then(few)
+    too_few = pl.when(pl.col("samples") < min_samples).then(few)
     return pl.coalesce(of_measurement("wall_seconds"), no_workspace, of_end_time(), too_few)
 
 
+@cache
 def of_end_time() -> pl.Expr:
     """No end time, or one that no clock should show."""
     ended = pl.col("ended_at")
@@ -85,6 +94,7 @@ def of_end_time() -> pl.Expr:
     )
 
 
+@cache
 def of_measurement(name: str) -> pl.Expr:
     """A measurement that is missing, not finite, negative or absurd."""
     value = pl.col(name)
@@ -100,6 +110,7 @@ def of_measurement(name: str) -> pl.Expr:
     )
 
 
+@cache
 def enters_baselines() -> pl.Expr:
     """Whether a run is one of those that baselines are made of: completed, with workspace, end and wall time known."""
     is_timed = of_measurement("wall_seconds").is_null() & of_end_time().is_null()

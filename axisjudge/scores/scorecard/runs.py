@@ -129,15 +129,12 @@ def runs_table(table: pl.DataFrame, *, where: str = "runs") -> pl.DataFrame:
         raise InputError(where, "needs a column run_id", table.columns)
     if unknown := [name for name in table.columns if name not in RUN_SCHEMA]:
         warnings.warn(f"{where}: a run has no column {', '.join(unknown)}; left out", stacklevel=2)
-    columns = [_column(table, name, kind, where) for name, kind in RUN_SCHEMA.items()]
-    runs = pl.DataFrame(columns).with_columns(
-        pl.col("scored").fill_null(True), pl.col("outcome_source").fill_null("reported")
-    )
-    for name in _IDS:
-        broken = ~runs[name].str.contains(ID_PATTERN)
-        broken = broken.fill_null(name == "run_id")
-        if broken.any():
-            row = int(broken.arg_max() or 0)
+    if dict(table.schema) != RUN_SCHEMA:
+        table = pl.DataFrame([_column(table, name, kind, where) for name, kind in RUN_SCHEMA.items()])
+    runs = table.with_columns(pl.col("scored").fill_null(True), pl.col("outcome_source").fill_null("reported"))
+    kept = [pl.col(name).str.contains(ID_PATTERN).fill_null(name != "run_id") for name in _IDS]
+    for name, row in runs.select(pl.arg_where(~rule).first() for rule in kept).row(0, named=True).items():
+        if row is not None:
             raise InputError(f"{where}, row {row}, {name}", f"must match {ID_PATTERN}", runs[name][row])
     return _one_row_a_run(runs, where)
 

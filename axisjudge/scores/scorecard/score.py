@@ -57,10 +57,10 @@ def score_runs(
     why = table.select(
         reasons.of_completion().alias("completion"),
         reasons.of_error_rate().alias("error_rate"),
-        reasons.of_latency(rules, rolling=rolling).alias("latency"),
+        reasons.of_latency(rules.min_samples, rolling=rolling).alias("latency"),
         reasons.of_resource_efficiency().alias("resource_efficiency"),
     )
-    computed = ~np.column_stack([why[name].is_not_null().to_numpy() for name in COMPONENTS])
+    computed = why.select(pl.all().is_null()).to_numpy()
     values = np.where(computed, _values(table, rules), np.nan)
     is_scored = table["scored"].to_numpy()
     if strict:
@@ -119,15 +119,17 @@ def without(scored: pl.DataFrame, dropped: str, *, rules: ScorecardRules = DEFAU
 def _values(table: pl.DataFrame, rules: ScorecardRules) -> Floats:
     """The four components of every run, whatever its fields hold."""
 
-    def column(name: str) -> Floats:
-        return table[name].fill_null(np.nan).to_numpy()
-
+    numbers = table.select(pl.col(pl.Float64).fill_null(np.nan))
+    use = (numbers[name].to_numpy() for name in reasons.FIELDS["resource_efficiency"])
+    executed, passed, wall, p50 = (
+        numbers[name].to_numpy() for name in ("stages_executed", "stages_passed_first", "wall_seconds", "p50")
+    )
     return np.column_stack(
         [
             formula.completion(table["outcome"]),
-            formula.error_rate(column("stages_passed_first"), column("stages_executed")),
-            formula.latency(column("wall_seconds"), column("p50"), full_at=rules.full_at, zero_at=rules.zero_at),
-            formula.resource_efficiency(*(column(name) for name in reasons.FIELDS["resource_efficiency"])),
+            formula.error_rate(passed, executed),
+            formula.latency(wall, p50, full_at=rules.full_at, zero_at=rules.zero_at),
+            formula.resource_efficiency(*use),
         ]
     )
 
@@ -141,7 +143,7 @@ def _rolling(table: pl.DataFrame, rules: ScorecardRules) -> list[pl.Series]:
     )
     columns = (timed[name].to_numpy() for name in ("workspace", "end", "wall", "counts"))
     p50, samples = rolling_p50(*columns, window=rules.window)
-    return [pl.Series("p50", p50).fill_nan(None), pl.Series("samples", samples)]
+    return [pl.Series("p50", p50, nan_to_null=True), pl.Series("samples", samples)]
 
 
 def _frozen(table: pl.DataFrame, baseline: Mapping[str, float]) -> list[pl.Series]:

@@ -1,0 +1,110 @@
+"""Connections to SQLite and PostgreSQL, and transactions that wait for each other where they must."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from axisjudge.checks import InputError
+
+#: Seconds to wait for another process that writes to the same SQLite file.
+_WAIT = 30
+_POOL = {"pool_size": 20, "max_overflow": 30, "pool_pre_ping": True}
+
+
+class Database:
+    """An engine with two kinds of transaction: `reading`, and `writing` with the locks that order writers.
+
+    SQLite knows one writer at a time: a writer takes the file's lock at its beginning and waits for others. PostgreSQL
+    takes an advisory lock for each name given to `writing`, in order, so that writers of one workspace queue up and
+    others do not. A commit is on the disk before it returns.
+
+    Parameters
+    ----------
+    url : str
+        A path (SQLite), or a URL such as ``sqlite:///scores.sqlite`` or ``postgresql://user@host/name``.
+
+    Raises
+    ------
+    InputError
+        The URL is of no known kind.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = _as_url(url)
+        self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        self._one_writer = threading.RLock()
+        if self.is_sqlite:
+            self.engine = _sqlite_engine(self.url)
+        else:
+            self.engine = sa.create_engine(self.url, **_POOL)
+
+    def __repr__(self) -> str:
+        return f"Database({self.url.render_as_string(hide_password=True)})"
+
+    @contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """A transaction that only reads."""
+        with self.engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self, locks: Iterable[str] = ()) -> Iterator[sa.Connection]:
+        """A transaction that is committed at the end, or leaves no trace."""
+        if self.is_sqlite:
+            writer = self.engine.execution_options(writes=True)
+            with self._one_writer, writer.begin() as connection:
+                yield connection
+            return
+        with self.engine.begin() as connection:
+            for name in sorted(set(locks)):
+                key = sa.func.hashtextextended(f"axisjudge scorecard {name}", 0)
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(key)))
+            yield connection
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+
+def _as_url(text: str) -> sa.URL:
+    if "://" not in text:
+        return sa.URL.create("sqlite", database=str(Path(text)))
+    try:
+        url = sa.make_url(text)
+    except sa.exc.ArgumentError:
+        raise InputError("store", "must be a path or a database URL", cure="postgresql://user@host/name, say") from None
+    if url.drivername in ("postgresql", "postgres"):
+        return url.set(drivername="postgresql+psycopg")
+    if url.get_backend_name() not in ("sqlite", "postgresql"):
+        raise InputError("store", "must be SQLite or PostgreSQL", url.drivername)
+    return url
+
+
+def _sqlite_engine(url: sa.URL) -> sa.Engine:
+    if url.database in (None, "", ":memory:"):
+        engine = sa.create_engine(url, poolclass=sa.pool.StaticPool, connect_args={"check_same_thread": False})
+    else:
+        if not Path(str(url.database)).parent.is_dir():
+            raise InputError(str(url.database), "the folder of the store does not exist")
+        engine = sa.create_engine(url, **_POOL, connect_args={"timeout": _WAIT})
+    sa.event.listen(engine, "connect", _prepare)
+    sa.event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _prepare(connection: Any, _: Any) -> None:
+    """Readers beside a writer (WAL), commits that are on the disk, and transactions that begin when we say so."""
+    connection.isolation_level = None
+    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin(connection: sa.Connection) -> None:
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

@@ -1,0 +1,35 @@
+"""The service: store, sender of events, guard and API in one process."""
+
+from __future__ import annotations
+
+import socket
+
+from axisjudge.checks import InputError
+from axisjudge.scorecard.events import EventSender, Sink
+from axisjudge.scorecard.guard import Guard
+from axisjudge.scorecard.store import ScoreStore
+from axisjudge.scorecard.tokens import Tokens
+
+
+def serve(store: ScoreStore, sink: Sink, tokens: Tokens | None, *, host: str, port: int) -> None:
+    """Serve until SIGTERM or Ctrl-C; port 0 takes a free one. Says where it listens once it does."""
+    import uvicorn
+
+    from axisjudge.scorecard.api import create_app
+
+    listener = _listener(host, port)
+    with EventSender(store, sink) as sender:
+        app = Guard(create_app(store, scored=sender.wake), tokens)
+        config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, lifespan="off")
+        address, bound, *_ = listener.getsockname()
+        shown = f"[{address}]" if ":" in address else address
+        print(f"scorecard: listening on http://{shown}:{bound}", flush=True)
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family, backlog=512)
+    except (OSError, OverflowError) as error:
+        raise InputError("--host, --port", f"cannot be listened on ({error})", f"{host}:{port}") from None
