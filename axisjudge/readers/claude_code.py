@@ -193,6 +193,8 @@ class Session:
         errors = [shown(error) for error in event.get("errors") or []] if _is_list(event.get("errors")) else []
         for error in errors:
             self.steps.error(error, timestamp)
+        if not len(self.steps) and (text := text_at(event, "result")):  # --output-format json holds nothing else
+            self.steps.text("assistant", text, timestamp)
         failed = event.get("is_error") is True
         subtype = text_at(event, "subtype")
         self.termination = "error" if failed and subtype == "success" else subtype

@@ -1,8 +1,9 @@
 """OpenTelemetry traces of agents: Jaeger JSON, OTLP JSON, Tempo exports; the conversation is built from their spans.
 
 Model calls carry messages as ``gen_ai.prompt.N.*`` and ``gen_ai.completion.N.*`` (older), as ``gen_ai.input.messages``
-and ``gen_ai.output.messages`` (newer), or as span events. Each call repeats what was said before it, so a message is a
-step where it first occurs. Tool calls have spans of their own, which tell when a result arrived and how long it took.
+and ``gen_ai.output.messages`` (newer), as span events, or as Google's request and response. Each call repeats what was
+said before it, so a message is a step where it first occurs. Tool calls have spans of their own, which tell when a
+result arrived and how long it took.
 """
 
 from collections import Counter

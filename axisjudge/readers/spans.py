@@ -22,6 +22,7 @@ _ROLES: dict[str, Role] = {
 }
 _ARGUMENTS = ("gen_ai.tool.call.arguments", "gcp.vertex.agent.tool_call_args", "traceloop.entity.input")
 _RESULTS = ("gen_ai.tool.call.result", "gcp.vertex.agent.tool_response", "traceloop.entity.output")
+_REQUEST, _RESPONSE = "gcp.vertex.agent.llm_request", "gcp.vertex.agent.llm_response"
 _INSIDE = "gen_ai.client.inference.operation.details"
 
 
@@ -72,9 +73,14 @@ class Piece(NamedTuple):
 def pieces_before(span: Span) -> list[Piece]:
     """What a model call was given: its messages so far."""
     attributes = _with_details(span)
-    pieces = [Piece("text", "system", text) for text in _instructions(attributes)]
+    pieces = [Piece("text", "system", text) for text in _texts(attributes.get("gen_ai.system_instructions"))]
     pieces += _pieces(numbered(attributes, "gen_ai.prompt"))
     pieces += _pieces(listed(json_of(attributes.get("gen_ai.input.messages"))))
+    if isinstance(request := json_of(attributes.get(_REQUEST)), dict):
+        pieces += [
+            Piece("text", "system", text) for text in _texts(dict_of(request, "config").get("system_instruction"))
+        ]
+        pieces += _pieces(listed(request.get("contents")))
     for name, event in span.events:
         if name.startswith("gen_ai.") and name.endswith(".message"):
             role = name.removeprefix("gen_ai.").removesuffix(".message")
@@ -89,6 +95,8 @@ def pieces_after(span: Span) -> list[Piece]:
     attributes = _with_details(span)
     pieces = _pieces(numbered(attributes, "gen_ai.completion"))
     pieces += _pieces(listed(json_of(attributes.get("gen_ai.output.messages"))))
+    if isinstance(response := json_of(attributes.get(_RESPONSE)), dict):
+        pieces += _pieces(listed(response.get("content")))
     for name, event in span.events:
         if name == "gen_ai.choice":
             message = json_of(event.get("message"))
@@ -120,8 +128,8 @@ def _with_details(span: Span) -> dict[str, Any]:
     return {key: value for record in (span.attributes, *details) for key, value in record.items()}
 
 
-def _instructions(attributes: dict[str, Any]) -> Iterator[str]:
-    for part in listed(json_of(attributes.get("gen_ai.system_instructions"))):
+def _texts(instructions: Any) -> Iterator[str]:
+    for part in listed(json_of(instructions)):
         text = part if isinstance(part, str) else text_at(part, "content", "text") if isinstance(part, dict) else None
         if text:
             yield text
@@ -159,7 +167,11 @@ def _of_part(part: Any, role: Role) -> Iterator[Piece]:
     elif kind in ("tool_call_response", "tool_result"):
         response = next((part[key] for key in ("response", "result", "content") if key in part), None)
         yield Piece("result", "tool", _plain(response), text_at(part, "id", "tool_use_id"))
-    elif kind in ("reasoning", "thinking"):
+    elif asked := dict_of(part, "function_call"):
+        yield Piece("call", id=text_at(asked, "id"), name=text_at(asked, "name"), given=asked.get("args"))
+    elif told := dict_of(part, "function_response"):
+        yield Piece("result", "tool", _plain(told.get("response")), text_at(told, "id"), text_at(told, "name"))
+    elif kind in ("reasoning", "thinking") or part.get("thought") is True:
         yield Piece("thinking", text=text_at(part, "content", "text", "thinking") or "")
     else:
         yield Piece("text", role, text_at(part, "content", "text") or f"[{kind}]")
@@ -167,6 +179,8 @@ def _of_part(part: Any, role: Role) -> Iterator[Piece]:
 
 def _plain(content: Any) -> str:
     """A tool's content as text: typed parts give their texts, anything else is shown as it is."""
+    if isinstance(content, dict) and isinstance(content.get("content"), list):
+        return _plain(content["content"])
     if isinstance(content, list) and content and all(isinstance(part, dict) and "text" in part for part in content):
         return "\n".join(shown(part["text"]) for part in content)
     return shown(content)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_traces import ENTRIES, by_events, jaeger, newer, older, otlp
+from test_traces import ENTRIES, by_events, by_request, jaeger, newer, older, otlp
 from test_transcripts import claude, codex, function, gave, item, output, use
 
 from axisjudge.checks import InputError
@@ -78,6 +78,7 @@ LOGS = {
     "entries": ENTRIES,
     "jaeger": [jaeger(older())],
     "otlp": [otlp(newer())],
+    "request": [otlp(by_request())],
     "events": [otlp(by_events(), outer="batches")],
 }
 LOOSE = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

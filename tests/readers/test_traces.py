@@ -176,8 +176,42 @@ def by_events() -> list[dict[str, Any]]:
     ]
 
 
+def by_request() -> list[dict[str, Any]]:
+    """The same conversation as Google's agent kit records it: whole requests and responses."""
+    asked = {"role": "user", "parts": [{"text": "Count."}]}
+    parts = [{"function_call": {"id": c["id"], "name": "find", "args": json.loads(c["arguments"])}} for c in CALLS]
+    replied = {"role": "model", "parts": parts}
+    heard = [
+        {
+            "function_response": {
+                "id": identity,
+                "name": "find",
+                "response": {"content": [{"type": "text", "text": text}]},
+            }
+        }
+        for identity, text in (("a", "P-1"), ("b", "no such hall"))
+    ]
+
+    def call(contents: list[Any], content: Any) -> dict[str, Any]:
+        request = {"config": {"system_instruction": "Be brief."}, "contents": contents}
+        return {
+            "gen_ai.request.model": "gpt-5-mini",
+            "gen_ai.response.finish_reasons": '["stop"]',
+            "gcp.vertex.agent.llm_request": json.dumps(request),
+            "gcp.vertex.agent.llm_response": json.dumps({"content": content}),
+        }
+
+    last = {"role": "model", "parts": [{"text": "One."}]}
+    history = [asked, replied, {"role": "user", "parts": heard}]
+    return [
+        {"id": "m1", "start": 1, "end": 1.5, "attributes": call([asked], replied)},
+        *TOOL_SPANS,
+        {"id": "m2", "start": 5, "end": 6, "attributes": call(history, last)},
+    ]
+
+
 @pytest.mark.parametrize("export", ["jaeger", "otlp", "tempo", "trace"])
-@pytest.mark.parametrize("generation", [older, newer, by_events])
+@pytest.mark.parametrize("generation", [older, newer, by_events, by_request])
 def test_the_same_conversation_from_every_export_and_generation(tmp_path: Path, export: str, generation: Any) -> None:
     spans = generation()
     tempo = otlp(spans, outer="batches", scope="instrumentationLibrarySpans")
@@ -202,7 +236,7 @@ def test_the_same_conversation_from_every_export_and_generation(tmp_path: Path, 
     times = ["01.000000", "01.000000", "01.500000", "02.500000", "04.000000", "06.000000"]
     assert [step.timestamp for step in run.steps] == [f"2026-05-04T10:00:{second}Z" for second in times]
     assert (run.id, run.agent, run.agent_family, run.termination) == ("t1", "gpt-5-mini", "openai", "stop")
-    assert [tool.name for tool in run.tools or ()] == ([] if generation is by_events else ["find"])
+    assert [tool.name for tool in run.tools or ()] == (["find"] if generation in (older, newer) else [])
     assert reading.summary().warnings == ({"an event that is no step": 2} if generation is older else {})
 
 

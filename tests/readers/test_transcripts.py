@@ -143,6 +143,7 @@ def test_claude_stream_with_its_result_line(tmp_path: Path) -> None:
     )
     assert (run.meta["duration_ms"], run.meta["num_turns"], run.meta["total_cost_usd"]) == (900, 1, 0.01)
     assert run.meta["axis_run"] == {"result": "Done."}
+    assert outline(only(log(tmp_path / "r.json", done))) == [("assistant", "Done.")], "--output-format json"
     failed = done | {"is_error": True, "result": "limit reached"}
     run = only(log(tmp_path / "f.jsonl", init, said, failed))
     assert (run.termination, run.meta["axis_run"]["error"]) == ("error", "limit reached")
