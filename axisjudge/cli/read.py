@@ -21,6 +21,7 @@ def read(
 ) -> None:
     """Counts, agents, tasks, domains, steps, tools, rewards, endings and warnings; nothing is judged."""
     from axisjudge.readers import read_trajectories
+    from axisjudge.readers.events import NO_STEP
 
     reading = read_trajectories(*paths, tools=tools, policy=policy, agent=agent, domain=domain)
     summary = reading.summary().to_dict()
@@ -37,7 +38,8 @@ def read(
         typer.echo(f"{name.replace('_', ' '):<20}{counts or show.text(value or 0)}")
     show.table([asdict(file) for file in reading.files], "Files")
     if reading.warnings:
-        listed = reading.warnings[:MOST_WARNINGS]
+        ordered = sorted(reading.warnings, key=lambda warning: warning.rule == NO_STEP)
+        listed = ordered[:MOST_WARNINGS]
         show.table([asdict(warning) for warning in listed], "Warnings")
         if rest := len(reading.warnings) - len(listed):
             typer.echo(f"  and {rest} more, all of them counted above and listed with --json")
