@@ -19,6 +19,7 @@ from axisjudge.cli import (
     holdout,
     judge,
     label,
+    plan,
     profile,
     read,
     report,
@@ -78,6 +79,7 @@ app.add_typer(rubric.app, name="rubric")
 app.add_typer(split.app, name="split")
 app.add_typer(holdout.app, name="holdout")
 app.add_typer(data.app, name="data")
+app.add_typer(plan.app, name="plan")
 app.add_typer(label.app, name="label")
 
 

@@ -44,3 +44,10 @@ def cost_usd(tokens: Tokens, *models: str | None, provider: str | None = None, u
         except LookupError:
             continue
     return None
+
+
+def price_list_version() -> str:
+    """Version of the price list, which is its date."""
+    from importlib.metadata import version
+
+    return version("genai-prices")

@@ -41,6 +41,7 @@ from axisjudge.stats.reference import against_reference, cited_steps, leave_one_
 from axisjudge.stats.repeats import flips_by_confidence, self_agreement, variance_components
 from axisjudge.stats.self_preference import self_preference
 from axisjudge.stats.soft import beliefs, soft_agreement, split_change
+from axisjudge.stats.stratified import stratified_change
 from axisjudge.stats.triage import triage
 from axisjudge.stats.undecided import case_bounds
 
@@ -149,6 +150,13 @@ STATISTICS: dict[str, tuple[Callable[[Sample], float], bool, bool]] = {
         False,
         True,
     ),
+    "stratified_change": (
+        lambda s: stratified_change(
+            s.ratings[:, 0], s.label, before_strata=s.task, after_strata=s.task
+        ).estimate,
+        False,
+        True,
+    ),
     "drift": (
         lambda s: drift([s.label, s.ratings[:, 0]], clusters=s.task)[0].change.change.estimate,
         False,
@@ -229,7 +237,7 @@ PARTS = {
     "majority",
 }
 #: Modules with tests of their own kind.
-ELSEWHERE = {"ranking", "profiles", "panel"}
+ELSEWHERE = {"ranking", "profiles", "panel", "planning"}
 
 
 @pytest.mark.parametrize("name", STATISTICS)

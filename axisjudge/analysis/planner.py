@@ -1,0 +1,235 @@
+"""A study plan in words and money: what a curve of `axisjudge.stats.planning` asks for, and what one more unit buys."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from axisjudge.analysis.frames import Kind, table_of
+from axisjudge.analysis.pooled import pooled
+from axisjudge.analysis.repeats import repeat_report
+from axisjudge.analysis.words import listed
+from axisjudge.checks import InputError, positive
+from axisjudge.judges.pricing import Tokens, cost_usd, price_list_version
+from axisjudge.spec import JudgeSpec
+from axisjudge.stats.agreement import cohen_kappa, percent_agreement
+from axisjudge.stats.planning import Curve, panel_error
+from axisjudge.verdict import VERDICTS
+
+#: A typical call of the shipped rubrics on a retail run: prompt and reply, in tokens.
+TOKENS = Tokens(input=9_000, output=600)
+
+
+@dataclass(frozen=True)
+class JudgePrice:
+    """List price of one call of one judge, in US dollars; None with a reason where there is no price."""
+
+    judge: str
+    tokens: Tokens
+    usd_per_call: float | None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class StudyPlan:
+    """A curve with what its units cost.
+
+    `usd_per_unit` is the price of one unit (a task with all its items and judges, a label, an item labelled by all
+    people); None where a price is missing, which is never taken for nothing.
+    """
+
+    curve: Curve
+    usd_per_unit: float | None
+    prices: str
+
+    @property
+    def one_more(self) -> float:
+        """By how much one more unit narrows the interval, where the target is met (or at the largest size tried)."""
+        points = [point for point in self.curve.points if not math.isnan(point.half_width)]
+        if len(points) < 2:
+            return math.nan
+        first, second = points[-2:]
+        slope = math.log(first.half_width / second.half_width) / math.log(second.n / first.n)
+        size = self.curve.needed or second.n
+        width = self.curve.target if self.curve.needed else second.half_width
+        return slope * width / size
+
+    def to_frame(self, kind: Kind = "polars") -> Any:
+        """One row a size: what studies of it give, and cost."""
+        rows = []
+        for point in self.curve.points:
+            given = {"power": point.power} if self.curve.of_power else {"half width": point.half_width}
+            refused = {} if self.curve.of_power else {"without interval": point.refused}
+            cost = None if self.usd_per_unit is None else point.n * self.usd_per_unit
+            rows.append({f"{self.curve.unit}s": point.n, **given, **refused, "USD": cost})
+        return table_of(rows, kind)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for a report."""
+        points = [
+            {name: None if math.isnan(value) else value for name, value in vars(point).items()}
+            for point in self.curve.points
+        ]
+        plain = {name: value for name, value in vars(self.curve).items() if name != "points"}
+        one_more = None if math.isnan(self.one_more) else self.one_more
+        return plain | {"points": points, "usd_per_unit": self.usd_per_unit, "one_more": one_more}
+
+    @property
+    def sentence(self) -> str:
+        """What is needed, what it costs, what one more buys, and on which assumptions."""
+        curve = self.curve
+        wanted = f"A power of {curve.target:.0%}" if curve.of_power else f"A half width of {curve.target:.3g}"
+        wanted += f" for {curve.what}"
+        assumed = "; ".join(f"{name} {value}" for name, value in curve.assumed.items())
+        if curve.needed is None:
+            said = f"{wanted} is not reached with up to {curve.points[-1].n:,} {curve.unit}s ({assumed})."
+        else:
+            cost = "" if self.usd_per_unit is None else f", about {_usd(curve.needed * self.usd_per_unit)}"
+            said = f"{wanted} needs about {curve.needed:,} {curve.unit}s{cost} ({assumed})."
+        return " ".join(filter(None, (said, self._more, self.prices)))
+
+    @property
+    def _more(self) -> str:
+        """What more units do beyond that."""
+        curve = self.curve
+        if not math.isnan(self.one_more):
+            price = "" if self.usd_per_unit is None else f" for {_usd(self.usd_per_unit)}"
+            return f"One more {curve.unit}{price} then narrows it by {self.one_more:.5f}."
+        powers = [point.power for point in curve.points]
+        best = max(range(len(powers)), key=powers.__getitem__)
+        if not curve.of_power or powers[-1] >= powers[best] - 0.1:
+            return ""
+        return (
+            f"The power is highest near {curve.points[best].n:,} {curve.unit}s and falls with more, because the "
+            "best constant judge passes too: ask for a smaller epsilon, or draw items so that failures are not rare."
+        )
+
+
+def judge_prices(judges: Sequence[str | JudgeSpec], tokens: Tokens = TOKENS) -> list[JudgePrice]:
+    """What one call of each judge costs at list price; programs cost nothing, unknown models are not free."""
+    found = []
+    for judge in judges:
+        spec = JudgeSpec.parse(judge) if isinstance(judge, str) else judge
+        if spec.provider in ("rules", "simulated", "replay"):
+            found.append(JudgePrice(spec.rater, tokens, 0.0))
+            continue
+        listed_by = spec.provider.removesuffix("-decisions")
+        provider = None if spec.provider == "openai-compatible" else listed_by
+        cost = cost_usd(tokens, spec.model, provider=provider, url=spec.base_url)
+        found.append(JudgePrice(spec.rater, tokens, cost, "" if cost is not None else "no list price is known"))
+    return found
+
+
+def study_plan(
+    curve: Curve,
+    *,
+    judges: Sequence[JudgePrice] = (),
+    calls_per_unit: int = 1,
+    usd_per_label: float | None = None,
+    labels_per_unit: int = 0,
+) -> StudyPlan:
+    """Put prices to a curve: judge calls and labels of one unit.
+
+    Raises
+    ------
+    InputError
+        A judge without a price: a plan that took it for free would be too cheap.
+    """
+    if unpriced := [price.judge for price in judges if price.usd_per_call is None]:
+        cure = "leave it out of the cost, or plan without judges"
+        raise InputError("--judge", "must have a list price", listed(unpriced), cure)
+    calls = sum(price.usd_per_call or 0.0 for price in judges) * calls_per_unit
+    labels = 0.0 if usd_per_label is None else usd_per_label * labels_per_unit
+    known = bool(judges) or usd_per_label is not None
+    prices = f"Judges at the list prices of genai-prices {price_list_version()}." if calls else ""
+    return StudyPlan(curve, calls + labels if known else None, prices)
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """What a pilot says of one question: codes (items x judges), tasks, and figures to assume."""
+
+    question: str
+    ratings: Any
+    tasks: Any
+    prevalence: float
+    kappa: float
+    agreement: float
+    tokens: Tokens | None
+
+
+def pilot_of(ratings: pl.DataFrame, question: str) -> Pilot:
+    """The figures of a pilot's judges on one question; the first two judges are those compared.
+
+    Raises
+    ------
+    InputError
+        Fewer than two judges rated the question.
+    """
+    panel = pooled(ratings, question)
+    if panel.n_judges < 2:
+        raise InputError("--pilot", f"needs two judges on {question}", panel.n_judges)
+    codes = panel.codes[:, : panel.n_judges]
+    pair = codes[:, :2]
+    failed = VERDICTS.index("incorrect")
+    told = codes[~np.isnan(codes)]
+    mine = ratings.filter((pl.col("question") == question) & pl.col("input_tokens").is_not_null())
+    tokens = None
+    if mine.height:
+        per_call = mine.select(pl.col("input_tokens", "output_tokens").mean()).row(0)
+        tokens = Tokens(round(per_call[0]), round(per_call[1] or 0))
+    how: dict[str, Any] = {"categories": range(len(panel.categories)), "clusters": panel.clusters}
+    return Pilot(
+        question=question,
+        ratings=codes,
+        tasks=panel.clusters,
+        prevalence=float((told == failed).mean()),
+        kappa=cohen_kappa(pair, **how).estimate,
+        agreement=percent_agreement(pair, **how).estimate,
+        tokens=tokens,
+    )
+
+
+def repeats_table(
+    ratings: pl.DataFrame, *, judges: Sequence[int] = (1, 2, 3, 5), repeats: Sequence[int] = (1, 2, 3, 5)
+) -> list[dict[str, Any]]:
+    """Standard error of an item's mean verdict for panels of k judges asked r times, per question of a pilot.
+
+    sqrt(sigma2_judge / k + sigma2_item.judge / k + sigma2_error / (k r)); with fewer than 5 judges in the pilot the
+    component between judges is not known and left out, so that the figures are lower bounds (flagged ``fixed judges``).
+    """
+    rows: list[dict[str, Any]] = []
+    for variance in repeat_report(ratings).variances:
+        parts = variance.components
+        if parts is None or math.isnan(parts.error):
+            continue
+        between = 0.0 if math.isnan(parts.judge) else parts.judge
+        rows += [
+            {
+                "question": variance.question,
+                "judges": k,
+                "repeats": r,
+                "calls": k * r,
+                "standard error": panel_error(between, parts.item_judge, parts.error, k, r),
+                "fixed judges": math.isnan(parts.judge),
+            }
+            for k in judges
+            for r in repeats
+        ]
+    return rows
+
+
+def label_price(minutes: float, usd_per_hour: float) -> float:
+    """Price of one label in US dollars from the time it takes and an hourly rate."""
+    positive("minutes", minutes)
+    positive("usd_per_hour", usd_per_hour)
+    return minutes / 60 * usd_per_hour
+
+
+def _usd(amount: float) -> str:
+    return f"${amount:,.0f}" if amount >= 100 else f"${amount:,.2f}"

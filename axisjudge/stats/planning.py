@@ -1,0 +1,350 @@
+"""How large a study must be: what an interval will be worth, by simulating studies and measuring them as real ones are.
+
+A study is simulated by a stated model, or by drawing tasks with replacement from a pilot, and handed to the very
+function that will report it. So the plan inherits that function's behaviour in small samples, refusals included.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr, ndtri
+
+from axisjudge.checks import InputError, in_open_unit_interval, positive
+from axisjudge.stats.agreement import agreement_coefficients
+from axisjudge.stats.alternative_annotator import alternative_annotator, best_constant, stand_in
+from axisjudge.stats.correction import corrected_rate
+from axisjudge.stats.estimate import Estimate, UndefinedStatisticWarning
+
+Floats = NDArray[np.float64]
+Rng = np.random.Generator
+
+#: Sizes that are tried, each twice the one before.
+SIZES = (10, 20, 40, 80, 160, 320, 640, 1280, 2560)
+#: Simulated studies of one size. Half widths hardly differ between studies; a power needs more of them.
+REPLICATES, POWER_REPLICATES = 40, 200
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What studies of one size give.
+
+    `half_width` is the mean half width of the interval over the simulated studies that have one, `spread` its standard
+    deviation between studies, `refused` the share of studies without an interval. For a test, `power` is the share of
+    studies that reach the claim; `error` is the Monte Carlo standard error of the figure that is planned for.
+    """
+
+    n: int
+    half_width: float
+    spread: float
+    refused: float
+    power: float
+    error: float
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Studies of growing size, and the size at which the target is met (None where it is not, up to the largest).
+
+    `what` names the statistic, `unit` what is counted (task, label, item), `target` the wanted half width or power,
+    `assumed` what was put in.
+    """
+
+    what: str
+    unit: str
+    target: float
+    points: tuple[Planned, ...]
+    needed: int | None
+    assumed: dict[str, float | int | str]
+
+    @property
+    def of_power(self) -> bool:
+        """Whether the target is a power instead of a half width."""
+        return not math.isnan(self.points[-1].power)
+
+
+def kappa_panel(
+    n_tasks: int,
+    per_task: int,
+    rng: Rng,
+    *,
+    prevalence: float,
+    kappa: float,
+    task_share: float = 0.4,
+    n_raters: int = 2,
+) -> tuple[Floats, NDArray[np.intp]]:
+    """Verdicts of judges that agree at `kappa`, and the task of each item: a probit model.
+
+    A judge says incorrect (1) where sqrt(s rho) u_task + sqrt((1 - s) rho) v_item + sqrt(1 - rho) e < z(prevalence);
+    s is `task_share`, the part of what judges share that all items of a task share, and rho gives the wanted kappa.
+    """
+    rho = latent_correlation(prevalence, kappa)
+    n_items = n_tasks * per_task
+    tasks = np.repeat(np.arange(n_tasks), per_task)
+    shared = math.sqrt(task_share) * rng.standard_normal(n_tasks)[tasks]
+    shared += math.sqrt(1 - task_share) * rng.standard_normal(n_items)
+    noise = rng.standard_normal((n_items, n_raters))
+    score = math.sqrt(rho) * shared[:, None] + math.sqrt(1 - rho) * noise
+    return (score < ndtri(prevalence)).astype(np.float64), tasks
+
+
+def latent_correlation(prevalence: float, kappa: float) -> float:
+    """The correlation of two judges' latent scores at which Cohen's kappa of their verdicts is `kappa` (bisection)."""
+    in_open_unit_interval("prevalence", prevalence)
+    if not 0 <= kappa < 1:
+        raise InputError("kappa", "must lie in [0, 1)", kappa)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
+    cut = float(ndtri(prevalence))
+
+    def kappa_at(rho: float) -> float:
+        given = ndtr((cut - math.sqrt(rho) * nodes) / math.sqrt(1 - rho))
+        both = float(weights @ given**2 / weights.sum())
+        return (both - prevalence**2) / (prevalence * (1 - prevalence))
+
+    low, high = 0.0, 0.9999
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if kappa_at(middle) < kappa else (low, middle)
+    return low
+
+
+def plan_agreement(
+    target: float,
+    *,
+    coefficient: str = "cohen_kappa",
+    prevalence: float = 0.2,
+    kappa: float = 0.6,
+    per_task: int = 1,
+    task_share: float = 0.4,
+    n_raters: int = 2,
+    pilot: tuple[ArrayLike, ArrayLike] | None = None,
+    sizes: Sequence[int] = SIZES,
+    replicates: int = REPLICATES,
+    ci_level: float = 0.95,
+    rng: Rng | int | None = None,
+) -> Curve:
+    """How many tasks give an agreement coefficient with a half width of at most `target`.
+
+    Parameters
+    ----------
+    target : float
+        The wanted half width of the interval.
+    coefficient : str
+        A name of `axisjudge.stats.coefficients.COEFFICIENTS`.
+    prevalence, kappa, per_task, task_share, n_raters
+        Assumptions of `kappa_panel`; `per_task` items (agents) share a task.
+    pilot : (ratings, tasks), optional
+        Codes, shape (n_items, n_raters), and the task of each item. Then whole tasks are drawn from it with replacement
+        and the assumptions are not used.
+    """
+    positive("target", target)
+    assumed: dict[str, float | int | str] = {"coefficient": coefficient, "ci_level": ci_level}
+    draw: Callable[[int, Rng], tuple[Floats, NDArray[np.intp]]]
+    if pilot is None:
+        assumed |= {"prevalence": prevalence, "kappa": kappa, "items per task": per_task, "task share": task_share}
+        model = {"prevalence": prevalence, "kappa": kappa, "task_share": task_share}
+        draw = partial(_panel_of, per_task=per_task, n_raters=n_raters, model=model)
+
+    else:
+        draw = _from_pilot(*pilot)
+        assumed["pilot tasks"] = int(np.unique(np.asarray(pilot[1])).size)
+
+    given = np.zeros(0) if pilot is None else np.asarray(pilot[0], dtype=np.float64).ravel()
+    categories = [0.0, 1.0] if pilot is None else np.unique(given[~np.isnan(given)]).tolist()
+
+    def study(n: int, source: Rng) -> Estimate:
+        ratings, tasks = draw(n, source)
+        return agreement_coefficients(
+            ratings, [coefficient], categories=categories, clusters=tasks, ci_level=ci_level, rng=source
+        )[coefficient]
+
+    return _curve(coefficient, "task", target, study, sizes, replicates, rng, assumed)
+
+
+def plan_corrected_rate(
+    target: float,
+    *,
+    prevalence: float = 0.2,
+    sensitivity: float = 0.9,
+    specificity: float = 0.9,
+    n_judged: int = 1000,
+    sizes: Sequence[int] = SIZES,
+    replicates: int = REPLICATES,
+    ci_level: float = 0.95,
+    rng: Rng | int | None = None,
+) -> Curve:
+    """How many labels, drawn at random from `n_judged` judged runs, give a corrected failure rate this half width.
+
+    Runs are taken as independent (one agent's run per task), which is how labels should be drawn.
+    """
+    positive("target", target)
+    for name, value in (("prevalence", prevalence), ("sensitivity", sensitivity), ("specificity", specificity)):
+        in_open_unit_interval(name, value)
+
+    def study(n: int, source: Rng) -> Estimate:
+        truth = (source.random(n_judged) < prevalence).astype(np.float64)
+        right = source.random(n_judged) < np.where(truth == 1, sensitivity, specificity)
+        verdict = np.where(right, truth, 1 - truth)
+        label = np.where(np.arange(n_judged) < n, truth, np.nan)
+        return corrected_rate(verdict, label, sampling="random", ci_level=ci_level, rng=source).rate
+
+    assumed: dict[str, float | int | str] = {
+        "prevalence": prevalence,
+        "sensitivity": sensitivity,
+        "specificity": specificity,
+        "judged runs": n_judged,
+        "ci_level": ci_level,
+    }
+    usable = [n for n in sizes if n <= n_judged]
+    if not usable:
+        raise InputError("n_judged", f"must be at least the smallest number of labels tried, {min(sizes)}", n_judged)
+    return _curve("a corrected failure rate", "label", target, study, usable, replicates, rng, assumed)
+
+
+def plan_stand_in(
+    target: float = 0.8,
+    *,
+    n_people: int = 3,
+    epsilon: float = 0.1,
+    judge_accuracy: float = 0.85,
+    person_accuracy: float = 0.8,
+    prevalence: float = 0.3,
+    sizes: Sequence[int] = SIZES,
+    replicates: int = POWER_REPLICATES,
+    rng: Rng | int | None = None,
+) -> Curve:
+    """How many items, each labelled by all people, let a judge be shown to stand in for a person, with this power.
+
+    The claim needs the alternative annotator test passed by the judge and not by the best constant judge.
+
+    People and judge err independently, each with its accuracy on failed and on passed items alike.
+    """
+    in_open_unit_interval("power", target)
+    for name, value in (
+        ("judge_accuracy", judge_accuracy),
+        ("person_accuracy", person_accuracy),
+        ("prevalence", prevalence),
+    ):
+        in_open_unit_interval(name, value)
+    accuracies = np.array([judge_accuracy, *[person_accuracy] * n_people])
+
+    def study(n: int, source: Rng) -> bool:
+        truth = (source.random(n) < prevalence).astype(np.float64)[:, None]
+        said = np.where(source.random((n, n_people + 1)) < accuracies, truth, 1 - truth)
+        found = alternative_annotator(said[:, 0], said[:, 1:], epsilon=epsilon)
+        return not stand_in(found, best_constant(said[:, 0], said[:, 1:], epsilon=epsilon)[1])
+
+    assumed: dict[str, float | int | str] = {
+        "people": n_people,
+        "epsilon": epsilon,
+        "judge accuracy": judge_accuracy,
+        "person accuracy": person_accuracy,
+        "prevalence": prevalence,
+    }
+    return _power("the alternative annotator test", "item", target, study, sizes, replicates, rng, assumed)
+
+
+def panel_error(judge: float, item_judge: float, error: float, n_judges: int, n_repeats: int) -> float:
+    """Standard error that judges and repeats leave in one item's mean verdict, with unlimited items around it.
+
+    sqrt(sigma2_judge / k + sigma2_item.judge / k + sigma2_error / (k r)), components of
+    `axisjudge.stats.repeats.variance_components`.
+    """
+    positive("n_judges", n_judges)
+    positive("n_repeats", n_repeats)
+    return math.sqrt(max(judge + item_judge + error / n_repeats, 0.0) / n_judges)
+
+
+def _panel_of(
+    n_tasks: int, rng: Rng, *, per_task: int, n_raters: int, model: dict[str, float]
+) -> tuple[Floats, NDArray[np.intp]]:
+    return kappa_panel(n_tasks, per_task, rng, n_raters=n_raters, **model)
+
+
+def _from_pilot(ratings: ArrayLike, tasks: ArrayLike) -> Callable[[int, Rng], tuple[Floats, NDArray[np.intp]]]:
+    matrix, labels = np.asarray(ratings, dtype=np.float64), np.asarray(tasks)
+    if matrix.ndim != 2 or labels.shape != matrix.shape[:1]:
+        raise InputError("pilot", "must be ratings of items x raters and the task of each item", matrix.shape)
+    members = [np.flatnonzero(labels == task) for task in np.unique(labels)]
+    if len(members) < 10:
+        raise InputError("pilot", "needs 10 tasks or more to be drawn from", len(members), "state assumptions instead")
+
+    def draw(n: int, rng: Rng) -> tuple[Floats, NDArray[np.intp]]:
+        chosen = [members[at] for at in rng.integers(0, len(members), n)]
+        return matrix[np.concatenate(chosen)], np.repeat(np.arange(n), [len(rows) for rows in chosen])
+
+    return draw
+
+
+def _curve(
+    what: str,
+    unit: str,
+    target: float,
+    study: Callable[[int, Rng], Estimate],
+    sizes: Sequence[int],
+    replicates: int,
+    rng: Rng | int | None,
+    assumed: dict[str, float | int | str],
+) -> Curve:
+    """Grow the study until its mean half width is well below the target; the needed size lies between two sizes."""
+    source = np.random.default_rng(0 if rng is None else rng)
+    points: list[Planned] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedStatisticWarning)  # such studies are counted as refused
+        for n in sorted(sizes):
+            found = [study(n, source) for _ in range(replicates)]
+            halves = np.array([(each.ci_high - each.ci_low) / 2 for each in found])
+            given = halves[~np.isnan(halves)]
+            mean, spread = (given.mean(), given.std()) if given.size else (math.nan, math.nan)
+            refused = 1 - given.size / replicates
+            error = spread / math.sqrt(given.size) if given.size else math.nan
+            points.append(Planned(n, float(mean), float(spread), refused, math.nan, float(error)))
+            if mean <= 0.8 * target and refused < 0.05:
+                break
+    usable = [point for point in points if not math.isnan(point.half_width) and point.refused < 0.05]
+    needed = crossing([point.n for point in usable], [point.half_width for point in usable], target)
+    return Curve(what, unit, target, tuple(points), needed, assumed)
+
+
+def _power(
+    what: str,
+    unit: str,
+    target: float,
+    study: Callable[[int, Rng], bool],
+    sizes: Sequence[int],
+    replicates: int,
+    rng: Rng | int | None,
+    assumed: dict[str, float | int | str],
+) -> Curve:
+    source = np.random.default_rng(0 if rng is None else rng)
+    points: list[Planned] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedStatisticWarning)
+        for n in sorted(sizes):
+            power = float(np.mean([study(n, source) for _ in range(replicates)]))
+            error = math.sqrt(max(power * (1 - power), 0.25 / replicates) / replicates)
+            points.append(Planned(n, math.nan, math.nan, 0.0, power, error))
+            if power >= (1 + target) / 2 or power < 0.05 < max(point.power for point in points):
+                break  # reached, or lost again: with more items a claim can become harder
+    needed = crossing([point.n for point in points], [1 - point.power for point in points], 1 - target)
+    return Curve(what, unit, target, tuple(points), needed, assumed)
+
+
+def crossing(sizes: list[int], values: list[float], target: float) -> int | None:
+    """The size at which values that fall with it reach the target: straight between two sizes on log-log scale."""
+    if not values or min(values) > target:
+        return None
+    first = next(at for at, value in enumerate(values) if value <= target)
+    if first == 0:
+        return sizes[0]
+    (n_0, n_1), (v_0, v_1) = sizes[first - 1 : first + 1], values[first - 1 : first + 1]
+    if v_1 <= 0:
+        return n_1
+    way = math.log(v_0 / target) / math.log(v_0 / v_1)
+    return math.ceil(float(n_0 * (n_1 / n_0) ** way))

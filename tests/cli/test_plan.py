@@ -1,0 +1,43 @@
+"""axisjudge plan, as a user runs it."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from axisjudge.cli import app
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["plan", *map(str, arguments)])
+
+
+def test_labels_with_their_price():
+    page = run("labels", "--half-width", "0.1", "--minutes", "6")
+    assert page.exit_code == 0, page.output
+    assert "Half width for a corrected failure rate" in page.output
+    assert "One more label for $4.00 then narrows it by" in page.output
+    full = json.loads(run("labels", "--half-width", "0.1", "--json").output)
+    assert full["needed"] == pytest.approx(34, abs=8)
+    assert full["usd_per_unit"] is None
+
+
+def test_agreement_prices_the_judges():
+    page = run("agreement", "--half-width", "0.2", "--per-task", "4", "--judge", "anthropic:claude-sonnet-4-6")
+    assert page.exit_code == 0, page.output
+    assert "genai-prices" in page.output
+    assert "items per task 4" in page.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("agreement", "--coefficient", "kapa"), "--coefficient: must be one of"),
+        (("labels", "--prevalence", "1.5"), "prevalence: must lie between 0 and 1"),
+        (("agreement", "--half-width", "0.3", "--judge", "openai-compatible:qwen3-8b@http://h/v1"), "list price"),
+    ],
+)
+def test_bad_input_is_told(arguments, message):
+    found = run(*arguments)
+    assert found.exit_code != 0
+    assert message in str(found.exception)

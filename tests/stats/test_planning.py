@@ -1,0 +1,101 @@
+"""Plans: the models do what they say, the sizes found agree with large-sample theory, and refusals are counted."""
+
+import math
+
+import numpy as np
+import pytest
+
+from axisjudge.checks import InputError
+from axisjudge.stats.agreement import cohen_kappa
+from axisjudge.stats.planning import (
+    crossing,
+    kappa_panel,
+    latent_correlation,
+    panel_error,
+    plan_agreement,
+    plan_corrected_rate,
+    plan_stand_in,
+)
+
+
+@pytest.mark.parametrize(("prevalence", "kappa"), [(0.05, 0.4), (0.2, 0.6), (0.5, 0.8)])
+def test_the_panel_has_the_kappa_and_prevalence_that_it_was_asked_for(prevalence, kappa):
+    ratings, tasks = kappa_panel(40_000, 2, np.random.default_rng(1), prevalence=prevalence, kappa=kappa)
+    assert ratings.mean() == pytest.approx(prevalence, abs=0.005)
+    assert cohen_kappa(ratings, categories=[0, 1]).estimate == pytest.approx(kappa, abs=0.02)
+    assert np.bincount(tasks).tolist() == [2] * 40_000
+
+
+def test_half_a_prevalence_has_a_closed_form():
+    """At prevalence 1/2 both say incorrect with probability 1/4 + asin(rho) / (2 pi) (Sheppard 1899)."""
+    rho = latent_correlation(0.5, 0.6)
+    assert 4 * (0.25 + math.asin(rho) / (2 * math.pi)) - 1 == pytest.approx(0.6, abs=1e-6)
+
+
+def test_tasks_of_one_item_agree_with_the_large_sample_error_of_kappa():
+    """Fleiss, Cohen and Everitt (1969), doi:10.1037/h0028106, two by two with equal margins."""
+    p, kappa = 0.3, 0.6
+    both = p * p + kappa * p * (1 - p)
+    table = np.array([[both, p - both], [p - both, 1 - 2 * p + both]])
+    margin, chance = np.array([p, 1 - p]), p * p + (1 - p) ** 2
+    inner = sum(table[i, i] * (1 - 2 * margin[i] * (1 - kappa)) ** 2 for i in range(2))
+    cross = (1 - kappa) ** 2 * sum(table[i, j] * (margin[i] + margin[j]) ** 2 for i, j in ((0, 1), (1, 0)))
+    variance = (inner + cross - (kappa - chance * (1 - kappa)) ** 2) / (1 - chance) ** 2
+    expected = variance * (1.96 / 0.1) ** 2
+    found = plan_agreement(0.1, kappa=kappa, prevalence=p, sizes=(80, 160, 320, 640))
+    assert found.needed == pytest.approx(expected, rel=0.12)
+
+
+def test_labels_agree_with_the_variance_of_post_stratification():
+    p, right, n_judged = 0.2, 0.9, 2000
+    q = p * right + (1 - p) * (1 - right)
+    within = sum(share * rate * (1 - rate) for share, rate in ((q, p * right / q), (1 - q, p * (1 - right) / (1 - q))))
+    between = p * (1 - p) - within
+    expected = within / ((0.05 / 1.96) ** 2 - between / n_judged)
+    found = plan_corrected_rate(0.05, prevalence=p, n_judged=n_judged, sizes=(40, 80, 160, 320))
+    assert found.needed == pytest.approx(expected, rel=0.15)
+
+
+def test_a_pilot_is_drawn_from_by_whole_tasks():
+    ratings, tasks = kappa_panel(60, 4, np.random.default_rng(2), prevalence=0.3, kappa=0.6)
+    found = plan_agreement(0.12, pilot=(ratings, tasks), sizes=(20, 40, 80, 160))
+    stated = plan_agreement(0.12, kappa=0.6, prevalence=0.3, per_task=4, sizes=(20, 40, 80, 160))
+    assert found.assumed["pilot tasks"] == 60
+    assert found.needed == pytest.approx(stated.needed, rel=0.4)
+    with pytest.raises(InputError, match="needs 10 tasks or more"):
+        plan_agreement(0.1, pilot=(ratings[:20], tasks[:20]))
+
+
+def test_more_items_do_not_help_where_a_constant_judge_passes_too():
+    found = plan_stand_in(epsilon=0.2, prevalence=0.1, sizes=(40, 160, 640))
+    assert found.needed is None
+    assert found.points[-1].power < 0.05
+    balanced = plan_stand_in(epsilon=0.15, prevalence=0.5, sizes=(20, 40, 80, 160))
+    assert 30 <= balanced.needed <= 160
+
+
+def test_the_same_seed_gives_the_same_plan():
+    first, second = (plan_corrected_rate(0.1, sizes=(20, 40), rng=3) for _ in range(2))
+    assert first == second
+
+
+def test_the_size_lies_straight_between_two_on_the_log_log_scale():
+    assert crossing([10, 40], [0.4, 0.2], 0.2 * math.sqrt(2)) == 20
+    assert crossing([10, 40], [0.4, 0.2], 0.5) == 10
+    assert crossing([10, 40], [0.4, 0.2], 0.1) is None
+    assert crossing([], [], 0.1) is None
+
+
+def test_judges_and_repeats_share_the_error_as_defined():
+    assert panel_error(0.01, 0.03, 0.06, 2, 3) == pytest.approx(math.sqrt((0.01 + 0.03 + 0.02) / 2))
+    with pytest.raises(InputError, match="n_judges"):
+        panel_error(0.1, 0.1, 0.1, 0, 1)
+
+
+def test_bad_assumptions_are_named():
+    with pytest.raises(InputError, match="kappa"):
+        plan_agreement(0.1, kappa=1.0)
+    with pytest.raises(InputError, match="prevalence"):
+        plan_corrected_rate(0.1, prevalence=0.0)
+    with pytest.raises(InputError, match="n_judged"):
+        plan_corrected_rate(0.1, n_judged=5)
