@@ -60,16 +60,18 @@ def show_(
     domain: Domain = None,
     json: Json = False,
 ) -> None:
-    """What each side holds; with trajectories also their rewards, and what is nearly the same on two sides."""
+    """What each side holds; with trajectories their rewards too, and what is nearly the same on two sides (exit 1)."""
     from axisjudge.protocol import read_split
     from axisjudge.readers import read_trajectories
 
     split = read_split()
     runs = read_trajectories(*paths, domain=domain).trajectories if paths else []
-    _print(split, runs, json=json)
+    if _print(split, runs, json=json):
+        raise typer.Exit(1)
 
 
-def _print(split: "Split", runs: "Sequence[Trajectory]", *, json: bool) -> None:
+def _print(split: "Split", runs: "Sequence[Trajectory]", *, json: bool) -> int:
+    """Print the split; returns the number of leaks."""
     from axisjudge.protocol import find_leaks, holdings
     from axisjudge.protocol.split import PLACE
 
@@ -77,13 +79,14 @@ def _print(split: "Split", runs: "Sequence[Trajectory]", *, json: bool) -> None:
     if json:
         held = [asdict(holding) for holding in holdings(split, runs)] if runs else _listed(split)
         show.as_json({**split.rule, "sides": held, "leaks": [asdict(leak) for leak in leaks]})
-        return
+        return len(leaks)
     show.table(_rows(split, runs) if runs else _listed(split))
     for task, reason in split.tuned_on.items():
         typer.echo(f"Used while tuning, so never held out: task {task} ({reason})")
     if runs:
         _print_leaks(leaks)
     typer.echo(f"\nSplit: {PLACE}")
+    return len(leaks)
 
 
 def _print_leaks(leaks: "tuple[Leak, ...]") -> None:
@@ -102,6 +105,9 @@ def _print_leaks(leaks: "tuple[Leak, ...]") -> None:
     show.table(rows)
     if len(leaks) > _LISTED:
         typer.echo(f"  and {len(leaks) - _LISTED} more (--json lists all)")
+    if leaks:
+        task = leaks[0].tasks[1]
+        typer.echo(f'To have both of a pair on the open side: axisjudge split make PATHS --tuned-on "{task}=REASON"')
 
 
 def _rows(split: "Split", runs: "Sequence[Trajectory]") -> list[dict[str, object]]:

@@ -1,0 +1,212 @@
+"""The protocol as a user runs it: the loop, the exit codes, one line of error."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from axisjudge import cli
+from axisjudge.workbench import home
+
+
+@pytest.fixture
+def command(bench, runs, monkeypatch, capsys):
+    """Run a command in the workbench of the test: (exit code, what it printed, what it complained of)."""
+    results = bench / "runs.jsonl"
+    results.write_text("".join(run.model_dump_json() + "\n" for run in runs))
+
+    def run(line: str, *more: str) -> tuple[int, str, str]:
+        words = [results.as_posix() if word == "RUNS" else word for word in line.split()]
+        monkeypatch.setattr(sys, "argv", ["axisjudge", *words, *more])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        said = capsys.readouterr()
+        return ended.value.code or 0, said.out, said.err
+
+    return run
+
+
+def test_the_loop(command, bench):
+    code, out, _ = command("split make RUNS --salt s --tuned-on", "library/0=the rubric was tuned on it")
+    assert code == 0
+    assert "Used while tuning, so never held out: task library/0 (the rubric was tuned on it)" in out
+
+    code, _, err = command("judge RUNS")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "are held out (evaluation)" in err
+    assert command("judge RUNS --split calibration --axis termination")[0] == 0
+    code, _, err = command("judge RUNS --split evaluation")
+    assert code == 2
+    assert err.endswith("nothing is locked; lock first: axisjudge rubric lock\n")
+    assert command("holdout open --reason early")[0] == 2
+    assert command("rubric status") == (1, "nothing is locked\n", "")
+
+    ratings = str(bench / "data" / "ratings" / "ratings.jsonl")
+    code, out, _ = command("rubric lock --judge rules --axis termination --margin 0.1 --ratings", ratings)
+    assert code == 0
+    assert (
+        "Declared before opening: cohen_kappa on termination; uncertain: category; weighting: none; margin 0.1" in out
+    )
+    assert "Confidence maps: rules (mid_rank, " in out
+    assert command("rubric status") == (0, "The lock holds: nothing has changed since.\n", "")
+    code, _, err = command("judge RUNS --split evaluation")
+    assert (code, err) == (
+        2,
+        "axisjudge: --split evaluation: the held-out side has not been opened; "
+        "open it: axisjudge holdout open --reason TEXT\n",
+    )
+
+    code, out, _ = command("holdout open --reason", "v3 is final")
+    assert (code, out.splitlines()[0]) == (0, "Opening 1: v3 is final")
+    code, out, _ = command("judge RUNS --split evaluation --axis termination")
+    assert code == 0
+    assert "made under opening 1 of 1" in out
+    assert "EXPLORATORY:" not in out
+    code, out, _ = command("holdout open --reason", "again")
+    assert "has now been seen 2 times" in out
+    code, out, _ = command("holdout log")
+    assert [line.split()[1] for line in out.splitlines()[1:4]] == ["lock", "opening", "opening"]
+    assert out.endswith("The chain is whole.\n")
+
+
+def test_an_exploratory_run_says_so(command):
+    command("split make RUNS --salt s")
+    code, out, _ = command("judge RUNS --split evaluation --axis termination --exploratory")
+    assert code == 0
+    assert "\nEXPLORATORY: " in out
+    entries = json.loads(command("holdout log --json")[1])["entries"]
+    assert [entry["kind"] for entry in entries] == ["exploratory"]
+
+
+def test_limit_counts_the_runs_of_the_side(command):
+    command("split make RUNS --salt s")
+    out = command("judge RUNS --split calibration --limit 3 --dry-run")[1]
+    assert out.startswith("3 trajectories")
+
+
+def test_a_broken_chain_is_a_failed_check(command, bench):
+    command("split make RUNS --salt s")
+    command("rubric lock --judge rules")
+    command("holdout open --reason", "v3 is final")
+    path = bench / "rubrics" / "ledger.jsonl"
+    path.write_text(path.read_text().replace("final", "fine"))
+    for line in ("holdout log", "holdout open --reason x"):
+        code, out, err = command(line)
+        assert (code, out) == (1, "")
+        assert err.startswith("axisjudge: rubrics/ledger.jsonl:2: the chain is broken: this entry was edited")
+    code, out, _ = command("rubric status --json")
+    assert code == 1
+    assert "the chain is broken" in json.loads(out)["faults"][0]
+
+
+def test_status_names_what_changed(command, bench):
+    command("split make RUNS --salt s")
+    command("rubric lock --judge rules")
+    path = bench / "rubrics" / "termination" / "v1.md"
+    path.write_text(path.read_text().replace("## Question", "## Question\n\nBe strict."))
+    code, out, _ = command("rubric status")
+    assert code == 1
+    assert out.startswith("changed since the lock: rubrics.termination.sha256 was")
+    (change,) = json.loads(command("rubric status --json")[1])["changes"]
+    assert change["field"] == "rubrics.termination.sha256"
+
+
+def test_a_plan_from_a_file(command, bench, tmp_path):
+    command("split make RUNS --salt s")
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps({"axes": ["sequencing"], "statistic": "gwet_ac1", "margin": 0.1}))
+    code, out, _ = command("rubric lock --judge rules --margin 0.2 --json --plan", str(path))
+    assert code == 0
+    plan = json.loads(out)["plan"]
+    assert (plan["axes"], plan["statistic"], plan["margin"]) == (["sequencing"], "gwet_ac1", 0.2)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("split make RUNS --side calibration", "--side: is written NAME=SHARE"),
+        ("split make RUNS --side a=half --side b=0.5", "a share must be a number; found 'half'"),
+        ("split make RUNS --side a=0.5 --side a=0.5", "may be given once for each name"),
+        ("split make RUNS --tuned-on library/99=x", "task used while tuning: must be one of"),
+        ("split show", "there is no split yet; make one: axisjudge split make"),
+        ("rubric lock --judge rules", "there is no split yet"),
+        ("rubric lock --judge rules --statistic vibes", "is not an analysis plan"),
+        ("rubric lock --judge rules --plan none.json", "--plan: no such file"),
+        ("rubric diff argument_validity v1 v9", "must be one of v1, v2, v3"),
+        ("judge RUNS --split evaluation", "there is no split yet"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(command, line, message):
+    code, _, err = command(line)
+    assert (code, err.count("\n")) == (2, 1)
+    assert message in err
+
+
+def test_an_alias_in_a_lock(command):
+    command("split make RUNS --salt s")
+    code, _, err = command("rubric lock --panel published")
+    assert code == 2
+    assert "gpt-5 is an alias that its provider moves" in err
+    code, out, _ = command("rubric lock --panel published --allow-alias")
+    assert code == 0
+    assert "Alias: openai:gpt-5 may be moved by its provider; answered so far: nothing on record" in out
+
+
+def test_leaks_are_listed_and_fail_the_check(command, bench, runs):
+    from axisjudge.protocol import read_split
+
+    command("split make RUNS --salt s")
+    split = read_split()
+    tasks = [next(iter(split.tasks[side])) for side in ("calibration", "evaluation")]
+    twins = [next(run for run in runs if run.cluster_id == task) for task in tasks]
+    said = [run.model_copy(update={"steps": twins[0].steps}) for run in twins]
+    (bench / "twins.jsonl").write_text("".join(run.model_dump_json() + "\n" for run in said))
+    code, out, _ = command("split show", str(bench / "twins.jsonl"))
+    assert code == 1
+    assert "Nearly the same on two sides: 2" in out  # run and scenario
+    assert f'--tuned-on "{tasks[1]}=REASON"' in out
+
+
+def test_diff_shows_text_beside_verdicts(command, bench):
+    (bench / "data" / "ratings").mkdir(exist_ok=True)
+    demo = sorted((home() / "data" / "demo" / "results").glob("*.json"))[0].as_posix()
+    out = str(bench / "data" / "ratings" / "v.jsonl")
+    asked = f"judge {demo} --judge simulated:jackdaw --judge simulated:dunnock --axis argument_validity --out {out}"
+    for version in ("v1", "v3"):
+        assert command(f"{asked} --rubric argument_validity={version}")[0] == 0
+    code, shown, _ = command(f"rubric diff argument_validity v1 v3 --ratings {out}")
+    assert code == 0
+    assert shown.startswith("--- argument_validity/v1.md\n+++ argument_validity/v3.md\n")
+    found = json.loads(command(f"rubric diff argument_validity v1 v3 --json --ratings {out}")[1])["verdicts"]
+    assert len(found) == 2 * 28
+    changed = sum(row["before"] != row["after"] for row in found)
+    assert changed > 0
+    assert f"Verdicts: {changed} of {len(found)} changed from v1 to v3" in shown
+
+    code, shown, _ = command("rubric log argument_validity")
+    assert code == 0
+    rows = {line.split()[0]: line.split() for line in shown.splitlines()[1:4]}
+    assert rows["v1"][3] == "-"  # this workbench is no git checkout
+    assert [rows[version][4:6] for version in ("v1", "v3")] == [["2", "28"], ["2", "28"]]
+    assert rows["v2"][4:6] == ["-", "-"]
+    assert "from v.jsonl" in shown
+
+
+def test_diff_without_a_common_run(command, bench):
+    out = str(bench / "r.jsonl")
+    assert command(f"judge RUNS --axis argument_validity --out {out}")[0] == 0
+    code, _, err = command(f"rubric diff argument_validity v1 v2 --ratings {out}")
+    assert code == 2
+    assert "no rater was asked about one run with both v1 and v2" in err
+
+
+def test_the_trail_names_commits_where_git_knows_them(bench):
+    from axisjudge.protocol.history import rubric_trail
+
+    assert [stone.commit for stone in rubric_trail("argument_validity")] == [None, None, None]
+    git = ["git", "-C", str(bench), "-c", "user.name=nobody", "-c", "user.email=nobody@example.org"]
+    for words in (["init", "-q"], ["add", "rubrics"], ["commit", "-q", "-m", "rubrics"]):
+        subprocess.run([*git, *words], check=True, capture_output=True)
+    head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout
+    assert all(head.startswith(stone.commit) for stone in rubric_trail("argument_validity"))

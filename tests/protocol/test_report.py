@@ -1,0 +1,108 @@
+"""What a report prints of held-out data, on the first screen, in results.json and in the index."""
+
+import json
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+import axisjudge
+from axisjudge import protocol
+from axisjudge.protocol import AnalysisPlan, Standing, make_lock, open_holdout
+from axisjudge.report import Page, page, run_report
+from axisjudge.report.index import write_index
+from axisjudge.report.page import MARKDOWN_MIME, PAGE_FILE, REPORT_DIR
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """Everything that a page displays."""
+    bundles = []
+    monkeypatch.setattr(page, "_show", lambda bundle, metadata=None: bundles.append(bundle))
+    return bundles
+
+
+@pytest.fixture
+def staging(tmp_path, monkeypatch):
+    folder = tmp_path / "01_page"
+    folder.mkdir()
+    monkeypatch.setenv(REPORT_DIR, str(folder))
+    return folder
+
+
+@pytest.fixture
+def opened(split):
+    make_lock(["rules"], AnalysisPlan(axes=("termination",)))
+    return open_holdout("the rubrics are final")
+
+
+def judged(runs, **how):
+    return axisjudge.judge(runs, ["rules"], ["termination"], progress=False, **how)
+
+
+def test_a_page_of_no_study_is_as_it_was(bench, runs, shown, staging):
+    Page("01_page", judged(runs)).banner()
+    assert "Standing" not in shown[0][MARKDOWN_MIME]
+    assert "standing" not in json.loads((staging / PAGE_FILE).read_text())
+
+
+def test_held_out_data_print_opening_and_plan(opened, runs, shown, staging):
+    made = Page("01_page", judged(runs, split="evaluation"))
+    made.banner()
+    for kind in ("text/html", MARKDOWN_MIME, "text/plain"):
+        assert "made under opening 1 of 1" in shown[0][kind]
+        assert "Declared before opening: cohen" in shown[0][kind].replace("\\", "")
+    assert made.note is None
+    said = json.loads((staging / PAGE_FILE).read_text())["standing"]
+    assert (said["opening"], said["exploratory"], said["banner"]) == (1, False, None)
+    assert said["plan"]["axes"] == ["termination"]
+
+
+def test_exploratory_stands_first_with_its_reason_and_on_every_table(split, runs, shown, staging):
+    made = Page("01_page", judged(runs, split="evaluation", exploratory=True))
+    made.banner()
+    made.table([{"a": 1}])
+    assert shown[0]["text/plain"].startswith("EXPLORATORY: ")
+    assert shown[0][MARKDOWN_MIME].startswith("> **EXPLORATORY")
+    assert "judged with --exploratory" in shown[0]["text/html"]
+    assert "Exploratory" in shown[1]["text/html"]
+    assert "Exploratory" in shown[1][MARKDOWN_MIME]
+    assert json.loads((staging / PAGE_FILE).read_text())["standing"]["exploratory"] is True
+
+
+def test_a_standing_that_was_worked_out_elsewhere_is_taken(bench, runs, shown):
+    Page("01_page", judged(runs), standing=Standing(reasons=("the ledger was lost",))).banner()
+    assert shown[0]["text/plain"].startswith("EXPLORATORY: the ledger was lost.")
+
+
+CELL = """\
+from axisjudge import read_ratings, workbench
+from axisjudge.report import Page
+
+page = Page("01_held_out", read_ratings(workbench.home() / ratings))
+page.banner()
+page.record("n", 1)
+page.say("One sentence.")"""
+
+
+@pytest.mark.slow
+def test_a_report_on_held_out_data_from_end_to_end(opened, bench, runs):
+    """Papermill's parameters as they are; made anew when the ledger changes, which lies among the rubrics."""
+    judged(runs, split="evaluation", out=bench / "data" / "ratings" / "r.jsonl")
+    parameters = new_code_cell('ratings: str = "data/ratings/r.jsonl"  # x', metadata={"tags": ["parameters"]})
+    cells = [new_markdown_cell("# Held out?"), parameters, new_code_cell(CELL)]
+    nbformat.write(new_notebook(cells=cells), bench / "notebooks" / "01_held_out.ipynb")
+    first = run_report("held_out", workbench=bench)
+    assert "made under opening 1 of 1" in (first.folder / "report.md").read_text()
+    assert "made under opening 1 of 1" in first.html.read_text()
+    protocol.open_holdout("once more")
+    second = run_report("held_out", workbench=bench)
+    assert second.status == "written"
+    assert json.loads((second.folder / "results.json").read_text())["standing"]["looks"] == 2
+    path = bench / "rubrics" / "ledger.jsonl"
+    path.write_text(path.read_text().replace("once more", "for the first time"))
+    third = run_report("held_out", workbench=bench)
+    text = (third.folder / "report.md").read_text()
+    assert "EXPLORATORY" in text
+    assert "ledger.jsonl:3: the chain is broken" in text.replace("\\", "")
+    assert "EXPLORATORY" in write_index(bench / "reports").read_text()
