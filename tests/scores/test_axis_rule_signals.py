@@ -38,7 +38,8 @@ def necessity(*entries: dict[str, Any]) -> Necessity:
     return rule_signals(run(*entries))["agent"].necessity
 
 
-LOOK = (calls(0, "Read", "a", file_path="src/orders.py"), answers(100, "def total_price(basket, discount): ...", "a"))
+CODE = "def total_price(basket, discount): ..."
+LOOK = (calls(0, "Read", "a", file_path="src/orders.py"), answers(100, CODE, "a"))
 
 
 @pytest.mark.parametrize(

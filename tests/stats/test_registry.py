@@ -151,9 +151,7 @@ STATISTICS: dict[str, tuple[Callable[[Sample], float], bool, bool]] = {
         True,
     ),
     "stratified_change": (
-        lambda s: stratified_change(
-            s.ratings[:, 0], s.label, before_strata=s.task, after_strata=s.task
-        ).estimate,
+        lambda s: stratified_change(s.ratings[:, 0], s.label, before_strata=s.task, after_strata=s.task).estimate,
         False,
         True,
     ),
