@@ -24,6 +24,7 @@ from axisjudge.cli import (
     read,
     report,
     rubric,
+    scorecard,
     split,
     twins,
 )
@@ -81,6 +82,7 @@ app.add_typer(holdout.app, name="holdout")
 app.add_typer(data.app, name="data")
 app.add_typer(plan.app, name="plan")
 app.add_typer(label.app, name="label")
+app.add_typer(scorecard.app, name="scorecard")
 
 
 #: What the parser raises for options and arguments that it cannot take; typer gives it no public name of its own.
