@@ -24,6 +24,14 @@ COMMANDS = [
     ["report"],
     ["rubric", "list"],
     ["rubric", "show"],
+    ["rubric", "lock"],
+    ["rubric", "status"],
+    ["rubric", "diff"],
+    ["rubric", "log"],
+    ["split", "make"],
+    ["split", "show"],
+    ["holdout", "open"],
+    ["holdout", "log"],
     ["data", "list"],
     ["data", "fetch"],
 ]
@@ -139,7 +147,7 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments, message, one_file, tmp
     assert "Traceback" not in run.stderr
 
 
-@pytest.mark.parametrize("command", [[], ["rubric"], ["data"]], ids=str)
+@pytest.mark.parametrize("command", [[], ["rubric"], ["split"], ["holdout"], ["data"]], ids=str)
 def test_a_command_without_arguments_shows_its_help(command):
     run = axisjudge(*command)
     assert run.returncode == 2
