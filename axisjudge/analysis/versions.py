@@ -118,7 +118,8 @@ def read_versions(ratings: Any, axis: str, before: str, after: str, *, held_out:
     chosen = reading.filter(pl.col("rubric_version").is_in([before, after]) & ~_EMPTY_RUN)
     _check(axis, reading, chosen, (before, after))
     judges = _in_both(chosen, "rater", before, after)
-    people = chosen.filter(pl.col("rater").is_in(judges)).select("family", "rater").unique().sort("family", "rater")
+    people = chosen.filter(pl.col("rater").is_in(judges)).select("family", "rater").sort("family", "rater")
+    people = people.unique("rater", keep="first", maintain_order=True)
     if people.height < 2:
         cure = "have a second judge, of another family, grade both versions"
         raise InputError(f"ratings of {axis}", "agreement needs two judges that rated both versions", judges, cure)
@@ -128,7 +129,7 @@ def read_versions(ratings: Any, axis: str, before: str, after: str, *, held_out:
         raise InputError(
             f"ratings of {axis}", f"no run was judged under {before} and {after}", cure="judge the same runs"
         )
-    table = of_judges.filter(pl.col("item_id").is_in(items))
+    table = of_judges.filter(pl.col("item_id").is_in(items)).sort("item_id", "rater", "rubric_version", "repeat")
     names = table["rater"].unique().to_list()
     people = people.filter(pl.col("rater").is_in(names))
     cube, clusters = _cubes(table, items, people["rater"].to_list(), (before, after))

@@ -15,6 +15,7 @@ from axisjudge.figures.trace_page import literal
 #: In markdown a longer reason is cut, and the cut is stated; HTML holds all of it.
 CUT = 200
 
+_NAME = "text-align: left; vertical-align: top; padding: 4px 8px; overflow-wrap: break-word"
 _CELL = "text-align: left; vertical-align: top; padding: 4px 8px; overflow-wrap: anywhere"
 
 
@@ -35,7 +36,7 @@ class FlipsPage:
         if not self.turn.flips:
             return f"<p>{html.escape(self._about)}</p>"
         rows = "".join(
-            f'<tr><td style="{_CELL}">{html.escape(flip.item)}</td><td style="{_CELL}">{html.escape(flip.judge)}</td>'
+            f'<tr><td style="{_NAME}">{html.escape(flip.item)}</td><td style="{_NAME}">{html.escape(flip.judge)}</td>'
             f"{_html_word(flip.before)}{_html_word(flip.after)}</tr>"
             for flip in self.shown
         )
@@ -86,7 +87,7 @@ class FlipsPage:
 def contested_html(found: Disagreements) -> str:
     """The items that judges are split on, one voice of each side, all escaped."""
     rows = "".join(
-        f'<tr><td style="{_CELL}">{html.escape(each.item)}</td>'
+        f'<tr><td style="{_NAME}">{html.escape(each.item)}</td>'
         + "".join(
             _html_word(Word(side.verdict, side.confidence, None, side.rationale), side.judge)
             for side in (each.first, each.second)
