@@ -69,6 +69,7 @@ def read_log(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
     runs: dict[tuple[str | None, str | None], Session] = {}
     chains: dict[str, str] = {}
     seen: set[str] = set()
+    session: str | None = None
     for position, event in events_of(lines, tally):
         with tally.forgiving(position):
             kind = type_of(event)
@@ -76,14 +77,14 @@ def read_log(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
             if uuid in seen:
                 tally.add(REPEATED, kind, position)
             elif kind in ("user", "assistant", "system", "result") or _queued(event):
-                key = (text_at(event, "session_id", "sessionId"), _subagent(event, chains))
-                run = runs.setdefault(key, Session(position, tally))
+                session = text_at(event, "session_id", "sessionId") or session
+                run = runs.setdefault((session, _subagent(event, chains)), Session(position, tally))
                 run.add(event, kind, position)
             else:
                 tally.add(NO_STEP if kind in _BOOKKEEPING else UNKNOWN, kind, position)
             seen |= {uuid} if uuid else set()
-    for (session, subagent), run in runs.items():
-        yield run.found(session, subagent)
+    for (name, subagent), run in runs.items():
+        yield run.found(name, subagent)
 
 
 def _subagent(event: dict[str, Any], chains: dict[str, str]) -> str | None:

@@ -198,6 +198,9 @@ class TrajectoryStream:
                     self._warn(file.shown, "", "the file is read once, though it was given twice")
                 continue
             self._done.add(path)
+            if not file.named and (report := _report_beside(path)):
+                self._warn(file.shown, "", "passed over", f"the raw output of the run in {report.name}")
+                continue
             try:
                 yield from self._read_file(file)
             except NotTrajectories as error:
@@ -295,6 +298,12 @@ def _found(stream: BinaryIO, folder: Path) -> Iterator[tuple[str, Found]]:
             raise InputError(position, "is of no known format", _outline(value), f"known are {_KNOWN}")
         for found in reader.read(value, position, folder):
             yield reader.FORMAT, found
+
+
+def _report_beside(path: Path) -> Path | None:
+    """The report of AXIS whose agent's output this file holds once more: AGENT.json beside AGENT.raw.ndjson."""
+    report = path.with_name(f"{path.name.removesuffix('.raw.ndjson')}.json")
+    return report if path.name.endswith(".raw.ndjson") and report.is_file() else None
 
 
 def _outline(value: Any) -> str:

@@ -357,3 +357,14 @@ def test_axis_entries_alone(tmp_path: Path, lines: bool) -> None:
         (tmp_path / "entries.json").write_text(json.dumps(ENTRIES, indent=1))
         run = only(read_trajectories(tmp_path / "entries.json"))
     assert (outline(run), run.meta["axis_entries"]) == (STEPS, ENTRIES)
+
+
+def test_axis_report_folder_counts_each_run_once(tmp_path: Path) -> None:
+    """The raw output beside a report is the same run again, under the same session."""
+    (tmp_path / "a.json").write_text(json.dumps({"output": {"transcript": ENTRIES, "metadata": {"sessionId": "s"}}}))
+    raw = [item["content"] for item in ENTRIES[:3]]
+    alone = log(tmp_path / "a.raw.ndjson", *raw)
+    assert only(alone).source == "claude_code"
+    reading = read_trajectories(tmp_path)
+    assert only(reading).source == "axis"
+    assert counted(reading)["passed over", "the raw output of the run in a.json"] == 1

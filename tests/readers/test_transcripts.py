@@ -280,7 +280,8 @@ def test_codex_rollout(tmp_path: Path) -> None:
         ("thinking", "Look."),
         (
             "assistant",
-            " [shell {'command': ['ls']}] [apply_patch *** Begin] [local_shell {'type': 'exec', 'command': ['pwd']}]",
+            " [shell {'command': ['ls']}] [apply_patch {'input': '*** Begin'}]"
+            " [local_shell {'type': 'exec', 'command': ['pwd']}]",
         ),
         ("tool", "P-1"),
         ("tool", "apply_patch verification failed: no"),
