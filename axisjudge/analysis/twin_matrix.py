@@ -173,8 +173,8 @@ class TwinMatrix:
             failed = [f"{cell.edit} on {cell.axis}" for cell in cells if cell.claim == "failed"]
             worst = f" ({listed(failed)})" if failed else ""
             said.append(
-                f"of {many(len(cells), 'cell')} that {about}, {counts['met']} are met, {counts['not shown']} are not "
-                f"shown and {counts['failed']} fail{worst}"
+                f"of {many(len(cells), 'cell')} that {about}, {counts['met']} met, {counts['not shown']} not shown, "
+                f"{counts['failed']} failed{worst}"
             )
         return f"{judge}: {'; '.join(said)}."
 

@@ -57,7 +57,7 @@ def plot_twin_matrix(matrix: TwinMatrix, judge: str | None = None, *, ax: Axes |
 
 def _cell_text(ax: Axes, column: int, row: int, cell: TwinCell) -> None:
     colour = "white" if cell.rate.estimate > 0.75 else INK
-    quiet = "white" if cell.rate.estimate > 0.75 else QUIET
+    quiet = colour if cell.rate.estimate > 0.3 else QUIET
     how = {"ha": "center", "va": "center"}
     ax.text(column, row - 0.3, _MARKS[cell.expected], fontsize=SMALL - 0.5, color=quiet, **how)  # type: ignore[arg-type]
     if not cell.started:

@@ -134,7 +134,7 @@ def test_the_whole_is_valid_json_and_says_what_it_found(table):
     plain = {key: value for key, value in matrix.to_dict().items() if key != "cells"}
     assert json.loads(json.dumps(plain)) == plain
     (sentence,) = matrix.sentences()
-    assert sentence.startswith("j1: of 1 cell that must move, at a rate of 80% or more, 1 are met")
+    assert sentence.startswith("j1: of 1 cell that must move, at a rate of 80% or more, 1 met, 0 not shown, 0 failed")
     (row,) = matrix.grid("j1")
     assert row["result_interpretation"] == "must 40/40 91-100% met"
 

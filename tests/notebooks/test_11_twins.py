@@ -1,0 +1,33 @@
+"""Notebook 11 runs on the demo and says which claims are met, refused edits and all."""
+
+import json
+
+import pytest
+
+from axisjudge.report import run_report
+from axisjudge.twins import EDITS
+from axisjudge.workbench import home
+
+NAME = "11_twins"
+
+
+@pytest.fixture
+def bench(tmp_path):
+    """A workbench of its own, so that a test never writes into the shipped reports."""
+    for name in ("notebooks", "rubrics"):
+        (tmp_path / name).symlink_to(home() / name)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "demo").symlink_to(home() / "data" / "demo")
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_on_the_demo(bench):
+    folder = run_report(NAME, {"edits": ["cut_tail", "reworded"], "seed": 1}, workbench=bench).folder
+    found = json.loads((folder / "results.json").read_text(encoding="utf-8"))["results"]
+    page = (folder / "report.md").read_text(encoding="utf-8")
+    assert {cell["edit"] for cell in found["matrix"]["cells"]} == {"cut_tail", "reworded"} < set(EDITS)
+    assert found["halo"][0]["label_correlation"] is not None
+    assert "refused: no change was made" in page
+    assert "rules: of 1 cell that must move" in page
+    assert [path.name for path in (folder / "figures").iterdir()] == ["twin_matrix_0.png"]
