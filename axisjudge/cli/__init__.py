@@ -14,6 +14,7 @@ import typer
 from axisjudge.checks import InputError
 from axisjudge.cli import (
     agreement,
+    axis_result,
     confidence,
     data,
     holdout,
@@ -74,6 +75,7 @@ app.command(epilog="Example: axisjudge confidence ratings.jsonl --labels data/de
     confidence.confidence
 )
 app.command(epilog="Example: axisjudge profile ratings.jsonl --trajectories data/demo/results")(profile.profile)
+app.command(epilog="Example: axisjudge axis-result session.jsonl --checks scenario.yaml")(axis_result.axis_result)
 app.command(epilog="Example: axisjudge report 05_failure_profiles -p seed=7")(report.report)
 app.command(epilog="Example: axisjudge twins data/demo/results --judge rules --edits misreported_amount")(twins.twins)
 app.add_typer(rubric.app, name="rubric")

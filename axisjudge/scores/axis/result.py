@@ -17,7 +17,7 @@ from axisjudge.scores.axis.javascript import half_up, is_number
 from axisjudge.scores.axis.marks import marks_of
 from axisjudge.scores.axis.rule_sets import INSIGHT_BELOW, RuleSet
 from axisjudge.scores.axis.run import AxisRun
-from axisjudge.scores.axis.signals import Signals
+from axisjudge.scores.axis.signals import SIGNALS, Signals
 from axisjudge.scores.axis.speed import speed
 from axisjudge.scores.curve import AXIS_CURVE, LogNormalCurve
 
@@ -142,12 +142,13 @@ class AxisResult:
         return [
             {
                 "dimension": each.name,
-                "weight": self.weights[each.name],
+                "share": self.weights[each.name],
                 "score": each.score,
                 "low": each.low,
                 "high": each.high,
                 "raw": each.raw,
                 "band": None if each.score is None or each.score != each.score else self.rules.band(each.score),
+                **dict.fromkeys(SIGNALS),
                 **{signal.name: signal.value for signal in each.signals},
             }
             for each in self.dimensions

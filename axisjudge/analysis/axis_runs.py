@@ -1,0 +1,311 @@
+"""AXIS Results of many runs: one row a run, means per agent, and two sets of runs compared over their repeats."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from axisjudge.analysis.words import many
+from axisjudge.checks import InputError
+from axisjudge.ratings.table import ratings_frame
+from axisjudge.scores.axis.questions import grades_of_ratings, raters_of_ratings, ratings_of_signals, signals_of_ratings
+from axisjudge.scores.axis.result import DIMENSIONS, AxisResult, score_run
+from axisjudge.scores.axis.rule_sets import DOCUMENTED, RuleSet
+from axisjudge.scores.axis.rule_signals import rule_signals
+from axisjudge.scores.axis.run import AxisRun, run_of_trajectory
+from axisjudge.scores.axis.scenario import Scenario, scenario_of
+from axisjudge.stats.estimate import Estimate, UndefinedStatisticWarning
+from axisjudge.stats.intervals import clustered_mean
+from axisjudge.stats.paired import PairedChange, paired_change
+from axisjudge.stats.stratified import stratified_change
+from axisjudge.trajectory import Trajectory
+from axisjudge.verdict import Rating
+
+RULES = "rules"
+_QUANTITIES = ("composite", *DIMENSIONS)
+
+
+def axis_results(
+    trajectories: Iterable[Trajectory],
+    *,
+    signals: pl.DataFrame | None = None,
+    grades: pl.DataFrame | None = None,
+    scenarios: Sequence[Scenario] = (),
+    rules: RuleSet = DOCUMENTED,
+    weights: Mapping[str, float] | None = None,
+) -> list[AxisResult]:
+    """The AXIS Result of every trajectory.
+
+    Parameters
+    ----------
+    trajectories : iterable of Trajectory
+    signals : polars.DataFrame, optional
+        Ratings of signals; without it the rules judge them.
+    grades : polars.DataFrame, optional
+        Ratings of goal checks; by default those in `signals`.
+    scenarios : sequence of Scenario, optional
+        One scenario holds for all runs; of several each run's is the one that bears its task's name. Without any the
+        scenario that a source carries itself is taken (AXIS reports do).
+    rules : RuleSet
+    weights : mapping, optional
+        Weights of the four dimensions.
+
+    Raises
+    ------
+    InputError
+        A run finds no scenario among several.
+    """
+    graded = next((table for table in (grades, signals) if table is not None), ratings_frame([]))
+    results = []
+    for trajectory in trajectories:
+        scenario = _scenario(trajectory, scenarios)
+        run = run_of_trajectory(trajectory, rules)
+        if run.task_id is None and len(scenarios) == 1 and scenario is not None:
+            run = replace(run, task_id=scenario.name, cluster_id=scenario.name)
+        said, by = (rule_signals(run), [RULES]) if signals is None else _of_run(signals, run)
+        found = None
+        if scenario is not None:
+            found = grades_of_ratings(graded.filter(pl.col("trajectory_id") == run.id), scenario.checks)
+        results.append(score_run(run, said, grades=found, weights=weights, judged_by=", ".join(by)))
+    return results
+
+
+def rule_ratings(trajectories: Iterable[Trajectory], rules: RuleSet = DOCUMENTED) -> list[Rating]:
+    """The rules' signals of every trajectory as ratings."""
+    runs = (run_of_trajectory(trajectory, rules) for trajectory in trajectories)
+    return [rating for run in runs for rating in ratings_of_signals(run, rule_signals(run))]
+
+
+def results_frame(results: Iterable[AxisResult]) -> pl.DataFrame:
+    """One row a run: its composite or the ends of its interval, the dimensions, the slowest call, and its marks."""
+    rows = [
+        {
+            "trajectory_id": each.trajectory_id,
+            "agent": each.agent,
+            "task": each.task_id,
+            "axis_result": each.shown,
+            "band": each.band,
+            **{score_column(dimension.name): dimension.score for dimension in each.dimensions},
+            "bounds": f"{each.bounds[0]:g} to {each.bounds[1]:g}",
+            "interactions": each.counts.interactions,
+            "errors": each.counts.errors,
+            "slowest_call": _slowest(each),
+            "weakest": "; ".join(map(str, each.insights)) or None,
+            "marks": len(each.marks),
+        }
+        for each in results
+    ]
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def score_column(dimension: str) -> str:
+    """The column of a dimension's score: an agent has a name and a score."""
+    return f"{dimension.removesuffix('_achievement')}_score"
+
+
+@dataclass(frozen=True)
+class AgentMeans:
+    """Mean scores of one agent's runs; intervals are over tasks where there are enough of them."""
+
+    agent: str
+    n_runs: int
+    n_failed: int
+    means: dict[str, Estimate]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "agent": self.agent,
+            "n_runs": self.n_runs,
+            "n_failed": self.n_failed,
+            "means": {name: mean.to_dict() for name, mean in self.means.items()},
+        }
+
+
+def agent_means(results: Sequence[AxisResult], *, ci_level: float = 0.95) -> list[AgentMeans]:
+    """Mean composite and dimensions per agent, clustered by task; failed runs count with their score of 0."""
+    agents = sorted({each.agent or "" for each in results})
+    found = []
+    for agent in agents:
+        runs = [each for each in results if (each.agent or "") == agent]
+        tasks = [each.cluster_id for each in runs]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UndefinedStatisticWarning)  # the reason is in the result
+            means = {
+                name: clustered_mean(_values(runs, name), tasks, cluster_unit="task", ci_level=ci_level)
+                for name in _QUANTITIES
+            }
+        found.append(AgentMeans(agent or "not stated", len(runs), sum(each.failed for each in runs), means))
+    return found
+
+
+@dataclass(frozen=True)
+class Change:
+    """One quantity's change between two sets of runs.
+
+    `over_repeats` takes the tasks as given: would other repeats of these tasks show it? `over_tasks` asks of other
+    tasks, with the sign-flip test of whole tasks; its interval needs ten tasks.
+    """
+
+    quantity: str
+    before: float
+    after: float
+    over_repeats: Estimate
+    over_tasks: PairedChange
+
+    @property
+    def word(self) -> str:
+        """What the interval over repeats allows to say: higher, lower, or not shown."""
+        low, high = self.over_repeats.ci_low, self.over_repeats.ci_high
+        return "higher" if low > 0 else "lower" if high < 0 else "not shown"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "quantity": self.quantity,
+            "before": None if math.isnan(self.before) else self.before,
+            "after": None if math.isnan(self.after) else self.after,
+            "change": self.word,
+            "over_repeats": self.over_repeats.to_dict(),
+            "over_tasks": self.over_tasks.change.to_dict(),
+            "p_over_tasks": None if math.isnan(self.over_tasks.p_value) else self.over_tasks.p_value,
+        }
+
+
+@dataclass(frozen=True)
+class RunComparison:
+    """Two sets of runs on shared tasks, one change for the composite and for each dimension."""
+
+    changes: tuple[Change, ...]
+    n_before: int
+    n_after: int
+    tasks: tuple[str, ...]
+    only_before: tuple[str, ...]
+    only_after: tuple[str, ...]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row a quantity, for a table."""
+        return [
+            {
+                "quantity": each.quantity,
+                "before": each.before,
+                "after": each.after,
+                "change": each.over_repeats.estimate,
+                "low": each.over_repeats.ci_low,
+                "high": each.over_repeats.ci_high,
+                "shown": each.word,
+                "p_over_tasks": each.over_tasks.p_value,
+            }
+            for each in self.changes
+        ]
+
+    @property
+    def sentence(self) -> str:
+        """What changed, with its interval, and what could not be told."""
+        told = [each for each in self.changes if each.word != "not shown"]
+        said = [
+            f"{each.quantity} is {each.word} by {abs(each.over_repeats.estimate):.1f} points "
+            f"({each.over_repeats.ci_low:+.1f} to {each.over_repeats.ci_high:+.1f})"
+            for each in told
+        ]
+        tasks = many(len(self.tasks), "task")
+        runs = f"{many(self.n_before, 'run')} before and {many(self.n_after, 'run')} after on {tasks}"
+        if not said:
+            return f"No change is shown: {runs}."
+        rest = len(self.changes) - len(told)
+        others = f" The other {many(rest, 'change')} cannot be told from the noise of repeats." if rest else ""
+        return f"Over repeats of the same tasks, {'; '.join(said)}: {runs}.{others}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "changes": [each.to_dict() for each in self.changes],
+            "n_before": self.n_before,
+            "n_after": self.n_after,
+            "tasks": list(self.tasks),
+            "only_before": list(self.only_before),
+            "only_after": list(self.only_after),
+            "sentence": self.sentence,
+        }
+
+
+def compare_runs(before: Sequence[AxisResult], after: Sequence[AxisResult], *, ci_level: float = 0.95) -> RunComparison:
+    """Compare two sets of runs on the tasks that both have, with intervals over repeats.
+
+    The original program calls a difference of more than one point a change, whatever its noise; here a change is shown
+    when its interval leaves out 0.
+
+    Raises
+    ------
+    InputError
+        When no task has runs in both sets.
+    """
+    tasks = {name: {each.cluster_id for each in side} for name, side in (("before", before), ("after", after))}
+    shared = tasks["before"] & tasks["after"]
+    if not shared:
+        cure = "runs of the same scenario need the same task; name it with --checks, or compare AXIS reports"
+        raise InputError("--compare", "the two sets share no task", sorted(tasks["after"])[:3], cure)
+    kept = [[each for each in side if each.cluster_id in shared] for side in (before, after)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UndefinedStatisticWarning)  # the reasons are in the results
+        changes = tuple(_change(name, *kept, ci_level=ci_level) for name in _QUANTITIES)
+    return RunComparison(
+        changes=tuple(each for each in changes if not math.isnan(each.over_repeats.estimate)),
+        n_before=len(kept[0]),
+        n_after=len(kept[1]),
+        tasks=tuple(sorted(shared)),
+        only_before=tuple(sorted(tasks["before"] - shared)),
+        only_after=tuple(sorted(tasks["after"] - shared)),
+    )
+
+
+def _change(quantity: str, before: list[AxisResult], after: list[AxisResult], *, ci_level: float) -> Change:
+    sides = [(_values(side, quantity), np.array([each.cluster_id for each in side])) for side in (before, after)]
+    (first, first_tasks), (second, second_tasks) = sides
+    repeats = stratified_change(first, second, before_strata=first_tasks, after_strata=second_tasks, ci_level=ci_level)
+    names = sorted(set(first_tasks.tolist()))
+    means = [[_mean(values[tasks == name]) for name in names] for values, tasks in sides]
+    over_tasks = paired_change(means[0], means[1], clusters=names, ci_level=ci_level)
+    return Change(quantity, _mean(np.array(means[0])), _mean(np.array(means[1])), repeats, over_tasks)
+
+
+def _values(results: Sequence[AxisResult], quantity: str) -> np.ndarray:
+    scores = [each.composite if quantity == "composite" else each.dimension(quantity).score for each in results]
+    return np.array([math.nan if score is None else score for score in scores], dtype=np.float64)
+
+
+def _mean(values: np.ndarray) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if known.size else math.nan
+
+
+def _of_run(signals: pl.DataFrame, run: AxisRun) -> tuple[Any, list[str]]:
+    rows = signals.filter(pl.col("trajectory_id") == run.id)
+    return signals_of_ratings(rows), raters_of_ratings(rows)
+
+
+def _scenario(trajectory: Trajectory, scenarios: Sequence[Scenario]) -> Scenario | None:
+    if len(scenarios) == 1:
+        return scenarios[0]
+    if scenarios:
+        named = {each.name: each for each in scenarios}
+        if trajectory.task_id not in named:
+            cure = "name each scenario after its task, or give one for all"
+            raise InputError(
+                f"trajectory {trajectory.id}", "no scenario bears its task's name", trajectory.task_id, cure
+            )
+        return named[trajectory.task_id]
+    carried = trajectory.meta.get("axis_scenario") or {}
+    checks = carried.get("rubric", carried.get("judge"))
+    if not checks:
+        return None
+    fields = {"name": trajectory.task_id, "prompt": carried.get("prompt"), "checks": checks}
+    return scenario_of(fields, f"trajectory {trajectory.id}, scenario")
+
+
+def _slowest(result: AxisResult) -> str | None:
+    slow = result.slowest
+    return None if slow is None else f"#{slow.id} {slow.tool_name} {slow.duration_ms / 1000:,.1f} s"
