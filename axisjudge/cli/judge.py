@@ -88,7 +88,7 @@ def judge(
         show.table(lost, "Lost verdicts (the same command asks for them again)")
     if agreement is not None:
         print_agreement(agreement)
-    _print_standing(ratings)
+    show.standing(ratings)
     typer.echo(f"\nRatings: {out}")
 
 
@@ -122,14 +122,6 @@ def losses(ratings: pl.DataFrame) -> list[dict[str, Any]]:
     lost = ratings.filter(pl.col("status") != "ok").group_by("rater", "status")
     reason = pl.col("rationale").fill_null("no reason given").mode().sort().first().alias("commonest reason")
     return lost.agg(pl.len().alias("n"), reason).sort("rater", "status").to_dicts()
-
-
-def _print_standing(ratings: pl.DataFrame) -> None:
-    from axisjudge.protocol import standing_of
-
-    standing = standing_of(ratings)
-    for sentence in filter(None, (standing.banner, standing.sentence)):
-        typer.echo(f"\n{sentence}")
 
 
 def _agreement(ratings: pl.DataFrame) -> Any:

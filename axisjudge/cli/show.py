@@ -3,9 +3,12 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
@@ -38,6 +41,15 @@ def text(value: Any) -> str:
 def as_json(result: Mapping[str, Any]) -> None:
     """Print the full result as JSON; NaN becomes null, because JSON has no word for it."""
     typer.echo(json.dumps(_plain(result), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def standing(ratings: "pl.DataFrame") -> None:
+    """Print what ratings on held-out data may claim; nothing where they touch none."""
+    from axisjudge.protocol import standing_of
+
+    found = standing_of(ratings)
+    for sentence in filter(None, (found.banner, found.sentence)):
+        typer.echo(f"\n{sentence}")
 
 
 @contextmanager

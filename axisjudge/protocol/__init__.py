@@ -4,6 +4,7 @@ The loop, as a notebook or a script walks it (a rehearsal leaves this workbench'
 
     import axisjudge
     from axisjudge import protocol, workbench
+    from axisjudge.datasets import demo_paths
 
     workbench.use(protocol.rehearsal())                 # leave this line out for the real thing
     runs = axisjudge.read_trajectories(*demo_paths()).trajectories
@@ -31,6 +32,7 @@ raises `axisjudge.checks.InputError` with the command that comes next.
 """
 
 from axisjudge.protocol.aliases import Alias, alias_of
+from axisjudge.protocol.claims import check_held_out, tuned_tasks
 from axisjudge.protocol.gate import Admitted, Stamp, admit, open_holdout
 from axisjudge.protocol.leakage import Leak, find_leaks
 from axisjudge.protocol.ledger import Entry, LedgerError, read_ledger
@@ -56,6 +58,7 @@ __all__ = [
     "Status",
     "admit",
     "alias_of",
+    "check_held_out",
     "find_leaks",
     "find_split",
     "freeze_maps",
@@ -70,4 +73,5 @@ __all__ = [
     "rehearsal",
     "standing_of",
     "status",
+    "tuned_tasks",
 ]

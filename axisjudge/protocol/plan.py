@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError, field_validator
 from axisjudge.checks import InputError, one_of
 from axisjudge.protocol.records import Record
 from axisjudge.protocol.split import Split
+from axisjudge.stats.recalibration import ConfidenceMap, fit_mid_rank
 from axisjudge.verdict import AXES, Axis
 
 Statistic = Literal[
@@ -69,6 +70,26 @@ class AnalysisPlan(Record):
     def _in_one_order(cls, axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
         return tuple(axis for axis in AXES if axis in axes)
 
+    @field_validator("maps")
+    @classmethod
+    def _maps_that_can_be_used(cls, maps: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+        for rater, frozen in maps.items():
+            try:
+                ConfidenceMap.from_dict(frozen)
+            except (KeyError, TypeError, ValueError) as error:
+                raise ValueError(f"{rater} has no map that can be used ({error})") from error
+        return maps
+
+    def confidence_map(self, rater: str) -> ConfidenceMap:
+        """The frozen map of a judge's confidences.
+
+        Raises
+        ------
+        InputError
+            None was frozen for this judge.
+        """
+        return ConfidenceMap.from_dict(self.maps[one_of("judge with a frozen map", rater, self.maps)])
+
     @classmethod
     def of(cls, fields: dict[str, Any], where: str = "plan") -> Self:
         """A plan from plain values; what cannot be used is one InputError that names the field."""
@@ -114,8 +135,6 @@ def freeze_maps(ratings: pl.DataFrame, split: Split, *, raters: Sequence[str] | 
     InputError
         A judge gave no confidence on the open side, or confidences of two sources.
     """
-    from axisjudge.stats.recalibration import fit_mid_rank
-
     tasks = list(split.tasks.get(split.open_side, ()))
     given = ratings.filter(
         pl.col("cluster_id").is_in(tasks) & pl.col("confidence").is_not_null() & ~pl.col("rater_kind").is_in(_LABELS)
@@ -132,10 +151,3 @@ def freeze_maps(ratings: pl.DataFrame, split: Split, *, raters: Sequence[str] | 
             raise InputError(f"judge {rater}", "confidences of two sources share no map", found)
         maps[rater] = fit_mid_rank(own["confidence"].to_numpy(), source=rater).to_dict()
     return maps
-
-
-def check_statistic(name: str) -> str:
-    """Return `name` if a plan can declare it."""
-    from typing import get_args
-
-    return one_of("statistic", name, get_args(Statistic))

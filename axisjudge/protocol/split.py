@@ -211,13 +211,12 @@ def study_check(split: Split, trajectories: Sequence[Trajectory], side: str) -> 
     """
     check_names(split, trajectories)
     cure = f"add it first: {_NEXT}"
+    held_out = split.held_out_tasks if side in split.held_out else None
     for trajectory in trajectories:
         if not split.knows(trajectory.cluster_id):
             rule = "holds only the tasks that it was made of, so that all of them are on record"
             raise InputError(PLACE, rule, trajectory.cluster_id, cure)
-        if side not in split.held_out:
-            continue
-        if fingerprint(trajectory) not in split.held_out_tasks.get(trajectory.cluster_id, ()):
+        if held_out is not None and fingerprint(trajectory) not in held_out.get(trajectory.cluster_id, ()):
             rule = f"the {side} side holds only the runs that it was made of"
             raise InputError(PLACE, rule, f"{trajectory.id} of task {trajectory.cluster_id}", cure)
 

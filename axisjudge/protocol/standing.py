@@ -34,8 +34,8 @@ class Standing:
 
     Attributes
     ----------
-    held_out : int
-        Ratings of judges on held-out tasks; 0 where the table touches none.
+    held_out, runs : int
+        Ratings of judges on held-out tasks, and how many runs they are of; 0 where the table touches none.
     opening, openings : int or None, int
         The opening they were made under (the last, if several), and how many the ledger has.
     looks : int
@@ -51,6 +51,7 @@ class Standing:
     """
 
     held_out: int = 0
+    runs: int = 0
     opening: int | None = None
     openings: int = 0
     looks: int = 0
@@ -99,7 +100,8 @@ class Standing:
     def _said(self) -> Iterator[str]:
         if self.held_out:
             where = f"opening {self.opening} of {self.openings}" if self.opening else "no opening"
-            yield f"Held-out data: {self.held_out:,} ratings, made under {where}."
+            planned = f" ({self.plan.n:,} planned)" if self.plan is not None and self.plan.n else ""
+            yield f"Held-out data: {self.held_out:,} ratings of {self.runs:,} runs{planned}, made under {where}."
         if self.looks > 1:
             yield f"The held-out side was seen {self.looks} times; {_flattery(self.optimism)}."
         if self.plan is not None and self.held_out:
@@ -136,6 +138,7 @@ def standing_of(ratings: pl.DataFrame, *, statistic: str | None = None) -> Stand
     seen = ledger.looks(entries)
     return Standing(
         held_out=rows.height,
+        runs=rows["trajectory_id"].n_unique(),
         opening=max(_openings_of(rows), default=None),
         openings=len(ledger.openings(entries)),
         looks=seen,
@@ -161,6 +164,11 @@ def _not_locked(rows: pl.DataFrame, split: Split | None, lock: Mapping[str, Any]
         return
     if strangers := sorted(set(rows["rater"]) - set(lock["judges"])):
         yield f"judges that are not locked: {', '.join(strangers)}"
+    for rater, alias in lock.get("aliases", {}).items():
+        answered = set(rows.filter(pl.col("rater") == rater)["returned_model"].drop_nulls())
+        if others := sorted(answered - set(alias["returned_models"])):
+            before = ", ".join(alias["returned_models"]) or "unknown"
+            yield f"{rater} is an alias, and another model answered: {', '.join(others)} (at the lock: {before})"
     shown = rows.filter(pl.col("rubric_sha256").is_not_null()).select("question", "rubric_sha256").unique()
     for axis, found in shown.sort("question").iter_rows():
         locked = lock["rubrics"].get(axis, {})

@@ -273,3 +273,17 @@ def test_a_plan_declares_one_statistic_on_its_axes():
 def test_a_plan_for_more_runs_than_there_are(split):
     with pytest.raises(InputError, match=r"plan.n: the held-out side has \d+ runs; found 99"):
         make_lock(["rules"], AnalysisPlan(axes=("termination",), n=99))
+
+
+def test_a_frozen_map_comes_back_as_it_was(split):
+    table = ratings_frame(
+        rating(trajectory_id=f"r{number}", confidence=confidence)
+        for number, confidence in enumerate((0.2, 0.4, 0.4, 0.9))
+    )
+    plan = AnalysisPlan(axes=("termination",), maps=freeze_maps(table, split))
+    frozen = AnalysisPlan.of(json.loads(plan.model_dump_json())).confidence_map("openai:gpt-5")
+    assert frozen([0.4, 0.9], source="openai:gpt-5").tolist() == [0.5, 0.875]
+    with pytest.raises(InputError, match="judge with a frozen map: must be one of openai:gpt-5; found 'rules'"):
+        plan.confidence_map("rules")
+    with pytest.raises(InputError, match=r"maps: .*rules has no map that can be used"):
+        AnalysisPlan.of({"axes": ["termination"], "maps": {"rules": {"kind": "platt"}}})

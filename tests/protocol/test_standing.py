@@ -72,7 +72,7 @@ def test_ratings_under_an_opening_are_confirmatory(held_out):
     assert standing.reasons == ()
     assert (standing.held_out, standing.opening, standing.openings, standing.looks) == (held_out.height, 1, 1, 1)
     assert standing.optimism is None  # nothing was selected
-    assert f"Held-out data: {held_out.height} ratings, made under opening 1 of 1." in standing.sentence
+    assert "Held-out data: 24 ratings of 12 runs (12 planned), made under opening 1 of 1." in standing.sentence
     assert "Declared before opening: cohen_kappa on sequencing, termination" in standing.sentence
 
 
@@ -213,3 +213,27 @@ def test_two_openings_with_the_same_answers_select_nothing(opened, held_out, run
     again = held_out.with_columns(flags=pl.lit([second.flag], dtype=pl.List(pl.String)))
     table = pl.concat([held_out, again, labels(held_out)])
     assert standing_of(table).optimism == 0
+
+
+def test_an_alias_that_another_model_answers_to(split, runs, opened, held_out):
+    """The lock says who answered on the open side; a provider that moved the name since is found."""
+    answered = held_out.with_columns(rater=pl.lit("openai:gpt-5"), returned_model=pl.lit("gpt-5-2025-08-07"))
+    make_lock(["openai:gpt-5"], PLAN, allow_alias=True, ratings=answered)
+    moved = answered.with_columns(returned_model=pl.lit("gpt-5-2026-01-01"))
+    assert "another model answered" not in reason(answered)
+    assert "another model answered: gpt-5-2026-01-01 (at the lock: gpt-5-2025-08-07)" in reason(moved)
+
+
+def test_the_example_of_the_module_holds(bench):
+    """The loop as the docstring has it: others build on it."""
+    from textwrap import dedent
+
+    text = protocol.__doc__.partition("::\n")[2].partition("\n`axisjudge.report.Page`")[0]
+    code = dedent(text)
+    assert "workbench.use(protocol.rehearsal())" in code
+    said: dict = {}
+    exec(code, said)
+    assert said["standing"].confirmatory
+    assert said["standing"].label("gwet_ac1", "sequencing") == "EXPLORATORY"
+    assert protocol.status().holds
+    assert said["split"].tuned_on
