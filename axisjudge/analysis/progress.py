@@ -15,6 +15,10 @@ The rule, in this order. A = the version before, B = the version after; the unit
 4. Else **no change** if a change of `MARGIN` or more is excluded: the 90% interval lies inside it (two one-sided
    tests), or no task changed at all, and so many tasks would have shown it.
 5. Else **too few items to tell**, with the number of tasks that would do.
+
+Measured (tests/analysis/test_iteration_rule.py; 12, 25 and 50 tasks x 4 runs, three repeats, 1,000 simulations each):
+where nothing changed, progress in .009 to .013 and worse in .004 to .025; where runs drift as a whole, progress in .026
+to .051 and worse in .021 to .049; under hedging alone, progress in .009 to .013 and hedging only in .96 or more.
 """
 
 from __future__ import annotations

@@ -148,14 +148,12 @@ def plot_published_course(course: PublishedCourse, *, ax: Axes | None = None) ->
         ax.plot(places, held, color=colour, linewidth=1.8, zorder=1)
         for place, value in enumerate(held):
             ax.plot(place, value, "o" if value > 0.5 else "X", color=colour, markersize=8, markeredgecolor="white")
-        name = judge.rpartition(":")[2]
-        ax.annotate(
-            name, (places[-1], held[-1]), xytext=(10, 0), textcoords="offset points", va="center", fontsize=SMALL
-        )
+        below: dict[str, Any] = {"xytext": (0, -9), "textcoords": "offset points", "va": "top"}
+        ax.annotate(judge.rpartition(":")[2], (0, held[0]), **below, fontsize=SMALL, color=colour)
     ax.axhline(0.5, color=FAINT, linewidth=1)
     ax.set_xticks(places, course.versions)
     ax.set_xlim(-0.2, len(course.versions) - 0.2)
-    ax.set_ylim(-0.03, 1.05)
+    ax.set_ylim(-0.1, 1.05)
     ax.set_ylabel("belief that the run is correct", fontsize=SMALL, color=QUIET)
     return dress(
         ax, "The published run under three versions", "one run of one task, so there is no interval; cross: incorrect"
