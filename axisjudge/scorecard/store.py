@@ -69,7 +69,10 @@ class ScoreStore:
         try:
             with self.database.writing(["upgrade"]) as connection:
                 upgrade(connection)
-        except sa.exc.DBAPIError as error:
+        except Exception as error:
+            self.close()
+            if not isinstance(error, sa.exc.DBAPIError):
+                raise
             reason = str(error.orig).splitlines()[0]
             raise InputError("store", f"cannot be opened ({reason})", str(self.database)) from None
 
