@@ -332,19 +332,20 @@ def _power(
             points.append(Planned(n, math.nan, math.nan, 0.0, power, error))
             if power >= (1 + target) / 2 or power < 0.05 < max(point.power for point in points):
                 break  # reached, or lost again: with more items a claim can become harder
-    needed = crossing([point.n for point in points], [1 - point.power for point in points], 1 - target)
+    needed = crossing([point.n for point in points], [-point.power for point in points], -target)
     return Curve(what, unit, target, tuple(points), needed, assumed)
 
 
 def crossing(sizes: list[int], values: list[float], target: float) -> int | None:
-    """The size at which values that fall with it reach the target: straight between two sizes on log-log scale."""
-    if not values or min(values) > target:
-        return None
-    first = next(at for at, value in enumerate(values) if value <= target)
-    if first == 0:
-        return sizes[0]
+    """The first size at which values reach down to the target, read off straight between two sizes on a log scale.
+
+    Widths are read on a log scale too; powers come in negative and are read as they are.
+    """
+    first = next((at for at, value in enumerate(values) if value <= target), None)
+    if not first:
+        return None if first is None else sizes[0]
     (n_0, n_1), (v_0, v_1) = sizes[first - 1 : first + 1], values[first - 1 : first + 1]
-    if v_1 <= 0:
-        return n_1
-    way = math.log(v_0 / target) / math.log(v_0 / v_1)
+    if v_1 > 0:
+        v_0, v_1, target = math.log(v_0), math.log(v_1), math.log(target)
+    way = (v_0 - target) / (v_0 - v_1)
     return math.ceil(float(n_0 * (n_1 / n_0) ** way))
