@@ -1,7 +1,16 @@
 """Data that ship with the workbench, and public data sets that can be fetched."""
 
-from axisjudge.datasets.demo import demo_paths, demo_truth
+from axisjudge.datasets.demo import demo_goal_grades, demo_paths, demo_transcripts, demo_truth
 from axisjudge.datasets.fetching import fetch
 from axisjudge.datasets.registry import DataFile, Dataset, list_datasets
 
-__all__ = ["DataFile", "Dataset", "demo_paths", "demo_truth", "fetch", "list_datasets"]
+__all__ = [
+    "DataFile",
+    "Dataset",
+    "demo_goal_grades",
+    "demo_paths",
+    "demo_transcripts",
+    "demo_truth",
+    "fetch",
+    "list_datasets",
+]

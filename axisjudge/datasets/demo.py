@@ -24,3 +24,23 @@ def demo_paths() -> list[Path]:
 def demo_truth() -> Path:
     """The planted truth beside the demo: ratings whose rater_kind is ``planted``."""
     return home() / "data" / "demo" / "planted.jsonl"
+
+
+def demo_transcripts() -> list[Path]:
+    """The demo's agent transcripts: AXIS reports of two agents, four scenarios, three repeats.
+
+    Raises
+    ------
+    InputError
+        When the workbench has none.
+    """
+    folder = home() / "data" / "demo" / "transcripts"
+    paths = sorted(folder.glob("*/*.json"))
+    if not paths:
+        raise InputError(str(folder), "holds no transcripts", cure="python data/demo/transcripts/make.py --out FOLDER")
+    return paths
+
+
+def demo_goal_grades() -> Path:
+    """Grades of the demo transcripts' goal checks: ratings whose rater_kind is ``planted``."""
+    return home() / "data" / "demo" / "transcripts" / "goal_grades.jsonl"
