@@ -37,7 +37,7 @@ def agreement(
     lengths = {run.id: len(run.steps) for run in runs} or None
     result = panel_report(source, weighted=weighted, every=every, steps=lengths)
     if json:
-        show.as_json(result.to_dict())
+        show.as_json({**result.to_dict(), **show.standing_fields(source.ratings)})
         return
     typer.echo(source.about)
     print_agreement(result.agreement)
@@ -46,6 +46,7 @@ def agreement(
         typer.echo()
     for sentence in result.sentences():
         typer.echo(sentence)
+    show.standing(source.ratings)
 
 
 def print_agreement(result: "AgreementByAxis") -> None:

@@ -17,9 +17,10 @@ def confidence(
     from axisjudge.analysis.calibration import calibration
     from axisjudge.ratings import read_ratings
 
-    result = calibration(read_ratings(*ratings, latest=True), read_ratings(*labels, latest=True))
+    judged = read_ratings(*ratings, latest=True)
+    result = calibration(judged, read_ratings(*labels, latest=True))
     if json:
-        show.as_json(result.to_dict())
+        show.as_json({**result.to_dict(), **show.standing_fields(judged)})
         return
     short = ("judge", "source", "n", "accuracy", "confidence", "miscalibration", "discrimination", "ece", "auroc")
     rows = [{name: row[name] for name in short} for row in (judge.row() for judge in result.judges)]
@@ -27,3 +28,4 @@ def confidence(
     typer.echo()
     for sentence in result.sentences():
         typer.echo(sentence)
+    show.standing(judged)

@@ -81,7 +81,7 @@ def judge(
     agreement = _agreement(ratings)
     if json:
         found = {"ratings": tally(ratings), "lost": losses(ratings), "agreement": agreement and agreement.to_dict()}
-        show.as_json({"out": str(out), **found})
+        show.as_json({"out": str(out), **found, **show.standing_fields(ratings)})
         return
     show.table(tally(ratings))
     if lost := losses(ratings):

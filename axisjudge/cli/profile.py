@@ -24,7 +24,7 @@ def profile(
     table = read_ratings(*ratings, latest=True)
     found = failure_profile(table, reward_table(runs))
     if json:
-        show.as_json(found.to_dict())
+        show.as_json({**found.to_dict(), **show.standing_fields(table)})
         return
     kinds = dict(table.select("rater", "rater_kind").iter_rows())
     if warning := banner([rater for rater in found.panel.judges if kinds[rater] in MADE_UP]):
@@ -33,6 +33,7 @@ def profile(
     typer.echo()
     for sentence in (found.sentence, extremes(found), extremes(found, "consensus"), false_failures(found)):
         typer.echo(sentence)
+    show.standing(table)
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:

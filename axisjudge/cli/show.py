@@ -52,6 +52,14 @@ def standing(ratings: "pl.DataFrame") -> None:
         typer.echo(f"\n{sentence}")
 
 
+def standing_fields(ratings: "pl.DataFrame") -> dict[str, Any]:
+    """The same for programs: one more field, or none."""
+    from axisjudge.protocol import standing_of
+
+    found = standing_of(ratings)
+    return {"standing": found.to_dict()} if found.matters else {}
+
+
 @contextmanager
 def failed_check() -> Iterator[None]:
     """A broken ledger is a failed check, exit code 1, and not bad input."""

@@ -1,6 +1,7 @@
 """The protocol as a user runs it: the loop, the exit codes, one line of error."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -210,3 +211,18 @@ def test_the_trail_names_commits_where_git_knows_them(bench):
         subprocess.run([*git, *words], check=True, capture_output=True)
     head = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout
     assert all(head.startswith(stone.commit) for stone in rubric_trail("argument_validity"))
+
+
+def test_every_command_that_reads_ratings_says_what_they_may_claim(command, bench):
+    demo = (home() / "data" / "demo").as_posix()
+    assert command(f"split make {demo}/results --salt s")[0] == 0
+    judges = "--judge rules --judge simulated:wren"
+    out = str(bench / "r.jsonl")
+    asked = f"judge {demo}/results {judges} --split evaluation --exploratory --out {out}"
+    said = [command(asked)[1]]
+    assert json.loads(command(f"{asked} --json")[1])["standing"]["exploratory"] is True
+    for line in (f"agreement {out}", f"profile {out}", f"confidence {out} --labels {demo}/planted.jsonl"):
+        said.append(command(line)[1])
+        assert json.loads(command(f"{line} --json")[1])["standing"]["exploratory"] is True
+    for text in said:  # agreement leaves out the runs without messages
+        assert re.search(r"\nEXPLORATORY: (480 of 480|470 of 470) ratings were judged with --exploratory", text)
