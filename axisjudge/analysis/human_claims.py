@@ -1,0 +1,140 @@
+"""Claims that people make of judges, each answered: it may be made, it may not, or it could not be checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from axisjudge.analysis.judge_comparison import JudgeComparison
+from axisjudge.analysis.labelled_panel import LabelledPanel
+from axisjudge.analysis.words import many
+from axisjudge.stats.alternative_annotator import stand_in
+
+Answer = Literal["may", "may not", "not checked"]
+
+#: Points by which a judge may be less often right than a person and still be called as good.
+MARGIN = 0.05
+#: Sensitivity that 'finds failures' must lie above.
+MOST_FAILURES = 0.5
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of one judge on one question, the answer, and why."""
+
+    question: str
+    judge: str
+    text: str
+    answer: Answer
+    because: str
+
+
+def claims_of(panel: LabelledPanel, found: JudgeComparison) -> list[Claim]:
+    """The answers for one judge on one question."""
+    answers = {
+        "is right more often than always saying the commonest word": _beats_constant(found),
+        f"is at most {100 * MARGIN:.0f} points less often right than a person": _as_good_as_a_person(found),
+        f"may stand in for one of these people (epsilon {found.stand_in.judge.epsilon:g})": _stands_in(found),
+    }
+    if panel.failing is not None:
+        answers["finds more than half of the failures that people see"] = _finds_failures(found)
+        answers["its failure rate may be reported as it stands"] = _rate_as_it_stands(found)
+        answers["its failure rate may be reported corrected"] = _rate_corrected(found)
+    return [Claim(panel.question, found.judge, text, *answer) for text, answer in answers.items()]
+
+
+def claim_sentences(claims: Sequence[Claim]) -> list[str]:
+    """The claims in words, grouped by answer and claim, those that could not be checked last and with their reasons."""
+    counts = {answer: sum(claim.answer == answer for claim in claims) for answer in _HEADS}
+    said = [
+        f"Of {many(len(claims), 'claim')}, one for each judge and question, {counts['may']} may be made, "
+        f"{counts['may not']} may not, and {counts['not checked']} could not be checked."
+    ]
+    for answer, head in _HEADS.items():
+        chosen = [claim for claim in claims if claim.answer == answer]
+        for text in dict.fromkeys(claim.text for claim in chosen):
+            mine = [claim for claim in chosen if claim.text == text]
+            said.append(f"{head} '{text}': {_who(mine, claims)}{_why(mine) if answer == 'not checked' else ''}.")
+    return said
+
+
+_HEADS: dict[Answer, str] = {"may": "May be claimed,", "may not": "May not be claimed,", "not checked": "Not checked,"}
+
+
+def _who(mine: Sequence[Claim], claims: Sequence[Claim]) -> str:
+    judges = list(dict.fromkeys(claim.judge for claim in claims))
+    parts = []
+    for question in dict.fromkeys(claim.question for claim in mine):
+        named = [claim.judge for claim in mine if claim.question == question]
+        others = [judge for judge in judges if judge not in named]
+        shown = ", ".join(named)
+        if 1 < len(judges) > 2 * len(others):
+            shown = f"all judges but {', '.join(others)}" if others else "all judges"
+        parts.append(f"{question} ({shown})")
+    return "; ".join(parts)
+
+
+def _why(mine: Sequence[Claim]) -> str:
+    reasons = dict.fromkeys(claim.because for claim in mine)
+    return f". Reason: {'; '.join(reasons)}"
+
+
+def _beats_constant(found: JudgeComparison) -> tuple[Answer, str]:
+    accuracy, constant = found.majority.accuracy.given, found.majority.constant_accuracy
+    if math.isnan(accuracy.ci_low):
+        return "not checked", accuracy.reason
+    because = (
+        f"accuracy {accuracy.estimate:.0%}, {accuracy.ci_low:.0%} to {accuracy.ci_high:.0%}, against {constant:.0%}"
+    )
+    return ("may" if accuracy.ci_low > constant else "may not"), because
+
+
+def _as_good_as_a_person(found: JudgeComparison) -> tuple[Answer, str]:
+    behind = found.behind
+    if math.isnan(behind.ci_high):
+        return "not checked", behind.reason
+    because = (
+        f"{100 * behind.estimate:+.0f} points behind a person, "
+        f"{100 * behind.ci_low:+.0f} to {100 * behind.ci_high:+.0f}, against the other people"
+    )
+    return ("may" if behind.ci_high <= MARGIN else "may not"), because
+
+
+def _stands_in(found: JudgeComparison) -> tuple[Answer, str]:
+    test, constant = found.stand_in.judge, found.stand_in.constant
+    reason = stand_in(test, constant)
+    if test.refusal or len(test.tested) < 3:
+        return "not checked", reason
+    rates = f"winning rate {test.winning_rate:.2f}, advantage probability {test.advantage.estimate:.2f}"
+    return ("may not", reason) if reason else ("may", rates)
+
+
+def _finds_failures(found: JudgeComparison) -> tuple[Answer, str]:
+    sensitivity = found.majority.sensitivity.given
+    if math.isnan(sensitivity.ci_low):
+        return "not checked", sensitivity.reason
+    because = f"sensitivity {sensitivity.estimate:.0%}, {sensitivity.ci_low:.0%} to {sensitivity.ci_high:.0%}"
+    return ("may" if sensitivity.ci_low > MOST_FAILURES else "may not"), because
+
+
+def _rate_as_it_stands(found: JudgeComparison) -> tuple[Answer, str]:
+    rates = found.rates
+    if rates is None or rates.overall.refusal:
+        return "not checked", "" if rates is None else rates.overall.refusal
+    rate, own = rates.overall.rate, rates.overall.apparent.estimate
+    because = f"it says {own:.0%}, corrected {rate.estimate:.0%}, {rate.ci_low:.0%} to {rate.ci_high:.0%}"
+    close = max(abs(own - rate.ci_low), abs(rate.ci_high - own)) <= MARGIN
+    return ("may" if close else "may not"), because
+
+
+def _rate_corrected(found: JudgeComparison) -> tuple[Answer, str]:
+    rates = found.rates
+    if rates is None or rates.overall.refusal:
+        return "not checked", "" if rates is None else rates.overall.refusal
+    rate, warnings = rates.overall.rate, rates.overall.warnings
+    if not rate.n_missing:
+        return "not checked", "every item has a label, so that nothing is left to correct"
+    because = f"{rate.estimate:.0%}, {rate.ci_low:.0%} to {rate.ci_high:.0%}, by {rate.method}"
+    return ("may not", "; ".join(warnings)) if warnings else ("may", because)
