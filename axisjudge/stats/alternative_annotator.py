@@ -272,7 +272,7 @@ def _wins(judge: Floats, people: Floats, person: int, scale: Scale, balanced: bo
     rated = ~np.isnan(people[:, person]) & (~np.isnan(others)).any(axis=1)
     others = others[rated]
     ahead = _score(judge[rated], others, scale) - _score(people[rated, person], others, scale)
-    weight = _balancing(others) if balanced else np.ones(len(others))
+    weight = _balancing(others) if balanced and len(others) else np.ones(len(others))
     return _Wins(np.flatnonzero(rated), (ahead >= -_TIE).astype(float), (ahead <= _TIE).astype(float), weight)
 
 
@@ -286,7 +286,7 @@ def _balancing(others: Floats) -> Floats:
     """Weights with mean 1 that make every label of the others count alike: 1 / (q P_label), averaged over them."""
     n = (~np.isnan(others)).sum(axis=1)
     labels = np.unique(others[~np.isnan(others)])
-    share = np.stack([(others == label).sum(axis=1) / n for label in labels], axis=1)
+    share = (others[:, :, None] == labels).sum(axis=1) / n[:, None]
     return np.asarray(share @ (1 / (labels.size * share.mean(axis=0))))
 
 

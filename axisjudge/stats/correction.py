@@ -109,6 +109,7 @@ def corrected_rate(
         The same by people; NaN where nobody labelled.
     sampling : str
         How the labelled items were drawn. ``by_judge_verdict`` without `probability` means: by these very verdicts.
+        Where all items are labelled there is nothing to correct, and the rate is that of the labels.
     probability : array, shape (n_items,), optional
         Inclusion probabilities of the labelled items, up to a common factor.
     clusters : array, shape (n_items,), optional
@@ -164,6 +165,9 @@ def corrected_rate(
         nothing = Estimate(estimate=math.nan, reason=refusal, **about)
         return CorrectedRate(nothing, apparent, nothing, found, sampling, (), refusal)
     sample = LabelledSample(strata, told, weight, groups, ci_level, rng)
+    if labelled.all():
+        alone = _labels_alone(sample, about)
+        return CorrectedRate(alone, apparent, alone, found, sampling, (), "" if alone.n_items else alone.reason)
     values: Values
     if sampling == "by_human_label":
         alone = Estimate(estimate=math.nan, reason="labels drawn by the human label have no rate of their own", **about)

@@ -87,6 +87,7 @@ def test_the_claim_needs_three_people_and_a_judge_that_passes():
 
 def test_one_person_and_no_overlap_and_few_items_are_refused_where_the_original_crashes():
     judge, people = judges_people(60, 0.4, 0.9, np.random.default_rng(7))
+    assert alternative_annotator(judge, people[:, :1], balanced=True).refusal
     alone = alternative_annotator(judge, people[:, :1])
     assert "nobody to be compared with" in alone.refusal
     assert math.isnan(alone.winning_rate)

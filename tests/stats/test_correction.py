@@ -130,6 +130,13 @@ def test_a_common_verdict_without_labels_leaves_the_labels_alone_or_is_refused()
     assert by_verdict.refusal == "no item with the judge's verdict 'incorrect' was labelled (32% of the items)"
 
 
+def test_where_all_items_are_labelled_the_rate_is_theirs_however_good_the_judge():
+    _, told = items((0, 1, 30), (0, 0, 70))
+    found = corrected_rate(np.zeros(100), told, sampling="random")
+    assert found.rate == found.labels_alone
+    assert (found.rate.estimate, found.rate.method, found.warnings) == (0.3, "Wilson", ())
+
+
 @pytest.mark.parametrize(
     ("sampling", "label", "reason"),
     [
@@ -214,11 +221,11 @@ def test_the_difference_is_movers():
 def test_the_interval_of_a_difference_covers():
     low, high = World(prevalence=0.2), World(prevalence=0.4, sensitivity=0.7)
     rng, inside = np.random.default_rng(7), 0
-    for _ in range(400):
+    for _ in range(200):
         first, second = (corrected_rate(*w.draw(rng)[:2], sampling="random") for w in (high, low))
         found = corrected_difference(first, second)
         inside += found.ci_low <= 0.2 <= found.ci_high
-    assert inside / 400 >= 0.93
+    assert inside / 200 >= 0.93
 
 
 def rates(worlds, rng):
@@ -227,11 +234,11 @@ def rates(worlds, rng):
 
 
 def test_rank_sets_seldom_part_agents_that_fail_alike():
-    """Four agents with one failure rate, 15 labels each: a false rank in at most 5% of runs (s.e. 1.5%)."""
+    """Four agents with one failure rate, 15 labels each: a false rank in at most 5% of runs (s.e. 2%)."""
     rng = np.random.default_rng(9)
     worlds = [World(n_labelled=15, n_judged=45)] * 4
-    wrong = sum(not corrected_rank_sets(rates(worlds, rng)).tied for _ in range(200))
-    assert wrong / 200 <= 0.05
+    wrong = sum(not corrected_rank_sets(rates(worlds, rng)).tied for _ in range(120))
+    assert wrong / 120 <= 0.05
 
 
 def test_rank_sets_part_agents_that_differ_much():
