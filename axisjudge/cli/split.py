@@ -84,12 +84,12 @@ def _print(split: "Split", runs: "Sequence[Trajectory]", *, json: bool) -> int:
     for task, reason in split.tuned_on.items():
         typer.echo(f"Used while tuning, so never held out: task {task} ({reason})")
     if runs:
-        _print_leaks(leaks)
+        _print_leaks(split, leaks)
     typer.echo(f"\nSplit: {PLACE}")
     return len(leaks)
 
 
-def _print_leaks(leaks: "tuple[Leak, ...]") -> None:
+def _print_leaks(split: "Split", leaks: "tuple[Leak, ...]") -> None:
     typer.echo(f"Nearly the same on two sides: {len(leaks) or 'nothing'}")
     rows = [
         {
@@ -105,9 +105,14 @@ def _print_leaks(leaks: "tuple[Leak, ...]") -> None:
     show.table(rows)
     if len(leaks) > _LISTED:
         typer.echo(f"  and {len(leaks) - _LISTED} more (--json lists all)")
-    if leaks:
-        task = leaks[0].tasks[1]
+    for task in _held_out_ones(split, leaks)[:1]:
         typer.echo(f'To have both of a pair on the open side: axisjudge split make PATHS --tuned-on "{task}=REASON"')
+
+
+def _held_out_ones(split: "Split", leaks: "tuple[Leak, ...]") -> list[str]:
+    """The held-out tasks that are nearly the same as a task elsewhere."""
+    pairs = [pair for leak in leaks for pair in zip(leak.tasks, leak.sides, strict=True)]
+    return [task for task, side in pairs if side in split.held_out]
 
 
 def _rows(split: "Split", runs: "Sequence[Trajectory]") -> list[dict[str, object]]:

@@ -6,12 +6,16 @@ is not known here is no known alias: it is recorded with the model that its repl
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 READ_ON = "2026-11-22"
 ANTHROPIC = "https://platform.claude.com/docs/en/about-claude/models/model-ids-and-versions"
 #: The package lists the dated ids beside the undated names; names that end in -latest say what they are.
 OPENAI = "the openai package 3.x for Python, openai/types/shared/chat_model.py"
+
+#: From this generation on a Claude id bears no date and is pinned all the same.
+_FIRST_PINNED = (4, 6)
 
 _DATED: dict[str, tuple[str, dict[str, str | None]]] = {
     "anthropic": (
@@ -72,6 +76,12 @@ def alias_of(provider: str, model: str | None) -> Alias | None:
     source, dated = _DATED.get(provider.removesuffix("-decisions"), ("", {}))
     if not model or not source:
         return None
-    if model in dated:
-        return Alias(model, dated[model], source)
-    return Alias(model, None, source) if model.endswith("-latest") else None
+    moves = model in dated or model.endswith("-latest") or (provider == "anthropic" and _moved_claude(model))
+    return Alias(model, dated.get(model), source) if moves else None
+
+
+def _moved_claude(model: str) -> bool:
+    """A Claude id of a generation before 4.6 without its date, which the provider calls an alias."""
+    numbers = re.findall(r"\d+", model)
+    version = tuple(int(number) for number in numbers if len(number) <= 2)
+    return bool(version) and version < _FIRST_PINNED and not any(len(number) == 8 for number in numbers)

@@ -70,7 +70,8 @@ def read_ledger() -> list[Entry]:
     if not path.exists():
         return []
     entries: list[Entry] = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    text = path.read_text(encoding="utf-8", errors="replace").removesuffix("\n")
+    for number, line in enumerate(text.split("\n") if text else (), start=1):  # a reason may hold other line ends
         entries.append(_checked(line, number, entries[-1] if entries else None))
     return entries
 
@@ -100,7 +101,8 @@ def append(
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with FileLock(f"{path}.lock").acquire(timeout=WAIT_S):
-            entry = _next(read_ledger(), kind, reason.strip(), lock_sha256, data_sha256, lock)
+            said = reason.strip().encode("utf-8", "replace").decode()
+            entry = _next(read_ledger(), kind, said, lock_sha256, data_sha256, lock)
             _write(path, entry)
     except Timeout:
         raise InputError(PLACE, f"another process has held it for {WAIT_S:g} s", cure="wait for it to end") from None

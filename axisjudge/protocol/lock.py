@@ -17,7 +17,7 @@ from axisjudge.protocol import ledger
 from axisjudge.protocol.aliases import alias_of
 from axisjudge.protocol.plan import AnalysisPlan
 from axisjudge.protocol.probe import prompt_hashes, truncation_sha256
-from axisjudge.protocol.records import Change, changes, digest, read_json, write_json
+from axisjudge.protocol.records import ABSENT, Change, changes, digest, read_json, write_json
 from axisjudge.protocol.split import find_split, read_split
 from axisjudge.rubric import Rubric, load_rubric
 from axisjudge.spec import JudgeSpec, parse_specs
@@ -141,8 +141,8 @@ def status() -> Status:
         if edited := tuple(changes(locked[-1].lock, lock)):
             return Status(True, edited)
         return Status(True, tuple(_since(lock)))
-    except InputError as error:
-        return Status(True, faults=(str(error),))
+    except ValueError as error:  # also a spec that this version of the package cannot read
+        return Status(True, faults=(" ".join(str(error).split()),))
 
 
 def _since(lock: dict[str, Any]) -> list[Change]:
@@ -151,7 +151,7 @@ def _since(lock: dict[str, Any]) -> list[Change]:
     specs = [JudgeSpec.model_validate(judge["spec"]) for judge in judges]
     rubrics: dict[Axis, Rubric] = {axis: load_rubric(axis, lock["rubrics"][axis]["version"]) for axis in AXES}
     now = _present(specs, rubrics)
-    return list(changes({key: lock[key] for key in now}, now))
+    return list(changes({key: lock.get(key, ABSENT) for key in now}, now))
 
 
 def _present(specs: Sequence[JudgeSpec], rubrics: Mapping[Axis, Rubric]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import random
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from axisjudge.checks import InputError
@@ -61,6 +61,7 @@ def test_runs_without_words_are_like_nothing():
     assert find_leaks(empty, SPLIT) == ()
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 60), max_size=80), st.lists(st.integers(0, 60), max_size=80))
 def test_similarity_is_jaccards_coefficient(first, second):
     one, two = frozenset(first), frozenset(second)

@@ -101,3 +101,17 @@ def test_processes_that_open_at_once_get_numbers_of_their_own(bench, locked):
     numbers = sorted(json.loads(process.communicate(timeout=60)[0])["opening"] for process in started)
     assert numbers == [1, 2]
     assert [entry.opening for entry in openings(read_ledger())] == [1, 2]
+
+
+def test_a_reason_may_hold_what_it_likes(bench):
+    for reason in ("two\nlines", "a\u2028b\x85c", "bad \udce9 byte", '"quoted" {}'):
+        append("opening", reason, lock_sha256="a", data_sha256="b")
+    assert [entry.opening for entry in read_ledger()] == [1, 2, 3, 4]
+    assert read_ledger()[1].reason == "a\u2028b\x85c"
+
+
+def test_bytes_that_are_no_text_break_the_chain_at_their_line(chain):
+    raw = chain.read_bytes()
+    chain.write_bytes(raw.replace(b"reason 1", b"reason \xff"))
+    with pytest.raises(LedgerError, match=r"ledger.jsonl:3: the chain is broken"):
+        read_ledger()

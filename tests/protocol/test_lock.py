@@ -172,6 +172,23 @@ def test_transport_and_folders_are_no_part_of_a_lock(split, plan):
     assert status().holds
 
 
+def test_a_lock_of_an_older_package_is_compared_and_never_a_traceback(bench, locked):
+    """A field that the package freezes only now is absent in the lock; a spec it cannot read is a fault."""
+    from axisjudge.protocol.ledger import append
+    from axisjudge.protocol.records import digest
+
+    def relock(lock):
+        append("lock", "lock", lock_sha256=digest(lock), data_sha256=None, lock=lock)
+        (bench / PLACE).write_text(json.dumps(lock))
+
+    relock({key: value for key, value in locked.items() if key != "instructions_sha256"})
+    assert [str(change)[:34] for change in status().changes] == ["instructions_sha256 was absent, is"]
+    old = json.loads(json.dumps(locked))
+    old["judges"]["rules"]["spec"]["colour"] = "blue"
+    relock(old)
+    assert "colour" in status().reasons[0]
+
+
 def test_a_replay_cannot_be_locked(split, plan):
     with pytest.raises(InputError, match="a replay cannot be locked; lock the judge that it was recorded from"):
         make_lock(["replay:ratings.jsonl"], plan)
@@ -183,6 +200,8 @@ def test_a_replay_cannot_be_locked(split, plan):
         ("openai", "gpt-5", "gpt-5-2025-08-07"),
         ("openai", "gpt-5.2-chat-latest", None),
         ("anthropic", "claude-sonnet-4-5", "claude-sonnet-4-5-20250929"),
+        ("anthropic", "claude-opus-4-1", None),
+        ("anthropic", "claude-3-7-sonnet-latest", None),
     ],
 )
 def test_known_aliases(provider, model, stands_for):
@@ -196,7 +215,9 @@ def test_known_aliases(provider, model, stands_for):
     [
         ("anthropic", "claude-sonnet-4-6"),  # dateless, and pinned by its provider
         ("anthropic", "claude-sonnet-5-5"),
+        ("anthropic", "claude-sonnet-5"),
         ("anthropic", "claude-sonnet-4-5-20250929"),
+        ("anthropic", "claude-3-5-haiku-20241022"),
         ("openai", "gpt-5-2025-08-07"),
         ("openai-compatible", "gpt-5"),
         ("rules", None),

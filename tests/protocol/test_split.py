@@ -29,6 +29,7 @@ def edit(bench, change) -> None:
     path.write_text(json.dumps(said))
 
 
+@settings(deadline=None)
 @given(st.text(max_size=8), NAMES, st.lists(NAMES, max_size=4))
 def test_a_side_depends_on_salt_and_task_alone(salt, task, others):
     side = rule(salt).side_of(task)
@@ -36,13 +37,14 @@ def test_a_side_depends_on_salt_and_task_alone(salt, task, others):
     assert with_others.side_of(task) == side
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10_000))
 def test_all_agents_of_a_task_stand_on_one_side(number):
     runs = [Trajectory(id=f"{agent}-{number}", source="t", agent=agent, task_id=str(number)) for agent in "abcd"]
     assert len({rule().side_of(run) for run in runs}) == 1
 
 
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)  # it writes files
 @given(st.permutations(range(24)), st.integers(1, 24))
 def test_no_task_changes_its_side_when_trajectories_are_added(tmp_path_factory, order, first):
     runs = [trajectories(24)[place] for place in order]
@@ -69,6 +71,7 @@ def test_shares_are_kept_in_the_long_run():
     assert found == pytest.approx([0.2, 0.3, 0.5], abs=0.015)  # four standard errors
 
 
+@settings(deadline=None)
 @given(st.text(max_size=8), NAMES)
 def test_a_task_used_while_tuning_is_never_held_out(salt, task):
     assert rule(salt, tuned_on={task: "seen"}).side_of(task) == "calibration"
