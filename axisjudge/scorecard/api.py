@@ -120,7 +120,9 @@ def create_app(store: ScoreStore, *, scored: Callable[[], None] = lambda: None) 
             raise HTTPException(503, "the store does not answer")
         return Health(status="ok")
 
-    @app.post("/v1/runs", status_code=201, dependencies=locked, responses=_errors(409, 422) | {200: {"model": Score}})
+    @app.post(
+        "/v1/runs", status_code=201, dependencies=locked, responses=_errors(400, 409, 422) | {200: {"model": Score}}
+    )
     def score_and_keep(run: Run, response: Response) -> Score:
         """Score a run and keep it: 201 when it is new, 200 when the same run was kept before, 409 when another was."""
         (kept,) = store.add([run])
@@ -198,7 +200,14 @@ def _after(cursor: str | None) -> tuple[int, str] | None:
     return moment, run_id
 
 
-_CODES = {404: "not_found", 405: "method_not_allowed", 409: "conflict", 422: "unprocessable", 503: "unavailable"}
+_CODES = {
+    400: "malformed",
+    404: "not_found",
+    405: "method_not_allowed",
+    409: "conflict",
+    422: "unprocessable",
+    503: "unavailable",
+}
 
 
 def _answer_errors(app: FastAPI) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 
 from axisjudge.checks import InputError
@@ -18,6 +19,8 @@ def serve(store: ScoreStore, sink: Sink, tokens: Tokens | None, *, host: str, po
     from axisjudge.scorecard.api import create_app
 
     listener = _listener(host, port)
+    # uvicorn raises the signal that ended it once more; the events that wait are to be sent before the process ends.
+    signal.signal(signal.SIGTERM, lambda *_: None)
     with EventSender(store, sink) as sender:
         app = Guard(create_app(store, scored=sender.wake), tokens)
         config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, lifespan="off")

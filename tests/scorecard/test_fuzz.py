@@ -1,0 +1,70 @@
+"""The API's own schema, fuzzed: whatever comes in, no 500, and no answer that the schema does not announce."""
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+from schemathesis.checks import (
+    content_type_conformance,
+    not_a_server_error,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from axisjudge.scorecard.api import create_app
+from axisjudge.scorecard.guard import Guard
+from axisjudge.scorecard.store import ScoreStore
+from axisjudge.scorecard.tokens import load_tokens
+
+from .load import TOKEN
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def api(request, tmp_path_factory):
+    is_file = request.param == "sqlite"
+    file = tmp_path_factory.mktemp("fuzz") / "scores.sqlite"
+    store = ScoreStore(str(file) if is_file else request.getfixturevalue("postgres").new_database())
+    app = Guard(create_app(store), load_tokens({"AXISJUDGE_SCORECARD_TOKENS": TOKEN}))
+    yield schemathesis.openapi.from_asgi("/openapi.json", app)
+    store.close()
+
+
+CHECKS = [not_a_server_error, status_code_conformance, response_schema_conformance, content_type_conformance]
+OPERATIONS = {
+    "/healthz": "GET",
+    "/v1/runs": "POST",
+    "/v1/runs/{run_id}": "GET",
+    "/v1/runs/{run_id}/score": "GET",
+    "/v1/agents/{agent_id}/scores": "GET",
+    "/v1/workspaces/{workspace_id}/scores": "GET",
+}
+#: Cases that keep the schema, and cases that break it.
+KEPT, BROKEN = schemathesis.GenerationMode.POSITIVE, schemathesis.GenerationMode.NEGATIVE
+EVERY = [(path, mode) for path in OPERATIONS for mode in (KEPT, BROKEN) if (path, mode) != ("/healthz", BROKEN)]
+every_case = pytest.mark.parametrize(("path", "mode"), EVERY)
+
+
+def fuzz(api, path, mode, examples):
+    cases = api[path][OPERATIONS[path]].as_strategy(generation_mode=mode)
+
+    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+    @given(case=cases)
+    def one(case):
+        case.call_and_validate(headers={"Authorization": f"Bearer {TOKEN}"}, checks=CHECKS)
+
+    one()
+
+
+def test_no_operation_is_left_out(api):
+    known = {(found.ok().path, found.ok().method.upper()) for found in api.get_all_operations()}
+    assert known == set(OPERATIONS.items())
+
+
+@every_case
+def test_no_answer_is_a_server_error(api, path, mode):
+    fuzz(api, path, mode, 25)
+
+
+@pytest.mark.slow
+@every_case
+def test_no_answer_is_a_server_error_at_length(api, path, mode):
+    fuzz(api, path, mode, 400)
