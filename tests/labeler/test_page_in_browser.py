@@ -15,15 +15,15 @@ HOST = "#labeller"
 def visit(browser, session, tmp_path):
     """Open the page in a fresh browser; whatever goes wrong in it, or leaves it, is an error of the test."""
     path = write_page(tmp_path / "page.html", session)
-    contexts = []
+    contexts, faults = [], []
 
     def open_page(**options):
         context = browser.new_context(**{"viewport": {"width": 1360, "height": 850}, **options})
         contexts.append(context)
         page = context.new_page()
-        page.on("pageerror", lambda error: pytest.fail(f"error in the page: {error}"))
-        page.on("console", lambda message: message.type == "error" and pytest.fail(f"console: {message.text}"))
-        page.on("request", lambda request: request.url.startswith(("file:", "blob:")) or pytest.fail(request.url))
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("console", lambda message: message.type == "error" and faults.append(message.text))
+        page.on("request", lambda request: request.url.startswith(("file:", "blob:")) or faults.append(request.url))
         page.goto(path.as_uri())
         page.wait_for_selector("article")
         return page
@@ -31,6 +31,7 @@ def visit(browser, session, tmp_path):
     yield open_page
     for context in contexts:
         context.close()
+    assert not faults
 
 
 def label_all(page, word="1"):
@@ -154,5 +155,12 @@ def test_everybody_can_read_it(visit, pictures, look):
     press(page, "1", "Enter", "2", "j", "j", "j", "c", "j", "c", "-", "Enter", "3", "r", "4", "e", "a", "i")
     assert_accessible(page, HOST)
     page.screenshot(path=pictures / f"page-{look}.png")
+
+
+def test_the_list_of_keys_opens_and_closes(visit):
+    page = visit()
     press(page, "?")
     assert_accessible(page, HOST)
+    press(page, "2", "Escape", "1")
+    assert verdict_on(page, AXES[0]) == "correct"
+    assert page.get_by_text("cite the step").is_hidden()

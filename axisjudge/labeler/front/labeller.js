@@ -74,8 +74,8 @@ class Labeller {
   /** Save what is typed now; called before leaving. */
   flush() {
     clearTimeout(this.typing);
-    if (this.typed) this.#save(...this.typed);
-    this.typed = null;
+    this.typing = null;
+    this.#saveTyped();
     this.isTyping = false;
   }
 
@@ -121,13 +121,20 @@ class Labeller {
     if (!this.isTyping) this.history.push({ item: this.item, axis, before: this.#label(axis) });
     this.isTyping = true;
     this.labels[`${this.item}/${axis}`] = { ...this.#label(axis), note };
-    if (this.typed) return;
-    this.#save(this.item, axis);
     this.typed = [this.item, axis];
-    this.typing = setTimeout(() => {
-      if (this.typed) this.#save(...this.typed);
-      this.typed = null;
-    }, TYPING);
+    if (!this.typing) {
+      this.#saveTyped();
+      this.typing = setTimeout(() => {
+        this.typing = null;
+        this.#saveTyped();
+      }, TYPING);
+    }
+    this.#showSaved();
+  }
+
+  #saveTyped() {
+    if (this.typed) this.#save(...this.typed);
+    this.typed = null;
   }
 
   #save(item, axis) {
@@ -326,7 +333,8 @@ class Labeller {
   }
 
   #showSaved() {
-    const words = this.failed ? `Not saved: ${this.failed}` : this.unsaved.size ? "Saving…" : "Saved";
+    const isSaved = !this.unsaved.size && !this.typed;
+    const words = this.failed ? `Not saved: ${this.failed}` : isSaved ? "Saved" : "Saving…";
     this.saved.classList.toggle("failed", Boolean(this.failed));
     if (this.saved.textContent !== words) this.saved.textContent = words;
   }

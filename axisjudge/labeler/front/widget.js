@@ -19,7 +19,13 @@ function kernelHost(model) {
   const ask = (kind, content, late = () => {}) =>
     new Promise((resolve, reject) => {
       const re = `${view}/${(serial += 1)}`;
-      const send = () => model.send({ kind, re, content });
+      const send = () => {
+        try {
+          model.send({ kind, re, content });
+        } catch {
+          late("the kernel is gone; run the cell again");
+        }
+      };
       const again = () => {
         late("the kernel does not answer; asking again");
         send();
