@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from axisjudge.analysis.agreement import MADE_UP, banner
 from axisjudge.analysis.words import many
 from axisjudge.checks import InputError
 from axisjudge.ratings.table import ratings_frame
@@ -82,6 +83,12 @@ def rule_ratings(trajectories: Iterable[Trajectory], rules: RuleSet = DOCUMENTED
     return [rating for run in runs for rating in ratings_of_signals(run, rule_signals(run))]
 
 
+def made_up(tables: Iterable[pl.DataFrame]) -> str:
+    """The banner that names raters of simulated or planted ratings; empty where there are none."""
+    made = [table.filter(pl.col("rater_kind").is_in(MADE_UP))["rater"].unique().to_list() for table in tables]
+    return banner(sorted({rater for raters in made for rater in raters}))
+
+
 def results_frame(results: Iterable[AxisResult]) -> pl.DataFrame:
     """One row a run: its composite or the ends of its interval, the dimensions, the slowest call, and its marks."""
     rows = [
@@ -144,6 +151,25 @@ def agent_means(results: Sequence[AxisResult], *, ci_level: float = 0.95) -> lis
     return found
 
 
+def means_frame(agents: Sequence[AgentMeans]) -> pl.DataFrame:
+    """One row an agent and quantity, with the interval over tasks where there is one."""
+    rows = [
+        {
+            "agent": each.agent,
+            "quantity": name,
+            "mean": mean.estimate,
+            "low": mean.ci_low,
+            "high": mean.ci_high,
+            "runs": mean.n_items,
+            "tasks": mean.n_clusters,
+        }
+        for each in agents
+        for name, mean in each.means.items()
+        if mean.n_items
+    ]
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
 @dataclass(frozen=True)
 class Change:
     """One quantity's change between two sets of runs.
@@ -178,14 +204,19 @@ class Change:
 
 @dataclass(frozen=True)
 class RunComparison:
-    """Two sets of runs on shared tasks, one change for the composite and for each dimension."""
+    """Two sets of runs on shared tasks, one change for the composite and for each dimension.
 
+    Where they cannot be compared there are no changes, and `refusal` says why.
+    """
+
+    names: tuple[str, str]
     changes: tuple[Change, ...]
     n_before: int
     n_after: int
     tasks: tuple[str, ...]
     only_before: tuple[str, ...]
     only_after: tuple[str, ...]
+    refusal: str = ""
 
     def rows(self) -> list[dict[str, Any]]:
         """One row a quantity, for a table."""
@@ -206,6 +237,8 @@ class RunComparison:
     @property
     def sentence(self) -> str:
         """What changed, with its interval, and what could not be told."""
+        if self.refusal:
+            return f"No comparison: {self.refusal}."
         told = [each for each in self.changes if each.word != "not shown"]
         said = [
             f"{each.quantity} is {each.word} by {abs(each.over_repeats.estimate):.1f} points "
@@ -222,6 +255,8 @@ class RunComparison:
 
     def to_dict(self) -> dict[str, Any]:
         return {
+            "names": list(self.names),
+            "refusal": self.refusal,
             "changes": [each.to_dict() for each in self.changes],
             "n_before": self.n_before,
             "n_after": self.n_after,
@@ -232,33 +267,36 @@ class RunComparison:
         }
 
 
-def compare_runs(before: Sequence[AxisResult], after: Sequence[AxisResult], *, ci_level: float = 0.95) -> RunComparison:
+def compare_runs(
+    before: Sequence[AxisResult],
+    after: Sequence[AxisResult],
+    *,
+    names: tuple[str, str] = ("before", "after"),
+    ci_level: float = 0.95,
+) -> RunComparison:
     """Compare two sets of runs on the tasks that both have, with intervals over repeats.
 
     The original program calls a difference of more than one point a change, whatever its noise; here a change is shown
     when its interval leaves out 0.
-
-    Raises
-    ------
-    InputError
-        When no task has runs in both sets.
     """
     tasks = {name: {each.cluster_id for each in side} for name, side in (("before", before), ("after", after))}
     shared = tasks["before"] & tasks["after"]
     if not shared:
-        cure = "runs of the same scenario need the same task; name it with --checks, or compare AXIS reports"
-        raise InputError("--compare", "the two sets share no task", sorted(tasks["after"])[:3], cure)
+        why = "the two sets of runs share no task"
+        only = (_sorted(tasks["before"]), _sorted(tasks["after"]))
+        return RunComparison(names, (), len(before), len(after), (), *only, refusal=why)
     kept = [[each for each in side if each.cluster_id in shared] for side in (before, after)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedStatisticWarning)  # the reasons are in the results
         changes = tuple(_change(name, *kept, ci_level=ci_level) for name in _QUANTITIES)
     return RunComparison(
+        names=names,
         changes=tuple(each for each in changes if not math.isnan(each.over_repeats.estimate)),
         n_before=len(kept[0]),
         n_after=len(kept[1]),
-        tasks=tuple(sorted(shared)),
-        only_before=tuple(sorted(tasks["before"] - shared)),
-        only_after=tuple(sorted(tasks["after"] - shared)),
+        tasks=_sorted(shared),
+        only_before=_sorted(tasks["before"] - shared),
+        only_after=_sorted(tasks["after"] - shared),
     )
 
 
@@ -275,6 +313,10 @@ def _change(quantity: str, before: list[AxisResult], after: list[AxisResult], *,
 def _values(results: Sequence[AxisResult], quantity: str) -> np.ndarray:
     scores = [each.composite if quantity == "composite" else each.dimension(quantity).score for each in results]
     return np.array([math.nan if score is None else score for score in scores], dtype=np.float64)
+
+
+def _sorted(names: set[str]) -> tuple[str, ...]:
+    return tuple(sorted(names))
 
 
 def _mean(values: np.ndarray) -> float:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from axisjudge.checks import InputError
 from axisjudge.cli import show
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def axis_result(
     json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
 ) -> None:
     """The composite or its interval, the four dimensions, signals, the weakest of them, and the slowest call."""
-    from axisjudge.analysis.axis_runs import agent_means, axis_results, compare_runs, results_frame
+    from axisjudge.analysis.axis_runs import agent_means, axis_results, compare_runs, made_up, results_frame
     from axisjudge.ratings import read_ratings
     from axisjudge.readers import read_trajectories
     from axisjudge.scores.axis.rule_sets import rule_set
@@ -48,11 +49,16 @@ def axis_result(
     results = axis_results(read_trajectories(*transcripts).trajectories, **how)
     others = axis_results(read_trajectories(*compare).trajectories, **how) if compare else []
     comparison = compare_runs(results, others) if compare else None
+    if comparison is not None and comparison.refusal:
+        cure = "runs of one scenario need one task: name it with --checks, or give AXIS reports"
+        raise InputError("--compare", comparison.refusal, cure=cure)
     if json:
         means = {"agents": [each.to_dict() for each in agent_means(results)]} if len(results) > 1 else {}
         compared = {} if comparison is None else {"comparison": comparison.to_dict()}
         show.as_json({"results": [each.to_dict() for each in results], **means, **compared})
         return
+    if warning := made_up([table for table in (how["signals"], how["grades"]) if table is not None]):
+        typer.echo(warning)
     if comparison is not None:
         show.table(comparison.rows(), "Change, after minus before; the interval is over repeats of the same tasks")
         typer.echo(f"\n{comparison.sentence}")

@@ -86,7 +86,7 @@ def test_the_same_question_again_is_repeated_unless_something_changed() -> None:
     assert necessity(*LOOK, *again, used) == (
         0.5,
         (2,),
-        "1 calls repeat an earlier one, 0 lookups are not taken up, of 2 calls",
+        "of 2 calls 1 asked again, 0 lookups not taken up",
     )
     change = (calls(200, "Edit", "c", file_path="src/orders.py"), answers(250, "done", "c"))
     assert audits(*LOOK, *change, *again, used)[3].weight == 1.0

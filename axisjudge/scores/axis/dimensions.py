@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from axisjudge.scores.axis.categories import Category
-from axisjudge.scores.axis.interactions import Interaction
+from axisjudge.scores.axis.interactions import ACTING, Interaction
 from axisjudge.scores.axis.javascript import half_up
 from axisjudge.scores.axis.rule_sets import RuleSet
 from axisjudge.scores.axis.signals import (
@@ -163,7 +163,7 @@ def _weighted(name: str, weight: float, values: list[float | None], sizes: list[
 
 def _speed_signal(weight: float, timed: Sequence[Interaction]) -> Signal:
     """Severity-weighted speed; calls and thinking without a duration are unknown, other lines take no time."""
-    unknown = [each.duration_ms is None and each.type in ("tool_use", "assistant") for each in timed]
+    unknown = [each.duration_ms is None and each.type in ACTING for each in timed]
     speeds = [speed(each.categories, each.duration_ms) for each in timed]
     slow = [SLOWEST if hidden else value for hidden, value in zip(unknown, speeds, strict=True)]
     value = severity_weighted(speeds)

@@ -12,6 +12,8 @@ from axisjudge.scores.axis.rule_sets import RuleSet
 
 #: How far behind a tool call an error entry may stand and still be taken as its error.
 _ERROR_WITHIN = 2
+#: Types of interactions that take time: calls and thinking. Other lines (a message, an error) are no action.
+ACTING = ("tool_use", "assistant")
 
 
 class Interaction(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from axisjudge.scores.axis.dimensions import Dimension
-from axisjudge.scores.axis.interactions import Interaction
+from axisjudge.scores.axis.interactions import ACTING, Interaction
 
 NOT_COMPARABLE = "no time stamps: speed counts as perfect, so scores are not comparable with those of timed runs"
 
@@ -41,7 +41,7 @@ def marks_of(
 
 
 def _time_marks(interactions: Sequence[Interaction]) -> list[str]:
-    acting = [each for each in interactions if each.type in ("tool_use", "assistant")]
+    acting = [each for each in interactions if each.type in ACTING]
     if not acting:
         return []
     unknown = sum(each.duration_ms is None for each in acting)

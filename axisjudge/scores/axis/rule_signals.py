@@ -91,8 +91,8 @@ class _Seen:
             return Necessity(1.0, (), "no calls")
         unnecessary = tuple(sorted(self.repeats.keys() | self.unused))
         score = 1 - len(unnecessary) / len(self.calls)
-        reason = f"{len(self.repeats)} calls repeat an earlier one, {len(self.unused)} lookups are not taken up"
-        return Necessity(score, unnecessary, f"{reason}, of {len(self.calls)} calls")
+        counts = f"{len(self.repeats)} asked again, {len(self.unused)} lookups not taken up"
+        return Necessity(score, unnecessary, f"of {len(self.calls)} calls {counts}")
 
     def _success(self, interaction: Interaction) -> tuple[float | None, list[str]]:
         if interaction.has_error:
