@@ -14,6 +14,7 @@ import typer
 from axisjudge.checks import InputError
 from axisjudge.cli import (
     agreement,
+    compare,
     axis_result,
     confidence,
     data,
@@ -71,6 +72,7 @@ def common(
 app.command(epilog="Example: axisjudge read results/*.json --tools tools.json")(read.read)
 app.command(epilog="Example: axisjudge judge results.json --judge rules --panel published --limit 20")(judge.judge)
 app.command(epilog="Example: axisjudge agreement data/ratings/ratings.jsonl")(agreement.agreement)
+app.command(epilog="Example: axisjudge compare ratings.jsonl --labels labels.jsonl")(compare.compare)
 app.command(epilog="Example: axisjudge confidence ratings.jsonl --labels data/demo/planted.jsonl")(
     confidence.confidence
 )

@@ -1,0 +1,48 @@
+"""`axisjudge compare`: judges against people."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from axisjudge.cli import show
+
+
+def compare(
+    ratings: Annotated[list[Path], typer.Argument(help="Ratings files of judges (JSONL or Parquet).")],
+    labels: Annotated[list[Path], typer.Option("--labels", help="Ratings files of people, or planted truth.")],
+    sampling: Annotated[
+        str | None,
+        typer.Option(
+            help="How labelled items were drawn, if the labels do not say: random, by_judge_verdict, by_human_label."
+        ),
+    ] = None,
+    epsilon: Annotated[float, typer.Option(help="How much worse than a person a judge may be, to stand in.")] = 0.2,
+    steps: Annotated[bool, typer.Option("--steps", help="Ratings of steps instead of whole trajectories.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+) -> None:
+    """What may be claimed of judges against people's labels and what not, then the figures behind it."""
+    from axisjudge.analysis import human_tables as tables
+    from axisjudge.analysis.human_comparison import human_comparison
+    from axisjudge.analysis.sources import source_of
+    from axisjudge.ratings import read_ratings
+
+    source = source_of(read_ratings(*ratings, latest=True), ", ".join(path.name for path in ratings), steps=steps)
+    people = read_ratings(*labels, latest=True)
+    found = human_comparison(source.ratings, people, sampling=sampling, epsilon=epsilon, **source.how)
+    if json:
+        show.as_json(found.to_dict())
+        return
+    for sentence in found.sentences():
+        typer.echo(sentence)
+    named = {
+        "Against the majority of people": tables.judges_table(found),
+        "Judge and person against the other people": tables.left_out_table(found),
+        "Alternative annotator test": tables.stand_in_table(found),
+        "Failure rates, corrected by the labels": tables.rates_table(found),
+        "Cited steps against people's": tables.steps_table(found),
+        "What people say and what judges say": tables.confusion_table(found),
+    }
+    for title, table in named.items():
+        if rows := table.to_dicts():
+            show.table(rows, title)
