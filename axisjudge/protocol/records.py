@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -14,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from axisjudge.checks import InputError
 
 ABSENT = "absent"
-_SHOWN = 24
+_SHOWN, _HASH = 24, 12
 
 
 class Record(BaseModel):
@@ -70,5 +71,7 @@ def read_json(path: Path, where: str) -> Any:
 def _short(value: Any) -> str:
     if value == ABSENT:
         return ABSENT
+    if isinstance(value, str) and re.fullmatch(r"[0-9a-f]{64}", value):
+        return value[:_HASH]
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 3]}..."

@@ -122,8 +122,10 @@ class Page:
     @property
     def note(self) -> str | None:
         """The warnings in short, for figures and tables."""
-        explored = "Exploratory" if self.standing.exploratory else None
-        return "; ".join(filter(None, (explored, self.scope.short_banner))) or None
+        made = self.scope.short_banner
+        if not self.standing.exploratory:
+            return made
+        return f"Exploratory; {made[0].lower()}{made[1:]}" if made else "Exploratory"
 
     def record(self, name: str, value: Value) -> Value:
         """Keep `value` in results.json under `name` and return it.
