@@ -48,7 +48,7 @@ class Labeller {
   async open(item = this.#whereStopped()) {
     this.flush();
     this.isOpening = true; // until it is there keys do nothing: none may land on the trajectory that is left
-    const run = await this.#fetch(item).finally(() => (this.isOpening = false));
+    const run = await this.#run(item).finally(() => (this.isOpening = false));
     this.#count();
     this.item = item;
     this.isTyping = false;
@@ -63,10 +63,10 @@ class Labeller {
     this.#show();
     this.#say(`Trajectory ${item + 1} of ${this.about.items.length}, ${run.steps.length} steps`);
     this.steps.go(0);
-    if (item + 1 < this.about.items.length) this.#fetch(item + 1).catch(() => {});
+    if (item + 1 < this.about.items.length) this.#run(item + 1).catch(() => {});
   }
 
-  #fetch(item) {
+  #run(item) {
     if (!this.runs.has(item)) this.runs.set(item, this.host.item(item));
     return this.runs.get(item);
   }

@@ -58,7 +58,8 @@ async function render({ model, el }) {
       const labeller = new Labeller(host, state);
       mount(parent, labeller.element);
       await labeller.open();
-    });
+    })
+    .catch((error) => mount(parent, make("p", { class: "waiting error", role: "alert" }, error.message)));
   return () => {
     stop();
     host.close();
