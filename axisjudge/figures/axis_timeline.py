@@ -98,7 +98,7 @@ def plot_axis_comparison(comparison: RunComparison, *, ax: Axes | None = None) -
         )
     ax.axvline(0, color=QUIET, linewidth=1)
     ax.set_yticks(range(len(rows)), [in_words(each.quantity) for each in rows])
-    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.set_ylim(max(len(rows), 1) - 0.5, -0.5)
     ax.set_xlabel(
         f"points, {comparison.names[1]} minus {comparison.names[0]}; filled where the interval leaves out 0",
         fontsize=SMALL,

@@ -1,0 +1,76 @@
+"""axisjudge axis-result on the demo's transcripts."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from axisjudge.workbench import home
+
+FOLDER = home() / "data" / "demo" / "transcripts"
+ONE = FOLDER / "cedar-mini" / "price-rounding.1.json"
+
+
+def axis_result(*arguments):
+    command = [sys.executable, "-m", "axisjudge", "axis-result", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+def test_one_run_is_printed_with_its_signals_and_marks():
+    page = axis_result(ONE, "--checks", FOLDER / "price-rounding.yaml")
+    assert page.returncode == 0, page.stderr
+    assert page.stdout.startswith("AXIS Result 57-97 (run cedar-mini.price-rounding.1")
+    for words in (
+        "Dimensions",
+        "necessity",
+        "asks again what #5 asked",
+        "Slowest call: #21 Bash, 4.4 s",
+        "an interval",
+    ):
+        assert words in page.stdout
+
+
+def test_many_runs_are_a_table_with_the_planted_banner():
+    page = axis_result(FOLDER / "alder-large", FOLDER / "cedar-mini", "--grades", FOLDER / "goal_grades.jsonl")
+    assert page.returncode == 0, page.stderr
+    assert page.stdout.startswith("SIMULATED OR PLANTED")
+    assert page.stdout.count("cedar-mini.") == 12
+    assert "9 of 24: service: no interactions" in page.stdout
+
+
+def test_two_sets_are_compared_and_the_full_result_is_json():
+    given = (FOLDER / "cedar-mini", "--compare", FOLDER / "alder-large", "--grades", FOLDER / "goal_grades.jsonl")
+    page = axis_result(*given)
+    assert page.returncode == 0, page.stderr
+    assert "Over repeats of the same tasks" in page.stdout
+    full = json.loads(axis_result(*given, "--json").stdout)
+    assert len(full["results"]) == 12
+    assert {each["quantity"] for each in full["comparison"]["changes"]} >= {"composite", "agent"}
+    assert full["results"][0]["rules"]["name"] == "documented"
+
+
+def test_rules_and_weights_are_taken(tmp_path):
+    config = tmp_path / "axis.config.json"
+    weights = {"goal_achievement": 0, "environment": 0.5, "service": 0.25, "agent": 0.25}
+    config.write_text(json.dumps({"settings": {"scoring_weights": weights}}))
+    page = axis_result(ONE, "--config", config, "--rules", "upstream", "--json")
+    (result,) = json.loads(page.stdout)["results"]
+    assert (result["weights"], result["rules"]["name"]) == (weights, "upstream")
+    assert isinstance(result["composite"], int)  # goal achievement has no weight
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((ONE, "--rules", "original"), "--rules: must be one of documented, upstream"),
+        ((ONE, "--compare", FOLDER / "alder-large" / "release-notes.1.json"), "share no task"),
+        (("nowhere.jsonl",), "no such file or folder"),
+        ((ONE, "--checks", "nowhere.yaml"), "nowhere.yaml: cannot be read"),
+    ],
+)
+def test_bad_input_is_one_line(arguments, words):
+    page = axis_result(*arguments)
+    assert page.returncode == 2
+    assert words in page.stderr
+    assert page.stderr.count("\n") == 1
