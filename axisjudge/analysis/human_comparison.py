@@ -16,6 +16,7 @@ from axisjudge.analysis.frames import Kind, kind_of
 from axisjudge.analysis.human_claims import Claim, claim_sentences, claims_of
 from axisjudge.analysis.judge_comparison import JudgeComparison, compare_judge
 from axisjudge.analysis.labelled_panel import LabelledPanel, labelled_panel, prepared, questions_of
+from axisjudge.analysis.words import many
 from axisjudge.stats.agreement import Agreement, agreement_coefficients
 from axisjudge.stats.estimate import Estimate, UndefinedStatisticWarning
 
@@ -65,6 +66,8 @@ class QuestionComparison:
             f"side ({', '.join(people[:6])}{f' and {len(people) - 6} more' if len(people) > 6 else ''}{ties}), drawn "
             f"{_DRAWN[drawn.sampling]}{f': {drawn.reason}' if drawn.reason else ''}."
         )
+        if self.panel.n_unjudged:
+            said += f" Left out: {many(self.panel.n_unjudged, 'labelled item')} that no judge rated."
         if not self.ceiling:
             return f"{said} One person labelled, so that what people agree on among themselves is not known."
         kappa, percent = self.ceiling["kappa"], self.ceiling["percent"]
@@ -79,6 +82,17 @@ class HumanComparison:
     epsilon: float
     made_up: tuple[str, ...]
     kind: Kind
+
+    @property
+    def among_people(self) -> tuple[HumanComparison, ...]:
+        """Itself where two people or more labelled, else nothing: what a report draws."""
+        return (self,) if any(question.ceiling for question in self.questions) else ()
+
+    @property
+    def corrected(self) -> tuple[HumanComparison, ...]:
+        """Itself where a failure rate could be corrected, else nothing."""
+        rates = [judge.rates for question in self.questions for judge in question.judges]
+        return (self,) if any(rate is not None and not rate.overall.refusal for rate in rates) else ()
 
     @property
     def claims(self) -> tuple[Claim, ...]:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+import polars as pl
+
 from axisjudge.analysis.corrected_rates import rate_rows
 from axisjudge.analysis.frames import table_of
 from axisjudge.analysis.human_comparison import HumanComparison, QuestionComparison
@@ -33,7 +35,7 @@ def judges_table(found: HumanComparison) -> Any:
             "always one word": _percent(judge.majority.constant_accuracy),
             "people's kappa": _value(question.ceiling["kappa"]) if question.ceiling else "one person",
         }
-        for question, judge in _judges(found)
+        for question, judge in judged(found)
     ]
     return table_of(rows, found.kind)
 
@@ -50,7 +52,7 @@ def bounds_table(found: HumanComparison) -> Any:
             "sensitivity": _bounded(judge.majority.sensitivity),
             "specificity": _bounded(judge.majority.specificity),
         }
-        for question, judge in _judges(found)
+        for question, judge in judged(found)
         if judge.majority.accuracy.given.n_missing
     ]
     columns = ("question", "judge", "no verdict", "of", "accuracy", "sensitivity", "specificity")
@@ -61,7 +63,7 @@ def people_table(found: HumanComparison) -> Any:
     """One row a question, judge and person: the judge against that person."""
     rows = [
         {"question": question.question, "judge": judge.judge, "person": person, "n": one.n_items, **_figures(one)}
-        for question, judge in _judges(found)
+        for question, judge in judged(found)
         for person, one in judge.persons.items()
     ]
     return table_of(rows, found.kind)
@@ -93,7 +95,7 @@ def left_out_table(found: HumanComparison) -> Any:
                 strict=True,
             )
         )
-        for question, judge in _judges(found)
+        for question, judge in judged(found)
         for one in judge.left_out
     ]
     return table_of(rows, found.kind, columns=columns)
@@ -112,11 +114,11 @@ def stand_in_table(found: HumanComparison) -> Any:
             "its winning rate": judge.stand_in.constant.winning_rate,
             "balanced": judge.stand_in.balanced.winning_rate,
             "constant, balanced": judge.stand_in.balanced_constant.winning_rate,
-            "note": judge.stand_in.judge.refusal,
         }
-        for question, judge in _judges(found)
+        for question, judge in judged(found)
+        if not judge.stand_in.judge.refusal
     ]
-    return table_of(rows, found.kind)
+    return table_of(rows, found.kind, columns=("question", "judge"))
 
 
 def steps_table(found: HumanComparison) -> Any:
@@ -133,7 +135,7 @@ def steps_table(found: HumanComparison) -> Any:
                 strict=True,
             )
         )
-        for question, judge in _judges(found)
+        for question, judge in judged(found)
         for one in judge.cited
     ]
     return table_of(rows, found.kind, columns=columns)
@@ -144,7 +146,7 @@ def rates_table(found: HumanComparison) -> Any:
     columns = ("question", "judge", "agent", "items", "labels", "judge_says", "corrected", "low", "high")
     rows = [
         row
-        for question, judge in _judges(found)
+        for question, judge in judged(found)
         if judge.rates is not None
         for row in rate_rows(question.panel, judge.judge, judge.rates)
     ]
@@ -153,24 +155,62 @@ def rates_table(found: HumanComparison) -> Any:
 
 def confusion_table(found: HumanComparison) -> Any:
     """One row a question, judge and word of the people: how often the judge said what."""
-    words = list(dict.fromkeys(word for question in found.questions for word in question.panel.categories))
+    sided = [
+        [word for code, word in enumerate(question.panel.categories) if code not in question.panel.undecided]
+        for question in found.questions
+    ]
+    words = list(dict.fromkeys(word for one in sided for word in one))
     rows = [
         {
             "question": question.question,
             "judge": judge.judge,
             "people say": word,
             **dict.fromkeys((f"judge: {other}" for other in words), 0),
-            **{f"judge: {other}": int(n) for other, n in zip(question.panel.categories, row[:-1], strict=True)},
+            **{
+                f"judge: {other}": int(n)
+                for other, n in zip(question.panel.categories, row[:-1], strict=True)
+                if other in words
+            },
             "judge: no side": int(row[-1]),
         }
-        for question, judge in _judges(found)
+        for question, judge in judged(found)
         for word, row in zip(question.panel.categories, judge.majority.confusion, strict=True)
         if row.sum()
     ]
     return table_of(rows, found.kind)
 
 
-def _judges(found: HumanComparison) -> Iterator[tuple[QuestionComparison, JudgeComparison]]:
+def truth_table(found: HumanComparison, truth: pl.DataFrame) -> Any:
+    """One row a question and judge: the planted failure rate beside the judge's own and the corrected one."""
+    failed = {
+        (item, question): verdict == "incorrect"
+        for item, question, verdict in truth.select("item_id", "question", "verdict").iter_rows()
+    }
+    rows = []
+    for question, judge in judged(found):
+        if judge.rates is None or judge.rates.overall.refusal:
+            continue
+        panel, rate = question.panel, judge.rates.overall
+        asked = panel.asked[:, panel.judges.index(judge.judge)]
+        planted = [failed[item, panel.question] for item, was in zip(panel.items, asked, strict=True) if was]
+        share = sum(planted) / len(planted)
+        rows.append(
+            {
+                "question": question.question,
+                "judge": judge.judge,
+                "planted": share,
+                "judge says": _share(rate.apparent),
+                "labels alone": _share(rate.labels_alone),
+                "corrected": _share(rate.rate),
+                "holds the planted rate": rate.rate.ci_low <= share <= rate.rate.ci_high,
+                "judge's interval does": rate.apparent.ci_low <= share <= rate.apparent.ci_high,
+            }
+        )
+    return table_of(rows, found.kind)
+
+
+def judged(found: HumanComparison) -> Iterator[tuple[QuestionComparison, JudgeComparison]]:
+    """Every question with every judge."""
     return ((question, judge) for question in found.questions for judge in question.judges)
 
 

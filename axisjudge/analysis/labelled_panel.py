@@ -47,11 +47,12 @@ class LabelledPanel:
 
     `judged` and `labelled` hold positions in `categories`, NaN where a rater gave nothing; `asked` says which judge was
     asked. `failing` and `undecided` are positions, `failing` None where the scale knows no failure. `cited` holds, by
-    rater, the cited steps of each item.
+    rater, the cited steps of each item. `n_unjudged` counts labelled items that no judge rated; they are left out.
     """
 
     question: str
     scale: str
+    items: tuple[str, ...]
     judged: Floats
     asked: NDArray[np.bool_]
     labelled: Floats
@@ -63,6 +64,7 @@ class LabelledPanel:
     clusters: NDArray[np.intp] | None
     cited: dict[str, list[list[int] | None]]
     drawn: Drawn
+    n_unjudged: int = 0
 
     @property
     def failing(self) -> int | None:
@@ -136,7 +138,8 @@ def labelled_panel(judges: pl.DataFrame, people: pl.DataFrame, question: str, sa
         Two ratings of one rater on one item, or judges and people on different scales.
     """
     asked = judges.filter(pl.col("question") == question)
-    told = people.filter(pl.col("question") == question)
+    labelled = people.filter(pl.col("question") == question)
+    told = labelled.filter(pl.col("item_id").is_in(asked["item_id"].unique().implode()))
     names = [
         table.select("family", "rater").unique().sort("family", "rater")["rater"].to_list() for table in (asked, told)
     ]
@@ -149,13 +152,14 @@ def labelled_panel(judges: pl.DataFrame, people: pl.DataFrame, question: str, sa
     was_asked[rows, [names[0].index(rater) for rater in asked["rater"]]] = True
     agent = dict(both.drop_nulls("agent").select("item_id", "agent").iter_rows())
     clusters = np.unique(np.array(matrix.clusters), return_inverse=True)[1].astype(np.intp)
-    labelled = matrix.codes[:, len(names[0]) :]
+    words = matrix.codes[:, len(names[0]) :]
     return LabelledPanel(
         question=question,
         scale=str(both["scale"][0]),
+        items=matrix.items,
         judged=matrix.codes[:, : len(names[0])],
         asked=was_asked,
-        labelled=labelled,
+        labelled=words,
         categories=matrix.categories,
         judges=tuple(names[0]),
         families=matrix.families[: len(names[0])],
@@ -163,7 +167,8 @@ def labelled_panel(judges: pl.DataFrame, people: pl.DataFrame, question: str, sa
         agents=np.array([agent.get(item) for item in matrix.items], dtype=object),
         clusters=clusters if clusters.max(initial=-1) + 1 < clusters.size else None,
         cited=_cited(both, place),
-        drawn=_drawn(told, place, sampling, bool((~np.isnan(labelled)).any(axis=1).all())),
+        drawn=_drawn(told, place, sampling, bool((~np.isnan(words)).any(axis=1).all())),
+        n_unjudged=labelled["item_id"].n_unique() - told["item_id"].n_unique(),
     )
 
 

@@ -14,8 +14,8 @@ import typer
 from axisjudge.checks import InputError
 from axisjudge.cli import (
     agreement,
-    compare,
     axis_result,
+    compare,
     confidence,
     data,
     holdout,
