@@ -1,19 +1,68 @@
-"""S-curves: from a raw score between 0 and 1 to a score from 0 to 100."""
+"""S-curves: from a raw score to a score from 0 to 100.
+
+A curve F gives a share in [0, 1]; the score is 100 F. Most raw scores lie in [0, 1] and more is better; a curve that is
+stated by two control points may as well fall, as for a loading time in milliseconds.
+"""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from axisjudge.checks import positive
+from axisjudge.checks import InputError, in_open_unit_interval, one_of, positive
+
+Floats = NDArray[np.float64]
+
+#: The normal quantile of .9: a raw score this many sigma above the median scores 90.
+QUANTILE_90 = 1.2815515655446006
+_ROOT_2_PI = math.sqrt(2 * math.pi)
+
+
+class Curve(ABC):
+    """A monotone curve from raw scores to shares in [0, 1].
+
+    A form gives `apply`, `invert` and `slope`; all take arrays of any shape, and NaN stays NaN.
+    """
+
+    form: str
+    higher_is_better: bool
+
+    @abstractmethod
+    def apply(self, raw: ArrayLike) -> Floats:
+        """The curve at raw scores; values in [0, 1]."""
+
+    @abstractmethod
+    def invert(self, share: ArrayLike) -> Floats:
+        """The raw score at which the curve takes a share; where it is flat the worst raw score that reaches it."""
+
+    @abstractmethod
+    def slope(self, raw: ArrayLike) -> Floats:
+        """The derivative of the curve, per unit of the raw score."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Its form and numbers, for a file."""
+
+    def score(self, raw: ArrayLike) -> Floats:
+        """The score from 0 to 100, unrounded."""
+        return 100 * self.apply(raw)
+
+    def noise_amplification(self, raw: ArrayLike) -> Floats:
+        """Standard deviation of the score, in points, per unit of the raw score's: 100 times the slope's size.
+
+        First order: it holds for noise that is small beside the bend of the curve.
+        """
+        return 100 * np.abs(self.slope(raw))
 
 
 @dataclass(frozen=True)
-class LogNormalCurve:
-    """The log-normal curve F(x) = Phi((ln x - ln median) / sigma), higher raw scores better; F(0) = 0.
+class LogScaleCurve(Curve):
+    """A location-scale curve on ln raw: F(x) = C((ln x - ln median) / sigma), C a symmetric distribution function.
 
     Parameters
     ----------
@@ -21,6 +70,75 @@ class LogNormalCurve:
         The raw score at which the curve is at one half, greater than 0.
     sigma : float
         Its spread on the scale of ln x, greater than 0.
+    higher_is_better : bool
+        Otherwise the curve falls: F(x) = C((ln median - ln x) / sigma).
+
+    Notes
+    -----
+    Raw scores of 0 and below lie at the end of the scale: share 0 (1 where lower is better).
+    """
+
+    median: float
+    sigma: float
+    higher_is_better: bool = True
+
+    def __post_init__(self) -> None:
+        positive("median", self.median)
+        positive("sigma", self.sigma)
+
+    def apply(self, raw: ArrayLike) -> Floats:
+        """The curve at raw scores; values in [0, 1]."""
+        return np.asarray(self._share(self._standardised(raw)), dtype=np.float64)
+
+    def invert(self, share: ArrayLike) -> Floats:
+        """The raw score at which the curve takes a share: median exp(sigma C^-1(share))."""
+        z = self._quantile(_shares(share))
+        return np.asarray(self.median * np.exp(self._sign * self.sigma * z), dtype=np.float64)
+
+    def slope(self, raw: ArrayLike) -> Floats:
+        """The derivative of the curve, per unit of the raw score; 0 at and below 0."""
+        x = np.asarray(raw, dtype=np.float64)
+        density = self._density(self._standardised(x))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(x <= 0, 0.0, self._sign * density / (x * self.sigma))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its form and numbers, for a file."""
+        return {
+            "form": self.form,
+            "median": self.median,
+            "sigma": self.sigma,
+            "higher_is_better": self.higher_is_better,
+        }
+
+    @property
+    def _sign(self) -> float:
+        return 1.0 if self.higher_is_better else -1.0
+
+    def _standardised(self, raw: ArrayLike) -> Floats:
+        z = np.asarray(np.maximum(np.asarray(raw, dtype=np.float64), 0.0))
+        with np.errstate(divide="ignore"):
+            np.log(z, out=z)
+        z -= math.log(self.median)
+        z /= self._sign * self.sigma
+        return z
+
+    @staticmethod
+    @abstractmethod
+    def _share(z: Floats) -> Floats: ...
+
+    @staticmethod
+    @abstractmethod
+    def _quantile(share: Floats) -> Floats: ...
+
+    @staticmethod
+    @abstractmethod
+    def _density(z: Floats) -> Floats: ...
+
+
+@dataclass(frozen=True)
+class LogNormalCurve(LogScaleCurve):
+    """The log-normal curve F(x) = Phi((ln x - ln median) / sigma), higher raw scores better; F(0) = 0.
 
     Examples
     --------
@@ -29,20 +147,193 @@ class LogNormalCurve:
     [1, 50, 88]
     """
 
-    median: float
-    sigma: float
+    form = "log_normal"
 
-    def __post_init__(self) -> None:
-        positive("median", self.median)
-        positive("sigma", self.sigma)
+    @classmethod
+    def through(cls, first: tuple[float, float], second: tuple[float, float]) -> LogNormalCurve:
+        """The log-normal curve through two control points, each a raw score with its share.
 
-    def apply(self, raw: ArrayLike) -> NDArray[np.float64]:
-        """The curve at raw scores of any shape; values in [0, 1]."""
+        Lighthouse states a curve by the raw scores of 50 and of 90 (lower is better), AXIS by those of a median run
+        and of an excellent one (higher is better); which way the curve goes follows from the points:
+        sigma = |ln(x90 / median)| / 1.28155.
+
+        Raises
+        ------
+        InputError
+            Points that no rising or falling curve joins.
+
+        References
+        ----------
+        Lighthouse scoring calculator, https://googlechrome.github.io/lighthouse/scorecalc.
+
+        Examples
+        --------
+        >>> loading = LogNormalCurve.through((7300, 0.5), (3785, 0.9))
+        >>> round(float(loading.apply(2500)), 5)
+        0.98173
+        """
+        from scipy.special import ndtri
+
+        (x1, share1), (x2, share2) = first, second
+        rise = math.log(positive("raw score of a control point", x2) / positive("raw score of a control point", x1))
+        z1, z2 = (float(ndtri(in_open_unit_interval("share of a control point", each))) for each in (share1, share2))
+        if rise == 0 or z1 == z2:
+            rule = "must differ in raw score and in share"
+            raise InputError("control points", rule, (first, second), "state two points, such as those of 50 and 90")
+        sigma = rise / (z2 - z1)
+        return cls(x1 * math.exp(-sigma * z1), abs(sigma), higher_is_better=sigma > 0)
+
+    @staticmethod
+    def _share(z: Floats) -> Floats:
         from scipy.special import ndtr
 
+        return np.asarray(ndtr(z))
+
+    @staticmethod
+    def _quantile(share: Floats) -> Floats:
+        from scipy.special import ndtri
+
+        return np.asarray(ndtri(share))
+
+    @staticmethod
+    def _density(z: Floats) -> Floats:
+        return np.asarray(np.exp(-(z**2) / 2) / _ROOT_2_PI)
+
+
+@dataclass(frozen=True)
+class LogLogisticCurve(LogScaleCurve):
+    """The log-logistic curve F(x) = 1 / (1 + (median / x)^(1 / sigma)): heavier ends than the log-normal."""
+
+    form = "log_logistic"
+
+    @staticmethod
+    def _share(z: Floats) -> Floats:
+        from scipy.special import expit
+
+        return np.asarray(expit(z))
+
+    @staticmethod
+    def _quantile(share: Floats) -> Floats:
+        from scipy.special import logit
+
+        return np.asarray(logit(share))
+
+    @staticmethod
+    def _density(z: Floats) -> Floats:
+        from scipy.special import expit
+
+        return np.asarray(expit(z) * expit(-z))
+
+
+@dataclass(frozen=True)
+class IsotonicCurve(Curve):
+    """The rising curve of no form: straight lines between knots, level beyond the first and the last.
+
+    Parameters
+    ----------
+    knots : tuple of float
+        Raw scores, rising.
+    shares : tuple of float
+        The curve there, in [0, 1], nowhere falling.
+    """
+
+    knots: tuple[float, ...]
+    shares: tuple[float, ...]
+    form = "isotonic"
+    higher_is_better = True
+
+    def __post_init__(self) -> None:
+        if len(self.knots) != len(self.shares) or len(self.knots) < 2:
+            raise InputError("knots", "two or more, each with its share", (len(self.knots), len(self.shares)))
+        if not (np.diff(self.knots) > 0).all():
+            raise InputError("knots", "must rise", self.knots)
+        if not ((np.diff(self.shares) >= 0).all() and self.shares[0] >= 0 and self.shares[-1] <= 1):
+            raise InputError("shares", "must lie in [0, 1] and nowhere fall", self.shares)
+
+    def apply(self, raw: ArrayLike) -> Floats:
+        """The curve at raw scores; values in [0, 1]."""
+        return np.asarray(np.interp(np.asarray(raw, dtype=np.float64), self.knots, self.shares))
+
+    def invert(self, share: ArrayLike) -> Floats:
+        """The least raw score that reaches a share; NaN for shares that the curve does not take."""
+        wanted, knots, shares = _shares(share), np.array(self.knots), np.array(self.shares)
+        right = np.clip(np.searchsorted(shares, wanted, side="left"), 1, knots.size - 1)
+        left = right - 1
+        rise = shares[right] - shares[left]
+        way = np.divide(wanted - shares[left], rise, out=np.zeros_like(wanted), where=rise > 0)
+        reached = (wanted >= shares[0]) & (wanted <= shares[-1])
+        return np.where(reached, knots[left] + way * (knots[right] - knots[left]), np.nan)
+
+    def slope(self, raw: ArrayLike) -> Floats:
+        """The derivative of the curve: that of the line to the left at a knot, 0 beyond the knots."""
         x = np.asarray(raw, dtype=np.float64)
-        with np.errstate(divide="ignore"):
-            return np.asarray(ndtr((np.log(x) - math.log(self.median)) / self.sigma), dtype=np.float64)
+        pieces = np.concatenate([[0.0], np.diff(self.shares) / np.diff(self.knots), [0.0]])
+        found = pieces[np.searchsorted(self.knots, x, side="left")]
+        return np.where(np.isnan(x), np.nan, found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its form and numbers, for a file."""
+        return {"form": self.form, "knots": list(self.knots), "shares": list(self.shares)}
+
+
+@dataclass(frozen=True)
+class MendedCurve(Curve):
+    """A rising curve over its value at the top of the raw scale: F(x) / F(1), so that raw 1 gives 100 without a jump.
+
+    The program's form gives 100 at raw 1 by a rule of its own and 96 just below it (median .5, sigma .4).
+    """
+
+    base: LogScaleCurve
+    form = "mended"
+    higher_is_better = True
+
+    def __post_init__(self) -> None:
+        if not self.base.higher_is_better:
+            raise InputError("curve", "a falling curve has no top end to mend", self.base)
+
+    @property
+    def _top(self) -> float:
+        return float(self.base.apply(1.0))
+
+    def apply(self, raw: ArrayLike) -> Floats:
+        """The curve at raw scores; 1 from raw 1 on."""
+        return np.asarray(np.minimum(self.base.apply(raw) / self._top, 1.0))
+
+    def invert(self, share: ArrayLike) -> Floats:
+        """The raw score at which the curve takes a share."""
+        return self.base.invert(_shares(share) * self._top)
+
+    def slope(self, raw: ArrayLike) -> Floats:
+        """The derivative of the curve; 0 above raw 1."""
+        x = np.asarray(raw, dtype=np.float64)
+        return np.where(x > 1, 0.0, self.base.slope(x) / self._top)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its form and numbers, for a file."""
+        return {"form": self.form, "base": self.base.to_dict()}
+
+
+_LOG_FORMS: dict[str, type[LogScaleCurve]] = {each.form: each for each in (LogNormalCurve, LogLogisticCurve)}
+
+
+def curve_from_dict(stated: dict[str, Any]) -> Curve:
+    """A curve from what `to_dict` gave."""
+    form = one_of("form", stated.get("form", ""), (*_LOG_FORMS, IsotonicCurve.form, MendedCurve.form))
+    if form == IsotonicCurve.form:
+        return IsotonicCurve(tuple(stated["knots"]), tuple(stated["shares"]))
+    if form == MendedCurve.form:
+        base = curve_from_dict(stated["base"])
+        if not isinstance(base, LogScaleCurve):
+            raise InputError("base", "must be a log-normal or log-logistic curve", base)
+        return MendedCurve(base)
+    return _LOG_FORMS[form](stated["median"], stated["sigma"], stated.get("higher_is_better", True))
+
+
+def _shares(share: ArrayLike) -> Floats:
+    given = np.asarray(share, dtype=np.float64)
+    if ((given < 0) | (given > 1)).any():
+        raise InputError("share", "must lie in [0, 1]", given[(given < 0) | (given > 1)].flat[0])
+    return given
 
 
 #: The curve of the original AXIS program for every dimension: assumed, not fitted to any data.
