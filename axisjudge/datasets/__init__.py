@@ -1,6 +1,13 @@
 """Data that ship with the workbench, and public data sets that can be fetched."""
 
-from axisjudge.datasets.demo import demo_goal_grades, demo_paths, demo_transcripts, demo_truth
+from axisjudge.datasets.demo import (
+    demo_goal_grades,
+    demo_paths,
+    demo_run_labels,
+    demo_runs,
+    demo_transcripts,
+    demo_truth,
+)
 from axisjudge.datasets.fetching import fetch
 from axisjudge.datasets.registry import DataFile, Dataset, list_datasets
 
@@ -9,6 +16,8 @@ __all__ = [
     "Dataset",
     "demo_goal_grades",
     "demo_paths",
+    "demo_run_labels",
+    "demo_runs",
     "demo_transcripts",
     "demo_truth",
     "fetch",

@@ -44,3 +44,13 @@ def demo_transcripts() -> list[Path]:
 def demo_goal_grades() -> Path:
     """Grades of the demo transcripts' goal checks: ratings whose rater_kind is ``planted``."""
     return home() / "data" / "demo" / "transcripts" / "goal_grades.jsonl"
+
+
+def demo_runs() -> Path:
+    """The demo's run set for the run scorecard: planted from beginning to end."""
+    return home() / "data" / "demo" / "runs" / "runs.jsonl"
+
+
+def demo_run_labels() -> Path:
+    """The planted labels of the demo's run set, as ratings."""
+    return home() / "data" / "demo" / "runs" / "labels.jsonl"
