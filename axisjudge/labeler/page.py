@@ -19,7 +19,7 @@ _WELCOME = (
     "You will read runs of an AI agent, step by step, and say for each of five capabilities whether the agent used it "
     "correctly. Each has a rubric; open it whenever you are in doubt. Cite the steps that decided your verdict.",
     "Everything stays in this browser on this computer: close the page whenever you like and open the same file again. "
-    "When you are done, press Download labels and send the file back.",
+    "When you are done, press Download and send the file back.",
 )
 _STYLE = ":root { color-scheme: light dark } body { margin: 0 } main { --height: 100dvh; min-height: 100dvh }"
 

@@ -278,18 +278,19 @@ class Labeller {
     this.pace = make("span", { class: "pace" });
     this.picker = make("select", { "aria-label": "Trajectory", onchange: () => this.open(Number(this.picker.value)) });
     this.picker.append(...this.about.items.map((_, n) => make("option", { value: n })));
-    const button = (words, keyed, act) => make("button", { type: "button", onclick: act }, words, keyed ? key(keyed) : null);
+    const button = (words, keyed, act, name = null) =>
+      make("button", { type: "button", onclick: act, "aria-label": name }, words, keyed ? key(keyed) : null);
     this.panel.append(
       make("div", { class: "progress" }, make("div", { class: "line" }, this.picker, this.pace), this.bar),
       this.axes,
       make(
         "div",
         { class: "foot" },
-        button("Previous", "P", () => this.#turn(-1)),
-        button("Next", "N", () => this.#turn(+1)),
+        button("←", "P", () => this.#turn(-1), "Previous trajectory"),
+        button("→", "N", () => this.#turn(+1), "Next trajectory"),
         button("Undo", "U", () => this.#undo()),
         button("Keys", "?", () => this.keys.showModal()),
-        this.host.download ? button("Download labels", null, () => this.#download()) : null,
+        this.host.download ? button("Download", null, () => this.#download()) : null,
         this.saved,
       ),
     );

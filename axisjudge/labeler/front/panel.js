@@ -10,7 +10,8 @@ class AxisForm {
       make("input", { type: "radio", name: id(group), value, "aria-label": legend, onchange: change });
     this.verdicts = about.verdicts.map((word, n) => {
       const input = radio("verdict", word, word.replace("_", " "), () => on.change({ verdict: word }));
-      const shown = make("span", { "aria-hidden": "true" }, `${SIGNS[word]} ${WORDS[word]}`, key(String(n + 1)));
+      const name = make("b", { class: "word" }, WORDS[word]);
+      const shown = make("span", { "aria-hidden": "true" }, make("i", {}, SIGNS[word]), name, key(String(n + 1)));
       return { input, label: make("label", { class: word }, input, shown) };
     });
     this.confidences = about.confidences.map((level) => {
