@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval
 from axisjudge.stats.estimate import Estimate, UndefinedStatisticWarning
-from axisjudge.stats.intervals import clustered_mean, clustered_proportion
+from axisjudge.stats.intervals import FEWEST_RARE, clustered_mean, clustered_proportion
 from axisjudge.stats.paired import PairedChange, paired_change
 
 #: A shift of the failure rate, and a loss of agreement, up to which two judges count as equivalent. A choice, to be
@@ -66,6 +66,8 @@ def equivalence(
     2. The lower bound of agreement is at least the old judge's agreement with itself, minus the margin. Without it a
        tenth of verdicts flipped each way would pass as no shift.
 
+    Nor is it shown where a larger share of items than the margin lacks a word of one of them.
+
     Parameters
     ----------
     before, after : array of 1 (incorrect), 0 or NaN, shape (n_items,)
@@ -83,7 +85,8 @@ def equivalence(
 
     References
     ----------
-    Schuirmann (1987), J. Pharmacokinet. Biopharm. 15:657-680, doi:10.1007/BF01068419 (two one-sided tests).
+    Schuirmann (1987), J. Pharmacokinet. Biopharm. 15:657-680, doi:10.1007/BF01068419 (two one-sided tests); Zou and
+    Donner (2008), Stat. Med. 27:1693-1702, doi:10.1002/sim.3095 (MOVER).
     """
     in_open_unit_interval("margin", margin)
     in_open_unit_interval("level", level)
@@ -91,25 +94,41 @@ def equivalence(
     if not (old.ndim == 1 and old.shape == new.shape == equal.shape):
         raise InputError("after", f"needs one value for each of the {old.shape} items before", new.shape)
     about: dict[str, Any] = {"cluster_unit": cluster_unit, "ci_level": 1 - 2 * level}
+    lost = np.isnan(equal)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedStatisticWarning)  # the reason is in the result
         agreement = clustered_proportion(equal, clusters, **about)
-        shift = _bounded(clustered_mean(new - old, clusters, **about), new - old, clusters, about)
-    reasons = (*_of_shift(shift, margin), *_of_agreement(agreement, self_agreement, margin))
+        shift = _shift(new - old, clusters, about)
+    reasons = (*_of_lost(lost, margin), *_of_shift(shift, margin), *_of_agreement(agreement, self_agreement, margin))
     return Equivalence(shift, agreement, self_agreement, margin, level, reasons)
 
 
-def _bounded(
-    shift: Estimate, change: NDArray[np.float64], clusters: ArrayLike | None, about: dict[str, Any]
-) -> Estimate:
-    """Where no item changed there is no standard error, but a mean shift is never more than the share that changes."""
-    if not math.isnan(shift.ci_low) or math.isnan(shift.estimate) or np.nan_to_num(change).any():
-        return shift
-    changed = clustered_proportion(np.where(np.isnan(change), np.nan, 0.0), clusters, **about)
-    if math.isnan(changed.ci_high):
-        return shift
-    bound, method = changed.ci_high, f"no item changed: bound of the share that changes, {changed.method}"
-    return replace(shift, ci_low=-bound, ci_high=bound, reason="", method=method)
+def _shift(change: NDArray[np.float64], clusters: ArrayLike | None, about: dict[str, Any]) -> Estimate:
+    """Mean change; where few items change in a direction, from the intervals of the two shares that do (MOVER).
+
+    With few changes a standard error is too short: at a shift of .05 one way it passes a margin of .05 in .11 to .19 of
+    runs of 56 to 200 items, where this passes in .00 to .07.
+    """
+    mean = clustered_mean(change, clusters, **about)
+    rarer = min(np.count_nonzero(change > 0), np.count_nonzero(change < 0))
+    if math.isnan(mean.estimate) or (rarer >= FEWEST_RARE and not math.isnan(mean.ci_low)):
+        return mean
+    given = ~np.isnan(change)
+    up, down = (
+        clustered_proportion(np.where(given, moved, np.nan), clusters, **about) for moved in (change > 0, change < 0)
+    )
+    if math.isnan(up.ci_low):
+        return replace(mean, reason=up.reason)
+    low = mean.estimate - math.hypot(up.estimate - up.ci_low, down.ci_high - down.estimate)
+    high = mean.estimate + math.hypot(up.ci_high - up.estimate, down.estimate - down.ci_low)
+    return replace(mean, ci_low=low, ci_high=high, reason="", method=f"MOVER of the shares that change, {up.method}")
+
+
+def _of_lost(lost: NDArray[np.bool_], margin: float) -> list[str]:
+    """Verdicts are not lost at random, so that no more may be lost than may change."""
+    if not lost.size or lost.mean() <= margin:
+        return []
+    return [f"{lost.sum()} of {lost.size} items have no word of one of them, a share beyond {margin:.2f}"]
 
 
 def _of_shift(shift: Estimate, margin: float) -> list[str]:

@@ -45,7 +45,33 @@ def test_few_tasks_show_nothing():
     rng = np.random.default_rng(1)
     old, new = flipped(20, 0.1, 0.1, rng)
     found = equivalence(old, new, old == new, self_agreement=ALWAYS, clusters=np.arange(20) // 4)
-    assert found.reasons[0].startswith("the shift has no interval: 5 independent units")
+    assert found.shift.ci_high - found.shift.ci_low > 0.3
+    assert not found.equivalent
+    one_task = equivalence(old, new, old == new, self_agreement=ALWAYS, clusters=np.zeros(20))
+    assert one_task.reasons[0].startswith("the shift has no interval: all values are of one task")
+
+
+@pytest.mark.parametrize(("tasks", "runs"), [(56, 1), (100, 1), (28, 4)])
+def test_few_one_way_flips_do_not_pass_the_margin_on_a_short_standard_error(tasks, runs):
+    """A shift of exactly the margin, all of it upwards: a t interval passes it in .11 to .18 of such runs."""
+    rng = np.random.default_rng(6)
+    own = Estimate(estimate=0.5, n_items=9, n_clusters=9)  # the second condition is out of the way
+    passed = 0
+    for _ in range(600):
+        task_share = rng.beta(0.05 * 4, 0.95 * 4, tasks) if runs > 1 else np.full(tasks, 0.05)  # mean .05, ICC .2
+        new = (rng.random(tasks * runs) < np.repeat(task_share, runs)).astype(float)
+        clusters = np.repeat(np.arange(tasks), runs)
+        found = equivalence(np.zeros(new.size), new, new == 0, self_agreement=own, clusters=clusters)
+        passed += found.equivalent
+    assert passed / 600 < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 600)
+
+
+def test_verdicts_that_are_lost_are_not_taken_for_equal_ones():
+    same, lost = np.zeros(400), np.zeros(400)
+    lost[:80] = np.nan
+    equal = np.where(np.isnan(lost), np.nan, 1.0)
+    found = equivalence(same, lost, equal, self_agreement=ALWAYS)
+    assert found.reasons == ("80 of 400 items have no word of one of them, a share beyond 0.05",)
 
 
 def test_the_margin_is_rarely_passed_by_a_judge_that_stands_on_it():
