@@ -192,3 +192,11 @@ def test_real_sessions_all_have_a_result_offline(shared_data):
         assert all(each.dimension(name).score is not None for name in ("environment", "service", "agent"))
     without_times = [each for each in found if each.source == "codex_exec"]
     assert all(any("not comparable" in mark for mark in each.marks) for each in without_times)
+
+
+def test_entries_without_a_type_are_left_out_and_said():
+    raw = [{"type": "assistant", "timestamp": None, "content": {"text": "hello"}}, {"content": {}}, 7]
+    run = Trajectory(id="run", source="axis", meta={"axis_entries": raw})
+    (result,) = axis_results([run])
+    assert result.counts.interactions == 1
+    assert result.marks[0] == "2 entries without a type left out"

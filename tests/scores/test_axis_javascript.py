@@ -4,7 +4,7 @@ import json
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from axisjudge.scores.axis import javascript as js
@@ -31,6 +31,7 @@ def test_numbers(value: float, text: str) -> None:
     assert js.number_text(value) == text
 
 
+@settings(deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_numbers_read_back_as_themselves(value: float) -> None:
     assert float(js.number_text(value)) == value
@@ -50,6 +51,7 @@ def test_stringify(value: object, text: str) -> None:
     assert js.stringify(value) == text
 
 
+@settings(deadline=None)
 @given(json_values)
 def test_stringify_is_json_of_the_same_value(value: object) -> None:
     def doubles(item: object) -> object:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scores.axis_cases import at
 
@@ -39,6 +39,7 @@ transcripts = st.lists(entries(), max_size=12)
 rule_sets = st.sampled_from(list(RULE_SETS.values()))
 
 
+@settings(deadline=None)
 @given(transcripts, rule_sets)
 def test_every_entry_belongs_to_one_interaction(raw: list[Any], rules: Any) -> None:
     found = interactions_of(entries_of_axis(raw, rules), rules)
@@ -48,6 +49,7 @@ def test_every_entry_belongs_to_one_interaction(raw: list[Any], rules: Any) -> N
     assert [each.entries[0] for each in found] == sorted(each.entries[0] for each in found)
 
 
+@settings(deadline=None)
 @given(transcripts)
 def test_pairs_join_a_call_and_a_result(raw: list[Any]) -> None:
     found = entries_of_axis(raw, UPSTREAM)
@@ -55,6 +57,7 @@ def test_pairs_join_a_call_and_a_result(raw: list[Any]) -> None:
         assert {found[one].type, found[other].type} == {"tool_use", "tool_result"}
 
 
+@settings(deadline=None)
 @given(transcripts, unit, unit)
 def test_better_signals_never_lower_a_score(raw: list[Any], first: float, second: float) -> None:
     run = run_of_axis(raw, id="run")
@@ -72,6 +75,7 @@ def test_better_signals_never_lower_a_score(raw: list[Any], first: float, second
     assert all(low <= high for low, high in zip(scored(worse), scored(better), strict=True))
 
 
+@settings(deadline=None)
 @given(transcripts, rule_sets)
 def test_scores_lie_within_their_bounds(raw: list[Any], rules: Any) -> None:
     run = run_of_axis(raw, id="run", rules=rules)
@@ -84,6 +88,7 @@ def test_scores_lie_within_their_bounds(raw: list[Any], rules: Any) -> None:
     assert result.interval[1] - result.interval[0] in (goal_points, 0)
 
 
+@settings(deadline=None)
 @given(
     st.sampled_from([("environment",), ("service",), ("agent",), ("environment", "service")]), st.integers(-5, 60_000)
 )
@@ -98,6 +103,7 @@ def test_bounds_of_speed_are_inclusive(category: Any) -> None:
     assert [speed((category,), bound + 1) for bound in bounds] == [0.9, 0.8, 0.6, 0.4]
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from([1.0, 0.9, 0.8, 0.6, 0.4]), min_size=1, max_size=20), st.integers(0, 19))
 def test_one_faster_interaction_never_lowers_the_mean(speeds: list[float], place: int) -> None:
     faster = list(speeds)
@@ -106,6 +112,7 @@ def test_one_faster_interaction_never_lowers_the_mean(speeds: list[float], place
     assert min(speeds) - 1e-12 <= severity_weighted(speeds) <= sum(speeds) / len(speeds) + 1e-12
 
 
+@settings(deadline=None)
 @given(unit, unit)
 def test_the_score_never_falls(first: float, second: float) -> None:
     low, high = sorted((first, second))
@@ -119,6 +126,7 @@ def test_published_points_of_the_curve() -> None:
     assert (axis_score(0.95), axis_score(0), axis_score(-1), axis_score(2)) == (95, 0, 0, 100)
 
 
+@settings(deadline=None)
 @given(st.floats(0.01, 1))
 def test_the_approximation_is_near_the_curve(raw: float) -> None:
     import math

@@ -68,7 +68,10 @@ def run_of_trajectory(trajectory: Trajectory, rules: RuleSet = DOCUMENTED) -> Ax
     }
     outcome = _outcome(trajectory.meta.get("axis_run"))
     if isinstance(raw := trajectory.meta.get("axis_entries"), list):
-        return run_of_axis(raw, id=trajectory.id, rules=rules, outcome=outcome, **about)
+        kept = [entry for entry in raw if isinstance(entry, dict) and isinstance(entry.get("type"), str)]
+        left_out = len(raw) - len(kept)
+        marks = (f"{left_out} entries without a type left out",) if left_out else ()
+        return run_of_axis(kept, id=trajectory.id, rules=rules, outcome=outcome, marks=marks, **about)
     entries, marks = entries_of_steps(trajectory.steps, rules)
     return run_of_entries(entries, id=trajectory.id, rules=rules, outcome=outcome, marks=marks, **about)
 
