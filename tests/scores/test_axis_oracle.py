@@ -9,10 +9,12 @@ import pytest
 from scores.axis_cases import load_cases, result_of_case, run_of_case
 
 from axisjudge.checks import InputError
+from axisjudge.readers import read_trajectories
 from axisjudge.scores.axis.categories import CATEGORIES
 from axisjudge.scores.axis.replies import judged_categories
 from axisjudge.scores.axis.result import DEFAULT_WEIGHTS, GOAL
-from axisjudge.scores.axis.rule_sets import DOCUMENTED
+from axisjudge.scores.axis.rule_sets import DOCUMENTED, UPSTREAM
+from axisjudge.scores.axis.run import run_of_trajectory
 from axisjudge.scores.axis.sparse import sparse_line
 from axisjudge.scores.axis.speed import speed
 
@@ -144,3 +146,16 @@ def test_every_case_has_a_documented_result_within_its_bounds(cases: list[dict[s
             assert 0 <= each.low <= each.high <= 100, case["id"]
         low, high = result.interval
         assert result.bounds[0] <= low <= high <= result.bounds[1], case["id"]
+
+
+def test_a_report_file_gives_the_same_interactions(cases: list[dict[str, Any]], tmp_path: Path) -> None:
+    """Through the reader of AXIS reports nothing is lost that the scoring looks at."""
+    for case in cases:
+        told = case["run"]
+        times = {name: told[name] for name in ("exitCode", "error", "startTime", "endTime") if name in told}
+        output = {"result": told["result"], "metadata": times, "transcript": case["transcript"]}
+        file = tmp_path / f"{case['id']}.json"
+        file.write_text(json.dumps({"scenarioKey": case["id"], "agentName": case["agent"], "output": output}))
+        (trajectory,) = read_trajectories(file).trajectories
+        found, wanted = run_of_trajectory(trajectory, UPSTREAM), run_of_case(case)
+        assert (found.interactions, found.outcome) == (wanted.interactions, wanted.outcome), case["id"]

@@ -70,8 +70,9 @@ def run_of_trajectory(trajectory: Trajectory, rules: RuleSet = DOCUMENTED) -> Ax
     if isinstance(raw := trajectory.meta.get("axis_entries"), list):
         kept = [entry for entry in raw if isinstance(entry, dict) and isinstance(entry.get("type"), str)]
         left_out = len(raw) - len(kept)
-        marks = (f"{left_out} entries without a type left out",) if left_out else ()
-        return run_of_axis(kept, id=trajectory.id, rules=rules, outcome=outcome, marks=marks, **about)
+        if left_out:
+            about["marks"] = (f"{left_out} entries without a type left out",)
+        return run_of_axis(kept, id=trajectory.id, rules=rules, outcome=outcome, **about)
     entries, marks = entries_of_steps(trajectory.steps, rules)
     return run_of_entries(entries, id=trajectory.id, rules=rules, outcome=outcome, marks=marks, **about)
 
