@@ -88,6 +88,14 @@ def state_of(session: Session, lines: Iterable[Rating]) -> dict[str, Any]:
     return {"labels": labels, "history": history, "seconds": seconds}
 
 
+def by_other_instructions(session: Session, lines: Iterable[Rating]) -> int:
+    """How many labels of these trajectories by this person were given by another rubric, or of other content."""
+    runs = {run.id for run in session.trajectories}
+    shown = {session.base(item, axis)["prompt_sha256"] for item in range(len(runs)) for axis in session.axes_of(item)}
+    others = (line for line in lines if line.rater == session.rater and line.trajectory_id in runs)
+    return len({identity(line) for line in others if line.prompt_sha256 not in shown})
+
+
 #: A label nobody has touched.
 NOTHING: dict[str, Any] = {"verdict": None, "confidence": None, "cited": [], "note": ""}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,12 +46,18 @@ def open_labeller(
     InputError
         The person has begun with another draw, or the name cannot be a file's name.
     """
-    from axisjudge.labeler.log import LabelLog
+    from axisjudge.labeler.log import LabelLog, by_other_instructions
     from axisjudge.labeler.widget import Labeller
 
     path = labels_path(rater, folder)
     plan = plan_beside(path, sampling or draw_at_random(trajectories, n, seed=seed))
-    return Labeller(Session.of(trajectories, plan, rater), LabelLog(path))
+    session, log = Session.of(trajectories, plan, rater), LabelLog(path)
+    if older := by_other_instructions(session, log.lines()):
+        warnings.warn(
+            f"{path}: {older} labels were given by another rubric, or of other content; they stay and are asked again",
+            stacklevel=2,
+        )
+    return Labeller(session, log)
 
 
 def labels_path(rater: str, folder: str | Path | None = None) -> Path:

@@ -1,6 +1,7 @@
 """Driving the labeller as a person does, by keyboard, and looking at what it shows."""
 
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
 
 
 def press(page, *keys):
@@ -20,8 +21,6 @@ def trajectory_shown(page):
 
 def wait_for_trajectory(page, number):
     """Wait until the trajectory at this place, counted from 0, is shown."""
-    from playwright.sync_api import expect
-
     expect(page.locator("select", has_text="Trajectory")).to_have_value(str(number))
 
 

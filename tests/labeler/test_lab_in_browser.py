@@ -180,6 +180,7 @@ def test_three_trajectories_by_keyboard_with_a_killed_kernel_between(visit, lab,
     page.locator(f"{HOST}[data-theme=dark]").wait_for()
     assert_accessible(page, HOST)
     page.screenshot(path=pictures / "lab-dark.png")
+    assert page.locator("[data-mime-type='application/vnd.jupyter.error']").count() == 0
 
     labels = with_drawn(read_labels(file))
     plan = read_sampling(file.with_name("rater-one.sampling.json"))

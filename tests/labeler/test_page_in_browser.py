@@ -1,7 +1,10 @@
 """The page from disk in a real browser: label, reload, resume, undo, download; readable by everybody."""
 
+from dataclasses import replace
+
 import pytest
 from labeler.driving import assert_accessible, focused, press, trajectory_shown, verdict_on, wait_for_trajectory
+from playwright.sync_api import expect
 
 from axisjudge.labeler import write_page
 from axisjudge.labels.record import read_labels
@@ -14,18 +17,19 @@ HOST = "#labeller"
 @pytest.fixture
 def visit(browser, session, tmp_path):
     """Open the page in a fresh browser; whatever goes wrong in it, or leaves it, is an error of the test."""
-    path = write_page(tmp_path / "page.html", session)
     contexts, faults = [], []
 
-    def open_page(**options):
+    def open_page(*, rater="rater one", script="", **options):
+        path = write_page(tmp_path / "page.html", replace(session, rater=rater))
         context = browser.new_context(**{"viewport": {"width": 1360, "height": 850}, **options})
+        context.add_init_script(script)
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on("console", lambda message: message.type == "error" and faults.append(message.text))
         page.on("request", lambda request: request.url.startswith(("file:", "blob:")) or faults.append(request.url))
         page.goto(path.as_uri())
-        page.wait_for_selector("article")
+        page.wait_for_selector("article, form")
         return page
 
     yield open_page
@@ -52,6 +56,7 @@ def test_three_trajectories_by_keyboard_with_a_reload_between(visit, session, tm
     ]
     press(page, "Enter")
     wait_for_trajectory(page, 1)
+    assert page.locator(".pace").text_content() == "1 done, about 1 min left"
     press(page, "1", "Enter", "2")
 
     page.reload()
@@ -92,6 +97,38 @@ def test_every_letter_of_a_note_is_there_after_a_reload(visit):
     page.locator("article").first.focus()
     press(page, "u")
     assert page.get_by_label("Note on Tool selection").input_value() == ""
+
+
+def test_who_labels_is_asked_once_where_the_page_does_not_know(visit, pictures, tmp_path):
+    page = visit(rater=None)
+    assert_accessible(page, HOST)
+    page.screenshot(path=pictures / "page-welcome.png")
+    page.keyboard.type("Żaneta O'Neil")
+    press(page, "Enter")
+    page.wait_for_selector("article")
+    press(page, "1")
+    page.reload()
+    page.wait_for_selector("article")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download").click()
+    assert download.value.suggested_filename == "Żaneta-O-Neil.jsonl"
+    download.value.save_as(tmp_path / "back.jsonl")
+    assert read_labels(tmp_path / "back.jsonl")["rater"].to_list() == ["Żaneta O'Neil"]
+
+
+def test_a_browser_that_keeps_nothing_says_so(visit):
+    page = visit(script="Storage.prototype.setItem = () => { throw new Error('full') }")
+    press(page, "1")
+    page.get_by_text("Not saved: this browser keeps nothing; download the labels").wait_for()
+
+
+def test_a_second_tab_takes_up_what_the_first_one_says(visit):
+    first = visit()
+    second = first.context.new_page()
+    second.goto(first.url)
+    second.wait_for_selector("article")
+    press(first, "2")
+    expect(second.locator(f"input[name={AXES[0]}-verdict][value=incorrect]")).to_be_checked()
 
 
 def test_text_of_a_run_is_text(visit):

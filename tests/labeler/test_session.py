@@ -7,7 +7,7 @@ import pytest
 from labeler.conftest import HOSTILE, SECRETS
 
 from axisjudge.checks import InputError
-from axisjudge.labeler.log import LabelLog, state_of
+from axisjudge.labeler.log import LabelLog, by_other_instructions, state_of
 from axisjudge.labeler.session import Session
 from axisjudge.labeler.shown import shown_run
 from axisjudge.labeler.start import labels_path, open_labeller, plan_beside
@@ -181,6 +181,16 @@ def test_labels_by_other_people_or_by_another_rubric_are_not_taken_up(session, l
     other = rubric.model_copy(update={"text": rubric.text.replace("## Verdicts\n", "## Verdicts\n\nRead twice.\n")})
     say(replace(session, rubrics={**session.rubrics, "sequencing": other}), log, 0, "sequencing", label())
     assert state_of(session, log.lines())["labels"] == {}
+    assert by_other_instructions(session, log.lines()) == 1
+
+
+def test_labels_by_another_rubric_are_told_when_the_labeller_opens(session, log, runs):
+    rubric = session.rubrics["sequencing"]
+    other = rubric.model_copy(update={"text": rubric.text.replace("## Verdicts\n", "## Verdicts\n\nRead twice.\n")})
+    path = labels_path("rater one", log.path.parent)
+    say(replace(session, rubrics={**session.rubrics, "sequencing": other}), LabelLog(path), 0, "sequencing", label())
+    with pytest.warns(UserWarning, match="1 labels were given by another rubric"):
+        open_labeller(runs, rater="rater one", seed=1, folder=log.path.parent)
 
 
 def test_a_torn_line_is_left_out_and_the_next_one_is_whole(session, log):
