@@ -40,8 +40,8 @@ def claims_of(panel: LabelledPanel, found: JudgeComparison) -> list[Claim]:
     }
     if panel.failing is not None:
         answers["finds more than half of the failures that people see"] = _finds_failures(found)
-        answers["its failure rate may be reported as it stands"] = _rate_as_it_stands(found)
-        answers["its failure rate may be reported corrected"] = _rate_corrected(found)
+        answers["reports the failure rate that people would, without correction"] = _rate_as_it_stands(found)
+        answers["makes the failure rate clearly more exact than the labels alone"] = _adds_to_labels(found)
     return [Claim(panel.question, found.judge, text, *answer) for text, answer in answers.items()]
 
 
@@ -129,7 +129,7 @@ def _rate_as_it_stands(found: JudgeComparison) -> tuple[Answer, str]:
     return ("may" if close else "may not"), because
 
 
-def _rate_corrected(found: JudgeComparison) -> tuple[Answer, str]:
+def _adds_to_labels(found: JudgeComparison) -> tuple[Answer, str]:
     rates = found.rates
     if rates is None or rates.overall.refusal:
         return "not checked", "" if rates is None else rates.overall.refusal

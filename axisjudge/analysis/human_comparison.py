@@ -63,8 +63,9 @@ class QuestionComparison:
         drawn = self.panel.drawn
         said = (
             f"{self.question}: {self.n_reference:,} of {len(self.panel.reference):,} items have a label that takes a "
-            f"side ({', '.join(people[:6])}{f' and {len(people) - 6} more' if len(people) > 6 else ''}{ties}), drawn "
-            f"{_DRAWN[drawn.sampling]}{f': {drawn.reason}' if drawn.reason else ''}."
+            f"side ({', '.join(people[:6])}{f' and {len(people) - 6} more' if len(people) > 6 else ''}{ties}); "
+            f"{'all are labelled' if drawn.in_full else _DRAWN[drawn.sampling]}"
+            f"{f': {drawn.reason}' if drawn.reason else ''}."
         )
         if self.panel.n_unjudged:
             said += f" Left out: {many(self.panel.n_unjudged, 'labelled item')} that no judge rated."
@@ -214,9 +215,9 @@ def _said(found: Estimate) -> str:
 
 
 _DRAWN = {
-    "random": "at random or in full",
-    "by_judge_verdict": "by a judge's verdict",
-    "by_key": "by a recorded key",
-    "by_human_label": "by the human label",
-    "unknown": "in a way that is not known",
+    "random": "they were drawn at random",
+    "by_judge_verdict": "they were drawn by a judge's verdict",
+    "by_key": "they were drawn by a recorded key",
+    "by_human_label": "they were drawn by the human label",
+    "unknown": "how they were drawn is not known",
 }

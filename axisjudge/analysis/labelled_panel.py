@@ -33,12 +33,16 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Drawn:
-    """How the labelled items were drawn: the way, the probabilities if recorded, or why it cannot be used."""
+    """How the labelled items were drawn: the way, the probabilities if recorded, or why it cannot be used.
+
+    `in_full` says that every item is labelled.
+    """
 
     sampling: str
     probability: Floats | None
     key: str | None
     reason: str = ""
+    in_full: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,9 +188,9 @@ def _cited(table: pl.DataFrame, place: dict[str, int]) -> dict[str, list[list[in
 def _drawn(told: pl.DataFrame, place: dict[str, int], sampling: str | None, all_labelled: bool) -> Drawn:
     """What the labels say of their draw, unless `sampling` says otherwise; a full count needs no draw."""
     if sampling is not None:
-        return Drawn(one_of("sampling", sampling, SAMPLING), None, None)
+        return Drawn(one_of("sampling", sampling, SAMPLING), None, None, in_full=all_labelled)
     if all_labelled:
-        return Drawn("random", None, None)
+        return Drawn("random", None, None, in_full=True)
     said = with_drawn(told)
     ways = said.select("drawn", "drawn_by").unique().sort("drawn", "drawn_by").rows()
     if len(ways) != 1:
@@ -204,14 +208,12 @@ def _drawn(told: pl.DataFrame, place: dict[str, int], sampling: str | None, all_
 
 
 def questions_of(people: pl.DataFrame, judges: pl.DataFrame, wanted: Sequence[str] | None) -> list[str]:
-    """The questions that both answered, in the order of the judges' table, or those that are wanted."""
-    common = [
-        name
-        for name in judges["question"].unique(maintain_order=True)
-        if name in set(people["question"]) and not (judges.filter(pl.col("question") == name)["scale"] == "unit").any()
-    ]
+    """The questions that both answered on some item, in the order of the judges' table, or those that are wanted."""
+    both = judges.filter(pl.col("scale") != "unit").join(people, on=["question", "item_id"], how="semi")
+    common = set(both["question"])
     if wanted is not None:
-        return [one_of("question", name, common) for name in wanted]
+        return [one_of("question", name, sorted(common)) for name in wanted]
     if not common:
-        raise InputError("labels", "must answer a question that judges answered too", sorted(set(people["question"])))
-    return common
+        rule = "must answer a question about an item that judges answered too"
+        raise InputError("labels", rule, sorted(set(people["question"])), "check that the trajectory ids are the same")
+    return [name for name in judges["question"].unique(maintain_order=True) if name in common]
