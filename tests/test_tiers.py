@@ -52,6 +52,7 @@ HOMES = {
     "scipy": {"stats", "scores"},
     "sqlalchemy": {"scorecard"},
     "starlette": {"scorecard"},
+    "statsmodels": {"stats"},
     "tqdm": {"judging"},
     "traitlets": {"labeler", "report"},
     "typer": {"cli"},

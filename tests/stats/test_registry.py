@@ -235,7 +235,7 @@ PARTS = {
     "majority",
 }
 #: Modules with tests of their own kind.
-ELSEWHERE = {"ranking", "profiles", "panel", "planning"}
+ELSEWHERE = {"ranking", "profiles", "panel", "planning", "link_lines"}
 
 
 @pytest.mark.parametrize("name", STATISTICS)
