@@ -75,15 +75,15 @@ def valid_time(timestamp: Any, rules: RuleSet) -> int | None:
 
 def summarise_input(tool_input: Any) -> str | None:
     """``key: value`` of an input's strings (cut to 100 units), numbers and booleans; None where there is none."""
-    items: Any
     if isinstance(tool_input, dict):
-        items = ((key, tool_input[key]) for key in ordered_keys(tool_input))
+        keys: Any = ordered_keys(tool_input)
     elif isinstance(tool_input, list):
-        items = enumerate(tool_input)
+        keys = range(len(tool_input))
     else:
         return None
     parts = []
-    for key, value in items:
+    for key in keys:
+        value = tool_input[key]
         if isinstance(value, str):
             parts.append(f"{key}: {cut(value, _SUMMARY_UNITS)}")
         elif isinstance(value, bool):
@@ -128,7 +128,7 @@ def _acting(kind_of_entry: str, time: int | None, content: dict[str, Any], rules
         return Entry(kind_of_entry, time, text)
     is_result = kind_of_entry == "tool_result"
     tool_input = _tool_input(content, use)
-    summary = summarise_input(tool_input)
+    summary = None if tool_input is None else summarise_input(tool_input)
     return Entry(
         kind_of_entry if is_result else "tool_use",
         time,

@@ -150,7 +150,7 @@ def utf16_length(text: str) -> int:
 
 def cut(text: str, units: int, mark: str = "...", *, within: bool = False) -> str:
     """The text cut to `units` UTF-16 units with `mark` after it; `within` makes the mark part of the `units`."""
-    if utf16_length(text) <= units:
+    if 2 * len(text) <= units or utf16_length(text) <= units:
         return text
     kept = units - len(mark) if within else units
     if text.isascii():
@@ -180,6 +180,10 @@ def time_ms(value: Any) -> int | None:
 
 def iso_ms(text: str) -> int | None:
     """Milliseconds since 1970 of an ISO 8601 date and time, None where it is none."""
+    if len(text) == 24 and text[16] == ":" and text[19] == "." and text[23] == "Z":  # as most programs write it
+        of_minute, start = text[17:19] + text[20:23], _minute_ms(text[:16])
+        if start is not None and of_minute.isascii() and of_minute.isdigit() and of_minute < "60":
+            return start + int(of_minute)
     match = _ISO.fullmatch(text)
     if match is None:
         return None
@@ -190,6 +194,12 @@ def iso_ms(text: str) -> int | None:
     milliseconds = int((fraction or "")[:3].ljust(3, "0"))
     of_day = _of_day(int(hour), int(minute), int(second or 0), milliseconds)
     return None if of_day is None else days * _MS_OF_DAY + of_day - _offset_ms(offset)
+
+
+@lru_cache(maxsize=1024)
+def _minute_ms(text: str) -> int | None:
+    """Milliseconds of a date with hour and minute, in UTC; None where it is none, or midnight written as 24:00."""
+    return None if text[11:13] == "24" else iso_ms(f"{text}:00Z")
 
 
 def _rfc_2822_ms(text: str) -> int | None:
