@@ -57,7 +57,7 @@ def read_agentprocessbench(folder: str | Path, subset: str) -> pl.DataFrame:
     one_of("subset", subset, SUBSETS)
     people = read_json_lines(root / "human" / f"{subset}_final.jsonl")
     steps = {(record["record_id"], step) for record in people for step in record["step_labels"]}
-    tables = [_table(people, rater="people", rater_kind="human", family="human", model=None)]
+    tables = [step_labels(people, rater="people", rater_kind="human", family="human", model=None)]
     paths = sorted(root.glob(f"judges/*/{subset}.jsonl"))
     if not paths:
         cure = "fetch the data set with `axisjudge data fetch agentprocessbench`"
@@ -67,11 +67,12 @@ def read_agentprocessbench(folder: str | Path, subset: str) -> pl.DataFrame:
         _same_steps(records, steps, path)
         model = records[0]["annotator"]
         family = family_of(judge) or judge
-        tables.append(_table(records, rater=judge, rater_kind="llm", family=family, model=model))
+        tables.append(step_labels(records, rater=judge, rater_kind="llm", family=family, model=model))
     return pl.concat(tables)
 
 
-def _table(records: Iterable[Mapping[str, Any]], **rater: str | None) -> pl.DataFrame:
+def step_labels(records: Iterable[Mapping[str, Any]], **rater: str | None) -> pl.DataFrame:
+    """One rater's records as a ratings table; `rater` holds the fields that say who rated."""
     rows = [row for record in records for row in _rows(record)]
     names = ("trajectory_id", "step_index", "item_id", "question", "value", "verdict", "status", "rationale")
     about = ("task_id", "cluster_id", "domain", "created_at")

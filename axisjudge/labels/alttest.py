@@ -37,7 +37,7 @@ def _preference(item: str) -> tuple[str, str, str, str | None]:
     return item, "preference", item.split("__")[0], None
 
 
-_LAYOUTS = {
+LAYOUTS = {
     "mtbench": _Layout("nominal:model_a,model_b,tie", "chat", _preference),
     "cebab_stars": _Layout("ordinal:1-5", "reviews", _stars),
     "summeval": _Layout("ordinal:1-5", "summaries", _criterion),
@@ -70,7 +70,7 @@ def read_alttest(folder: str | Path) -> pl.DataFrame:
     Calderon, Reichart and Dror (2025), The Alternative Annotator Test, arXiv:2501.10970.
     """
     root = Path(folder)
-    layout = _LAYOUTS[one_of("label set", root.name, _LAYOUTS)]
+    layout = LAYOUTS[one_of("label set", root.name, LAYOUTS)]
     people = read_json(root / "human_annotations.json")
     judges = read_json(root / "llm_annotations.json")
     if twice := set(people) & set(judges):
