@@ -21,6 +21,7 @@ from axisjudge.cli import (
     holdout,
     judge,
     label,
+    label_files,
     plan,
     profile,
     read,
@@ -85,6 +86,12 @@ app.add_typer(split.app, name="split")
 app.add_typer(holdout.app, name="holdout")
 app.add_typer(data.app, name="data")
 app.add_typer(plan.app, name="plan")
+label.app.command(
+    "import", epilog="Example: axisjudge label import export.json --sampling random --out data/labels/mine.jsonl"
+)(label_files.import_)
+label.app.command(epilog="Example: axisjudge label export data/labels/mine.jsonl --format crowd-kit --out labels.csv")(
+    label_files.export
+)
 app.add_typer(label.app, name="label")
 app.add_typer(scorecard.app, name="scorecard")
 

@@ -1,0 +1,136 @@
+"""`axisjudge label import|export`: label files of others, and ours for others."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from axisjudge.cli import show
+
+if TYPE_CHECKING:
+    from axisjudge.trajectory import Trajectory
+
+Form = Annotated[
+    str | None,
+    typer.Option(
+        "--format", help="jsonl, csv, label-studio, argilla, crowd-kit, agentrx, agentprocessbench or alttest."
+    ),
+]
+Runs = Annotated[
+    list[Path], typer.Option("--trajectories", help="The runs that were labelled: tasks, agents, step numbers.")
+]
+
+
+def import_(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Label files of any known format.")],
+    out: Annotated[Path, typer.Option(help="The labels file to write (JSON Lines).")],
+    form: Form = None,
+    axis_map: Annotated[
+        list[str], typer.Option(help="THEIRS=OURS: a question of the file and the axis it is (or no_axis).")
+    ] = [],  # noqa: B006
+    word_map: Annotated[list[str], typer.Option(help="THEIRS=OURS: a word of the file and our verdict.")] = [],  # noqa: B006
+    scale: Annotated[
+        list[str], typer.Option(help="QUESTION=SCALE for questions that are not axes: step, unit, ordinal:1-5, ...")
+    ] = [],  # noqa: B006
+    question: Annotated[str | None, typer.Option(help="What was asked, where the file does not say.")] = None,
+    rater: Annotated[str | None, typer.Option(help="Who labelled, where the file does not say.")] = None,
+    sampling: Annotated[
+        str | None, typer.Option(help="How items were drawn: random, by_judge_verdict, by_human_label, unknown.")
+    ] = None,
+    sampling_key: Annotated[str | None, typer.Option(help="What decided: `rules: sequencing`, a person.")] = None,
+    plan: Annotated[Path | None, typer.Option(help="The plan of the draw, NAME.sampling.json.")] = None,
+    trajectories: Runs = [],  # noqa: B006
+    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+) -> None:
+    """Read people's labels from files of other tools, and say how their items were drawn."""
+    from axisjudge.checks import InputError
+    from axisjudge.labels.formats import Terms, import_labels
+    from axisjudge.labels.sampling import read_sampling, sampling_path, write_sampling
+    from axisjudge.ratings import RatingsWriter
+
+    if out.exists():
+        raise InputError(str(out), "is there already", cure="choose another --out")
+    drawn = None if plan is None else read_sampling(plan)
+    terms = Terms(
+        rater=rater,
+        question=question,
+        axes=_pairs("--axis-map", axis_map),
+        words=_pairs("--word-map", word_map),
+        scales=_pairs("--scale", scale),
+        trajectories=_by_id(trajectories),
+    )
+    found = [import_labels(path, terms, form=form, sampling=sampling, key=sampling_key, plan=drawn) for path in files]
+    every = [rating for imported in found for rating in imported.ratings]
+    if not every:
+        raise InputError(", ".join(map(str, files)), "hold no labels")
+    with RatingsWriter(out) as writer:
+        writer.append(every)
+    if drawn is not None:
+        write_sampling(sampling_path(out), drawn)
+    rows = [
+        {"file": path.name, "format": one.format, "labels": len(one.ratings), **_counts(one.ratings)}
+        for path, one in zip(files, found, strict=True)
+    ]
+    notes = {str(path): list(one.notes) for path, one in zip(files, found, strict=True)}
+    if json:
+        show.as_json({"out": str(out), "files": rows, "notes": notes})
+        return
+    show.table(rows, f"Labels written to {out}")
+    for path, said in notes.items():
+        for note in said:
+            typer.echo(f"{Path(path).name}: {note}.")
+
+
+def _counts(ratings: Sequence[object]) -> dict[str, int]:
+    names = {"raters": "rater", "trajectories": "trajectory_id", "questions": "question"}
+    counts = {head: len({getattr(rating, field) for rating in ratings}) for head, field in names.items()}
+    return {**counts, "without_verdict": sum(getattr(rating, "status") != "ok" for rating in ratings)}  # noqa: B009
+
+
+def _pairs(option: str, given: Sequence[str]) -> Mapping[str, str]:
+    """THEIRS=OURS, at the last sign, because their names may hold one."""
+    from axisjudge.checks import InputError
+
+    pairs = [text.rpartition("=") for text in given]
+    if bad := [text for text, (name, sign, _) in zip(given, pairs, strict=True) if not (name and sign)]:
+        raise InputError(option, "must look like NAME=VALUE", bad[0])
+    return {name: value for name, _, value in pairs}
+
+
+def _by_id(paths: Sequence[Path]) -> "dict[str, Trajectory]":
+    from axisjudge.readers import read_trajectories
+
+    return {run.id: run for run in read_trajectories(*paths).trajectories} if paths else {}
+
+
+def export(
+    labels: Annotated[list[Path], typer.Argument(metavar="LABELS", help="Labels files (JSON Lines).")],
+    form: Form,
+    out: Annotated[Path, typer.Option(help="The file to write.")],
+    trajectories: Runs = [],  # noqa: B006
+    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+) -> None:
+    """Write labels for another tool; what its format cannot hold is refused or counted."""
+    from axisjudge.checks import InputError
+    from axisjudge.labels.formats import Terms, export_labels
+    from axisjudge.labels.formats.terms import ratings_of
+    from axisjudge.ratings import read_ratings
+
+    if out.exists():
+        raise InputError(str(out), "is there already", cure="choose another --out")
+    ratings = ratings_of(read_ratings(*labels))
+    made = export_labels(ratings, str(form), Terms(trajectories=_by_id(trajectories)))
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(made.text, encoding="utf-8", newline="")
+    told = [f"--rater {made.told.rater!r}"] if made.told.rater else []
+    told += [f"--scale {question}={scale}" for question, scale in made.told.scales.items()]
+    if json:
+        show.as_json({"out": str(out), "labels": len(ratings), "not_held": made.lost, "import_with": told})
+        return
+    typer.echo(f"{len(ratings)} labels written to {out}; read back and compared.")
+    rows = [{"field": name, "labels": count} for name, count in made.lost.items()]
+    if rows:
+        show.table(rows, f"What {form} does not hold, and in how many labels it was said")
+    if told:
+        typer.echo(f"To import it again: {' '.join(told)}")

@@ -1,0 +1,107 @@
+"""AgentRx's failures: runs with the failures that people found, each at a step and of a category.
+
+The crosswalk to the axes is that of `axisjudge.labels.agentrx`; the user's own failures stand under ``no_axis``. What
+we write says the axis beside the category, because a category alone may leave it open.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from axisjudge.checks import InputError
+from axisjudge.labels.agentrx import BY_REASON, NO_AXIS, read_agentrx
+from axisjudge.labels.formats.strict_json import read_strict_json
+from axisjudge.labels.formats.terms import Read, Terms, ratings_of
+from axisjudge.trajectory import Trajectory
+from axisjudge.verdict import Axis, Rating
+
+_CATEGORIES = {
+    "result_interpretation": "Misinterpretation of Tool Output",
+    "argument_validity": "Invalid Invocation",
+    "sequencing": "Instruction/Plan Adherence Failure",
+    "tool_selection": "Intent Plan Misalignment",
+    "underspecified_user_intent": "Underspecified User Intent",
+    "intent_not_supported": "Intent Not Supported",
+}
+
+
+def recognises(content: object) -> bool:
+    """Whether parsed JSON is a list of runs with failures."""
+    runs = content if isinstance(content, list) else []
+    return bool(runs) and all(isinstance(run, dict) and {"trajectory_id", "failures"} <= run.keys() for run in runs)
+
+
+def read_agentrx_failures(path: Path, terms: Terms) -> Read:
+    """Failures as ratings: ``incorrect`` on their axis, citing their steps.
+
+    Raises
+    ------
+    InputError
+        The runs were not given, or a failure does not fit its run.
+    """
+    if not terms.trajectories:
+        cure = "name the runs with --trajectories"
+        raise InputError(str(path), "AgentRx's step numbers are those of its runs", cure=cure)
+    runs = read_strict_json(path)
+    stated: dict[int, Axis] = {
+        int(failure["failure_id"]): failure["axis"]
+        for run in (runs if recognises(runs) else ())
+        for failure in run["failures"]
+        if failure.get("axis")
+    }
+    table = read_agentrx(path, terms.trajectories.values(), by_reason=stated or BY_REASON)
+    ratings = ratings_of(table)
+    if terms.rater:
+        ratings = [rating.model_copy(update={"rater": terms.rater}) for rating in ratings]
+    users = sum(rating.question == NO_AXIS for rating in ratings)
+    said = "only failures are labelled here: neither specificity nor a failure rate can be estimated"
+    return ratings, [said, f"{users} failures of the user's are kept under {NO_AXIS}"]
+
+
+def write_agentrx_failures(ratings: Sequence[Rating], terms: Terms) -> str:
+    """Runs with failures, one failure for each cited step.
+
+    Raises
+    ------
+    InputError
+        A label is no failure, cites no step, or its run was not given.
+    """
+    if len({rating.rater for rating in ratings}) > 1:
+        raise InputError("labels", "AgentRx holds the failures of one rater", cure="export one person at a time")
+    runs: defaultdict[str, list[Rating]] = defaultdict(list)
+    for rating in ratings:
+        runs[rating.trajectory_id].append(rating)
+    number, written = 0, []
+    for run_id, labels in runs.items():
+        if (run := terms.trajectories.get(run_id)) is None:
+            raise InputError("labels", "AgentRx needs the run of every label", run_id, "name it with --trajectories")
+        failures = [failure for label in labels for failure in _failures(label, run)]
+        for failure in failures:
+            number += 1
+            failure["failure_id"] = number
+        written.append({"trajectory_id": run.task_id, "failures": failures})
+    return json.dumps(written, ensure_ascii=False, indent=1) + "\n"
+
+
+def _failures(label: Rating, run: Trajectory) -> Iterator[dict[str, Any]]:
+    users = label.question == NO_AXIS
+    category = _CATEGORIES.get(str(label.verdict) if users else label.question)
+    if category is None or not (users or label.verdict == "incorrect"):
+        found = f"{label.verdict} on {label.question}"
+        raise InputError("labels", "AgentRx holds failures on its own axes alone", found, "export those alone")
+    if not label.cited_step_indices:
+        raise InputError("labels", "a failure of AgentRx stands at a step", f"{label.item_id}: none is cited")
+    for position, step in enumerate(label.cited_step_indices):
+        numbers = [each.source_index for each in run.steps if each.index == step]
+        if not numbers or numbers[0] is None:
+            raise InputError("labels", "a cited step needs AgentRx's own number", f"{label.item_id}: step {step}")
+        yield {
+            "step_number": numbers[0],
+            "failure_category": category,
+            "category_reason": (label.rationale or "") if position == 0 else "",
+            **({} if users else {"axis": label.question}),
+        }

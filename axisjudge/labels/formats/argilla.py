@@ -1,0 +1,176 @@
+"""Argilla 2 records, as ``dataset.records.to_json`` writes them and as ``to_list(flatten=True)`` gives them.
+
+A record is a trajectory, or a step of one: ``metadata.trajectory_id`` and ``metadata.step_index``, else the record's
+id. Questions are questions; ``NAME_note`` (text), ``NAME_steps`` (labels) go with the question NAME. A suggestion is a
+model's word (kind ``llm``), its score the confidence. In the flat form an answer that was discarded or only a draft is
+kept as status ``refused``; the nested form does not say which answers were submitted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from axisjudge.checks import InputError
+from axisjudge.families import family_of
+from axisjudge.labels.formats.strict_json import read_strict_json
+from axisjudge.labels.formats.terms import Read, Terms, by_person, finished, split_side, word
+from axisjudge.verdict import AXES, Rating
+
+_ABOUT = ("task_id", "cluster_id", "agent", "domain")
+_SIDES = ("note", "steps")
+_UNSAID = (
+    "Argilla's nested export does not say which answers were submitted, drafts or discarded: filter before exporting, "
+    "or export to_list(flatten=True)"
+)
+
+
+def recognises(content: object) -> bool:
+    """Whether parsed JSON is a list of Argilla's records, nested or flat."""
+    records = content if isinstance(content, list) else []
+    return bool(records) and all(
+        isinstance(record, dict)
+        and "_server_id" in record
+        and ({"responses", "fields"} <= record.keys() or _flat(record))
+        for record in records
+    )
+
+
+def _flat(record: Mapping[str, Any]) -> bool:
+    return any(name.endswith(".responses") for name in record)
+
+
+def read_argilla(path: Path, terms: Terms) -> Read:
+    """Answers of people and suggestions of models as ratings.
+
+    Raises
+    ------
+    InputError
+        The file does not hold Argilla's records, or a word is none of ours.
+    """
+    records = read_strict_json(path)
+    if not recognises(records):
+        cure = "write it with dataset.records(with_responses=True).to_json(path)"
+        raise InputError(str(path), "must be a list of Argilla 2 records", cure=cure)
+    aloud: Counter[str] = Counter()
+    ratings: list[Rating] = []
+    for number, record in enumerate(records, start=1):
+        ratings += _record(f"{path}, record {number}", record, terms, aloud)
+    notes = [f"{count} {what}" for what, count in aloud.items()]
+    return finished(ratings), notes + ([] if _flat(records[0]) or not ratings else [_UNSAID])
+
+
+def _record(where: str, record: Mapping[str, Any], terms: Terms, aloud: Counter[str]) -> Iterator[Rating]:
+    known = record.get("metadata") or record
+    terms = Terms(**{**vars(terms), "scales": {**_scales(known), **terms.scales}})
+    run = known.get("trajectory_id") or record.get("id") or record["_server_id"]
+    base = terms.about(str(run), **{name: known.get(name) for name in _ABOUT})
+    base["step_index"] = known.get("step_index")
+    flags = json.loads(known.get("flags") or "[]")
+    for person, answers in _answers(record, terms).items():
+        for name in dict.fromkeys(split_side(question)[0] for question in answers):
+            said, status = answers.get(name, (None, None))
+            sides = {side: answers[f"{name}_{side}"][0] for side in _SIDES if f"{name}_{side}" in answers}
+            for label in word(where, {**base, **by_person(person)}, name, said, sides, terms):
+                if status not in (None, "submitted") and label.status == "ok":
+                    aloud[f"answers are {status} and kept without verdict"] += 1
+                    gone = {"status": "refused", "verdict": None, "value": None}
+                    yield label.model_copy(update={**gone, "flags": [status, f"said:{said}", *flags]})
+                else:
+                    yield label.model_copy(update={"flags": [*label.flags, *flags]})
+    for name, (said, agent, score) in _suggestions(record).items():
+        if split_side(name)[1] is None:
+            aloud["models' suggestions are kept as ratings of kind llm"] += 1
+            yield from _suggested(where, base, name, said, agent or "suggestion", score, terms)
+
+
+def _scales(known: Mapping[str, Any]) -> dict[str, str]:
+    scales = json.loads(known.get("scales") or "{}")
+    return {str(name): str(scale) for name, scale in scales.items()}
+
+
+def _answers(record: Mapping[str, Any], terms: Terms) -> dict[str, dict[str, tuple[Any, str | None]]]:
+    """By person: question -> (answer, its status if the file says it)."""
+    found: defaultdict[str, dict[str, tuple[Any, str | None]]] = defaultdict(dict)
+    if not _flat(record):
+        for question, answers in (record["responses"] or {}).items():
+            for answer in answers:
+                found[str(answer["user_id"])][question] = (answer["value"], answer.get("status"))
+        return dict(found)
+    for key in record:
+        if not key.endswith(".responses") or record[key] is None:
+            continue
+        people, states = record[f"{key}.users"], record.get(f"{key}.status") or [None] * len(record[key])
+        for person, answer, status in zip(people, record[key], states, strict=True):
+            found[str(person)][key.removesuffix(".responses")] = (answer, status)
+    return dict(found)
+
+
+def _suggestions(record: Mapping[str, Any]) -> dict[str, tuple[Any, str | None, Any]]:
+    if not _flat(record):
+        given = record.get("suggestions") or {}
+        return {name: (each["value"], each.get("agent"), each.get("score")) for name, each in given.items()}
+    names = [key for key in record if key.endswith(".suggestion") and record[key] is not None]
+    return {
+        key.removesuffix(".suggestion"): (record[key], record.get(f"{key}.agent"), record.get(f"{key}.score"))
+        for key in names
+    }
+
+
+def _suggested(
+    where: str, base: Mapping[str, Any], name: str, said: Any, agent: str, score: Any, terms: Terms
+) -> Iterator[Rating]:
+    who = {"rater": agent, "rater_kind": "llm", "family": family_of(agent) or agent, "model": agent}
+    for rating in word(where, {**base, **who}, name, said, {}, terms):
+        sure = isinstance(score, float) and 0 <= score <= 1
+        yield rating.model_copy(update={"confidence": score, "confidence_source": "native"}) if sure else rating
+
+
+def write_argilla(ratings: Sequence[Rating], terms: Terms) -> str:
+    """Records in the nested form; `user_id` is the rater's name, which Argilla itself wants as one of its ids.
+
+    Raises
+    ------
+    InputError
+        A person answered a question of one item twice, which Argilla does not hold.
+    """
+    records: defaultdict[str, list[Rating]] = defaultdict(list)
+    for rating in ratings:
+        records[rating.item_id].append(rating)
+    written = [_record_of(labels, terms) for labels in records.values()]
+    return json.dumps(written, ensure_ascii=False, indent=1) + "\n"
+
+
+def _record_of(labels: Sequence[Rating], terms: Terms) -> dict[str, Any]:
+    first = labels[0]
+    known = {name: getattr(first, name) for name in ("trajectory_id", "step_index", *_ABOUT)}
+    scales = {label.question: label.scale for label in labels if label.question not in AXES}
+    shared = [flag for flag in first.flags if flag.startswith("drawn") and all(flag in each.flags for each in labels)]
+    texts = {"scales": json.dumps(scales) if scales else None, "flags": json.dumps(shared) if shared else None}
+    responses: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    for label in labels:
+        if any(answer["user_id"] == label.rater for answer in responses[label.question]):
+            raise InputError("labels", "Argilla holds one answer of a person to a question", label.item_id)
+        numeric = label.value is not None and label.scale.startswith("ordinal:")
+        said = int(label.value) if numeric and label.value is not None else label.verdict
+        responses[label.question].append({"value": said, "user_id": label.rater})
+        if label.rationale is not None:
+            responses[f"{label.question}_note"].append({"value": label.rationale, "user_id": label.rater})
+        if label.cited_step_indices:
+            steps = [str(step) for step in label.cited_step_indices]
+            responses[f"{label.question}_steps"].append({"value": steps, "user_id": label.rater})
+    run = terms.trajectories.get(first.trajectory_id)
+    shown = first.trajectory_id if run is None else "\n\n".join(f"{s.index} {s.role}: {s.content}" for s in run.steps)
+    return {
+        "id": first.item_id,
+        "fields": {"trajectory": shown},
+        "metadata": {name: value for name, value in (known | texts).items() if value is not None},
+        "suggestions": {},
+        "responses": dict(responses),
+        "vectors": {},
+        "status": "completed",
+        "_server_id": None,
+    }

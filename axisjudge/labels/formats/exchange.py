@@ -1,0 +1,240 @@
+"""Import and export: which format a file is, how its items were drawn, and what a format cannot hold.
+
+Export reads back what it wrote. A label that does not come back (its item, question, rater, repeat or word) makes the
+export refuse; a field that comes back different is counted. So a format loses nothing without a word, whatever it is.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from axisjudge.checks import InputError, one_of
+from axisjudge.labels.formats import (
+    agentprocessbench_steps,
+    agentrx_failures,
+    alttest_json,
+    argilla,
+    crowd_kit,
+    label_studio,
+    own,
+)
+from axisjudge.labels.formats.recognition import columns_of, first_line_of, json_of
+from axisjudge.labels.formats.terms import Read, Terms
+from axisjudge.labels.sampling import (
+    METHODS,
+    Method,
+    Sampling,
+    drawn_flags,
+    drawn_of,
+    read_sampling,
+    sampling_path,
+    set_drawn,
+    with_plan,
+)
+from axisjudge.verdict import AXES, Rating
+
+#: What labels forbid whose draw is unknown.
+UNKNOWN = (
+    "how the items were drawn is not stated, so `unknown` is recorded. Agreement and the alternative annotator test "
+    "remain possible on these items; corrected failure rates will be refused. State it with --sampling or --plan"
+)
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format: how a file of it is read and written, and whether a file looks like it."""
+
+    read: Callable[[Path, Terms], Read]
+    write: Callable[[Sequence[Rating], Terms], str]
+    suffix: str
+
+
+FORMATS: dict[str, Format] = {
+    "jsonl": Format(own.read_own_jsonl, own.write_own_jsonl, ".jsonl"),
+    "csv": Format(own.read_own_csv, own.write_own_csv, ".csv"),
+    "label-studio": Format(label_studio.read_label_studio, label_studio.write_label_studio, ".json"),
+    "argilla": Format(argilla.read_argilla, argilla.write_argilla, ".json"),
+    "crowd-kit": Format(crowd_kit.read_crowd_kit, crowd_kit.write_crowd_kit, ".csv"),
+    "agentrx": Format(agentrx_failures.read_agentrx_failures, agentrx_failures.write_agentrx_failures, ".json"),
+    "agentprocessbench": Format(
+        agentprocessbench_steps.read_agentprocessbench_steps,
+        agentprocessbench_steps.write_agentprocessbench_steps,
+        ".jsonl",
+    ),
+    "alttest": Format(alttest_json.read_alttest_json, alttest_json.write_alttest_json, ".json"),
+}
+
+
+@dataclass(frozen=True)
+class Imported:
+    """Ratings of a file, its format, and what must be said aloud."""
+
+    ratings: tuple[Rating, ...]
+    format: str
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Exported:
+    """The text of a file; what it does not hold, as field -> number of labels; and what an import must be told."""
+
+    text: str
+    lost: dict[str, int]
+    told: Terms
+
+
+def recognised(path: Path) -> str:
+    """The format of a file, from its content."""
+    if not path.is_file():
+        raise InputError(str(path), "no such label file")
+    if path.suffix in (".csv", ".tsv"):
+        return "crowd-kit" if crowd_kit.recognises(columns_of(path)) else "csv"
+    line = first_line_of(path)
+    if agentprocessbench_steps.recognises(line):
+        return "agentprocessbench"
+    if isinstance(line, dict) and {"trajectory_id", "question", "rater"} <= line.keys():
+        return "jsonl"
+    content = json_of(path)
+    whole = {"label-studio": label_studio, "argilla": argilla, "agentrx": agentrx_failures, "alttest": alttest_json}
+    for name, module in whole.items():
+        if module.recognises(content):
+            return name
+    raise InputError(str(path), "is in no format of labels known here", cure=f"say which: {', '.join(FORMATS)}")
+
+
+def import_labels(
+    path: str | Path,
+    terms: Terms | None = None,
+    *,
+    form: str | None = None,
+    sampling: str | None = None,
+    key: str | None = None,
+    plan: Sampling | None = None,
+) -> Imported:
+    """Read people's labels from a file of any known format.
+
+    Parameters
+    ----------
+    path : path
+    terms : Terms, optional
+        What the file does not say.
+    form : str, optional
+        The format, one of `FORMATS`; recognised from content if not given.
+    sampling, key : str, optional
+        How the items were drawn (`METHODS`), and by what. Labels that say it themselves keep it.
+    plan : Sampling, optional
+        The plan of the draw, from a `.sampling.json`; without it the plan beside the file is taken, if one is there.
+
+    Returns
+    -------
+    Imported
+        Every label carries how its item was drawn; ``unknown`` where nobody said.
+
+    Raises
+    ------
+    InputError
+        The file breaks a rule, or labels name a plan that was not given.
+    """
+    source = Path(path)
+    name = one_of("format", form, FORMATS) if form else recognised(source)
+    ratings, notes = FORMATS[name].read(source, terms or Terms())
+    if plan is None and sampling is None and sampling_path(source).is_file():
+        plan = read_sampling(sampling_path(source))
+        notes = [*notes, f"drawn as {sampling_path(source).name} says"]
+    drawn, more = _drawn(ratings, sampling, key, plan, str(source))
+    return Imported(tuple(drawn), name, (*notes, *more))
+
+
+def _drawn(
+    ratings: Iterable[Rating], sampling: str | None, key: str | None, plan: Sampling | None, where: str
+) -> tuple[list[Rating], list[str]]:
+    """The labels with how they were drawn, and what to say of those whose draw is unknown."""
+    one_of("sampling", sampling or "unknown", METHODS)
+    stated: Method = next((method for method in METHODS if method == sampling), "unknown")
+    if stated in ("by_key", "by_judge_verdict", "by_human_label") and not key:
+        raise InputError("sampling", f"{stated} needs the key that decided", cure="name it with --sampling-key")
+    if stated == "by_key":
+        raise InputError("sampling", "a draw by key needs each item's probability", cure="give the plan with --plan")
+    items = {} if plan is None else {(item.trajectory_id, item.question): item for item in plan.items}
+    found, unknown = [], 0
+    for label in ratings if plan is None else with_plan(ratings, plan):
+        if any(flag.startswith("drawn_plan:") for flag in label.flags):
+            raise InputError(where, "labels name a plan that is not here", label.item_id, "give it with --plan")
+        item = items.get((label.trajectory_id, label.question)) or items.get((label.trajectory_id, None))
+        labelled = label
+        if not any(flag.startswith("drawn:") for flag in label.flags):
+            planned = None if plan is None or item is None else plan.flags_for(item)
+            labelled = set_drawn([label], planned or drawn_flags(stated, key=key))[0]
+        unknown += drawn_of(labelled.flags)["drawn"] == "unknown"
+        found.append(labelled)
+    every = unknown == len(found)
+    return found, [UNKNOWN if every else f"of {unknown} of {len(found)} labels: {UNKNOWN}"] if unknown else []
+
+
+_CORE = ("item_id", "question", "rater", "repeat", "status", "verdict", "value", "scale")
+
+
+def export_labels(ratings: Sequence[Rating], form: str, terms: Terms | None = None) -> Exported:
+    """Write labels in a format, and read them back to see what it holds.
+
+    Parameters
+    ----------
+    ratings : sequence of Rating
+        People's labels.
+    form : str
+        One of `FORMATS`.
+    terms : Terms, optional
+        Trajectories by id, which some formats show or need.
+
+    Raises
+    ------
+    InputError
+        The format cannot hold some of these labels.
+    """
+    if not ratings:
+        raise InputError("labels", "there are none to export")
+    how, given = FORMATS[one_of("format", form, FORMATS)], terms or Terms()
+    text = how.write(ratings, given)
+    told = _told(ratings, form)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"labels{how.suffix}"
+        path.write_text(text, encoding="utf-8", newline="")
+        try:
+            back, _ = how.read(path, replace(given, rater=told.rater, scales=told.scales))
+        except InputError as error:
+            raise InputError(f"export to {form}", f"cannot hold these labels: {error.rule}", error.found) from error
+    return Exported(text, _lost(ratings, back, form), told)
+
+
+def _told(ratings: Sequence[Rating], form: str) -> Terms:
+    """What an import of this file must be told."""
+    if form in ("agentrx", "agentprocessbench"):
+        return Terms(rater=ratings[0].rater)
+    others = {rating.question: rating.scale for rating in ratings if rating.question not in AXES}
+    return Terms(scales=others if form == "alttest" else {})
+
+
+def _lost(ratings: Sequence[Rating], back: Sequence[Rating], form: str) -> dict[str, int]:
+    """Field -> labels in which it came back different. Refuses where a label itself did not come back."""
+    place = {_core(rating): rating for rating in back}
+    if gone := [rating for rating in ratings if _core(rating) not in place]:
+        rule = f"{form} cannot hold {len(gone)} of {len(ratings)} labels"
+        label = gone[0]
+        found = f"{label.rater} on {label.item_id}, {label.question}: {label.verdict or label.value or label.status}"
+        raise InputError("export", rule, found, "export the others alone, or choose csv or jsonl, which hold all")
+    if len(back) != len(ratings):
+        raise InputError("export", f"{form} gave back {len(back)} labels", len(ratings))
+    lost: Counter[str] = Counter()
+    for rating in ratings:
+        came = place[_core(rating)]
+        lost.update(name for name in Rating.model_fields if getattr(rating, name) != getattr(came, name))
+    return {name: lost[name] for name in Rating.model_fields if lost[name]}
+
+
+def _core(rating: Rating) -> tuple[Any, ...]:
+    return tuple(getattr(rating, name) for name in _CORE)

@@ -1,0 +1,228 @@
+"""Label Studio's JSON export: tasks with annotations by several people, and models' predictions.
+
+A task is a trajectory, named by ``data.trajectory_id`` (else by the task's number). Choices are words under the
+question `from_name`; a region that is labelled with an axis cites its paragraphs as steps; choices, ratings and labels
+of a region are labels of its steps. ``NAME_note`` (text), ``NAME_confidence`` (number) go with the question NAME.
+
+A cancelled annotation is kept: status ``refused``, flag ``cancelled``, its word as flag ``said:WORD``. An annotation
+that is ground truth gives its labels the flag ``ground_truth``. Predictions are ratings of kind ``llm``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from axisjudge.checks import InputError
+from axisjudge.families import family_of
+from axisjudge.labels.agentrx import NO_AXIS
+from axisjudge.labels.formats.strict_json import read_strict_json
+from axisjudge.labels.formats.terms import Read, Terms, by_person, finished, split_side, word
+from axisjudge.verdict import AXES, Rating
+
+GROUND_TRUTH, CANCELLED, SAID = "ground_truth", "cancelled", "said"
+_ABOUT = ("task_id", "cluster_id", "agent", "domain")
+_VALUES = {"choices": "choices", "rating": "rating", "number": "number", "textarea": "text"}
+_LABELS = ("labels", "paragraphlabels", "hypertextlabels")
+
+#: Whose steps (none: the whole trajectory) -> a file's name of a question or side -> what was given.
+Answers = dict[int | None, dict[str, Any]]
+
+
+def recognises(content: object) -> bool:
+    """Whether parsed JSON is a list of tasks with annotations."""
+    tasks = content if isinstance(content, list) else []
+    return bool(tasks) and all(isinstance(task, dict) and {"data", "annotations"} <= task.keys() for task in tasks)
+
+
+def read_label_studio(path: Path, terms: Terms) -> Read:
+    """People's annotations and models' predictions as ratings.
+
+    Raises
+    ------
+    InputError
+        The file is not the full JSON export, or a word is none of ours.
+    """
+    tasks = read_strict_json(path)
+    if not recognises(tasks):
+        cure = "export as JSON (the raw format with all annotations), not JSON-MIN or CSV"
+        raise InputError(str(path), "must be a list of tasks with data and annotations", cure=cure)
+    aloud: Counter[str] = Counter()
+    ratings = [rating for task in tasks for rating in _task(str(path), task, terms, aloud)]
+    return finished(ratings), [f"{count} {what}" for what, count in aloud.items()]
+
+
+def _task(path: str, task: Mapping[str, Any], terms: Terms, aloud: Counter[str]) -> Iterator[Rating]:
+    given = task["data"]
+    run = given.get("trajectory_id")
+    if run is None:
+        run = str(task.get("id"))
+        aloud["tasks have no data.trajectory_id; their number stands for it"] += 1
+    terms = _with_scales(terms, given.get("scales"))
+    base = terms.about(str(run), **{name: given.get(name) for name in _ABOUT})
+    drawn = list(given.get("flags", ()))
+    for number, annotation in enumerate(task["annotations"], start=1):
+        where = f"{path}, task {task.get('id')}, annotation {number}"
+        said = {
+            **base,
+            **by_person(_person(annotation.get("completed_by"), terms)),
+            "created_at": annotation.get("created_at"),
+            "latency_s": annotation.get("lead_time"),
+        }
+        flags = ([GROUND_TRUTH] if annotation.get("ground_truth") else []) + drawn
+        labels = [
+            rating.model_copy(update={"flags": [*rating.flags, *flags]})
+            for rating in _labels(where, annotation.get("result") or (), said, terms, aloud)
+        ]
+        if annotation.get("was_cancelled"):
+            aloud["cancelled annotations are kept without verdict"] += 1
+            labels = [_cancelled(label) for label in labels] or [
+                Rating(**said, question=NO_AXIS, status="refused", flags=[CANCELLED, *flags])
+            ]
+        elif not labels:
+            aloud["annotations are empty"] += 1
+        yield from labels
+    for prediction in task.get("predictions") or ():
+        model = str(prediction.get("model_version") or "prediction")
+        said = {**base, "rater": model, "rater_kind": "llm", "family": family_of(model) or model, "model": model}
+        found = list(_labels(f"{path}, prediction {model}", prediction.get("result") or (), said, terms, aloud))
+        aloud["models' predictions are kept as ratings of kind llm"] += len(found)
+        yield from found
+
+
+def _with_scales(terms: Terms, scales: Mapping[str, str] | None) -> Terms:
+    return terms if not scales else Terms(**{**vars(terms), "scales": {**scales, **terms.scales}})
+
+
+def _person(who: object, terms: Terms) -> str:
+    """The annotator: an address, a name, or the number that Label Studio gave."""
+    if isinstance(who, Mapping):
+        name = " ".join(filter(None, (who.get("first_name"), who.get("last_name"))))
+        who = who.get("email") or name or who.get("id")
+    if who is None and terms.rater is None:
+        raise InputError("annotation", "says not who completed it", cure="name the person with --rater")
+    return str(terms.rater if who is None else who)
+
+
+def _cancelled(label: Rating) -> Rating:
+    said = [] if label.verdict is None else [f"{SAID}:{label.verdict}"]
+    flags = [CANCELLED, *said, *label.flags]
+    return label.model_copy(update={"status": "refused", "verdict": None, "value": None, "flags": flags})
+
+
+def _labels(
+    where: str, result: Iterable[Mapping[str, Any]], base: Mapping[str, Any], terms: Terms, aloud: Counter[str]
+) -> Iterator[Rating]:
+    for step, answers in _answers(where, result, terms, aloud).items():
+        questions = dict.fromkeys(split_side(name)[0] for name in answers)
+        for name in questions:
+            sides = {side: answers[f"{name}_{side}"] for side in _SIDES if f"{name}_{side}" in answers}
+            yield from word(where, {**base, "step_index": step}, name, answers.get(name), sides, terms)
+
+
+_SIDES = ("note", "confidence", "steps")
+
+
+def _answers(where: str, result: Iterable[Mapping[str, Any]], terms: Terms, aloud: Counter[str]) -> Answers:
+    """What was answered, for the whole and for each step."""
+    answers: defaultdict[int | None, dict[str, Any]] = defaultdict(dict)
+    for part in result:
+        kind, value, name = part.get("type"), part.get("value") or {}, str(part.get("from_name"))
+        steps = _paragraphs(where, value)
+        if kind in _LABELS:
+            for label in value.get(kind, ()):
+                question = terms.question_of(label)
+                if question in (*AXES, NO_AXIS):
+                    answers[None].setdefault(f"{question}_steps", []).extend(step for step in steps if step is not None)
+                else:
+                    answers |= {step: {**answers[step], name: label} for step in steps}
+        elif kind in _VALUES:
+            given = value.get(_VALUES[kind])
+            given = "\n".join(given) if kind == "textarea" and isinstance(given, list) else given
+            for step in steps:
+                answers[step][name] = given
+        else:
+            aloud[f"results of type {kind} hold no label of ours and are passed over"] += 1
+    return dict(answers)
+
+
+def _paragraphs(where: str, value: Mapping[str, Any]) -> list[int | None]:
+    if "start" not in value:
+        return [None]
+    try:
+        return [*range(int(value["start"]), int(value["end"]) + 1)]
+    except (ValueError, KeyError):
+        raise InputError(where, "a region must begin and end at a paragraph", value.get("start")) from None
+
+
+def write_label_studio(ratings: Sequence[Rating], terms: Terms) -> str:
+    """Tasks with one annotation for each person; the dialogue of a task comes from its trajectory, if given."""
+    tasks: defaultdict[str, list[Rating]] = defaultdict(list)
+    for rating in ratings:
+        tasks[rating.trajectory_id].append(rating)
+    people = {name: number for number, name in enumerate(dict.fromkeys(rating.rater for rating in ratings), start=1)}
+    written = [_task_of(number, run, labels, people, terms) for number, (run, labels) in enumerate(tasks.items(), 1)]
+    return json.dumps(written, ensure_ascii=False, indent=1) + "\n"
+
+
+def _task_of(
+    number: int, run: str, labels: Sequence[Rating], people: Mapping[str, int], terms: Terms
+) -> dict[str, Any]:
+    about = {name: getattr(labels[0], name) for name in _ABOUT}
+    given: dict[str, Any] = {"trajectory_id": run} | {name: value for name, value in about.items() if value is not None}
+    given["scales"] = {label.question: label.scale for label in labels if label.question not in AXES}
+    shared = [flag for flag in labels[0].flags if all(flag in label.flags for label in labels)]
+    if flags := [flag for flag in shared if flag.startswith("drawn")]:
+        given["flags"] = flags
+    if run in terms.trajectories:
+        steps = terms.trajectories[run].steps
+        given["dialogue"] = [{"author": step.role, "text": step.content} for step in steps]
+    sittings: defaultdict[tuple[Any, ...], list[Rating]] = defaultdict(list)
+    for label in labels:
+        marks = (CANCELLED in label.flags, GROUND_TRUTH in label.flags)
+        sittings[label.rater, label.repeat, *marks, label.created_at].append(label)
+    annotations = [
+        {
+            "completed_by": {"id": people[rater], "email": rater},
+            "was_cancelled": cancelled,
+            "ground_truth": truth,
+            "created_at": created,
+            "lead_time": max((label.latency_s for label in sitting if label.latency_s is not None), default=None),
+            "result": [part for label in sitting for part in _parts(label)],
+        }
+        for (rater, _, cancelled, truth, created), sitting in sorted(sittings.items(), key=lambda pair: pair[0][1])
+    ]
+    return {"id": number, "data": given, "annotations": annotations, "predictions": []}
+
+
+def _parts(label: Rating) -> Iterator[dict[str, Any]]:
+    """The results of one label: its word, its note and confidence, its cited steps."""
+    region = {} if label.step_index is None else _region(label.step_index)
+    name = f"step-{label.step_index}" if region else f"{label.question}"
+
+    def part(kind: str, suffix: str, **value: Any) -> dict[str, Any]:
+        about = {"id": name, "from_name": f"{label.question}{suffix}", "to_name": "dialogue", "type": kind}
+        return {**about, "value": {**region, **value}}
+
+    said = next((flag.partition(":")[2] for flag in label.flags if flag.startswith(f"{SAID}:")), label.verdict)
+    if label.value is not None and label.scale.startswith("ordinal:"):
+        yield part("rating", "", rating=int(label.value))
+    elif label.value is not None and label.scale == "unit":
+        yield part("number", "", number=label.value)
+    elif said is not None:
+        yield part("choices", "", choices=[said])
+    if label.rationale is not None:
+        yield part("textarea", "_note", text=[label.rationale])
+    if label.confidence is not None:
+        yield part("number", "_confidence", number=label.confidence)
+    for step in label.cited_step_indices:
+        cited = {**_region(step), "paragraphlabels": [label.question]}
+        about = {"id": f"{name}-cites-{step}", "from_name": "cited", "to_name": "dialogue", "type": "paragraphlabels"}
+        yield {**about, "value": cited}
+
+
+def _region(step: int) -> dict[str, Any]:
+    return {"start": str(step), "end": str(step), "startOffset": 0, "endOffset": 0}

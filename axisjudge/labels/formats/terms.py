@@ -1,0 +1,242 @@
+"""What a label file does not say, told from outside; and a word of any file as a rating of ours."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from axisjudge.checks import InputError, one_of
+from axisjudge.labels.agentrx import NO_AXIS
+from axisjudge.labels.record import OPEN
+from axisjudge.trajectory import Trajectory
+from axisjudge.verdict import AXES, VERDICTS, Rating
+
+#: Beside the question ``termination`` a form asks for these in ``termination_note``, ``termination_confidence``, ...
+SIDES = ("note", "confidence", "steps")
+#: Stands for every question in `Terms.scales`.
+ANY = "*"
+_OPEN_NOMINAL = "nominal"
+#: What a reader gives back: ratings, and what must be said aloud of the file.
+Read = tuple[list[Rating], list[str]]
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What the person who imports tells of a file.
+
+    Parameters
+    ----------
+    rater : str, optional
+        Who labelled, where the file names nobody.
+    question : str, optional
+        What was asked, where the file has one question without a name.
+    axes : mapping
+        The file's name of a question -> an axis, or ``no_axis``.
+    words : mapping
+        The file's word -> our verdict (``pass`` -> ``correct``).
+    scales : mapping
+        Question, or ``*`` for all -> scale, for questions that are not axes.
+    trajectories : mapping
+        Trajectories by id: tasks, agents and domains of labels come from there.
+    """
+
+    rater: str | None = None
+    question: str | None = None
+    axes: Mapping[str, str] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)
+    scales: Mapping[str, str] = field(default_factory=dict)
+    trajectories: Mapping[str, Trajectory] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for axis in self.axes.values():
+            one_of("axis map", axis, (*AXES, NO_AXIS))
+
+    def question_of(self, name: str) -> str:
+        """Our name of a file's question: mapped, or an axis in another spelling, or as it is."""
+        plain = _plain(name)
+        return self.axes.get(name) or (plain if plain in AXES else name)
+
+    def scale_of(self, question: str) -> str | None:
+        """The scale of a question: an axis has one, others have what was told."""
+        return "verdict" if question in AXES else self.scales.get(question, self.scales.get(ANY))
+
+    def said(self, where: str, question: str, word: object) -> dict[str, Any]:
+        """The fields scale, verdict and value of a word that was said.
+
+        Raises
+        ------
+        InputError
+            The word is not on the scale, or it is a number and no scale was told.
+        """
+        if isinstance(word, list):
+            if len(word) != 1:
+                raise InputError(where, f"{question} takes one word", word)
+            (word,) = word
+        scale = self.scale_of(question)
+        mapped = self.words.get(str(word), word)
+        if scale == "verdict":
+            return {"scale": scale, "verdict": _verdict(where, str(mapped)), "value": None}
+        if scale is None:
+            if not isinstance(mapped, str) or _number(mapped) is not None:
+                cure = f"tell it with --scale {question}=ordinal:1-5, say"
+                raise InputError(where, f"{question} has numbers on an unknown scale", word, cure)
+            return {"scale": _OPEN_NOMINAL, "verdict": mapped, "value": None}
+        return {"scale": scale, **_on_scale(where, scale, mapped)}
+
+    def about(self, trajectory_id: str, **known: Any) -> dict[str, Any]:
+        """What was rated: from the trajectory if it was given, else what the file knows."""
+        run = self.trajectories.get(trajectory_id)
+        said = {name: value for name, value in known.items() if value is not None}
+        if run is not None:
+            of_run = {"task_id": run.task_id, "cluster_id": run.cluster_id, "agent": run.agent, "domain": run.domain}
+            said = {**{name: value for name, value in of_run.items() if value is not None}, **said}
+        return {"trajectory_id": trajectory_id, "cluster_id": said.get("task_id") or trajectory_id, **said}
+
+
+def by_person(rater: str) -> dict[str, Any]:
+    """The fields that say that a person rated."""
+    return {"rater": rater, "rater_kind": "human", "family": "human"}
+
+
+def finished(ratings: Iterable[Rating]) -> list[Rating]:
+    """Ratings whose open nominal scales are closed over the words that were used, and whose repeats are numbered.
+
+    A second word of one rater on one item and question is kept as repeat 1, a third as repeat 2.
+    """
+    every = list(ratings)
+    words: defaultdict[str, set[str]] = defaultdict(set)
+    for rating in every:
+        if rating.scale == _OPEN_NOMINAL and rating.verdict is not None:
+            words[rating.question].add(rating.verdict)
+    for question, used in words.items():
+        if bad := [word for word in used if "," in word]:
+            cure = "map it to another word with --word-map"
+            raise InputError(question, "a word of a nominal scale holds no comma", bad[0], cure)
+    seen: Counter[tuple[str, ...]] = Counter()
+    closed = []
+    for rating in every:
+        change: dict[str, Any] = {}
+        if rating.scale == _OPEN_NOMINAL:
+            change["scale"] = f"nominal:{','.join(sorted(words[rating.question]))}"
+        place = (rating.item_id, rating.question, rating.rater)
+        if seen[place]:
+            change["repeat"] = seen[place]
+        seen[place] += 1
+        closed.append(rating.model_copy(update=change) if change else rating)
+    return closed
+
+
+def ratings_of(table: pl.DataFrame) -> list[Rating]:
+    """The rows of a ratings table as records."""
+    lists = ("cited_step_indices", "invalid_citations", "flags")
+    return [
+        Rating(
+            **{
+                **row,
+                **{name: row[name] or [] for name in lists},
+                "probabilities": row["probabilities"] and json.loads(row["probabilities"]),
+            }
+        )
+        for row in table.iter_rows(named=True)
+    ]
+
+
+def split_side(name: str) -> tuple[str, str | None]:
+    """``termination_note`` -> (termination, note); a plain question has no side."""
+    question, _, side = name.rpartition("_")
+    return (question, side) if question and side in SIDES else (name, None)
+
+
+def item_of(name: str) -> tuple[str, int | None]:
+    """Trajectory and step of an item's name, ``trajectory`` or ``trajectory#step``."""
+    run, mark, step = name.rpartition("#")
+    return (run, int(step)) if mark and run and step.isdecimal() else (name, None)
+
+
+def steps_of(where: str, steps: Iterable[object]) -> list[int]:
+    """Cited steps, which files hold as numbers or as text."""
+    found = []
+    for step in steps:
+        try:
+            found.append(int(str(step)))
+        except ValueError:
+            raise InputError(where, "a cited step is a whole number", step) from None
+    return sorted(set(found))
+
+
+def word(
+    where: str, base: Mapping[str, Any], name: str, said: Any, sides: Mapping[str, Any], terms: Terms
+) -> Iterator[Rating]:
+    """A rating of what was said under a file's question, with its note, confidence and steps; none if all is empty.
+
+    Sides without a word are an unfinished label, which is kept as the labeller keeps it.
+    """
+    question = terms.question_of(name)
+    if split_side(name)[1] and question == name:
+        raise InputError(where, "belongs to no question of this file", name)
+    if said in (None, "", []) and not sides:
+        return
+    confidence = sides.get("confidence")
+    fields: dict[str, Any] = {
+        "rationale": sides.get("note"),
+        "confidence": None if confidence is None else _share(where, confidence),
+        "confidence_source": None if confidence is None else "human",
+        "cited_step_indices": steps_of(where, sides.get("steps", ())),
+    }
+    if said in (None, "", []):
+        fields |= {"status": "refused", "flags": [OPEN], "scale": terms.scale_of(question) or "nominal"}
+    else:
+        fields |= terms.said(where, question, said)
+    yield Rating(**base, question=question, **fields)
+
+
+def _share(where: str, confidence: object) -> float:
+    try:
+        share = float(str(confidence))
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise InputError(where, "confidence lies in [0, 1]", confidence)
+    return share
+
+
+def _plain(name: str) -> str:
+    return "_".join(name.casefold().replace("-", " ").replace("_", " ").split())
+
+
+def _verdict(where: str, word: str) -> str:
+    plain = _plain(word)
+    if plain in VERDICTS:
+        return plain
+    cure = f"say what it means with --word-map {word!r}=correct, say"
+    raise InputError(where, f"a verdict is one of {', '.join(VERDICTS)}", word, cure)
+
+
+def _number(word: object) -> float | None:
+    try:
+        return None if isinstance(word, bool) else float(str(word))
+    except ValueError:
+        return None
+
+
+def _on_scale(where: str, scale: str, word: object) -> dict[str, Any]:
+    kind, _, rest = scale.partition(":")
+    number = _number(word)
+    if kind == "nominal":
+        return {"verdict": one_of(f"{where}: word", str(word), rest.split(",")), "value": None}
+    if kind == "step" and number in (-1, 0, 1):
+        return {"verdict": f"{number:+.0f}" if number else "0", "value": number}
+    if kind == "ordinal" and number is not None and number.is_integer():
+        low, high = map(int, rest.split("-"))
+        if low <= number <= high:
+            return {"verdict": str(int(number)), "value": number}
+    if kind == "unit" and number is not None and 0 <= number <= 1:
+        return {"verdict": None, "value": number}
+    if kind not in ("step", "ordinal", "unit"):
+        raise InputError("scale", "must be step, unit, ordinal:LOW-HIGH or nominal:WORD,WORD", scale)
+    raise InputError(where, f"must lie on the scale {scale}", word)
