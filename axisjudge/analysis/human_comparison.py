@@ -139,11 +139,10 @@ def human_comparison(
     Parameters
     ----------
     ratings : table
-        A ratings table. Raters of kind ``human`` or ``planted`` are left aside, and so are raters who also stand in
-        `labels`; all others are judges.
+        A ratings table; who gives labels in it is left aside, all others are judges.
     labels : table
-        A ratings table whose raters are the people: ``human``, ``planted``, or ``simulated`` people. It may be the same
-        table; models and rules in it are left aside.
+        A ratings table; raters of kind ``human`` or ``planted`` and simulated people give labels, all others are left
+        aside. It may be the same table.
     questions : sequence of str, optional
         By default all that both answered.
     sampling : str, optional

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from axisjudge.analysis.pooled import LABELS
+from axisjudge.analysis.labelled_panel import BY_PEOPLE
 from axisjudge.analysis.sources import Source, load_source, source_of
 from axisjudge.checks import InputError, one_of
 from axisjudge.datasets import fetch
@@ -80,19 +80,16 @@ def load_labelled(
     if not Path(name).is_file():
         one_of("source", name, NAMED)
         source = load_source(name, subset=subset)
-        return LabelledSource(_judges_of(source), source.ratings.filter(_BY_PEOPLE), source.about)
+        return LabelledSource(_judges_of(source), source.ratings.filter(BY_PEOPLE), source.about)
     from axisjudge.ratings import read_ratings
 
     source = source_of(read_ratings(name, latest=True), Path(name).stem)
-    told = read_ratings(labels, latest=True) if labels else source.ratings.filter(_BY_PEOPLE)
+    told = read_ratings(labels, latest=True) if labels else source.ratings.filter(BY_PEOPLE)
     return LabelledSource(_judges_of(source), told, source.about)
 
 
-_BY_PEOPLE = pl.col("rater_kind").is_in(LABELS)
-
-
 def _judges_of(source: Source, about: str = "") -> Source:
-    return replace(source, ratings=source.ratings.filter(~_BY_PEOPLE), about=about or source.about)
+    return replace(source, ratings=source.ratings.filter(~BY_PEOPLE), about=about or source.about)
 
 
 def _demo(n_labelled: int, seed: int) -> LabelledSource:
@@ -101,7 +98,7 @@ def _demo(n_labelled: int, seed: int) -> LabelledSource:
     from axisjudge.readers import read_trajectories
 
     source = load_source("demo")
-    truth = source.ratings.filter(_BY_PEOPLE)
+    truth = source.ratings.filter(BY_PEOPLE)
     runs = read_trajectories(*demo_paths()).trajectories
     plan = draw_at_random(runs, n_labelled, seed=seed, one_per_task=False)
     flags = drawn_flags(plan.method, plan.items[0].probability, n_frame=plan.n_frame)

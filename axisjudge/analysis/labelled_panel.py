@@ -11,15 +11,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.analysis.frames import to_polars
-from axisjudge.analysis.pooled import Floats
+from axisjudge.analysis.pooled import LABELS, Floats
 from axisjudge.checks import InputError, one_of
 from axisjudge.labels.sampling import with_drawn
+from axisjudge.labels.simulated_people import FAMILY
 from axisjudge.ratings import to_matrix
 from axisjudge.stats.correction import SAMPLING
 from axisjudge.stats.reference import majority
 
-#: Raters of these kinds are never people, whatever file they stand in.
-JUDGES = ("llm", "decision_model", "rules")
+#: Who gives labels: people, planted truth, and simulated people (simulated judges do not).
+BY_PEOPLE = pl.col("rater_kind").is_in(LABELS) | (pl.col("family") == FAMILY)
 
 #: The word that means failure, by scale; other scales have none.
 FAILING = {"verdict": "incorrect", "step": "-1"}
@@ -115,10 +116,8 @@ def prepared(ratings: Any, labels: Any, repeat: int, step_level: bool) -> tuple[
         )
         for table in tables
     ]
-    people = chosen[1].filter(~pl.col("rater_kind").is_in(JUDGES) & pl.col("verdict").is_not_null())
-    judges = chosen[0].filter(
-        ~pl.col("rater_kind").is_in(["human", "planted"]) & ~pl.col("rater").is_in(people["rater"].unique().implode())
-    )
+    people = chosen[1].filter(BY_PEOPLE & pl.col("verdict").is_not_null())
+    judges = chosen[0].filter(~BY_PEOPLE)
     if people.is_empty():
         raise InputError("labels", "must hold labels of people, or planted truth", cure="check the file and step level")
     if judges.is_empty():

@@ -25,6 +25,7 @@ SHARED_DIFFICULTY = 0.3
 HITS, PASSES = (0.90, 0.85, 0.80), (0.98, 0.97, 0.98)
 UNCERTAIN = 0.01
 STEP_OFF = 0.15
+FAMILY = "simulated people"  # what tells them from simulated judges
 PEOPLE = ("person A", "person B", "person C")
 
 _NORMAL = NormalDist()
@@ -52,7 +53,7 @@ def simulated_people(planted: pl.DataFrame, *, seed: int) -> pl.DataFrame:
             **row,
             "rater": name,
             "rater_kind": "simulated",
-            "family": "simulated people",
+            "family": FAMILY,
             "rater_version": "1",
             "rationale": "Simulated from planted truth; nobody read this run.",
             "flags": [flag for flag in row["flags"] or [] if flag.startswith("drawn")],

@@ -1,0 +1,52 @@
+"""axisjudge compare as a user meets it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from axisjudge.workbench import home
+
+
+def axisjudge(*arguments):
+    command = [sys.executable, "-m", "axisjudge", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=240)
+
+
+@pytest.fixture(scope="module")
+def ratings(tmp_path_factory):
+    out = tmp_path_factory.mktemp("compare") / "ratings.jsonl"
+    one_file = min((home() / "data" / "demo" / "results").glob("*.json"))
+    done = axisjudge("judge", one_file, "--judge", "rules", "--judge", "simulated:heron", "--out", out)
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+def test_words_first_then_tables_and_the_whole_as_json(ratings):
+    labels = home() / "data" / "demo" / "planted.jsonl"
+    page = axisjudge("compare", ratings, "--labels", labels)
+    assert page.returncode == 0, page.stderr
+    banner, first, *rest = page.stdout.splitlines()
+    assert banner.startswith("SIMULATED OR PLANTED")
+    assert first.startswith("Of 60 claims, one for each judge and question, ")
+    assert any(line.startswith("Not checked, 'may stand in for one of these people (epsilon 0.2)'") for line in rest)
+    assert "Against the majority of people" in rest
+    assert "Alternative annotator test" not in rest  # one labeller: the reason stands above
+    full = json.loads(axisjudge("compare", ratings, "--labels", labels, "--epsilon", "0.1", "--json").stdout)
+    assert full["epsilon"] == 0.1
+    assert full["questions"][0]["question"] == "tool_selection"
+    assert full["questions"][0]["judges"][0]["judge"] == "rules"
+
+
+def test_what_cannot_be_compared_is_one_line_and_exit_code_2(ratings):
+    labels = home() / "data" / "demo" / "planted.jsonl"
+    for arguments, message in (
+        (("--labels", ratings), "axisjudge: labels: must hold labels of people"),  # a simulated judge is no person
+        (("--labels", labels, "--sampling", "randm"), "axisjudge: sampling: must be one of random"),
+        ((), "axisjudge: Missing option '--labels'"),
+    ):
+        page = axisjudge("compare", ratings, *arguments)
+        assert (page.returncode, page.stdout) == (2, "")
+        assert page.stderr.startswith(message), page.stderr
+        assert page.stderr.count("\n") == 1
