@@ -99,8 +99,8 @@ def case_weighted(
 
     Notes
     -----
-    The interval is the delete-one-cluster jackknife-t of the difference; with fewer than 10 clusters or too few
-    disagreements there is none. Shuffling within judge alone would reject whenever confidence differs by verdict.
+    The interval is the delete-one-cluster jackknife of the difference with t on half the degrees of freedom, because
+    few clusters carry it; with fewer than 10 clusters or too few disagreements there is none. Shuffling within judge alone would reject whenever confidence differs by verdict.
     """
     found = COEFFICIENTS[one_of("coefficient", coefficient, _OFFERED)]
     matrix, confidence = np.asarray(ratings, dtype=np.float64), np.asarray(confidences, dtype=np.float64)
@@ -121,7 +121,8 @@ def case_weighted(
         p_value = _permutation_p(found, plain, matrix, confidence, layer, combine, weighted - unweighted, generator)
     if not reason:
         left_out = _left_out(found, heavy) - _left_out(found, plain)
-        low, high = jackknife_interval(weighted - unweighted, left_out, ci_level=ci_level)
+        degrees = (plain.n_clusters() - 1) / 2  # the few clusters with disagreements carry the difference
+        low, high = jackknife_interval(weighted - unweighted, left_out, degrees=degrees, ci_level=ci_level)
     return CaseWeighted(
         estimate=weighted - unweighted,
         ci_low=low,

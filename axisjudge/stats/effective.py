@@ -12,9 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
 from axisjudge.stats.estimate import Estimate, undefined
-from axisjudge.stats.intervals import FEWEST_CLUSTERS, cluster_codes, jackknife_interval
+from axisjudge.stats.intervals import cluster_codes, jackknife_interval
 
 Floats = NDArray[np.float64]
+
+#: An interval of the correlation of errors needs so many clusters, and so many errors of every judge: with fewer it
+#: covers .85 to .92.
+FEWEST_CLUSTERS, FEWEST_ERRORS = 25, 10
 
 #: Share of wrong labels that the band runs over.
 LABEL_ERRORS = (0.0, 0.02, 0.05, 0.1)
@@ -76,7 +80,9 @@ def effective_judges(
 
     Notes
     -----
-    The interval is the delete-one-cluster jackknife-t of mean rho on Fisher's z, for labels without error.
+    The interval is the delete-one-cluster jackknife-t of mean rho on Fisher's z, for labels without error. Errors carry
+    it, not items: t has half as many degrees of freedom as the most accurate judge has errors (or as there are
+    clusters, if fewer). It covers .947 to .971 with 25 to 200 clusters and error rates of .04 to .16.
     """
     if labels is None:
         cure = "without them errors correlate at -1/(k-1) by construction; give human or planted labels"
@@ -97,8 +103,11 @@ def effective_judges(
         reason = "no two judges have both right and wrong verdicts on common items"
     elif n_clusters < FEWEST_CLUSTERS:
         reason = f"{n_clusters} clusters are too few for an interval ({FEWEST_CLUSTERS} or more)"
+    elif (n_errors := int((right < 0).sum(axis=0).min())) < FEWEST_ERRORS:
+        reason = f"a judge with {n_errors} errors has too few for an interval ({FEWEST_ERRORS} or more)"
     else:
-        low, high, reason = _interval(sums, groups, n_clusters, mean_rho, k, ci_level)
+        degrees = min(n_errors, n_clusters - 1) / 2
+        low, high, reason = _interval(sums, groups, n_clusters, mean_rho, k, degrees, ci_level)
     band = [(error, _mean(_rho(sums.sum(axis=0), error))) for error in label_errors]
     return EffectiveJudges(
         n_effective=Estimate(
@@ -209,13 +218,13 @@ def _n_effective(k: int, mean_rho: float) -> float:
 
 
 def _interval(
-    sums: Floats, groups: NDArray[np.intp], n_clusters: int, mean_rho: float, k: int, ci_level: float
+    sums: Floats, groups: NDArray[np.intp], n_clusters: int, mean_rho: float, k: int, degrees: float, ci_level: float
 ) -> tuple[float, float, str]:
     order = np.argsort(groups, kind="stable")
     starts = np.searchsorted(groups[order], np.arange(n_clusters))
     left_out = sums.sum(axis=0) - np.add.reduceat(sums[order], starts, axis=0)
     without = [_mean(rho) for rho in _rho(left_out, 0.0)]
-    least, most = jackknife_interval(mean_rho, without, scale="fisher", ci_level=ci_level)
+    least, most = jackknife_interval(mean_rho, without, scale="fisher", degrees=degrees, ci_level=ci_level)
     if math.isnan(least):
         return math.nan, math.nan, "errors are identical or too few: no interval"
     low, high = _n_effective(k, most), _n_effective(k, least)

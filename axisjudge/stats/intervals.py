@@ -237,6 +237,7 @@ def jackknife_interval(
     *,
     scale: Scale = "identity",
     times: ArrayLike | None = None,
+    degrees: float | None = None,
     ci_level: float = 0.95,
 ) -> tuple[float, float]:
     """Delete-one jackknife-t on a scale where the sampling distribution is near normal; NaN where that is infinite.
@@ -250,6 +251,8 @@ def jackknife_interval(
         Fisher's z for coefficients in (-1, 1), the logit for shares.
     times : array, optional
         How many units each entry of `left_out` stands for.
+    degrees : float, optional
+        Degrees of freedom of t where fewer units carry the estimate than there are; by default units minus 1.
 
     References
     ----------
@@ -259,7 +262,7 @@ def jackknife_interval(
         moved = _SCALES[scale][0](np.asarray(left_out, dtype=np.float64))
         error = math.sqrt(jackknife_variance(moved, times))
     n = moved.size if times is None else round(float(np.sum(times)))
-    return _interval_on(scale, estimate, error, n, ci_level)
+    return _interval_on(scale, estimate, error, n - 1 if degrees is None else degrees, ci_level)
 
 
 def bootstrap_interval(
@@ -272,13 +275,13 @@ def bootstrap_interval(
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         error = float(np.std(_SCALES[scale][0](np.asarray(resampled, dtype=np.float64)), ddof=1))
-    return _interval_on(scale, estimate, error, n, ci_level)
+    return _interval_on(scale, estimate, error, n - 1, ci_level)
 
 
-def _interval_on(scale: Scale, estimate: float, error: float, n: int, ci_level: float) -> tuple[float, float]:
+def _interval_on(scale: Scale, estimate: float, error: float, degrees: float, ci_level: float) -> tuple[float, float]:
     stretch, shrink = _SCALES[scale]
     with np.errstate(divide="ignore", invalid="ignore"):
-        centre, half = float(stretch(np.float64(estimate))), t_quantile(n - 1, ci_level) * error
+        centre, half = float(stretch(np.float64(estimate))), t_quantile(degrees, ci_level) * error
     if not (math.isfinite(centre) and math.isfinite(half)):
         return math.nan, math.nan
     return float(shrink(centre - half)), float(shrink(centre + half))
