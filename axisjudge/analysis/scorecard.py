@@ -59,8 +59,8 @@ class ScoreSummary:
         span = float(np.median((wide["score_high"] - wide["score_low"]).to_numpy()))
         return (
             said,
-            f"{wide.height} of them have a component that is the neutral 50 for want of data; their true score may lie "
-            f"within {span:g} points (median) from the lowest to the highest.",
+            f"{wide.height} of them have a component that is the neutral 50 for want of data; from that component at 0 "
+            f"to that component at 100 their scores span {span:g} points (median).",
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -98,6 +98,16 @@ def describe(scored: pl.DataFrame, *, ci_level: float = 0.95) -> ScoreSummary:
             }
         )
     return ScoreSummary(table, means, agents, _reasons(table))
+
+
+def lowest_component(summary: ScoreSummary) -> str:
+    """Where the lowest mean stands: what an agent's score would gain from, weight considered."""
+    known = summary.components.drop_nulls("mean").sort("mean", "agent")
+    if known.is_empty():
+        return "No component could be computed in any run."
+    low = known.row(0, named=True)
+    name = low["component"].replace("_", " ")
+    return f"The lowest is {name} of {low['agent']}: {low['mean']:.0f} on average ({many(low['runs'], 'run')})."
 
 
 def _mean(scores: Any, clusters: list[str], unit: str, ci_level: float) -> Estimate:

@@ -88,6 +88,7 @@ def _label(run: dict[str, Any], good: bool) -> dict[str, Any]:
     return {
         "schema_version": 1,
         "trajectory_id": run["run_id"],
+        "item_id": run["run_id"],
         "task_id": run["spec_id"],
         "cluster_id": run["spec_id"],
         "agent": run["agent_id"],
@@ -97,6 +98,8 @@ def _label(run: dict[str, Any], good: bool) -> dict[str, Any]:
         "rater": "planted",
         "rater_kind": "planted",
         "family": "planted",
+        "repeat": 0,
+        "status": "ok",
         "value": float(good),
     }
 

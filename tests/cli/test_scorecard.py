@@ -1,0 +1,110 @@
+"""`axisjudge scorecard`: what it prints, what it stores, and what it says without the extra."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from axisjudge.datasets import demo_paths, demo_runs
+
+GOOD = {"run_id": "run-1", "agent_id": "a", "workspace_id": "w", "outcome": "COMPLETED"}
+
+
+def axisjudge(*arguments, code=0, before="", **environment):
+    program = f"{before}\nimport sys; sys.argv[0] = 'axisjudge'; from axisjudge.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env=os.environ | environment,
+        check=False,
+    )
+    assert done.returncode == code, done.stderr
+    return done.stdout if code == 0 else done.stderr
+
+
+@pytest.fixture
+def runs(tmp_path):
+    path = tmp_path / "runs.jsonl"
+    path.write_text(json.dumps(GOOD) + "\n" + json.dumps(GOOD | {"run_id": "run-2", "outcome": "BLOCKED"}) + "\n")
+    return path
+
+
+def test_scores_per_agent_and_as_json(tmp_path):
+    said = axisjudge("scorecard", "score", demo_runs(), "--out", tmp_path / "scores.jsonl")
+    assert "384 runs of 4 agents, 378 scored." in said
+    found = json.loads(axisjudge("scorecard", "score", demo_runs(), "--json", "--frozen"))
+    assert len(found["runs"]) == 384
+    assert found["rules"]["weights"]["completion"] == 0.4
+    assert len((tmp_path / "scores.jsonl").read_text().splitlines()) == 384
+
+
+def test_trajectories_are_scored_as_far_as_they_tell():
+    assert "no stages given" in axisjudge("scorecard", "score", demo_paths()[0])
+
+
+def test_stored_shown_and_known_before(tmp_path, runs):
+    store = tmp_path / "scores.sqlite"
+    axisjudge("scorecard", "score", runs, "--store", store)
+    axisjudge("scorecard", "score", runs, "--store", store)
+    assert len((tmp_path / "scores.events.jsonl").read_text().splitlines()) == 2
+    said = axisjudge("scorecard", "show", "run-1", "--store", store)
+    assert "run-1: 70 of 100 (40 to 100), Gold, formula 2" in said
+    assert json.loads(axisjudge("scorecard", "show", "run-2", "--store", store, "--json"))["tier"] == "Silver"
+    assert "no such run" in axisjudge("scorecard", "show", "run-3", "--store", store, code=2)
+
+
+def test_ranked(tmp_path):
+    said = axisjudge("scorecard", "rank", demo_runs(), "--spec", "spec-03")
+    assert "is offered for review" in said
+    assert json.loads(axisjudge("scorecard", "rank", demo_runs(), "--json"))["spec"] is None
+
+
+def test_rules_from_a_file(tmp_path, runs):
+    rules = tmp_path / "rules.json"
+    rules.write_text('{"weights": {"completion": 0.7, "error_rate": 0.1, "latency": 0.1, "resource_efficiency": 0.1}}')
+    found = json.loads(axisjudge("scorecard", "score", runs, "--rules", rules, "--json"))
+    assert found["runs"][0]["score"] == 85
+    for wrong in ('{"weights": {"completion": 1}}', '{"window": "x"}', '{"weight": {}}', "[", "[]"):
+        rules.write_text(wrong)
+        assert axisjudge("scorecard", "score", runs, "--rules", rules, code=2).count("\n") == 1
+
+
+def test_strict_stops(runs):
+    assert "run run-1, error_rate: cannot be computed: no stages given" in axisjudge(
+        "scorecard", "score", runs, "--strict", code=2
+    )
+
+
+def test_one_line_for_bad_input(tmp_path):
+    (tmp_path / "runs.jsonl").write_text('{"run_id": "a b"}\n')
+    assert axisjudge("scorecard", "score", tmp_path / "runs.jsonl", code=2).count("\n") == 1
+    assert axisjudge("scorecard", "score", tmp_path / "none.jsonl", code=2).count("\n") == 1
+
+
+WITHOUT = """
+import importlib.util, sys
+gone = ("sqlalchemy", "psycopg", "fastapi", "uvicorn", "posthog", "starlette")
+found = importlib.util.find_spec
+importlib.util.find_spec = lambda name, package=None: None if name.split(".")[0] in gone else found(name, package)
+class Gone:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in gone:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Gone())
+"""
+
+
+def test_without_the_extra_all_but_the_store_works_and_it_says_which_extra(tmp_path, runs):
+    assert "2 runs of 1 agent" in axisjudge("scorecard", "score", runs, before=WITHOUT)
+    assert "usage" in axisjudge("--help", before=WITHOUT).lower()
+    for command in (
+        ("score", runs, "--store", tmp_path / "scores.sqlite"),
+        ("show", "run-1", "--store", tmp_path / "scores.sqlite"),
+        ("serve", "--no-auth"),
+    ):
+        said = axisjudge("scorecard", *command, code=2, before=WITHOUT)
+        assert "pip install 'axisjudge[service]'" in said
+        assert said.count("\n") == 1

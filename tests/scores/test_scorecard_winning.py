@@ -1,0 +1,118 @@
+"""Win probabilities by enumeration, S-curves by maximum likelihood, against other ways to the same numbers."""
+
+import doctest
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from axisjudge.scores.scorecard import winning
+from axisjudge.scores.scorecard.s_curve import as_raw, fit_s_curve
+from axisjudge.scores.scorecard.winning import win_probability
+
+
+def brute(runs):
+    """Every draw of one run an alternative, ties shared."""
+    names = sorted(runs)
+    wins = dict.fromkeys(names, 0.0)
+    draws = list(itertools.product(*(runs[name] for name in names)))
+    for draw in draws:
+        top = [name for name, value in zip(names, draw, strict=True) if value == max(draw)]
+        for name in top:
+            wins[name] += 1 / len(top)
+    return {name: count / len(draws) for name, count in wins.items()}
+
+
+def flat(runs, task="t"):
+    rows = [(value, name, task) for name, own in runs.items() for value in own]
+    return tuple(map(list, zip(*rows, strict=True)))
+
+
+def test_the_example():
+    assert not doctest.testmod(winning).failed
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(st.integers(0, 4), min_size=5, max_size=6), min_size=2, max_size=4))
+def test_every_draw_counted_one_by_one_gives_the_same(drawn):
+    runs = {f"agent-{k}": own for k, own in enumerate(drawn)}
+    found = win_probability(*flat(runs))
+    assert {name: each.estimate for name, each in found.items()} == pytest.approx(brute(runs))
+    assert sum(each.estimate for each in found.values()) == pytest.approx(1)
+
+
+def test_four_repeats_are_refused_and_so_is_a_lone_agent():
+    lucky = win_probability(*flat({"a": [99, 1, 1, 1], "b": [50] * 9}))
+    assert all(math.isnan(each.estimate) and "5 or more" in each.reason for each in lucky.values())
+    assert "nobody to win against" in win_probability(*flat({"a": [1] * 9}))["a"].reason
+
+
+def test_runs_without_a_score_are_no_repeats():
+    values, names, tasks = flat({"a": [1.0] * 5, "b": [2.0] * 4 + [math.nan]})
+    assert "5 or more" in win_probability(values, names, tasks)["a"].reason
+
+
+def test_one_lucky_run_does_not_make_an_agent_likely_to_win():
+    found = win_probability(*flat({"lucky": [100, 10, 10, 10, 10], "steady": [60] * 5}))
+    assert (found["lucky"].estimate, found["steady"].estimate) == pytest.approx((0.2, 0.8))
+    assert "1 task; an interval needs at least 10" in found["lucky"].reason
+
+
+def test_tasks_are_the_unit_of_the_interval():
+    rng = np.random.default_rng(4)
+    values, names, tasks = [], [], []
+    for task in range(12):
+        ahead = rng.normal(0, 2)
+        for name in "ab":
+            values += list(rng.normal(ahead * (name == "a"), 1, 6))
+            names += [name] * 6
+            tasks += [task] * 6
+    found = win_probability(values, names, tasks)["a"]
+    assert (found.n_clusters, found.n_items) == (12, 144)
+    assert found.ci_low < found.estimate < found.ci_high
+    more = [np.tile(each, 5) for each in (values, names, tasks)]  # five times as many runs of the same tasks
+    wider = win_probability(*more)["a"]
+    assert wider.ci_high - wider.ci_low == pytest.approx(found.ci_high - found.ci_low)
+
+
+class TestSCurve:
+    def test_it_is_the_probit_regression_of_statsmodels(self):
+        from statsmodels.genmod.families import Binomial
+        from statsmodels.genmod.families.links import Probit
+        from statsmodels.genmod.generalized_linear_model import GLM
+
+        rng = np.random.default_rng(2)
+        score = rng.integers(0, 101, 500)
+        good = (rng.random(500) < (score / 100) ** 2).astype(float)
+        curve, refusal = fit_s_curve(score, good)
+        design = np.column_stack([np.ones(500), np.log(as_raw(score))])
+        intercept, slope = GLM(good, design, family=Binomial(Probit())).fit().params
+        assert refusal == ""
+        assert curve.median == pytest.approx(math.exp(-intercept / slope), rel=1e-5)
+        assert curve.sigma == pytest.approx(1 / slope, rel=1e-5)
+
+    def test_it_finds_the_curve_that_made_the_labels(self):
+        from scipy.special import ndtr
+
+        rng = np.random.default_rng(5)
+        score = rng.uniform(5, 100, 40_000)
+        good = (rng.random(40_000) < ndtr((np.log(score / 100) - math.log(0.6)) / 0.4)).astype(float)
+        curve, _ = fit_s_curve(score, good)
+        assert (curve.median, curve.sigma) == pytest.approx((0.6, 0.4), abs=0.01)
+
+    @pytest.mark.parametrize(
+        ("score", "good", "said"),
+        [
+            ([10, 50, 90], [1, 1, 1], "alike"),
+            ([10, 20, 80, 90], [0, 0, 1, 1], "without any overlap"),
+            ([10, 20, 80, 90, 30], [1, 1, 0, 0, 0], "slope is not positive"),
+            ([80, 85, 90, 95, 99, 82, 97], [1, 1, 1, 1, 1, 0, 1], "outside the scores"),
+        ],
+    )
+    def test_it_refuses_what_has_no_such_curve(self, score, good, said):
+        curve, refusal = fit_s_curve(score, good)
+        assert curve is None
+        assert said in refusal
