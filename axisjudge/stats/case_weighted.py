@@ -100,7 +100,8 @@ def case_weighted(
     Notes
     -----
     The interval is the delete-one-cluster jackknife of the difference with t on half the degrees of freedom, because
-    few clusters carry it; with fewer than 10 clusters or too few disagreements there is none. Shuffling within judge alone would reject whenever confidence differs by verdict.
+    few clusters carry it; with fewer than 10 clusters or too few disagreements there is none. Shuffling within judge
+    alone would reject whenever confidence differs by verdict.
     """
     found = COEFFICIENTS[one_of("coefficient", coefficient, _OFFERED)]
     matrix, confidence = np.asarray(ratings, dtype=np.float64), np.asarray(confidences, dtype=np.float64)
