@@ -36,6 +36,7 @@ def axis_result(
     from axisjudge.analysis.axis_runs import agent_means, axis_results, compare_runs, made_up, results_frame
     from axisjudge.ratings import read_ratings
     from axisjudge.readers import read_trajectories
+    from axisjudge.scores.axis.result import mean_result
     from axisjudge.scores.axis.rule_sets import rule_set
     from axisjudge.scores.axis.scenario import read_scenario, read_weights
 
@@ -68,6 +69,9 @@ def axis_result(
         scores = ("goal_score", "environment_score", "service_score", "agent_score")
         shown = ("trajectory_id", "agent", "task", "axis_result", *scores, "slowest_call", "weakest")
         show.table(results_frame(results).select(shown).to_dicts(), "AXIS Results")
+        mean = mean_result(results)
+        said = "none: not every run has one number" if mean is None else f"{mean:g}"
+        typer.echo(f"\nMean AXIS Result of the runs that did not fail: {said}")
         _print_marks(results)
 
 

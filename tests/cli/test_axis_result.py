@@ -37,6 +37,7 @@ def test_many_runs_are_a_table_with_the_planted_banner():
     assert page.stdout.startswith("SIMULATED OR PLANTED")
     assert page.stdout.count("cedar-mini.") == 12
     assert "9 of 24: service: no interactions" in page.stdout
+    assert "Mean AXIS Result of the runs that did not fail: 90\n" in page.stdout
 
 
 def test_two_sets_are_compared_and_the_full_result_is_json():

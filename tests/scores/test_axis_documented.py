@@ -10,11 +10,11 @@ import pytest
 from scores.axis_cases import all_audited, answers, at, calls, judged_run, says
 
 from axisjudge.scores.axis.categories import CATEGORIES
-from axisjudge.scores.axis.goal import Check
+from axisjudge.scores.axis.goal import Check, Grade
 from axisjudge.scores.axis.replies import grades_of_reply, judged_categories, signals_of_reply
-from axisjudge.scores.axis.result import DEFAULT_WEIGHTS, score_run
+from axisjudge.scores.axis.result import DEFAULT_WEIGHTS, mean_result, score_run
 from axisjudge.scores.axis.rule_sets import DOCUMENTED, UPSTREAM
-from axisjudge.scores.axis.run import run_of_axis
+from axisjudge.scores.axis.run import Outcome, run_of_axis
 from axisjudge.scores.axis.signals import Audit, CategorySignals, Necessity
 from axisjudge.scores.curve import axis_score
 
@@ -208,10 +208,19 @@ def test_without_checks_the_composite_is_an_interval_and_never_one_number() -> N
 
 
 def test_a_failed_run_scores_0() -> None:
-    from axisjudge.scores.axis.run import Outcome
-
     run = run_of_axis((calls(0, "Bash"),), id="run", outcome=Outcome(None, 1))
     result = score_run(run, all_audited(run))
     assert [each.score for each in result.dimensions] == [0, 0, 0, 0]
     assert result.composite == 0
     assert result.marks == ("the run failed: every score is 0 by rule",)
+
+
+def test_the_mean_leaves_failed_runs_out_and_needs_one_number_of_each() -> None:
+    def scored(outcome: Outcome, *grades: float) -> Any:
+        run = run_of_axis((calls(0, "Bash"), answers(100)), id="run", outcome=outcome)
+        return score_run(run, all_audited(run), grades=[Grade(Check("a"), grade) for grade in grades] or None)
+
+    done, failed = Outcome(""), Outcome(None, 1)
+    assert mean_result([scored(done, 10), scored(done, 0), scored(failed)]) == 80
+    assert mean_result([scored(failed)]) == 0
+    assert mean_result([scored(done, 10), scored(done)]) is None

@@ -45,7 +45,11 @@ class Interaction(NamedTuple):
 
 
 class TranscriptCounts(NamedTuple):
-    """Counts and times over a run's interactions; an interaction of two categories counts in both."""
+    """Counts and times over a run's interactions; an interaction of two categories counts in both.
+
+    `startup_ms` is from the start of the agent's process to the first entry, `shutdown_ms` from the last entry to its
+    end; None where unknown or not above 0.
+    """
 
     interactions: int
     by_category: dict[str, int]
@@ -53,6 +57,8 @@ class TranscriptCounts(NamedTuple):
     unknown_durations: int
     total_ms: int
     wall_clock_ms: int
+    startup_ms: int | None = None
+    shutdown_ms: int | None = None
 
 
 def interactions_of(entries: Sequence[Entry], rules: RuleSet, *, run_start_ms: int | None = None) -> list[Interaction]:
@@ -84,7 +90,9 @@ def pair_entries(entries: Sequence[Entry]) -> dict[int, int]:
     return pair
 
 
-def count(interactions: Sequence[Interaction]) -> TranscriptCounts:
+def count(
+    interactions: Sequence[Interaction], *, startup_ms: int | None = None, shutdown_ms: int | None = None
+) -> TranscriptCounts:
     """Counts and times of a run."""
     last = interactions[-1] if interactions else None
     wall = 0 if last is None or last.start_ms is None else last.start_ms + (last.duration_ms or 0)
@@ -95,6 +103,8 @@ def count(interactions: Sequence[Interaction]) -> TranscriptCounts:
         unknown_durations=sum(each.duration_ms is None for each in interactions),
         total_ms=sum(each.duration_ms for each in interactions if each.duration_ms is not None),
         wall_clock_ms=wall,
+        startup_ms=startup_ms,
+        shutdown_ms=shutdown_ms,
     )
 
 

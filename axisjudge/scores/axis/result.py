@@ -12,7 +12,7 @@ from axisjudge.checks import InputError
 from axisjudge.scores.axis.categories import CATEGORIES
 from axisjudge.scores.axis.dimensions import Dimension, Signal, failed_dimension, score_dimension
 from axisjudge.scores.axis.goal import Grade, goal_bounds, goal_score
-from axisjudge.scores.axis.interactions import Interaction, TranscriptCounts, count
+from axisjudge.scores.axis.interactions import Interaction, TranscriptCounts
 from axisjudge.scores.axis.javascript import half_up, is_number
 from axisjudge.scores.axis.marks import marks_of
 from axisjudge.scores.axis.rule_sets import INSIGHT_BELOW, RuleSet
@@ -240,7 +240,7 @@ def score_run(
         dimensions=(goal, *process),
         grades=tuple(grades or ()),
         interactions=tuple(run.interactions),
-        counts=count(run.interactions),
+        counts=run.counts,
         insights=_insights(process),
         slowest=_slowest(run.interactions),
         judged_by=judged_by,

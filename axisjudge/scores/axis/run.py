@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from axisjudge.scores.axis.entries import Entry, entries_of_axis, valid_time
-from axisjudge.scores.axis.interactions import Interaction, interactions_of
+from axisjudge.scores.axis.interactions import Interaction, TranscriptCounts, count, interactions_of
 from axisjudge.scores.axis.rule_sets import DOCUMENTED, RuleSet
 from axisjudge.scores.axis.steps import entries_of_steps
 from axisjudge.trajectory import Trajectory
@@ -52,6 +52,17 @@ class AxisRun:
     cluster_id: str = ""
     source: str = ""
     marks: tuple[str, ...] = ()
+
+    @property
+    def counts(self) -> TranscriptCounts:
+        """Counts and times, with those of the agent's process before the first and after the last entry."""
+        start, end = (valid_time(time, self.rules) for time in (self.outcome.start_time, self.outcome.end_time))
+        first, last = (self.entries[at].time_ms if self.entries else None for at in (0, -1))
+        return count(self.interactions, startup_ms=_between(start, first), shutdown_ms=_between(last, end))
+
+
+def _between(earlier: int | None, later: int | None) -> int | None:
+    return later - earlier if earlier is not None and later is not None and later > earlier else None
 
 
 def run_of_trajectory(trajectory: Trajectory, rules: RuleSet = DOCUMENTED) -> AxisRun:
