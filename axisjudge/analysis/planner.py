@@ -13,7 +13,7 @@ import polars as pl
 from axisjudge.analysis.frames import Kind, table_of
 from axisjudge.analysis.pooled import pooled
 from axisjudge.analysis.repeats import repeat_report
-from axisjudge.analysis.words import listed
+from axisjudge.analysis.words import listed, many
 from axisjudge.checks import InputError, positive
 from axisjudge.judges.pricing import Tokens, cost_usd, price_list_version
 from axisjudge.spec import JudgeSpec
@@ -49,15 +49,20 @@ class StudyPlan:
 
     @property
     def one_more(self) -> float:
-        """By how much one more unit narrows the interval, where the target is met (or at the largest size tried)."""
-        points = [point for point in self.curve.points if not math.isnan(point.half_width)]
-        if len(points) < 2:
+        """By how much one more unit narrows the interval where the target is met; NaN where no size tried is wider."""
+        curve = self.curve
+        points = [point for point in curve.points if not math.isnan(point.half_width)]
+        if curve.needed is None or self._smallest or len(points) < 2:
             return math.nan
         first, second = points[-2:]
         slope = math.log(first.half_width / second.half_width) / math.log(second.n / first.n)
-        size = self.curve.needed or second.n
-        width = self.curve.target if self.curve.needed else second.half_width
-        return slope * width / size
+        return slope * curve.target / curve.needed
+
+    @property
+    def _smallest(self) -> bool:
+        """Whether the target is met by the smallest size that can be judged, so that fewer might do."""
+        met = (point for point in self.curve.points if point.n == self.curve.needed)
+        return any(point.half_width < self.curve.target or point.power > self.curve.target for point in met)
 
     def to_frame(self, kind: Kind = "polars") -> Any:
         """One row a size: what studies of it give, and cost."""
@@ -90,7 +95,8 @@ class StudyPlan:
             said = f"{wanted} is not reached with up to {curve.points[-1].n:,} {curve.unit}s ({assumed})."
         else:
             cost = "" if self.usd_per_unit is None else f", about {_usd(curve.needed * self.usd_per_unit)}"
-            said = f"{wanted} needs about {curve.needed:,} {curve.unit}s{cost} ({assumed})."
+            about = "is met by" if self._smallest else "needs about"
+            said = f"{wanted} {about} {curve.needed:,} {curve.unit}s{cost} ({assumed})."
         return " ".join(filter(None, (said, self._more, self.prices)))
 
     @property
@@ -129,7 +135,7 @@ def study_plan(
     curve: Curve,
     *,
     judges: Sequence[JudgePrice] = (),
-    calls_per_unit: int = 1,
+    calls_per_unit: float = 1,
     usd_per_label: float | None = None,
     labels_per_unit: int = 0,
 ) -> StudyPlan:
@@ -152,15 +158,33 @@ def study_plan(
 
 @dataclass(frozen=True)
 class Pilot:
-    """What a pilot says of one question: codes (items x judges), tasks, and figures to assume."""
+    """What a pilot says of one question: codes (items x judges), tasks, and figures to assume.
+
+    `kappa` and `agreement` are those of the first two judges.
+    """
 
     question: str
+    judges: tuple[str, ...]
     ratings: Any
     tasks: Any
     prevalence: float
     kappa: float
     agreement: float
     tokens: Tokens | None
+
+    @property
+    def runs_per_task(self) -> float:
+        """Items of one task, on average: what one more task costs in calls."""
+        return len(self.ratings) / np.unique(self.tasks).size
+
+    @property
+    def sentence(self) -> str:
+        """Who is compared, on how much, and how they agree."""
+        runs, tasks = many(len(self.ratings), "run"), many(np.unique(self.tasks).size, "task")
+        return (
+            f"The pilot on {self.question}: {self.prevalence:.0%} failures; {listed(self.judges[:2])} have kappa "
+            f"{self.kappa:.2f} and agree on {self.agreement:.0%} ({runs} of {tasks})."
+        )
 
 
 def pilot_of(ratings: pl.DataFrame, question: str) -> Pilot:
@@ -186,6 +210,7 @@ def pilot_of(ratings: pl.DataFrame, question: str) -> Pilot:
     how: dict[str, Any] = {"categories": range(len(panel.categories)), "clusters": panel.clusters}
     return Pilot(
         question=question,
+        judges=panel.judges,
         ratings=codes,
         tasks=panel.clusters,
         prevalence=float((told == failed).mean()),

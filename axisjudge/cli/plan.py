@@ -24,8 +24,8 @@ Judges = Annotated[list[str], typer.Option("--judge", help="A judge spec to pric
 Prevalence = Annotated[float, typer.Option(help="Share of failures.")]
 Minutes = Annotated[float | None, typer.Option(help="Minutes that one label takes.")]
 Wage = Annotated[float, typer.Option(help="US dollars for an hour of labelling.")]
-InputTokens = Annotated[int | None, typer.Option(help="Prompt tokens of one call.")]
-OutputTokens = Annotated[int | None, typer.Option(help="Reply tokens of one call.")]
+InputTokens = Annotated[int | None, typer.Option(min=1, help="Prompt tokens of one call.")]
+OutputTokens = Annotated[int | None, typer.Option(min=1, help="Reply tokens of one call.")]
 
 
 @app.command(epilog="Example: axisjudge plan agreement --half-width 0.1 --kappa 0.6 --prevalence 0.2 --per-task 4")
@@ -44,11 +44,12 @@ def agreement(
 ) -> None:
     """Tasks for a half width of an agreement coefficient, from assumptions or from a pilot."""
     from axisjudge.analysis.planner import judge_prices, pilot_of, study_plan
-    from axisjudge.checks import one_of
+    from axisjudge.checks import one_of, positive
     from axisjudge.ratings import read_ratings
     from axisjudge.stats.coefficients import COEFFICIENTS
     from axisjudge.stats.planning import plan_agreement
 
+    positive("--half-width", half_width)
     one_of("--coefficient", coefficient, COEFFICIENTS)
     found = pilot_of(read_ratings(pilot, latest=True), axis) if pilot else None
     curve = plan_agreement(
@@ -60,7 +61,10 @@ def agreement(
         pilot=(found.ratings, found.tasks) if found else None,
     )
     tokens = _tokens(input_tokens, output_tokens, found.tokens if found else None)
-    _print(study_plan(curve, judges=judge_prices(judge, tokens), calls_per_unit=per_task), json)
+    if found and not json:
+        typer.echo(found.sentence)
+    calls = found.runs_per_task if found else per_task
+    _print(study_plan(curve, judges=judge_prices(judge, tokens), calls_per_unit=calls), json)
 
 
 @app.command(
@@ -77,14 +81,15 @@ def labels(
     json: Json = False,
 ) -> None:
     """Labels, drawn at random, for a half width of a corrected failure rate."""
-    from axisjudge.analysis.planner import label_price, study_plan
+    from axisjudge.analysis.planner import study_plan
+    from axisjudge.checks import positive
     from axisjudge.stats.planning import plan_corrected_rate
 
+    positive("--half-width", half_width)
     curve = plan_corrected_rate(
         half_width, prevalence=prevalence, sensitivity=sensitivity, specificity=specificity, n_judged=judged
     )
-    price = None if minutes is None else label_price(minutes, wage)
-    _print(study_plan(curve, usd_per_label=price, labels_per_unit=1), json)
+    _print(study_plan(curve, usd_per_label=_label_price(minutes, wage), labels_per_unit=1), json)
 
 
 @app.command("stand-in", epilog="Example: axisjudge plan stand-in --people 3 --epsilon 0.1 --power 0.8")
@@ -100,7 +105,7 @@ def stand_in(
     json: Json = False,
 ) -> None:
     """Items for the claim that a judge may stand in for a person (alternative annotator test)."""
-    from axisjudge.analysis.planner import label_price, study_plan
+    from axisjudge.analysis.planner import study_plan
     from axisjudge.stats.planning import plan_stand_in
 
     curve = plan_stand_in(
@@ -111,8 +116,7 @@ def stand_in(
         person_accuracy=person_accuracy,
         prevalence=prevalence,
     )
-    price = None if minutes is None else label_price(minutes, wage)
-    _print(study_plan(curve, usd_per_label=price, labels_per_unit=people), json)
+    _print(study_plan(curve, usd_per_label=_label_price(minutes, wage), labels_per_unit=people), json)
 
 
 @app.command(epilog="Example: axisjudge plan repeats ratings.jsonl")
@@ -138,6 +142,13 @@ def repeats(
         typer.echo(
             "\nFewer than 5 judges: what judges as such differ by is not in these figures, which are lower bounds."
         )
+
+
+def _label_price(minutes: float | None, wage: float) -> float | None:
+    from axisjudge.analysis.planner import label_price
+    from axisjudge.checks import positive
+
+    return None if minutes is None else label_price(positive("--minutes", minutes), positive("--wage", wage))
 
 
 def _tokens(given: int | None, reply: int | None, piloted: Tokens | None) -> Tokens:

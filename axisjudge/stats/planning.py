@@ -14,13 +14,15 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtri, owens_t
 
-from axisjudge.checks import InputError, in_open_unit_interval, positive
+from axisjudge.checks import InputError, in_open_unit_interval, one_of, positive
 from axisjudge.stats.agreement import agreement_coefficients
 from axisjudge.stats.alternative_annotator import alternative_annotator, best_constant, stand_in
+from axisjudge.stats.coefficients import COEFFICIENTS
 from axisjudge.stats.correction import corrected_rate
 from axisjudge.stats.estimate import Estimate, UndefinedStatisticWarning
+from axisjudge.verdict import VERDICTS
 
 Floats = NDArray[np.float64]
 Rng = np.random.Generator
@@ -95,19 +97,24 @@ def kappa_panel(
 
 
 def latent_correlation(prevalence: float, kappa: float) -> float:
-    """The correlation of two judges' latent scores at which Cohen's kappa of their verdicts is `kappa` (bisection)."""
+    """The correlation of two judges' latent scores at which Cohen's kappa of their verdicts is `kappa` (bisection).
+
+    Both lie below the cut c with probability Phi(c) - 2 T(c, sqrt((1 - rho) / (1 + rho))), T by Owen.
+
+    References
+    ----------
+    Owen (1956), Ann. Math. Stat. 27:1075-1090, doi:10.1214/aoms/1177728074.
+    """
     in_open_unit_interval("prevalence", prevalence)
     if not 0 <= kappa < 1:
         raise InputError("kappa", "must lie in [0, 1)", kappa)
-    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
     cut = float(ndtri(prevalence))
 
     def kappa_at(rho: float) -> float:
-        given = ndtr((cut - math.sqrt(rho) * nodes) / math.sqrt(1 - rho))
-        both = float(weights @ given**2 / weights.sum())
+        both = prevalence - 2 * float(owens_t(cut, math.sqrt((1 - rho) / (1 + rho))))
         return (both - prevalence**2) / (prevalence * (1 - prevalence))
 
-    low, high = 0.0, 0.9999
+    low, high = 0.0, 1.0
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if kappa_at(middle) < kappa else (low, middle)
@@ -123,6 +130,7 @@ def plan_agreement(
     per_task: int = 1,
     task_share: float = 0.4,
     n_raters: int = 2,
+    n_categories: int = len(VERDICTS),
     pilot: tuple[ArrayLike, ArrayLike] | None = None,
     sizes: Sequence[int] = SIZES,
     replicates: int = REPLICATES,
@@ -139,29 +147,30 @@ def plan_agreement(
         A name of `axisjudge.stats.coefficients.COEFFICIENTS`.
     prevalence, kappa, per_task, task_share, n_raters
         Assumptions of `kappa_panel`; `per_task` items (agents) share a task.
+    n_categories : int
+        Words that judges may use: AC1 depends on it, used or not. The model uses two of them.
     pilot : (ratings, tasks), optional
-        Codes, shape (n_items, n_raters), and the task of each item. Then whole tasks are drawn from it with replacement
-        and the assumptions are not used.
+        Codes below `n_categories`, shape (n_items, n_raters), and the task of each item. Then whole tasks are drawn
+        from it with replacement and the assumptions are not used. What the pilot itself leaves in doubt is not in the
+        plan. A coefficient of two raters is planned for its first two.
     """
     positive("target", target)
     assumed: dict[str, float | int | str] = {"coefficient": coefficient, "ci_level": ci_level}
+    pair = COEFFICIENTS[one_of("coefficient", coefficient, COEFFICIENTS)].two_raters
     draw: Callable[[int, Rng], tuple[Floats, NDArray[np.intp]]]
     if pilot is None:
         assumed |= {"prevalence": prevalence, "kappa": kappa, "items per task": per_task, "task share": task_share}
         model = {"prevalence": prevalence, "kappa": kappa, "task_share": task_share}
-        draw = partial(_panel_of, per_task=per_task, n_raters=n_raters, model=model)
-
+        draw = partial(_panel_of, per_task=per_task, n_raters=2 if pair else n_raters, model=model)
     else:
-        draw = _from_pilot(*pilot)
+        codes = np.asarray(pilot[0], dtype=np.float64)
+        draw = _from_pilot(codes[:, :2] if pair else codes, pilot[1])
         assumed["pilot tasks"] = int(np.unique(np.asarray(pilot[1])).size)
-
-    given = np.zeros(0) if pilot is None else np.asarray(pilot[0], dtype=np.float64).ravel()
-    categories = [0.0, 1.0] if pilot is None else np.unique(given[~np.isnan(given)]).tolist()
 
     def study(n: int, source: Rng) -> Estimate:
         ratings, tasks = draw(n, source)
         return agreement_coefficients(
-            ratings, [coefficient], categories=categories, clusters=tasks, ci_level=ci_level, rng=source
+            ratings, [coefficient], categories=range(n_categories), clusters=tasks, ci_level=ci_level, rng=source
         )[coefficient]
 
     return _curve(coefficient, "task", target, study, sizes, replicates, rng, assumed)

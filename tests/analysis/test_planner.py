@@ -1,6 +1,7 @@
 """Plans with prices: unknown models are not free, a pilot gives its own figures, sentences say what is assumed."""
 
 import json
+import math
 
 import polars as pl
 import pytest
@@ -61,6 +62,16 @@ def test_one_more_label_narrows_as_the_curve_falls(curve):
     assert json.loads(json.dumps(plan.to_dict()))["needed"] == curve.needed
 
 
+def test_a_target_that_the_smallest_study_meets_is_not_taken_for_a_width():
+    plan = study_plan(plan_corrected_rate(0.4, sizes=(20, 40)))
+    assert plan.sentence.startswith("A half width of 0.4 for a corrected failure rate is met by 20 labels (")
+    assert math.isnan(plan.one_more)
+    assert "One more" not in plan.sentence
+    never = study_plan(plan_corrected_rate(0.001, sizes=(20, 40)))
+    assert "not reached with up to 40 labels" in never.sentence
+    assert "One more" not in never.sentence
+
+
 def test_a_claim_that_fades_says_so():
     plan = study_plan(plan_stand_in(epsilon=0.15, prevalence=0.3, sizes=(40, 80, 320, 640)))
     assert "is not reached with up to 640 items" in plan.sentence
@@ -77,6 +88,10 @@ def test_a_pilot_gives_its_figures(pilot):
         .drop_nulls().select((pl.nth(1) == pl.nth(2)).mean()).item()
     )  # fmt: skip
     assert found.tokens is None
+    assert found.runs_per_task == 4
+    assert found.sentence.startswith("The pilot on sequencing: ")
+    assert found.sentence.endswith("(112 runs of 28 tasks).")
+    assert "simulated:heron and simulated:wren have kappa" in found.sentence
     with pytest.raises(InputError, match="needs two judges on sequencing"):
         pilot_of(pilot.filter((pl.col("repeat") == 0) & (pl.col("rater") == "simulated:wren")), "sequencing")
 

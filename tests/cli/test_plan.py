@@ -5,7 +5,9 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+import axisjudge
 from axisjudge.cli import app
+from axisjudge.datasets import demo_paths
 
 
 def run(*arguments):
@@ -29,9 +31,26 @@ def test_agreement_prices_the_judges():
     assert "items per task 4" in page.output
 
 
+def test_a_pilot_of_three_judges_is_told_and_priced_by_its_own_runs(tmp_path):
+    runs = axisjudge.read_trajectories(*demo_paths()).trajectories
+    pilot = tmp_path / "pilot.jsonl"
+    axisjudge.judge(runs, ["rules", "simulated:heron", "simulated:wren"], ["sequencing"], out=pilot, progress=False)
+    asked = ("agreement", "--pilot", pilot, "--axis", "sequencing", "--half-width", "0.3")
+    page = run(*asked)
+    assert page.exit_code == 0, page.output
+    assert "rules and simulated:heron have kappa" in page.output
+    assert "(112 runs of 28 tasks)" in page.output
+    priced = ("--judge", "anthropic:claude-sonnet-4-6", "--input-tokens", 1000, "--output-tokens", 100, "--json")
+    a_task = json.loads(run(*asked, *priced).output)["usd_per_unit"]
+    a_run = json.loads(run("agreement", "--half-width", "0.3", *priced).output)["usd_per_unit"]
+    assert a_task == pytest.approx(4 * a_run)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (("agreement", "--half-width", "-1"), "--half-width: must be greater than 0"),
+        (("labels", "--minutes", "5", "--wage", "0"), "--wage: must be greater than 0"),
         (("agreement", "--coefficient", "kapa"), "--coefficient: must be one of"),
         (("labels", "--prevalence", "1.5"), "prevalence: must lie between 0 and 1"),
         (("agreement", "--half-width", "0.3", "--judge", "openai-compatible:qwen3-8b@http://h/v1"), "list price"),

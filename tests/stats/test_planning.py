@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from axisjudge.checks import InputError
-from axisjudge.stats.agreement import cohen_kappa
+from axisjudge.stats.agreement import cohen_kappa, gwet_ac1
 from axisjudge.stats.planning import (
     crossing,
     kappa_panel,
@@ -26,10 +26,11 @@ def test_the_panel_has_the_kappa_and_prevalence_that_it_was_asked_for(prevalence
     assert np.bincount(tasks).tolist() == [2] * 40_000
 
 
-def test_half_a_prevalence_has_a_closed_form():
+@pytest.mark.parametrize("kappa", [0.0, 0.6, 0.95, 0.999])
+def test_half_a_prevalence_has_a_closed_form(kappa):
     """At prevalence 1/2 both say incorrect with probability 1/4 + asin(rho) / (2 pi) (Sheppard 1899)."""
-    rho = latent_correlation(0.5, 0.6)
-    assert 4 * (0.25 + math.asin(rho) / (2 * math.pi)) - 1 == pytest.approx(0.6, abs=1e-6)
+    rho = latent_correlation(0.5, kappa)
+    assert 4 * (0.25 + math.asin(rho) / (2 * math.pi)) - 1 == pytest.approx(kappa, abs=1e-6)
 
 
 def test_tasks_of_one_item_agree_with_the_large_sample_error_of_kappa():
@@ -64,6 +65,24 @@ def test_a_pilot_is_drawn_from_by_whole_tasks():
     assert found.needed == pytest.approx(stated.needed, rel=0.4)
     with pytest.raises(InputError, match="needs 10 tasks or more"):
         plan_agreement(0.1, pilot=(ratings[:20], tasks[:20]))
+
+
+def test_ac1_is_planned_with_all_words_that_judges_may_use():
+    """The report counts four words, and AC1 with four has a narrower interval than with the two that occur."""
+    declared, observed = (
+        plan_agreement(0.03, coefficient="gwet_ac1", n_categories=count, sizes=(320,)).points[0].half_width
+        for count in (4, 2)
+    )
+    ratings, tasks = kappa_panel(320, 1, np.random.default_rng(0), prevalence=0.2, kappa=0.6)
+    reported = gwet_ac1(ratings, categories=range(4), clusters=tasks)
+    assert declared == pytest.approx((reported.ci_high - reported.ci_low) / 2, rel=0.1)
+    assert declared < 0.8 * observed
+
+
+def test_a_coefficient_of_two_raters_is_planned_for_the_first_two_of_a_pilot():
+    ratings, tasks = kappa_panel(40, 4, np.random.default_rng(4), prevalence=0.3, kappa=0.6, n_raters=3)
+    three = plan_agreement(0.2, pilot=(ratings, tasks), sizes=(20, 40))
+    assert three == plan_agreement(0.2, pilot=(ratings[:, :2], tasks), sizes=(20, 40))
 
 
 def test_more_items_do_not_help_where_a_constant_judge_passes_too():
