@@ -1,5 +1,6 @@
 """`axisjudge axis-result`: an AXIS Result from 0 to 100 for every transcript."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -102,14 +103,15 @@ def _print_run(result: "AxisResult") -> None:
 
 
 def _print_marks(results: Sequence["AxisResult"]) -> None:
-    counts: dict[str, int] = {}
+    """Marks; of several runs those that differ only in their figures are counted together, the first one shown."""
+    alike: dict[str, list[str]] = {}
     for mark in (mark for each in results for mark in each.marks):
-        counts[mark] = counts.get(mark, 0) + 1
-    if not counts:
-        return
-    typer.echo("\nMarks")
-    for mark, count in counts.items():
-        typer.echo(show.text(f"  {mark}" if len(results) == 1 else f"  {count} of {len(results)}: {mark}"))
+        alike.setdefault(re.sub(r"[\d,.]+", "", mark), []).append(mark)
+    if alike:
+        typer.echo("\nMarks")
+    for marks in alike.values():
+        shown = marks[0] if len(set(marks)) == 1 else f"such as {marks[0]}"
+        typer.echo(show.text(f"  {shown}" if len(results) == 1 else f"  {len(marks)} of {len(results)}: {shown}"))
 
 
 def _least(row: dict[str, Any]) -> float:

@@ -104,7 +104,7 @@ def test_calls_of_the_user_simulator_are_left_out_and_said():
     )
     (result,) = axis_results([run.model_copy(update={"steps": (*run.steps, *user)})])
     assert [each.type for each in result.interactions] == ["user", "assistant", "tool_use", "user"]
-    assert "1 tool calls of the user simulator left out" in result.marks
+    assert "calls of the user simulator left out: 1" in result.marks
 
 
 def test_one_scenario_holds_for_all_and_several_are_told_apart_by_task():
@@ -199,4 +199,4 @@ def test_entries_without_a_type_are_left_out_and_said():
     run = Trajectory(id="run", source="axis", meta={"axis_entries": raw})
     (result,) = axis_results([run])
     assert result.counts.interactions == 1
-    assert result.marks[0] == "2 entries without a type left out"
+    assert result.marks[0] == "entries without a type left out: 2"

@@ -51,13 +51,13 @@ def _time_marks(interactions: Sequence[Interaction]) -> list[str]:
     marks = [NOT_TIMED] if measured and not any(measured) else []
     last_is_thinking = interactions[-1].type == "assistant" and interactions[-1].duration_ms is None
     if unknown > last_is_thinking:
-        marks.append(f"{unknown} of {len(acting)} durations unknown: they count as fast; the bounds have them slow")
+        marks.append(f"durations unknown: {unknown} of {len(acting)}; they count as fast, the bounds have them slow")
     pairs = pairwise(interactions)
     waits = [a.duration_ms for a, b in pairs if a.type == "assistant" and b.type == "user" and a.duration_ms]
     if waits:
         longest = max(waits) / 1000
         marks.append(
-            f"{len(waits)} durations of thinking end at a person's message and include that person's time "
-            f"(up to {longest:,.0f} s)"
+            f"thinking that ends at a person's message includes that person's time: {len(waits)} of {len(acting)} "
+            f"durations, the longest {longest:,.0f} s"
         )
     return marks

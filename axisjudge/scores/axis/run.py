@@ -82,7 +82,7 @@ def run_of_trajectory(trajectory: Trajectory, rules: RuleSet = DOCUMENTED) -> Ax
         kept = [entry for entry in raw if isinstance(entry, dict) and isinstance(entry.get("type"), str)]
         left_out = len(raw) - len(kept)
         if left_out:
-            about["marks"] = (f"{left_out} entries without a type left out",)
+            about["marks"] = (f"entries without a type left out: {left_out}",)
         return run_of_axis(kept, id=trajectory.id, rules=rules, outcome=outcome, **about)
     entries, marks = entries_of_steps(trajectory.steps, rules)
     return run_of_entries(entries, id=trajectory.id, rules=rules, outcome=outcome, marks=marks, **about)

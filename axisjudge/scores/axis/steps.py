@@ -23,7 +23,7 @@ def entries_of_steps(steps: Sequence[Step], rules: RuleSet) -> tuple[list[Entry]
     kept = [step for step in steps if not (step.role == "tool" and step.tool_call_id in others)]
     entries = [entry for step in kept for entry in _entries(step, rules)]
     count = sum(len(step.tool_calls) - len(step.agent_calls) for step in steps)
-    marks = (f"{count} tool calls of the user simulator left out",) if count else ()
+    marks = (f"calls of the user simulator left out: {count}",) if count else ()
     return entries, marks
 
 
