@@ -16,6 +16,7 @@ from axisjudge.stats.correction import (
 )
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.ranking import RankSets
+from axisjudge.stats.reference import in_short
 
 ALL_AGENTS = "all agents"
 
@@ -41,9 +42,18 @@ class CorrectedRates:
         """Plain values for a report."""
         return {
             "overall": self.overall.to_dict(),
-            "by_agent": {agent: rate.to_dict() for agent, rate in self.by_agent.items()},
+            "by_agent": {
+                agent: {
+                    **{name: in_short(getattr(found, name)) for name in ("rate", "apparent", "labels_alone")},
+                    "n_items": found.rate.n_items,
+                    "n_labelled": found.rate.n_items - found.rate.n_missing,
+                    "warnings": list(found.warnings),
+                    "refusal": found.refusal,
+                }
+                for agent, found in self.by_agent.items()
+            },
             "differences": [
-                {"agent": one, "other": other, **found.to_dict()} for one, other, found in self.differences
+                {"agent": one, "other": other, "difference": in_short(found)} for one, other, found in self.differences
             ],
             "ranks": self.ranks and self.ranks.to_dict(),
         }

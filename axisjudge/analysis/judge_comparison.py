@@ -20,6 +20,7 @@ from axisjudge.stats.reference import (
     LeftOut,
     against_reference,
     cited_steps,
+    in_short,
     leave_one_out,
     majority,
 )
@@ -40,8 +41,12 @@ class StandIn:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for a report."""
-        parts = {name: getattr(self, name).to_dict() for name in ("judge", "constant", "balanced", "balanced_constant")}
-        return {**parts, "constant_word": self.constant_word}
+        beside = {
+            name: {"winning_rate": test.winning_rate, "passed": test.passed, "advantage": in_short(test.advantage)}
+            for name in ("constant", "balanced", "balanced_constant")
+            for test in [getattr(self, name)]
+        }
+        return {"judge": self.judge.to_dict(), **beside, "constant_word": self.constant_word}
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,9 +75,9 @@ class JudgeComparison:
             "judge": self.judge,
             "family": self.family,
             "majority": self.majority.to_dict(),
-            "persons": {name: found.to_dict() for name, found in self.persons.items()},
+            "persons": {name: found.in_short() for name, found in self.persons.items()},
             "left_out": [
-                {"person": one.person, "judge": one.judge.to_dict(), "themselves": one.themselves.to_dict()}
+                {"person": one.person, "judge": one.judge.in_short(), "themselves": one.themselves.in_short()}
                 for one in self.left_out
             ],
             "behind": self.behind.to_dict(),

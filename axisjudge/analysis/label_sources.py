@@ -50,7 +50,7 @@ class LabelledSource:
 
 
 def load_labelled(
-    name: str, *, labels: str = "", subset: str = "tau2", n_labelled: int = 60, seed: int = 1
+    name: str, *, labels: str = "", subset: str = "tau2", n_labelled: int = 48, seed: int = 1
 ) -> LabelledSource:
     """Load judges and people by name.
 

@@ -27,6 +27,11 @@ Floats = NDArray[np.float64]
 COEFFICIENTS = {"kappa": "cohen_kappa", "ac1": "gwet_ac1", "alpha": "krippendorff_alpha"}
 
 
+def in_short(found: Estimate) -> list[float | None]:
+    """Estimate and interval, for results that hold many: [estimate, low, high], None where there is none."""
+    return [None if math.isnan(value) else value for value in (found.estimate, found.ci_low, found.ci_high)]
+
+
 @dataclass(frozen=True)
 class Bounded:
     """A share of the verdicts given, and what it would be had every missing one been wrong, or right."""
@@ -71,6 +76,11 @@ class AgainstReference:
             "confusion": self.confusion.tolist(),
             "n_items": self.n_items,
         }
+
+    def in_short(self) -> dict[str, Any]:
+        """Estimates with their intervals alone."""
+        shares = {name: in_short(getattr(self, name).given) for name in ("accuracy", "sensitivity", "specificity")}
+        return {**shares, **{name: in_short(found) for name, found in self.coefficients.items()}, "n": self.n_items}
 
 
 def against_reference(

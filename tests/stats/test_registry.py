@@ -232,7 +232,7 @@ PARTS = {
         "post_stratified_interval",
         "cluster_worth",
     ),
-    "majority",
+    *("majority", "in_short"),
 }
 #: Modules with tests of their own kind.
 ELSEWHERE = {"ranking", "profiles", "panel", "planning", "link_lines"}
