@@ -1,0 +1,44 @@
+"""axisjudge label import and export on the command line."""
+
+import json
+
+from axisjudge.cli import main
+
+
+def run(monkeypatch, capsys, *words):
+    monkeypatch.setattr("sys.argv", ["axisjudge", *map(str, words)])
+    try:
+        main()
+    except SystemExit as stop:
+        return stop.code or 0, capsys.readouterr()
+    raise AssertionError
+
+
+def test_a_sheet_goes_in_and_out(tmp_path, monkeypatch, capsys):
+    sheet, labels, out = tmp_path / "mine.csv", tmp_path / "mine.jsonl", tmp_path / "out.csv"
+    sheet.write_text("trajectory_id,Order\nr1,good\nr2,bad\n", encoding="utf-8")
+    words = ["--axis-map", "Order=sequencing", "--word-map", "good=correct", "--word-map", "bad=incorrect"]
+    code, said = run(monkeypatch, capsys, "label", "import", sheet, "--rater", "ada", *words, "--out", labels)
+    assert code == 0, said.err
+    assert "corrected failure rates will be refused" in said.out
+    code, said = run(monkeypatch, capsys, "label", "import", sheet, "--rater", "ada", *words, "--out", labels)
+    assert code == 2
+    assert "is there already" in said.err
+    code, said = run(monkeypatch, capsys, "label", "export", labels, "--format", "crowd-kit", "--out", out, "--json")
+    assert code == 0, said.err
+    assert json.loads(said.out)["not_held"] == {"flags": 2}
+    assert out.read_text().splitlines()[1] == "r1::sequencing,ada,correct,r1,,sequencing,"
+
+
+def test_bad_options_are_one_line(tmp_path, monkeypatch, capsys):
+    sheet = tmp_path / "mine.csv"
+    sheet.write_text("trajectory_id,rater,sequencing\nr1,ada,correct\n", encoding="utf-8")
+    for words, message in (
+        (["--axis-map", "sequencing"], "--axis-map: must look like NAME=VALUE"),
+        (["--format", "label studio"], "did you mean 'label-studio'"),
+        (["--sampling", "randomly"], "did you mean 'random'"),
+    ):
+        code, said = run(monkeypatch, capsys, "label", "import", sheet, "--out", tmp_path / "x.jsonl", *words)
+        assert code == 2
+        assert message in said.err
+        assert len(said.err.splitlines()) == 1
