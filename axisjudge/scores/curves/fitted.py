@@ -1,0 +1,184 @@
+"""A fitted curve: what it means, its intervals and band, and what must be known before it is used."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from axisjudge.checks import InputError
+from axisjudge.scores.curve import Floats, LogNormalCurve, curve_from_dict
+from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.link_lines import LinkLine
+
+Reference = Literal["criterion", "norm"]
+
+
+class Refusal(NamedTuple):
+    """Why there is no curve, and what to collect instead."""
+
+    reason: str
+    collect: str
+
+    def __str__(self) -> str:
+        return f"{self.reason}. To collect: {self.collect}."
+
+
+class ScoreBand(NamedTuple):
+    """Scores from 0 to 100 with the ends of their band."""
+
+    score: Floats
+    low: Floats
+    high: Floats
+
+
+class FloorEffect(NamedTuple):
+    """Median and sigma when raw scores below a floor count as the floor; without a floor raw 0 is left out."""
+
+    floor: float | None
+    median: float
+    sigma: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurveFit:
+    """A fitted curve, or the reasons why there is none.
+
+    Parameters
+    ----------
+    reference : {"criterion", "norm"}
+    meaning : str
+        What a score of 50 says.
+    curve : LogNormalCurve or None
+        None where the fit is refused; `refusals` then says why.
+    median, sigma : Estimate
+        With Fieller's interval and the slope's. An end is infinite where the data do not bound it.
+    line : LinkLine
+        The fit on the probit scale: (ln x - ln median) / sigma.
+    raw_range : (float, float)
+        The 5% and 95% quantiles of the raw scores.
+    n_zero, n_top : int
+        Raw scores of 0 (left out unless there is a floor) and of 1.
+    """
+
+    reference: Reference
+    meaning: str
+    curve: LogNormalCurve | None
+    median: Estimate
+    sigma: Estimate
+    line: LinkLine = field(repr=False)
+    raw_range: tuple[float, float]
+    n_zero: int
+    n_top: int
+    floor: float | None = None
+    floor_effects: tuple[FloorEffect, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def score_name(self) -> str:
+        """What a score of this curve is called: ``criterion_score`` or ``norm_score``."""
+        return f"{self.reference}_score"
+
+    def band(self, raw: ArrayLike, *, simultaneous: bool = False) -> ScoreBand:
+        """Scores of raw scores with the curve's band at the fit's level; NaN where the fit is refused.
+
+        The band is the curve's uncertainty alone: what a run's score would be with more data behind the curve. It
+        holds for each raw score by itself, or for all at once (`simultaneous`).
+        """
+        from scipy.special import ndtr
+
+        x = np.asarray(raw, dtype=np.float64)
+        if self.curve is None:
+            return ScoreBand(*(np.full(x.shape, np.nan) for _ in range(3)))
+        positive = x > 0
+        z = np.log(np.where(positive, x, 1.0))
+        ends = self.line.at(z, ci_level=self.median.ci_level, simultaneous=simultaneous)
+        low, high = (np.where(positive, 100 * ndtr(end), np.where(np.isnan(x), np.nan, 0.0)) for end in ends[1:])
+        return ScoreBand(self.curve.score(x), low, high)
+
+    def __repr__(self) -> str:
+        if self.curve is None:
+            return f"CurveFit({self.reference}, refused: {self.refusals[0].reason})"
+        return f"CurveFit({self.reference}: median {self.median}, sigma {self.sigma.estimate:.3f})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """All that is known of the fit, as plain values; what a curve file holds."""
+        return {
+            "axisjudge_curve": 1,
+            "reference": self.reference,
+            "score_name": self.score_name,
+            "meaning": self.meaning,
+            "curve": None if self.curve is None else self.curve.to_dict(),
+            "median": self.median.to_dict(),
+            "sigma": self.sigma.to_dict(),
+            "line": {
+                "intercept": self.line.intercept,
+                "slope": self.line.slope,
+                "covariance": self.line.covariance.tolist(),
+                "n_clusters": self.line.n_clusters,
+                "n_items": self.line.n_items,
+            },
+            "raw_range": list(self.raw_range),
+            "n_zero": self.n_zero,
+            "n_top": self.n_top,
+            "floor": self.floor,
+            "floor_effects": [each._asdict() for each in self.floor_effects],
+            "refusals": [each._asdict() for each in self.refusals],
+            "warnings": list(self.warnings),
+        }
+
+    @classmethod
+    def from_dict(cls, stated: dict[str, Any]) -> CurveFit:
+        """A fit from what `to_dict` gave; its changes per cluster are not in there.
+
+        Raises
+        ------
+        InputError
+            It is no fitted curve, or one of a later form.
+        """
+        if stated.get("axisjudge_curve") != 1:
+            raise InputError("curve", "must be a file that `axisjudge curve fit` wrote", sorted(stated)[:5])
+        curve = None if stated["curve"] is None else curve_from_dict(stated["curve"])
+        if not isinstance(curve, LogNormalCurve | None):
+            raise InputError("curve", "a fitted curve is log-normal", curve.form)
+        line = stated["line"]
+        return cls(
+            reference=stated["reference"],
+            meaning=stated["meaning"],
+            curve=curve,
+            median=_estimate(stated["median"]),
+            sigma=_estimate(stated["sigma"]),
+            line=LinkLine(
+                _number(line["intercept"]),
+                _number(line["slope"]),
+                np.array([[_number(each) for each in row] for row in line["covariance"]]),
+                line["n_clusters"],
+                line["n_items"],
+            ),
+            raw_range=(_number(stated["raw_range"][0]), _number(stated["raw_range"][1])),
+            n_zero=stated["n_zero"],
+            n_top=stated["n_top"],
+            floor=stated["floor"],
+            floor_effects=tuple(FloorEffect(**each) for each in stated["floor_effects"]),
+            refusals=tuple(Refusal(**each) for each in stated["refusals"]),
+            warnings=tuple(stated["warnings"]),
+        )
+
+
+def _number(stated: float | None) -> float:
+    """A number of a file; what JSON has no word for was written as null."""
+    return math.nan if stated is None else float(stated)
+
+
+def _estimate(stated: dict[str, Any]) -> Estimate:
+    """An estimate of a file; an end that the data do not bound was written as null."""
+    fields = {**stated, "notes": tuple(stated["notes"])}
+    known = stated["estimate"] is not None
+    for name, unbounded in (("estimate", math.nan), ("ci_low", 0.0), ("ci_high", math.inf)):
+        if stated[name] is None:
+            fields[name] = unbounded if known else math.nan
+    return Estimate(**fields)
