@@ -56,6 +56,7 @@ class Dimension:
     `score` is None where nothing was judged; `low` and `high` are the scores at the bounds of the signals. `raw` is
     the weighted sum of the signals before the curve. `n_interactions` counts what it is about and `n_audited` those
     that somebody judged; `no_data` says that the score is the program's value for a run without such interactions.
+    `curve` is the one that took raw to the score.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Dimension:
     audits: tuple[Audit, ...] = ()
     necessity: Necessity = UNJUDGED
     no_data: bool = False
+    curve: LogNormalCurve | None = None
 
     def signal(self, name: str) -> Signal:
         """One of its signals by name."""
@@ -133,6 +135,7 @@ def score_dimension(
         audits=said.audits,
         necessity=said.necessity,
         no_data=not in_scope,
+        curve=curve,
     )
 
 

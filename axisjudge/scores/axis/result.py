@@ -323,4 +323,5 @@ def _dimension_dict(dimension: Dimension, rules: RuleSet) -> dict[str, Any]:
         "band": rules.band(dimension.score) if scored and dimension.score is not None else None,
         "signals": [{**each._asdict(), "shown": each.shown} for each in dimension.signals],
         "necessity": dimension.necessity._asdict(),
+        "curve": None if dimension.curve is None else dimension.curve.to_dict(),
     }
