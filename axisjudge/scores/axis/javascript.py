@@ -106,7 +106,7 @@ def _is_plain(value: Any) -> bool:
     if kind is str or kind is bool or value is None:
         return True
     if kind is dict:
-        return all([not key[:1].isdigit() and (type(item) is str or _is_plain(item)) for key, item in value.items()])
+        return all(not key[:1].isdigit() and (type(item) is str or _is_plain(item)) for key, item in value.items())
     if kind is list:
         return all(map(_is_plain, value))
     return kind is int and -_LARGEST_EXACT <= value <= _LARGEST_EXACT
