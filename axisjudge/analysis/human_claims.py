@@ -46,21 +46,35 @@ def claims_of(panel: LabelledPanel, found: JudgeComparison) -> list[Claim]:
 
 
 def claim_sentences(claims: Sequence[Claim]) -> list[str]:
-    """The claims in words, grouped by answer and claim, those that could not be checked last and with their reasons."""
-    counts = {answer: sum(claim.answer == answer for claim in claims) for answer in _HEADS}
+    """How many claims may be made, then one sentence a claim: of whom it may be made, and what could not be checked."""
+    counts = {answer: sum(claim.answer == answer for claim in claims) for answer in ("may", "may not", "not checked")}
     said = [
         f"Of {many(len(claims), 'claim')}, one for each judge and question, {counts['may']} may be made, "
         f"{counts['may not']} may not, and {counts['not checked']} could not be checked."
     ]
-    for answer, head in _HEADS.items():
-        chosen = [claim for claim in claims if claim.answer == answer]
-        for text in dict.fromkeys(claim.text for claim in chosen):
-            mine = [claim for claim in chosen if claim.text == text]
-            said.append(f"{head} '{text}': {_who(mine, claims)}{_why(mine) if answer == 'not checked' else ''}.")
+    for text in dict.fromkeys(claim.text for claim in claims):
+        asked = [claim for claim in claims if claim.text == text]
+        said.append(f"'{text}' {'; '.join(_parts(asked, claims))}.")
     return said
 
 
-_HEADS: dict[Answer, str] = {"may": "May be claimed,", "may not": "May not be claimed,", "not checked": "Not checked,"}
+def _parts(asked: Sequence[Claim], claims: Sequence[Claim]) -> list[str]:
+    """Of whom one claim may be made, of whom not, and what could not be checked with the reasons."""
+    may, may_not, unchecked = (
+        [claim for claim in asked if claim.answer == answer] for answer in ("may", "may not", "not checked")
+    )
+    parts = []
+    if may:
+        parts.append(f"may be claimed of {_who(may, claims)}")
+    if may_not and not unchecked:
+        parts.append("may not of the others" if may else "may not be claimed of any judge on any question")
+    elif may_not:
+        parts.append(f"may not be claimed of {_who(may_not, claims)}")
+    if unchecked:
+        where = f" for {_who(unchecked, claims)}" if may or may_not else ""
+        reasons = dict.fromkeys(claim.because for claim in unchecked)
+        parts.append(f"could not be checked{where}: {', and '.join(reasons)}")
+    return parts
 
 
 def _who(mine: Sequence[Claim], claims: Sequence[Claim]) -> str:
@@ -76,15 +90,12 @@ def _who(mine: Sequence[Claim], claims: Sequence[Claim]) -> str:
     return "; ".join(parts)
 
 
-def _why(mine: Sequence[Claim]) -> str:
-    reasons = dict.fromkeys(claim.because for claim in mine)
-    return f". Reason: {'; '.join(reasons)}"
-
-
 def _beats_constant(found: JudgeComparison) -> tuple[Answer, str]:
     accuracy, constant = found.majority.accuracy.given, found.majority.constant_accuracy
     if math.isnan(accuracy.ci_low):
         return "not checked", accuracy.reason
+    if constant == 1:
+        return "not checked", "all labels are of one word"
     because = (
         f"accuracy {accuracy.estimate:.0%}, {accuracy.ci_low:.0%} to {accuracy.ci_high:.0%}, against {constant:.0%}"
     )

@@ -78,7 +78,7 @@ def test_with_one_person_only_the_claims_about_people_are_not_checked_and_say_wh
     assert found.among_people == ()
     said = " ".join(found.sentences())
     assert "One person labelled" in said
-    assert "Reason: one person labelled" in said
+    assert "could not be checked: one person labelled" in said
     assert sentences.behind_sentence(found).startswith("One person labelled")
 
 
@@ -336,6 +336,7 @@ def test_the_rules_find_none_of_the_failures_of_agentrx(shared_data, monkeypatch
     found = human_comparison(data.ratings, data.labels, **data.how)
     assert sentences.steps_sentence(found).endswith("rules 0 of 13 (0 within one).")
     assert not [claim for claim in found.claims if claim.answer == "may"]
+    assert "all labels are of one word" in " ".join(found.sentences())  # failures alone were labelled
     assert found.corrected == ()
     assert sum(only.n_reference for only in found.questions) == 11
 

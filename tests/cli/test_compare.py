@@ -30,7 +30,9 @@ def test_words_first_then_tables_and_the_whole_as_json(ratings):
     banner, first, *rest = page.stdout.splitlines()
     assert banner.startswith("SIMULATED OR PLANTED")
     assert first.startswith("Of 60 claims, one for each judge and question, ")
-    assert any(line.startswith("Not checked, 'may stand in for one of these people (epsilon 0.2)'") for line in rest)
+    assert any(
+        line.startswith("'may stand in for one of these people (epsilon 0.2)' could not be checked") for line in rest
+    )
     assert "Against the majority of people" in rest
     assert "Alternative annotator test" not in rest  # one labeller: the reason stands above
     full = json.loads(axisjudge("compare", ratings, "--labels", labels, "--epsilon", "0.1", "--json").stdout)
