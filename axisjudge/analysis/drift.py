@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from axisjudge.analysis.frames import Kind, kind_of, table_of, to_polars
-from axisjudge.analysis.succession import FAILED
-from axisjudge.analysis.words import many, p_words
+from axisjudge.analysis.succession import check_rubrics, of_rater, verdicts_of
+from axisjudge.analysis.words import listed, many, p_words
 from axisjudge.checks import InputError
 from axisjudge.stats.equivalence import Occasion, drift
 
 _COLUMNS = (
     *("item_id", "step_index", "interaction_id", "cluster_id", "question", "scale", "rater", "repeat", "verdict"),
-    *("returned_model", "created_at"),
+    *("rubric_version", "rubric_sha256", "returned_model", "created_at"),
 )
 
 
@@ -34,8 +35,8 @@ class Seen:
 class DriftReport:
     """All occasions of one judge on its anchor set, each against the first.
 
-    `model_changed` names the occasions on which another model answered than on the first: that is drift by itself,
-    whatever the verdicts.
+    `model_changed` names the occasions on which another model answered than on the first that names one: that is drift
+    by itself, whatever the verdicts.
     """
 
     judge: str
@@ -47,9 +48,9 @@ class DriftReport:
 
     @property
     def model_changed(self) -> tuple[int, ...]:
-        """Occasions with another returned model than the first."""
-        first = self.seen[0].returned_models
-        return tuple(seen.number for seen in self.seen[1:] if seen.returned_models != first)
+        """Occasions with another returned model than the first; where none is recorded, nothing is known."""
+        named = [seen for seen in self.seen if seen.returned_models]
+        return tuple(seen.number for seen in named if seen.returned_models != named[0].returned_models)
 
     @property
     def stopped_at(self) -> int | None:
@@ -87,9 +88,10 @@ class DriftReport:
             {
                 "occasion": each.number,
                 "change": each.change.change.to_dict(),
-                "p_value": each.change.p_value,
+                "p_value": None if math.isnan(each.change.p_value) else each.change.p_value,
                 "allowed": each.allowed,
                 "stop": each.stop,
+                "in_reach": each.in_reach,
             }
             for each in self.occasions
         ]
@@ -102,19 +104,32 @@ class DriftReport:
         looked = f"{self.judge} judged {many(self.n_items, 'anchor item')} on {many(len(self.seen), 'occasion')}"
         if self.stopped_at is None:
             rule = f"no change reaches the stop rule (level {self.level:.2f} over all occasions)"
-            return f"{looked}; {rule}. A shift smaller than the intervals in the table may have gone unseen."
+            unseen = "A shift smaller than the intervals in the table may have gone unseen."
+            return " ".join([f"{looked}; {rule}.", unseen, *self._blind])
         at = self.stopped_at
         models = {seen.number: ", ".join(seen.returned_models) for seen in self.seen}
         why = []
         if at in self.model_changed:
-            why.append(f"{models[at]} answered, on the first {models[1]}")
+            why.append(f"{models[at]} answered, before it {next(filter(None, models.values()))}")
         why += [
             f"the failure rate moved by {each.change.change.estimate:+.3f} ({p_words(each.change.p_value)}; the rule "
             f"stops at {each.allowed:.4f})"
             for each in self.occasions
             if each.number == at and each.stop
         ]
-        return f"{looked}. Stop: on occasion {at} {' and '.join(why)}. Ratings since then are another judge's."
+        stop = f"Stop: on occasion {at} {' and '.join(why)}. Take ratings since then for another judge's."
+        return " ".join([f"{looked}.", stop, *self._blind])
+
+    @property
+    def _blind(self) -> list[str]:
+        """Occasions on which the verdicts could not have said stop."""
+        silent = [str(each.number) for each in self.occasions if not each.change.change.n_items]
+        blind = [each for each in self.occasions if each.change.change.n_items and not each.in_reach]
+        said = [f"Nothing can be compared with the first on occasion {listed(silent)}."] if silent else []
+        if blind:
+            numbers, tasks = listed([str(each.number) for each in blind]), blind[0].change.change.clusters
+            said.append(f"On occasion {numbers} no verdicts on {tasks} could have stopped it: begin a new series.")
+        return said
 
 
 def drift_report(
@@ -123,7 +138,8 @@ def drift_report(
     """Drift of one judge from stored ratings of its anchor set.
 
     Each repeat is one occasion: the anchors are judged once more with every run (``axisjudge judge ... --again``). All
-    questions together are the items; runs are grouped by task.
+    questions together are the items, so that shifts of two questions in opposite directions cancel; watch one question
+    by giving its ratings alone. Runs are grouped by task.
 
     Parameters
     ----------
@@ -137,25 +153,16 @@ def drift_report(
     Raises
     ------
     InputError
-        The judge is not there, was asked once, or rated an item twice on one occasion.
+        The judge is not there, was asked once or under several rubric versions, or rated an item twice on one occasion.
     """
-    table = to_polars(ratings, _COLUMNS, where="ratings").filter(
-        (pl.col("scale") == "verdict")
-        & pl.col("step_index").is_null()
-        & pl.col("interaction_id").is_null()
-        & (pl.col("rater") == judge)
-    )
+    table = of_rater(verdicts_of(to_polars(ratings, _COLUMNS, where="ratings")), judge)
     occasions = sorted(table["repeat"].unique().to_list())
     if len(occasions) < 2:
         cure = "judge the anchor set again: axisjudge judge ... --again"
-        raise InputError("ratings", f"must hold two occasions of {judge}", f"{len(occasions)}", cure)
-    if table.select("item_id", "question", "repeat").is_duplicated().any():
-        raise InputError("ratings", "one rating for each item, question and occasion", cure="filter by prompt_sha256")
-    failed = pl.col("verdict").replace_strict(FAILED, default=None, return_dtype=pl.Float64)
-    wide = (
-        table.with_columns(failed=failed)
-        .pivot("repeat", index=["item_id", "question", "cluster_id"], values="failed")
-        .sort("item_id", "question")
+        raise InputError("ratings", f"must hold two occasions of {judge}", len(occasions), cure)
+    check_rubrics(table)
+    wide = table.pivot("repeat", index=["item_id", "question", "cluster_id"], values="failed").sort(
+        "item_id", "question"
     )
     columns = [wide[str(occasion)].to_numpy() for occasion in occasions]
     return DriftReport(

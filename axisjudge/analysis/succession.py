@@ -14,7 +14,7 @@ import polars as pl
 from axisjudge.analysis.frames import Kind, kind_of, table_of, to_polars
 from axisjudge.analysis.pooled import Floats
 from axisjudge.analysis.words import listed, many
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, one_of
 from axisjudge.stats.agreement import Agreement, cohen_kappa
 from axisjudge.stats.correction import CorrectedRate, Sampling, corrected_rate
 from axisjudge.stats.equivalence import MARGIN, Equivalence, equivalence
@@ -28,8 +28,11 @@ FAILED = {"incorrect": 1.0, "correct": 0.0, "not_applicable": 0.0}
 
 _COLUMNS = (
     *("trajectory_id", "item_id", "step_index", "interaction_id", "cluster_id", "agent", "question", "scale"),
-    *("rater", "repeat", "verdict"),
+    *("rater", "repeat", "verdict", "rubric_version", "rubric_sha256"),
 )
+
+#: How anchors may be drawn: by a key or a human label they are not.
+DRAWN: tuple[Sampling, ...] = ("random", "by_judge_verdict", "unknown")
 
 
 @dataclass(frozen=True)
@@ -53,10 +56,12 @@ class Bridge:
 class Restated:
     """One agent's failure rate on one question as the old judge gave it, and as the new one would.
 
-    Both intervals come from Beta(1/2) posteriors, so that their widths compare.
+    Both intervals come from Beta(1/2) posteriors, so that their widths compare. Runs on which the old judge took no
+    side are not in its own rate, but are re-stated; anchors on which the new one took none count as not rated by it.
+    `agent` is None for the runs that name none.
     """
 
-    agent: str
+    agent: str | None
     question: str
     n_anchors: int
     before: Estimate
@@ -85,20 +90,7 @@ class Succession:
 
     def restated_frame(self) -> Any:
         """One row an agent and question: the rate as it was, as it is re-stated, and how much wider it became."""
-        columns = (
-            "agent",
-            "question",
-            "runs",
-            "anchors",
-            "old judge",
-            "low",
-            "high",
-            "re-stated",
-            "from",
-            "to",
-            "wider",
-        )
-        return table_of([dict(zip(columns, _restated_row(each), strict=True)) for each in self.restated], self.kind)
+        return table_of([_restated_row(each) for each in self.restated], self.kind)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for a report."""
@@ -126,15 +118,15 @@ class Succession:
             else f"On no question is {self.new} shown to be equivalent to {self.old} (margin {margin:.2f})."
         ]
         said += [
-            f"{bridge.question}: not shown, because {listed(bridge.found.reasons)}."
+            f"{bridge.question}: not shown, because {'; '.join(bridge.found.reasons)}."
             for bridge in self.bridges
             if not bridge.found.equivalent
         ]
         wider = [each.extra_doubt for each in self.restated if not math.isnan(each.extra_doubt)]
         if wider:
             said.append(
-                f"Of {many(len(self.restated), 'old rate')} {len(wider)} can be re-stated; their intervals become "
-                f"{np.median(wider):.1f} times as wide (median), because the bridge has its own doubt."
+                f"{len(wider)} of {many(len(self.restated), 'old rate')} can be re-stated; their intervals are "
+                f"{np.median(wider):.1f} times as wide as the old ones (median)."
             )
         return tuple(said)
 
@@ -165,7 +157,8 @@ def succession(
     questions : sequence of str, optional
         By default all that both rated.
     drawn : str
-        How the anchors were drawn from the old judge's runs (`axisjudge.stats.correction`); in an unknown way, old
+        How the anchors were drawn from the old judge's runs: ``random``, ``by_judge_verdict`` or ``unknown``. Only a
+        random draw shows equivalence, for only there is the anchors' shift that of all runs; after an unknown one old
         rates are not re-stated.
     margin, level : float
         Of the two conditions (`axisjudge.stats.equivalence`).
@@ -173,14 +166,19 @@ def succession(
     Raises
     ------
     InputError
-        One of the judges is not in the table, they share no item, or an item has two ratings of one judge and repeat.
+        One of the judges is not in the table, they share no item or question asked for, an item has two ratings of one
+        judge and repeat, or a question was judged under several rubric versions.
     """
-    table = to_polars(ratings, _COLUMNS, where="ratings").filter(
-        (pl.col("scale") == "verdict") & pl.col("step_index").is_null() & pl.col("interaction_id").is_null()
-    )
-    before, after = (_of(table, rater) for rater in (old, new))
+    one_of("drawn", drawn, DRAWN)
+    if old == new:
+        raise InputError("new", "must be another judge than the old one", new)
+    table = verdicts_of(to_polars(ratings, _COLUMNS, where="ratings"))
+    before, after = (of_rater(table, rater) for rater in (old, new))
+    check_rubrics(pl.concat([before, after]))
     shared = set(before["question"]) & set(after["question"])
-    asked = [question for question in questions or [*AXES, *sorted(shared - set(AXES))] if question in shared]
+    for question in questions or ():
+        one_of("questions", question, sorted(shared))
+    asked = questions or [question for question in [*AXES, *sorted(shared - set(AXES))] if question in shared]
     about: dict[str, Any] = {"cluster_unit": cluster_unit}
     bridges, restated = [], []
     with warnings.catch_warnings():
@@ -188,23 +186,42 @@ def succession(
         for question in asked:
             mine = before.filter(pl.col("question") == question)
             both = _joined(mine, after.filter(pl.col("question") == question))
-            bridges.append(_bridge(question, mine, both, {**about, "margin": margin, "level": level}, ci_level))
+            bridge = _bridge(question, mine, both, {**about, "margin": margin, "level": level}, ci_level)
+            bridges.append(bridge if drawn == "random" else _as_drawn(bridge))
             restated += _restate(question, both, drawn, {**about, "ci_level": ci_level})
     if not any(bridge.n_anchors for bridge in bridges):
         raise InputError("ratings", f"must hold items that both {old} and {new} rated", cure="judge an anchor set")
     return Succession(old, new, tuple(bridges), tuple(restated), kind_of(ratings))
 
 
-def _of(table: pl.DataFrame, rater: str) -> pl.DataFrame:
+def verdicts_of(table: pl.DataFrame) -> pl.DataFrame:
+    """Verdicts on whole trajectories, with what each counts as in a failure rate."""
+    whole = pl.col("step_index").is_null() & pl.col("interaction_id").is_null()
+    failed = pl.col("verdict").replace_strict(FAILED, default=None, return_dtype=pl.Float64)
+    return table.filter((pl.col("scale") == "verdict") & whole).with_columns(failed=failed)
+
+
+def of_rater(table: pl.DataFrame, rater: str) -> pl.DataFrame:
+    """One rater's ratings, one for each item, question and repeat."""
     mine = table.filter(pl.col("rater") == rater).sort("item_id", "question", "repeat")
     if mine.is_empty():
         there = listed(table["rater"].unique().sort().to_list() or ["no rater"])
         raise InputError("ratings", f"must hold ratings by {rater}", f"ratings by {there}")
     if mine.select("item_id", "question", "repeat").is_duplicated().any():
-        raise InputError(
-            "ratings", f"one rating for each item, question and repeat of {rater}", cure="filter by prompt"
-        )
-    return mine.with_columns(failed=pl.col("verdict").replace_strict(FAILED, default=None, return_dtype=pl.Float64))
+        rule = f"one rating for each item, question and repeat of {rater}"
+        raise InputError("ratings", rule, cure="keep those of one prompt_sha256 each")
+    return mine
+
+
+def check_rubrics(table: pl.DataFrame) -> None:
+    """Refuse judges that were shown different rubrics for a question: what changed could be the rubric."""
+    shown = (
+        table.drop_nulls("rubric_sha256").group_by("question").agg(pl.col("rubric_version", "rubric_sha256").unique())
+    )
+    for question, versions, hashes in shown.sort("question").iter_rows():
+        if len(hashes) > 1:
+            found = f"{len(hashes)} texts of {listed(sorted(map(str, versions)))}"
+            raise InputError("ratings", f"need one rubric for {question}", found, "keep those of one rubric_sha256")
 
 
 def _joined(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
@@ -243,6 +260,12 @@ def _bridge(question: str, mine: pl.DataFrame, both: pl.DataFrame, about: dict[s
     )
 
 
+def _as_drawn(bridge: Bridge) -> Bridge:
+    """Anchors that were not drawn at random stand for themselves."""
+    reason = "the anchors were not drawn at random, so that they do not stand for all runs"
+    return replace(bridge, found=replace(bridge.found, reasons=(*bridge.found.reasons, reason)))
+
+
 def _own(mine: pl.DataFrame, about: dict[str, Any]) -> Estimate | None:
     """The old judge's agreement with itself, over all items that it was asked about more than once."""
     if mine["repeat"].n_unique() < 2:
@@ -261,8 +284,8 @@ def _own(mine: pl.DataFrame, about: dict[str, Any]) -> Estimate | None:
 
 def _restate(question: str, both: pl.DataFrame, drawn: Sampling, about: dict[str, Any]) -> list[Restated]:
     found = []
-    for agent in both["agent"].drop_nulls().unique().sort():
-        runs = both.filter(pl.col("agent") == agent)
+    for agent in both["agent"].unique().sort(nulls_last=True):
+        runs = both.filter(pl.col("agent").eq_missing(agent))
         old, new = _floats(runs["failed"]), _floats(runs["failed_new"])
         how = {"clusters": runs["cluster_id"].to_numpy(), **about}
         before = _before(old, how)
@@ -303,9 +326,18 @@ def _bridge_row(bridge: Bridge) -> dict[str, Any]:
     }
 
 
-def _restated_row(each: Restated) -> tuple[Any, ...]:
+def _restated_row(each: Restated) -> dict[str, Any]:
     old, new = each.before, each.rate.rate
-    return (
-        *(each.agent, each.question, old.n_items, each.n_anchors),
-        *(old.estimate, old.ci_low, old.ci_high, new.estimate, new.ci_low, new.ci_high, each.extra_doubt),
-    )
+    return {
+        "agent": each.agent,
+        "question": each.question,
+        "runs": old.n_items,
+        "anchors": each.n_anchors,
+        "old judge": old.estimate,
+        "low": old.ci_low,
+        "high": old.ci_high,
+        "re-stated": new.estimate,
+        "from": new.ci_low,
+        "to": new.ci_high,
+        "wider": each.extra_doubt,
+    }

@@ -15,6 +15,7 @@ from axisjudge.checks import InputError, in_open_unit_interval
 from axisjudge.stats.estimate import Estimate, UndefinedStatisticWarning
 from axisjudge.stats.intervals import FEWEST_RARE, clustered_mean, clustered_proportion
 from axisjudge.stats.paired import PairedChange, paired_change
+from axisjudge.stats.ranking import DRAWS
 
 #: A shift of the failure rate, and a loss of agreement, up to which two judges count as equivalent. A choice, to be
 #: made before looking: differences between agents that are smaller than this do not survive a change of judge.
@@ -152,12 +153,16 @@ def _of_agreement(agreement: Estimate, own: Estimate | None, margin: float) -> l
 
 @dataclass(frozen=True)
 class Occasion:
-    """One run over the anchor set compared with the first: the paired change, and whether it says stop."""
+    """One run over the anchor set compared with the first: the paired change, and whether it says stop.
+
+    `in_reach` is False where no verdicts on so many tasks could give a p value small enough to stop.
+    """
 
     number: int
     change: PairedChange
     allowed: float
     stop: bool
+    in_reach: bool
 
 
 def drift(
@@ -193,7 +198,11 @@ def drift(
     first, rng = occasions[0], np.random.default_rng(0 if rng is None else rng)
     found = []
     for k, later in enumerate(occasions[1:], start=1):
-        change = paired_change(first, later, clusters=clusters, cluster_unit=cluster_unit, ci_level=ci_level, rng=rng)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UndefinedStatisticWarning)  # the reason is in the result
+            how: dict[str, Any] = {"cluster_unit": cluster_unit, "ci_level": ci_level, "rng": rng}
+            change = paired_change(first, later, clusters=clusters, **how)
         allowed = level / (k * (k + 1))
-        found.append(Occasion(k + 1, change, allowed, bool(change.p_value <= allowed)))
+        least = max(2.0 ** (1 - change.change.n_clusters), 1 / (DRAWS + 1))
+        found.append(Occasion(k + 1, change, allowed, bool(change.p_value <= allowed), least <= allowed))
     return found

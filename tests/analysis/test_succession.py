@@ -61,6 +61,29 @@ def test_old_rates_are_restated_with_more_doubt_or_not_at_all(bridged):
     unknown = succession(bridged, OLD, NEW, drawn="unknown")
     assert all("not known" in each.rate.refusal for each in unknown.restated)
     assert "re-stated" not in " ".join(unknown.sentences)
+    nameless = succession(bridged.with_columns(agent=pl.lit(None, pl.String)), OLD, NEW).restated
+    assert [(each.agent, each.before.n_clusters) for each in nameless] == [(None, 28), (None, 28)]
+    assert len(nameless) == 2
+
+
+def test_anchors_that_were_picked_show_no_equivalence_of_all_runs(bridged):
+    mine = bridged.filter(pl.col("rater") == OLD)
+    twin = pl.concat([mine, mine.filter(pl.col("repeat") == 0).with_columns(rater=pl.lit("twin"))])
+    found = succession(twin, OLD, "twin", drawn="by_judge_verdict")
+    assert not any(bridge.found.equivalent for bridge in found.bridges)
+    assert "not drawn at random" in found.sentences[1]
+    with pytest.raises(InputError, match="drawn: must be one of random, by_judge_verdict, unknown"):
+        succession(bridged, OLD, NEW, drawn="by_human_label")
+
+
+def test_another_rubric_is_not_taken_for_another_judge(bridged):
+    later = (pl.col("rater") == NEW) | (pl.col("repeat") == 2)
+    text = pl.when(later).then(pl.lit("v2")).otherwise(pl.lit("v1"))
+    versions = bridged.with_columns(rubric_version=text, rubric_sha256=text)
+    with pytest.raises(InputError, match="need one rubric for sequencing; found '2 texts of v1 and v2'"):
+        succession(versions, OLD, NEW)
+    with pytest.raises(InputError, match="need one rubric for sequencing"):
+        drift_report(versions, OLD)
 
 
 def test_results_are_plain_and_tables_come_back_in_kind(bridged):
@@ -77,8 +100,12 @@ def test_refusals_name_what_is_missing(bridged):
     other = bridged.filter(pl.col("rater") == NEW).with_columns(item_id=pl.lit("x") + pl.col("item_id"))
     with pytest.raises(InputError, match="judge an anchor set"):
         succession(pl.concat([apart, other]), OLD, NEW)
-    with pytest.raises(InputError, match="filter by prompt"):
+    with pytest.raises(InputError, match="keep those of one prompt_sha256"):
         succession(pl.concat([bridged, bridged]), OLD, NEW)
+    with pytest.raises(InputError, match="must be another judge"):
+        succession(bridged, OLD, OLD)
+    with pytest.raises(InputError, match="did you mean 'sequencing'"):
+        succession(bridged, OLD, NEW, questions=["termination", "sequencin"])
 
 
 def test_a_steady_judge_goes_on_and_a_changed_one_is_stopped(bridged):
@@ -105,10 +132,28 @@ def test_another_model_behind_the_name_stops_whatever_it_says(bridged):
     model = pl.when(pl.col("repeat") == 2).then(pl.lit("m-2")).otherwise(pl.lit("m-1"))
     found = drift_report(mine.with_columns(returned_model=model), OLD)
     assert (found.model_changed, found.stopped_at) == ((3,), 3)
-    assert "m-2 answered, on the first m-1" in found.sentence
+    assert "m-2 answered, before it m-1" in found.sentence
     assert found.to_frame()["model"].to_list() == ["m-1", "m-1", "m-2"]
 
 
+def test_an_occasion_without_verdicts_is_told_and_is_no_other_model(bridged):
+    mine = bridged.filter(pl.col("rater") == OLD)
+    lost = pl.col("repeat") == 2
+    model, verdict = pl.when(~lost).then(pl.lit("m-1")), pl.when(~lost).then("verdict")
+    found = drift_report(mine.with_columns(returned_model=model, verdict=verdict), OLD)
+    assert found.stopped_at is None
+    assert "Nothing can be compared with the first on occasion 3." in found.sentence
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["changes"][1]["p_value"] is None
+
+
+def test_a_rule_that_cannot_stop_says_so(bridged):
+    mine = bridged.filter((pl.col("rater") == OLD) & pl.col("task_id").is_in(["01-01", "01-02", "01-03"]))
+    found = drift_report(mine, OLD)
+    assert "On occasion 2 and 3 no verdicts on 3 tasks could have stopped it" in found.sentence
+
+
 def test_one_occasion_is_no_drift(bridged):
+    with pytest.raises(InputError, match="must hold ratings by nobody; found 'ratings by simulated:heron"):
+        drift_report(bridged, "nobody")
     with pytest.raises(InputError, match="two occasions"):
         drift_report(bridged, NEW)

@@ -119,6 +119,13 @@ def test_the_shares_of_the_level_never_add_up_to_more():
     assert sum(each.allowed for each in drift([same] * 30)) == pytest.approx(0.05 * 29 / 30)
 
 
+def test_tasks_and_draws_bound_what_can_be_stopped():
+    three = drift([np.zeros(12), np.zeros(12)], clusters=np.arange(12) // 4)[0]
+    assert not three.in_reach  # the smallest p of three tasks is .25
+    many = drift([np.tile([0.0, 1.0], 20)] * 25)  # a p of drawn flips is never below 1e-4
+    assert [each.in_reach for each in many] == [True] * 21 + [False] * 3
+
+
 def test_bad_input_is_told():
     with pytest.raises(InputError, match="two or more"):
         drift([np.zeros(3)])
