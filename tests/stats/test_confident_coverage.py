@@ -44,7 +44,7 @@ def estimates(verdict, confidence, truth, tasks):
 
 
 def coverage(design, prevalence, replicates, monkeypatch, n_true=50_000):
-    """Share of intervals that hold the value of `n_true` tasks of four, where there is an interval in a tenth of runs."""
+    """Share of intervals that hold the value of `n_true` tasks of four, where a tenth of runs or more have one."""
     monkeypatch.setattr("axisjudge.stats.case_weighted.PERMUTATIONS", 1)
     rng = np.random.default_rng([*design, round(100 * prevalence)])
     true = {name: found.estimate for name, found in estimates(*sure_panel(n_true, 4, prevalence, rng)).items()}
