@@ -112,7 +112,8 @@ def soft_agreement(
 
     Notes
     -----
-    The interval is the delete-one-cluster jackknife-t on Fisher's z; with fewer than 10 clusters there is none.
+    The interval is the delete-one-cluster jackknife on Fisher's z with t on half the degrees of freedom (with all of
+    them it covers .926 at 20 items where failures are rare); with fewer than 10 clusters there is none.
 
     References
     ----------
@@ -136,7 +137,7 @@ def soft_agreement(
         reason = f"{n_clusters} clusters are too few for an interval ({FEWEST_CLUSTERS} or more)"
     else:
         moved = _corrected(same.sum() - same, row.sum() - row - column + inside, n.sum() - n)
-        low, high = jackknife_interval(estimate, moved, scale="fisher", ci_level=ci_level)
+        low, high = jackknife_interval(estimate, moved, scale="fisher", degrees=(n_clusters - 1) / 2, ci_level=ci_level)
         if math.isnan(low):
             reason = "agreement is perfect in the sample or without one cluster: no interval"
     mean = same.sum() / first.size if first.size else math.nan
