@@ -10,7 +10,6 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -31,35 +30,39 @@ class LinkLine:
     ----------
     intercept, slope : float
         NaN where there is none; `reason` then says why.
+    covariance : array, shape (2, 2)
+        Of intercept and slope, by the cluster jackknife: the sum of the squared `changes`.
+    degrees : float
+        Degrees of freedom of its intervals: G - 2, or fewer where a few clusters carry much of the covariance
+        (8 over Mardia's sum of squared distances, which is G for normal changes).
+    n_clusters : int
+        G.
     changes : array, shape (n_clusters, 2)
-        What leaving out each cluster changes in intercept and slope.
+        What leaving out each cluster changes in intercept and slope; empty for a line read from a file.
     cluster_labels : array, shape (n_clusters,)
         Whose change each row is.
+
+    Notes
+    -----
+    Coverage by simulation (tests/scores/test_curve_coverage.py) is .93 to .97 from 10 tasks on. The usual sandwich
+    covers .93 at 12 tasks, the jackknife with the factor (G - 1) / G and G - 1 degrees of freedom .94.
+
+    References
+    ----------
+    MacKinnon, Nielsen and Webb (2023), J. Appl. Econometrics 38:671-694, doi:10.1002/jae.2969; Mardia (1970),
+    Biometrika 57:519-530, doi:10.1093/biomet/57.3.519.
     """
 
     intercept: float
     slope: float
-    changes: Floats = field(repr=False)
-    cluster_labels: NDArray[Any] = field(repr=False)
+    covariance: Floats = field(repr=False)
+    degrees: float
+    n_clusters: int
     n_items: int
     link: Link = "probit"
     reason: str = ""
-
-    @property
-    def n_clusters(self) -> int:
-        """The number of clusters."""
-        return len(self.cluster_labels)
-
-    @cached_property
-    def covariance(self) -> Floats:
-        """The cluster jackknife's covariance of intercept and slope: (G - 1) / G times the sum of squared changes.
-
-        References
-        ----------
-        Bell and McCaffrey (2002), Survey Methodology 28:169-181; MacKinnon, Nielsen and Webb (2023), J. Appl.
-        Econometrics 38:671-694, doi:10.1002/jae.2969.
-        """
-        return np.asarray((self.n_clusters - 1) / self.n_clusters * self.changes.T @ self.changes)
+    changes: Floats = field(default_factory=lambda: np.empty((0, 2)), repr=False)
+    cluster_labels: NDArray[Any] = field(default_factory=lambda: np.empty(0), repr=False)
 
     def standard_error(self, z: ArrayLike) -> Floats:
         """The standard error of the line at z."""
@@ -69,11 +72,11 @@ class LinkLine:
     def at(self, z: ArrayLike, *, ci_level: float = 0.95, simultaneous: bool = False) -> tuple[Floats, Floats, Floats]:
         """The line at z with its band, on the scale of the link.
 
-        A pointwise band uses Student's t on G - 1 degrees of freedom, a simultaneous one (Scheffé) the root of
-        2 F(2, G - 1): the whole line lies within it at the stated level.
+        A pointwise band uses Student's t, a simultaneous one (Scheffé) the root of 2 F(2, degrees): the whole line
+        lies within it at the stated level.
         """
         centre = self.intercept + self.slope * np.asarray(z, dtype=np.float64)
-        width = _scheffe(self.n_clusters - 1, ci_level) if simultaneous else t_quantile(self.n_clusters - 1, ci_level)
+        width = _scheffe(self.degrees, ci_level) if simultaneous else t_quantile(self.degrees, ci_level)
         half = width * self.standard_error(z)
         return centre, centre - half, centre + half
 
@@ -86,7 +89,7 @@ class LinkLine:
         ----------
         Fieller (1954), J. R. Stat. Soc. B 16:175-185, doi:10.1111/j.2517-6161.1954.tb00159.x.
         """
-        t2, v = t_quantile(self.n_clusters - 1, ci_level) ** 2, self.covariance
+        t2, v = t_quantile(self.degrees, ci_level) ** 2, self.covariance
         a = self.slope**2 - t2 * v[1, 1]
         b = self.intercept * self.slope - t2 * v[0, 1]
         c = self.intercept**2 - t2 * v[0, 0]
@@ -98,7 +101,7 @@ class LinkLine:
 
     def spread(self, *, ci_level: float = 0.95) -> tuple[float, float, float]:
         """1 / slope with the interval that the slope's gives; without an upper end where that reaches 0."""
-        half = t_quantile(self.n_clusters - 1, ci_level) * math.sqrt(self.covariance[1, 1])
+        half = t_quantile(self.degrees, ci_level) * math.sqrt(self.covariance[1, 1])
         low, high = self.slope - half, self.slope + half
         return 1 / self.slope, 1 / high if high > 0 else math.inf, 1 / low if low > 0 else math.inf
 
@@ -238,13 +241,28 @@ def _no_line(z: Floats, given: Floats, *, jump: bool) -> str:
 
 
 def _undefined(reason: str, labels: NDArray[Any], n_items: int, link: Link) -> LinkLine:
-    return LinkLine(math.nan, math.nan, np.full((labels.size, 2), np.nan), labels, n_items, link, reason)
+    return LinkLine(math.nan, math.nan, np.full((2, 2), np.nan), math.nan, labels.size, n_items, link, reason)
 
 
 def _line(intercept: float, slope: float, changes: Floats, labels: NDArray[Any], n_items: int, link: Link) -> LinkLine:
     if not np.isfinite(changes).all():
         return _undefined("the slope hangs on one cluster", labels, n_items, link)
-    return LinkLine(float(intercept), float(slope), changes, labels, n_items, link)
+    covariance = changes.T @ changes
+    if np.linalg.det(covariance) <= 0:
+        return _undefined("the slope hangs on one cluster", labels, n_items, link)
+    distances = np.einsum("gi,ij,gj->g", changes, np.linalg.inv(covariance), changes)
+    degrees = float(np.clip(8 / (distances**2).sum(), 1, max(labels.size - 2, 1)))
+    return LinkLine(
+        float(intercept),
+        float(slope),
+        covariance,
+        degrees,
+        labels.size,
+        n_items,
+        link,
+        changes=changes,
+        cluster_labels=labels,
+    )
 
 
 def _binomial_fit(design: Floats, share: Floats, link: Link) -> Floats:
@@ -320,7 +338,7 @@ def _phi(eta: Floats) -> Floats:
     return np.asarray(np.exp(-(eta**2) / 2) / math.sqrt(2 * math.pi))
 
 
-def _scheffe(degrees: int, ci_level: float) -> float:
+def _scheffe(degrees: float, ci_level: float) -> float:
     from scipy.special import fdtri
 
     return math.sqrt(2 * float(fdtri(2, degrees, ci_level)))

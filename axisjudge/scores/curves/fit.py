@@ -29,7 +29,7 @@ INNER = (0.05, 0.95)
 #: Floors at which the effect of raw scores of 0 is shown.
 FLOORS = (1e-2, 1e-3, 1e-6)
 #: The line of no data at all.
-NO_LINE = LinkLine(math.nan, math.nan, np.full((2, 2), np.nan), 0, 0, reason="no runs")
+NO_LINE = LinkLine(math.nan, math.nan, np.full((2, 2), np.nan), math.nan, 0, 0, reason="no runs")
 
 
 def fit_criterion_curve(
