@@ -17,6 +17,7 @@ from axisjudge.cli import (
     axis_result,
     compare,
     confidence,
+    curve,
     data,
     holdout,
     judge,
@@ -86,6 +87,7 @@ app.add_typer(split.app, name="split")
 app.add_typer(holdout.app, name="holdout")
 app.add_typer(data.app, name="data")
 app.add_typer(plan.app, name="plan")
+app.add_typer(curve.app, name="curve")
 label.app.command(
     "import", epilog="Example: axisjudge label import export.json --sampling random --out data/labels/mine.jsonl"
 )(label_files.import_)

@@ -76,9 +76,12 @@ class LinkLine:
         lies within it at the stated level.
         """
         centre = self.intercept + self.slope * np.asarray(z, dtype=np.float64)
-        width = _scheffe(self.degrees, ci_level) if simultaneous else t_quantile(self.degrees, ci_level)
-        half = width * self.standard_error(z)
+        half = self.width(ci_level, simultaneous=simultaneous) * self.standard_error(z)
         return centre, centre - half, centre + half
+
+    def width(self, ci_level: float = 0.95, *, simultaneous: bool = False) -> float:
+        """Standard errors to either side of the line that a band reaches."""
+        return _scheffe(self.degrees, ci_level) if simultaneous else t_quantile(self.degrees, ci_level)
 
     def crossing(self, *, ci_level: float = 0.95) -> tuple[float, float, float]:
         """The z at which the line is 0, with Fieller's interval: every z0 whose line is compatible with 0.
@@ -331,11 +334,12 @@ def _sd_left_out(z: Floats, groups: NDArray[np.intp], n_groups: int) -> Floats:
 def _link(link: Link) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]:
     from scipy.special import expit, ndtr
 
-    return (ndtr, _phi) if link == "probit" else (expit, lambda eta: expit(eta) * expit(-eta))
+    return (ndtr, normal_density) if link == "probit" else (expit, lambda eta: expit(eta) * expit(-eta))
 
 
-def _phi(eta: Floats) -> Floats:
-    return np.asarray(np.exp(-(eta**2) / 2) / math.sqrt(2 * math.pi))
+def normal_density(eta: ArrayLike) -> Floats:
+    """The standard normal density."""
+    return np.asarray(np.exp(-np.square(eta) / 2) / math.sqrt(2 * math.pi))
 
 
 def _scheffe(degrees: float, ci_level: float) -> float:

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from axisjudge.checks import InputError
-from axisjudge.scores.curve import Floats, LogNormalCurve, curve_from_dict
+from axisjudge.scores.curve import Floats, LogNormalCurve, MendedCurve, curve_from_dict
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.link_lines import LinkLine
+from axisjudge.stats.link_lines import LinkLine, normal_density
 
 Reference = Literal["criterion", "norm"]
 
@@ -83,11 +83,12 @@ class CurveFit:
         """What a score of this curve is called: ``criterion_score`` or ``norm_score``."""
         return f"{self.reference}_score"
 
-    def band(self, raw: ArrayLike, *, simultaneous: bool = False) -> ScoreBand:
+    def band(self, raw: ArrayLike, *, simultaneous: bool = False, mended: bool = False) -> ScoreBand:
         """Scores of raw scores with the curve's band at the fit's level; NaN where the fit is refused.
 
         The band is the curve's uncertainty alone: what a run's score would be with more data behind the curve. It
-        holds for each raw score by itself, or for all at once (`simultaneous`).
+        holds for each raw score by itself, or for all at once (`simultaneous`). A `mended` curve is F(x) / F(1), whose
+        band closes at raw 1.
         """
         from scipy.special import ndtr
 
@@ -96,9 +97,29 @@ class CurveFit:
             return ScoreBand(*(np.full(x.shape, np.nan) for _ in range(3)))
         positive = x > 0
         z = np.log(np.where(positive, x, 1.0))
-        ends = self.line.at(z, ci_level=self.median.ci_level, simultaneous=simultaneous)
-        low, high = (np.where(positive, 100 * ndtr(end), np.where(np.isnan(x), np.nan, 0.0)) for end in ends[1:])
-        return ScoreBand(self.curve.score(x), low, high)
+        width = self.line.width(self.median.ci_level, simultaneous=simultaneous)
+        if mended:
+            share = MendedCurve(self.curve).apply(x)
+            half = width * self._mended_error(np.minimum(z, 0.0))
+            low, high = np.clip(share - half, 0, 1), np.clip(share + half, 0, 1)
+        else:
+            share = self.curve.apply(x)
+            eta, half = self.line.intercept + self.line.slope * z, width * self.line.standard_error(z)
+            low, high = ndtr(eta - half), ndtr(eta + half)
+        nothing = np.where(np.isnan(x), np.nan, 0.0)
+        return ScoreBand(100 * share, *(100 * np.where(positive, end, nothing) for end in (low, high)))
+
+    def _mended_error(self, z: Floats) -> Floats:
+        """The standard error of F(x) / F(1) at z = ln x, by the delta method."""
+        from scipy.special import ndtr
+
+        eta, top = self.line.intercept + self.line.slope * z, self.line.intercept
+        rise, rise_top = normal_density(eta), normal_density(np.float64(top))
+        by_intercept = (rise - ndtr(eta) * rise_top / ndtr(top)) / ndtr(top)
+        by_slope = rise * z / ndtr(top)
+        v = self.line.covariance
+        variance = by_intercept**2 * v[0, 0] + 2 * by_intercept * by_slope * v[0, 1] + by_slope**2 * v[1, 1]
+        return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
 
     def __repr__(self) -> str:
         if self.curve is None:

@@ -1,0 +1,108 @@
+"""Tables of raw scores and people's scores: read from files, and made from ratings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+
+from axisjudge.checks import InputError
+from axisjudge.ratings.table import ratings_frame
+from axisjudge.verdict import Rating
+
+_READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
+    ".csv": pl.read_csv,
+    ".jsonl": pl.read_ndjson,
+    ".ndjson": pl.read_ndjson,
+    ".parquet": pl.read_parquet,
+}
+
+
+def read_table(path: str | Path) -> pl.DataFrame:
+    """A table from CSV, JSON Lines or Parquet, told apart by the file's name.
+
+    Raises
+    ------
+    InputError
+        There is no such file, or it is none of the three.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise InputError(str(path), "no such table")
+    reader = _READERS.get(file.suffix.lower())
+    if reader is None:
+        raise InputError(str(path), f"a table ends in {', '.join(_READERS)}", file.suffix)
+    try:
+        return reader(file)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(str(path), f"cannot be read as {file.suffix[1:]} ({reason})") from None
+
+
+def write_table(table: pl.DataFrame, path: str | Path) -> None:
+    """Write a table as CSV, JSON Lines or Parquet, by the file's name."""
+    file = Path(path)
+    match file.suffix.lower():
+        case ".csv":
+            table.write_csv(file)
+        case ".jsonl" | ".ndjson":
+            table.write_ndjson(file)
+        case ".parquet":
+            table.write_parquet(file)
+        case other:
+            raise InputError(str(path), f"a table ends in {', '.join(_READERS)}", other)
+
+
+def scores_of_ratings(ratings: pl.DataFrame) -> pl.DataFrame:
+    """Mean rating of the judges (raw, 0-1) and of people (human, 0-100) for every item and question.
+
+    Parameters
+    ----------
+    ratings : polars.DataFrame
+        A ratings table on an ordinal scale of numbers (``ordinal:1-5``) or the unit interval.
+
+    Returns
+    -------
+    polars.DataFrame
+        run, task, dimension, raw, human; one row an item that both sides rated.
+
+    Raises
+    ------
+    InputError
+        No item was rated by both, or the scale has no numbers.
+    """
+    graded = ratings.filter(pl.col("value").is_not_null() & (pl.col("status") == "ok"))
+    scales = graded["scale"].unique().to_list()
+    if len(scales) != 1 or not (scales[0] == "unit" or scales[0].startswith("ordinal:")):
+        raise InputError("ratings", "need one scale of numbers, unit or ordinal", sorted(scales) or "no values")
+    low, high = (0.0, 1.0) if scales[0] == "unit" else map(float, scales[0].removeprefix("ordinal:").split("-"))
+    place = {"run": "item_id", "task": "cluster_id", "dimension": "question"}
+    keys = [pl.col(source).alias(name) for name, source in place.items()]
+    share = (pl.col("value") - low) / (high - low)
+    person = pl.col("rater_kind") == "human"
+    rows = graded.group_by(keys).agg(raw=share.filter(~person).mean(), human=100 * share.filter(person).mean())
+    found = rows.drop_nulls().sort("dimension", "run")
+    if found.is_empty():
+        raise InputError("ratings", "no item was rated by judges and by people", cure="give both in one table")
+    return found
+
+
+def people_as_ratings(scores: pl.DataFrame, *, planted: bool = False) -> pl.DataFrame:
+    """People's scores of a table (run, task, dimension, human; agent if known) as ratings: the scope of a report."""
+    return ratings_frame(
+        Rating(
+            trajectory_id=str(row["run"]),
+            task_id=str(row["task"]),
+            cluster_id=str(row["task"]),
+            agent=row.get("agent"),
+            question=str(row["dimension"]),
+            scale="unit",
+            rater="planted people" if planted else "people",
+            rater_kind="planted" if planted else "human",
+            family="planted" if planted else "human",
+            repeat=row.get("repeat") or 0,
+            value=row["human"] / 100,
+        )
+        for row in scores.filter(pl.col("human").is_not_null()).to_dicts()
+    )
