@@ -166,7 +166,9 @@ class Page:
             {"image/png": {"width": _width(png), "alt": alt}},
         )
 
-    def table(self, frame: Any, *, caption: str = "", formats: Mapping[str, str] | None = None) -> None:
+    def table(
+        self, frame: Any, *, caption: str = "", formats: Mapping[str, str] | None = None, of_ratings: bool = True
+    ) -> None:
         """Show a table.
 
         Parameters
@@ -177,11 +179,13 @@ class Page:
             Its heading.
         formats : mapping of column to format, optional
             Python format specifications such as ``.2f`` or ``.0%``; floats have two digits by default.
+        of_ratings : bool
+            False for a table that shows none of the page's ratings, which the banner does not concern.
         """
         table, formats = as_polars(frame), formats or {}
         if unknown := set(formats) - set(table.columns):
             raise InputError("formats", f"columns are {', '.join(table.columns)}", sorted(unknown))
-        note = self.note
+        note = self.note if of_ratings else None
         _show(
             {
                 "text/html": html_table(table, formats, caption, note),

@@ -165,6 +165,15 @@ def test_a_page_only_displays_outside_a_report_run(tmp_path: Path, monkeypatch: 
     assert list(tmp_path.iterdir()) == []
 
 
+def test_the_banner_stands_under_tables_of_ratings_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[dict[str, str]] = []
+    monkeypatch.setattr("axisjudge.report.page._show", lambda bundle, *_: shown.append(bundle))
+    page = Page("05_page", MADE)
+    page.table(REAL.select("agent"))
+    page.table(REAL.select("agent"), of_ratings=False)
+    assert [page.note in bundle["text/html"] for bundle in shown] == [True, False]  # type: ignore[operator]
+
+
 def test_in_a_report_run_a_page_keeps_what_it_says(staging: Path) -> None:
     page = Page("05_page", MADE)
     page.record("rate", 1 / 3)
