@@ -207,7 +207,9 @@ def _checked_steps(n_steps: dict[str, Any], kept: pl.DataFrame) -> dict[str, int
     for run, cited, invalid in kept.select(columns).iter_rows():
         n = n_steps.get(run)
         if not isinstance(n, Integral) or n < 0:
-            raise InputError("steps", f"needs the number of steps of run {run}", n)
+            raise InputError(
+                "steps", f"needs the number of steps of run {run}", n, "give the trajectories of all rated runs"
+            )
         if set(check_citations(cited, int(n))) != set(invalid):
             rule = f"run {run} has {n} steps, which contradicts the invalid citations in the ratings"
             raise InputError("steps", rule, f"cited {cited}, invalid {invalid}", "take the steps of the runs judged")
@@ -337,7 +339,8 @@ def _evidence_sentences(pairs: Sequence[PairCitations]) -> list[str]:
         return []
     said = f"Of {many(same, 'pair')} of equal verdicts {apart:,} cite steps and share none"
     where = [*dict.fromkeys(pair.question for pair in pairs if pair.no_common_step)]
-    return [f"{said}: {listed(where)}." if where else f"{said}."]
+    everywhere = len(where) == len({pair.question for pair in pairs})
+    return [f"{said}." if everywhere or not where else f"{said}, all on {listed(where)}."]
 
 
 def _version_sentences(pairs: Sequence[PairCitations]) -> list[str]:

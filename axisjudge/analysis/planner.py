@@ -24,6 +24,9 @@ from axisjudge.verdict import VERDICTS
 #: A typical call of the shipped rubrics on a retail run: prompt and reply, in tokens.
 TOKENS = Tokens(input=9_000, output=600)
 
+#: Said of standard errors of a pilot with few judges.
+LOWER_BOUNDS = "Fewer than 5 judges: what judges as such differ by is not in these figures, which are lower bounds."
+
 
 @dataclass(frozen=True)
 class JudgePrice:
@@ -106,12 +109,11 @@ class StudyPlan:
         if not math.isnan(self.one_more):
             price = "" if self.usd_per_unit is None else f" for {_usd(self.usd_per_unit)}"
             return f"One more {curve.unit}{price} then narrows it by {self.one_more:.5f}."
-        powers = [point.power for point in curve.points]
-        best = max(range(len(powers)), key=powers.__getitem__)
-        if not curve.of_power or powers[-1] >= powers[best] - 0.1:
+        best, last = max(curve.points, key=lambda point: point.power), curve.points[-1]
+        if not curve.of_power or last.power >= best.power - 2 * math.hypot(best.error, last.error):
             return ""
         return (
-            f"The power is highest near {curve.points[best].n:,} {curve.unit}s and falls with more, because the "
+            f"The power is highest near {best.n:,} {curve.unit}s ({best.power:.0%}) and falls with more, because the "
             "best constant judge passes too: ask for a smaller epsilon, or draw items so that failures are not rare."
         )
 
@@ -247,6 +249,18 @@ def repeats_table(
             for r in repeats
         ]
     return rows
+
+
+def repeats_sentence(rows: Sequence[dict[str, Any]]) -> str:
+    """Two calls spent either way on the question of `rows`, and what the figures leave out."""
+    if not rows:
+        return "What repeats buy cannot be told: it takes two judges that were asked twice."
+    error = {(row["judges"], row["repeats"]): row["standard error"] for row in rows}
+    said = (
+        f"Two calls per item: one judge asked twice leaves a standard error of {error[1, 2]:.3f}, two judges "
+        f"{error[2, 1]:.3f}."
+    )
+    return f"{said} {LOWER_BOUNDS}" if rows[0]["fixed judges"] else said
 
 
 def label_price(minutes: float, usd_per_hour: float) -> float:

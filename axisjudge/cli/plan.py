@@ -125,7 +125,7 @@ def repeats(
     json: Json = False,
 ) -> None:
     """What more judges or more repeats buy, from the variance components of a pilot."""
-    from axisjudge.analysis.planner import repeats_table
+    from axisjudge.analysis.planner import LOWER_BOUNDS, repeats_table
     from axisjudge.checks import InputError
     from axisjudge.ratings import read_ratings
 
@@ -139,9 +139,7 @@ def repeats(
     shown = [{**row, "standard error": f"{row['standard error']:.3f}"} for row in rows]
     show.table([{k: v for k, v in row.items() if k != "fixed judges"} for row in shown], "An item's mean verdict")
     if any(row["fixed judges"] for row in rows):
-        typer.echo(
-            "\nFewer than 5 judges: what judges as such differ by is not in these figures, which are lower bounds."
-        )
+        typer.echo(f"\n{LOWER_BOUNDS}")
 
 
 def _label_price(minutes: float | None, wage: float) -> float | None:

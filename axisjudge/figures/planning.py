@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import cycle
 from typing import TYPE_CHECKING
 
 from axisjudge.figures.theme import ACCENT, FAINT, INK, QUIET, SMALL, dress, legend_below, new_axes
@@ -24,7 +25,7 @@ def plot_plans(curves: Mapping[str, Curve], *, title: str, ax: Axes | None = Non
     ax = new_axes(6.8, 3.9) if ax is None else ax
     first = next(iter(curves.values()))
     ax.axhline(first.target, color=QUIET, linewidth=1, linestyle=(0, (4, 3)))
-    for colour, (label, curve) in zip(_COLOURS, curves.items(), strict=False):
+    for colour, (label, curve) in zip(cycle(_COLOURS), curves.items(), strict=False):
         sizes = [point.n for point in curve.points]
         values = [point.power if curve.of_power else point.half_width for point in curve.points]
         ax.plot(sizes, values, "o-", color=colour, markersize=4, linewidth=1.6, label=label)
@@ -53,7 +54,7 @@ def plot_repeats(rows: list[dict[str, float]], *, ax: Axes | None = None) -> Axe
     """Standard error of an item's mean verdict against the number of calls, one line a number of judges."""
     ax = new_axes(6.4, 3.4) if ax is None else ax
     counts = sorted({row["judges"] for row in rows})
-    for colour, k in zip(_COLOURS, counts, strict=False):
+    for colour, k in zip(cycle(_COLOURS), counts, strict=False):
         mine = [row for row in rows if row["judges"] == k]
         label = f"{k:.0f} judge{'' if k == 1 else 's'}"
         ax.plot(

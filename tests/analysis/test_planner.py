@@ -12,13 +12,14 @@ from axisjudge.analysis.planner import (
     judge_prices,
     label_price,
     pilot_of,
+    repeats_sentence,
     repeats_table,
     study_plan,
 )
 from axisjudge.checks import InputError
 from axisjudge.datasets import demo_paths
 from axisjudge.judges.pricing import Tokens
-from axisjudge.stats.planning import plan_corrected_rate, plan_stand_in
+from axisjudge.stats.planning import Curve, Planned, plan_corrected_rate, plan_stand_in
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +77,9 @@ def test_a_claim_that_fades_says_so():
     plan = study_plan(plan_stand_in(epsilon=0.15, prevalence=0.3, sizes=(40, 80, 320, 640)))
     assert "is not reached with up to 640 items" in plan.sentence
     assert "the best constant judge passes too" in plan.sentence
+    tenth, nothing = (Planned(n, math.nan, math.nan, 0.0, power, 0.02) for n, power in ((40, 0.09), (80, 0.02)))
+    rare = study_plan(Curve("a claim", "item", 0.8, (tenth, nothing), None, {}))
+    assert "The power is highest near 40 items (9%) and falls" in rare.sentence
     assert list(plan.to_frame().columns) == ["items", "power", "USD"]
 
 
@@ -101,4 +105,8 @@ def test_more_judges_help_more_than_more_repeats_where_judges_differ(pilot):
     assert rows[2, 1] < rows[1, 2]  # two calls either way
     assert rows[1, 5] < rows[1, 1]
     assert all(row["fixed judges"] for row in repeats_table(pilot))
+    said = repeats_sentence(repeats_table(pilot))
+    assert f"one judge asked twice leaves a standard error of {rows[1, 2]:.3f}, two judges {rows[2, 1]:.3f}." in said
+    assert "lower bounds" in said
     assert repeats_table(pilot.filter(pl.col("repeat") == 0)) == []
+    assert repeats_sentence([]).startswith("What repeats buy cannot be told")
