@@ -43,14 +43,15 @@ class Database:
             self.engine = _sqlite_engine(self.url)
         else:
             self.engine = sa.create_engine(self.url, **_POOL)
+        self._reader = self.engine if self.is_sqlite else self.engine.execution_options(isolation_level="AUTOCOMMIT")
 
     def __repr__(self) -> str:
         return f"Database({self.url.render_as_string(hide_password=True)})"
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """A transaction that only reads."""
-        with self.engine.connect() as connection:
+        """A connection that only reads, each statement for itself (a transaction would cost PostgreSQL two trips)."""
+        with self._reader.connect() as connection:
             yield connection
 
     @contextmanager

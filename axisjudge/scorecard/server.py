@@ -31,8 +31,16 @@ def serve(store: ScoreStore, sink: Sink, tokens: Tokens | None, *, host: str, po
 
 
 def _listener(host: str, port: int) -> socket.socket:
+    """A listening socket that knows it is TCP: only then does asyncio send answers at once (TCP_NODELAY).
+
+    Otherwise the second packet of an answer waits for the client's delayed acknowledgement, 40 ms.
+    """
     try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host, port), family=family, backlog=512)
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, protocol)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(512)
+        return listener
     except (OSError, OverflowError) as error:
         raise InputError("--host, --port", f"cannot be listened on ({error})", f"{host}:{port}") from None

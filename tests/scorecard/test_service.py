@@ -3,13 +3,16 @@
 import json
 import os
 import random
+import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from axisjudge.checks import InputError
 from axisjudge.scorecard import schema
+from axisjudge.scorecard.server import _listener
 from axisjudge.scorecard.store import ScoreStore
 from axisjudge.scorecard.writing import card_of
 from axisjudge.scores.scorecard import Run, runs_frame, score_runs, scorecards
@@ -221,3 +224,12 @@ class TestDoor:
     def test_it_does_not_start_without_a_token_nor_open_to_the_world(self):
         assert "does not start without a token" in self.refused()
         assert "is for loopback only" in self.refused("--no-auth", "--host", "0.0.0.0")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_the_listening_socket_knows_that_it_is_tcp(host):
+    """asyncio turns TCP_NODELAY on only for such sockets; without it every answer takes 40 ms longer."""
+    with _listener(host, 0) as listener:
+        assert listener.proto == socket.IPPROTO_TCP
+    with pytest.raises(InputError, match="cannot be listened on"):
+        _listener("no-such-host.invalid", 0)
