@@ -23,6 +23,7 @@ from axisjudge.cli import (
     judge,
     label,
     label_files,
+    label_lint,
     plan,
     profile,
     read,
@@ -93,6 +94,9 @@ label.app.command(
 )(label_files.import_)
 label.app.command(epilog="Example: axisjudge label export data/labels/mine.jsonl --format crowd-kit --out labels.csv")(
     label_files.export
+)
+label.app.command(epilog="Example: axisjudge label lint data/labels/*.jsonl --trajectories data/demo/results")(
+    label_lint.lint
 )
 app.add_typer(label.app, name="label")
 app.add_typer(scorecard.app, name="scorecard")

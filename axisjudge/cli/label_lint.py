@@ -1,0 +1,43 @@
+"""`axisjudge label lint`: what is wrong with people's labels before a judge is compared with them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from axisjudge.cli import show
+
+FAILED = 1
+
+
+def lint(
+    labels: Annotated[list[Path], typer.Argument(metavar="LABELS", help="Labels files (JSON Lines).")],
+    trajectories: Annotated[
+        list[Path], typer.Option(help="The runs that were labelled: for ids and steps that do not exist.")
+    ] = [],  # noqa: B006
+    gold: Annotated[
+        list[str], typer.Option(help="A rater whose labels are merged ones; else those called gold, key, merged, ...")
+    ] = [],  # noqa: B006
+    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+) -> None:
+    """Check people's labels; exits 1 where they must not be used as they are."""
+    from axisjudge.labels.lint import lint_labels, read_in_writing_order
+    from axisjudge.readers import read_trajectories
+
+    runs = read_trajectories(*trajectories).trajectories if trajectories else None
+    result = lint_labels(read_in_writing_order(*labels), trajectories=runs, gold=gold)
+    if json:
+        show.as_json(result.to_dict())
+    else:
+        typer.echo(f"{result.n_labels} labels by {len(result.people)} people")
+        for found in result.findings:
+            typer.echo(f"\n{found.severity}: {found.check}: {show.text(found.what)}")
+            for head, said in (("where", found.where), ("how sure", found.sure), ("cure", found.cure)):
+                typer.echo(f"  {head}: {show.text(said)}")
+        if not result.findings:
+            typer.echo("Nothing found.")
+        rows = [{"check": check, "why not": reason} for check, reason in result.not_checked.items()]
+        if rows:
+            show.table(rows, "Not checked")
+    if result.failed:
+        raise typer.Exit(FAILED)
