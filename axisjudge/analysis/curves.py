@@ -52,7 +52,7 @@ class DimensionCurve:
         return {
             "dimension": self.dimension,
             "score": self.fit.score_name,
-            "runs": median.n_items,
+            "raw_scores": median.n_items,
             f"{median.cluster_unit}s": median.n_clusters,
             "raw_5": self.fit.raw_range[0],
             "raw_95": self.fit.raw_range[1],
@@ -80,11 +80,11 @@ class DimensionCurve:
     def sentences(self) -> list[str]:
         """The fit in words, its warnings or why it is refused, and the judge's noise."""
         if self.fit.curve is None:
-            return [f"{self.dimension}: refused. {refusal}" for refusal in self.fit.refusals]
+            return [f"{self.dimension}: refused: {refusal}" for refusal in self.fit.refusals]
         median, sigma = self.fit.median, self.fit.sigma
         found = [
             f"{self.dimension}: {self.fit.score_name}, median {_interval(median)}, sigma {_interval(sigma)}, from "
-            f"{many(median.n_items, 'run')} in {median.clusters}; {self.fit.meaning}."
+            f"{many(median.n_items, 'raw score')} in {median.clusters}; {self.fit.meaning}."
         ]
         found += [f"{self.dimension}: {warning}." for warning in self.fit.warnings]
         return found + ([f"{self.dimension}: {self.noise.sentence}"] if self.noise else [])

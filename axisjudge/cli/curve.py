@@ -120,8 +120,11 @@ def _print(report: CurveReport) -> None:
         show.table(forms.to_dicts(), "Error on unseen tasks in points, and squared error beyond the log-normal fit's")
     for each in report.dimensions:
         if each.fit.floor_effects:
-            rows = [effect._asdict() for effect in each.fit.floor_effects]
-            show.table(rows, f"{each.dimension}: what a floor for raw 0 would make of the fit (none: left out)")
+            rows = [
+                {**effect._asdict(), "floor": "left out" if effect.floor is None else f"{effect.floor:g}"}
+                for effect in each.fit.floor_effects
+            ]
+            show.table(rows, f"{each.dimension}: what a floor for raw 0 would make of the fit")
     typer.echo()
     for sentence in report.sentences:
         typer.echo(show.text(sentence))

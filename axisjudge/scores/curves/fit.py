@@ -59,7 +59,7 @@ def fit_criterion_curve(
     ----------
     Papke and Wooldridge (1996), J. Appl. Econometrics 11:619-632.
     """
-    sample = sample_of(raw, human, tasks, floor, cluster_unit, ci_level)
+    sample = replace(sample_of(raw, human, tasks, floor, cluster_unit, ci_level), points=True)
     y = sample.human
     if ((y < 0) | (y > 100)).any():
         raise InputError("human", "scores lie in [0, 100]", y[(y < 0) | (y > 100)][0], "rescale them, or give labels")

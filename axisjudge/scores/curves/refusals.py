@@ -70,7 +70,7 @@ def warnings_of(fit: CurveFit, sample: Sample) -> tuple[str, ...]:
         of_people = f" (people give them {sample.human[sample.raw == 0].mean():.0f} on average)"
         found.append(
             f"{fit.n_zero} of {sample.raw.size} raw scores are 0: the curve gives them 0"
-            f"{of_people if _is_score(fit) else ''}; in the fit they "
+            f"{of_people if sample.points else ''}; in the fit they "
             f"{'count in the median only' if fit.reference == 'norm' and not fit.floor else does}"
         )
     if fit.n_top and fit.reference == "criterion":
@@ -84,10 +84,6 @@ def warnings_of(fit: CurveFit, sample: Sample) -> tuple[str, ...]:
             "scores far from 50 are not percentiles"
         )
     return tuple(found)
-
-
-def _is_score(fit: CurveFit) -> bool:
-    return fit.reference == "criterion" and "labels" not in fit.meaning
 
 
 def _misfit(fit: CurveFit, raw: Floats) -> float:

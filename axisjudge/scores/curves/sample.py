@@ -23,6 +23,7 @@ class Sample:
     floor: float | None
     cluster_unit: str
     ci_level: float
+    points: bool = False  # whether `human` holds scores from 0 to 100
 
     def logs(self, floor: float | None, *, drop: bool = True) -> tuple[Floats, NDArray[np.bool_]]:
         """ln raw, and which runs it is of: without a floor runs at 0 are dropped, or -inf."""
