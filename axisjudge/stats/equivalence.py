@@ -148,7 +148,9 @@ def _of_agreement(agreement: Estimate, own: Estimate | None, margin: float) -> l
     least = own.estimate - margin
     if agreement.ci_low >= least:
         return []
-    return [f"agreement may be as low as {agreement.ci_low:.3f}; the old judge reaches {own.estimate:.3f} with itself"]
+    return [
+        f"agreement may be as low as {agreement.ci_low:.3f}, where the old judge reaches {own.estimate:.3f} with itself"
+    ]
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ def test_both_conditions_are_needed_and_each_says_why_it_fails():
     assert found.shift.estimate == 0.0
     assert -0.1 < found.shift.ci_low < found.shift.ci_high < 0.1
     assert not found.equivalent
-    assert found.reasons == ("agreement may be as low as 0.750; the old judge reaches 1.000 with itself",)
+    assert found.reasons == ("agreement may be as low as 0.750, where the old judge reaches 1.000 with itself",)
     once = equivalence(old, old, np.ones(200))
     assert once.reasons == ("the old judge was asked once, so that its agreement with itself is not known",)
     assert equivalence(old, old, np.ones(200), self_agreement=ALWAYS).equivalent
