@@ -31,7 +31,7 @@ def exchanged_codes(labels: pl.DataFrame, judges: pl.DataFrame) -> Iterator[Find
     tested = []
     for rater, table in by_rater(labels.filter((pl.col("repeat") == 0) & pl.col("verdict").is_not_null())):
         for (question, batch), mine in table.group_by("question", "batch", maintain_order=True):
-            rows = paired(mine, str(question), rater, others)
+            rows = _paired(mine, str(question), rater, others)
             if len({task for task, _, _ in rows}) >= FEWEST_TASKS:
                 tested.append((rater, str(question), str(batch), table["batch"].n_unique() > 1, rows))
     if not tested:
@@ -58,7 +58,7 @@ def exchanged_codes(labels: pl.DataFrame, judges: pl.DataFrame) -> Iterator[Find
             )
 
 
-def paired(
+def _paired(
     mine: pl.DataFrame, question: str, rater: str, others: Sequence[Mapping[str, Mapping[str, Mapping[str, str]]]]
 ) -> list[tuple[str, str, str]]:
     """(task, the person's word, the reference) for each item with a clear reference."""
