@@ -1,28 +1,31 @@
 """`axisjudge scorecard`: what it prints, what it stores, and what it says without the extra."""
 
 import json
-import os
 import subprocess
 import sys
 
 import pytest
 
+from axisjudge.cli import main
 from axisjudge.datasets import demo_paths, demo_runs
 
 GOOD = {"run_id": "run-1", "agent_id": "a", "workspace_id": "w", "outcome": "COMPLETED"}
 
 
-def axisjudge(*arguments, code=0, before="", **environment):
-    program = f"{before}\nimport sys; sys.argv[0] = 'axisjudge'; from axisjudge.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", program, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        env=os.environ | environment,
-        check=False,
-    )
-    assert done.returncode == code, done.stderr
-    return done.stdout if code == 0 else done.stderr
+@pytest.fixture
+def axisjudge(monkeypatch, capsys):
+    """Runs a command in this process; what it printed, or its complaint where another exit code is expected."""
+
+    def command(*arguments, code=0):
+        monkeypatch.setattr(sys, "argv", ["axisjudge", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr()
+        assert (ended.value.code or 0) == code, said.err
+        return said.out if code == 0 else said.err
+
+    return command
 
 
 @pytest.fixture
@@ -32,7 +35,7 @@ def runs(tmp_path):
     return path
 
 
-def test_scores_per_agent_and_as_json(tmp_path):
+def test_scores_per_agent_and_as_json(axisjudge, tmp_path):
     said = axisjudge("scorecard", "score", demo_runs(), "--out", tmp_path / "scores.jsonl")
     assert "384 runs of 4 agents, 378 scored." in said
     found = json.loads(axisjudge("scorecard", "score", demo_runs(), "--json", "--frozen"))
@@ -41,11 +44,11 @@ def test_scores_per_agent_and_as_json(tmp_path):
     assert len((tmp_path / "scores.jsonl").read_text().splitlines()) == 384
 
 
-def test_trajectories_are_scored_as_far_as_they_tell():
+def test_trajectories_are_scored_as_far_as_they_tell(axisjudge):
     assert "no stages given" in axisjudge("scorecard", "score", demo_paths()[0])
 
 
-def test_stored_shown_and_known_before(tmp_path, runs):
+def test_stored_shown_and_known_before(axisjudge, tmp_path, runs):
     store = tmp_path / "scores.sqlite"
     axisjudge("scorecard", "score", runs, "--store", store)
     axisjudge("scorecard", "score", runs, "--store", store)
@@ -56,13 +59,13 @@ def test_stored_shown_and_known_before(tmp_path, runs):
     assert "no such run" in axisjudge("scorecard", "show", "run-3", "--store", store, code=2)
 
 
-def test_ranked(tmp_path):
+def test_ranked(axisjudge, tmp_path):
     said = axisjudge("scorecard", "rank", demo_runs(), "--spec", "spec-03")
     assert "is offered for review" in said
     assert json.loads(axisjudge("scorecard", "rank", demo_runs(), "--json"))["spec"] is None
 
 
-def test_rules_from_a_file(tmp_path, runs):
+def test_rules_from_a_file(axisjudge, tmp_path, runs):
     rules = tmp_path / "rules.json"
     rules.write_text('{"weights": {"completion": 0.7, "error_rate": 0.1, "latency": 0.1, "resource_efficiency": 0.1}}')
     found = json.loads(axisjudge("scorecard", "score", runs, "--rules", rules, "--json"))
@@ -72,13 +75,13 @@ def test_rules_from_a_file(tmp_path, runs):
         assert axisjudge("scorecard", "score", runs, "--rules", rules, code=2).count("\n") == 1
 
 
-def test_strict_stops(runs):
+def test_strict_stops(axisjudge, runs):
     assert "run run-1, error_rate: cannot be computed: no stages given" in axisjudge(
         "scorecard", "score", runs, "--strict", code=2
     )
 
 
-def test_one_line_for_bad_input(tmp_path):
+def test_one_line_for_bad_input(axisjudge, tmp_path):
     (tmp_path / "runs.jsonl").write_text('{"run_id": "a b"}\n')
     assert axisjudge("scorecard", "score", tmp_path / "runs.jsonl", code=2).count("\n") == 1
     assert axisjudge("scorecard", "score", tmp_path / "none.jsonl", code=2).count("\n") == 1
@@ -97,14 +100,16 @@ sys.meta_path.insert(0, Gone())
 """
 
 
+def without_the_extra(*arguments):
+    program = f"{WITHOUT}\nsys.argv[0] = 'axisjudge'\nfrom axisjudge.cli import main\nmain()"
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
 def test_without_the_extra_all_but_the_store_works_and_it_says_which_extra(tmp_path, runs):
-    assert "2 runs of 1 agent" in axisjudge("scorecard", "score", runs, before=WITHOUT)
-    assert "usage" in axisjudge("--help", before=WITHOUT).lower()
-    for command in (
-        ("score", runs, "--store", tmp_path / "scores.sqlite"),
-        ("show", "run-1", "--store", tmp_path / "scores.sqlite"),
-        ("serve", "--no-auth"),
-    ):
-        said = axisjudge("scorecard", *command, code=2, before=WITHOUT)
-        assert "pip install 'axisjudge[service]'" in said
-        assert said.count("\n") == 1
+    scored = without_the_extra("scorecard", "score", runs)
+    assert (scored.returncode, "2 runs of 1 agent" in scored.stdout) == (0, True)
+    for command in (("score", runs, "--store", tmp_path / "scores.sqlite"), ("serve", "--no-auth")):
+        refused = without_the_extra("scorecard", *command)
+        assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+        assert "pip install 'axisjudge[service]'" in refused.stderr
