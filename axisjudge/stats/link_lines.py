@@ -203,14 +203,19 @@ def population_line(z: ArrayLike, clusters: ArrayLike | None = None) -> LinkLine
     finite = np.isfinite(at)
     if np.unique(at[finite]).size < 3:
         return _undefined("fewer than three different values: no spread", labels, at.size, "probit")
+    if finite.mean() <= 0.5:
+        return _undefined("the median is not finite", labels, at.size, "probit")
     median, spread = float(np.median(at)), float(at[finite].std(ddof=1))
     n_groups = labels.size
     inside = np.bincount(groups, weights=0.5 - (at <= median), minlength=n_groups)
     error = math.sqrt(n_groups / max(n_groups - 1, 1) * float((inside**2).sum())) / at.size
     half = t_quantile(max(n_groups - 1, 1), 0.95) * error
-    low, high = np.quantile(at, [max(0.5 - half, 0.0), min(0.5 + half, 1.0)])
+    low = float(np.quantile(at, max(0.5 - half, 0.0), method="lower"))
+    high = float(np.quantile(at, min(0.5 + half, 1.0), method="higher"))
+    if not math.isfinite(low):
+        return _undefined("the median's interval has no lower end", labels, at.size, "probit")
     sizes = np.bincount(groups, minlength=n_groups)
-    slack = (high - low) / (2 * half) if half > 0 and math.isfinite(low) else math.nan
+    slack = (high - low) / (2 * half) if half > 0 else math.nan
     median_change = -inside * slack / np.maximum(at.size - sizes, 1)
     spread_change = _sd_left_out(at[finite], groups[finite], n_groups) - spread
     changes = np.column_stack(
