@@ -1,12 +1,16 @@
-"""Rubrics: ``rubrics/<axis>/v<k>.md``, front matter and prose with fixed sections."""
+"""Rubrics: ``rubrics/<axis>/v<k>.md``, front matter and prose with fixed sections.
+
+What is judged of a run beside the five axes has rubrics of the same form (`axisjudge.signal_rubric`).
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import date
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -24,12 +28,11 @@ TOKEN_CEILING = 2_000
 MIN_EXAMPLES = 3
 
 
-class Rubric(BaseModel):
-    """One version of one axis's rubric. `text` is the prose that judges are shown; `sha256` is its hash."""
+class RubricText(BaseModel):
+    """One version of a rubric. `text` is the prose that judges are shown; `sha256` is its hash."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    axis: Axis
     version: str
     date: date
     status: Literal["draft", "current", "superseded"]
@@ -63,6 +66,15 @@ class Rubric(BaseModel):
         return [part.strip() for part in re.split(r"(?m)^### +", body)[1:]]
 
 
+class Rubric(RubricText):
+    """One version of one axis's rubric."""
+
+    axis: Axis
+
+
+Kind = TypeVar("Kind", bound=RubricText)
+
+
 def load_rubric(axis: str, version: str | None = None) -> Rubric:
     """The rubric of `axis` in `version` (``v3``), by default the one whose status is current.
 
@@ -72,24 +84,12 @@ def load_rubric(axis: str, version: str | None = None) -> Rubric:
         No such axis or version, or the file breaks a rule; the message names file and rule.
     """
     axis = one_of("axis", axis, AXES)
-    rubrics = {rubric.version: rubric for rubric in list_rubrics(axis)}
-    if version is not None:
-        return rubrics[one_of(f"version of {axis}", version, list(rubrics))]
-    current = [rubric for rubric in rubrics.values() if rubric.status == "current"]
-    if len(current) != 1:
-        raise InputError(
-            f"rubrics/{axis}", "exactly one version must have status current", [r.version for r in current]
-        )
-    return current[0]
+    return chosen_version(list_rubrics(axis), axis, version)
 
 
 def list_rubrics(axis: str) -> list[Rubric]:
     """All versions of an axis, oldest first."""
-    paths = list((home() / "rubrics" / axis).glob("*.md"))
-    for path in paths:
-        if not re.fullmatch(r"v[1-9]\d*", path.stem):
-            raise InputError(f"rubrics/{axis}/{path.name}", "rubric files are named v1.md, v2.md, ...")
-    return [read_rubric(path) for path in sorted(paths, key=lambda path: int(path.stem[1:]))]
+    return [read_rubric(path) for path in version_paths(axis)]
 
 
 def read_rubric(path: Path) -> Rubric:
@@ -105,9 +105,52 @@ def read_rubric(path: Path) -> Rubric:
     InputError
         The message names the file and the rule it breaks.
     """
+    rubric, where = read_text(path, Rubric), place_of(path)
+    if (rubric.axis, rubric.version) != (path.parent.name, path.stem):
+        raise InputError(where, "axis and version must match the file's place", f"{rubric.axis} {rubric.version}")
+    if rubric.status == "current":
+        _check_current(where, rubric)
+    return rubric
+
+
+def version_paths(folder: str) -> list[Path]:
+    """The files ``rubrics/FOLDER/v<k>.md``, oldest first."""
+    paths = list((home() / "rubrics" / folder).glob("*.md"))
+    for path in paths:
+        if not re.fullmatch(r"v[1-9]\d*", path.stem):
+            raise InputError(f"rubrics/{folder}/{path.name}", "rubric files are named v1.md, v2.md, ...")
+    return sorted(paths, key=lambda path: int(path.stem[1:]))
+
+
+def chosen_version(rubrics: Sequence[Kind], name: str, version: str | None) -> Kind:
+    """The version asked for, by default the one whose status is current."""
+    by_version = {rubric.version: rubric for rubric in rubrics}
+    if version is not None:
+        return by_version[one_of(f"version of {name}", version, list(by_version))]
+    current = [rubric for rubric in rubrics if rubric.status == "current"]
+    if len(current) != 1:
+        raise InputError(
+            f"rubrics/{name}", "exactly one version must have status current", [each.version for each in current]
+        )
+    return current[0]
+
+
+def place_of(path: Path) -> str:
+    """A rubric's file as messages name it."""
+    return "/".join(path.parts[-3:])
+
+
+def read_text(path: Path, kind: type[Kind]) -> Kind:
+    """Front matter and prose of a file.
+
+    Raises
+    ------
+    InputError
+        It is not text, or its front matter is not that of `kind`.
+    """
     import yaml
 
-    where = "/".join(path.parts[-3:])
+    where = place_of(path)
     try:
         content = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -116,26 +159,26 @@ def read_rubric(path: Path) -> Rubric:
     if match is None:
         raise InputError(where, "must begin with front matter between two lines of ---")
     try:
-        rubric = Rubric(**yaml.safe_load(match[1]), text=match[2].strip() + "\n")
+        return kind(**yaml.safe_load(match[1]), text=match[2].strip() + "\n")
     except ValidationError as error:
         faults = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()]
         raise InputError(where, f"front matter is not valid: {'; '.join(faults)}") from error
     except (yaml.YAMLError, TypeError) as error:
         raise InputError(where, f"front matter is not valid: {' '.join(str(error).split())}") from error
-    if (rubric.axis, rubric.version) != (path.parent.name, path.stem):
-        raise InputError(where, "axis and version must match the file's place", f"{rubric.axis} {rubric.version}")
-    if rubric.status == "current":
-        _check_current(where, rubric)
-    return rubric
 
 
-def _check_current(where: str, rubric: Rubric) -> None:
-    if tuple(rubric.headings) != SECTIONS:
-        raise InputError(where, f"sections must be {', '.join(SECTIONS)}, in this order", rubric.headings)
+def check_form(where: str, rubric: RubricText, sections: Sequence[str]) -> None:
+    """Sections in order, the ceiling of tokens, and enough worked examples: what every current rubric must have."""
+    if tuple(rubric.headings) != tuple(sections):
+        raise InputError(where, f"sections must be {', '.join(sections)}, in this order", rubric.headings)
     if rubric.tokens > TOKEN_CEILING:
         raise InputError(where, f"must not be longer than {TOKEN_CEILING} tokens (4 characters each)", rubric.tokens)
     if len(rubric.examples) < MIN_EXAMPLES:
         raise InputError(where, f"needs at least {MIN_EXAMPLES} worked examples (### headings)", len(rubric.examples))
+
+
+def _check_current(where: str, rubric: Rubric) -> None:
+    check_form(where, rubric, SECTIONS)
     if not any("near-miss" in example.lower() for example in rubric.examples):
         raise InputError(where, "one worked example must be marked as a near-miss")
     for example in rubric.examples:

@@ -14,6 +14,7 @@ TIERS = [
     {"checks", "families"},
     {"workbench", "trajectory", "verdict"},
     {"rubric", "spec"},
+    {"signal_rubric"},
     {"readers", "ratings", "datasets"},
     {"judges", "stats", "labels", "twins"},
     {"scores", "protocol"},
