@@ -18,6 +18,7 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from axisjudge.checks import InputError, one_of
+from axisjudge.protocol.ledger import read_ledger
 from axisjudge.protocol.records import Record, digest, read_json, write_json
 from axisjudge.trajectory import Trajectory
 from axisjudge.workbench import home
@@ -26,6 +27,7 @@ PLACE = "rubrics/split.json"
 SHARES: Mapping[str, float] = {"calibration": 0.5, "evaluation": 0.5}
 
 _FINGERPRINT = 16
+_RULE = ("salt", "shares", "held_out", "tuned_on")
 _NEXT = "axisjudge split make PATHS"
 
 
@@ -116,6 +118,7 @@ def make_split(
     """Make the split of the workbench, or add trajectories to the one that is there, and write it.
 
     No task changes its side when trajectories are added; only naming it in `tuned_on` moves it, off the held-out side.
+    A split file that was removed after a lock is made again by the rule in the ledger.
 
     Parameters
     ----------
@@ -132,12 +135,15 @@ def make_split(
     Raises
     ------
     InputError
-        A split is there with another salt, other shares or other held-out sides; a task that does not exist.
+        A split is there, or was locked, with another salt, other shares or other held-out sides; a task that does not
+        exist; a run that stands in the split under another task.
     """
     path = home() / PLACE
     given = list(trajectories)
     if path.exists():
         split = _same_rule(read_split(), salt, shares, held_out)
+    elif (locked := locked_rule()) is not None:
+        split = _same_rule(locked, salt, shares, held_out)
     else:
         sides = dict(shares or SHARES)
         kept = tuple(held_out) if held_out is not None else tuple(sides)[-1:]
@@ -159,11 +165,14 @@ def read_split() -> Split:
     Raises
     ------
     InputError
-        There is none, or it was edited so that a task stands on another side than the rule says; the message names
+        There is none, it was removed from a study that has begun, or it was edited so that a task stands on another side than the rule says; the message names
         the task, and the reason where it was used while tuning.
     """
     path = home() / PLACE
     if not path.exists():
+        if read_ledger():
+            cure = f"put it back as git has it, or make it again by the rule in the ledger: {_NEXT}"
+            raise InputError(PLACE, "the split was removed: the ledger has entries of its study", cure=cure)
         raise InputError(PLACE, "there is no split yet", cure=f"make one: {_NEXT}")
     try:
         split = Split.model_validate(read_json(path, PLACE))
@@ -179,8 +188,14 @@ def read_split() -> Split:
 
 
 def find_split() -> Split | None:
-    """The split of the workbench, if there is one."""
-    return read_split() if (home() / PLACE).exists() else None
+    """The split of the workbench, if there is one; one that was removed from under a ledger is an InputError."""
+    return read_split() if (home() / PLACE).exists() or read_ledger() else None
+
+
+def locked_rule() -> Split | None:
+    """The rule of the split that was locked last, as the ledger has it: all but the tasks; None before any lock."""
+    rules = [entry.lock["split"] for entry in read_ledger() if entry.lock and entry.lock.get("split")]
+    return Split.model_validate({name: rules[-1][name] for name in _RULE}) if rules else None
 
 
 def fingerprint(trajectory: Trajectory) -> str:
@@ -257,7 +272,7 @@ def _same_rule(
     asked = {"salt": salt, "shares": shares and dict(shares), "held_out": held_out and tuple(held_out)}
     for name, value in asked.items():
         if value is not None and value != getattr(split, name):
-            cure = "leave it out to add trajectories, or delete the file to begin a new study"
+            cure = "leave it out to go on with this study; a new one needs a workbench of its own"
             raise InputError(PLACE, f"has another {name} ({getattr(split, name)})", value, cure)
     return split
 
@@ -284,9 +299,13 @@ def _check_place(split: Split, task: str, side: str) -> None:
 
 
 def check_names(split: Split, trajectories: Iterable[Trajectory]) -> None:
-    """Refuse a task that goes by another name than in the split: it would be hashed to a side of its own."""
-    known = {task for tasks in split.tasks.values() for task in tasks}
+    """Refuse a task that goes by another name than in the split: it would be hashed to a side of its own.
+
+    Names are compared, and of runs whose task is not known what happened in them.
+    """
+    known = {task: prints for tasks in split.tasks.values() for task, prints in tasks.items()}
     ends = {end: task for task in known for end in _endings(task)}
+    task_of = {each: task for task, prints in known.items() for each in prints}
     for trajectory in trajectories:
         name = trajectory.cluster_id
         if name in known:
@@ -295,6 +314,9 @@ def check_names(split: Split, trajectories: Iterable[Trajectory]) -> None:
         if other is not None and trajectory.task_id is not None:
             cure = "read the runs with the same --domain as when the split was made"
             raise InputError(PLACE, f"knows a task {other}, which may be the same", name, cure)
+        if trajectory.steps and (other := task_of.get(fingerprint(trajectory))) is not None:
+            cure = "give the run its task's name, as when the split was made"
+            raise InputError(PLACE, f"holds this very run as one of task {other}", name, cure)
 
 
 def _endings(task: str) -> Iterator[str]:

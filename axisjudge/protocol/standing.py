@@ -18,7 +18,7 @@ from axisjudge.protocol.gate import EXPLORATORY
 from axisjudge.protocol.lock import plan_of, read_lock, status
 from axisjudge.protocol.plan import AnalysisPlan
 from axisjudge.protocol.records import changes, digest
-from axisjudge.protocol.split import SHARES, Split, find_split
+from axisjudge.protocol.split import SHARES, Split, find_split, locked_rule
 from axisjudge.stats.estimate import UndefinedStatisticWarning
 from axisjudge.stats.optimism import optimism_bound, optimism_of_one
 
@@ -122,7 +122,8 @@ def standing_of(ratings: pl.DataFrame, *, statistic: str | None = None) -> Stand
     judged = ratings.filter(~pl.col("rater_kind").is_in(_LABELS))
     reasons: list[str] = []
     split = _attempt(find_split, reasons)
-    rows = judged.filter(_is_held_out(split))
+    absent = split is None and not reasons
+    rows = judged.filter(_is_held_out(split, judged))
     explored = judged.filter(pl.col("flags").list.contains(EXPLORATORY)).height
     if rows.is_empty() and not explored:
         return Standing()
@@ -132,7 +133,8 @@ def standing_of(ratings: pl.DataFrame, *, statistic: str | None = None) -> Stand
     lock = _attempt(read_lock, reasons if not rows.is_empty() else [])
     plan = _attempt(lambda: plan_of(lock) if lock else None, reasons)
     if not rows.is_empty():
-        reasons += _not_locked(rows, split, lock)
+        reasons += ["there is no split"] if absent else []
+        reasons += _not_locked(rows, lock)
         reasons += _not_opened(rows, split, entries, lock)
         reasons += _undeclared(rows, plan, statistic)
     seen = ledger.looks(entries)
@@ -149,16 +151,18 @@ def standing_of(ratings: pl.DataFrame, *, statistic: str | None = None) -> Stand
     )
 
 
-def _is_held_out(split: Split | None) -> pl.Expr:
-    sides, tasks = (split.held_out, split.held_out_tasks) if split else (_HELD_OUT, {})
+def _is_held_out(split: Split | None, judged: pl.DataFrame) -> pl.Expr:
+    """Held out by the split; where that is gone, by the rule in the ledger; and whatever a rating says of itself."""
+    sides, tasks = (split.held_out, list(split.held_out_tasks)) if split else (_HELD_OUT, [])
+    if split is None and (rule := _attempt(locked_rule, [])) is not None:
+        sides = rule.held_out
+        tasks = [task for task in judged["cluster_id"].unique() if rule.side_of(task) in sides]
     opened = pl.col("flags").list.eval(pl.element().str.starts_with("opening:")).list.any()
     stamped = pl.col("split").is_in(list(sides)) | opened
-    return stamped.fill_null(value=False) | pl.col("cluster_id").is_in(list(tasks))
+    return stamped.fill_null(value=False) | pl.col("cluster_id").is_in(tasks)
 
 
-def _not_locked(rows: pl.DataFrame, split: Split | None, lock: Mapping[str, Any] | None) -> Iterator[str]:
-    if split is None:
-        yield "there is no split"
+def _not_locked(rows: pl.DataFrame, lock: Mapping[str, Any] | None) -> Iterator[str]:
     yield from (reason for reason in status().reasons if lock or reason != "nothing is locked")
     if lock is None:
         return

@@ -50,11 +50,38 @@ def test_no_side_named_refuses_held_out_runs_and_takes_the_others(split, runs):
 
 def test_runs_of_another_study_are_nobodys_business(split, runs):
     others = [
-        run.model_copy(update={"id": f"x-{run.id}", "domain": "zoo", "task_id": f"z{run.task_id}"}) for run in runs
+        run.model_copy(
+            update={
+                "id": f"x-{run.id}",
+                "domain": "zoo",
+                "task_id": f"z{run.task_id}",
+                "steps": (run.steps[0].model_copy(update={"content": f"A question of {run.id}"}), *run.steps[1:]),
+            }
+        )
+        for run in runs
     ]
     assert judged(others).height == 24
     with pytest.raises(InputError, match=r"holds only the tasks that it was made of.*found 'zoo/z\d+'; add it first"):
         judged(others, split="calibration")
+
+
+def test_held_out_runs_under_another_name(split, runs):
+    renamed = [run.model_copy(update={"task_id": f"{run.task_id}-again"}) for run in runs]
+    refused(r"holds this very run as one of task library/\d+; found 'library/\d+-again'; give the run its", renamed)
+    nameless = [run.model_copy(update={"task_id": None}) for run in runs]
+    refused("holds this very run as one of task library", nameless, exploratory=True)
+    with pytest.raises(InputError, match="holds this very run"):
+        protocol.make_split(renamed)
+
+
+def test_a_split_removed_after_the_lock_opens_nothing(bench, opened, split, runs):
+    (bench / "rubrics" / "split.json").unlink()
+    refused("the split was removed: the ledger has entries of its study; put it back as git has it", runs)
+    refused("the split was removed", runs, split="calibration")
+    with pytest.raises(InputError, match="has another salt .s.; found 'lucky'; leave it out"):
+        protocol.make_split(runs, salt="lucky")
+    assert protocol.make_split(runs) == split
+    assert judged(runs, split="evaluation").height
 
 
 def test_before_the_lock(split, runs):

@@ -104,7 +104,22 @@ def test_one_exploratory_rating_is_enough(held_out, runs):
 
 def test_no_split(bench, held_out):
     (bench / "rubrics" / "split.json").unlink()
+    (bench / "rubrics" / "ledger.jsonl").unlink()
     assert "there is no split" in reason(held_out)
+
+
+def test_a_split_that_was_removed_hides_nothing(bench, held_out):
+    (bench / "rubrics" / "split.json").unlink()
+    assert "the split was removed" in reason(held_out)
+    bare = held_out.with_columns(pl.lit(None, pl.String).alias("split"), flags=pl.lit([], pl.List(pl.String)))
+    assert "the split was removed" in reason(bare)  # the ledger knows the rule that made these held out
+
+
+def test_an_edited_split_is_not_called_absent(bench, held_out):
+    path = bench / "rubrics" / "split.json"
+    path.write_text(path.read_text().replace('"salt": "s"', '"salt": "t"'))
+    assert "was moved" in reason(held_out)
+    assert "there is no split" not in reason(held_out)
 
 
 def test_no_lock(bench, held_out):
