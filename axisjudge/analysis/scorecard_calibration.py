@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from axisjudge.analysis.words import listed
 from axisjudge.checks import InputError
-from axisjudge.scores.curve import LogNormalCurve
+from axisjudge.scores.curves.fit import fit_criterion_curve
+from axisjudge.scores.curves.fitted import CurveFit
 from axisjudge.scores.scorecard import COMPONENTS, ScorecardRules, without
-from axisjudge.scores.scorecard.s_curve import as_raw, fit_s_curve
 from axisjudge.scores.scorecard.score import DEFAULT
 from axisjudge.stats.confidence import auroc
 from axisjudge.stats.estimate import Estimate, UndefinedStatisticWarning
@@ -24,6 +24,8 @@ Floats = NDArray[np.float64]
 
 #: A reward from here on counts as success.
 SUCCESS = 1.0
+#: A score of 0 has no logarithm; for an S-curve it counts as 1.
+FLOOR = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +34,9 @@ class ScoreCalibration:
 
     `dropped` is the component that was left out because it was made of the label itself. `auc` is the chance that a
     good run scores higher than another, `components` the same for each component alone, as far as it could be computed.
-    `curve` is the S-curve fitted to score / 100, or `refusal` says why there is none. `loss` has the mean squared error
-    of three forecasts of "good" on specs that were not used to fit them: ``base_rate``, ``linear`` (score / 100 as it
-    stands) and ``s_curve``; `gain` is linear minus S-curve, with its interval over specs. `points` are scores and
+    `fit` is the criterion-referenced S-curve on score / 100, or says why there is none. `loss` has the mean squared
+    error of three forecasts of "good" on specs that were not used to fit them: ``base_rate``, ``linear`` (score / 100
+    as it stands) and ``s_curve``; `gain` is linear minus S-curve, with its interval over specs. `points` are scores and
     labels, for the figure.
     """
 
@@ -43,8 +45,7 @@ class ScoreCalibration:
     auc: Estimate
     components: dict[str, Estimate]
     share_good: float
-    curve: LogNormalCurve | None
-    refusal: str
+    fit: CurveFit
     loss: dict[str, float]
     gain: Estimate | None
     points: pl.DataFrame
@@ -71,7 +72,7 @@ class ScoreCalibration:
 
     def forecast(self, score: Floats) -> Floats:
         """What the S-curve says of runs with these scores; NaN where there is no curve."""
-        return np.full(len(score), np.nan) if self.curve is None else self.curve.apply(as_raw(score))
+        return _forecast(self.fit, score)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for a report."""
@@ -81,9 +82,7 @@ class ScoreCalibration:
             "auc": self.auc.to_dict(),
             "components": {name: found.to_dict() for name, found in self.components.items()},
             "share_good": self.share_good,
-            "median": self.curve and 100 * self.curve.median,
-            "sigma": self.curve and self.curve.sigma,
-            "refusal": self.refusal,
+            "fit": self.fit.to_dict(),
             "loss": self.loss,
             "gain": None if self.gain is None else self.gain.to_dict(),
         }
@@ -96,10 +95,13 @@ class ScoreCalibration:
         if against := [name for name, found in self.components.items() if found.ci_high < 0.5]:
             names = listed([name.replace("_", " ") for name in against])
             said.append(f"Alone, {names} would rank runs against the labels: the interval lies below one half.")
-        if self.curve is None:
-            said.append(f"No S-curve: {self.refusal}.")
+        if self.fit.curve is None:
+            said.append(f"No S-curve: {self.fit.refusals[0].reason}.")
         elif self.loss:
-            half = f"one half at a score of {100 * self.curve.median:.0f} (sigma {self.curve.sigma:.2f})"
+            median = self.fit.median
+            half = f"one half at a score of {100 * median.estimate:.0f}"
+            if np.isfinite([median.ci_low, median.ci_high]).all():
+                half += f" ({100 * median.ci_low:.0f} to {100 * median.ci_high:.0f})"
             errors = {name: f"{value:.3f}" for name, value in self.loss.items()}
             said.append(
                 f"The S-curve reaches {half}. Mean squared error on specs that it was not fitted on: base rate "
@@ -168,20 +170,29 @@ def calibrate_score(
             )
 
     kept = [name for name in COMPONENTS if name != dropped and table[f"{name}_reason"].null_count()]
-    curve, refusal = fit_s_curve(score, good)
-    loss, gain = _held_out(score, good, specs, ci_level) if curve else ({}, None)
+    fit = _fit(score, good, specs, ci_level)
+    loss, gain = _held_out(score, good, specs, ci_level) if fit.curve else ({}, None)
     return ScoreCalibration(
         labels=name,
         dropped=dropped,
         auc=area(score),
         components={part: area(table[part].cast(pl.Float64).to_numpy(), table[f"{part}_reason"]) for part in kept},
         share_good=float(good.mean()),
-        curve=curve,
-        refusal=refusal,
+        fit=fit,
         loss=loss,
         gain=gain,
         points=pl.DataFrame({"score": score, "good": good, "spec": specs}),
     )
+
+
+def _fit(score: Floats, good: Floats, specs: NDArray[Any], ci_level: float) -> CurveFit:
+    """P(good) as an S-curve of score / 100: half of the runs are good at its median."""
+    return fit_criterion_curve(score / 100, 100 * good, specs, floor=FLOOR, cluster_unit="spec", ci_level=ci_level)
+
+
+def _forecast(fit: CurveFit, score: Floats) -> Floats:
+    nothing = np.full(len(score), np.nan)
+    return nothing if fit.curve is None else fit.curve.apply(np.maximum(score / 100, FLOOR))
 
 
 def _held_out(
@@ -198,9 +209,8 @@ def _held_out(
         if here.all():
             return {}, None
         errors["base_rate"][here] = (good[~here].mean() - good[here]) ** 2
-        curve, _ = fit_s_curve(score[~here], good[~here])
-        if curve is not None:
-            errors["s_curve"][here] = (curve.apply(as_raw(score[here])) - good[here]) ** 2
+        fit = _fit(score[~here], good[~here], specs[~here], ci_level)
+        errors["s_curve"][here] = (_forecast(fit, score[here]) - good[here]) ** 2
     told = ~np.isnan(errors["s_curve"])
     loss = {name: float(values[told].mean()) for name, values in errors.items()} if told.any() else {}
     with warnings.catch_warnings():

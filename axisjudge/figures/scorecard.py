@@ -96,7 +96,7 @@ def plot_score_calibration(calibration: ScoreCalibration, *, ax: Axes | None = N
         ax.plot([row["score"]] * 2, [row["low"], row["high"]], color=INK, linewidth=1.2)
         ax.plot(row["score"], row["share"], "o", color=INK, markersize=5)
     ax.plot([0, 100], [0, 1], ":", color=QUIET, label="score / 100 as it stands")
-    if calibration.curve is not None:
+    if calibration.fit.curve is not None:
         scores = np.linspace(1, 100, 200)
         ax.plot(scores, calibration.forecast(scores), color=ACCENT, linewidth=1.8, label="fitted S-curve")
     ax.plot([], [], "o", color=INK, label="share of good runs in a fifth of all runs, with its interval over specs")

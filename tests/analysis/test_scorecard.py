@@ -168,7 +168,8 @@ class TestCalibration:
         assert honest.auc.ci_low < 0.5 < honest.auc.ci_high
         assert list(honest.components) == ["latency"]
         assert "completion left out" in honest.sentences[0]
-        assert circular.refusal
+        assert circular.fit.refusals
+        assert "No S-curve" in circular.sentences[-1]
         assert math.isnan(circular.forecast(np.array([50.0]))[0])
 
     def test_labels_that_do_not_fit(self, scored):

@@ -1,4 +1,4 @@
-"""Win probabilities by enumeration, S-curves by maximum likelihood, against other ways to the same numbers."""
+"""Win probabilities by enumeration, against every draw counted one by one."""
 
 import doctest
 import itertools
@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from axisjudge.scores.scorecard import winning
-from axisjudge.scores.scorecard.s_curve import as_raw, fit_s_curve
 from axisjudge.scores.scorecard.winning import win_probability
 
 
@@ -76,43 +75,3 @@ def test_tasks_are_the_unit_of_the_interval():
     more = [np.tile(each, 5) for each in (values, names, tasks)]  # five times as many runs of the same tasks
     wider = win_probability(*more)["a"]
     assert wider.ci_high - wider.ci_low == pytest.approx(found.ci_high - found.ci_low)
-
-
-class TestSCurve:
-    def test_it_is_the_probit_regression_of_statsmodels(self):
-        from statsmodels.genmod.families import Binomial
-        from statsmodels.genmod.families.links import Probit
-        from statsmodels.genmod.generalized_linear_model import GLM
-
-        rng = np.random.default_rng(2)
-        score = rng.integers(0, 101, 500)
-        good = (rng.random(500) < (score / 100) ** 2).astype(float)
-        curve, refusal = fit_s_curve(score, good)
-        design = np.column_stack([np.ones(500), np.log(as_raw(score))])
-        intercept, slope = GLM(good, design, family=Binomial(Probit())).fit().params
-        assert refusal == ""
-        assert curve.median == pytest.approx(math.exp(-intercept / slope), rel=1e-5)
-        assert curve.sigma == pytest.approx(1 / slope, rel=1e-5)
-
-    def test_it_finds_the_curve_that_made_the_labels(self):
-        from scipy.special import ndtr
-
-        rng = np.random.default_rng(5)
-        score = rng.uniform(5, 100, 40_000)
-        good = (rng.random(40_000) < ndtr((np.log(score / 100) - math.log(0.6)) / 0.4)).astype(float)
-        curve, _ = fit_s_curve(score, good)
-        assert (curve.median, curve.sigma) == pytest.approx((0.6, 0.4), abs=0.01)
-
-    @pytest.mark.parametrize(
-        ("score", "good", "said"),
-        [
-            ([10, 50, 90], [1, 1, 1], "alike"),
-            ([10, 20, 80, 90], [0, 0, 1, 1], "without any overlap"),
-            ([10, 20, 80, 90, 30], [1, 1, 0, 0, 0], "slope is not positive"),
-            ([80, 85, 90, 95, 99, 82, 97], [1, 1, 1, 1, 1, 0, 1], "outside the scores"),
-        ],
-    )
-    def test_it_refuses_what_has_no_such_curve(self, score, good, said):
-        curve, refusal = fit_s_curve(score, good)
-        assert curve is None
-        assert said in refusal
