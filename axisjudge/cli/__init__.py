@@ -22,6 +22,7 @@ from axisjudge.cli import (
     holdout,
     judge,
     label,
+    label_adjudicate,
     label_files,
     label_lint,
     plan,
@@ -98,6 +99,13 @@ label.app.command(epilog="Example: axisjudge label export data/labels/mine.jsonl
 label.app.command(epilog="Example: axisjudge label lint data/labels/*.jsonl --trajectories data/demo/results")(
     label_lint.lint
 )
+label.app.command(
+    epilog="Example: axisjudge label queue labels/*.jsonl --ratings ratings.jsonl --out adjudicate.sampling.json"
+)(label_adjudicate.queue)
+label.app.command(
+    epilog="Example: axisjudge label adjudicate labels/*.jsonl --ratings ratings.jsonl "
+    "--plan adjudicate.sampling.json --decisions third.jsonl"
+)(label_adjudicate.adjudicate)
 app.add_typer(label.app, name="label")
 app.add_typer(scorecard.app, name="scorecard")
 

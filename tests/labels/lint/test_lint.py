@@ -241,7 +241,6 @@ def severities(table, **how):
 @pytest.mark.parametrize("name", ["mtbench", "cebab_stars", pytest.param("summeval", marks=pytest.mark.slow)])
 def test_what_is_wrong_with_the_sets_of_the_alternative_annotator_test(shared_data, name):
     """w40 of cebab_stars: correlation with the others' mean -.08 (others .80 to .85), with judges' mean -.08."""
-    draw = ("draw", "note", "flags")
     wanted = {("draw", "note", "flags")} | (
         {("agrees with nobody", "error", "w40")} if name == "cebab_stars" else set()
     )
