@@ -3,8 +3,8 @@
 =====================  ================================================================================================
 drawn                  estimator
 =====================  ================================================================================================
-at random              post-stratified by the judge's verdict v, sum_v q_v P(incorrect by people | v), with Beta(1/2)
-                       posteriors; prediction-powered with Student's t from 200 labels on
+at random              post-stratified by the judge's verdict v, sum_v q_v P(incorrect by people | v), with the hull of
+                       Beta(1/2) posterior and MOVER-Wilson; prediction-powered with Student's t from 200 labels on
 by judge's verdict     the same; without recorded probabilities only by this judge's own verdict
 by a recorded key      the same with weights 1 / probability within each verdict
 by the human label     Rogan and Gladen with Lang and Reiczigel's interval
@@ -36,7 +36,7 @@ from axisjudge.stats.ranking import RankSets
 
 Sampling = Literal["random", "by_judge_verdict", "by_key", "by_human_label", "unknown"]
 SAMPLING: tuple[Sampling, ...] = get_args(Sampling)
-Values = tuple[float, float, float, str] | None  # estimate, low, high, method
+Values = tuple[float, float, float, str]  # estimate, low, high, method
 
 #: With fewer labels no rate is given.
 FEWEST_LABELS = 10
@@ -46,6 +46,7 @@ LARGE_SAMPLE, LARGE_SAMPLE_RARE = 200, 30
 MOST_UNLABELLED = 0.05
 #: An interval this close to that of the labels alone (width over width) is not worth a judge.
 LITTLE_HELP = 0.9
+POST_STRATIFIED = "post-stratified, hull of Beta(1/2) posterior and MOVER-Wilson"
 
 WORDS = ("incorrect", "other", "none")  # strata: the judge says incorrect, says something else, gives no verdict
 
@@ -168,7 +169,7 @@ def corrected_rate(
     if labelled.all():
         alone = _labels_alone(sample, about)
         return CorrectedRate(alone, apparent, alone, found, sampling, (), "" if alone.n_items else alone.reason)
-    values: Values
+    values: Values | str
     if sampling == "by_human_label":
         alone = Estimate(estimate=math.nan, reason="labels drawn by the human label have no rate of their own", **about)
         values = _by_human_label(sample, said)
@@ -177,13 +178,12 @@ def corrected_rate(
             sample = replace(sample, weight=_as_drawn_by(strata, labelled))
         alone = _labels_alone(sample, about)
         values = _with_the_judge(sample, said, found)
-    if values is None:
-        note = "a verdict that is common has no label, so that the labels stand alone"
-        return CorrectedRate(alone, apparent, alone, found, sampling, (note,), alone.reason)
+    if isinstance(values, str):
+        return CorrectedRate(alone, apparent, alone, found, sampling, (values,), alone.reason)
     rate = _estimate(values, about)
     if math.isnan(rate.estimate):
         return CorrectedRate(rate, apparent, alone, found, sampling, (), rate.reason)
-    return CorrectedRate(rate, apparent, alone, found, sampling, tuple(_warnings(sample, said, rate, alone)))
+    return CorrectedRate(rate, apparent, alone, found, sampling, _warnings(rate, alone))
 
 
 def corrected_difference(first: CorrectedRate, second: CorrectedRate) -> Estimate:
@@ -305,14 +305,19 @@ def _refusal(sampling: str, weighted: bool, told: Floats, strata: tuple[Stratum,
     return ""
 
 
-def _with_the_judge(sample: LabelledSample, said: Floats, strata: tuple[Stratum, ...]) -> Values:
-    """Post-stratified, or prediction-powered in large samples; None where a common verdict has no label."""
+def _with_the_judge(sample: LabelledSample, said: Floats, strata: tuple[Stratum, ...]) -> Values | str:
+    """Post-stratified, or prediction-powered in large samples; or why the labels stand alone."""
     if any(not each.n_labelled and each.n_items > MOST_UNLABELLED * said.size for each in strata):
-        return None
+        return "a verdict that is common has no label: the labels stand alone"
+    if len(strata) == 1:
+        return "the judge says the same of all items: it is too weak to help, and the labels stand alone"
+    if _flagged(sample, said, 1.0) <= _flagged(sample, said, 0.0):  # NaN is no finding
+        why = "the judge calls failed runs incorrect no more often than others"
+        return f"{why}: it is too weak to help, and the labels stand alone"
     told = sample.label[sample.labelled]
     n_units = np.unique(sample.groups[sample.labelled]).size
     if n_units < LARGE_SAMPLE or min(told.sum(), (1 - told).sum()) < LARGE_SAMPLE_RARE:
-        return *post_stratified_interval(sample), "post-stratified, Beta(1/2) posterior"
+        return *post_stratified_interval(sample), POST_STRATIFIED
     found = prediction_powered_mean(
         np.where(np.isnan(said), 0.5, said),
         sample.label,
@@ -328,13 +333,16 @@ def _labels_alone(sample: LabelledSample, about: dict[str, Any]) -> Estimate:
     weights = np.unique(sample.weight[sample.labelled])
     if weights.size > 1:
         one_stratum = replace(sample, strata=np.zeros(sample.label.size, dtype=np.intp))
-        return _estimate((*post_stratified_interval(one_stratum), "Beta(1/2) posterior"), about)
+        return _estimate(
+            (*post_stratified_interval(one_stratum), "weighted, hull of Beta(1/2) posterior and MOVER"), about
+        )
     clusters = None if about["cluster_unit"] == "item" else sample.groups
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedStatisticWarning)  # the reason is in the result
-        return clustered_proportion(
+        found = clustered_proportion(
             sample.label, clusters, cluster_unit=about["cluster_unit"], ci_level=sample.ci_level
         )
+    return replace(found, n_items=about["n_items"], n_missing=about["n_missing"])
 
 
 def _by_human_label(sample: LabelledSample, said: Floats) -> Values:
@@ -352,7 +360,7 @@ def _by_human_label(sample: LabelledSample, said: Floats) -> Values:
     return rogan_gladen(*parts), *interval, "Rogan-Gladen, Lang-Reiczigel interval"
 
 
-def _estimate(values: tuple[float, float, float, str], about: dict[str, Any]) -> Estimate:
+def _estimate(values: Values, about: dict[str, Any]) -> Estimate:
     estimate, low, high, method = values
     if math.isnan(estimate) or math.isnan(low):
         reason = "the judge tells failures from other runs no better than a coin, so that nothing can be corrected"
@@ -360,18 +368,12 @@ def _estimate(values: tuple[float, float, float, str], about: dict[str, Any]) ->
     return Estimate(estimate=estimate, ci_low=low, ci_high=high, method=method, **about)
 
 
-def _warnings(sample: LabelledSample, said: Floats, rate: Estimate, alone: Estimate) -> list[str]:
-    found = []
-    shares = [_flagged(sample, said, word) for word in (1.0, 0.0)]
-    if shares[0] <= shares[1]:  # NaN is no finding
-        found.append("the judge calls failed runs incorrect no more often than others: it is too weak to help")
+def _warnings(rate: Estimate, alone: Estimate) -> tuple[str, ...]:
     width, without = rate.ci_high - rate.ci_low, alone.ci_high - alone.ci_low
-    if width >= LITTLE_HELP * without:
-        found.append(
-            f"the judge is too weak to help: the corrected interval is {width:.2f} wide, that of the labels alone "
-            f"{without:.2f}"
-        )
-    return found
+    if not width >= LITTLE_HELP * without:  # NaN where labels have no rate of their own
+        return ()
+    said = f"the corrected interval is {width:.2f} wide, that of the labels alone {without:.2f}"
+    return (f"the judge is too weak to help: {said}",)
 
 
 def _flagged(sample: LabelledSample, said: Floats, word: float) -> float:

@@ -85,5 +85,7 @@ WORLDS = {
     "whole tasks, rare": World(n_labelled=80, n_judged=400, per_task=4, prevalence=0.1),
     "one run a task": World(n_labelled=60, n_judged=340, per_task=4, one_per_task=True),
     "lost verdicts": World(lost=0.1),
+    "few labels, a coin": World(n_labelled=20, prevalence=0.05, sensitivity=0.5, specificity=0.5),
+    "nearly constant": World(prevalence=0.05, sensitivity=0.1, specificity=0.99),
     "large": World(n_labelled=600, n_judged=3000),
 }

@@ -36,7 +36,7 @@ def test_the_post_stratified_rate_by_hand():
     assert found.rate.estimate == pytest.approx(0.2 * 18 / 24 + 0.8 * 4 / 76)
     assert found.apparent.estimate == pytest.approx(0.2)
     assert found.labels_alone.estimate == pytest.approx(22 / 100)
-    assert found.rate.method == "post-stratified, Beta(1/2) posterior"
+    assert found.rate.method == "post-stratified, hull of Beta(1/2) posterior and MOVER-Wilson"
     assert found.rate.ci_high - found.rate.ci_low < 0.8 * (found.labels_alone.ci_high - found.labels_alone.ci_low)
     assert [(each.verdict, each.n_items, each.n_labelled) for each in found.strata] == [
         ("incorrect", 200, 24),
@@ -98,8 +98,9 @@ def test_large_samples_take_the_prediction_powered_mean():
 def test_a_constant_or_ever_uncertain_judge_gives_what_the_labels_say_and_a_warning(verdict):
     _, told = BASE
     found = corrected_rate(np.full(told.size, verdict), told, sampling="random")
+    assert found.rate == found.labels_alone
     assert found.rate.estimate == pytest.approx(0.22)
-    assert found.labels_alone.estimate == pytest.approx(0.22)
+    assert (found.rate.n_items, found.rate.n_missing, found.rate.n_clusters) == (1000, 900, 100)
     assert any("too weak to help" in warning for warning in found.warnings)
 
 
@@ -107,6 +108,7 @@ def test_a_judge_worse_than_a_coin_is_warned_of_and_cannot_correct_labels_drawn_
     said, told = BASE
     at_random = corrected_rate(1 - said, told, sampling="random")
     assert any("no more often than others" in warning for warning in at_random.warnings)
+    assert at_random.rate == at_random.labels_alone
     by_label = corrected_rate(1 - said, told, sampling="by_human_label")
     assert "no better than a coin" in by_label.refusal
     assert math.isnan(by_label.rate.estimate)

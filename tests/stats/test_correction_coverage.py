@@ -13,7 +13,7 @@ from stats.labelled_worlds import WORLDS
 
 from axisjudge.stats.correction import corrected_rate
 
-FAST = ("S1 base", "S2 rare", "S6 half failures", "judge-enriched, rare", "whole tasks", "one run a task")
+FAST = ("S1 base", "S6 half failures", "judge-enriched, rare", "whole tasks", "few labels, a coin", "nearly constant")
 
 
 def coverage(world, intervals):
