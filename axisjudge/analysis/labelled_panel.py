@@ -48,7 +48,7 @@ class Drawn:
 
 @dataclass(frozen=True, eq=False)
 class LabelledPanel:
-    """Items of one question x judges and people.
+    """Items of one question x judges and people; `runs` are the trajectories that the items are of.
 
     `judged` and `labelled` hold positions in `categories`, NaN where a rater gave nothing; `asked` says which judge was
     asked. `failing` and `undecided` are positions, `failing` None where the scale knows no failure. `cited` holds, by
@@ -58,6 +58,7 @@ class LabelledPanel:
     question: str
     scale: str
     items: tuple[str, ...]
+    runs: tuple[str, ...]
     judged: Floats
     asked: NDArray[np.bool_]
     labelled: Floats
@@ -154,12 +155,14 @@ def labelled_panel(judges: pl.DataFrame, people: pl.DataFrame, question: str, sa
     was_asked = np.zeros((len(matrix.items), len(names[0])), dtype=bool)
     was_asked[rows, [names[0].index(rater) for rater in asked["rater"]]] = True
     agent = dict(both.drop_nulls("agent").select("item_id", "agent").iter_rows())
+    run = dict(both.select("item_id", "trajectory_id").iter_rows())
     clusters = np.unique(np.array(matrix.clusters), return_inverse=True)[1].astype(np.intp)
     words = matrix.codes[:, len(names[0]) :]
     return LabelledPanel(
         question=question,
         scale=str(both["scale"][0]),
         items=matrix.items,
+        runs=tuple(run[item] for item in matrix.items),
         judged=matrix.codes[:, : len(names[0])],
         asked=was_asked,
         labelled=words,
