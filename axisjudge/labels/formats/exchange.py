@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from axisjudge.checks import InputError, one_of
 from axisjudge.labels.formats import (
     agentprocessbench_steps,
@@ -142,7 +144,11 @@ def import_labels(
     """
     source = Path(path)
     name = one_of("format", form, FORMATS) if form else recognised(source)
-    ratings, notes = FORMATS[name].read(source, terms or Terms())
+    try:
+        ratings, notes = FORMATS[name].read(source, terms or Terms())
+    except (AttributeError, KeyError, TypeError, ValidationError) as error:
+        why = " ".join(str(error).split())[:120]
+        raise InputError(str(source), f"does not keep to the format {name} ({type(error).__name__}: {why})") from error
     if plan is None and sampling is None and sampling_path(source).is_file():
         plan = read_sampling(sampling_path(source))
         notes = [*notes, f"drawn as {sampling_path(source).name} says"]

@@ -75,7 +75,10 @@ def read_own_csv(path: Path, terms: Terms) -> Read:
 
 def read_sheet(path: Path) -> list[dict[str, str]]:
     """The rows of a CSV file under its header; a semicolon separates as well, as some spreadsheets have it."""
-    text = path.read_bytes().decode("utf-8-sig")
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(str(path), f"must be UTF-8 text ({error.reason})", cure="save it as CSV UTF-8") from error
     head = text.partition("\n")[0]
     delimiter = ";" if head.count(";") > head.count(",") else "," if "," in head else "\t"
     sheet = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)

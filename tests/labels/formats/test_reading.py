@@ -147,6 +147,32 @@ def test_what_cannot_be_read_is_refused_with_its_place(tmp_path, name, content, 
         import_labels(path)
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        (
+            "a.json",
+            b'[{"data": {"trajectory_id": "r"}, "annotations": [{"completed_by": 1, "result": [{"value": 3}]}]}]',
+        ),
+        ("a.json", b'[{"data": [], "annotations": []}]'),
+        (
+            "a.json",
+            b'[{"_server_id": null, "id": "r", "fields": {}, "responses": {"sequencing": [{"value": "correct"}]}}]',
+        ),
+        ("a.jsonl", b'{"record_id": "r", "step_labels": [1], "final_label": 1, "data_source": "s", "query_index": 0}'),
+        ("a.csv", "trajectory_id,rater,sequencing\nr1,J\u00f6rg,correct\n".encode("latin-1")),
+        ("a.csv", b'trajectory_id,rater,sequencing\nr1,"ada,correct\n'),
+    ],
+)
+def test_a_broken_file_is_one_line_and_no_stack_trace(tmp_path, name, content):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(InputError) as told:
+        import_labels(path)
+    assert str(path) in str(told.value)
+    assert "\n" not in str(told.value)
+
+
 def sheet(folder):
     path = folder / "labels.csv"
     path.write_text("trajectory_id,rater,sequencing\nr1,ada,correct\nr2,ada,incorrect\n", encoding="utf-8")
