@@ -5,27 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from axisjudge.judges.base import Answer, Rubrics
 from axisjudge.judges.pricing import Tokens
-from axisjudge.judges.prompt import INSTRUCTIONS, Prefix, question
-from axisjudge.judges.remote import (
-    MAX_TOKENS,
-    SCHEMA,
-    Body,
-    Received,
-    RemoteJudge,
-    Shutdown,
-    answer_from_fields,
-    answer_from_json,
-    lost,
-    only_axis,
-)
+from axisjudge.judges.prompt import Page
+from axisjudge.judges.remote import MAX_TOKENS, Body, Received, Shutdown, lost
+from axisjudge.judges.written import Said, WrittenJudge
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
     from anthropic.types import Message, ModelInfo, Usage
-
-TOOL = "record_verdict"
 
 #: The first generation that answers a forced tool choice with status 400, and the lines that did so before it.
 #: https://platform.claude.com/docs/en/models/opus-5-5/whats-new-opus-5-5 names Fable 5.1 and Opus 5.5.
@@ -54,7 +41,7 @@ def takes_forced_tool_use(model: str) -> bool:
     return bool(version) and version < FIRST_WITHOUT_FORCING
 
 
-class AnthropicJudge(RemoteJudge):
+class AnthropicJudge(WrittenJudge):
     """A Claude model. Options: effort, max_tokens, temperature (models before 4.7 only), mechanism."""
 
     mechanisms: ClassVar[tuple[str, ...]] = ("forced_tool", "json_schema_output")
@@ -64,23 +51,23 @@ class AnthropicJudge(RemoteJudge):
     def default_mechanism(self) -> str:
         return "forced_tool" if takes_forced_tool_use(self.model or "") else "json_schema_output"
 
-    def body(self, prefix: Prefix, n_steps: int, rubrics: Rubrics) -> Body:
-        rubric = rubrics[only_axis(rubrics)]
-        shared = {"type": "text", "text": prefix.text, "cache_control": {"type": "ephemeral"}}
-        asked = {"type": "text", "text": question(rubric, n_steps)}
+    def body(self, page: Page) -> Body:
+        kept = {} if page.alone else {"cache_control": {"type": "ephemeral"}}
+        shared = {"type": "text", "text": page.prefix.text, **kept}
+        asked = {"type": "text", "text": page.question}
         body: Body = {
             "model": self.model,
-            "max_tokens": self.options.get("max_tokens", MAX_TOKENS),
-            "system": [{"type": "text", "text": INSTRUCTIONS}],
+            "max_tokens": self.options.get("max_tokens", max(MAX_TOKENS, page.reply_tokens)),
+            "system": [{"type": "text", "text": page.instructions}],
             "messages": [{"role": "user", "content": [shared, asked]}],
         }
         output: dict[str, Any] = {}
         if self.mechanism == "forced_tool":
-            described = "Record your verdict on the axis."
-            body["tools"] = [{"name": TOOL, "description": described, "input_schema": SCHEMA}]
-            body["tool_choice"] = {"type": "tool", "name": TOOL, "disable_parallel_tool_use": True}
+            name = _tool(page.form)
+            body["tools"] = [{"name": name, "description": page.about, "input_schema": page.schema}]
+            body["tool_choice"] = {"type": "tool", "name": name, "disable_parallel_tool_use": True}
         else:
-            output["format"] = {"type": "json_schema", "schema": SCHEMA}
+            output["format"] = {"type": "json_schema", "schema": page.schema}
         if "effort" in self.options:
             output["effort"] = self.options["effort"]
         if output:
@@ -107,15 +94,10 @@ class AnthropicJudge(RemoteJudge):
             return None
         return Shutdown(model.retires_at.date() if model.retires_at else None)
 
-    def read(self, response: Message, rubrics: Rubrics) -> Received:
-        return Received(
-            answers={only_axis(rubrics): self._answer(response)},
-            model=response.model,
-            call_id=response.id,
-            tokens=_tokens(response.usage),
-        )
+    def read(self, response: Message, form: str) -> Received:
+        return Received(self._said(response, _tool(form)), response.model, response.id, _tokens(response.usage))
 
-    def _answer(self, message: Message) -> Answer:
+    def _said(self, message: Message, tool: str) -> Said:
         if message.stop_reason == "refusal":
             details = message.stop_details
             return lost("refused", f"refused ({details.category})" if details and details.category else "refused")
@@ -123,10 +105,14 @@ class AnthropicJudge(RemoteJudge):
             return lost("truncated", reason)
         if self.mechanism == "forced_tool":
             calls = [block for block in message.content if block.type == "tool_use"]
-            if len(calls) != 1 or calls[0].name != TOOL:
-                return lost("parse_error", f"expected one call of {TOOL}, found {[call.name for call in calls]}")
-            return answer_from_fields(calls[0].input)
-        return answer_from_json("".join(block.text for block in message.content if block.type == "text"))
+            if len(calls) != 1 or calls[0].name != tool:
+                return lost("parse_error", f"expected one call of {tool}, found {[call.name for call in calls]}")
+            return calls[0].input
+        return "".join(block.text for block in message.content if block.type == "text")
+
+
+def _tool(form: str) -> str:
+    return f"record_{form}"
 
 
 def _tokens(usage: Usage) -> Tokens:

@@ -1,13 +1,15 @@
-"""What every judge is: something that answers for one or more axes of one trajectory, in one call."""
+"""What every judge is: something that answers for axes of one trajectory, or the points of a sheet, in one call."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from axisjudge.checks import InputError
 from axisjudge.judges.lifecycle import Retirement
+from axisjudge.judges.sheet import Sheet
 from axisjudge.rubric import Rubric
 from axisjudge.spec import JudgeSpec
 from axisjudge.trajectory import Trajectory
@@ -18,7 +20,10 @@ Rubrics = Mapping[Axis, Rubric]
 
 @dataclass(frozen=True)
 class Answer:
-    """A judge's word on one axis. Only status ``ok`` carries a verdict; what was lost says why in `rationale`."""
+    """A judge's word on one axis, or its number for one point of a sheet.
+
+    Only status ``ok`` carries a verdict or a value; what was lost says why in `rationale`.
+    """
 
     status: Status
     verdict: Word | None = None
@@ -28,13 +33,14 @@ class Answer:
     cited_step_indices: tuple[int, ...] = ()
     rationale: str | None = None
     flags: tuple[str, ...] = ()
+    value: float | None = None
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back from one call: an answer for every axis asked, and what the call cost."""
+    """What came back from one call: an answer for every axis or point asked, and what the call cost."""
 
-    answers: Mapping[Axis, Answer]
+    answers: Mapping[Any, Answer]
     returned_model: str | None = None
     input_tokens: int | None = None
     cached_tokens: int | None = None
@@ -71,6 +77,25 @@ class Judge(ABC):
     @abstractmethod
     async def grade(self, trajectory: Trajectory, rubrics: Rubrics, *, repeat: int = 0) -> Reply:
         """Answer for every axis in `rubrics`. Failures come back as a status; only bad input raises."""
+
+    def points(self, sheet: Sheet) -> tuple[str, ...]:
+        """The points of a sheet that this judge can answer.
+
+        Raises
+        ------
+        InputError
+            It answers no sheets.
+        """
+        cure = "take a judge that writes (openai, anthropic, openai-compatible), rules, or a simulated one"
+        raise InputError(f"judge {self.rater}", "gives verdicts on the five axes and judges no signals", cure=cure)
+
+    def sheet_sha256(self, sheet: Sheet) -> str:
+        """Hash of everything that this judge is shown and asked by a sheet."""
+        raise NotImplementedError
+
+    async def fill(self, sheet: Sheet, *, repeat: int = 0) -> Reply:
+        """Answer for every point of a sheet that this judge can answer. Failures come back as a status."""
+        raise NotImplementedError
 
     def prepare(self) -> None:
         """Find out, before the first call, whether it can be asked at all; raise InputError where it cannot."""

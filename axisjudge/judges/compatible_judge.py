@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from axisjudge.judges.base import Answer, Rubrics
-from axisjudge.judges.openai_judge import SCHEMA_NAME
 from axisjudge.judges.pricing import Tokens
-from axisjudge.judges.prompt import INSTRUCTIONS, Prefix, question
-from axisjudge.judges.remote import SCHEMA, Body, Received, RemoteJudge, answer_from_json, lost, only_axis
+from axisjudge.judges.prompt import Page
+from axisjudge.judges.remote import Body, Received, lost
+from axisjudge.judges.written import Said, WrittenJudge
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 MAX_TOKENS = 4_096
 
 
-class CompatibleJudge(RemoteJudge):
+class CompatibleJudge(WrittenJudge):
     """A model on a server that speaks OpenAI's chat completions.
 
     Options: effort, max_tokens, temperature, seed, key_env. A server that wraps its JSON in prose gives parse errors.
@@ -29,15 +28,14 @@ class CompatibleJudge(RemoteJudge):
     key_env: ClassVar[str] = "OPENAI_COMPATIBLE_API_KEY"
     key_required: ClassVar[bool] = False
 
-    def body(self, prefix: Prefix, n_steps: int, rubrics: Rubrics) -> Body:
-        rubric = rubrics[only_axis(rubrics)]
-        asked = f"{prefix.text}\n{question(rubric, n_steps)}"
-        form = {"name": SCHEMA_NAME, "schema": SCHEMA, "strict": True}
+    def body(self, page: Page) -> Body:
+        asked = f"{page.prefix.text}\n{page.question}"
+        form = {"name": page.form, "schema": page.schema, "strict": True}
         body: Body = {
             "model": self.model,
-            "messages": [{"role": "system", "content": INSTRUCTIONS}, {"role": "user", "content": asked}],
+            "messages": [{"role": "system", "content": page.instructions}, {"role": "user", "content": asked}],
             "response_format": {"type": "json_schema", "json_schema": form},
-            "max_tokens": self.options.get("max_tokens", MAX_TOKENS),
+            "max_tokens": self.options.get("max_tokens", max(MAX_TOKENS, page.reply_tokens)),
         }
         body |= {name: self.options[name] for name in ("temperature", "seed") if name in self.options}
         if "effort" in self.options:
@@ -57,16 +55,11 @@ class CompatibleJudge(RemoteJudge):
     async def send(self, client: AsyncOpenAI, body: Body) -> ChatCompletion:
         return await client.chat.completions.create(**body)
 
-    def read(self, response: ChatCompletion, rubrics: Rubrics) -> Received:
-        return Received(
-            answers={only_axis(rubrics): _answer(response)},
-            model=response.model,
-            call_id=response.id,
-            tokens=_tokens(response.usage),
-        )
+    def read(self, response: ChatCompletion, form: str) -> Received:
+        return Received(_said(response), response.model, response.id, _tokens(response.usage))
 
 
-def _answer(completion: ChatCompletion) -> Answer:
+def _said(completion: ChatCompletion) -> Said:
     if not completion.choices:
         return lost("parse_error", "the reply holds no choice")
     choice = completion.choices[0]
@@ -74,7 +67,7 @@ def _answer(completion: ChatCompletion) -> Answer:
         return lost("refused", "refused")
     if choice.finish_reason == "length":
         return lost("truncated", "the reply reached max_tokens or the end of the context")
-    return answer_from_json(choice.message.content or "")
+    return choice.message.content or ""
 
 
 def _tokens(usage: CompletionUsage | None) -> Tokens | None:

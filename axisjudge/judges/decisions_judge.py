@@ -6,13 +6,13 @@ A decision model gives no rationale and cites no steps. Its confidence is the pr
 from __future__ import annotations
 
 from math import isfinite
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from axisjudge.judges.base import Answer, Rubrics
 from axisjudge.judges.openai_judge import cached_prefix, shutdown_of
 from axisjudge.judges.pricing import Tokens
 from axisjudge.judges.prompt import INSTRUCTIONS, Prefix, question
-from axisjudge.judges.remote import Body, Received, RemoteJudge, Shutdown, lost
+from axisjudge.judges.remote import Body, Received, RemoteJudge, Shutdown, all_lost, lost
 from axisjudge.verdict import VERDICTS, Axis, RaterKind
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class DecisionsJudge(RemoteJudge):
     key_env: ClassVar[str] = "OPENAI_API_KEY"
     price_list: ClassVar[str | None] = "openai"
 
-    def body(self, prefix: Prefix, n_steps: int, rubrics: Rubrics) -> Body:
+    def axes_body(self, prefix: Prefix, n_steps: int, rubrics: Rubrics) -> Body:
         choices = [{"value": word, "description": f"{word}, as the rubric defines it"} for word in VERDICTS]
         return {
             "model": self.model,
@@ -68,28 +68,39 @@ class DecisionsJudge(RemoteJudge):
     def lifecycle(self, model: Model) -> Shutdown | None:
         return shutdown_of(model)
 
-    def read(self, response: Decision, rubrics: Rubrics) -> Received:
+    def read(self, response: Decision, form: str) -> Received:
         usage = response.usage
         details = usage.input_tokens_details
         return Received(
-            answers=_answers(response, tuple(rubrics)),
+            said=[_answer(answer) for answer in response.answers],
             model=response.model,
             call_id=response._request_id,
             tokens=Tokens(usage.input_tokens, usage.output_tokens, details.cached_tokens, details.cache_write_tokens),
             flags=(FLAG,),
         )
 
-
-def _answers(decision: Decision, axes: tuple[Axis, ...]) -> dict[Axis, Answer]:
-    if len(decision.answers) != len(axes):
-        wrong = lost("parse_error", f"{len(axes)} questions, {len(decision.answers)} answers")
-        return dict.fromkeys(axes, wrong)
-    return {axis: _answer(axis, answer) for axis, answer in zip(axes, decision.answers, strict=True)}
+    def axes_answers(self, said: list[_Named], rubrics: Rubrics) -> dict[Axis, Answer]:
+        if len(said) != len(rubrics):
+            return all_lost(rubrics, "parse_error", f"{len(rubrics)} questions, {len(said)} answers")
+        return {axis: _of_axis(axis, each) for axis, each in zip(rubrics, said, strict=True)}
 
 
-def _answer(axis: Axis, answer: Any) -> Answer:
-    if answer.name not in (axis, None):
-        return lost("parse_error", f"answers come in question order; expected {axis}, found {answer.name!r}"[:200])
+class _Named(NamedTuple):
+    name: str | None
+    answer: Answer
+
+
+def _of_axis(axis: Axis, named: _Named) -> Answer:
+    if named.name in (axis, None):
+        return named.answer
+    return lost("parse_error", f"answers come in question order; expected {axis}, found {named.name!r}"[:200])
+
+
+def _answer(answer: Any) -> _Named:
+    return _Named(answer.name, _choice(answer))
+
+
+def _choice(answer: Any) -> Answer:
     if answer.type == "refusal":
         return lost("refused", "the model declined this question")
     if answer.type != "choice":

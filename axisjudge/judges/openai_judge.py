@@ -6,27 +6,15 @@ import re
 from datetime import date
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from axisjudge.judges.base import Answer, Rubrics
 from axisjudge.judges.pricing import Tokens
-from axisjudge.judges.prompt import INSTRUCTIONS, Prefix, question
-from axisjudge.judges.remote import (
-    MAX_TOKENS,
-    SCHEMA,
-    Body,
-    Received,
-    RemoteJudge,
-    Shutdown,
-    answer_from_json,
-    lost,
-    only_axis,
-)
+from axisjudge.judges.prompt import Page
+from axisjudge.judges.remote import MAX_TOKENS, Body, Received, Shutdown, lost
+from axisjudge.judges.written import Said, WrittenJudge
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
     from openai.types import Model
     from openai.types.responses import Response, ResponseUsage
-
-SCHEMA_NAME = "verdict"
 
 #: From this version on a prompt cache breakpoint can be set by hand; before it there is only the cache key.
 FIRST_WITH_BREAKPOINTS = (5, 6)
@@ -50,34 +38,35 @@ def cached_prefix(text: str) -> dict[str, Any]:
 
 
 def shutdown_of(model: Model) -> Shutdown | None:
-    """The end of a model as OpenAI's models endpoint tells it."""
+    """The end of a model as OpenAI's models endpoint tells it; raises ValueError for a record without that field."""
+    if "shutdown_date" not in model.model_fields_set:
+        raise ValueError("the record does not tell")
     return Shutdown(date.fromisoformat(model.shutdown_date)) if model.shutdown_date else None
 
 
-class OpenAIJudge(RemoteJudge):
+class OpenAIJudge(WrittenJudge):
     """A model of OpenAI. Options: effort, max_tokens, temperature. Nothing is stored with the provider."""
 
     mechanisms: ClassVar[tuple[str, ...]] = ("responses_json_schema",)
     key_env: ClassVar[str] = "OPENAI_API_KEY"
     price_list: ClassVar[str | None] = "openai"
 
-    def body(self, prefix: Prefix, n_steps: int, rubrics: Rubrics) -> Body:
-        rubric = rubrics[only_axis(rubrics)]
-        asked = {"type": "input_text", "text": question(rubric, n_steps)}
-        form = {"type": "json_schema", "name": SCHEMA_NAME, "schema": SCHEMA, "strict": True}
+    def body(self, page: Page) -> Body:
+        shared = {"type": "input_text", "text": page.prefix.text}
+        asked = {"type": "input_text", "text": page.question}
+        form = {"type": "json_schema", "name": page.form, "schema": page.schema, "strict": True}
         body: Body = {
             "model": self.model,
-            "instructions": INSTRUCTIONS,
-            "max_output_tokens": self.options.get("max_tokens", MAX_TOKENS),
+            "instructions": page.instructions,
+            "max_output_tokens": self.options.get("max_tokens", max(MAX_TOKENS, page.reply_tokens)),
             "text": {"format": form},
             "store": False,
         }
         if takes_breakpoints(self.model or ""):
-            shared = cached_prefix(prefix.text)
+            shared = shared if page.alone else cached_prefix(page.prefix.text)
             body["prompt_cache_options"] = {"mode": "explicit", "ttl": "30m"}
         else:
-            shared = {"type": "input_text", "text": prefix.text}
-            body["prompt_cache_key"] = prefix.cache_key
+            body["prompt_cache_key"] = page.prefix.cache_key
         body["input"] = [{"role": "user", "content": [shared, asked]}]
         if "effort" in self.options:
             body["reasoning"] = {"effort": self.options["effort"]}
@@ -101,16 +90,11 @@ class OpenAIJudge(RemoteJudge):
     def lifecycle(self, model: Model) -> Shutdown | None:
         return shutdown_of(model)
 
-    def read(self, response: Response, rubrics: Rubrics) -> Received:
-        return Received(
-            answers={only_axis(rubrics): _answer(response)},
-            model=response.model,
-            call_id=response.id,
-            tokens=_tokens(response.usage),
-        )
+    def read(self, response: Response, form: str) -> Received:
+        return Received(_said(response), response.model, response.id, _tokens(response.usage))
 
 
-def _answer(response: Response) -> Answer:
+def _said(response: Response) -> Said:
     if response.status == "incomplete":
         reason = response.incomplete_details.reason if response.incomplete_details else None
         if reason == "content_filter":
@@ -122,7 +106,7 @@ def _answer(response: Response) -> Answer:
     parts = [part for item in response.output if item.type == "message" for part in item.content]
     if any(part.type == "refusal" for part in parts):
         return lost("refused", "refused")
-    return answer_from_json("".join(part.text for part in parts if part.type == "output_text"))
+    return "".join(part.text for part in parts if part.type == "output_text")
 
 
 def _tokens(usage: ResponseUsage | None) -> Tokens | None:

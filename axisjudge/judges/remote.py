@@ -11,14 +11,12 @@ import re
 import time
 import uuid
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, ClassVar, cast
-
-from pydantic import ValidationError
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.judges.base import Answer, Judge, Reply, Rubrics
@@ -27,7 +25,7 @@ from axisjudge.judges.pricing import UNPRICED, Tokens, cost_usd
 from axisjudge.judges.prompt import Prefix, shared_prefix
 from axisjudge.spec import JudgeSpec
 from axisjudge.trajectory import Trajectory
-from axisjudge.verdict import Axis, RaterKind, Status, Verdict, verdict_schema
+from axisjudge.verdict import Axis, RaterKind, Status
 
 MAX_RETRIES = 4
 TIMEOUT_S = 120.0
@@ -35,8 +33,8 @@ LIFECYCLE_TIMEOUT_S = 10.0
 MAX_TOKENS = 16_000
 KEPT_OF_RAW = 200
 
-#: Made once: it stands in every request.
-SCHEMA = verdict_schema()
+#: The form of an answer about axes.
+VERDICT = "verdict"
 
 Body = dict[str, Any]
 
@@ -50,20 +48,25 @@ class Shutdown:
 
 @dataclass(frozen=True)
 class Received:
-    """What a provider sent back, read: an answer an axis, and who answered at what expense."""
+    """What a provider sent back: what was said, as the one who called it reads it, and who said it at what expense."""
 
-    answers: Mapping[Axis, Answer]
+    said: Any
     model: str | None
     call_id: str | None
     tokens: Tokens | None
     flags: tuple[str, ...] = ()
 
 
+class NoReplyError(Exception):
+    """Nothing that can be read came back; the message says why."""
+
+
 class RemoteJudge(Judge):
     """A judge behind an API.
 
     Subclasses say how the request body looks, how it is sent and how a reply is read; `mechanisms` lists the ways in
-    which they can force the form of a verdict, `key_env` names the environment variable of the key.
+    which they can force the form of a verdict, `key_env` names the environment variable of the key. Those that write
+    (`axisjudge.judges.written`) can be given sheets too.
     """
 
     kind: ClassVar[RaterKind] = "llm"
@@ -87,8 +90,12 @@ class RemoteJudge(Judge):
         return self.mechanisms[0]
 
     @abstractmethod
-    def body(self, prefix: Prefix, n_steps: int, rubrics: Rubrics) -> Body:
-        """The request: messages, schema, mechanism and parameters, nothing of transport."""
+    def axes_body(self, prefix: Prefix, n_steps: int, rubrics: Rubrics) -> Body:
+        """The request for axes: messages, schema, mechanism and parameters, nothing of transport."""
+
+    @abstractmethod
+    def axes_answers(self, said: Any, rubrics: Rubrics) -> Mapping[Axis, Answer]:
+        """The answers in what `read` found in a reply about axes."""
 
     @abstractmethod
     def connect(self) -> Any:
@@ -107,36 +114,53 @@ class RemoteJudge(Judge):
         return None
 
     @abstractmethod
-    def read(self, response: Any, rubrics: Rubrics) -> Received:
-        """Turn the SDK's response into answers."""
+    def read(self, response: Any, form: str) -> Received:
+        """What the SDK's response says; `form` names the form of answer that was asked for."""
 
     def prompt_sha256(self, trajectory: Trajectory, rubrics: Rubrics) -> str:
         """Hash of the request body, in which the trajectory is present by its own hash (taken once for all axes)."""
-        body = self.body(shared_prefix(trajectory).by_hash, len(trajectory.steps), rubrics)
-        shown = [self.mechanism, body]
-        return sha256(json.dumps(shown, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+        return self._sha256_of(self.axes_body(shared_prefix(trajectory).by_hash, len(trajectory.steps), rubrics))
 
     async def grade(self, trajectory: Trajectory, rubrics: Rubrics, *, repeat: int = 0) -> Reply:
         prefix = shared_prefix(trajectory)
         if prefix.excess:
             reason = f"not sent: the trajectory is {prefix.excess} characters over the budget, tool results shortened"
-            return Reply(_all(rubrics, "truncated", reason), flags=prefix.flags)
-        client = self._connected()
+            return Reply(all_lost(rubrics, "truncated", reason), flags=prefix.flags)
         begun = time.perf_counter()
         try:
-            response = await self.send(client, self.body(prefix, len(trajectory.steps), rubrics))
-        except self.api_error() as error:
-            return self._failed(rubrics, self._reason(error), begun, prefix.flags)
-        except json.JSONDecodeError:  # the SDKs let it through when a reply that calls itself JSON is none
-            return self._failed(rubrics, "the server's reply is not JSON", begun, prefix.flags)
-        try:
-            received = self.read(response, rubrics)
-        except (AttributeError, TypeError):  # the SDKs do not check a reply against their own models
-            return self._failed(rubrics, "the server's reply has not the shape of this API", begun, prefix.flags)
-        return self._reply(received, time.perf_counter() - begun, prefix.flags)
+            received = await self._asked(self.axes_body(prefix, len(trajectory.steps), rubrics), VERDICT)
+            answers = self.axes_answers(received.said, rubrics)
+        except NoReplyError as reason:
+            return self._failed(rubrics, str(reason), begun, prefix.flags)
+        return self._reply(answers, received, begun, prefix.flags)
 
-    def _failed(self, rubrics: Rubrics, reason: str, begun: float, flags: tuple[str, ...]) -> Reply:
-        answers = _all(rubrics, "api_error", reason)
+    async def _asked(self, body: Body, form: str, *, timeout_s: float | None = None) -> Received:
+        """Make one call and see that what came back has the shape of a reply.
+
+        Raises
+        ------
+        NoReplyError
+            Nothing that can be read came back.
+        """
+        client = self._connected()
+        if timeout_s is not None:
+            client = client.with_options(timeout=timeout_s)
+        try:
+            response = await self.send(client, body)
+        except self.api_error() as error:
+            raise NoReplyError(self._reason(error)) from error
+        except json.JSONDecodeError as error:  # the SDKs let it through when a reply that calls itself JSON is none
+            raise NoReplyError("the server's reply is not JSON") from error
+        try:
+            return self.read(response, form)
+        except (AttributeError, TypeError) as error:  # the SDKs do not check a reply against their own models
+            raise NoReplyError("the server's reply has not the shape of this API") from error
+
+    def _sha256_of(self, body: Body) -> str:
+        return sha256(json.dumps([self.mechanism, body], sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+    def _failed(self, points: Iterable[str], reason: str, begun: float, flags: tuple[str, ...] = ()) -> Reply:
+        answers = all_lost(points, "api_error", reason)
         return Reply(answers, latency_s=time.perf_counter() - begun, flags=flags)
 
     async def retirement(self) -> Retirement | None:
@@ -187,19 +211,22 @@ class RemoteJudge(Judge):
             raise InputError(f"judge {self.rater}", f"needs a key in the environment variable {name}", cure="set it")
         return "not-a-key"  # local servers take any
 
-    def _reply(self, received: Received, latency_s: float, flags: tuple[str, ...]) -> Reply:
+    def _reply(
+        self, answers: Mapping[Any, Answer], received: Received, begun: float, flags: tuple[str, ...] = ()
+    ) -> Reply:
+        """What a call brought; its cost by the list price."""
         flags += received.flags
         tokens, cost = received.tokens, None
         if tokens is not None:
             cost = cost_usd(tokens, received.model, self.model, provider=self.price_list, url=self.spec.base_url)
         return Reply(
-            answers=received.answers,
+            answers=answers,
             returned_model=received.model,
             input_tokens=tokens.input if tokens else None,
             cached_tokens=tokens.cache_read if tokens else None,
             output_tokens=tokens.output if tokens else None,
             cost_usd=cost,
-            latency_s=latency_s,
+            latency_s=time.perf_counter() - begun,
             call_id=received.call_id or uuid.uuid4().hex,
             flags=flags if cost is not None else (*flags, UNPRICED),
         )
@@ -221,55 +248,14 @@ class RemoteJudge(Judge):
         return re.sub(r"(https?://[^\s?\"']+)\?[^\s\"']*", r"\1", text)
 
 
-def answer_from_json(text: str) -> Answer:
-    """A verdict that came as text: one JSON object and nothing else, or a parse error."""
-    try:
-        return _answer(Verdict.model_validate_json(text))
-    except ValidationError as error:
-        return _parse_error(error, text)
-
-
-def answer_from_fields(fields: Any) -> Answer:
-    """A verdict that came as the arguments of a tool call, or a parse error."""
-    try:
-        return _answer(Verdict.model_validate(fields))
-    except ValidationError as error:
-        return _parse_error(error, json.dumps(fields, ensure_ascii=False, default=str))
-
-
 def lost(status: Status, reason: str) -> Answer:
     """An answer without a verdict, and why."""
     return Answer(status, rationale=reason)
 
 
-def only_axis(rubrics: Rubrics) -> Axis:
-    """The axis of a call to a judge that is asked once an axis."""
-    (axis,) = rubrics
-    return axis
-
-
-def _answer(verdict: Verdict) -> Answer:
-    return Answer(
-        status="ok",
-        verdict=verdict.verdict,
-        confidence=verdict.confidence,
-        confidence_source="verbalized",
-        cited_step_indices=tuple(verdict.cited_step_indices),
-        rationale=verdict.rationale,
-    )
-
-
-def _parse_error(error: ValidationError, raw: str) -> Answer:
-    faults = (f"{'.'.join(map(str, fault['loc'])) or 'reply'}: {fault['msg']}" for fault in error.errors())
-    return lost("parse_error", f"{_head('; '.join(faults))}; received: {_head(raw)}")
-
-
-def _all(rubrics: Rubrics, status: Status, reason: str) -> dict[Axis, Answer]:
-    return {axis: lost(status, reason) for axis in rubrics}
-
-
-def _head(raw: str) -> str:
-    return raw if len(raw) <= KEPT_OF_RAW else raw[:KEPT_OF_RAW] + " [cut]"
+def all_lost(points: Iterable[str], status: Status, reason: str) -> dict[Any, Answer]:
+    """No answer to anything, for one reason."""
+    return {point: lost(status, reason) for point in points}
 
 
 def _message(error: Exception) -> str:
