@@ -123,6 +123,32 @@ class CurveReport:
         """What is found, dimension by dimension."""
         return [sentence for each in self.dimensions for sentence in each.sentences]
 
+    @property
+    def form_sentences(self) -> list[str]:
+        """How far each fitted dimension's forms are off on unseen tasks, and whether the assumed curve is worse."""
+        found = []
+        for each in self.dimensions:
+            by_form = {loss.form: loss for loss in each.forms}
+            if not by_form:
+                continue
+            excess = by_form["assumed"].excess
+            errors = {form: f"{loss.error:.1f}" for form, loss in by_form.items()}
+            found.append(
+                f"{each.dimension}: on unseen tasks the fitted curve is {errors['log_normal']} points off, the "
+                f"isotonic one {errors['isotonic']}, the assumed one {errors['assumed']} (squared {excess.estimate:+.0f}, "
+                f"{excess.ci_low:+.0f} to {excess.ci_high:+.0f}), a constant {errors['constant']}."
+            )
+        return found
+
+    def both_meanings(self) -> list[str]:
+        """What the median run of each population scores by the norm and by the assumed curve."""
+        return [
+            f"{each.dimension}: the median run (raw {each.fit.curve.median:.3f}) has a norm_score of 50; the assumed "
+            f"curve would give it {float(AXIS_CURVE.score(each.fit.curve.median)):.0f}."
+            for each in self.dimensions
+            if each.fit.curve and each.fit.reference == "norm"
+        ]
+
     def to_dict(self) -> dict[str, Any]:
         """All dimensions by name."""
         return {each.dimension: each.to_dict() for each in self.dimensions}

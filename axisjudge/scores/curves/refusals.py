@@ -69,14 +69,14 @@ def warnings_of(fit: CurveFit, sample: Sample) -> tuple[str, ...]:
         does = f"count as {fit.floor:g}" if fit.floor else "say nothing of median and sigma and are left out"
         of_people = f" (people give them {sample.human[sample.raw == 0].mean():.0f} on average)"
         found.append(
-            f"{fit.n_zero} of {sample.raw.size} raw scores are 0: the curve gives them 0"
+            f"{fit.n_zero:,} of {sample.raw.size:,} raw scores are 0: the curve gives them 0"
             f"{of_people if sample.points else ''}; in the fit they "
             f"{'count in the median only' if fit.reference == 'norm' and not fit.floor else does}"
         )
     if fit.n_top and fit.reference == "criterion":
         found.append(
-            f"{fit.n_top} of {sample.raw.size} raw scores are 1: this raw score cannot tell those runs apart, whatever "
-            "people think of them"
+            f"{fit.n_top:,} of {sample.raw.size:,} raw scores are 1: this raw score cannot tell those runs apart, "
+            "whatever people think of them"
         )
     if fit.reference == "norm" and (gap := _misfit(fit, sample.raw)) > MISFIT:
         found.append(
