@@ -29,7 +29,8 @@ def lint(
     if json:
         show.as_json(result.to_dict())
     else:
-        typer.echo(f"{result.n_labels} labels by {len(result.people)} people")
+        who = "1 person" if len(result.people) == 1 else f"{len(result.people)} people"
+        typer.echo(f"{result.n_labels} labels by {who}")
         for found in result.findings:
             typer.echo(f"\n{found.severity}: {found.check}: {show.text(found.what)}")
             for head, said in (("where", found.where), ("how sure", found.sure), ("cure", found.cure)):
