@@ -8,33 +8,29 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+import typer
+from typer.testing import CliRunner
 
 from axisjudge import workbench
-from axisjudge.verdict import AXES
+from axisjudge.cli import app
+from axisjudge.labels.record import label_base
+from axisjudge.readers import read_trajectories
+from axisjudge.rubric import load_rubric
+from axisjudge.verdict import AXES, Rating
 from axisjudge.workbench import home
 
-COMMANDS = [
-    ["read"],
-    ["judge"],
-    ["agreement"],
-    ["confidence"],
-    ["profile"],
-    ["report"],
-    ["rubric", "list"],
-    ["rubric", "show"],
-    ["rubric", "lock"],
-    ["rubric", "status"],
-    ["rubric", "diff"],
-    ["rubric", "log"],
-    ["split", "make"],
-    ["split", "show"],
-    ["holdout", "open"],
-    ["holdout", "log"],
-    ["data", "list"],
-    ["data", "fetch"],
-]
+
+def _leaves(command: Any, words: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    if not hasattr(command, "commands"):
+        return [words]
+    return [leaf for word, inner in command.commands.items() for leaf in _leaves(inner, (*words, word))]
+
+
+COMMANDS = _leaves(typer.main.get_command(app))
 
 
 def axisjudge(*arguments: object, cwd: Path | None = None, env: dict[str, str] | None = None):
@@ -54,14 +50,19 @@ def one_file(demo) -> Path:
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_every_command_has_help_with_an_example(command):
-    page = axisjudge(*command, "--help")
-    assert page.returncode == 0
-    assert "Example: axisjudge " + " ".join(command) in " ".join(page.stdout.split())
+    page = CliRunner().invoke(app, [*command, "--help"], prog_name="axisjudge", terminal_width=100)
+    assert page.exit_code == 0
+    assert re.search(rf"Example: (\w+=\S+ )?axisjudge {' '.join(command)}\b", " ".join(page.output.split()))
 
 
-def test_every_command_is_listed_above():
-    listed = re.findall(r"^  (\w+)", axisjudge("--help").stdout.split("Commands:")[1].split("Example")[0], re.M)
-    assert sorted(listed) == sorted({command[0] for command in COMMANDS})
+def test_the_commands_of_the_design_are_there():
+    promised = {"read", "judge", "agreement", "compare", "confidence", "profile", "axis-result", "report"}
+    promised |= {f"rubric {word}" for word in ("list", "show", "diff", "log", "lint", "lock", "status")}
+    promised |= {f"label {word}" for word in ("import", "export", "lint", "page")}
+    promised |= {"split make", "split show", "holdout open", "holdout log", "curve fit", "curve apply"}
+    promised |= {f"scorecard {word}" for word in ("score", "show", "rank", "serve")}
+    promised |= {"data list", "data fetch", "plan agreement", "plan labels", "plan stand-in", "plan repeats"}
+    assert promised <= {" ".join(command) for command in COMMANDS}
 
 
 def test_a_newcomer_s_run(one_file, tmp_path):
@@ -88,6 +89,21 @@ def test_two_judges_end_with_agreement_per_axis(demo, tmp_path):
     assert axes == [*AXES, *AXES]  # whatever the order of arrival
     alone = json.loads(axisjudge("agreement", tmp_path / "r.jsonl", "--json").stdout)
     assert shown["agreement"] == {name: alone[name] for name in shown["agreement"]}
+
+
+def test_an_anchor_set_judged_again_is_watched(one_file, tmp_path):
+    arguments = ["judge", one_file, "--axis", "sequencing", "--limit", "3", "--out", tmp_path / "r.jsonl"]
+    assert axisjudge(*arguments).returncode == 0
+    again = axisjudge(*arguments, "--again")
+    assert again.returncode == 0, again.stderr
+    assert "3 calls to make, 0 ratings there" in again.stdout
+    assert "rules judged 3 anchor items on 2 occasions" in again.stdout
+    shown = json.loads(axisjudge(*arguments, "--again", "--json").stdout)
+    assert [len(report["seen"]) for report in shown["drift"]] == [3]
+    planned = axisjudge("judge", one_file, "--panel", "published", "--dry-run", "--out", tmp_path / "p.jsonl")
+    assert planned.returncode == 0
+    assert planned.stderr.startswith("axisjudge: warning: openai:gpt-5 is shut down on 2026-12-11")
+    assert planned.stderr.count("\n") == 1
 
 
 def test_names_from_a_file_cannot_steer_the_terminal(tmp_path):
@@ -147,7 +163,7 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments, message, one_file, tmp
     assert "Traceback" not in run.stderr
 
 
-@pytest.mark.parametrize("command", [[], ["rubric"], ["split"], ["holdout"], ["data"]], ids=str)
+@pytest.mark.parametrize("command", [[], *sorted({command[:1] for command in COMMANDS if len(command) > 1})], ids=str)
 def test_a_command_without_arguments_shows_its_help(command):
     run = axisjudge(*command)
     assert run.returncode == 2
@@ -191,6 +207,29 @@ def _readme_commands() -> list[str]:
     return [line.split("  #")[0].strip() for block in blocks for line in block.splitlines() if "axisjudge" in line]
 
 
+def _some_labels(path: Path, results: Path) -> None:
+    """A person who labels every run of a file, most of them correct."""
+    rng = np.random.default_rng(1)
+    runs = read_trajectories(results).trajectories
+    lines = [
+        Rating(
+            **label_base(run, load_rubric(axis), "ada"), verdict=str(rng.choice(["correct", "incorrect"], p=[0.7, 0.3]))
+        )
+        for run in runs
+        for axis in AXES
+    ]
+    path.write_text("".join(line.model_dump_json() + "\n" for line in lines))
+
+
+def _some_scores(path: Path) -> None:
+    """Forty tasks with three raw scores each and what people gave, around a known curve."""
+    rng = np.random.default_rng(1)
+    raw = np.exp(rng.normal(-0.7, 0.5, 120)).clip(0.02, 0.99)
+    human = 100 / (1 + np.exp(-(np.log(raw / 0.5) / 0.4 + rng.normal(0, 0.5, 120))))
+    rows = [f"{r:.4f},{h:.1f},{task // 3}" for task, (r, h) in enumerate(zip(raw, human, strict=True))]
+    path.write_text("raw,human,task\n" + "\n".join(rows) + "\n")
+
+
 def test_the_readme_s_commands_run_as_written(demo, tmp_path):
     """In a workbench of its own, one after the other; those that need a key say which, in one line."""
     bench = tmp_path / "bench"
@@ -199,6 +238,9 @@ def test_the_readme_s_commands_run_as_written(demo, tmp_path):
     shutil.copy(home() / "data" / "registry.toml", bench / "data")
     shutil.copy(min(demo.glob("*.json")), bench / "results.json")
     shutil.copy(home() / "data" / "demo" / "tools.json", bench / "tools.json")
+    shutil.copy(min((home() / "data" / "demo" / "transcripts").glob("*/*.json")), bench / "session.jsonl")
+    _some_labels(bench / "labels.jsonl", min(demo.glob("*.json")))
+    _some_scores(bench / "scores.csv")
     commands = _readme_commands()
     assert len(commands) >= 6
     for line in commands:
