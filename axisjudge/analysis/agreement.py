@@ -12,16 +12,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from axisjudge.analysis.coded import code_verdicts
 from axisjudge.analysis.frames import to_polars
 from axisjudge.checks import InputError, one_of
 from axisjudge.ratings import RatingMatrix, to_matrix
 from axisjudge.stats.agreement import Agreement, Seed, agreement_coefficients
 from axisjudge.stats.estimate import UndefinedStatisticWarning
-from axisjudge.stats.undecided import CaseBounds, case_bounds, set_aside
+from axisjudge.stats.undecided import CaseBounds, case_bounds
 from axisjudge.verdict import IDENTITY
-
-#: Verdicts that take no side.
-UNDECIDED = ("uncertain", "not_applicable")
 
 #: Ratings made by a program that plays a judge, or put there on purpose.
 MADE_UP = ("simulated", "planted")
@@ -276,42 +274,26 @@ def _question(
     table: pl.DataFrame, question: str, uncertain: str, repeat: int, step_level: bool, ci_level: float, rng: Seed
 ) -> QuestionAgreement:
     matrix = to_matrix(table, question, repeat=repeat, step_level=step_level)
-    undecided = [float(code) for code, word in enumerate(matrix.categories) if word in UNDECIDED]
-    sided = [float(code) for code in range(len(matrix.categories)) if float(code) not in undecided]
-    decided = set_aside(matrix.codes, undecided)
-    codes, categories = matrix.codes, [*sided, *undecided]
-    if uncertain == "exclude":
-        codes, categories = decided, sided
-    clusters = pl.Series(matrix.clusters).rank("dense").to_numpy()
-    n_clusters = int(clusters.max())
-    unit = _cluster_unit(table) if n_clusters < len(matrix.items) else "item"
+    coded = code_verdicts(table, matrix, uncertain)
     coefficients: dict[str, Agreement] = {}
     bounds = None
     if len(matrix.raters) > 1:
         names = _names(len(matrix.raters))
-        values = agreement_coefficients(
-            codes,
-            list(names.values()),
-            categories=categories,
-            clusters=None if unit == "item" else clusters,
-            cluster_unit=unit,
-            ci_level=ci_level,
-            rng=rng,
-        )
+        values = agreement_coefficients(coded.codes, list(names.values()), **coded.how, ci_level=ci_level, rng=rng)
         coefficients = {name: values[key] for name, key in names.items()}
-        bounds = case_bounds(_asked_of_all(decided, table), categories=sided)
-    said = codes[~np.isnan(codes)]
+        bounds = case_bounds(_asked_of_all(coded.decided, table), categories=coded.sided)
+    said = coded.codes[~np.isnan(coded.codes)]
     return QuestionAgreement(
         question=question,
         raters=matrix.raters,
         n_items=len(matrix.items),
-        n_clusters=n_clusters,
-        cluster_unit=unit,
-        n_common=int((~np.isnan(codes)).all(axis=1).sum()),
+        n_clusters=coded.n_clusters,
+        cluster_unit=coded.cluster_unit,
+        n_common=int((~np.isnan(coded.codes)).all(axis=1).sum()),
         lost=_lost(table, matrix),
         not_asked=_not_asked(table, matrix),
-        undecided={matrix.categories[int(code)]: int((matrix.codes == code).sum()) for code in undecided},
-        shares={matrix.categories[int(code)]: float((said == code).mean()) for code in sorted(categories)}
+        undecided={matrix.categories[int(code)]: int((matrix.codes == code).sum()) for code in coded.undecided},
+        shares={matrix.categories[int(code)]: float((said == code).mean()) for code in sorted(coded.categories)}
         if said.size
         else {},
         coefficients=coefficients,
@@ -330,16 +312,6 @@ def _asked_of_all(codes: NDArray[np.float64], table: pl.DataFrame) -> NDArray[np
 def _names(n_raters: int) -> dict[str, str]:
     kappa = "cohen_kappa" if n_raters == 2 else "fleiss_kappa"
     return {"percent": "percent_agreement", "kappa": kappa, "ac1": "gwet_ac1", "alpha": "krippendorff_alpha"}
-
-
-def _cluster_unit(table: pl.DataFrame) -> str:
-    """What the clusters are: tasks, trajectories, or what the table calls a cluster."""
-    task, cluster = pl.col("task_id"), pl.col("cluster_id")
-    units = (("task", task), ("task", pl.col("domain") + "/" + task), ("trajectory", pl.col("trajectory_id")))
-    for unit, name in units:  # a task counts within its domain
-        if table.select((cluster == name).fill_null(False).all()).item():
-            return unit
-    return "cluster"
 
 
 def _lost(table: pl.DataFrame, matrix: RatingMatrix) -> dict[str, int]:

@@ -10,6 +10,8 @@ import typer
 if TYPE_CHECKING:
     import polars as pl
 
+    from axisjudge.protocol import Standing
+
 
 def table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
     """Print rows of like keys as a plain table: words to the left, numbers to the right."""
@@ -48,8 +50,18 @@ def standing(ratings: "pl.DataFrame") -> None:
     from axisjudge.protocol import standing_of
 
     found = standing_of(ratings)
-    for sentence in filter(None, (found.banner, found.sentence)):
+    for sentence in filter(None, (found.banner, found.sentence, _declared(ratings, found)[1])):
         typer.echo(f"\n{sentence}")
+
+
+def _declared(ratings: "pl.DataFrame", found: "Standing") -> "tuple[list[dict[str, Any]], str]":
+    """What the plan declares, computed and in words, where it may be called confirmed."""
+    if not found.confirmatory or found.plan is None:
+        return [], ""
+    from axisjudge.analysis.declared import declared_results, declared_sentence
+
+    results = declared_results(ratings, found.plan)
+    return [each.to_dict() for each in results], declared_sentence(results)
 
 
 def standing_fields(ratings: "pl.DataFrame") -> dict[str, Any]:
@@ -57,7 +69,7 @@ def standing_fields(ratings: "pl.DataFrame") -> dict[str, Any]:
     from axisjudge.protocol import standing_of
 
     found = standing_of(ratings)
-    return {"standing": found.to_dict()} if found.matters else {}
+    return {"standing": found.to_dict(), "declared": _declared(ratings, found)[0]} if found.matters else {}
 
 
 @contextmanager

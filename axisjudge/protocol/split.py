@@ -165,8 +165,8 @@ def read_split() -> Split:
     Raises
     ------
     InputError
-        There is none, it was removed from a study that has begun, or it was edited so that a task stands on another side than the rule says; the message names
-        the task, and the reason where it was used while tuning.
+        There is none, it was removed from a study that has begun, or it was edited so that a task stands on another
+        side than the rule says; the message names the task, and the reason where it was used while tuning.
     """
     path = home() / PLACE
     if not path.exists():

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import polars as pl
 
 from axisjudge import workbench
+from axisjudge.analysis.declared import Declared, declared_results, declared_sentence
 from axisjudge.checks import InputError
 from axisjudge.protocol.standing import Standing, standing_of
 from axisjudge.report.digest import file_sha256, portable
@@ -85,6 +86,7 @@ class Page:
         self.name = name
         self.scope = scope_of(ratings)
         self.standing = standing_of(ratings) if standing is None else standing
+        self.declared = _declared(ratings, self.standing)
         self.results: dict[str, Any] = {}
         self.figures: list[str] = []
         self.findings: list[str] = []
@@ -99,9 +101,14 @@ class Page:
     def banner(self) -> None:
         """Show the scope sentence, what held-out ratings may claim, and the banners.
 
-        There is a banner when ratings are simulated or planted, and one that says EXPLORATORY and why.
+        There is a banner when ratings are simulated or planted, and one that says EXPLORATORY and why. On held-out data
+        that may be confirmed the declared results follow.
         """
-        said = {"Scope": self.scope.sentence, "Standing": self.standing.sentence}
+        said = {
+            "Scope": self.scope.sentence,
+            "Standing": self.standing.sentence,
+            "Result": declared_sentence(self.declared) if self.declared else "",
+        }
         shown, text, plain = "", [], []
         for banner in self.banners:
             shown += f'<p class="banner" style="{_BANNER_STYLE}">{html.escape(banner)}</p>'
@@ -119,13 +126,13 @@ class Page:
         """The warnings that stand at the top of the page."""
         return [banner for banner in (self.standing.banner, self.scope.banner) if banner]
 
-    @property
-    def note(self) -> str | None:
-        """The warnings in short, for figures and tables."""
-        made = self.scope.short_banner
-        if not self.standing.exploratory:
-            return made
-        return f"Exploratory; {made[0].lower()}{made[1:]}" if made else "Exploratory"
+    def note(self, statistic: str = "", axis: str | None = None) -> str | None:
+        """The warnings in short, for figures and tables.
+
+        On held-out data whatever does not show the declared `statistic` (on a declared `axis`) is exploratory.
+        """
+        said = [said for said in (self.standing.label(statistic, axis), self.scope.short_banner) if said]
+        return "; ".join(said).capitalize() or None
 
     def record(self, name: str, value: Value) -> Value:
         """Keep `value` in results.json under `name` and return it.
@@ -137,18 +144,28 @@ class Page:
         self._save()
         return value
 
-    def figure(self, name: str, drawn: Axes | Figure, *, alt: str = "", of_ratings: bool = True) -> None:
+    def figure(
+        self,
+        name: str,
+        drawn: Axes | Figure,
+        *,
+        alt: str = "",
+        of_ratings: bool = True,
+        statistic: str = "",
+        axis: str | None = None,
+    ) -> None:
         """Save a figure as figures/`name`.png, with the banner drawn on it if there is one, and show it.
 
         `alt` is the text for those who cannot see it; by default the title of the first axes. `of_ratings` is False
         for a figure that shows none of the page's ratings (published counts, say), which the banner does not concern.
+        `statistic` and `axis` say what it shows, as in `table`.
         """
         import matplotlib.pyplot as plt
 
         figure: Any = drawn.get_figure(root=True)
         self._claim(name, self.figures)
         alt = alt or _title(figure) or name.replace("_", " ")
-        png = _png(figure, self.note if of_ratings else None)
+        png = _png(figure, self.note(statistic, axis) if of_ratings else None)
         plt.close(figure)
         if self._folder:
             path = self._folder / "figures" / f"{name}.png"
@@ -167,7 +184,14 @@ class Page:
         )
 
     def table(
-        self, frame: Any, *, caption: str = "", formats: Mapping[str, str] | None = None, of_ratings: bool = True
+        self,
+        frame: Any,
+        *,
+        caption: str = "",
+        formats: Mapping[str, str] | None = None,
+        of_ratings: bool = True,
+        statistic: str = "",
+        axis: str | None = None,
     ) -> None:
         """Show a table.
 
@@ -181,11 +205,14 @@ class Page:
             Python format specifications such as ``.2f`` or ``.0%``; floats have two digits by default.
         of_ratings : bool
             False for a table that shows none of the page's ratings, which the banner does not concern.
+        statistic, axis : str, optional
+            What the table shows and nothing else. On held-out data a table bears the word exploratory unless the
+            analysis plan declares this.
         """
         table, formats = as_polars(frame), formats or {}
         if unknown := set(formats) - set(table.columns):
             raise InputError("formats", f"columns are {', '.join(table.columns)}", sorted(unknown))
-        note = self.note if of_ratings else None
+        note = self.note(statistic, axis) if of_ratings else None
         _show(
             {
                 "text/html": html_table(table, formats, caption, note),
@@ -236,7 +263,13 @@ class Page:
         }
         if self.standing.matters:
             said["standing"] = self.standing.to_dict()
+            said["declared"] = [each.to_dict() for each in self.declared]
         (self._folder / PAGE_FILE).write_text(dumps(said), encoding="utf-8")
+
+
+def _declared(ratings: pl.DataFrame, standing: Standing) -> tuple[Declared, ...]:
+    """What the plan declares, where it may be called confirmed."""
+    return declared_results(ratings, standing.plan) if standing.confirmatory and standing.plan else ()
 
 
 def _staging(name: str) -> Path | None:

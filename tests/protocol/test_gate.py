@@ -78,7 +78,7 @@ def test_a_split_removed_after_the_lock_opens_nothing(bench, opened, split, runs
     (bench / "rubrics" / "split.json").unlink()
     refused("the split was removed: the ledger has entries of its study; put it back as git has it", runs)
     refused("the split was removed", runs, split="calibration")
-    with pytest.raises(InputError, match="has another salt .s.; found 'lucky'; leave it out"):
+    with pytest.raises(InputError, match=r"has another salt .s.; found 'lucky'; leave it out"):
         protocol.make_split(runs, salt="lucky")
     assert protocol.make_split(runs) == split
     assert judged(runs, split="evaluation").height

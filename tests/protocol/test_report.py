@@ -8,6 +8,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 import axisjudge
 from axisjudge import protocol
+from axisjudge.datasets import demo_paths
 from axisjudge.protocol import AnalysisPlan, Standing, make_lock, open_holdout
 from axisjudge.report import Page, page, run_report
 from axisjudge.report.index import write_index
@@ -52,10 +53,38 @@ def test_held_out_data_print_opening_and_plan(opened, runs, shown, staging):
     for kind in ("text/html", MARKDOWN_MIME, "text/plain"):
         assert "made under opening 1 of 1" in shown[0][kind]
         assert "Declared before opening: cohen" in shown[0][kind].replace("\\", "")
-    assert made.note is None
+    assert made.note("cohen_kappa", "termination") is None
+    assert (
+        made.note("gwet_ac1", "termination") == made.note("cohen_kappa", "sequencing") == made.note() == "Exploratory"
+    )
     said = json.loads((staging / PAGE_FILE).read_text())["standing"]
     assert (said["opening"], said["exploratory"], said["banner"]) == (1, False, None)
     assert said["plan"]["axes"] == ["termination"]
+
+
+def test_only_the_declared_table_goes_without_the_word(opened, runs, shown, staging):
+    made = Page("01_page", judged(runs, split="evaluation"))
+    made.table([{"a": 1}], caption="anything")
+    made.table([{"a": 1}], statistic="cohen_kappa", axis="termination")
+    made.table([{"a": 1}], of_ratings=False)
+    assert ["Exploratory" in bundle[MARKDOWN_MIME] for bundle in shown] == [True, False, False]
+
+
+def test_the_declared_results_stand_on_the_first_screen_adjusted_by_holm(bench, shown, staging):
+    runs = axisjudge.read_trajectories(*demo_paths()).trajectories
+    protocol.make_split(runs, salt="demo")
+    judges = ["simulated:heron", "simulated:wren"]
+    how = {"axes": ["sequencing", "termination"], "progress": False, "split": "evaluation"}
+    make_lock(judges, AnalysisPlan(axes=("sequencing", "termination"), statistic="gwet_ac1"))
+    open_holdout("once")
+    made = Page("01_page", axisjudge.judge(runs, judges, **how))
+    made.banner()
+    assert "Declared and confirmed (Holm over 2 tests against agreement by chance)" in shown[0]["text/plain"]
+    said = json.loads((staging / PAGE_FILE).read_text())["declared"]
+    assert [each["axis"] for each in said] == ["sequencing", "termination"]
+    least = min(said, key=lambda each: each["p_value"])
+    assert least["p_holm"] == pytest.approx(2 * least["p_value"])
+    assert not Page("01_page", axisjudge.judge(runs, judges, exploratory=True, **how)).declared
 
 
 def test_exploratory_stands_first_with_its_reason_and_on_every_table(split, runs, shown, staging):

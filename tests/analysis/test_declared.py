@@ -1,0 +1,110 @@
+"""What a plan declares is computed as it says, tested, and adjusted over the whole family."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from axisjudge.analysis.agreement import agreement_by_axis
+from axisjudge.analysis.declared import SMALLEST_P, declared_results, declared_sentence
+from axisjudge.protocol import AnalysisPlan
+from axisjudge.ratings import ratings_frame
+from axisjudge.verdict import Rating
+
+AXES = ("tool_selection", "termination")
+
+
+def table(words, *, axes=AXES, per_task=4, flag="opening:1:aaaaaaaaaaaa"):
+    """words: axis -> items x judges of verdict words."""
+    rows = [
+        Rating(
+            trajectory_id=f"t{item:03d}",
+            cluster_id=f"c{item // per_task:03d}",
+            task_id=f"c{item // per_task:03d}",
+            question=axis,
+            rater=f"judge-{judge}",
+            rater_kind="llm",
+            family=f"family-{judge}",
+            verdict=word,
+            flags=(flag,),
+        )
+        for axis in axes
+        for item, said in enumerate(words[axis])
+        for judge, word in enumerate(said)
+    ]
+    return ratings_frame(rows)
+
+
+def words(rng, *, items=60, judges=2, agree=0.0):
+    """Verdicts, incorrect in a third of cases; with probability `agree` all judges say what the first says."""
+    said = np.where(rng.random((items, judges)) < 1 / 3, "incorrect", "correct").astype(object)
+    together = rng.random(items) < agree
+    said[together] = said[together][:, :1]
+    return said
+
+
+def both(rng, **how):
+    return {axis: words(rng, **how) for axis in AXES}
+
+
+def test_it_is_the_statistic_that_the_reports_show():
+    found = table(both(np.random.default_rng(1), agree=0.6))
+    results = declared_results(found, AnalysisPlan(axes=AXES, statistic="krippendorff_alpha", ci_level=0.9))
+    shown = agreement_by_axis(found, ci_level=0.9, rng=0).questions
+    alphas = {one.question: one.coefficients["alpha"].estimate for one in shown}
+    assert {each.axis: each.found.estimate for each in results} == alphas
+    assert {each.found.ci_level for each in results} == {0.9}
+
+
+def test_what_is_declared_is_followed():
+    said = both(np.random.default_rng(2), agree=0.6)
+    said["termination"][:20] = "uncertain"
+    kept, left_out = (
+        declared_results(table(said), AnalysisPlan(axes=("termination",), uncertain=policy))[0].found
+        for policy in ("category", "exclude")
+    )
+    assert (kept.n_items, left_out.n_items) == (60, 40)
+    assert kept.n_clusters == 15
+
+
+def test_p_is_where_the_interval_touches_nothing():
+    result = declared_results(table(both(np.random.default_rng(3), agree=0.25)), AnalysisPlan(axes=("termination",)))[0]
+    assert SMALLEST_P < result.p_value < 1
+    for level, outside in ((1 - result.p_value * 1.05, True), (1 - result.p_value * 0.95, False)):
+        plan = AnalysisPlan(axes=("termination",), ci_level=level)
+        found = declared_results(table(both(np.random.default_rng(3), agree=0.25)), plan)[0].found
+        assert (found.ci_low > 0) == outside
+
+
+def test_holm_runs_over_all_pairs_of_all_axes():
+    results = declared_results(table(both(np.random.default_rng(4), judges=3, agree=0.3)), AnalysisPlan(axes=AXES))
+    assert len(results) == 6
+    assert {each.judges for each in results} >= {("judge-0", "judge-1"), ("judge-1", "judge-2")}
+    order = sorted(results, key=lambda each: each.p_value)
+    assert order[0].p_holm == pytest.approx(min(1, 6 * order[0].p_value))
+    assert "Holm over 6 tests" in declared_sentence(results)
+
+
+def test_only_the_last_opening_enters():
+    rng = np.random.default_rng(5)
+    first, second = both(rng, agree=1.0), both(rng)
+    mixed = pl.concat([table(first), table(second, flag="opening:2:bbbbbbbbbbbb")])
+    plan = AnalysisPlan(axes=("termination",))
+    assert declared_results(mixed, plan)[0].found == declared_results(table(second), plan)[0].found
+
+
+def test_what_cannot_be_had_says_why():
+    said = {"termination": words(np.random.default_rng(6), judges=1)}
+    missing, alone = declared_results(table(said, axes=("termination",)), AnalysisPlan(axes=AXES))
+    assert (missing.found.reason, alone.found.reason) == ("0 judges rated it", "1 judges rated it")
+    assert np.isnan(alone.p_holm)
+    assert "undefined" in declared_sentence((alone,))
+    assert declared_results(table(said, axes=("termination",)), AnalysisPlan(axes=AXES, statistic="failure_rate")) == ()
+
+
+@pytest.mark.slow
+def test_judges_who_agree_by_chance_are_seldom_confirmed():
+    """300 tables of independent judges, 15 tasks x 4 runs, kappa: p <= .05 in .05 within three standard errors."""
+    plan = AnalysisPlan(axes=("termination",))
+    rng = np.random.default_rng(7)
+    p = [declared_results(table(both(rng)), plan)[0].p_value for _ in range(300)]
+    assert np.mean(np.array(p) <= 0.05) < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
