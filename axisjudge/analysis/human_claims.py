@@ -22,10 +22,11 @@ MOST_FAILURES = 0.5
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of one judge on one question, the answer, and why."""
+    """A claim of one judge on one question, the answer, and why; `short` heads its column in a table."""
 
     question: str
     judge: str
+    short: str
     text: str
     answer: Answer
     because: str
@@ -33,16 +34,23 @@ class Claim:
 
 def claims_of(panel: LabelledPanel, found: JudgeComparison) -> list[Claim]:
     """The answers for one judge on one question."""
+    epsilon = found.stand_in.judge.epsilon
     answers = {
-        "is right more often than always saying the commonest word": _beats_constant(found),
-        f"is at most {100 * MARGIN:.0f} points less often right than a person": _as_good_as_a_person(found),
-        f"may stand in for one of these people (epsilon {found.stand_in.judge.epsilon:g})": _stands_in(found),
+        ("beats one word", "is right more often than always saying the commonest word"): _beats_constant(found),
+        ("as a person", f"is at most {100 * MARGIN:.0f} points less often right than a person"): _as_good_as_a_person(
+            found
+        ),
+        ("stands in", f"may stand in for one of these people (epsilon {epsilon:g})"): _stands_in(found),
     }
     if panel.failing is not None:
-        answers["finds more than half of the failures that people see"] = _finds_failures(found)
-        answers["reports the failure rate that people would, without correction"] = _rate_as_it_stands(found)
-        answers["makes the failure rate clearly more exact than the labels alone"] = _adds_to_labels(found)
-    return [Claim(panel.question, found.judge, text, *answer) for text, answer in answers.items()]
+        answers |= {
+            ("finds failures", "finds more than half of the failures that people see"): _finds_failures(found),
+            ("rate holds", "reports the failure rate that people would, without correction"): _rate_as_it_stands(found),
+            ("adds to labels", "makes the failure rate clearly more exact than the labels alone"): _adds_to_labels(
+                found
+            ),
+        }
+    return [Claim(panel.question, found.judge, *claim, *answer) for claim, answer in answers.items()]
 
 
 def claim_sentences(claims: Sequence[Claim]) -> list[str]:

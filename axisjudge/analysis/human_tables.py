@@ -17,7 +17,18 @@ from axisjudge.stats.reference import AgainstReference, Bounded
 
 
 def claims_table(found: HumanComparison) -> Any:
-    """One row a claim."""
+    """One row a question and judge, one column a claim: may, may not, or not checked."""
+    rows = [
+        {"question": question.question, "judge": judge.judge}
+        | {claim.short: claim.answer for claim in question.claims if claim.judge == judge.judge}
+        for question, judge in judged(found)
+    ]
+    heads = dict.fromkeys(claim.short for claim in found.claims)
+    return table_of([{**row, **{head: row.get(head, "–") for head in heads}} for row in rows], found.kind)
+
+
+def reasons_table(found: HumanComparison) -> Any:
+    """One row a claim, with the figure behind the answer."""
     columns = ("question", "judge", "text", "answer", "because")
     rows = [{"claim" if name == "text" else name: getattr(claim, name) for name in columns} for claim in found.claims]
     return table_of(rows, found.kind)

@@ -36,6 +36,7 @@ def compare(
     for sentence in found.sentences():
         typer.echo(sentence)
     named = {
+        "Claims": tables.claims_table(found),
         "Against the majority of people": tables.judges_table(found),
         "Judge and person against the other people": tables.left_out_table(found),
         "Alternative annotator test": tables.stand_in_table(found),

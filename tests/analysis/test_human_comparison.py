@@ -139,7 +139,19 @@ def test_the_words_come_first_and_every_claim_is_counted(panel):
     said = found.sentences()
     assert said[0].startswith("Of 18 claims, one for each judge and question, ")
     assert "how they were drawn is not known" in " ".join(said)
-    assert len(tables.claims_table(found)) == 18
+    assert len(tables.reasons_table(found)) == 18
+    table = tables.claims_table(found)
+    assert table.columns[2:] == [
+        "beats one word",
+        "as a person",
+        "stands in",
+        "finds failures",
+        "rate holds",
+        "adds to labels",
+    ]
+    assert sum((row == "may") for row in table.row(0)) == sum(
+        c.answer == "may" for c in found.claims if c.judge == table["judge"][0]
+    )
     assert json.loads(json.dumps(as_json(found)))["questions"][0]["sampling"] == "unknown"
 
 
