@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from axisjudge.analysis.drift import DriftReport
     from axisjudge.spec import JudgeSpec
     from axisjudge.trajectory import Trajectory
 
@@ -38,6 +39,10 @@ def judge(
         bool, typer.Option("--exploratory", help="Judge held-out runs without lock and opening; stamps every rating.")
     ] = False,
     repeats: Annotated[int, typer.Option(min=1, help="How often each question is asked.")] = 1,
+    again: Annotated[
+        bool,
+        typer.Option("--again", help="Once more, as the repeat after those in --out; tells whether a judge drifts."),
+    ] = False,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N trajectories.")] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Calls under way at once.")] = 16,
     keep_lost: Annotated[bool, typer.Option("--keep-lost", help="Do not ask again what was lost.")] = False,
@@ -46,6 +51,7 @@ def judge(
     json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
 ) -> None:
     """Grade trajectories on the five axes; run again, it asks only what is missing."""
+    from axisjudge.judges.lifecycle import known_retirement, warn_of
     from axisjudge.judging.api import judge as run
     from axisjudge.judging.api import plan_judging
     from axisjudge.readers import read_trajectories
@@ -62,6 +68,7 @@ def judge(
         "split": split,
         "exploratory": exploratory,
         "repeats": repeats,
+        "again": again,
         "out": out,
         "keep_lost": keep_lost,
     }
@@ -72,15 +79,18 @@ def judge(
             f"{len(trajectories)} trajectories{n_warnings}; {plan.n_calls} calls to make, {plan.cached} ratings there"
         )
     if dry_run:
+        warn_of(known_retirement(each.spec.provider, each.model) for each in plan.judges)
         if json:
             show.as_json({"plan": plan.rows(), "calls": plan.n_calls, "cached": plan.cached})
         else:
             show.table(plan.rows())
         return
     ratings = run(trajectories, judges, concurrency=concurrency, **arguments)
-    agreement = _agreement(ratings)
+    agreement = None if again else _agreement(ratings)
+    watched = _watched(out, ratings) if again else []
     if json:
         found = {"ratings": tally(ratings), "lost": losses(ratings), "agreement": agreement and agreement.to_dict()}
+        found |= {"drift": [report.to_dict() for report in watched]} if again else {}
         show.as_json({"out": str(out), **found, **show.standing_fields(ratings)})
         return
     show.table(tally(ratings))
@@ -88,6 +98,9 @@ def judge(
         show.table(lost, "Lost verdicts (the same command asks for them again)")
     if agreement is not None:
         print_agreement(agreement)
+    for report in watched:
+        show.table(report.to_frame().to_dicts(), f"{report.judge}, against the first occasion")
+        typer.echo(report.sentence)
     show.standing(ratings)
     typer.echo(f"\nRatings: {out}")
 
@@ -130,6 +143,18 @@ def _agreement(ratings: pl.DataFrame) -> Any:
     from axisjudge.analysis.agreement import agreement_by_axis
 
     return agreement_by_axis(ratings)
+
+
+def _watched(out: Path, ratings: pl.DataFrame) -> list[DriftReport]:
+    """Each judge of this run against its first occasion, on the questions of this run; from the second on."""
+    from axisjudge.analysis.drift import drift_report
+    from axisjudge.ratings import read_ratings
+    from axisjudge.verdict import IDENTITY
+
+    question = [name for name in IDENTITY if name != "repeat"]
+    every = read_ratings(out).join(ratings.select(question), on=question, how="semi", nulls_equal=True)
+    by_rater = every.partition_by("rater", maintain_order=True)
+    return [drift_report(mine, mine["rater"][0]) for mine in by_rater if mine["repeat"].n_unique() > 1]
 
 
 def versions_of(pairs: list[str]) -> dict[str, str]:

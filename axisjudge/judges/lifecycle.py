@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from functools import cache
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +17,10 @@ from axisjudge.checks import InputError
 from axisjudge.workbench import home
 
 FILE = "data/lifecycle.toml"
+
+
+class RetirementWarning(UserWarning):
+    """A judge's model is to be shut down, or was."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,11 @@ class Retirement:
         day = f"is shut down on {self.retires_on}" if self.retires_on else "is deprecated, no day named"
         after = f"; the provider's successor is {self.successor}" if self.successor else ""
         return f"{self.provider}:{self.model} {day}{after} ({self.source}, read {self.read_on})."
+
+    def to_dict(self) -> dict[str, str | None]:
+        """Plain values, days as text."""
+        days = {"retires_on": self.retires_on and self.retires_on.isoformat(), "read_on": self.read_on.isoformat()}
+        return {**vars(self), **days}
 
     def warning(self, today: date) -> str:
         """The fact as it concerns somebody who judges today."""
@@ -85,6 +95,13 @@ def known_retirements(raters: Sequence[str]) -> list[Retirement]:
         if retirement := known_retirement(provider, rest.partition(",")[0]):
             found[retirement.provider, retirement.model] = retirement
     return list(found.values())
+
+
+def warn_of(retirements: Iterable[Retirement | None]) -> None:
+    """Warn of each model once."""
+    models = {(found.provider, found.model): found for found in retirements if found}
+    for found in models.values():
+        warnings.warn(found.warning(datetime.now(UTC).date()), RetirementWarning, stacklevel=2)
 
 
 @cache

@@ -33,6 +33,7 @@ def judge(
     split: str | None = None,
     exploratory: bool = False,
     repeats: int = 1,
+    again: bool = False,
     out: str | Path | None = None,
     concurrency: int = 16,
     keep_lost: bool = False,
@@ -58,6 +59,9 @@ def judge(
         does every report made from them; the ledger counts the look.
     repeats : int
         How often each question is asked.
+    again : bool
+        Ask everything once more, as the repeat after those in `out`: an anchor set judged again with every run, which
+        `axisjudge.analysis.drift` watches. A last repeat that a stopped run left open is completed instead.
     out : path, optional
         A JSONL file that ratings are appended to and read back from: what it holds is not asked again. Without it
         the ratings live in memory only.
@@ -72,7 +76,12 @@ def judge(
     -------
     polars.DataFrame
         One row a rating (``axisjudge.ratings.SCHEMA``), those that were there before included; only ratings that
-        belong to this run's questions.
+        belong to this run's questions (with `again`, to this repeat).
+
+    Warns
+    -----
+    axisjudge.judges.lifecycle.RetirementWarning
+        A judge that is asked will be shut down: its provider's models endpoint says so, or data/lifecycle.toml.
 
     Raises
     ------
@@ -84,6 +93,7 @@ def judge(
 
     positive("concurrency", concurrency)
     asked = _asked(trajectories, judges, axes, versions, split, exploratory=exploratory)
+    _check_again(repeats, out, again=again)
     if out is None:
         written: list[Rating] = []
         asked.admitted.record_look()
@@ -92,7 +102,7 @@ def judge(
         return in_order(ratings_frame(written))
     with ExitStack() as stack:
         writer = stack.enter_context(RatingsWriter(out))  # first the lock, then the look at what is there
-        plan = asked.plan(read_done(out), repeats, keep_lost=keep_lost)
+        plan = asked.plan(read_done(out), repeats, again=again, keep_lost=keep_lost)
         if plan.groups:
             asked.admitted.record_look()
             _run(run_plan(plan, writer.append, concurrency=concurrency, progress=progress))
@@ -108,13 +118,15 @@ def plan_judging(
     split: str | None = None,
     exploratory: bool = False,
     repeats: int = 1,
+    again: bool = False,
     out: str | Path | None = None,
     keep_lost: bool = False,
 ) -> Plan:
     """The plan that `judge` would carry out with the same arguments; nothing is asked and nothing written."""
     asked = _asked(trajectories, judges, axes, versions, split, exploratory=exploratory)
+    _check_again(repeats, out, again=again)
     done = {} if out is None or not Path(out).exists() else read_done(out)
-    return asked.plan(done, repeats, keep_lost=keep_lost)
+    return asked.plan(done, repeats, again=again, keep_lost=keep_lost)
 
 
 def read_done(path: str | Path) -> Done:
@@ -139,7 +151,7 @@ class _Asked:
     raters: Sequence[Judge]
     rubrics: Rubrics
 
-    def plan(self, done: Done, repeats: int, *, keep_lost: bool) -> Plan:
+    def plan(self, done: Done, repeats: int, *, again: bool = False, keep_lost: bool) -> Plan:
         """What is left to be asked, given what is there."""
         positive("repeats", repeats)
         return make_plan(
@@ -147,10 +159,18 @@ class _Asked:
             self.raters,
             self.rubrics,
             repeats=repeats,
+            again=again,
             done=done,
             keep_lost=keep_lost,
             stamps=self.admitted.stamps,
         )
+
+
+def _check_again(repeats: int, out: str | Path | None, *, again: bool) -> None:
+    if again and out is None:
+        raise InputError("again", "needs the file with the earlier ratings", cure="name it with out")
+    if again and repeats != 1:
+        raise InputError("again", "asks each question once more", f"repeats {repeats}", "leave repeats out")
 
 
 def _asked(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -85,6 +86,7 @@ def make_plan(
     rubrics: Rubrics,
     *,
     repeats: int = 1,
+    again: bool = False,
     done: Done | None = None,
     keep_lost: bool = False,
     stamps: Mapping[str, Stamp] | None = None,
@@ -97,6 +99,9 @@ def make_plan(
         Everything is asked of everybody: each trajectory on each axis of `rubrics` by each judge.
     repeats : int
         How often each question is asked; repeats are numbered from 0.
+    again : bool
+        Ask each question once more instead: as the repeat after the last that is there, judge by judge. A last repeat
+        that is not complete (the run was stopped) is completed first.
     done : mapping of identity to status
         The ratings that are there. Those with status ok are not asked again; lost ones are, unless `keep_lost`.
     stamps : mapping of trajectory id to Stamp
@@ -115,12 +120,16 @@ def make_plan(
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError("judges", "each may rate once", twice[0], "replay it or ask it, not both")
     done, stamps = done or {}, stamps or {}
+    rounds = {judge: range(repeats) for judge in judges}
+    if again:
+        last = {judge: _next_repeat(judge, trajectories, rubrics, done) for judge in judges}
+        rounds = {judge: range(number, number + 1) for judge, number in last.items()}
     groups: list[tuple[Call, ...]] = []
     identities: set[Identity] = set()
     cached = kept_lost = 0
     for trajectory in trajectories:
         for judge in judges:
-            for repeat in range(repeats):
+            for repeat in rounds[judge]:
                 group = []
                 for call in _questions(judge, trajectory, rubrics, repeat):
                     mine = {axis: call.identity(axis) for axis in call.rubrics}
@@ -136,6 +145,17 @@ def make_plan(
                 if group:
                     groups.append(tuple(group))
     return Plan(tuple(groups), frozenset(identities), cached, kept_lost, tuple(judges))
+
+
+def _next_repeat(judge: Judge, trajectories: Sequence[Trajectory], rubrics: Rubrics, done: Done) -> int:
+    """The last repeat of these questions where it is not complete, else the one after it; lost verdicts are there."""
+    calls = (call for run in trajectories for call in _questions(judge, run, rubrics, 0))
+    asked = {call.identity(axis)[:-1] for call in calls for axis in call.rubrics}
+    there = Counter(identity[-1] for identity in done if identity[:-1] in asked)
+    if not there:
+        return 0
+    last: int = max(there)
+    return last if there[last] < len(asked) else last + 1
 
 
 def _questions(judge: Judge, trajectory: Trajectory, rubrics: Rubrics, repeat: int) -> Iterator[Call]:

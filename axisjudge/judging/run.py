@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from axisjudge.judges.base import Answer, Judge, Reply
+from axisjudge.judges.lifecycle import warn_of
 from axisjudge.judging.plan import Call, Plan
 from axisjudge.verdict import AXES, Axis, Rating, Word, check_citations
 
@@ -22,6 +23,8 @@ Sink = Callable[[Sequence[Rating]], None]
 
 async def run_plan(plan: Plan, sink: Sink, *, concurrency: int = 16, progress: bool | None = None) -> Counter[str]:
     """Make the calls of a plan and hand the ratings of each reply to `sink` at once.
+
+    Warns of judges that are asked and whose models are shut down (`axisjudge.judges.lifecycle`).
 
     Parameters
     ----------
@@ -42,6 +45,7 @@ async def run_plan(plan: Plan, sink: Sink, *, concurrency: int = 16, progress: b
     for judge in plan.judges:
         if judge in asked:
             judge.prepare()
+    warn_of(await asyncio.gather(*(judge.retirement() for judge in plan.judges if judge in asked)))
     run_id = uuid.uuid4().hex[:12]
     statuses: Counter[str] = Counter()
     limits = {judge: _limiter(judge) for judge in plan.judges}

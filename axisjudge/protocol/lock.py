@@ -61,6 +61,8 @@ def make_lock(
 ) -> dict[str, Any]:
     """Lock rubrics, prompts, judges, split and plan: write rubrics/lock.json and an entry of the ledger.
 
+    Warns of judges whose model is known to be shut down, and records that.
+
     Parameters
     ----------
     judges : sequence of str or JudgeSpec
@@ -97,6 +99,7 @@ def make_lock(
         "locked_at": datetime.now(UTC).isoformat(timespec="seconds"),
         **_present(specs, {axis: load_rubric(axis, (versions or {}).get(axis)) for axis in AXES}),
         "aliases": _aliases(specs, ratings, allow=allow_alias),
+        "retirements": _retirements(specs),
         "plan": plan.model_dump(mode="json"),
     }
     ledger.append("lock", "lock", lock_sha256=digest(lock), data_sha256=split.data_sha256, lock=lock)
@@ -212,6 +215,15 @@ def _aliases(specs: Sequence[JudgeSpec], ratings: pl.DataFrame | None, *, allow:
             "returned_models": _returned(spec.rater, ratings),
         }
     return found
+
+
+def _retirements(specs: Sequence[JudgeSpec]) -> dict[str, Any]:
+    """The judges whose model is known to be shut down; warns of each."""
+    from axisjudge.judges.lifecycle import known_retirement, warn_of
+
+    found = {spec.rater: known_retirement(spec.provider, spec.model) for spec in specs}
+    warn_of(found.values())
+    return {rater: retirement.to_dict() for rater, retirement in found.items() if retirement}
 
 
 def _returned(rater: str, ratings: pl.DataFrame | None) -> list[str]:

@@ -99,13 +99,14 @@ class Page:
         self._save()
 
     def banner(self) -> None:
-        """Show the scope sentence, what held-out ratings may claim, and the banners.
+        """Show the scope sentence, which judges are shut down, what held-out ratings may claim, and the banners.
 
         There is a banner when ratings are simulated or planted, and one that says EXPLORATORY and why. On held-out data
         that may be confirmed the declared results follow.
         """
         said = {
             "Scope": self.scope.sentence,
+            "Retirement": self.scope.retirement,
             "Standing": self.standing.sentence,
             "Result": declared_sentence(self.declared) if self.declared else "",
         }
@@ -261,6 +262,8 @@ class Page:
             "findings": self.findings,
             "finding": self.finding,
         }
+        if self.scope.retirement:
+            said["retirement"] = self.scope.retirement
         if self.standing.matters:
             said["standing"] = self.standing.to_dict()
             said["declared"] = [each.to_dict() for each in self.declared]

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from axisjudge.judges.lifecycle import known_retirements
 from axisjudge.verdict import IDENTITY
 
 #: Columns that differ from one judging run to the next although the same was said.
@@ -30,6 +31,9 @@ class Scope:
         Every judge, person, agent and task by name.
     raters : list of dict
         One row a rater: rater, kind, family, model, ratings, lost.
+    retirement : str
+        Which of the judges can no longer be asked from which day on, as far as data/lifecycle.toml knows; the same on
+        every day the page is made, and empty where there is none.
     """
 
     sentence: str
@@ -37,6 +41,7 @@ class Scope:
     short_banner: str | None
     conditional_on: dict[str, list[str]]
     raters: list[dict[str, Any]]
+    retirement: str = ""
 
 
 def scope_of(ratings: pl.DataFrame) -> Scope:
@@ -61,6 +66,7 @@ def scope_of(ratings: pl.DataFrame) -> Scope:
         short_banner=f"{' and '.join(made).capitalize()} ratings: not measurements" if made else None,
         conditional_on=named,
         raters=raters,
+        retirement=" ".join(found.sentence for found in known_retirements(judges)),
     )
 
 

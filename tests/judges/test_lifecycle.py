@@ -99,6 +99,13 @@ def test_an_endpoint_that_does_not_tell_leaves_the_known_date(monkeypatch, answe
     assert found == known_retirement("openai", "gpt-5")
 
 
+def test_a_record_without_the_field_leaves_the_known_date(monkeypatch):
+    """A gateway that knows nothing of shutdowns does not say that there is none."""
+    with serving() as server:
+        server.models["gpt-5"] = openai_model()
+        assert told(made("openai:gpt-5", server, monkeypatch)) == known_retirement("openai", "gpt-5")
+
+
 def test_judges_that_stay_are_not_asked(monkeypatch):
     with serving() as server:
         assert told(made("rules", server, monkeypatch)) is None

@@ -11,8 +11,10 @@ from judging.worlds import CoinJudge, rubrics, trajectories
 
 import axisjudge
 from axisjudge.checks import InputError
+from axisjudge.judges.lifecycle import RetirementWarning, known_retirement
 from axisjudge.judging import make_plan, run_plan
 from axisjudge.judging.api import _run, plan_judging
+from axisjudge.ratings import read_ratings
 from axisjudge.spec import JudgeSpec
 from axisjudge.verdict import AXES
 
@@ -117,3 +119,68 @@ def test_only_a_judge_that_is_asked_needs_a_key(monkeypatch, tmp_path):
     with pytest.raises(InputError, match="ANTHROPIC_API_KEY"):
         axisjudge.judge(trajectories(2), judges, out=tmp_path / "r.jsonl")
     assert (tmp_path / "r.jsonl").read_bytes() == b""  # nothing was asked, of rules neither
+
+
+def repeats_of(table):
+    return sorted(table["repeat"].unique().to_list())
+
+
+def test_again_asks_once_more_as_the_next_repeat(tmp_path):
+    out = tmp_path / "anchors.jsonl"
+    for number in range(3):
+        table = axisjudge.judge(trajectories(4), ["rules"], ["sequencing"], again=True, out=out, progress=False)
+        assert (repeats_of(table), table.height) == ([number], 4)
+    assert read_ratings(out).height == 12
+    plan = plan_judging(trajectories(4), ["rules"], ["sequencing"], again=True, out=out)
+    assert (plan.n_calls, plan.cached) == (4, 0)
+    later = axisjudge.judge(trajectories(4), ["rules"], ["termination"], again=True, out=out, progress=False)
+    assert repeats_of(later) == [0]  # another question begins its own series
+
+
+def test_again_completes_what_a_stopped_run_left_open(tmp_path):
+    out = tmp_path / "anchors.jsonl"
+    axisjudge.judge(trajectories(4), ["rules"], ["sequencing"], out=out, progress=False)
+    axisjudge.judge(trajectories(4)[:3], ["rules"], ["sequencing"], again=True, out=out, progress=False)
+    plan = plan_judging(trajectories(4), ["rules"], ["sequencing"], again=True, out=out)
+    assert [(call.trajectory.id, call.repeat) for group in plan.groups for call in group] == [("run-3", 1)]
+    assert plan.cached == 3
+
+
+def test_again_counts_lost_verdicts_as_asked_so_that_the_next_occasion_comes():
+    judge = CoinJudge()
+    (asked,) = {call.identity("sequencing") for group in _one_plan(judge, {}).groups for call in group}
+    lost = {asked: "refused"}
+    (call,) = (call for group in _one_plan(judge, lost).groups for call in group)
+    assert call.repeat == 1
+
+
+def _one_plan(judge, done):
+    return make_plan(trajectories(1), [judge], {"sequencing": rubrics()["sequencing"]}, again=True, done=done)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [({}, "again: needs the file with the earlier ratings"), ({"out": "x.jsonl", "repeats": 2}, "leave repeats out")],
+)
+def test_again_needs_a_file_and_no_repeats(arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=message):
+        axisjudge.judge(trajectories(1), ["rules"], again=True, **arguments)
+    assert not list(tmp_path.iterdir())
+
+
+class Leaving(CoinJudge):
+    """A judge whose model is to be shut down."""
+
+    async def retirement(self):
+        return known_retirement("openai", "gpt-5")
+
+
+def test_a_judge_that_is_asked_and_retires_is_warned_of_once():
+    judges = [Leaving("one"), Leaving("two")]
+    plan = make_plan(trajectories(2), judges, rubrics())
+    with pytest.warns(RetirementWarning, match="gpt-5 is shut down on 2026-12-11") as warned:
+        asyncio.run(run_plan(plan, lambda ratings: None, progress=False))
+    assert len(warned) == 1
+    done = dict.fromkeys(plan.identities, "ok")
+    asyncio.run(run_plan(make_plan(trajectories(2), judges, rubrics(), done=done), lambda _: None, progress=False))

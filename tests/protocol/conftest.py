@@ -35,4 +35,4 @@ def plan() -> AnalysisPlan:
 
 @pytest.fixture
 def locked(split: Split, plan: AnalysisPlan) -> dict[str, object]:
-    return protocol.make_lock(["rules", "openai:gpt-5-2025-08-07,effort=low"], plan)
+    return protocol.make_lock(["rules", "openai:gpt-5.2-2025-12-11,effort=low"], plan)

@@ -144,6 +144,7 @@ def test_bad_input_is_one_line_and_exit_code_2(command, line, message):
     assert message in err
 
 
+@pytest.mark.filterwarnings("ignore::axisjudge.judges.lifecycle.RetirementWarning")
 def test_an_alias_in_a_lock(command):
     command("split make RUNS --salt s")
     code, _, err = command("rubric lock --panel published")

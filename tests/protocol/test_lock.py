@@ -7,6 +7,7 @@ import pytest
 from axisjudge import protocol
 from axisjudge.checks import InputError
 from axisjudge.judges import prompt, remote
+from axisjudge.judges.lifecycle import RetirementWarning
 from axisjudge.protocol import AnalysisPlan, alias_of, freeze_maps, make_lock, status
 from axisjudge.protocol.aliases import READ_ON
 from axisjudge.protocol.lock import PLACE
@@ -14,7 +15,7 @@ from axisjudge.ratings import ratings_frame
 from axisjudge.rubric import load_rubric
 from axisjudge.verdict import Rating
 
-GPT = "openai:gpt-5-2025-08-07,effort=low"
+GPT = "openai:gpt-5.2-2025-12-11,effort=low"
 
 
 def edit(path, old, new):
@@ -164,10 +165,10 @@ def test_trajectories_of_the_open_side_may_be_added(locked, runs, split):
 
 
 def test_transport_and_folders_are_no_part_of_a_lock(split, plan):
-    judges = ["openai:gpt-5-2025-08-07,rpm=5,timeout=9,key_env=MY_KEY", "simulated:wren,truth=a/b/planted.jsonl"]
+    judges = ["openai:gpt-5.2-2025-12-11,rpm=5,timeout=9,key_env=MY_KEY", "simulated:wren,truth=a/b/planted.jsonl"]
     lock = make_lock(judges, plan)
     assert "MY_KEY" not in json.dumps(lock)
-    assert lock["judges"]["openai:gpt-5-2025-08-07"]["spec"]["options"] == {}
+    assert lock["judges"]["openai:gpt-5.2-2025-12-11"]["spec"]["options"] == {}
     assert lock["judges"]["simulated:wren,truth=planted.jsonl"]["spec"]["options"] == {"truth": "planted.jsonl"}
     assert status().holds
 
@@ -249,8 +250,20 @@ def test_an_alias_is_refused_unless_allowed_and_then_recorded_with_what_answered
         make_lock(["openai:gpt-5"], plan)
     assert not status().locked
     answered = ratings_frame([rating(returned_model="gpt-5-2025-08-07"), rating(question="sequencing")])
-    lock = make_lock(["openai:gpt-5"], plan, allow_alias=True, ratings=answered)
+    with pytest.warns(RetirementWarning):
+        lock = make_lock(["openai:gpt-5"], plan, allow_alias=True, ratings=answered)
     assert lock["aliases"]["openai:gpt-5"]["returned_models"] == ["gpt-5-2025-08-07"]
+    assert status().holds
+
+
+def test_a_judge_that_retires_is_warned_of_and_recorded(split, plan):
+    with pytest.warns(RetirementWarning, match="gpt-5-2025-08-07 is shut down on 2026-12-11") as warned:
+        lock = make_lock(["openai:gpt-5-2025-08-07,effort=low", "openai:gpt-5-2025-08-07", "rules"], plan)
+    assert len(warned) == 1  # once a model
+    told = lock["retirements"]["openai:gpt-5-2025-08-07"]
+    assert (told["retires_on"], told["successor"]) == ("2026-12-11", "gpt-6.1-sol")
+    assert told["source"].startswith("https://")
+    assert set(lock["retirements"]) == {"openai:gpt-5-2025-08-07", "openai:gpt-5-2025-08-07,effort=low"}
     assert status().holds
 
 

@@ -230,6 +230,7 @@ def test_two_openings_with_the_same_answers_select_nothing(opened, held_out, run
     assert standing_of(table).optimism == 0
 
 
+@pytest.mark.filterwarnings("ignore::axisjudge.judges.lifecycle.RetirementWarning")
 def test_an_alias_that_another_model_answers_to(split, runs, opened, held_out):
     """The lock says who answered on the open side; a provider that moved the name since is found."""
     answered = held_out.with_columns(rater=pl.lit("openai:gpt-5"), returned_model=pl.lit("gpt-5-2025-08-07"))

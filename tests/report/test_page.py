@@ -78,6 +78,17 @@ def test_the_scope_sentence_names_and_counts_judges_people_agents_and_tasks() ->
     assert scope.conditional_on["judges"] == ["rules"], "the planted truth is no judge"
 
 
+def test_judges_that_are_shut_down_are_named_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = ratings_frame([rating(), rating(rater="openai:gpt-5,effort=low", rater_kind="llm", family="openai")])
+    assert scope_of(table).retirement.startswith("openai:gpt-5 is shut down on 2026-12-11;")
+    assert scope_of(REAL).retirement == ""
+    shown: list[dict[str, str]] = []
+    monkeypatch.setattr("axisjudge.report.page._show", lambda bundle, *_: shown.append(bundle))
+    for ratings in (table, REAL):
+        Page("05_page", ratings).banner()
+    assert ["is shut down on 2026-12-11" in bundle["text/html"] for bundle in shown] == [True, False]
+
+
 def test_lost_verdicts_are_counted_in_the_scope_sentence() -> None:
     lost = rating(trajectory_id="t2", status="refused", verdict=None)
     assert "Of 2 ratings 1 carry no verdict." in scope_of(ratings_frame([rating(), lost])).sentence
@@ -171,7 +182,7 @@ def test_the_banner_stands_under_tables_of_ratings_alone(monkeypatch: pytest.Mon
     page = Page("05_page", MADE)
     page.table(REAL.select("agent"))
     page.table(REAL.select("agent"), of_ratings=False)
-    assert [page.note in bundle["text/html"] for bundle in shown] == [True, False]  # type: ignore[operator]
+    assert ["not measurements" in bundle["text/html"] for bundle in shown] == [True, False]
 
 
 def test_in_a_report_run_a_page_keeps_what_it_says(staging: Path) -> None:
