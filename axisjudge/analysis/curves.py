@@ -52,6 +52,7 @@ class DimensionCurve:
         return {
             "dimension": self.dimension,
             "score": self.fit.score_name,
+            "curve": "fitted" if self.fit.curve else "refused",
             "raw_scores": median.n_items,
             f"{median.cluster_unit}s": median.n_clusters,
             "raw_5": self.fit.raw_range[0],
@@ -62,7 +63,6 @@ class DimensionCurve:
             "sigma": sigma.estimate,
             "sigma_low": sigma.ci_low,
             "sigma_high": sigma.ci_high,
-            "refused": "" if self.fit.curve else self.fit.refusals[0].reason,
         }
 
     def drawn(self) -> pl.DataFrame:
@@ -135,8 +135,9 @@ class CurveReport:
             errors = {form: f"{loss.error:.1f}" for form, loss in by_form.items()}
             found.append(
                 f"{each.dimension}: on unseen tasks the fitted curve is {errors['log_normal']} points off, the "
-                f"isotonic one {errors['isotonic']}, the assumed one {errors['assumed']} (squared {excess.estimate:+.0f}, "
-                f"{excess.ci_low:+.0f} to {excess.ci_high:+.0f}), a constant {errors['constant']}."
+                f"isotonic one {errors['isotonic']}, the assumed one {errors['assumed']} "
+                f"(squared {excess.estimate:+.0f}, {excess.ci_low:+.0f} to {excess.ci_high:+.0f}), "
+                f"a constant {errors['constant']}."
             )
         return found
 
@@ -162,6 +163,7 @@ def curve_report(
     labels: Sequence[str] = (),
     cut: str = "",
     floor: float | None = None,
+    forms: bool = True,
     ci_level: float = 0.95,
 ) -> CurveReport:
     """Fit a curve to every dimension of a table.
@@ -179,6 +181,8 @@ def curve_report(
         The least label that counts as good.
     floor : float, optional
         Raw scores below count as this; by default raw 0 is left out of the fit.
+    forms : bool
+        Whether rival forms are compared on unseen tasks.
     """
     one_of("reference", reference, ("criterion", "norm"))
     named = columns or ScoreColumns()
@@ -194,7 +198,7 @@ def curve_report(
         raw = _numbers(part, named.raw)
         tasks = None if named.task is None else _names(part, named.task)
         options: dict[str, Any] = {"tasks": tasks, "floor": floor, "ci_level": ci_level}
-        forms: tuple[FormLoss, ...] = ()
+        losses: tuple[FormLoss, ...] = ()
         given = np.full(raw.size, np.nan)
         if human is None:
             fit = fit_norm_curve(raw, **options)
@@ -203,11 +207,11 @@ def curve_report(
         else:
             given = _numbers(part, human)
             fit = fit_criterion_curve(raw, given, **options)
-            forms = compare_forms(raw, given, tasks, ci_level=ci_level) if fit.curve else ()
+            losses = compare_forms(raw, given, tasks, ci_level=ci_level) if fit.curve and forms else ()
         runs = None if named.run is None else _names(part, named.run)
         noise = noise_effect(fit.curve.median, fit.curve.sigma, raw, runs) if fit.curve and human else None
         points = pl.DataFrame({"raw": raw, "human": given, "task": tasks if tasks is not None else np.arange(raw.size)})
-        found.append(DimensionCurve(name, fit, forms, noise, points))
+        found.append(DimensionCurve(name, fit, losses, noise, points))
     return CurveReport(tuple(found))
 
 

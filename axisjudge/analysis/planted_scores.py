@@ -12,7 +12,6 @@ from axisjudge.scores.curve import Floats, LogNormalCurve
 
 _SHARED = 0.3  # the part of a task in the variance of raw scores and of people's opinions
 _OPINION = 0.5  # how far people differ from the curve, on the probit scale
-_JUDGE = 0.06  # how far ln raw differs between two judgings of a run
 
 
 class Planted(NamedTuple):
@@ -38,9 +37,10 @@ AGENTS = {
 }
 
 
-def planted_scores(n_tasks: int = 40, *, judgings: int = 2, seed: int = 0) -> pl.DataFrame:
+def planted_scores(n_tasks: int = 40, *, judgings: int = 2, judge_noise: float = 0.2, seed: int = 0) -> pl.DataFrame:
     """Runs of four invented agents on `n_tasks` tasks, each judged several times, with people's scores.
 
+    `judge_noise` is the standard deviation of ln raw between judgings of a run, in spreads of the dimension.
     People's scores have the planted curve as their mean, given the raw score without the judge's noise.
 
     Returns
@@ -62,7 +62,7 @@ def planted_scores(n_tasks: int = 40, *, judgings: int = 2, seed: int = 0) -> pl
             np.exp(eta * math.sqrt(1 + _OPINION**2) + _OPINION * _shared(rng, task))
         )
         for repeat in range(judgings):
-            judged = np.exp(np.minimum(z + _JUDGE * planted.spread / 0.3 * rng.normal(size=z.size), 0.0))
+            judged = np.exp(np.minimum(z + judge_noise * planted.spread * rng.normal(size=z.size), 0.0))
             columns = {
                 "run": [f"{names[a]}/{t:02}" for a, t in zip(agent, task, strict=True)],
                 "task": [f"task-{t:02}" for t in task],

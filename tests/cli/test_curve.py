@@ -1,0 +1,103 @@
+"""`axisjudge curve fit` and `apply` as people run them."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from scores.curve_worlds import World
+from typer.testing import CliRunner
+
+from axisjudge.checks import InputError
+from axisjudge.cli import app
+
+WORLD = World(n_tasks=20, runs=3, centre=-0.9, spread=0.3)
+
+
+def run(*arguments: object):
+    return CliRunner().invoke(app, list(map(str, arguments)))
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rng = np.random.default_rng(0)
+    raw = WORLD.raw(rng)
+    human = WORLD.human(rng, raw)
+    labels = np.array(["poor", "fair", "good"])[np.digitize(human, [40, 70])]
+    path = tmp_path_factory.mktemp("curve") / "scores.csv"
+    pl.DataFrame(
+        {"raw": raw, "human": human, "against": 100 - human, "label": labels, "task": [f"t{n}" for n in WORLD.tasks]}
+    ).write_csv(path)
+    return path
+
+
+def test_fit_writes_a_curve_that_apply_reads(table: Path, tmp_path: Path) -> None:
+    curve, out = tmp_path / "curve.json", tmp_path / "scored.csv"
+    done = run("curve", "fit", table, "--out", curve)
+    assert done.exit_code == 0, done.output
+    assert "all: criterion_score, median 0." in done.output
+    assert "noise is unknown" in done.output
+    done = run("curve", "apply", table, "--curve", curve, "--out", out)
+    assert done.exit_code == 0, done.output
+    assert "50 is the raw score at which people give 50 of 100" in done.output
+    assert "and 40 more rows" in done.output
+    scored = pl.read_csv(out).filter(pl.col("raw") > 0.05)
+    assert (scored["criterion_score_low"] < scored["criterion_score"]).all()
+    assert (scored["criterion_score"] < scored["criterion_score_high"]).all()
+
+
+def test_the_full_result_as_json(table: Path, tmp_path: Path) -> None:
+    curve = tmp_path / "curve.json"
+    fitted = json.loads(run("curve", "fit", table, "--out", curve, "--json").output)["all"]
+    assert fitted["median"]["ci_low"] < fitted["median"]["estimate"] < fitted["median"]["ci_high"]
+    assert fitted["forms"][0]["form"] == "log_normal"
+    applied = json.loads(run("curve", "apply", table, "--curve", curve, "--mended", "--json").output)
+    assert applied["mended"]
+    assert len(applied["rows"]) == 60
+
+
+def test_labels_and_a_population(table: Path) -> None:
+    ordinal = run("curve", "fit", table, "--human", "label", "--labels", "poor,fair,good", "--cut", "good")
+    assert ordinal.exit_code == 0, ordinal.output
+    assert "half of the labels are 'good' or better" in ordinal.output
+    norm = run("curve", "fit", table, "--reference", "norm")
+    assert norm.exit_code == 0, norm.output
+    assert "norm_score" in norm.output
+    assert "criterion_score" not in norm.output
+
+
+def test_a_refused_fit_is_a_failed_check_and_writes_nothing(table: Path, tmp_path: Path) -> None:
+    curve = tmp_path / "curve.json"
+    done = run("curve", "fit", table, "--human", "against", "--out", curve)
+    assert done.exit_code == 1
+    assert "people's scores do not rise with the raw score" in done.output
+    assert "To collect" in done.output
+    assert "not written" in done.output
+    assert not curve.exists()
+
+
+def test_the_effect_of_a_floor_is_printed_where_raw_scores_are_0(table: Path, tmp_path: Path) -> None:
+    zeros = tmp_path / "zeros.csv"
+    pl.read_csv(table).with_columns(raw=pl.when(pl.col("task") == "t0").then(0.0).otherwise("raw")).write_csv(zeros)
+    done = run("curve", "fit", zeros)
+    assert "what a floor for raw 0 would make of the fit" in done.output
+    assert "left out" in done.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("fit", "none.csv"), "no such table"),
+        (("fit", "TABLE", "--raw", "rw"), "found 'rw'"),
+        (("fit", "TABLE", "--reference", "nrom"), "did you mean 'norm'"),
+        (("fit", "TABLE", "--human", "label"), "label: must hold numbers"),
+        (("fit", "TABLE", "--floor", "2"), "floor: must lie between 0 and 1"),
+        (("apply", "TABLE", "--curve", "none.json"), "no such curve file"),
+        (("apply", "TABLE", "--curve", "TABLE"), "is not a curve file"),
+    ],
+)
+def test_bad_input_is_one_line(table: Path, arguments: tuple[str, ...], message: str) -> None:
+    done = run("curve", *(str(table) if each == "TABLE" else each for each in arguments))
+    assert isinstance(done.exception, InputError)
+    assert message in str(done.exception)
