@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from readers.made_logs import claude, codex, function, gave, item, output, use
 from test_traces import ENTRIES, by_events, by_request, jaeger, newer, older, otlp
-from test_transcripts import claude, codex, function, gave, item, output, use
 
 from axisjudge.checks import InputError
 from axisjudge.readers import Reading, read_trajectories

@@ -3,10 +3,9 @@
 import gzip
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from readers.made_logs import at, counted, log, only, outline
+from readers.made_logs import at, claude, counted, gave, log, only, outline, use
 
 from axisjudge.readers import read_trajectories
 from axisjudge.trajectory import Step, ToolCall, Trajectory
@@ -21,21 +20,6 @@ def test_fields_that_came_later_leave_hashes_of_older_trajectories_alone() -> No
     new = old.model_copy(update={"steps": (steps[0], steps[1].model_copy(update={"duration_s": 0.5}))})
     assert new.content_sha256 != before, "nor does a copy keep the hash of what it was copied from"
     assert Trajectory.model_validate_json(new.model_dump_json()) == new
-
-
-def claude(kind: str, content: Any, second: float, *, name: str | None = None, **more: Any) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": kind, "content": content}
-    if kind == "assistant":
-        message |= {"id": name or f"msg_{second}", "model": "claude-opus-4-1"}
-    return {"type": kind, "message": message, "sessionId": "s1", "timestamp": at(second), **more}
-
-
-def use(name: str, identity: str, **arguments: Any) -> dict[str, Any]:
-    return {"type": "tool_use", "id": identity, "name": name, "input": arguments}
-
-
-def gave(identity: str, content: Any, **more: Any) -> dict[str, Any]:
-    return {"type": "tool_result", "tool_use_id": identity, "content": content, **more}
 
 
 def test_claude_message_over_several_lines_is_one_step_that_keeps_the_times_of_its_calls(tmp_path: Path) -> None:

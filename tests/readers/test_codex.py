@@ -5,19 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from readers.made_logs import at, counted, log, only, outline
-
-
-def codex(second: float, payload: dict[str, Any], kind: str = "response_item") -> dict[str, Any]:
-    return {"timestamp": at(second), "type": kind, "payload": payload}
-
-
-def output(identity: str, value: Any, kind: str = "function_call_output") -> dict[str, Any]:
-    return {"type": kind, "call_id": identity, "output": value}
-
-
-def function(identity: str, arguments: str = "{}", name: str = "shell") -> dict[str, Any]:
-    return {"type": "function_call", "name": name, "arguments": arguments, "call_id": identity}
+from readers.made_logs import at, codex, counted, function, item, log, only, outline, output
 
 
 def test_codex_rollout(tmp_path: Path) -> None:
@@ -129,10 +117,6 @@ def test_codex_subagent_names_its_session(tmp_path: Path) -> None:
         log(tmp_path / "r.jsonl", codex(0, {"id": "r", "source": source}, "session_meta"), codex(1, function("a")))
     )
     assert (run.id, run.task_id) == ("p/r", "p")
-
-
-def item(kind: str, identity: str, event: str = "completed", **more: Any) -> dict[str, Any]:
-    return {"type": f"item.{event}", "item": {"id": identity, "type": kind, **more}}
 
 
 def test_codex_exec(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_transcripts import at, counted, log, only, outline
+from readers.made_logs import at, counted, log, only, outline
 
 from axisjudge.readers import read_trajectories
 
