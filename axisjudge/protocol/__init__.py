@@ -41,7 +41,7 @@ from axisjudge.protocol.plan import AnalysisPlan, freeze_maps
 from axisjudge.protocol.records import Change
 from axisjudge.protocol.rehearsal import rehearsal
 from axisjudge.protocol.split import Holding, Split, find_split, holdings, make_split, read_split
-from axisjudge.protocol.standing import Standing, standing_of
+from axisjudge.protocol.standing import Standing, frozen_maps, standing_of
 
 __all__ = [
     "Admitted",
@@ -62,6 +62,7 @@ __all__ = [
     "find_leaks",
     "find_split",
     "freeze_maps",
+    "frozen_maps",
     "holdings",
     "make_lock",
     "make_split",

@@ -21,6 +21,7 @@ from axisjudge.protocol.records import changes, digest
 from axisjudge.protocol.split import SHARES, Split, find_split, locked_rule
 from axisjudge.stats.estimate import UndefinedStatisticWarning
 from axisjudge.stats.optimism import optimism_bound, optimism_of_one
+from axisjudge.stats.recalibration import ConfidenceMap
 
 _LABELS = ("human", "planted")
 #: Where no split is there to say it, this side counts as held out.
@@ -149,6 +150,17 @@ def standing_of(ratings: pl.DataFrame, *, statistic: str | None = None) -> Stand
         optimism=_optimism(ratings, rows, plan, seen),
         plan=plan,
     )
+
+
+def frozen_maps(ratings: pl.DataFrame) -> dict[str, ConfidenceMap]:
+    """The maps of confidences that the lock froze, by rater, for a table that touches held-out data; empty for others.
+
+    On held-out data a map fitted anew would be fitted on what it is to be used for.
+    """
+    split = _attempt(find_split, [])
+    lock = _attempt(read_lock, []) if not ratings.filter(_is_held_out(split, ratings)).is_empty() else None
+    plan = _attempt(lambda: plan_of(lock), []) if lock else None
+    return {rater: plan.confidence_map(rater) for rater in plan.maps} if plan else {}
 
 
 def _is_held_out(split: Split | None, judged: pl.DataFrame) -> pl.Expr:

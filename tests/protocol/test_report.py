@@ -3,16 +3,21 @@
 import json
 
 import nbformat
+import numpy as np
+import polars as pl
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 import axisjudge
 from axisjudge import protocol
+from axisjudge.analysis.confident import confidence_ranks
+from axisjudge.analysis.pooled import pooled
 from axisjudge.datasets import demo_paths
 from axisjudge.protocol import AnalysisPlan, Standing, make_lock, open_holdout
 from axisjudge.report import Page, page, run_report
 from axisjudge.report.index import write_index
 from axisjudge.report.page import MARKDOWN_MIME, PAGE_FILE, REPORT_DIR
+from axisjudge.stats.recalibration import fit_mid_rank
 
 
 @pytest.fixture
@@ -70,21 +75,42 @@ def test_only_the_declared_table_goes_without_the_word(opened, runs, shown, stag
     assert ["Exploratory" in bundle[MARKDOWN_MIME] for bundle in shown] == [True, False, False]
 
 
-def test_the_declared_results_stand_on_the_first_screen_adjusted_by_holm(bench, shown, staging):
+@pytest.fixture
+def demo_opened(bench):
+    """The demo's held-out side judged by two simulated judges, under a plan with frozen maps."""
     runs = axisjudge.read_trajectories(*demo_paths()).trajectories
-    protocol.make_split(runs, salt="demo")
-    judges = ["simulated:heron", "simulated:wren"]
-    how = {"axes": ["sequencing", "termination"], "progress": False, "split": "evaluation"}
-    make_lock(judges, AnalysisPlan(axes=("sequencing", "termination"), statistic="gwet_ac1"))
+    judges, how = ["simulated:heron", "simulated:wren"], {"axes": ["sequencing", "termination"], "progress": False}
+    split = protocol.make_split(runs, salt="demo")
+    maps = protocol.freeze_maps(axisjudge.judge(runs, judges, split="calibration", **how), split)
+    make_lock(judges, AnalysisPlan(axes=("sequencing", "termination"), statistic="gwet_ac1", maps=maps))
     open_holdout("once")
-    made = Page("01_page", axisjudge.judge(runs, judges, **how))
+    return axisjudge.judge(runs, judges, split="evaluation", **how)
+
+
+def test_the_declared_results_stand_on_the_first_screen_adjusted_by_holm(demo_opened, shown, staging):
+    made = Page("01_page", demo_opened)
     made.banner()
     assert "Declared and confirmed (Holm over 2 tests against agreement by chance)" in shown[0]["text/plain"]
     said = json.loads((staging / PAGE_FILE).read_text())["declared"]
     assert [each["axis"] for each in said] == ["sequencing", "termination"]
     least = min(said, key=lambda each: each["p_value"])
     assert least["p_holm"] == pytest.approx(2 * least["p_value"])
-    assert not Page("01_page", axisjudge.judge(runs, judges, exploratory=True, **how)).declared
+    unknown = pl.col("flags").list.eval(pl.element().str.replace("opening:1", "opening:7"))
+    assert not Page("01_page", demo_opened.with_columns(unknown)).declared
+
+
+def test_confidences_of_held_out_data_are_normalised_by_the_lock_and_not_refitted(demo_opened):
+    panel = pooled(demo_opened, "termination")
+    ranks, basis = confidence_ranks(demo_opened, panel)
+    assert basis == "ranks by the maps frozen in the lock"
+    plan = protocol.plan_of(protocol.read_lock())
+    frozen = [plan.confidence_map(judge)(panel.confidences[:, n], source=judge) for n, judge in enumerate(panel.judges)]
+    np.testing.assert_array_equal(ranks.T, frozen)
+    refitted = fit_mid_rank(panel.confidences[:, 0], source="")(panel.confidences[:, 0], source="")
+    assert not np.allclose(ranks[:, 0], refitted, equal_nan=True)
+    stranger = demo_opened.with_columns(pl.col("rater").replace("simulated:wren", "another"))
+    basis = confidence_ranks(stranger, pooled(stranger, "termination"))[1]
+    assert "; of another, which it has no map of, ranks within these ratings, which hold none of the" in basis
 
 
 def test_exploratory_stands_first_with_its_reason_and_on_every_table(split, runs, shown, staging):
