@@ -56,8 +56,8 @@ class Bridge:
 class Restated:
     """One agent's failure rate on one question as the old judge gave it, and as the new one would.
 
-    Both intervals come from Beta(1/2) posteriors, so that their widths compare. Runs on which the old judge took no
-    side are not in its own rate, but are re-stated; anchors on which the new one took none count as not rated by it.
+    The old interval is a Beta(1/2) posterior, the re-stated one that of `axisjudge.stats.correction`, which is a little
+    wider than need be at few anchors. Runs on which the old judge took no side are not in its own rate, but are re-stated; anchors on which the new one took none count as not rated by it.
     `agent` is None for the runs that name none.
     """
 
@@ -295,7 +295,7 @@ def _restate(question: str, both: pl.DataFrame, drawn: Sampling, about: dict[str
 
 
 def _before(old: Floats, how: dict[str, Any]) -> Estimate:
-    """The old judge's own rate; independent runs get the posterior that re-stated rates have, not the exact one."""
+    """The old judge's own rate; independent runs get the posterior interval that clustered ones have too."""
     found = clustered_proportion(old, **how)
     if found.method not in ("Wilson", "Clopper-Pearson"):
         return found

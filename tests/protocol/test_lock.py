@@ -6,7 +6,7 @@ import pytest
 
 from axisjudge import protocol
 from axisjudge.checks import InputError
-from axisjudge.judges import prompt, remote
+from axisjudge.judges import prompt
 from axisjudge.judges.lifecycle import RetirementWarning
 from axisjudge.protocol import AnalysisPlan, alias_of, freeze_maps, make_lock, status
 from axisjudge.protocol.aliases import READ_ON
@@ -77,9 +77,9 @@ def test_a_rubric_that_is_gone_is_a_fault(bench, locked):
 
 
 def test_a_change_of_the_prompt_is_found(locked, monkeypatch):
-    from axisjudge.judges import openai_judge
+    from axisjudge.judges import written
 
-    monkeypatch.setattr(openai_judge, "INSTRUCTIONS", prompt.INSTRUCTIONS + "Be quick.\n")
+    monkeypatch.setattr(written, "INSTRUCTIONS", prompt.INSTRUCTIONS + "Be quick.\n")
     assert fields() == [f"judges.{GPT}.prompt_sha256.{axis}" for axis in locked["rubrics"]]
 
 
@@ -97,12 +97,12 @@ def test_a_change_of_truncation_is_found(locked, monkeypatch, name):
 
 
 def test_a_change_of_the_verdict_schema_is_found(locked, monkeypatch):
-    from axisjudge.judges import openai_judge
+    from axisjudge.judges import written
     from axisjudge.protocol import lock
 
-    schema = {**remote.SCHEMA, "description": "new"}
+    schema = {**written.SCHEMA, "description": "new"}
     monkeypatch.setattr(lock, "verdict_schema", lambda: schema)
-    monkeypatch.setattr(openai_judge, "SCHEMA", schema)
+    monkeypatch.setattr(written, "SCHEMA", schema)
     assert fields()[0] == "verdict_schema_sha256"
     assert f"judges.{GPT}.prompt_sha256.termination" in fields()
 
