@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from axisjudge.analysis.words import listed, many
 from axisjudge.judges.base import Judge
 from axisjudge.judges.pricing import Tokens, cost_usd
-from axisjudge.judges.prompt import INSTRUCTIONS, question, shared_prefix
 from axisjudge.judging import Call, Plan
 
 #: A token is counted as four characters, as rubrics are measured (`axisjudge.rubric.TOKEN_CEILING`).
@@ -68,9 +67,7 @@ def estimate(plans: Iterable[Plan]) -> Estimate:
 
 def prompt_tokens(call: Call) -> int:
     """Tokens of the assembled prompt of one call: instructions, fenced trajectory and rubrics."""
-    parts = [INSTRUCTIONS, shared_prefix(call.trajectory).text]
-    parts += [question(rubric, len(call.trajectory.steps)) for rubric in call.rubrics.values()]
-    return -(-sum(map(len, parts)) // CHARACTERS_A_TOKEN)
+    return -(-sum(map(len, call.inquiry.prompt())) // CHARACTERS_A_TOKEN)
 
 
 def _price(judge: Judge, tokens: int) -> float | None:

@@ -41,7 +41,7 @@ class Sheet:
         All points of the sheet, each with the rubric that it is asked under.
     read : callable
         Reads a reply's text. A point that the reply does not answer as it must is lost, never filled in.
-    by_rules : mapping of point to float
+    by_rules : mapping of point to Answer
         What the rules say of the points they can judge: for judges that read nothing.
     flags : tuple of str
         What every rating made from this sheet bears.
@@ -52,7 +52,7 @@ class Sheet:
     page: Page
     rubrics: Mapping[str, RubricText]
     read: Callable[[str], Told] = field(repr=False)
-    by_rules: Mapping[str, float] = field(default_factory=dict)
+    by_rules: Mapping[str, Answer] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
 
     @property

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from axisjudge.checks import InputError
 from axisjudge.judges.base import Judge, Rubrics
+from axisjudge.judges.sheet import question_and_interaction
+from axisjudge.judging.inquiry import Inquiry, OfAxes
 from axisjudge.protocol.gate import Stamp
+from axisjudge.rubric import RubricText
 from axisjudge.trajectory import Trajectory
-from axisjudge.verdict import Axis, Status, item_id
+from axisjudge.verdict import Status, item_id
 
 Identity = tuple[Any, ...]
 Done = Mapping[Identity, Status]
@@ -19,23 +22,38 @@ Done = Mapping[Identity, Status]
 
 @dataclass(frozen=True)
 class Call:
-    """One question to one judge: the axes of `rubrics` together, of which the ratings in `wanted` are still missing.
+    """One inquiry put to one judge: all its points together, of which the ratings in `wanted` are still missing.
 
     `stamp` is what the ratings bear of the protocol: their side of the split, their opening.
     """
 
     judge: Judge
-    trajectory: Trajectory
-    rubrics: Rubrics
-    wanted: tuple[Axis, ...]
+    inquiry: Inquiry
+    wanted: tuple[str, ...]
     repeat: int
     prompt_sha256: str
     stamp: Stamp = field(default_factory=Stamp)
 
-    def identity(self, axis: Axis) -> Identity:
-        """The identity that this call's rating of `axis` will have (verdict.IDENTITY, in that order)."""
+    @property
+    def trajectory(self) -> Trajectory:
+        return self.inquiry.trajectory
+
+    @property
+    def rubrics(self) -> Mapping[Any, RubricText]:
+        """Every point that is asked about, with its rubric."""
+        return self.inquiry.rubrics
+
+    def identity(self, point: str) -> Identity:
+        """The identity that this call's rating of a point will have (verdict.IDENTITY, in that order)."""
         judge = self.judge
-        return (item_id(self.trajectory.id), axis, judge.rater, judge.version, self.prompt_sha256, self.repeat)
+        question, interaction = question_and_interaction(point)
+        item = item_id(self.trajectory.id, None, interaction)
+        return (item, question, judge.rater, judge.version, self.prompt_sha256, self.repeat)
+
+
+def call_of(judge: Judge, inquiry: Inquiry, repeat: int, stamp: Stamp | None = None) -> Call:
+    """The call that asks everything of an inquiry."""
+    return Call(judge, inquiry, tuple(inquiry.rubrics), repeat, inquiry.prompt_sha256(judge), stamp or Stamp())
 
 
 @dataclass(frozen=True)
@@ -115,35 +133,51 @@ def make_plan(
     if len({trajectory.id for trajectory in trajectories}) < len(trajectories):
         ids = [trajectory.id for trajectory in trajectories]
         raise InputError("trajectories", "each id may occur once", next(i for i in ids if ids.count(i) > 1))
-    names = [(judge.rater, judge.version) for judge in judges]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InputError("judges", "each may rate once", twice[0], "replay it or ask it, not both")
     done, stamps = done or {}, stamps or {}
     rounds = {judge: range(repeats) for judge in judges}
     if again:
         last = {judge: _next_repeat(judge, trajectories, rubrics, done) for judge in judges}
         rounds = {judge: range(number, number + 1) for judge, number in last.items()}
+    asked = (
+        [*_questions(judge, trajectory, rubrics, repeat, stamps.get(trajectory.id))]
+        for trajectory in trajectories
+        for judge in judges
+        for repeat in rounds[judge]
+    )
+    return plan_calls(asked, judges, done=done, keep_lost=keep_lost)
+
+
+def plan_calls(
+    asked: Iterable[Sequence[Call]], judges: Sequence[Judge], *, done: Done, keep_lost: bool = False
+) -> Plan:
+    """The plan of groups of calls, of which those that are there already are left out.
+
+    Raises
+    ------
+    InputError
+        Two judges share a name and version.
+    """
+    names = [(judge.rater, judge.version) for judge in judges]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError("judges", "each may rate once", twice[0], "replay it or ask it, not both")
     groups: list[tuple[Call, ...]] = []
     identities: set[Identity] = set()
     cached = kept_lost = 0
-    for trajectory in trajectories:
-        for judge in judges:
-            for repeat in rounds[judge]:
-                group = []
-                for call in _questions(judge, trajectory, rubrics, repeat):
-                    mine = {axis: call.identity(axis) for axis in call.rubrics}
-                    identities.update(mine.values())
-                    lost = [axis for axis in mine if done.get(mine[axis], "ok") != "ok"]
-                    missing = [axis for axis in mine if mine[axis] not in done]
-                    kept_lost += len(lost) if keep_lost else 0
-                    cached += len(mine) - len(lost) - len(missing)
-                    wanted = missing if keep_lost else [axis for axis in mine if axis in missing or axis in lost]
-                    if wanted:
-                        stamp = stamps.get(trajectory.id, Stamp())
-                        group.append(replace(call, wanted=tuple(wanted), stamp=stamp))
-                if group:
-                    groups.append(tuple(group))
+    for calls in asked:
+        group = []
+        for call in calls:
+            mine = {point: call.identity(point) for point in call.rubrics}
+            identities.update(mine.values())
+            lost = [point for point in mine if done.get(mine[point], "ok") != "ok"]
+            missing = [point for point in mine if mine[point] not in done]
+            kept_lost += len(lost) if keep_lost else 0
+            cached += len(mine) - len(lost) - len(missing)
+            wanted = missing if keep_lost else [point for point in mine if point in missing or point in lost]
+            if wanted:
+                group.append(replace(call, wanted=tuple(wanted)))
+        if group:
+            groups.append(tuple(group))
     return Plan(tuple(groups), frozenset(identities), cached, kept_lost, tuple(judges))
 
 
@@ -158,7 +192,9 @@ def _next_repeat(judge: Judge, trajectories: Sequence[Trajectory], rubrics: Rubr
     return last if there[last] < len(asked) else last + 1
 
 
-def _questions(judge: Judge, trajectory: Trajectory, rubrics: Rubrics, repeat: int) -> Iterator[Call]:
+def _questions(
+    judge: Judge, trajectory: Trajectory, rubrics: Rubrics, repeat: int, stamp: Stamp | None = None
+) -> Iterator[Call]:
     """One call for all axes of a joint judge, else one an axis."""
     for asked in [rubrics] if judge.joint else [{axis: rubric} for axis, rubric in rubrics.items()]:
-        yield Call(judge, trajectory, asked, tuple(asked), repeat, judge.prompt_sha256(trajectory, asked))
+        yield call_of(judge, OfAxes(trajectory, asked), repeat, stamp)

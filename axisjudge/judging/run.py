@@ -8,15 +8,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from axisjudge.judges.base import Answer, Judge, Reply
+from axisjudge.judges.base import Judge, Reply
 from axisjudge.judges.lifecycle import warn_of
+from axisjudge.judges.sheet import question_and_interaction
 from axisjudge.judging.plan import Call, Plan
-from axisjudge.verdict import AXES, Axis, Rating, Word, check_citations
-
-if TYPE_CHECKING:
-    from axisjudge.trajectory import Trajectory
+from axisjudge.verdict import Rating, check_citations
 
 Sink = Callable[[Sequence[Rating]], None]
 
@@ -41,7 +39,7 @@ async def run_plan(plan: Plan, sink: Sink, *, concurrency: int = 16, progress: b
     Counter
         Ratings by status.
     """
-    asked = {call.judge for group in plan.groups for call in group if call.trajectory.steps}
+    asked = {call.judge for group in plan.groups for call in group if call.inquiry.by_definition() is None}
     for judge in plan.judges:
         if judge in asked:
             judge.prepare()
@@ -95,45 +93,36 @@ async def _cancel(tasks: Sequence[asyncio.Task[None]]) -> None:
 
 
 async def _ask(call: Call, limit: Any) -> Reply:
-    if not call.trajectory.steps:
-        return Reply({axis: empty_run(call.trajectory, axis) for axis in call.rubrics})
+    if (answers := call.inquiry.by_definition()) is not None:
+        return Reply(answers)
     if limit is not None:
         await limit.acquire()
-    return await call.judge.grade(call.trajectory, call.rubrics, repeat=call.repeat)
-
-
-def empty_run(trajectory: Trajectory, axis: Axis) -> Answer:
-    """The answer for a run without a single message; it follows from the definition, so no judge is asked.
-
-    Termination is incorrect where the source says that the run ended in an error, uncertain where it names another
-    ending, and not applicable where it says nothing; the other axes are not applicable.
-    """
-    ending = trajectory.termination
-    if axis != "termination" or ending is None:
-        return Answer("ok", "not_applicable", rationale="The run holds no message.", flags=("empty_run",))
-    word: Word = "incorrect" if "error" in ending.lower() else "uncertain"
-    said = f"The run holds no message, and its source says that it ended with {ending}."
-    return Answer("ok", word, rationale=said, flags=("empty_run",))
+    return await call.inquiry.put_to(call.judge, call.repeat)
 
 
 def ratings_of(call: Call, reply: Reply, run_id: str) -> list[Rating]:
-    """The ratings that a reply yields for the axes still wanted; what the call cost is split evenly over all axes."""
+    """The ratings that a reply yields for the points still wanted; what the call cost is split evenly over all."""
     judge, trajectory = call.judge, call.trajectory
-    share = len(call.rubrics)
+    places = {point: place for place, point in enumerate(call.rubrics)}
+    share = len(places)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     ratings = []
-    for axis in call.wanted:
-        answer, rubric = reply.answers[axis], call.rubrics[axis]
+    for point in call.wanted:
+        answer, rubric = reply.answers[point], call.rubrics[point]
+        question, interaction = question_and_interaction(point)
         invalid = check_citations(answer.cited_step_indices, len(trajectory.steps))
-        flags = [*call.stamp.flags, *reply.flags, *answer.flags, *(["citation_out_of_range"] if invalid else [])]
+        flags = [*call.stamp.flags, *call.inquiry.flags, *reply.flags, *answer.flags]
+        flags += ["citation_out_of_range"] if invalid else []
         ratings.append(
             Rating(
                 trajectory_id=trajectory.id,
+                interaction_id=interaction,
                 task_id=trajectory.task_id,
                 cluster_id=trajectory.cluster_id,
                 agent=trajectory.agent,
                 domain=trajectory.domain,
-                question=axis,
+                question=question,
+                scale=call.inquiry.scale,
                 split=call.stamp.split,
                 rater=judge.rater,
                 rater_kind=judge.kind,
@@ -150,6 +139,7 @@ def ratings_of(call: Call, reply: Reply, run_id: str) -> list[Rating]:
                 call_id=reply.call_id,
                 status=answer.status,
                 verdict=answer.verdict,
+                value=answer.value,
                 confidence=answer.confidence,
                 confidence_source=answer.confidence_source,
                 probabilities=answer.probabilities,
@@ -157,9 +147,9 @@ def ratings_of(call: Call, reply: Reply, run_id: str) -> list[Rating]:
                 invalid_citations=invalid,
                 rationale=answer.rationale,
                 flags=flags,
-                input_tokens=_share(reply.input_tokens, share, axis),
-                cached_tokens=_share(reply.cached_tokens, share, axis),
-                output_tokens=_share(reply.output_tokens, share, axis),
+                input_tokens=_share(reply.input_tokens, share, places[point]),
+                cached_tokens=_share(reply.cached_tokens, share, places[point]),
+                output_tokens=_share(reply.output_tokens, share, places[point]),
                 cost_usd=None if reply.cost_usd is None else reply.cost_usd / share,
                 latency_s=reply.latency_s,
                 created_at=now,
@@ -168,12 +158,12 @@ def ratings_of(call: Call, reply: Reply, run_id: str) -> list[Rating]:
     return ratings
 
 
-def _share(tokens: int | None, share: int, axis: Axis) -> int | None:
-    """An even share of a whole number; the remainder goes to the first axes, so that the shares of a call add up."""
-    if tokens is None or share == 1:
-        return tokens
+def _share(tokens: int | None, share: int, place: int) -> int | None:
+    """An even share of a whole number; the remainder goes to the first points, so that the shares of a call add up."""
+    if tokens is None:
+        return None
     whole, rest = divmod(tokens, share)
-    return whole + (AXES.index(axis) < rest)
+    return whole + (place < rest)
 
 
 def _limiter(judge: Judge) -> Any:

@@ -7,8 +7,9 @@ interaction's number, none for necessity; that of a goal check is ``goal.N``, N 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from statistics import fmean
-from typing import Any
+from hashlib import sha256
+from statistics import fmean, median
+from typing import Any, Literal
 
 import polars as pl
 
@@ -18,13 +19,28 @@ from axisjudge.scores.axis.run import AxisRun
 from axisjudge.scores.axis.signals import JUDGED, Audit, CategorySignals, Necessity, Signals
 from axisjudge.verdict import RaterKind, Rating
 
+#: How the ratings of one question are made into one number: each rater's mean over repeats, and of raters this.
+Combine = Literal["mean", "median"]
+
 _GOAL = "goal"
-_UNNECESSARY = "unnecessary "
+#: Begins the flags that name the interactions which were not needed.
+UNNECESSARY = "unnecessary "
+_CHECK = "check:"
 
 
 def signal_questions(category: Category) -> tuple[str, ...]:
     """The questions asked of each interaction of a category: success, and the agent's weight and relevance."""
     return tuple(f"{category}.{signal}" for signal in (JUDGED if category == "agent" else JUDGED[:1]))
+
+
+def goal_question(number: int) -> str:
+    """The question of a scenario's goal check by its number, from 1."""
+    return f"{_GOAL}.{number}"
+
+
+def check_flag(check: Check) -> str:
+    """A flag that says which check was graded, so that a grade is never taken for another check's."""
+    return f"{_CHECK}{sha256(check.check.encode(errors='replace')).hexdigest()[:12]}"
 
 
 def ratings_of_signals(
@@ -41,7 +57,7 @@ def ratings_of_signals(
                     about = {"interaction_id": str(audit.id), "rationale": audit.rationale or None}
                     found.append(_rating(run, question, value, scale="unit", **about, **who))
         if said.necessity.score is not None and category == "agent":
-            flags = [f"{_UNNECESSARY}{id}" for id in said.necessity.unnecessary]
+            flags = [f"{UNNECESSARY}{id}" for id in said.necessity.unnecessary]
             reason = said.necessity.rationale
             rating = _rating(
                 run, "agent.necessity", said.necessity.score, scale="unit", rationale=reason, flags=flags, **who
@@ -53,32 +69,38 @@ def ratings_of_signals(
 def ratings_of_grades(run: AxisRun, grades: Iterable[Grade], **who: Any) -> list[Rating]:
     """Grades of a run's goal checks as ratings; `who` gives rater, rater_kind and family."""
     return [
-        _rating(run, f"{_GOAL}.{number}", grade.score, scale="check", rationale=grade.rationale or None, **who)
+        _rating(run, goal_question(number), grade.score, scale="check", rationale=grade.rationale or None, **who)
         for number, grade in enumerate(grades, 1)
         if grade.score is not None
     ]
 
 
-def signals_of_ratings(ratings: pl.DataFrame) -> Signals:
-    """The signals of one run from its ratings: each rater's mean over repeats, then the mean over raters."""
+def signals_of_ratings(ratings: pl.DataFrame, *, combine: Combine = "mean") -> Signals:
+    """The signals of one run from its ratings: each rater's mean over repeats, then the mean or median of raters.
+
+    A category that was asked about and of which every rating was lost is there, without audits.
+    """
     found: dict[Category, CategorySignals] = {}
     for category in CATEGORIES:
-        about = _answers(ratings, f"{category}.")
-        if not about:
+        if ratings.filter(pl.col("question").str.starts_with(f"{category}.")).is_empty():
             continue
+        about = _answers(ratings, f"{category}.")
         ids = sorted({int(id) for _, id in about if id is not None and id.isdigit()})
-        audits = tuple(_audit(about, id) for id in ids)
-        found[category] = CategorySignals(audits, _necessity(about.get(("necessity", None))))
+        audits = tuple(_audit(about, id, combine) for id in ids)
+        found[category] = CategorySignals(audits, _necessity(about.get(("necessity", None)), combine))
     return found
 
 
-def grades_of_ratings(ratings: pl.DataFrame, checks: Sequence[Check]) -> list[Grade]:
-    """The grades of one run's goal checks from its ratings; a check that nobody graded has None."""
+def grades_of_ratings(ratings: pl.DataFrame, checks: Sequence[Check], *, combine: Combine = "mean") -> list[Grade]:
+    """The grades of one run's goal checks from its ratings; a check that nobody graded has None.
+
+    Ratings that say which check they grade count for that check alone.
+    """
     about = _answers(ratings, f"{_GOAL}.")
     grades = []
     for number, check in enumerate(checks, 1):
-        rows = about.get((str(number), None))
-        mean = _mean(rows)
+        rows = [row for row in about.get((str(number), None), ()) if _is_about(row, check)]
+        mean = _combined(rows, combine)
         rationale = "; ".join(row["rationale"] for row in rows or () if row["rationale"])
         grades.append(Grade(check, None if mean is None else limited_grade(mean), rationale))
     return grades
@@ -102,15 +124,21 @@ def _answers(ratings: pl.DataFrame, prefix: str) -> dict[tuple[str, str | None],
     return found
 
 
-def _mean(rows: _Rows | None) -> float | None:
+def _combined(rows: _Rows | None, combine: Combine) -> float | None:
     if not rows:
         return None
     raters = dict.fromkeys(row["rater"] for row in rows)
-    return fmean(fmean(row["value"] for row in rows if row["rater"] == rater) for rater in raters)
+    means = [fmean(row["value"] for row in rows if row["rater"] == rater) for rater in raters]
+    return fmean(means) if combine == "mean" else median(means)
 
 
-def _audit(about: dict[tuple[str, str | None], _Rows], id: int) -> Audit:
-    success, weight, relevance = (_mean(about.get((name, str(id)))) for name in JUDGED)
+def _is_about(row: dict[str, Any], check: Check) -> bool:
+    named = [flag for flag in row["flags"] or () if flag.startswith(_CHECK)]
+    return not named or check_flag(check) in named
+
+
+def _audit(about: dict[tuple[str, str | None], _Rows], id: int, combine: Combine) -> Audit:
+    success, weight, relevance = (_combined(about.get((name, str(id))), combine) for name in JUDGED)
     return Audit(id, success, weight, relevance, _said(about, id))
 
 
@@ -119,12 +147,12 @@ def _said(about: dict[tuple[str, str | None], _Rows], id: int) -> str:
     return "; ".join(dict.fromkeys(row["rationale"] for row in rows if row["rationale"]))
 
 
-def _necessity(rows: _Rows | None) -> Necessity:
+def _necessity(rows: _Rows | None, combine: Combine) -> Necessity:
     if not rows:
         return Necessity()
-    flags = {flag for row in rows for flag in row["flags"] or () if flag.startswith(_UNNECESSARY)}
-    ids = tuple(sorted(int(flag.removeprefix(_UNNECESSARY)) for flag in flags))
-    return Necessity(_mean(rows), ids, "; ".join(row["rationale"] for row in rows if row["rationale"]))
+    flags = {flag for row in rows for flag in row["flags"] or () if flag.startswith(UNNECESSARY)}
+    ids = tuple(sorted(int(flag.removeprefix(UNNECESSARY)) for flag in flags))
+    return Necessity(_combined(rows, combine), ids, "; ".join(row["rationale"] for row in rows if row["rationale"]))
 
 
 def _rating(run: AxisRun, question: str, value: float, **about: Any) -> Rating:

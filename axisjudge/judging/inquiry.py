@@ -1,0 +1,100 @@
+"""What one call asks: axes of a trajectory, or the points of a sheet; and how it is put to a judge."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from axisjudge.judges.base import Answer, Judge, Reply, Rubrics
+from axisjudge.judges.prompt import INSTRUCTIONS, question, shared_prefix
+from axisjudge.judges.sheet import Sheet
+from axisjudge.rubric import RubricText
+from axisjudge.trajectory import Trajectory
+from axisjudge.verdict import Axis, Word
+
+
+class Inquiry(ABC):
+    """The points that one call asks a judge about, each under its rubric, on one scale.
+
+    A point is an axis, or a point of a sheet (`axisjudge.judges.sheet`).
+    """
+
+    trajectory: Trajectory
+    rubrics: Mapping[Any, RubricText]
+    scale: str = "verdict"
+    flags: tuple[str, ...] = ()
+
+    @abstractmethod
+    def prompt_sha256(self, judge: Judge) -> str:
+        """Hash of everything that the judge is shown and asked."""
+
+    @abstractmethod
+    async def put_to(self, judge: Judge, repeat: int) -> Reply:
+        """Ask."""
+
+    @abstractmethod
+    def prompt(self) -> list[str]:
+        """The parts of the assembled prompt, as a judge that reads is shown them."""
+
+    def by_definition(self) -> dict[Any, Answer] | None:
+        """The answers where they follow from a definition, so that no judge is asked."""
+        return None
+
+
+@dataclass(frozen=True)
+class OfAxes(Inquiry):
+    """Axes of a trajectory: all of them for a joint judge, else one."""
+
+    trajectory: Trajectory
+    rubrics: Rubrics
+
+    def prompt_sha256(self, judge: Judge) -> str:
+        return judge.prompt_sha256(self.trajectory, self.rubrics)
+
+    async def put_to(self, judge: Judge, repeat: int) -> Reply:
+        return await judge.grade(self.trajectory, self.rubrics, repeat=repeat)
+
+    def prompt(self) -> list[str]:
+        n_steps = len(self.trajectory.steps)
+        asked = [question(rubric, n_steps) for rubric in self.rubrics.values()]
+        return [INSTRUCTIONS, shared_prefix(self.trajectory).text, *asked]
+
+    def by_definition(self) -> dict[Any, Answer] | None:
+        if self.trajectory.steps:
+            return None
+        return {axis: empty_run(self.trajectory, axis) for axis in self.rubrics}
+
+
+class OfSheet(Inquiry):
+    """The points of a sheet that a judge can answer."""
+
+    def __init__(self, sheet: Sheet, judge: Judge, flags: tuple[str, ...] = ()) -> None:
+        self.sheet, self.trajectory, self.scale = sheet, sheet.trajectory, sheet.scale
+        self.rubrics = {point: sheet.rubrics[point] for point in judge.points(sheet)}
+        self.flags = (*flags, *sheet.flags)
+
+    def prompt_sha256(self, judge: Judge) -> str:
+        return judge.sheet_sha256(self.sheet)
+
+    async def put_to(self, judge: Judge, repeat: int) -> Reply:
+        return await judge.fill(self.sheet, repeat=repeat)
+
+    def prompt(self) -> list[str]:
+        page = self.sheet.page
+        return [page.instructions, page.prefix.text, page.question]
+
+
+def empty_run(trajectory: Trajectory, axis: Axis) -> Answer:
+    """The answer for a run without a single message; it follows from the definition, so no judge is asked.
+
+    Termination is incorrect where the source says that the run ended in an error, uncertain where it names another
+    ending, and not applicable where it says nothing; the other axes are not applicable.
+    """
+    ending = trajectory.termination
+    if axis != "termination" or ending is None:
+        return Answer("ok", "not_applicable", rationale="The run holds no message.", flags=("empty_run",))
+    word: Word = "incorrect" if "error" in ending.lower() else "uncertain"
+    said = f"The run holds no message, and its source says that it ended with {ending}."
+    return Answer("ok", word, rationale=said, flags=("empty_run",))
