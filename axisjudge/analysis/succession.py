@@ -57,7 +57,8 @@ class Restated:
     """One agent's failure rate on one question as the old judge gave it, and as the new one would.
 
     The old interval is a Beta(1/2) posterior, the re-stated one that of `axisjudge.stats.correction`, which is a little
-    wider than need be at few anchors. Runs on which the old judge took no side are not in its own rate, but are re-stated; anchors on which the new one took none count as not rated by it.
+    wider than need be at few anchors. Runs on which the old judge took no side are not in its own rate, but are
+    re-stated; anchors on which the new one took none count as not rated by it.
     `agent` is None for the runs that name none.
     """
 
