@@ -25,14 +25,14 @@ def compared(hit, *, unlabelled=0, n=240, seed=1):
 
 
 def test_intervals_hold_the_rate_of_all_labels_and_a_good_judge_shortens_them():
-    good, weak = (few_labels(compared(hit), n_runs=25, n_draws=200) for hit in (0.95, 0.5))
+    good, weak = (few_labels(compared(hit), n_runs=25, n_draws=100) for hit in (0.95, 0.5))
     for found in (good, weak):
         assert found.judges[0].held >= 0.93
     assert good.judges[0].width < 0.85 * good.judges[0].width_of_labels
     assert weak.judges[0].width > 0.9 * weak.judges[0].width_of_labels
     assert good.n_runs == 25
-    assert good.sentence.startswith("Had people labelled only 25 runs, one of a task (200 draws)")
-    assert as_json(good) == as_json(few_labels(compared(0.95), n_runs=25, n_draws=200))
+    assert good.sentence.startswith("Had people labelled only 25 runs, one of a task (100 draws)")
+    assert as_json(good) == as_json(few_labels(compared(0.95), n_runs=25, n_draws=100))
 
 
 def test_at_most_half_of_the_tasks_are_labelled():

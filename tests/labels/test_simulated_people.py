@@ -16,10 +16,10 @@ def planted():
 
 @pytest.fixture(scope="module")
 def many(planted):
-    """The planted items under twenty other names each, so that rates can be seen."""
+    """The planted items under eight other names each, so that rates can be seen."""
     copies = [
         planted.with_columns(trajectory_id=pl.col("trajectory_id") + f"~{copy}", item_id=pl.col("item_id") + f"~{copy}")
-        for copy in range(20)
+        for copy in range(8)
     ]
     everything = pl.concat(copies)
     return everything, simulated_people(everything, seed=1)
@@ -47,7 +47,7 @@ def test_errors_are_shared_more_than_by_chance_and_less_than_fully(many):
     )
     both = (wide[PEOPLE[1]] & wide[PEOPLE[2]]).mean()
     alone = (1 - HITS[1]) * (1 - HITS[2])
-    assert alone * 1.2 < both < 1 - HITS[1]
+    assert alone * 1.1 < both < 1 - HITS[1]
     assert 0 < SHARED_DIFFICULTY < 1
 
 

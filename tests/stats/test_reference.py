@@ -35,7 +35,7 @@ def test_sensitivity_specificity_and_kappa_have_their_textbook_values():
     assert found.coverage.estimate == 1.0
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=6, max_size=60))
 def test_the_figures_are_scikit_learns(pairs):
     judge, people = np.array(pairs, float).T
