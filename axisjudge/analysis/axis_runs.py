@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from axisjudge.analysis.agreement import MADE_UP, banner
+from axisjudge.analysis.composites import curve_marks, fitted_curves
 from axisjudge.analysis.words import many
 from axisjudge.checks import InputError
 from axisjudge.ratings.table import ratings_frame
@@ -21,6 +22,7 @@ from axisjudge.scores.axis.rule_sets import DOCUMENTED, RuleSet
 from axisjudge.scores.axis.rule_signals import rule_signals
 from axisjudge.scores.axis.run import AxisRun, run_of_trajectory
 from axisjudge.scores.axis.scenario import Scenario, scenario_of
+from axisjudge.scores.curves.fitted import CurveFit
 from axisjudge.stats.estimate import Estimate, UndefinedStatisticWarning
 from axisjudge.stats.intervals import clustered_mean
 from axisjudge.stats.paired import PairedChange, paired_change
@@ -40,6 +42,7 @@ def axis_results(
     scenarios: Sequence[Scenario] = (),
     rules: RuleSet = DOCUMENTED,
     weights: Mapping[str, float] | None = None,
+    curves: Mapping[str, CurveFit] | None = None,
 ) -> list[AxisResult]:
     """The AXIS Result of every trajectory.
 
@@ -56,12 +59,15 @@ def axis_results(
     rules : RuleSet
     weights : mapping, optional
         Weights of the four dimensions.
+    curves : mapping of process dimension to CurveFit, optional
+        Fitted curves in place of the program's; each result is marked with what its scores mean and the curve's band.
 
     Raises
     ------
     InputError
-        A run finds no scenario among several.
+        A run finds no scenario among several, or a curve is of no process dimension.
     """
+    fitted = fitted_curves(curves or {})
     graded = next((table for table in (grades, signals) if table is not None), ratings_frame([]))
     results = []
     for trajectory in trajectories:
@@ -73,7 +79,8 @@ def axis_results(
         found = None
         if scenario is not None:
             found = grades_of_ratings(graded.filter(pl.col("trajectory_id") == run.id), scenario.checks)
-        results.append(score_run(run, said, grades=found, weights=weights, judged_by=", ".join(by)))
+        result = score_run(run, said, grades=found, weights=weights, curves=fitted, judged_by=", ".join(by))
+        results.append(replace(result, marks=(*result.marks, *curve_marks(result, curves or {}))))
     return results
 
 

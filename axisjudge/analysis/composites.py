@@ -12,8 +12,9 @@ import polars as pl
 
 from axisjudge.analysis.words import listed
 from axisjudge.checks import InputError
-from axisjudge.scores.axis.result import DEFAULT_WEIGHTS, GOAL
-from axisjudge.scores.curve import AXIS_CURVE, Curve, Floats
+from axisjudge.scores.axis.categories import CATEGORIES
+from axisjudge.scores.axis.result import DEFAULT_WEIGHTS, GOAL, AxisResult
+from axisjudge.scores.curve import AXIS_CURVE, Curve, Floats, LogNormalCurve
 from axisjudge.scores.curves.fitted import CurveFit
 from axisjudge.stats.link_lines import normal_density
 
@@ -118,6 +119,38 @@ def compare_composites(
         reversed_pairs=_reversed(before, after) / n_pairs if n_pairs else math.nan,
         reversed_within=within,
     )
+
+
+def fitted_curves(fits: Mapping[str, CurveFit]) -> dict[str, LogNormalCurve]:
+    """The curves of process dimensions that stand, for `score_run`; the others keep the program's.
+
+    Raises
+    ------
+    InputError
+        A curve of something that is no process dimension.
+    """
+    if unknown := sorted(set(fits) - set(CATEGORIES)):
+        cure = "fit them with --dimension, a column of these names"
+        raise InputError("curves", f"AXIS dimensions are {', '.join(CATEGORIES)}", unknown[0], cure)
+    return {name: fit.curve for name, fit in fits.items() if fit.curve is not None}
+
+
+def curve_marks(result: AxisResult, fits: Mapping[str, CurveFit]) -> tuple[str, ...]:
+    """What a reader must know of scores under fitted curves: their meaning, the curve's band, what stays assumed."""
+    if not fits or result.failed:
+        return ()
+    marks = []
+    for name in CATEGORIES:
+        fit, raw = fits.get(name), result.dimension(name).raw
+        if fit is None or fit.curve is None:
+            marks.append(f"{name}: the program's assumed curve, fitted to no data")
+        elif raw is not None:
+            band = fit.band(raw)
+            ends = f"the curve leaves {float(band.low):.0f} to {float(band.high):.0f} open"
+            if raw >= 1:
+                ends = "raw 1 scores 100 by the program's rule"
+            marks.append(f"{name}: {fit.score_name} by a fitted curve, {fit.meaning}; {ends}")
+    return tuple(marks)
 
 
 def _of_dimension(first: pl.DataFrame, about: pl.DataFrame, name: str) -> Floats:

@@ -28,6 +28,9 @@ def axis_result(
     rules: Annotated[
         str, typer.Option(help="documented (the published text) or upstream (the original program).")
     ] = "documented",
+    curves: Annotated[
+        Path | None, typer.Option(help="Curve file of `curve fit --dimension`: fitted curves for the program's.")
+    ] = None,
     compare: Annotated[
         list[Path], typer.Option(help="Transcripts of the same tasks to compare with; those above come first.")
     ] = [],  # noqa: B006
@@ -40,6 +43,7 @@ def axis_result(
     from axisjudge.scores.axis.result import mean_result
     from axisjudge.scores.axis.rule_sets import rule_set
     from axisjudge.scores.axis.scenario import read_scenario, read_weights
+    from axisjudge.scores.curves.store import read_curves
 
     how: dict[str, Any] = {
         "signals": None if signals == "rules" else read_ratings(signals),
@@ -47,6 +51,7 @@ def axis_result(
         "scenarios": [read_scenario(path) for path in checks],
         "rules": rule_set(rules),
         "weights": None if config is None else read_weights(config),
+        "curves": None if curves is None else read_curves(curves),
     }
     results = axis_results(read_trajectories(*transcripts).trajectories, **how)
     others = axis_results(read_trajectories(*compare).trajectories, **how) if compare else []

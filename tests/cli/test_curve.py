@@ -101,3 +101,31 @@ def test_bad_input_is_one_line(table: Path, arguments: tuple[str, ...], message:
     done = run("curve", *(str(table) if each == "TABLE" else each for each in arguments))
     assert isinstance(done.exception, InputError)
     assert message in str(done.exception)
+
+
+def test_an_axis_result_under_fitted_curves_says_so(table: Path, tmp_path: Path) -> None:
+    from axisjudge.datasets.demo import demo_transcripts
+
+    curve, transcript = tmp_path / "curve.json", demo_transcripts()[0]
+    fitted = pl.read_csv(table).with_columns(dimension=pl.lit("service"), raw=pl.col("raw") * 0.5)
+    fitted.write_csv(tmp_path / "service.csv")
+    assert run("curve", "fit", tmp_path / "service.csv", "--dimension", "dimension", "--out", curve).exit_code == 0
+    before, after = (
+        json.loads(run("axis-result", transcript, "--json", *options).output)["results"][0]
+        for options in ((), ("--curves", curve))
+    )
+    scores = [{each["name"]: each["score"] for each in result["dimensions"]} for result in (before, after)]
+    assert scores[0]["service"] < scores[1]["service"]
+    assert scores[0]["environment"] == scores[1]["environment"]
+    assert any("service: criterion_score by a fitted curve" in mark for mark in after["marks"])
+    assert any("agent: the program's assumed curve" in mark for mark in after["marks"])
+    assert not any("curve" in mark for mark in before["marks"])
+
+
+def test_a_curve_of_no_axis_dimension_is_refused(table: Path, tmp_path: Path) -> None:
+    from axisjudge.datasets.demo import demo_transcripts
+
+    curve = tmp_path / "curve.json"
+    run("curve", "fit", table, "--out", curve)
+    done = run("axis-result", demo_transcripts()[0], "--curves", curve)
+    assert "AXIS dimensions are environment, service, agent; found 'all'" in str(done.exception)
