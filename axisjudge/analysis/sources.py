@@ -80,7 +80,8 @@ def load_source(name: str, *, subset: str = "tau2", judges: Sequence[str] = DEMO
     Parameters
     ----------
     name : str
-        ``demo``: the shipped runs, judged now by `judges`, with the planted truth as labels. ``agentprocessbench``:
+        ``demo``: the shipped runs (where the workbench has split them, those that are not held out), judged now by
+        `judges`, with the planted truth as labels. ``agentprocessbench``:
         people and 20 judges on steps (`subset` ``tau2`` or ``hotpotqa``). ``summeval``: three experts and six judges
         on four criteria. Or the path of a ratings file.
     subset : str
@@ -106,18 +107,20 @@ def load_source(name: str, *, subset: str = "tau2", judges: Sequence[str] = DEMO
 
 def _demo(judges: Sequence[str]) -> Source:
     from axisjudge.judging import judge
+    from axisjudge.protocol import open_runs
     from axisjudge.ratings import read_ratings
     from axisjudge.readers import read_trajectories
 
-    runs = read_trajectories(*demo_paths()).trajectories
-    ratings = pl.concat([judge(runs, judges, progress=False), read_ratings(demo_truth())])
+    runs, left = open_runs(read_trajectories(*demo_paths()).trajectories)
+    truth = read_ratings(demo_truth()).filter(pl.col("trajectory_id").is_in([run.id for run in runs]))
+    ratings = pl.concat([judge(runs, judges, progress=False), truth])
     about = (
         "The shipped demo: simulated runs with planted faults, judged by rules and by simulated judges that know the "
         "planted truth and disturb it. Two judges of one simulated family share the difficulty of an item with all "
         "others and nothing more, so no difference between families is planted."
     )
     ratings, n_empty, told = _without_empty_runs(ratings)
-    return Source("demo", ratings, AXES, False, "task", about + told, n_empty)
+    return Source("demo", ratings, AXES, False, "task", " ".join([about + told, *left]), n_empty)
 
 
 def _without_empty_runs(ratings: pl.DataFrame) -> tuple[pl.DataFrame, int, str]:

@@ -29,15 +29,19 @@ def twins(
     json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
 ) -> None:
     """Edit runs so that one axis breaks, or nothing that matters, and see whether the judges' verdicts follow."""
+    from axisjudge.protocol import open_runs
     from axisjudge.readers import read_trajectories, write_trajectories
     from axisjudge.twins import make_twins
 
-    runs = read_trajectories(*paths, tools=tools, policy=policy).trajectories[:limit]
+    runs, left = open_runs(read_trajectories(*paths, tools=tools, policy=policy).trajectories)
+    runs = runs[:limit]
+    for sentence in () if json else left:
+        typer.echo(sentence)
     made = make_twins(runs, edits or None, seed=seed)
     if write is not None:
         written = write_trajectories(write, (twin.trajectory for twin in made.twins))
         if json:
-            show.as_json({"out": str(write), "twins": written, "edits": made.rows()})
+            show.as_json({"out": str(write), "twins": written, "edits": made.rows(), "left_out": list(left)})
             return
         show.table(made.rows(), "Twins")
         typer.echo(f"\n{written} twins: {write}")
@@ -56,7 +60,13 @@ def twins(
     halos = halo(originals, None if labels is None else read_ratings(labels, latest=True))
     if json:
         show.as_json(
-            {"out": str(out), "edits": made.rows(), **matrix.to_dict(), "halo": [found.to_dict() for found in halos]}
+            {
+                "out": str(out),
+                "edits": made.rows(),
+                "left_out": list(left),
+                **matrix.to_dict(),
+                "halo": [found.to_dict() for found in halos],
+            }
         )
         return
     show.table(made.rows(), "Twins")

@@ -33,7 +33,7 @@ raises `axisjudge.checks.InputError` with the command that comes next.
 
 from axisjudge.protocol.aliases import Alias, alias_of
 from axisjudge.protocol.claims import check_held_out, tuned_tasks
-from axisjudge.protocol.gate import Admitted, Stamp, admit, open_holdout
+from axisjudge.protocol.gate import Admitted, Stamp, admit, open_holdout, open_runs
 from axisjudge.protocol.leakage import Leak, find_leaks
 from axisjudge.protocol.ledger import Entry, LedgerError, read_ledger
 from axisjudge.protocol.lock import Status, make_lock, plan_of, read_lock, status
@@ -67,6 +67,7 @@ __all__ = [
     "make_lock",
     "make_split",
     "open_holdout",
+    "open_runs",
     "plan_of",
     "read_ledger",
     "read_lock",

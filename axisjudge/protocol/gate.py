@@ -93,6 +93,30 @@ def admit(
     return Admitted(chosen, {run.id: Stamp(sides[run.id], flags) for run in chosen}, look)
 
 
+def open_runs(trajectories: Sequence[Trajectory]) -> tuple[list[Trajectory], tuple[str, ...]]:
+    """The trajectories that may be judged without lock and opening, and a sentence on those that are left alone.
+
+    For what shows or checks something and confirms nothing: demonstrations, twins. The sentence must be shown; there is
+    none where nothing is held out.
+
+    Raises
+    ------
+    InputError
+        All of them are held out, or a task goes by another name than in the split.
+    """
+    split = find_split()
+    if split is None:
+        return list(trajectories), ()
+    check_names(split, trajectories)
+    mine = [run for run in trajectories if run.cluster_id not in split.held_out_tasks]
+    held_out = len(trajectories) - len(mine)
+    if not mine and held_out:
+        sides = ", ".join(split.held_out)
+        raise InputError("trajectories", f"all {held_out} are held out ({sides})", cure="name others")
+    left = f"{held_out} of {len(trajectories)} runs are held out ({', '.join(split.held_out)}) and were left alone."
+    return mine, (left,) if held_out else ()
+
+
 def open_for(split: Split, judges: Sequence[Judge], rubrics: Rubrics, side: str) -> ledger.Entry:
     """The opening under which these judges may judge a held-out side with these rubrics.
 

@@ -6,12 +6,14 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
+from axisjudge import protocol, workbench
 from axisjudge.analysis.cross_family import cross_family
 from axisjudge.analysis.panel_report import panel_report
 from axisjudge.analysis.sources import load_source, source_of
 from axisjudge.checks import InputError
-from axisjudge.datasets import list_datasets
+from axisjudge.datasets import demo_paths, list_datasets
 from axisjudge.labels import read_agentprocessbench
+from axisjudge.readers import read_trajectories
 from axisjudge.verdict import AXES
 from axisjudge.workbench import home
 
@@ -26,6 +28,14 @@ def mirror(shared_data, monkeypatch, tmp_path):
     monkeypatch.setenv("AXISJUDGE_HOME", str(tmp_path))
     monkeypatch.setenv("AXISJUDGE_DATA", str(shared_data))
     return tmp_path
+
+
+def test_of_a_demo_that_is_split_the_open_side_is_taken_and_that_is_said(tmp_path):
+    with workbench.at(protocol.rehearsal(tmp_path)):
+        split = protocol.make_split(read_trajectories(*demo_paths()).trajectories, salt="demo")
+        found = load_source("demo", judges=["rules"])
+    assert {split.side_of(task) for task in found.ratings["cluster_id"].unique()} == {"calibration"}
+    assert "52 of 112 runs are held out (evaluation) and were left alone." in found.about
 
 
 def test_the_demo_has_two_simulated_families_and_the_planted_truth():

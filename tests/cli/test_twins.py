@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from axisjudge import protocol, workbench
+from axisjudge.readers import read_trajectories
 from axisjudge.workbench import home
 
 
@@ -49,3 +51,12 @@ def test_an_unknown_edit_is_one_line_and_exit_code_2(results):
     assert (page.returncode, page.stdout) == (2, "")
     assert "did you mean 'cut_tail'?" in page.stderr
     assert page.stderr.count("\n") == 1
+
+
+def test_held_out_runs_are_left_alone_and_that_is_said(results, tmp_path):
+    bench = protocol.rehearsal(tmp_path / "bench")
+    with workbench.at(bench):
+        protocol.make_split(read_trajectories(results).trajectories, salt="demo")
+    page = axisjudge("--workbench", bench, "twins", results, "--edits", "reworded")
+    assert page.returncode == 0, page.stderr
+    assert "of 28 runs are held out (evaluation) and were left alone." in page.stdout

@@ -65,6 +65,17 @@ def test_runs_of_another_study_are_nobodys_business(split, runs):
         judged(others, split="calibration")
 
 
+def test_what_confirms_nothing_takes_the_open_runs_and_says_so(bench, runs):
+    assert protocol.open_runs(runs) == (runs, ())
+    split = protocol.make_split(runs, salt="s")
+    mine, (left,) = protocol.open_runs(runs)
+    assert {split.side_of(run) for run in mine} == {"calibration"}
+    assert left == f"{len(runs) - len(mine)} of 24 runs are held out (evaluation) and were left alone."
+    assert judged(mine).height == len(mine)
+    with pytest.raises(InputError, match=r"all \d+ are held out .evaluation."):
+        protocol.open_runs([run for run in runs if run not in mine])
+
+
 def test_held_out_runs_under_another_name(split, runs):
     renamed = [run.model_copy(update={"task_id": f"{run.task_id}-again"}) for run in runs]
     refused(r"holds this very run as one of task library/\d+; found 'library/\d+-again'; give the run its", renamed)
