@@ -8,6 +8,7 @@ import typer
 from axisjudge.cli import show
 from axisjudge.cli.lint import lint
 from axisjudge.cli.lock import lock, status
+from axisjudge.cli.rubric_compare import compare
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,6 +59,10 @@ def show_(
 app.command("lint", epilog="Example: axisjudge rubric lint argument_validity --superseded")(lint)
 app.command("lock", epilog="Example: axisjudge rubric lock --judge rules --axis sequencing --margin 0.05")(lock)
 app.command("status", epilog="Example: axisjudge rubric status")(status)
+
+app.command("compare", epilog="Example: axisjudge rubric compare ratings.jsonl --change argument_validity=v2:v3")(
+    compare
+)
 
 Found = Annotated[list[Path] | None, typer.Option(help="A ratings file [default: data/ratings/*.jsonl, for log]")]
 

@@ -195,6 +195,37 @@ def test_diff_shows_text_beside_verdicts(command, bench):
     assert "from v.jsonl" in shown
 
 
+def test_compare_tests_several_axes_as_one_family(command, bench, tmp_path):
+    version_2 = bench / "rubrics" / "termination" / "v2.md"
+    text = (bench / "rubrics" / "termination" / "v1.md").read_text()
+    draft = text.replace("version: v1", "version: v2").replace("status: current", "status: draft")
+    version_2.write_text(draft.replace("## Question", "## Question\n\nRead the last step first.", 1))
+    demo = (home() / "data" / "demo" / "results").as_posix()
+    out = str(tmp_path / "v.jsonl")
+    asked = f"judge {demo} --judge simulated:jackdaw --judge simulated:dunnock --out {out} --repeats 2"
+    for first, second in (("v2", "v1"), ("v3", "v2")):
+        rubrics = f"--rubric argument_validity={first} --rubric termination={second}"
+        assert command(f"{asked} --axis argument_validity --axis termination {rubrics}")[0] == 0
+    both = f"rubric compare {out} --change argument_validity=v2:v3 --change termination=v1:v2"
+    code, shown, _ = command(both)
+    assert code == 0
+    assert "Holm over 2 axes" in shown
+    assert "argument_validity, v2 to v3: " in shown
+    found = {turn["axis"]: turn["agreement"] for turn in json.loads(command(f"{both} --json")[1])["turns"]}
+    alone = json.loads(command(f"rubric compare {out} --change argument_validity=v2:v3 --json")[1])["turns"][0]
+    least = min(found.values(), key=lambda each: each["p_value"])
+    assert least["p_adjusted"] == pytest.approx(min(1, 2 * least["p_value"]))
+    assert alone["agreement"]["p_adjusted"] == alone["agreement"]["p_value"] == found["argument_validity"]["p_value"]
+    for words, message in (
+        ("--change argument_validity", "is written axis=before:after"),
+        ("--change arguments=v1:v2", "--change: must be one of"),
+        ("--change termination=v1:v2 --change termination=v1:v2", "compared once in a family"),
+    ):
+        code, _, err = command(f"rubric compare {out} {words}")
+        assert (code, err.count("\n")) == (2, 1)
+        assert message in err
+
+
 def test_diff_without_a_common_run(command, bench):
     out = str(bench / "r.jsonl")
     assert command(f"judge RUNS --axis argument_validity --out {out}")[0] == 0
