@@ -1,5 +1,6 @@
 """Curves: published points, and what every form must satisfy."""
 
+import doctest
 import math
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import axisjudge.scores.curve
 from axisjudge.checks import InputError
 from axisjudge.scores.curve import (
     AXIS_CURVE,
@@ -193,3 +195,7 @@ def test_a_level_piece_is_inverted_to_where_it_begins() -> None:
 def test_what_cannot_be_a_curve_says_so(build, message: str) -> None:
     with pytest.raises(InputError, match=message):
         build()
+
+
+def test_examples_in_docstrings_hold() -> None:
+    assert doctest.testmod(axisjudge.scores.curve).failed == 0
