@@ -170,7 +170,7 @@ def _check_again(repeats: int, out: str | Path | None, *, again: bool) -> None:
     if again and out is None:
         raise InputError("again", "needs the file with the earlier ratings", cure="name it with out")
     if again and repeats != 1:
-        raise InputError("again", "asks each question once more", f"repeats {repeats}", "leave repeats out")
+        raise InputError("repeats", "must be 1 where each question is asked again", repeats, "leave repeats out")
 
 
 def _asked(

@@ -202,8 +202,10 @@ def drift(
     for k, later in enumerate(occasions[1:], start=1):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UndefinedStatisticWarning)  # the reason is in the result
-            how: dict[str, Any] = {"cluster_unit": cluster_unit, "ci_level": ci_level, "rng": rng}
-            change = paired_change(first, later, clusters=clusters, **how)
+            about: dict[str, Any] = {"cluster_unit": cluster_unit, "ci_level": ci_level}
+            change = paired_change(first, later, clusters=clusters, rng=rng, **about)
+            moved = np.asarray(later, dtype=np.float64) - np.asarray(first, dtype=np.float64)
+            change = replace(change, change=_shift(moved, clusters, about))
         allowed = level / (k * (k + 1))
         least = max(2.0 ** (1 - change.change.n_clusters), 1 / (DRAWS + 1))
         found.append(Occasion(k + 1, change, allowed, bool(change.p_value <= allowed), least <= allowed))

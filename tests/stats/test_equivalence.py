@@ -119,6 +119,12 @@ def test_the_shares_of_the_level_never_add_up_to_more():
     assert sum(each.allowed for each in drift([same] * 30)) == pytest.approx(0.05 * 29 / 30)
 
 
+def test_an_occasion_without_any_change_has_an_interval_too():
+    change = drift([np.zeros(40), np.zeros(40)])[0].change.change
+    bound = clustered_proportion(np.zeros(40)).ci_high
+    assert (change.estimate, change.ci_low, change.ci_high) == (0.0, -bound, bound)
+
+
 def test_tasks_and_draws_bound_what_can_be_stopped():
     three = drift([np.zeros(12), np.zeros(12)], clusters=np.arange(12) // 4)[0]
     assert not three.in_reach  # the smallest p of three tasks is .25
