@@ -14,14 +14,13 @@ import polars as pl
 from axisjudge.analysis.agreement import MADE_UP, banner
 from axisjudge.analysis.composites import curve_marks, fitted_curves
 from axisjudge.analysis.words import many
-from axisjudge.checks import InputError
 from axisjudge.ratings.table import ratings_frame
 from axisjudge.scores.axis.questions import grades_of_ratings, raters_of_ratings, ratings_of_signals, signals_of_ratings
 from axisjudge.scores.axis.result import DIMENSIONS, AxisResult, score_run
 from axisjudge.scores.axis.rule_sets import DOCUMENTED, RuleSet
 from axisjudge.scores.axis.rule_signals import rule_signals
 from axisjudge.scores.axis.run import AxisRun, run_of_trajectory
-from axisjudge.scores.axis.scenario import Scenario, scenario_of
+from axisjudge.scores.axis.scenario import Scenario, scenario_for
 from axisjudge.scores.curves.fitted import CurveFit
 from axisjudge.stats.estimate import Estimate, UndefinedStatisticWarning
 from axisjudge.stats.intervals import clustered_mean
@@ -71,7 +70,7 @@ def axis_results(
     graded = next((table for table in (grades, signals) if table is not None), ratings_frame([]))
     results = []
     for trajectory in trajectories:
-        scenario = _scenario(trajectory, scenarios)
+        scenario = scenario_for(trajectory, scenarios)
         run = run_of_trajectory(trajectory, rules)
         if run.task_id is None and len(scenarios) == 1 and scenario is not None:
             run = replace(run, task_id=scenario.name, cluster_id=scenario.name)
@@ -334,25 +333,6 @@ def _mean(values: np.ndarray) -> float:
 def _of_run(signals: pl.DataFrame, run: AxisRun) -> tuple[Any, list[str]]:
     rows = signals.filter(pl.col("trajectory_id") == run.id)
     return signals_of_ratings(rows), raters_of_ratings(rows)
-
-
-def _scenario(trajectory: Trajectory, scenarios: Sequence[Scenario]) -> Scenario | None:
-    if len(scenarios) == 1:
-        return scenarios[0]
-    if scenarios:
-        named = {each.name: each for each in scenarios}
-        if trajectory.task_id not in named:
-            cure = "name each scenario after its task, or give one for all"
-            raise InputError(
-                f"trajectory {trajectory.id}", "no scenario bears its task's name", trajectory.task_id, cure
-            )
-        return named[trajectory.task_id]
-    carried = trajectory.meta.get("axis_scenario") or {}
-    checks = carried.get("rubric", carried.get("judge"))
-    if not checks:
-        return None
-    fields = {"name": trajectory.task_id, "prompt": carried.get("prompt"), "checks": checks}
-    return scenario_of(fields, f"trajectory {trajectory.id}, scenario")
 
 
 def _slowest(result: AxisResult) -> str | None:

@@ -9,7 +9,8 @@ from typing import Any
 
 from axisjudge.checks import InputError
 from axisjudge.judges.base import Answer, Judge, Reply, Rubrics
-from axisjudge.rubric import Rubric
+from axisjudge.judges.sheet import Sheet, question_and_interaction
+from axisjudge.rubric import RubricText
 from axisjudge.spec import JudgeSpec
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import AXES
@@ -17,7 +18,8 @@ from axisjudge.verdict import AXES
 FLAG = "replayed"
 
 _Row = Mapping[str, Any]
-_Key = tuple[str, str, int, str | None]  # trajectory id, axis, repeat, hash of the rubric (None: reads no rubrics)
+#: Trajectory id, question, interaction (None: the whole run), repeat, hash of the rubric (None: reads no rubrics).
+_Key = tuple[str, str, str | None, int, str | None]
 
 
 class ReplayJudge(Judge):
@@ -35,7 +37,8 @@ class ReplayJudge(Judge):
         self.rater, self.family, self.model = first["rater"], first["family"], first["model"]
         self.mechanism, self.version = first["mechanism"], first["rater_version"]
         self.recorded: dict[_Key, _Row] = {
-            (row["trajectory_id"], row["question"], row["repeat"], row["rubric_sha256"]): row for row in rows
+            (*(row[name] for name in ("trajectory_id", "question", "interaction_id", "repeat", "rubric_sha256")),): row
+            for row in rows
         }
 
     def prompt_sha256(self, trajectory: Trajectory, rubrics: Rubrics) -> str:
@@ -44,7 +47,30 @@ class ReplayJudge(Judge):
         return str(self._row(trajectory, axis, rubric, 0)["prompt_sha256"] or "")
 
     async def grade(self, trajectory: Trajectory, rubrics: Rubrics, *, repeat: int = 0) -> Reply:
-        rows = {axis: self._row(trajectory, axis, rubric, repeat) for axis, rubric in rubrics.items()}
+        return self._reply({axis: self._row(trajectory, axis, rubric, repeat) for axis, rubric in rubrics.items()})
+
+    def points(self, sheet: Sheet) -> tuple[str, ...]:
+        """The points that were recorded: not every rater answers all (rules do not)."""
+        found = [point for point in sheet.points if self._key(sheet, point, 0) in self.recorded]
+        if not found:
+            where, what = f"judge replay:{self.spec.model}", sheet.points[0].partition("@")[0]
+            rule = f"holds no rating by {self.rater} of {what} and what is asked with it, for this trajectory"
+            raise InputError(where, rule, sheet.trajectory.id, "choose trajectories, checks and versions that it holds")
+        return tuple(found)
+
+    def sheet_sha256(self, sheet: Sheet) -> str:
+        """The recorded hash."""
+        return str(self.recorded[self._key(sheet, self.points(sheet)[0], 0)]["prompt_sha256"] or "")
+
+    async def fill(self, sheet: Sheet, *, repeat: int = 0) -> Reply:
+        points = self.points(sheet)
+        return self._reply({point: self._row_of(self._key(sheet, point, repeat), point) for point in points})
+
+    def _key(self, sheet: Sheet, point: str, repeat: int) -> _Key:
+        rubric = sheet.rubrics[point].sha256 if self.reads_rubrics else None
+        return (sheet.trajectory.id, *question_and_interaction(point), repeat, rubric)
+
+    def _reply(self, rows: Mapping[str, _Row]) -> Reply:
         first = next(iter(rows.values()))
         return Reply(
             answers={axis: _answer(row) for axis, row in rows.items()},
@@ -54,33 +80,36 @@ class ReplayJudge(Judge):
             flags=(FLAG,),
         )
 
-    def _row(self, trajectory: Trajectory, axis: str, rubric: Rubric, repeat: int) -> _Row:
-        key = (trajectory.id, axis, repeat, rubric.sha256 if self.reads_rubrics else None)
+    def _row(self, trajectory: Trajectory, axis: str, rubric: RubricText, repeat: int) -> _Row:
+        key = (trajectory.id, axis, None, repeat, rubric.sha256 if self.reads_rubrics else None)
+        return self._row_of(key, f"{axis} by rubric {rubric.version}" if self.reads_rubrics else axis)
+
+    def _row_of(self, key: _Key, asked: str) -> _Row:
         if (row := self.recorded.get(key)) is None:
-            version = f" by rubric {rubric.version}" if self.reads_rubrics else ""
             where = f"judge replay:{self.spec.model}"
-            rule = f"holds no rating by {self.rater} of {axis}{version}, repeat {repeat}, for this trajectory"
-            raise InputError(where, rule, trajectory.id, "choose trajectories, axes and versions that it holds")
+            rule = f"holds no rating by {self.rater} of {asked}, repeat {key[3]}, for this trajectory"
+            raise InputError(where, rule, key[0], "choose trajectories, axes and versions that it holds")
         return row
 
 
 def replayed_judges(spec: JudgeSpec) -> list[Judge]:
-    """One judge for each rater (name and version) whose verdicts on the five axes a ratings file holds.
+    """One judge for each rater (name and version) of a ratings file: verdicts on the axes, signals, goal checks.
 
     Raises
     ------
     InputError
-        The file is missing, is not made of ratings, or holds no verdicts on the axes.
+        The file is missing, is not made of ratings, or holds none of these.
     """
     from axisjudge.ratings import read_ratings
 
     path = Path(spec.model or "")
     by_rater: dict[tuple[str, str | None], list[_Row]] = {}
     for row in read_ratings(path).iter_rows(named=True):
-        if row["question"] in AXES and row["scale"] == "verdict" and row["step_index"] is None:
+        of_axis = row["question"] in AXES and row["scale"] == "verdict" and row["step_index"] is None
+        if of_axis or row["scale"] in ("unit", "check"):
             by_rater.setdefault((row["rater"], row["rater_version"]), []).append(row)
     if not by_rater:
-        raise InputError(str(path), "holds no verdicts on the five axes, so there is nothing to replay")
+        raise InputError(str(path), "holds no verdicts on the five axes and no signals, so there is nothing to replay")
     return [ReplayJudge(spec, rows) for rows in by_rater.values()]
 
 
@@ -90,6 +119,7 @@ def _answer(row: _Row) -> Answer:
     return Answer(
         status=row["status"],
         verdict=row["verdict"],
+        value=row["value"],
         confidence=row["confidence"],
         confidence_source=row["confidence_source"],
         probabilities=json.loads(row["probabilities"]) if row["probabilities"] else None,

@@ -23,6 +23,12 @@ and is spread over the range that is the family's habit:
 A found fault is cited at each planted step (the step beside it at rate STEP_OFF, an index that does not exist at rate
 INVALID_STEP); every other verdict cites one step of the agent's, drawn at random.
 
+Signals and goal checks (`axisjudge.judges.sheet`) it answers by the same propensity e, scaled to its error rate, around
+the number b that the rules give the point (`SILENT` where they give none; for a goal check, of which they know nothing,
+a number drawn in the upper part of the scale):
+
+    v = b + SPREAD (1 - mean hit rate) e,     limited to the scale, in steps of a twentieth (grades: whole numbers)
+
 Every draw comes from sha256 of (seed, judge, trajectory id, axis, repeat): the same item always gets the same answer.
 """
 
@@ -35,11 +41,12 @@ from functools import cached_property
 from hashlib import sha256
 from math import sqrt
 from pathlib import Path
-from statistics import NormalDist
+from statistics import NormalDist, fmean
 from typing import ClassVar
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.judges.base import Answer, Judge, Reply, Rubrics
+from axisjudge.judges.sheet import Sheet
 from axisjudge.spec import JudgeSpec
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import AXES, Axis, RaterKind, Word
@@ -50,6 +57,9 @@ PERSISTENCE = 0.85
 NOT_APPLICABLE_HIT = 0.95
 STEP_OFF = 0.12
 INVALID_STEP = 0.01
+SPREAD = 1.5
+SILENT = 0.8
+LOWEST_GOAL = 0.4
 
 _NORMAL = NormalDist()
 _OPPOSITE: dict[Word, Word] = {"incorrect": "correct", "correct": "incorrect", "not_applicable": "correct"}
@@ -147,6 +157,35 @@ class SimulatedJudge(Judge):
             rationale=f"Simulated from planted truth, nothing was read; steps cited: {list(cited)}.",
         )
 
+    def points(self, sheet: Sheet) -> tuple[str, ...]:
+        return sheet.points
+
+    def sheet_sha256(self, sheet: Sheet) -> str:
+        known = {point: self._known(sheet, point) for point in sorted(sheet.points)}
+        model = [SHARED_DIFFICULTY, PERSISTENCE, SPREAD, asdict(self.profile)]
+        shown = [self.name, self.seed, model, sheet.trajectory.id, sheet.scale, known]
+        return sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()
+
+    async def fill(self, sheet: Sheet, *, repeat: int = 0) -> Reply:
+        return Reply({point: self._value(sheet, point, repeat) for point in sheet.points}, cost_usd=0.0)
+
+    def _value(self, sheet: Sheet, point: str, repeat: int) -> Answer:
+        """The noise model for one point of a sheet."""
+        hits = fmean([*self.profile.sensitivity, *self.profile.specificity])
+        disturbed = self._known(sheet, point) + SPREAD * (1 - hits) * self._propensity(
+            sheet.trajectory.id, point, repeat
+        )
+        limited = min(1.0, max(0.0, disturbed))
+        value = float(round(10 * limited)) if sheet.scale == "check" else round(20 * limited) / 20
+        about = "Simulated: nothing was read; noise around what the rules say, or around a number drawn for a check."
+        return Answer("ok", value=value, rationale=about)
+
+    def _known(self, sheet: Sheet, point: str) -> float:
+        if sheet.scale == "check":
+            return LOWEST_GOAL + (1 - LOWEST_GOAL) * uniform(self.seed, "goal", sheet.trajectory.id, point)
+        known = sheet.by_rules.get(point)
+        return SILENT if known is None or known.value is None else known.value
+
     def _planted(self, trajectory: Trajectory, axis: Axis) -> Planted:
         if (planted := self.truth.get((trajectory.id, axis))) is None:
             cure = "judge the demo, name the truth with ,truth=FILE, or take another judge"
@@ -155,7 +194,7 @@ class SimulatedJudge(Judge):
             raise InputError(where, rule, trajectory.id, cure)
         return planted
 
-    def _propensity(self, item: str, axis: Axis, repeat: int) -> float:
+    def _propensity(self, item: str, axis: str, repeat: int) -> float:
         shared = _NORMAL.inv_cdf(uniform(self.seed, "difficulty", item, axis))
         lasting = _NORMAL.inv_cdf(uniform(self.seed, "lasting", self.name, item, axis))
         passing = _NORMAL.inv_cdf(uniform(self.seed, "passing", self.name, item, axis, repeat))

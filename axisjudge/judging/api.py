@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -89,22 +89,37 @@ def judge(
         A judge, an axis, a version or a path that cannot be used; held-out tasks before lock and opening. The message
         names it and the cure.
     """
-    from axisjudge.ratings import RatingsWriter, in_order, ratings_frame, read_ratings
-
     positive("concurrency", concurrency)
     asked = _asked(trajectories, judges, axes, versions, split, exploratory=exploratory)
     _check_again(repeats, out, again=again)
+
+    def plan(done: Done) -> Plan:
+        return asked.plan(done, repeats, again=again, keep_lost=keep_lost)
+
+    return carry_out(plan, asked.admitted, out=out, concurrency=concurrency, progress=progress)
+
+
+def carry_out(
+    plan_of: Callable[[Done], Plan],
+    admitted: Admitted,
+    *,
+    out: str | Path | None = None,
+    concurrency: int = 16,
+    progress: bool | None = None,
+) -> pl.DataFrame:
+    """Make the plan that what is there leaves over, carry it out, and return the ratings that belong to it."""
+    from axisjudge.ratings import RatingsWriter, in_order, ratings_frame, read_ratings
+
     if out is None:
         written: list[Rating] = []
-        asked.admitted.record_look()
-        plan = asked.plan({}, repeats, keep_lost=keep_lost)
-        _run(run_plan(plan, written.extend, concurrency=concurrency, progress=progress))
+        admitted.record_look()
+        _run(run_plan(plan_of({}), written.extend, concurrency=concurrency, progress=progress))
         return in_order(ratings_frame(written))
     with ExitStack() as stack:
         writer = stack.enter_context(RatingsWriter(out))  # first the lock, then the look at what is there
-        plan = asked.plan(read_done(out), repeats, again=again, keep_lost=keep_lost)
+        plan = plan_of(read_done(out))
         if plan.groups:
-            asked.admitted.record_look()
+            admitted.record_look()
             _run(run_plan(plan, writer.append, concurrency=concurrency, progress=progress))
     return of_plan(read_ratings(out), plan)
 

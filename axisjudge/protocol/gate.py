@@ -7,13 +7,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.judges.base import Judge, Rubrics
+from axisjudge.judges.base import Judge
 from axisjudge.protocol import ledger
 from axisjudge.protocol.lock import NEXT, read_lock, status
 from axisjudge.protocol.records import digest
 from axisjudge.protocol.split import PLACE as SPLIT
 from axisjudge.protocol.split import Split, check_names, find_split, read_split, study_check
+from axisjudge.rubric import RubricText
 from axisjudge.trajectory import Trajectory
+
+#: What a run judges by: the rubric of each axis, or of each signal.
+Rubrics = Mapping[Any, RubricText]
 
 EXPLORATORY = "exploratory"
 OPEN = "axisjudge holdout open --reason TEXT"

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from hashlib import sha256
+
 from axisjudge.judges.base import Judge, Reply, Rubrics
 from axisjudge.judges.rules.grade import grade_trajectory
+from axisjudge.judges.sheet import Sheet
 from axisjudge.spec import JudgeSpec
 from axisjudge.trajectory import Trajectory
 
@@ -33,3 +37,16 @@ class RulesJudge(Judge):
     async def grade(self, trajectory: Trajectory, rubrics: Rubrics, *, repeat: int = 0) -> Reply:
         """Answer for every axis asked; the same each time."""
         return Reply(answers=grade_trajectory(trajectory, rubrics))
+
+    def points(self, sheet: Sheet) -> tuple[str, ...]:
+        """Signals that can be seen without understanding (`axisjudge.scores.axis.rule_signals`), no goal checks."""
+        return tuple(point for point in sheet.points if point in sheet.by_rules)
+
+    def sheet_sha256(self, sheet: Sheet) -> str:
+        """Hash of the trajectory and of what a sheet shows of it."""
+        shown = [sheet.trajectory.content_sha256, sheet.page.prefix.by_hash.text]
+        return sha256(json.dumps(shown).encode()).hexdigest()
+
+    async def fill(self, sheet: Sheet, *, repeat: int = 0) -> Reply:
+        """What the sheet brings along; the same each time."""
+        return Reply(answers=sheet.by_rules)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from axisjudge.checks import InputError
 from axisjudge.scores.axis.goal import Check
 from axisjudge.scores.axis.javascript import is_number
 from axisjudge.scores.axis.result import DEFAULT_WEIGHTS, checked_weights
+from axisjudge.trajectory import Trajectory
 
 _CHECKS = ("checks", "judge", "rubric")
 #: Fields of AXIS scenarios that say how a run is made, not how it is judged.
@@ -77,6 +79,32 @@ def checks_of(said: Any, where: str) -> tuple[tuple[Check, ...], bool]:
     if sum(weights) == 0:
         raise InputError(where, "weights must not all be 0", weights)
     return tuple(Check(item["check"], weight) for item, weight in zip(items, weights, strict=True)), False
+
+
+def scenario_for(trajectory: Trajectory, scenarios: Sequence[Scenario]) -> Scenario | None:
+    """A run's scenario: the only one, of several the one that bears its task's name, of none the one it carries.
+
+    Raises
+    ------
+    InputError
+        None of several bears its task's name.
+    """
+    if len(scenarios) == 1:
+        return scenarios[0]
+    if scenarios:
+        named = {each.name: each for each in scenarios}
+        if trajectory.task_id not in named:
+            cure = "name each scenario after its task, or give one for all"
+            raise InputError(
+                f"trajectory {trajectory.id}", "no scenario bears its task's name", trajectory.task_id, cure
+            )
+        return named[trajectory.task_id]
+    carried = trajectory.meta.get("axis_scenario") or {}
+    checks = carried.get("rubric", carried.get("judge"))
+    if not checks:
+        return None
+    fields = {"name": trajectory.task_id, "prompt": carried.get("prompt"), "checks": checks}
+    return scenario_of(fields, f"trajectory {trajectory.id}, scenario")
 
 
 def read_weights(path: str | Path) -> dict[str, float]:

@@ -1,0 +1,167 @@
+"""Signals and goal checks of AXIS Results judged by the same run: planned, resumed and kept like the five axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from axisjudge.checks import InputError, positive
+from axisjudge.judges import Judge, make_judges
+from axisjudge.judges.sheet import Sheet
+from axisjudge.judging.api import carry_out, read_done
+from axisjudge.judging.inquiry import OfSheet
+from axisjudge.judging.plan import Call, Done, Plan, call_of, plan_calls
+from axisjudge.protocol.gate import Admitted, admit
+from axisjudge.scores.axis.result import DEFAULT_WEIGHTS
+from axisjudge.scores.axis.rule_sets import DOCUMENTED, RuleSet
+from axisjudge.scores.axis.run import run_of_trajectory
+from axisjudge.scores.axis.scenario import Scenario, scenario_for
+from axisjudge.scores.axis.sheets import load_signal_rubrics, sheets_of
+from axisjudge.spec import JudgeSpec, parse_specs
+from axisjudge.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    import polars as pl
+
+#: Flags of ratings by a judge of the agent's own family, and of those where nobody can say whether it is.
+OWN_FAMILY, FAMILY_UNKNOWN = "own_family", "agent_family_unknown"
+
+_MODELS = ("llm", "decision_model")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SignalQuestions:
+    """What is asked of every run.
+
+    Parameters
+    ----------
+    scenarios : sequence of Scenario
+        Whose checks are graded, chosen for each run as `axisjudge.scores.axis.scenario.scenario_for` says.
+    rules : RuleSet
+        How interactions are formed and replies are read.
+    weights : mapping, optional
+        Weights of the four dimensions; a category of weight 0 is not judged.
+    versions : mapping of signal to rubric version, optional
+        By default the current rubrics.
+    allow_own_family : bool
+        Let a judge judge agents of its own family; each such rating then bears a flag.
+    exploratory : bool
+        Judge held-out tasks too; every rating bears the flag, and the ledger counts the look.
+    """
+
+    scenarios: Sequence[Scenario] = ()
+    rules: RuleSet = DOCUMENTED
+    weights: Mapping[str, float] | None = None
+    versions: Mapping[str, str] | None = None
+    allow_own_family: bool = False
+    exploratory: bool = False
+
+
+def judge_signals(
+    trajectories: Sequence[Trajectory],
+    judges: Sequence[str | JudgeSpec],
+    questions: SignalQuestions | None = None,
+    *,
+    repeats: int = 1,
+    out: str | Path | None = None,
+    concurrency: int = 16,
+    keep_lost: bool = False,
+    progress: bool | None = None,
+) -> pl.DataFrame:
+    """Have judges judge the signals and goal checks of runs, and return the ratings of this run.
+
+    The other parameters are those of `axisjudge.judge`; what `out` holds is not asked again.
+
+    Raises
+    ------
+    InputError
+        A judge that judges no signals or is of an agent's own family, a scenario that a run lacks, held-out tasks.
+    """
+    positive("concurrency", concurrency)
+    asked = _Asked.of(trajectories, judges, questions or SignalQuestions())
+
+    def plan(done: Done) -> Plan:
+        return asked.plan(done, repeats, keep_lost=keep_lost)
+
+    return carry_out(plan, asked.admitted, out=out, concurrency=concurrency, progress=progress)
+
+
+def plan_signals(
+    trajectories: Sequence[Trajectory],
+    judges: Sequence[str | JudgeSpec],
+    questions: SignalQuestions | None = None,
+    *,
+    repeats: int = 1,
+    out: str | Path | None = None,
+    keep_lost: bool = False,
+) -> Plan:
+    """The plan that `judge_signals` would carry out with the same arguments; nothing is asked and nothing written."""
+    done = {} if out is None or not Path(out).exists() else read_done(out)
+    return _Asked.of(trajectories, judges, questions or SignalQuestions()).plan(done, repeats, keep_lost=keep_lost)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The sheets of every admitted run, and who fills them in."""
+
+    admitted: Admitted
+    raters: Sequence[Judge]
+    sheets: Sequence[Sheet]
+
+    @classmethod
+    def of(
+        cls, trajectories: Sequence[Trajectory], judges: Sequence[str | JudgeSpec], questions: SignalQuestions
+    ) -> _Asked:
+        if len({run.id for run in trajectories}) < len(trajectories):
+            ids = [run.id for run in trajectories]
+            raise InputError("transcripts", "each id may occur once", next(id for id in ids if ids.count(id) > 1))
+        raters = make_judges(parse_specs(judges))
+        rubrics = load_signal_rubrics(questions.versions)
+        admitted = admit(trajectories, raters, rubrics, exploratory=questions.exploratory)
+        if not questions.allow_own_family:
+            refuse_own_family(raters, admitted.trajectories)
+        weights = DEFAULT_WEIGHTS if questions.weights is None else questions.weights
+        sheets: list[Sheet] = []
+        for trajectory in admitted.trajectories:
+            scenario = scenario_for(trajectory, questions.scenarios)
+            if scenario is not None and trajectory.task_id is None:
+                trajectory = trajectory.model_copy(update={"task_id": scenario.name})
+            run = run_of_trajectory(trajectory, questions.rules)
+            sheets += sheets_of(trajectory, run, scenario, rubrics, weights)
+        return cls(admitted, raters, sheets)
+
+    def plan(self, done: Done, repeats: int, *, keep_lost: bool) -> Plan:
+        positive("repeats", repeats)
+        return plan_calls(([call] for call in self._calls(repeats)), self.raters, done=done, keep_lost=keep_lost)
+
+    def _calls(self, repeats: int) -> Iterator[Call]:
+        for sheet in self.sheets:
+            for judge in self.raters:
+                inquiry = OfSheet(sheet, judge, family_flags(judge, sheet.trajectory))
+                for repeat in range(repeats if inquiry.rubrics else 0):
+                    yield call_of(judge, inquiry, repeat, self.admitted.stamps.get(sheet.trajectory.id))
+
+
+def refuse_own_family(judges: Sequence[Judge], trajectories: Sequence[Trajectory]) -> None:
+    """Refuse a model that is to judge agents of its own family.
+
+    Raises
+    ------
+    InputError
+        The first such judge, with the first such run.
+    """
+    for judge in judges:
+        for run in trajectories:
+            if OWN_FAMILY in family_flags(judge, run):
+                cure = "take a judge of another family, or allow it (--allow-own-family), which marks the result"
+                rule = f"is of the {judge.family} family, as is the agent it would judge"
+                raise InputError(f"judge {judge.rater}", rule, f"{run.agent or 'agent'} in {run.id}", cure)
+
+
+def family_flags(judge: Judge, run: Trajectory) -> tuple[str, ...]:
+    """What the ratings of a model bear: that it is of the agent's family, or that the agent's is not known."""
+    if judge.kind not in _MODELS or run.agent_family not in (None, judge.family):
+        return ()
+    return (FAMILY_UNKNOWN,) if run.agent_family is None else (OWN_FAMILY,)
