@@ -36,6 +36,7 @@ class ReplayJudge(Judge):
         self.reads_rubrics = any(row["rubric_sha256"] for row in rows)  # type: ignore[misc]
         self.rater, self.family, self.model = first["rater"], first["family"], first["model"]
         self.mechanism, self.version = first["mechanism"], first["rater_version"]
+        self.scales = frozenset(row["scale"] for row in rows)
         self.recorded: dict[_Key, _Row] = {
             (*(row[name] for name in ("trajectory_id", "question", "interaction_id", "repeat", "rubric_sha256")),): row
             for row in rows
@@ -50,7 +51,9 @@ class ReplayJudge(Judge):
         return self._reply({axis: self._row(trajectory, axis, rubric, repeat) for axis, rubric in rubrics.items()})
 
     def points(self, sheet: Sheet) -> tuple[str, ...]:
-        """The points that were recorded: not every rater answers all (rules do not)."""
+        """The points that were recorded: not every rater answers all (rules do not, and grade no checks)."""
+        if sheet.scale not in self.scales:
+            return ()
         found = [point for point in sheet.points if self._key(sheet, point, 0) in self.recorded]
         if not found:
             where, what = f"judge replay:{self.spec.model}", sheet.points[0].partition("@")[0]

@@ -45,6 +45,8 @@ class Sheet:
         What the rules say of the points they can judge: for judges that read nothing.
     flags : tuple of str
         What every rating made from this sheet bears.
+    point_flags : mapping of point to tuple of str
+        What the rating of a point bears beside them.
     """
 
     trajectory: Trajectory
@@ -54,6 +56,7 @@ class Sheet:
     read: Callable[[str], Told] = field(repr=False)
     by_rules: Mapping[str, Answer] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
+    point_flags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def points(self) -> tuple[str, ...]:

@@ -163,7 +163,7 @@ class SimulatedJudge(Judge):
     def sheet_sha256(self, sheet: Sheet) -> str:
         known = {point: self._known(sheet, point) for point in sorted(sheet.points)}
         model = [SHARED_DIFFICULTY, PERSISTENCE, SPREAD, asdict(self.profile)]
-        shown = [self.name, self.seed, model, sheet.trajectory.id, sheet.scale, known]
+        shown = [self.name, self.seed, model, sheet.trajectory.id, sheet.page.question, known]
         return sha256(json.dumps(shown, sort_keys=True).encode()).hexdigest()
 
     async def fill(self, sheet: Sheet, *, repeat: int = 0) -> Reply:

@@ -24,7 +24,6 @@ class Inquiry(ABC):
     trajectory: Trajectory
     rubrics: Mapping[Any, RubricText]
     scale: str = "verdict"
-    flags: tuple[str, ...] = ()
 
     @abstractmethod
     def prompt_sha256(self, judge: Judge) -> str:
@@ -37,6 +36,10 @@ class Inquiry(ABC):
     @abstractmethod
     def prompt(self) -> list[str]:
         """The parts of the assembled prompt, as a judge that reads is shown them."""
+
+    def flags_of(self, point: str) -> tuple[str, ...]:
+        """What the rating of a point bears, whatever the answer."""
+        return ()
 
     def by_definition(self) -> dict[Any, Answer] | None:
         """The answers where they follow from a definition, so that no judge is asked."""
@@ -73,13 +76,16 @@ class OfSheet(Inquiry):
     def __init__(self, sheet: Sheet, judge: Judge, flags: tuple[str, ...] = ()) -> None:
         self.sheet, self.trajectory, self.scale = sheet, sheet.trajectory, sheet.scale
         self.rubrics = {point: sheet.rubrics[point] for point in judge.points(sheet)}
-        self.flags = (*flags, *sheet.flags)
+        self.flags = flags
 
     def prompt_sha256(self, judge: Judge) -> str:
         return judge.sheet_sha256(self.sheet)
 
     async def put_to(self, judge: Judge, repeat: int) -> Reply:
         return await judge.fill(self.sheet, repeat=repeat)
+
+    def flags_of(self, point: str) -> tuple[str, ...]:
+        return (*self.flags, *self.sheet.flags, *self.sheet.point_flags.get(point, ()))
 
     def prompt(self) -> list[str]:
         page = self.sheet.page

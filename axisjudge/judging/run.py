@@ -111,7 +111,7 @@ def ratings_of(call: Call, reply: Reply, run_id: str) -> list[Rating]:
         answer, rubric = reply.answers[point], call.rubrics[point]
         question, interaction = question_and_interaction(point)
         invalid = check_citations(answer.cited_step_indices, len(trajectory.steps))
-        flags = [*call.stamp.flags, *call.inquiry.flags, *reply.flags, *answer.flags]
+        flags = [*call.stamp.flags, *call.inquiry.flags_of(point), *reply.flags, *answer.flags]
         flags += ["citation_out_of_range"] if invalid else []
         ratings.append(
             Rating(

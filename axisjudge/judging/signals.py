@@ -134,7 +134,12 @@ class _Asked:
 
     def plan(self, done: Done, repeats: int, *, keep_lost: bool) -> Plan:
         positive("repeats", repeats)
-        return plan_calls(([call] for call in self._calls(repeats)), self.raters, done=done, keep_lost=keep_lost)
+        calls = list(self._calls(repeats))
+        asked = {call.judge for call in calls}
+        if self.sheets and (idle := [judge for judge in self.raters if judge not in asked]):
+            rule = "has no word on any signal or check of these runs"
+            raise InputError(f"judge {idle[0].rater}", rule, cure="leave it out, or take a record that holds them")
+        return plan_calls(([call] for call in calls), self.raters, done=done, keep_lost=keep_lost)
 
     def _calls(self, repeats: int) -> Iterator[Call]:
         for sheet in self.sheets:

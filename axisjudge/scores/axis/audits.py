@@ -17,7 +17,7 @@ from axisjudge.judges.sheet import Told, point
 from axisjudge.scores.axis.categories import Category
 from axisjudge.scores.axis.goal import Check
 from axisjudge.scores.axis.interactions import Interaction
-from axisjudge.scores.axis.questions import UNNECESSARY, check_flag, goal_question, signal_questions
+from axisjudge.scores.axis.questions import UNNECESSARY, goal_question, signal_questions
 from axisjudge.scores.axis.replies import grades_of_reply, reply_object, signals_of_reply
 from axisjudge.scores.axis.rule_sets import RuleSet
 
@@ -73,8 +73,7 @@ def grades_reader(checks: Mapping[int, Check], rules: RuleSet, *, holistic: bool
             grades = _grades_by_program(text, list(checks.values()), rules, holistic=holistic)
         else:
             grades = _grades(text, len(checks), holistic=holistic)
-        marked = zip(checks.items(), grades, strict=True)
-        return Told({goal_question(number): _flagged(grade, [check_flag(check)]) for (number, check), grade in marked})
+        return Told({goal_question(number): grade for number, grade in zip(checks, grades, strict=True)})
 
     return read
 

@@ -14,7 +14,7 @@ from axisjudge.judges.sheet import Sheet, point
 from axisjudge.scores.axis.audits import audit_schema, audits_reader, grade_schema, grades_reader
 from axisjudge.scores.axis.categories import Category
 from axisjudge.scores.axis.goal import Check
-from axisjudge.scores.axis.questions import UNNECESSARY, goal_question, signal_questions
+from axisjudge.scores.axis.questions import UNNECESSARY, check_flag, goal_question, signal_questions
 from axisjudge.scores.axis.replies import judged_categories
 from axisjudge.scores.axis.rule_signals import rule_signals
 from axisjudge.scores.axis.run import AxisRun
@@ -143,7 +143,8 @@ def checks_sheet(
     )
     read = grades_reader(checks, run.rules, holistic=scenario.holistic)
     points = {goal_question(number): rubric for number in checks}
-    return Sheet(trajectory, "check", page, points, read, flags=shown.flags.get(None, ()))
+    marks = {goal_question(number): (check_flag(check),) for number, check in checks.items()}
+    return Sheet(trajectory, "check", page, points, read, flags=shown.flags.get(None, ()), point_flags=marks)
 
 
 def _signals_question(category: Category, ids: Sequence[int], under: Mapping[str, SignalRubric]) -> str:
