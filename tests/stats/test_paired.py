@@ -8,7 +8,8 @@ import pytest
 
 from axisjudge.checks import InputError
 from axisjudge.stats.estimate import UndefinedStatisticWarning
-from axisjudge.stats.paired import paired_change
+from axisjudge.stats.intervals import clopper_pearson_interval
+from axisjudge.stats.paired import mean_change, paired_change
 
 
 def test_all_sign_patterns_by_hand():
@@ -24,7 +25,7 @@ def test_five_tasks_can_never_reach_five_percent():
     found = paired_change(np.zeros(20), np.ones(20), clusters=np.repeat(np.arange(5), 4))
     assert found.p_value == found.smallest_p == 1 / 16
     assert found.change.estimate == 1
-    assert math.isnan(found.change.ci_low)
+    assert "Beta(1/2) posterior" in found.change.method  # the interval of the share that changed, all of one direction
 
 
 def test_the_level_holds_where_mcnemar_on_items_fails():
@@ -61,3 +62,23 @@ def test_no_change_at_all():
 def test_messages():
     with pytest.raises(InputError, match="after: needs one value"):
         paired_change([1, 0], [1])
+
+
+def test_a_few_changes_one_way_have_the_interval_of_the_share_that_changes():
+    """A standard error of three changes in 100 would give -.004 to .064; the shares allow .006 to .085 (exact)."""
+    change = np.zeros(100)
+    change[:3] = 1.0
+    found = mean_change(change)
+    low, high = clopper_pearson_interval(3, 100)
+    none = clopper_pearson_interval(0, 100)[1]
+    assert found.estimate == 0.03
+    assert found.ci_high == pytest.approx(0.03 + (high - 0.03))
+    assert found.ci_low == pytest.approx(0.03 - math.hypot(0.03 - low, none))
+    assert "MOVER" in found.method
+
+
+def test_few_changes_are_covered():
+    """One-sided error of the upper bound at a shift of .05 one way; .025 wanted, plus Monte Carlo error."""
+    rng = np.random.default_rng(6)
+    missed = [mean_change((rng.random(100) < 0.05).astype(float)).ci_high < 0.05 for _ in range(2000)]
+    assert np.mean(missed) <= 0.025 + 3 * math.sqrt(0.025 * 0.975 / 2000)
