@@ -14,7 +14,7 @@ from axisjudge.analysis.frames import Kind, table_of
 from axisjudge.analysis.pooled import pooled
 from axisjudge.analysis.repeats import repeat_report
 from axisjudge.analysis.words import listed, many
-from axisjudge.checks import InputError, positive
+from axisjudge.checks import InputError, one_of, positive
 from axisjudge.judges.pricing import Tokens, cost_usd, price_list_version
 from axisjudge.spec import JudgeSpec
 from axisjudge.stats.agreement import cohen_kappa, percent_agreement
@@ -26,6 +26,10 @@ TOKENS = Tokens(input=9_000, output=600)
 
 #: Said of standard errors of a pilot with few judges.
 LOWER_BOUNDS = "Fewer than 5 judges: what judges as such differ by is not in these figures, which are lower bounds."
+
+
+#: With fewer failures or passes a pilot's sensitivity or specificity says next to nothing.
+FEWEST_OF_A_KIND = 5
 
 
 @dataclass(frozen=True)
@@ -93,7 +97,10 @@ class StudyPlan:
         curve = self.curve
         wanted = f"A power of {curve.target:.0%}" if curve.of_power else f"A half width of {curve.target:.3g}"
         wanted += f" for {curve.what}"
-        assumed = "; ".join(f"{name} {value}" for name, value in curve.assumed.items())
+        assumed = "; ".join(
+            f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
+            for name, value in curve.assumed.items()
+        )
         if curve.needed is None:
             said = f"{wanted} is not reached with up to {curve.points[-1].n:,} {curve.unit}s ({assumed})."
         else:
@@ -219,6 +226,58 @@ def pilot_of(ratings: pl.DataFrame, question: str) -> Pilot:
         kappa=cohen_kappa(pair, **how).estimate,
         agreement=percent_agreement(pair, **how).estimate,
         tokens=tokens,
+    )
+
+
+@dataclass(frozen=True)
+class LabelledPilot:
+    """How well one judge finds what people call incorrect, on the items of a pilot that both rated."""
+
+    judge: str
+    n_items: int
+    prevalence: float
+    sensitivity: float
+    specificity: float
+    planted: bool
+
+    @property
+    def sentence(self) -> str:
+        """The figures, with their n: a small pilot gives rough ones."""
+        items = "items with planted labels" if self.planted else "labelled items"
+        return (
+            f"The pilot: {self.judge} on {self.n_items} {items}, failures {self.prevalence:.0%}, sensitivity "
+            f"{self.sensitivity:.2f}, specificity {self.specificity:.2f}."
+        )
+
+
+def labelled_pilot(ratings: pl.DataFrame, question: str, judge: str | None = None) -> LabelledPilot:
+    """Prevalence, sensitivity and specificity of a judge against the commonest label, from a pilot drawn at random.
+
+    Raises
+    ------
+    InputError
+        No such judge, several and none named, or fewer than 5 items of either kind that both rated.
+    """
+    panel = pooled(ratings, question)
+    if not panel.judges or (judge is None and panel.n_judges > 1):
+        cure = f"name one of {listed(panel.judges, 'or')}" if panel.judges else "give judges' ratings beside the labels"
+        raise InputError("--of", "must say which judge of the pilot is planned for", cure=cure)
+    judge = one_of("--of", judge or panel.judges[0], panel.judges)
+    failed = VERDICTS.index("incorrect")
+    said, told = panel.codes[:, panel.judges.index(judge)], panel.label
+    both = ~np.isnan(said) & ~np.isnan(told)
+    flag, truth = said[both] == failed, told[both] == failed
+    if min(truth.sum(), (~truth).sum()) < FEWEST_OF_A_KIND:
+        found = f"{int(truth.sum())} called incorrect, {int((~truth).sum())} not"
+        rule = f"needs {FEWEST_OF_A_KIND} labelled items of either kind that {judge} rated on {question}"
+        raise InputError("--pilot", rule, found, "label more, or state assumptions")
+    return LabelledPilot(
+        judge=judge,
+        n_items=int(both.sum()),
+        prevalence=float(truth.mean()),
+        sensitivity=float(flag[truth].mean()),
+        specificity=float((~flag[~truth]).mean()),
+        planted=panel.planted,
     )
 
 

@@ -76,16 +76,30 @@ def labels(
     sensitivity: Annotated[float, typer.Option(help="P(judge says incorrect | people say incorrect).")] = 0.9,
     specificity: Annotated[float, typer.Option(help="P(judge does not | people do not).")] = 0.9,
     judged: Annotated[int, typer.Option(min=10, help="Runs that the judge rates.")] = 1000,
+    pilot: Annotated[
+        list[Path], typer.Option(help="Ratings and labels of a pilot, instead of the three assumptions above.")
+    ] = [],  # noqa: B006
+    axis: Annotated[str, typer.Option(help="The pilot's question.")] = "argument_validity",
+    of: Annotated[str | None, typer.Option(help="The pilot's judge, where it has several.")] = None,
     minutes: Minutes = None,
     wage: Wage = 40.0,
     json: Json = False,
 ) -> None:
     """Labels, drawn at random, for a half width of a corrected failure rate."""
-    from axisjudge.analysis.planner import study_plan
+    from axisjudge.analysis.planner import labelled_pilot, study_plan
     from axisjudge.checks import positive
+    from axisjudge.ratings import read_ratings
     from axisjudge.stats.planning import plan_corrected_rate
 
     positive("--half-width", half_width)
+    if pilot:
+        found = labelled_pilot(read_ratings(*pilot, latest=True), axis, of)
+        # a rate of exactly 0 or 1 in a small pilot is no rate to plan with
+        floor = 1 / (2 * found.n_items)
+        prevalence = found.prevalence
+        sensitivity, specificity = (min(max(rate, floor), 1 - floor) for rate in (found.sensitivity, found.specificity))
+        if not json:
+            typer.echo(f"{found.sentence}\n")
     curve = plan_corrected_rate(
         half_width, prevalence=prevalence, sensitivity=sensitivity, specificity=specificity, n_judged=judged
     )

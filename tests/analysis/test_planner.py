@@ -11,6 +11,7 @@ from axisjudge.analysis.planner import (
     JudgePrice,
     judge_prices,
     label_price,
+    labelled_pilot,
     pilot_of,
     repeats_sentence,
     repeats_table,
@@ -20,6 +21,7 @@ from axisjudge.checks import InputError
 from axisjudge.datasets import demo_paths
 from axisjudge.judges.pricing import Tokens
 from axisjudge.stats.planning import Curve, Planned, plan_corrected_rate, plan_stand_in
+from axisjudge.workbench import home
 
 
 @pytest.fixture(scope="module")
@@ -110,3 +112,25 @@ def test_more_judges_help_more_than_more_repeats_where_judges_differ(pilot):
     assert "lower bounds" in said
     assert repeats_table(pilot.filter(pl.col("repeat") == 0)) == []
     assert repeats_sentence([]).startswith("What repeats buy cannot be told")
+
+
+def test_a_labelled_pilot_gives_what_a_plan_of_labels_assumes(pilot):
+    planted = axisjudge.read_ratings(home() / "data" / "demo" / "planted.jsonl")
+    both = pl.concat([pilot.filter(pl.col("repeat") == 0), planted])
+    found = labelled_pilot(both, "sequencing", "simulated:wren")
+    wide = (
+        both.filter(
+            (pl.col("question") == "sequencing") & pl.col("rater").is_in(["simulated:wren", planted["rater"][0]])
+        )
+        .pivot("rater", index="item_id", values="verdict")
+        .drop_nulls()
+    )
+    truth = wide[planted["rater"][0]] == "incorrect"
+    assert found.n_items == wide.height
+    assert found.prevalence == pytest.approx(truth.mean())
+    assert found.sensitivity == pytest.approx((wide.filter(truth)["simulated:wren"] == "incorrect").mean())
+    assert found.specificity == pytest.approx((wide.filter(~truth)["simulated:wren"] != "incorrect").mean())
+    with pytest.raises(InputError, match="name one of simulated:heron or simulated:wren"):
+        labelled_pilot(both, "sequencing")
+    with pytest.raises(InputError, match="needs 5 labelled items of either kind"):
+        labelled_pilot(both.filter(pl.col("trajectory_id").str.starts_with("01-01")), "sequencing", "simulated:wren")
