@@ -278,7 +278,7 @@ def _question(
     coefficients: dict[str, Agreement] = {}
     bounds = None
     if len(matrix.raters) > 1:
-        names = _names(len(matrix.raters))
+        names = coefficient_names(len(matrix.raters))
         values = agreement_coefficients(coded.codes, list(names.values()), **coded.how, ci_level=ci_level, rng=rng)
         coefficients = {name: values[key] for name, key in names.items()}
         bounds = case_bounds(_asked_of_all(coded.decided, table), categories=coded.sided)
@@ -309,7 +309,8 @@ def _asked_of_all(codes: NDArray[np.float64], table: pl.DataFrame) -> NDArray[np
     return np.asarray(codes[n_ratings == codes.shape[1]])
 
 
-def _names(n_raters: int) -> dict[str, str]:
+def coefficient_names(n_raters: int) -> dict[str, str]:
+    """The four coefficients of a table, by their short names: kappa is Cohen's for two raters and Fleiss' for more."""
     kappa = "cohen_kappa" if n_raters == 2 else "fleiss_kappa"
     return {"percent": "percent_agreement", "kappa": kappa, "ac1": "gwet_ac1", "alpha": "krippendorff_alpha"}
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from axisjudge.analysis.agreement import coefficient_names
 from axisjudge.analysis.coded import code_verdicts
 from axisjudge.analysis.pooled import LABELS
 from axisjudge.analysis.words import listed, p_words
@@ -139,11 +140,12 @@ def _tests(rows: pl.DataFrame, axis: str, plan: AnalysisPlan, seed: int) -> list
         return [Declared(axis, plan.statistic, tuple(judges), nothing, math.nan, math.nan)]
     matrix = to_matrix(rows, axis)
     coded = code_verdicts(rows, matrix, plan.uncertain)
+    drawn = dict.fromkeys([*coefficient_names(len(judges)).values(), plan.statistic])  # as in a table of agreement
 
-    def at(key: str, level: float) -> Estimate:
-        return agreement_coefficients(coded.codes, [plan.statistic], **coded.how, ci_level=level, rng=seed)[key]
+    def at(level: float) -> dict[str, Estimate]:
+        values = agreement_coefficients(coded.codes, list(drawn), **coded.how, ci_level=level, rng=seed)
+        return {key: found for key, found in values.items() if key.partition("[")[0] == plan.statistic}
 
-    found = agreement_coefficients(coded.codes, [plan.statistic], **coded.how, ci_level=plan.ci_level, rng=seed)
     corrected = plan.statistic != "percent_agreement"
     return [
         Declared(
@@ -151,11 +153,15 @@ def _tests(rows: pl.DataFrame, axis: str, plan: AnalysisPlan, seed: int) -> list
             plan.statistic,
             _pair(key, matrix.raters),
             estimate,
-            _p_value(partial(at, key)) if corrected else math.nan,
+            _p_value(partial(_interval, at, key)) if corrected else math.nan,
             math.nan,
         )
-        for key, estimate in found.items()
+        for key, estimate in at(plan.ci_level).items()
     ]
+
+
+def _interval(at: Callable[[float], dict[str, Estimate]], key: str, level: float) -> Estimate:
+    return at(level)[key]
 
 
 def _pair(key: str, raters: tuple[str, ...]) -> tuple[str, ...]:

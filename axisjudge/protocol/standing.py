@@ -91,20 +91,27 @@ class Standing:
     @property
     def sentence(self) -> str:
         """Opening, optimism and plan in words; empty where no held-out data are touched."""
-        return " ".join(self._said()) if self.matters else ""
+        return " ".join([*self._seen(), *self._planned()]) if self.matters else ""
+
+    @property
+    def headline(self) -> str:
+        """What belongs on the first screen: EXPLORATORY and why, else opening and optimism."""
+        return (self.banner or " ".join(self._seen())) if self.matters else ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for a report."""
         fields = {**asdict(self), "plan": self.plan.model_dump(mode="json") if self.plan else None}
-        return {**fields, "exploratory": self.exploratory, "banner": self.banner}
+        return {**fields, "exploratory": self.exploratory, "banner": self.banner, "headline": self.headline}
 
-    def _said(self) -> Iterator[str]:
+    def _seen(self) -> Iterator[str]:
         if self.held_out:
             where = f"opening {self.opening} of {self.openings}" if self.opening else "no opening"
             planned = f" ({self.plan.n:,} planned)" if self.plan is not None and self.plan.n else ""
             yield f"Held-out data: {self.held_out:,} ratings of {self.runs:,} runs{planned}, made under {where}."
         if self.looks > 1:
             yield f"The held-out side was seen {self.looks} times; {_flattery(self.optimism)}."
+
+    def _planned(self) -> Iterator[str]:
         if self.plan is not None and self.held_out:
             outside = f" ({', '.join(self.outside)} among them)" if self.outside else ""
             yield f"{self.plan.sentence} All else{outside} is EXPLORATORY."

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.report.page import MARKDOWN_MIME
+from axisjudge.report.tables import markdown_escape
 
 TEMPLATES = Path(__file__).resolve().parent / "page"
 
@@ -45,10 +46,11 @@ def title_of(notebook: Any, name: str) -> str:
     return name
 
 
-def report_html(notebook: Any, title: str, made_from: str) -> str:
+def report_html(notebook: Any, title: str, made_from: str, first: str = "") -> str:
     """The notebook as one self-contained page: no script, no address is ever fetched, code folded away.
 
-    `made_from` is kept in the page's head, so that a later run can tell whether the report is up to date.
+    `made_from` is kept in the page's head, so that a later run can tell whether the report is up to date. `first`
+    stands above everything: what held-out data may claim belongs on the first screen, however long the preface is.
     """
     from nbconvert import HTMLExporter
     from traitlets.config import Config
@@ -60,14 +62,14 @@ def report_html(notebook: Any, title: str, made_from: str) -> str:
         exclude_anchor_links=True,
     )
     exporter.register_filter("safe_html", safe_html)  # type: ignore[no-untyped-call]
-    said = {"title": title, "made_from": made_from, "css": css()}
+    said = {"title": title, "made_from": made_from, "css": css(), "first": first}
     page, _ = exporter.from_notebook_node(notebook, resources={"axisjudge": said})
     return str(page)
 
 
-def report_markdown(notebook: Any) -> str:
-    """The notebook's prose and what its page said, shortly; nothing that differs from run to run."""
-    parts: list[str] = []
+def report_markdown(notebook: Any, first: str = "") -> str:
+    """The notebook's prose and what its page said, nothing that differs from run to run; `first` stands above it."""
+    parts: list[str] = [f"> **{markdown_escape(first)}**"] if first else []
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             parts.append(cell.source)

@@ -211,10 +211,11 @@ def _write_pages(job: _Job, home: Path, staging: Path, made_from: str, seconds: 
         },
     }
     (staging / "results.json").write_text(dumps(results), encoding="utf-8")
-    (staging / "report.md").write_text(report_markdown(executed), encoding="utf-8")
+    first = said.get("standing", {}).get("headline", "")
+    (staging / "report.md").write_text(report_markdown(executed, first), encoding="utf-8")
     executed.cells.append(provenance_cell(home, results, raters, seconds))
     (staging / f"{job.name}.ipynb").write_text(notebook_text(executed), encoding="utf-8")
-    html = report_html(executed, results["title"], _seal(staging, made_from))
+    html = report_html(executed, results["title"], _seal(staging, made_from), first)
     (staging / "report.html").write_text(html, encoding="utf-8")
 
 

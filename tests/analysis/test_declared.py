@@ -50,9 +50,9 @@ def test_it_is_the_statistic_that_the_reports_show():
     found = table(both(np.random.default_rng(1), agree=0.6))
     results = declared_results(found, AnalysisPlan(axes=AXES, statistic="krippendorff_alpha", ci_level=0.9))
     shown = agreement_by_axis(found, ci_level=0.9, rng=0).questions
-    alphas = {one.question: one.coefficients["alpha"].estimate for one in shown}
-    assert {each.axis: each.found.estimate for each in results} == alphas
-    assert {each.found.ci_level for each in results} == {0.9}
+    assert {each.axis: str(each.found) for each in results} == {
+        one.question: str(one.coefficients["alpha"]) for one in shown
+    }  # one number on one page, its interval drawn alike
 
 
 def test_what_is_declared_is_followed():
