@@ -88,6 +88,14 @@ class TwinCell:
         """Twins whose original the judge called correct."""
         return self.strict.n_items
 
+    @property
+    def interval(self) -> str:
+        """The interval of `rate` in percent, the bound that decides the claim with one digit more."""
+        low, high = 100 * self.rate.ci_low, 100 * self.rate.ci_high
+        if np.isnan(low):
+            return "no interval"
+        return f"{low:.{int(self.expected == 'must')}f}–{high:.{int(self.expected == 'must_not')}f}%"
+
     def row(self) -> dict[str, Any]:
         """The cell as a row of the result table."""
         counts = ("n_twins", "not_correct", "original_lost", "moved", "uncertain", "not_applicable", "lost")
@@ -183,7 +191,7 @@ def brief(cell: TwinCell) -> str:
     """A cell in a few letters: expectation, moved of decided, the interval, the claim, and what was undecided."""
     if not cell.started:
         return f"{cell.expected}: no original correct"
-    share = "" if np.isnan(cell.rate.ci_low) else f" {100 * cell.rate.ci_low:.0f}-{100 * cell.rate.ci_high:.0f}%"
+    share = "" if np.isnan(cell.rate.ci_low) else f" {cell.interval}"
     undecided = cell.uncertain + cell.not_applicable + cell.lost
     rest = f" +{undecided} undecided" if undecided else ""
     claim = f" {cell.claim}" if cell.claim else ""

@@ -66,8 +66,6 @@ def _cell_text(ax: Axes, column: int, row: int, cell: TwinCell) -> None:
     said = f"{cell.moved}/{cell.rate.n_items} {_CLAIM[cell.claim]}".strip()
     weight = "bold" if cell.expected == "must" else "normal"
     ax.text(column, row, said, fontsize=LABEL + 1, color=colour, fontweight=weight, **how)  # type: ignore[arg-type]
-    low, high = cell.rate.ci_low, cell.rate.ci_high
-    interval = "no interval" if np.isnan(low) else f"{100 * low:.0f}–{100 * high:.0f}%"
     undecided = cell.uncertain + cell.not_applicable + cell.lost
     rest = f", {undecided} undecided" if undecided else ""
-    ax.text(column, row + 0.3, interval + rest, fontsize=SMALL - 0.5, color=colour, **how)  # type: ignore[arg-type]
+    ax.text(column, row + 0.3, cell.interval + rest, fontsize=SMALL - 0.5, color=colour, **how)  # type: ignore[arg-type]

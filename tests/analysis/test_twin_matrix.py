@@ -136,7 +136,7 @@ def test_the_whole_is_valid_json_and_says_what_it_found(table):
     (sentence,) = matrix.sentences()
     assert sentence.startswith("j1: of 1 cell that must move, at a rate of 80% or more, 1 met, 0 not shown, 0 failed")
     (row,) = matrix.grid("j1")
-    assert row["result_interpretation"] == "must 40/40 91-100% met"
+    assert row["result_interpretation"] == "must 40/40 91.2–100% met"
 
 
 def test_the_figure_draws_every_cell_and_computes_nothing(table):
@@ -146,7 +146,7 @@ def test_the_figure_draws_every_cell_and_computes_nothing(table):
     ax = plot_twin_matrix(twin_matrix(table(rated), twins))
     drawn = [text.get_text() for text in ax.texts]
     assert "39/39 ✓" in drawn
-    assert "91–100%, 1 undecided" in drawn
+    assert "91.0–100%, 1 undecided" in drawn
     assert drawn.count("none correct") == 4
 
 
