@@ -64,9 +64,9 @@ def draw(
     if way == "by_hand":
         return chosen_by_hand(trajectories, seed=seed)
     if way == "second_rater":
-        labels = read_labels(_file(way, ratings))
+        labels = read_labels(_file(way, ratings)).filter(rater_kind="human")
         return draw_again(labels, of or _only_person(labels["rater"].unique().to_list()), n, seed=seed)
-    who, number = _needed(way, "of", of), _needed(way, "a number", n)
+    who, number = _needed(way, "`of`: whose verdicts, or which key, decide", of), _needed(way, "a number", n)
     if way == "by_key":
         one_of("key", who, KEYS)
         strata = {run.id: str(getattr(run, who)) for run in trajectories}
@@ -89,6 +89,8 @@ def _file(way: str, ratings: str | Path | None) -> Path:
 
 
 def _only_person(people: list[str]) -> str:
+    if not people:
+        raise InputError("draw second_rater", "no person labelled there", cure="give the labels of the first person")
     if len(people) != 1:
         raise InputError("draw second_rater", "several people labelled there", sorted(people), "say whose with `of`")
     return people[0]

@@ -275,6 +275,8 @@ def verdict_strata(ratings: pl.DataFrame, rater: str, question: str | None = Non
     """
     one_of("rater", rater, sorted(set(ratings["rater"])))
     first = ratings.filter(rater=rater, repeat=0).filter(pl.col("step_index").is_null())
+    if question is not None:
+        one_of(f"axis that {rater} judged", question, sorted(set(first["question"])))
     said: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for run, asked, verdict in first.select("trajectory_id", "question", "verdict").iter_rows():
         if asked in said[run]:

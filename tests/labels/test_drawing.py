@@ -75,7 +75,7 @@ def test_every_way_draws(ratings):
     ("way", "given", "message"),
     [
         ("at random", {}, "how items are drawn: must be one of random"),
-        ("by_key", {"n": 2}, "draw by_key: needs of"),
+        ("by_key", {"n": 2}, "draw by_key: needs `of`: whose verdicts, or which key, decide"),
         ("by_key", {"of": "agent"}, "draw by_key: needs a number"),
         ("by_key", {"of": "id", "n": 2}, "key: must be one of agent, domain"),
         ("by_judge_verdict", {"of": "rules", "n": 2}, "draw by_judge_verdict: needs ratings"),
@@ -87,6 +87,22 @@ def test_what_is_missing_is_said(way, given, message):
         draw(RUNS, way, **given)
 
 
+def test_a_judge_is_no_first_person(ratings, tmp_path):
+    judge = tmp_path / "rules.jsonl"
+    lines = ratings.read_text().splitlines(keepends=True)
+    judge.write_text("".join(line for line in lines if '"rater":"rules"' in line))
+    with pytest.raises(InputError, match="no person labelled there"):
+        draw(RUNS, "second_rater", ratings=judge)
+    with pytest.raises(InputError, match="no labels by this person"):
+        draw(RUNS, "second_rater", ratings=ratings, of="rules")
+
+
 def test_whose_labels_must_be_said_where_several_people_labelled(ratings):
+    assert {item.probability for item in draw(RUNS, "second_rater", ratings=ratings).items} == {
+        0.25
+    }  # the one person's
+    ratings.write_text(
+        ratings.read_text().replace('"rater":"rules","rater_kind":"rules"', '"rater":"b","rater_kind":"human"')
+    )
     with pytest.raises(InputError, match="several people labelled there"):
         draw(RUNS, "second_rater", ratings=ratings)

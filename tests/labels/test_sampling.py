@@ -125,6 +125,8 @@ def test_strata_from_a_judge():
     assert verdict_strata(ratings, "rules", "sequencing") == {"a": "correct", "b": "lost"}
     with pytest.raises(InputError, match="rater: must be one of other, rules"):
         verdict_strata(ratings, "rulez")
+    with pytest.raises(InputError, match=r"axis that rules judged: .* found 'sequencng'; did you mean 'sequencing'"):
+        verdict_strata(ratings, "rules", "sequencng")  # else every run would be in the stratum `lost`
 
 
 def test_a_judges_two_prompts_are_not_mixed():
