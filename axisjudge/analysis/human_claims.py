@@ -18,6 +18,9 @@ Answer = Literal["may", "may not", "not checked"]
 MARGIN = 0.05
 #: Sensitivity that 'finds failures' must lie above.
 MOST_FAILURES = 0.5
+#: Claims about shares among the labelled items; a draw by the human label leaves sensitivity as it is.
+_AMONG_LABELLED = {"beats one word", "as a person", "stands in", "finds failures"}
+_GIVEN_BY_LABEL = {"by_human_label": {"finds failures"}}
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,24 @@ def claims_of(panel: LabelledPanel, found: JudgeComparison) -> list[Claim]:
                 found
             ),
         }
+    chosen = _chosen(panel)
+    for claim in answers:
+        if chosen and claim[0] in _AMONG_LABELLED - _GIVEN_BY_LABEL.get(panel.drawn.sampling, set()):
+            answers[claim] = "not checked", chosen
     return [Claim(panel.question, found.judge, *claim, *answer) for claim, answer in answers.items()]
+
+
+def _chosen(panel: LabelledPanel) -> str:
+    """Why shares among the labelled items say nothing of all items: an enriched draw flatters the judge that drew it.
+
+    A judge's sensitivity among items drawn by its own verdict is too high (verification bias; Begg and Greenes 1983,
+    doi:10.2307/2530820), and the commonest word is too rare there.
+    """
+    drawn = panel.drawn
+    if drawn.in_full or drawn.sampling not in ("by_judge_verdict", "by_key", "by_human_label"):
+        return ""
+    way = drawn.sampling.removeprefix("by_").replace("_", " ")
+    return f"labels were drawn by {way}, and shares among such labels are not those of all items"
 
 
 def claim_sentences(claims: Sequence[Claim]) -> list[str]:
@@ -133,7 +153,7 @@ def _stands_in(found: JudgeComparison) -> tuple[Answer, str]:
 def _finds_failures(found: JudgeComparison) -> tuple[Answer, str]:
     sensitivity = found.majority.sensitivity.given
     if math.isnan(sensitivity.ci_low):
-        return "not checked", sensitivity.reason
+        return "not checked", sensitivity.reason if sensitivity.n_items else "people see no failure"
     because = f"sensitivity {sensitivity.estimate:.0%}, {sensitivity.ci_low:.0%} to {sensitivity.ci_high:.0%}"
     return ("may" if sensitivity.ci_low > MOST_FAILURES else "may not"), because
 

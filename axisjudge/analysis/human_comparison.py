@@ -146,7 +146,7 @@ def human_comparison(
     questions : sequence of str, optional
         By default all that both answered.
     sampling : str, optional
-        How the labelled items were drawn (`axisjudge.stats.correction.SAMPLING`), in place of what the labels say.
+        How the labelled items were drawn (`axisjudge.stats.correction.SAMPLING`), if the labels do not say.
     epsilon : float
         How much worse than a person a judge may be, for the alternative annotator test.
     step_level : bool
@@ -155,7 +155,8 @@ def human_comparison(
     Raises
     ------
     InputError
-        No such labels or ratings, no common question, two ratings of one rater on one item.
+        No such labels or ratings, no common question, two ratings of one rater on one item, `sampling` against what the
+        labels say.
     """
     judges, people = prepared(ratings, labels, repeat, step_level)
     about: dict[str, Any] = {"cluster_unit": cluster_unit, "ci_level": ci_level}
@@ -215,8 +216,8 @@ def _said(found: Estimate) -> str:
 
 _DRAWN = {
     "random": "they were drawn at random",
-    "by_judge_verdict": "they were drawn by a judge's verdict",
-    "by_key": "they were drawn by a recorded key",
-    "by_human_label": "they were drawn by the human label",
+    "by_judge_verdict": "they were drawn by a judge's verdict, so that shares among them are not those of all items",
+    "by_key": "they were drawn by a recorded key, so that shares among them are not those of all items",
+    "by_human_label": "they were drawn by the human label, so that shares among them are not those of all items",
     "unknown": "how they were drawn is not known",
 }

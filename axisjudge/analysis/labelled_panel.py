@@ -134,12 +134,12 @@ def labelled_panel(judges: pl.DataFrame, people: pl.DataFrame, question: str, sa
     judges, people : polars.DataFrame
         From `prepared`.
     sampling : str, optional
-        How the labelled items were drawn, in place of what the labels say.
+        How the labelled items were drawn, if the labels do not say.
 
     Raises
     ------
     InputError
-        Two ratings of one rater on one item, or judges and people on different scales.
+        Two ratings of one rater on one item, judges and people on different scales, or `sampling` against the labels.
     """
     asked = judges.filter(pl.col("question") == question)
     labelled = people.filter(pl.col("question") == question)
@@ -188,12 +188,14 @@ def _cited(table: pl.DataFrame, place: dict[str, int]) -> dict[str, list[list[in
 
 
 def _drawn(told: pl.DataFrame, place: dict[str, int], sampling: str | None, all_labelled: bool) -> Drawn:
-    """What the labels say of their draw, unless `sampling` says otherwise; a full count needs no draw."""
-    if sampling is not None:
-        return Drawn(one_of("sampling", sampling, SAMPLING), None, None, in_full=all_labelled)
+    """What the labels say of their draw, else what `sampling` says; a full count needs no draw."""
+    stated = one_of("sampling", sampling or "unknown", SAMPLING)
     if all_labelled:
-        return Drawn("random", None, None, in_full=True)
-    said = with_drawn(told)
+        return Drawn(sampling or "random", None, None, in_full=True)
+    said = with_drawn(told).with_columns(pl.col("drawn").replace("unknown", stated))
+    if sampling and (other := sorted(set(said["drawn"]) - {stated})):
+        cure = "leave sampling out, or import the labels again"
+        raise InputError("sampling", f"{stated} is not what the labels say of their draw", other[0], cure)
     ways = said.select("drawn", "drawn_by").unique().sort("drawn", "drawn_by").rows()
     if len(ways) != 1:
         names = ", ".join(sorted({way for way, _ in ways})) or "none"

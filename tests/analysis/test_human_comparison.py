@@ -176,6 +176,25 @@ def test_the_draw_decides_whether_a_rate_is_corrected(panel, flags, sampling, re
     assert bool(found.corrected) is not bool(reason)
 
 
+def test_a_draw_that_labels_state_is_not_overruled(panel):
+    """By stated probabilities the failures drawn more often weigh less; as a random draw they would not."""
+    table, labels, _ = panel
+    with pytest.raises(InputError, match="random is not what the labels say of their draw; found 'by_key'"):
+        human_comparison(table, people(drawn_flags("by_key", 0.4, key="domain"), **labels), sampling="random")
+
+
+@pytest.mark.parametrize(("method", "open_claims"), [("by_judge_verdict", 0), ("by_key", 0), ("by_human_label", 1)])
+def test_shares_among_chosen_labels_carry_no_claim_about_all_items(method, open_claims):
+    """60 of 70 flags and 10 of 430 others labelled: always 'correct' is right on 14% of these, on 86% of all."""
+    words = {"j": [F] * 70 + [C] * 430, "ann": [F] * 60 + [None] * 10 + [C] * 10 + [None] * 420}
+    flags = drawn_flags(method, 0.5, key="j: termination")
+    found = human_comparison(judged(j=words["j"]), people(flags, ann=words["ann"], bo=words["ann"], cy=words["ann"]))
+    among = [claim for claim in found.claims if claim.short not in ("rate holds", "adds to labels")]
+    assert sum(claim.answer != "not checked" for claim in among) == open_claims
+    assert "shares among such labels are not those of all items" in " ".join(found.sentences())
+    assert "so that shares among them are not those of all items" in found.questions[0].sentence
+
+
 def test_the_corrected_rate_is_near_the_truth_where_the_judges_own_is_not(panel):
     table, labels, truth = panel
     found = human_comparison(table, people(drawn_flags("random", 0.4), **labels))
@@ -210,6 +229,8 @@ def test_where_all_are_labelled_nothing_is_corrected():
     assert rate.rate.estimate == pytest.approx(1 / 3)
     assert rate.rate.n_missing == 0
     assert "all are labelled" in found.questions[0].sentence
+    none = human_comparison(judged(j=[C] * 60), people(ann=[C] * 60))
+    assert [claim.because for claim in none.claims if claim.short == "finds failures"] == ["people see no failure"]
     assert answers(found, "j")["makes the failure rate clearly more exact than the labels alone"] == "not checked"
 
 
