@@ -15,7 +15,15 @@ from axisjudge.analysis.agreement import MADE_UP, banner
 from axisjudge.analysis.composites import curve_marks, fitted_curves
 from axisjudge.analysis.words import many
 from axisjudge.ratings.table import ratings_frame
-from axisjudge.scores.axis.questions import grades_of_ratings, raters_of_ratings, ratings_of_signals, signals_of_ratings
+from axisjudge.scores.axis.goal import Grade
+from axisjudge.scores.axis.questions import (
+    Combine,
+    grades_of_ratings,
+    judged_by,
+    marks_of_judges,
+    ratings_of_signals,
+    signals_of_ratings,
+)
 from axisjudge.scores.axis.result import DIMENSIONS, AxisResult, score_run
 from axisjudge.scores.axis.rule_sets import DOCUMENTED, RuleSet
 from axisjudge.scores.axis.rule_signals import rule_signals
@@ -39,6 +47,7 @@ def axis_results(
     signals: pl.DataFrame | None = None,
     grades: pl.DataFrame | None = None,
     scenarios: Sequence[Scenario] = (),
+    combine: Combine = "mean",
     rules: RuleSet = DOCUMENTED,
     weights: Mapping[str, float] | None = None,
     curves: Mapping[str, CurveFit] | None = None,
@@ -55,6 +64,8 @@ def axis_results(
     scenarios : sequence of Scenario, optional
         One scenario holds for all runs; of several each run's is the one that bears its task's name. Without any the
         scenario that a source carries itself is taken (AXIS reports do).
+    combine : {"mean", "median"}
+        What the numbers of several raters are made into, signal by signal, before anything is scored.
     rules : RuleSet
     weights : mapping, optional
         Weights of the four dimensions.
@@ -74,12 +85,14 @@ def axis_results(
         run = run_of_trajectory(trajectory, rules)
         if run.task_id is None and len(scenarios) == 1 and scenario is not None:
             run = replace(run, task_id=scenario.name, cluster_id=scenario.name)
-        said, by = (rule_signals(run), [RULES]) if signals is None else _of_run(signals, run)
-        found = None
-        if scenario is not None:
-            found = grades_of_ratings(graded.filter(pl.col("trajectory_id") == run.id), scenario.checks)
-        result = score_run(run, said, grades=found, weights=weights, curves=fitted, judged_by=", ".join(by))
-        results.append(replace(result, marks=(*result.marks, *curve_marks(result, curves or {}))))
+        rows = _of_run(signals, run)
+        said = rule_signals(run) if rows is None else signals_of_ratings(rows, combine=combine)
+        found = None if scenario is None else _grades(_of_run(graded, run), scenario, run.rules, combine)
+        by = RULES if rows is None else judged_by(rows, combine)
+        result = score_run(run, said, grades=found, weights=weights, curves=fitted, judged_by=by)
+        marks = [mark for table in (grades, signals) for mark in marks_of_judges(_of_run(table, run), run.agent_family)]
+        marks += curve_marks(result, curves or {})
+        results.append(replace(result, marks=tuple(dict.fromkeys((*result.marks, *marks)))))
     return results
 
 
@@ -330,9 +343,19 @@ def _mean(values: np.ndarray) -> float:
     return float(known.mean()) if known.size else math.nan
 
 
-def _of_run(signals: pl.DataFrame, run: AxisRun) -> tuple[Any, list[str]]:
-    rows = signals.filter(pl.col("trajectory_id") == run.id)
-    return signals_of_ratings(rows), raters_of_ratings(rows)
+def _of_run(ratings: pl.DataFrame | None, run: AxisRun) -> pl.DataFrame | None:
+    return None if ratings is None else ratings.filter(pl.col("trajectory_id") == run.id)
+
+
+def _grades(rows: pl.DataFrame | None, scenario: Scenario, rules: RuleSet, combine: Combine) -> list[Grade] | None:
+    """The grades of a scenario's checks; where somebody was asked, the program counts a missing one as 0."""
+    if rows is None:
+        return None
+    grades = grades_of_ratings(rows, scenario.checks, combine=combine)
+    asked = not rows.filter(pl.col("scale") == "check").is_empty()
+    if rules.missing == "defaults" and asked:
+        return [grade._replace(score=0) if grade.score is None else grade for grade in grades]
+    return grades
 
 
 def _slowest(result: AxisResult) -> str | None:

@@ -113,6 +113,7 @@ def ratings_of(call: Call, reply: Reply, run_id: str) -> list[Rating]:
         invalid = check_citations(answer.cited_step_indices, len(trajectory.steps))
         flags = [*call.stamp.flags, *call.inquiry.flags_of(point), *reply.flags, *answer.flags]
         flags += ["citation_out_of_range"] if invalid else []
+        flags = list(dict.fromkeys(flags))  # a replayed rating brings its own
         ratings.append(
             Rating(
                 trajectory_id=trajectory.id,

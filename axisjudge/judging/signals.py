@@ -14,6 +14,7 @@ from axisjudge.judging.api import carry_out, read_done
 from axisjudge.judging.inquiry import OfSheet
 from axisjudge.judging.plan import Call, Done, Plan, call_of, plan_calls
 from axisjudge.protocol.gate import Admitted, admit
+from axisjudge.scores.axis.questions import MODELS
 from axisjudge.scores.axis.result import DEFAULT_WEIGHTS
 from axisjudge.scores.axis.rule_sets import DOCUMENTED, RuleSet
 from axisjudge.scores.axis.run import run_of_trajectory
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 #: Flags of ratings by a judge of the agent's own family, and of those where nobody can say whether it is.
 OWN_FAMILY, FAMILY_UNKNOWN = "own_family", "agent_family_unknown"
 
-_MODELS = ("llm", "decision_model")
-
 
 @dataclass(frozen=True, kw_only=True)
 class SignalQuestions:
@@ -39,6 +38,8 @@ class SignalQuestions:
     ----------
     scenarios : sequence of Scenario
         Whose checks are graded, chosen for each run as `axisjudge.scores.axis.scenario.scenario_for` says.
+    checks : bool
+        Whether goal checks are graded at all.
     rules : RuleSet
         How interactions are formed and replies are read.
     weights : mapping, optional
@@ -52,6 +53,7 @@ class SignalQuestions:
     """
 
     scenarios: Sequence[Scenario] = ()
+    checks: bool = True
     rules: RuleSet = DOCUMENTED
     weights: Mapping[str, float] | None = None
     versions: Mapping[str, str] | None = None
@@ -129,7 +131,7 @@ class _Asked:
             if scenario is not None and trajectory.task_id is None:
                 trajectory = trajectory.model_copy(update={"task_id": scenario.name})
             run = run_of_trajectory(trajectory, questions.rules)
-            sheets += sheets_of(trajectory, run, scenario, rubrics, weights)
+            sheets += sheets_of(trajectory, run, scenario, rubrics, weights, checks=questions.checks)
         return cls(admitted, raters, sheets)
 
     def plan(self, done: Done, repeats: int, *, keep_lost: bool) -> Plan:
@@ -167,6 +169,6 @@ def refuse_own_family(judges: Sequence[Judge], trajectories: Sequence[Trajectory
 
 def family_flags(judge: Judge, run: Trajectory) -> tuple[str, ...]:
     """What the ratings of a model bear: that it is of the agent's family, or that the agent's is not known."""
-    if judge.kind not in _MODELS or run.agent_family not in (None, judge.family):
+    if judge.kind not in MODELS or run.agent_family not in (None, judge.family):
         return ()
     return (FAMILY_UNKNOWN,) if run.agent_family is None else (OWN_FAMILY,)

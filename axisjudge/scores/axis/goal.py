@@ -17,7 +17,7 @@ class Check(NamedTuple):
 
 
 class Grade(NamedTuple):
-    """A check's grade: a whole number from 0 to 10, or None where nobody graded it."""
+    """A check's grade from 0 to 10, a whole number where one judge gave it; None where nobody graded it."""
 
     check: Check
     score: float | None = None

@@ -22,6 +22,9 @@ from axisjudge.verdict import RaterKind, Rating
 #: How the ratings of one question are made into one number: each rater's mean over repeats, and of raters this.
 Combine = Literal["mean", "median"]
 
+#: Kinds of raters that are models, and so have a family that an agent can share.
+MODELS = ("llm", "decision_model")
+
 _GOAL = "goal"
 #: Begins the flags that name the interactions which were not needed.
 UNNECESSARY = "unnecessary "
@@ -94,22 +97,50 @@ def signals_of_ratings(ratings: pl.DataFrame, *, combine: Combine = "mean") -> S
 def grades_of_ratings(ratings: pl.DataFrame, checks: Sequence[Check], *, combine: Combine = "mean") -> list[Grade]:
     """The grades of one run's goal checks from its ratings; a check that nobody graded has None.
 
-    Ratings that say which check they grade count for that check alone.
+    Ratings that say which check they grade count for that check alone. One grade is rounded to a whole number, as the
+    program does; what several are combined to is not rounded again.
     """
     about = _answers(ratings, f"{_GOAL}.")
     grades = []
     for number, check in enumerate(checks, 1):
         rows = [row for row in about.get((str(number), None), ()) if _is_about(row, check)]
-        mean = _combined(rows, combine)
+        score = _combined(rows, combine)
+        if score is not None and len(rows) == 1:
+            score = limited_grade(score)
         rationale = "; ".join(row["rationale"] for row in rows or () if row["rationale"])
-        grades.append(Grade(check, None if mean is None else limited_grade(mean), rationale))
+        grades.append(Grade(check, score, rationale))
     return grades
 
 
-def raters_of_ratings(ratings: pl.DataFrame) -> list[str]:
-    """Who judged signals or goal checks."""
-    asked = ratings.filter(pl.col("question").str.contains(r"^(environment|service|agent|goal)\."))
-    return sorted(set(asked["rater"]))
+def judged_by(ratings: pl.DataFrame, combine: Combine = "mean") -> str:
+    """Who judged signals or goal checks, and what was made of the numbers of several."""
+    raters = sorted(set(asked_of_axis(ratings)["rater"]))
+    return ", ".join(raters) + (f" (the {combine} of {len(raters)}, signal by signal)" if len(raters) > 1 else "")
+
+
+def marks_of_judges(ratings: pl.DataFrame | None, agent_family: str | None) -> list[str]:
+    """What a reader must know of the models that judged a run: of the agent's own family, held out, numbers lost."""
+    if ratings is None:
+        return []
+    asked = asked_of_axis(ratings)
+    models = asked.filter(pl.col("rater_kind").is_in(MODELS))
+    marks = []
+    if agent_family and (own := sorted(set(models.filter(pl.col("family") == agent_family)["rater"]))):
+        marks.append(f"judged by a model of the agent's own family ({agent_family}): {', '.join(own)}")
+    if agent_family is None and not models.is_empty():
+        marks.append("the agent's model family is not known, so a judge may be of its own family")
+    if not asked.filter(pl.col("flags").list.contains("exploratory")).is_empty():
+        marks.append("EXPLORATORY: held-out runs judged without lock and opening")
+    lost = asked.filter(pl.col("status") != "ok").group_by("status").len().sort("status").rows()
+    if lost:
+        counts = ", ".join(f"{status} {count}" for status, count in lost)
+        marks.append(f"answers of judges lost, by status: {counts}")
+    return marks
+
+
+def asked_of_axis(ratings: pl.DataFrame) -> pl.DataFrame:
+    """The ratings of signals and goal checks among others."""
+    return ratings.filter(pl.col("question").str.contains(r"^(environment|service|agent|goal)\."))
 
 
 _Rows = list[dict[str, Any]]

@@ -75,6 +75,8 @@ def sheets_of(
     scenario: Scenario | None,
     rubrics: SignalRubrics,
     weights: Mapping[str, float],
+    *,
+    checks: bool = True,
 ) -> list[Sheet]:
     """Everything that is asked of a run: nothing where it failed, no category without interactions or weight."""
     if run.outcome.failed:
@@ -85,7 +87,7 @@ def sheets_of(
         signals_sheet(trajectory, run, category, rubrics, by_rules.get(category), task=task)
         for category in judged_categories(run.interactions, weights, run.rules)
     ]
-    if scenario is not None and scenario.checks:
+    if checks and scenario is not None and scenario.checks:
         sheets.append(checks_sheet(trajectory, run, scenario, rubrics["check"]))
     return sheets
 
