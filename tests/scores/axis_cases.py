@@ -30,11 +30,11 @@ def run_of_case(case: dict[str, Any], rules: RuleSet = UPSTREAM) -> AxisRun:
 def grades_of_case(case: dict[str, Any], rules: RuleSet = UPSTREAM) -> list[Grade]:
     said = case["judge"]
     holistic = isinstance(said, str)
-    checks = checks_of(said, case["id"])[0] if rules is DOCUMENTED and _weighed(said) else _as_given(said)
+    checks = checks_of(said, case["id"])[0] if rules is DOCUMENTED and _weighed(said) else as_given(said)
     return grades_of_reply(case["judgeResponses"].get("goal"), checks, rules, holistic=holistic)
 
 
-def _as_given(said: Any) -> tuple[Check, ...]:
+def as_given(said: Any) -> tuple[Check, ...]:
     """Checks as the cases have them; a weight that is missing is NaN to the original's arithmetic."""
     if isinstance(said, str):
         return (Check(said, 1),)
