@@ -119,15 +119,18 @@ def _who(mine: Sequence[Claim], claims: Sequence[Claim]) -> str:
 
 
 def _beats_constant(found: JudgeComparison) -> tuple[Answer, str]:
-    accuracy, constant = found.majority.accuracy.given, found.majority.constant_accuracy
-    if math.isnan(accuracy.ci_low):
-        return "not checked", accuracy.reason
-    if constant == 1:
+    more = found.over_constant
+    if found.majority.constant_accuracy == 1:
         return "not checked", "all labels are of one word"
+    if more.estimate == 0:
+        return "may not", "it is right exactly as often"
+    if math.isnan(more.ci_low):
+        return "not checked", more.reason
     because = (
-        f"accuracy {accuracy.estimate:.0%}, {accuracy.ci_low:.0%} to {accuracy.ci_high:.0%}, against {constant:.0%}"
+        f"{100 * more.estimate:+.0f} points over the commonest word, "
+        f"{100 * more.ci_low:+.0f} to {100 * more.ci_high:+.0f}, on the items with a verdict"
     )
-    return ("may" if accuracy.ci_low > constant else "may not"), because
+    return ("may" if more.ci_low > 0 else "may not"), because
 
 
 def _as_good_as_a_person(found: JudgeComparison) -> tuple[Answer, str]:

@@ -54,9 +54,10 @@ class JudgeComparison:
     """One judge on one question against people.
 
     `majority` is against the commonest word of the people (of the only person where there is one), `persons` against
-    each of them, `left_out` beside each of them against the others; `behind` is the mean over people of the share of
-    items on which that person, and not the judge, has the word of the others, less the reverse. `cited` holds steps
-    exactly and within one.
+    each of them, `left_out` beside each of them against the others. `over_constant` is the share of items with a
+    verdict on which the judge, and not the commonest word, is right, less the reverse; `behind` the mean over people of
+    the share of items on which that person, and not the judge, has the word of the others, less the reverse. `cited`
+    holds steps exactly and within one.
     """
 
     judge: str
@@ -64,6 +65,7 @@ class JudgeComparison:
     majority: AgainstReference
     persons: dict[str, AgainstReference]
     left_out: tuple[LeftOut, ...]
+    over_constant: Estimate
     behind: Estimate
     stand_in: StandIn
     cited: tuple[CitedSteps, ...]
@@ -80,6 +82,7 @@ class JudgeComparison:
                 {"person": one.person, "judge": one.judge.in_short(), "themselves": one.themselves.in_short()}
                 for one in self.left_out
             ],
+            "over_constant": self.over_constant.to_dict(),
             "behind": self.behind.to_dict(),
             "stand_in": self.stand_in.to_dict(),
             "cited": [found.to_dict() for found in self.cited],
@@ -101,11 +104,22 @@ def compare_judge(
             name: against_reference(said, panel.labelled[:, person], **how) for person, name in enumerate(panel.people)
         },
         left_out=left_out,
+        over_constant=_over_constant(panel, said, about),
         behind=_behind(panel, said, about),
         stand_in=_stand_in(panel, said, epsilon, about),
         cited=_cited(panel, number, about),
         rates=corrected_rates(panel, number, seed=seed, **about),
     )
+
+
+def _over_constant(panel: LabelledPanel, said: Floats, about: dict[str, Any]) -> Estimate:
+    """Mean of (judge right - commonest word right), paired, since both vary with the tasks that were drawn."""
+    truth = panel.reference
+    both = ~np.isnan(truth) & ~np.isnan(said) & ~np.isin(said, panel.undecided)
+    commonest = np.bincount(truth[both].astype(int), minlength=1).argmax()
+    gap = (said[both] == truth[both]).astype(float) - (truth[both] == commonest)
+    groups = None if panel.clusters is None else panel.clusters[both]
+    return clustered_mean(gap, groups, **about)
 
 
 def _behind(panel: LabelledPanel, said: Floats, about: dict[str, Any]) -> Estimate:
