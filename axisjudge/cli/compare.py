@@ -31,7 +31,7 @@ def compare(
     people = read_ratings(*labels, latest=True)
     found = human_comparison(source.ratings, people, sampling=sampling, epsilon=epsilon, **source.how)
     if json:
-        show.as_json(found.to_dict())
+        show.as_json({**found.to_dict(), **show.standing_fields(source.ratings)})
         return
     for sentence in found.sentences():
         typer.echo(sentence)
@@ -47,3 +47,4 @@ def compare(
     for title, table in named.items():
         if rows := table.to_dicts():
             show.table(rows, title)
+    show.standing(source.ratings)

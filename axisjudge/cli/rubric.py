@@ -79,17 +79,20 @@ def diff(
     from axisjudge.protocol.history import rubric_diff
     from axisjudge.ratings import read_ratings
 
-    found = rubric_diff(axis, before, after, read_ratings(*ratings) if ratings else None)
+    table = read_ratings(*ratings) if ratings else None
+    found = rubric_diff(axis, before, after, table)
+    claim = {} if table is None else show.standing_fields(table)
     if json:
         said = None if found.verdicts is None else found.verdicts.to_dicts()
-        show.as_json({"axis": axis, "before": before, "after": after, "text": found.text, "verdicts": said})
+        show.as_json({"axis": axis, "before": before, "after": after, "text": found.text, "verdicts": said, **claim})
         return
     typer.echo(found.text or f"The prose of {before} and {after} is the same.")
-    if found.verdicts is None or found.changed is None:
+    if table is None or found.verdicts is None or found.changed is None:
         return
     typer.echo(f"\nVerdicts: {found.changed.height} of {found.verdicts.height} changed from {before} to {after}")
     show.table(_counts(found.verdicts), "Before and after, by rater")
     show.table(found.changed.drop("repeat", "cluster_id").to_dicts(), "Changed")
+    show.standing(table)
 
 
 @app.command("log", epilog="Example: axisjudge rubric log argument_validity")
@@ -110,12 +113,15 @@ def log(
     table = read_ratings(*paths) if paths else None
     rows = [{**asdict(stone), **_agreement_then(table, axis, stone.sha256)} for stone in trail]
     if json:
-        show.as_json({"axis": axis, "ratings": [str(path) for path in paths], "versions": rows})
+        claim = {} if table is None else show.standing_fields(table)
+        show.as_json({"axis": axis, "ratings": [str(path) for path in paths], "versions": rows, **claim})
         return
     shown = ("version", "date", "status", "commit", "judges", "n", "percent", "kappa", "changes")
     show.table([{name: row[name] for name in shown} for row in rows])
     read = ", ".join(path.name for path in paths) or "no ratings file"
     typer.echo(f"Agreement of judges that were shown the version, from {read}.")
+    if table is not None:
+        show.standing(table)
 
 
 def _agreement_then(table: "pl.DataFrame | None", axis: str, sha256: str) -> dict[str, Any]:

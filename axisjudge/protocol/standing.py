@@ -26,6 +26,8 @@ from axisjudge.stats.recalibration import ConfidenceMap
 _LABELS = ("human", "planted")
 #: Where no split is there to say it, this side counts as held out.
 _HELD_OUT = tuple(SHARES)[-1:]
+#: Reasons that a banner names; all of them stand in results.json.
+_SHOWN = 5
 _FLAG = re.compile(r"opening:(\d+):[0-9a-f]+")
 
 
@@ -83,10 +85,12 @@ class Standing:
 
     @property
     def banner(self) -> str | None:
-        """The warning, where there is one."""
-        if self.reasons:
-            return f"EXPLORATORY: {'; '.join(self.reasons)}."
-        return None
+        """The warning with the first reasons, where there is one."""
+        if not self.reasons:
+            return None
+        more = len(self.reasons) - _SHOWN
+        rest = f"; and {more} more (axisjudge rubric status)" if more > 0 else ""
+        return f"EXPLORATORY: {'; '.join(self.reasons[:_SHOWN])}{rest}."
 
     @property
     def sentence(self) -> str:

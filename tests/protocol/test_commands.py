@@ -253,7 +253,9 @@ def test_every_command_that_reads_ratings_says_what_they_may_claim(command, benc
     asked = f"judge {demo}/results {judges} --split evaluation --exploratory --out {out}"
     said = [command(asked)[1]]
     assert json.loads(command(f"{asked} --json")[1])["standing"]["exploratory"] is True
-    for line in (f"agreement {out}", f"profile {out}", f"confidence {out} --labels {demo}/planted.jsonl"):
+    labels = f"{out} --labels {demo}/planted.jsonl"
+    log = f"rubric log termination --ratings {out}"
+    for line in (f"agreement {out}", f"profile {out}", f"confidence {labels}", f"compare {labels}", log):
         said.append(command(line)[1])
         assert json.loads(command(f"{line} --json")[1])["standing"]["exploratory"] is True
     for text in said:

@@ -7,7 +7,7 @@ import pytest
 
 import axisjudge
 from axisjudge import protocol
-from axisjudge.protocol import AnalysisPlan, make_lock, open_holdout, standing_of
+from axisjudge.protocol import AnalysisPlan, Standing, make_lock, open_holdout, standing_of
 from axisjudge.ratings import ratings_frame
 from axisjudge.verdict import Rating
 
@@ -253,3 +253,9 @@ def test_the_example_of_the_module_holds(bench):
     assert said["standing"].label("gwet_ac1", "sequencing") == "EXPLORATORY"
     assert protocol.status().holds
     assert said["split"].tuned_on
+
+
+def test_a_long_list_of_reasons_is_cut_in_the_banner_and_kept_whole_beside_it():
+    standing = Standing(reasons=tuple(f"reason {n}" for n in range(9)))
+    assert standing.banner.endswith("; reason 4; and 4 more (axisjudge rubric status).")
+    assert len(standing.to_dict()["reasons"]) == 9
