@@ -3,7 +3,7 @@
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,9 +19,9 @@ VERDICT: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Scripted:
-    """One reply: status, body, headers, seconds to wait, or the connection dropped without a word."""
+    """One reply: status, body (or what makes it of a request), headers, seconds to wait, or the connection dropped."""
 
-    body: str = "{}"
+    body: str | Callable[[dict[str, Any]], str] = "{}"
     status: int = 200
     headers: tuple[tuple[str, str], ...] = ()
     wait_s: float = 0.0
@@ -63,7 +63,8 @@ def serving(*script: Scripted) -> Iterator[Server]:
             received = self.rfile.read(int(self.headers["Content-Length"]))
             with lock:
                 reply = server.script[min(len(server.requests), len(server.script) - 1)]
-                server.requests.append(json.loads(received))
+                request = json.loads(received)
+                server.requests.append(request)
                 server.times.append(time.monotonic())
                 server.paths.append(self.path)
                 server.headers.append({name.lower(): value for name, value in self.headers.items()})
@@ -71,7 +72,7 @@ def serving(*script: Scripted) -> Iterator[Server]:
             if reply.drop:
                 self.close_connection = True
                 return
-            raw = reply.body.encode()
+            raw = (reply.body if isinstance(reply.body, str) else reply.body(request)).encode()
             try:
                 self.send_response(reply.status)
                 self.send_header("Content-Type", reply.content_type)
