@@ -223,7 +223,9 @@ def _interval(
     order = np.argsort(groups, kind="stable")
     starts = np.searchsorted(groups[order], np.arange(n_clusters))
     left_out = sums.sum(axis=0) - np.add.reduceat(sums[order], starts, axis=0)
-    without = [_mean(rho) for rho in _rho(left_out, 0.0)]
+    rho = _rho(left_out, 0.0)
+    defined = np.count_nonzero(~np.isnan(rho), axis=1)
+    without = np.where(defined > 0, np.nansum(rho, axis=1) / np.maximum(defined, 1), np.nan)
     least, most = jackknife_interval(mean_rho, without, scale="fisher", degrees=degrees, ci_level=ci_level)
     if math.isnan(least):
         return math.nan, math.nan, "errors are identical or too few: no interval"
