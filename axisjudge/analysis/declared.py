@@ -14,7 +14,7 @@ import polars as pl
 from axisjudge.analysis.agreement import coefficient_names
 from axisjudge.analysis.coded import code_verdicts
 from axisjudge.analysis.pooled import LABELS
-from axisjudge.analysis.words import listed, p_words
+from axisjudge.analysis.words import listed, many, p_words
 from axisjudge.protocol.plan import AnalysisPlan
 from axisjudge.ratings import to_matrix
 from axisjudge.stats.agreement import agreement_coefficients
@@ -136,7 +136,7 @@ def _tests(rows: pl.DataFrame, axis: str, plan: AnalysisPlan, seed: int) -> list
     """The tests of one axis, not yet adjusted."""
     judges = rows["rater"].unique().sort().to_list()
     if len(judges) < 2:
-        nothing = Estimate(estimate=math.nan, n_items=0, n_clusters=0, reason=f"{len(judges)} judges rated it")
+        nothing = Estimate(estimate=math.nan, n_items=0, n_clusters=0, reason=f"{many(len(judges), 'judge')} rated it")
         return [Declared(axis, plan.statistic, tuple(judges), nothing, math.nan, math.nan)]
     matrix = to_matrix(rows, axis)
     coded = code_verdicts(rows, matrix, plan.uncertain)

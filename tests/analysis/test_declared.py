@@ -95,7 +95,7 @@ def test_only_the_last_opening_enters():
 def test_what_cannot_be_had_says_why():
     said = {"termination": words(np.random.default_rng(6), judges=1)}
     missing, alone = declared_results(table(said, axes=("termination",)), AnalysisPlan(axes=AXES))
-    assert (missing.found.reason, alone.found.reason) == ("0 judges rated it", "1 judges rated it")
+    assert (missing.found.reason, alone.found.reason) == ("0 judges rated it", "1 judge rated it")
     assert np.isnan(alone.p_holm)
     assert "undefined" in declared_sentence((alone,))
     assert declared_results(table(said, axes=("termination",)), AnalysisPlan(axes=AXES, statistic="failure_rate")) == ()
