@@ -59,6 +59,16 @@ class CorrectedRates:
         }
 
     @property
+    def listed(self) -> list[tuple[str, CorrectedRate, str]]:
+        """All agents together and then each: name, rate, and the ranks that it may hold (empty where not ranked)."""
+        ranks = {}
+        if self.ranks is not None and not self.ranks.refusal:
+            ends = zip(self.agents, self.ranks.rank_low, self.ranks.rank_high, strict=True)
+            ranks = {agent: f"{low} to {high}" if low < high else f"{low}" for agent, low, high in ends}
+        each = [(agent, found, ranks.get(agent, "")) for agent, found in self.by_agent.items()]
+        return [(ALL_AGENTS, self.overall, ""), *each]
+
+    @property
     def sentence(self) -> str:
         """Whether the agents can be told apart."""
         if self.ranks is None or self.ranks.refusal:
@@ -105,38 +115,6 @@ def corrected_rates(
     )
     ranks = corrected_rank_sets([rate(rows, level) for rows in of.values()], ci_level=ci_level)
     return CorrectedRates(rate(asked, ci_level), apart, differences, ranks)
-
-
-def rate_rows(panel: LabelledPanel, judge: str, rates: CorrectedRates) -> list[dict[str, Any]]:
-    """One row for all agents and one for each: the judge's own rate, the corrected one, that of labels alone, rank."""
-    listed_rates = [(ALL_AGENTS, rates.overall), *rates.by_agent.items()]
-    ranks = (
-        {
-            agent: f"{low} to {high}" if low < high else f"{low}"
-            for agent, low, high in zip(rates.agents, rates.ranks.rank_low, rates.ranks.rank_high, strict=True)
-        }
-        if rates.ranks is not None and not rates.ranks.refusal
-        else {}
-    )
-    return [
-        {
-            "question": panel.question,
-            "judge": judge,
-            "agent": agent,
-            "items": found.rate.n_items,
-            "labels": found.rate.n_items - found.rate.n_missing,
-            "judge_says": found.apparent.estimate,
-            "corrected": found.rate.estimate,
-            "low": found.rate.ci_low,
-            "high": found.rate.ci_high,
-            "labels_alone": found.labels_alone.estimate,
-            "labels_low": found.labels_alone.ci_low,
-            "labels_high": found.labels_alone.ci_high,
-            "rank": ranks.get(agent, ""),
-            "note": found.refusal or "; ".join(found.warnings),
-        }
-        for agent, found in listed_rates
-    ]
 
 
 def _sampling(panel: LabelledPanel, judge: str) -> tuple[str, str]:

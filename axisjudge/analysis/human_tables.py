@@ -8,7 +8,6 @@ from typing import Any
 
 import polars as pl
 
-from axisjudge.analysis.corrected_rates import rate_rows
 from axisjudge.analysis.frames import table_of
 from axisjudge.analysis.human_comparison import HumanComparison, QuestionComparison
 from axisjudge.analysis.judge_comparison import JudgeComparison
@@ -154,12 +153,48 @@ def steps_table(found: HumanComparison) -> Any:
 
 def rates_table(found: HumanComparison) -> Any:
     """One row a question, judge and agent: the judge's failure rate, the corrected one, that of the labels alone."""
-    columns = ("question", "judge", "agent", "items", "labels", "judge_says", "corrected", "low", "high")
+    columns = (
+        "question",
+        "judge",
+        "agent",
+        "items",
+        "labels",
+        "judge says",
+        "corrected",
+        "labels alone",
+        "rank",
+        "note",
+    )
     rows = [
-        row
+        dict(
+            zip(
+                columns,
+                (
+                    *(question.question, judge.judge, agent),
+                    *(one.rate.n_items, one.rate.n_items - one.rate.n_missing, _percent(one.apparent.estimate)),
+                    *(_share(one.rate), _share(one.labels_alone), rank),
+                    # the widths that a warning goes on to give stand in the row
+                    one.refusal or "; ".join(warning.partition(":")[0] for warning in one.warnings),
+                ),
+                strict=True,
+            )
+        )
         for question, judge in judged(found)
         if judge.rates is not None
-        for row in rate_rows(question.panel, judge.judge, judge.rates)
+        for agent, one, rank in judge.rates.listed
+    ]
+    return table_of(rows, found.kind, columns=columns)
+
+
+def differences_table(found: HumanComparison) -> Any:
+    """One row a question, judge and two agents whose failure rates were corrected: first minus second, in points."""
+    columns = ("question", "judge", "agent", "other", "difference")
+    rows = [
+        dict(zip(columns, (question.question, judge.judge, agent, other, _points(difference)), strict=True))
+        for question, judge in judged(found)
+        if judge.rates is not None
+        for agent, other, difference in judge.rates.differences
+        if not math.isnan(difference.estimate)
     ]
     return table_of(rows, found.kind, columns=columns)
 

@@ -41,6 +41,7 @@ def compare(
         "Judge and person against the other people": tables.left_out_table(found),
         "Alternative annotator test": tables.stand_in_table(found),
         "Failure rates, corrected by the labels": tables.rates_table(found),
+        "Corrected failure rates, one agent less another, in points": tables.differences_table(found),
         "Cited steps against people's": tables.steps_table(found),
         "What people say and what judges say": tables.confusion_table(found),
     }

@@ -267,6 +267,10 @@ def test_agents_have_rates_differences_and_ranks_of_their_own(panel):
     rows = tables.rates_table(found)
     assert rows["agent"].to_list() == ["all agents", "elm", "oak"]
     assert rows["rank"].to_list() == ["", "1 to 2", "1 to 2"]
+    one = rates.by_agent["elm"].rate
+    assert rows["corrected"][1] == f"{one.estimate:.0%} ({one.ci_low:.0%} to {one.ci_high:.0%})"
+    assert len(rows.columns) <= 10  # more leave the note so narrow that the page grows by metres
+    assert tables.differences_table(found).rows()[0][:4] == ("termination", "good", "elm", "oak")
 
 
 def test_cited_steps_are_those_of_failures(one_rating):
