@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from axisjudge.judges import Judge, make_judges
 from axisjudge.judges.sheet import Sheet
 from axisjudge.judging.api import carry_out, read_done
 from axisjudge.judging.inquiry import OfSheet
-from axisjudge.judging.plan import Call, Done, Plan, call_of, plan_calls
+from axisjudge.judging.plan import Done, Plan, call_of, plan_calls
 from axisjudge.protocol.gate import Admitted, admit
 from axisjudge.scores.axis.questions import MODELS
 from axisjudge.scores.axis.result import DEFAULT_WEIGHTS
@@ -106,11 +106,11 @@ def plan_signals(
 
 @dataclass(frozen=True)
 class _Asked:
-    """The sheets of every admitted run, and who fills them in."""
+    """The sheets of every admitted run, each with every judge that has a word on it."""
 
     admitted: Admitted
     raters: Sequence[Judge]
-    sheets: Sequence[Sheet]
+    inquiries: Sequence[tuple[Judge, OfSheet]]
 
     @classmethod
     def of(
@@ -132,23 +132,26 @@ class _Asked:
                 trajectory = trajectory.model_copy(update={"task_id": scenario.name})
             run = run_of_trajectory(trajectory, questions.rules)
             sheets += sheets_of(trajectory, run, scenario, rubrics, weights, checks=questions.checks)
-        return cls(admitted, raters, sheets)
+        pairs = (
+            (judge, OfSheet(sheet, judge, family_flags(judge, sheet.trajectory)))
+            for sheet in sheets
+            for judge in raters
+        )
+        inquiries = [(judge, inquiry) for judge, inquiry in pairs if inquiry.rubrics]
+        asked = {judge for judge, _ in inquiries}
+        if sheets and (idle := [judge for judge in raters if judge not in asked]):
+            rule = "has no word on any signal or check of these runs"
+            raise InputError(f"judge {idle[0].rater}", rule, cure="leave it out, or take a record that holds them")
+        return cls(admitted, raters, inquiries)
 
     def plan(self, done: Done, repeats: int, *, keep_lost: bool) -> Plan:
         positive("repeats", repeats)
-        calls = list(self._calls(repeats))
-        asked = {call.judge for call in calls}
-        if self.sheets and (idle := [judge for judge in self.raters if judge not in asked]):
-            rule = "has no word on any signal or check of these runs"
-            raise InputError(f"judge {idle[0].rater}", rule, cure="leave it out, or take a record that holds them")
+        calls = (
+            call_of(judge, inquiry, repeat, self.admitted.stamps.get(inquiry.trajectory.id))
+            for judge, inquiry in self.inquiries
+            for repeat in range(repeats)
+        )
         return plan_calls(([call] for call in calls), self.raters, done=done, keep_lost=keep_lost)
-
-    def _calls(self, repeats: int) -> Iterator[Call]:
-        for sheet in self.sheets:
-            for judge in self.raters:
-                inquiry = OfSheet(sheet, judge, family_flags(judge, sheet.trajectory))
-                for repeat in range(repeats if inquiry.rubrics else 0):
-                    yield call_of(judge, inquiry, repeat, self.admitted.stamps.get(sheet.trajectory.id))
 
 
 def refuse_own_family(judges: Sequence[Judge], trajectories: Sequence[Trajectory]) -> None:
