@@ -17,6 +17,8 @@ from axisjudge.analysis.human_claims import Claim, claim_sentences, claims_of
 from axisjudge.analysis.judge_comparison import JudgeComparison, compare_judge
 from axisjudge.analysis.labelled_panel import LabelledPanel, labelled_panel, prepared, questions_of
 from axisjudge.analysis.words import many
+from axisjudge.labels.lint.finding import Finding, NotChecked
+from axisjudge.labels.lint.strangers import strangers
 from axisjudge.stats.agreement import Agreement, agreement_coefficients
 from axisjudge.stats.estimate import Estimate, UndefinedStatisticWarning
 
@@ -77,12 +79,13 @@ class QuestionComparison:
 
 @dataclass(frozen=True, eq=False)
 class HumanComparison:
-    """Judges against people on every question that both answered."""
+    """Judges against people on every question that both answered; `strangers` are people who agree with nobody."""
 
     questions: tuple[QuestionComparison, ...]
     epsilon: float
     made_up: tuple[str, ...]
     kind: Kind
+    strangers: tuple[Finding, ...] = ()
 
     @property
     def among_people(self) -> tuple[HumanComparison, ...]:
@@ -107,7 +110,8 @@ class HumanComparison:
 
     def sentences(self) -> list[str]:
         """In words: the banner where one is due, what may be claimed and what not, whose labels these are."""
-        said = claim_sentences(self.claims)
+        said = [f"Look at the labels first. {each.where}: {each.what}; {each.cure}." for each in self.strangers]
+        said += claim_sentences(self.claims)
         said += [question.sentence for question in self.questions]
         return [*([self.banner] if self.banner else []), *said, SCOPE]
 
@@ -166,10 +170,22 @@ def human_comparison(
             _question(labelled_panel(judges, people, name, sampling), epsilon, about, seed)
             for name in questions_of(people, judges, questions)
         ]
+    compared = people.filter(pl.col("question").is_in([one.question for one in found]))
     made_up = pl.concat([judges, people]).filter(pl.col("rater_kind").is_in(MADE_UP))["rater"]
     return HumanComparison(
-        tuple(found), epsilon, tuple(made_up.unique(maintain_order=True).to_list()), kind_of(ratings)
+        tuple(found),
+        epsilon,
+        tuple(made_up.unique(maintain_order=True).to_list()),
+        kind_of(ratings),
+        _strangers(compared),
     )
+
+
+def _strangers(people: pl.DataFrame) -> tuple[Finding, ...]:
+    try:
+        return tuple(strangers(people))
+    except NotChecked:  # fewer than three people share enough tasks
+        return ()
 
 
 def _question(panel: LabelledPanel, epsilon: float, about: dict[str, Any], seed: int) -> QuestionComparison:

@@ -16,6 +16,7 @@ from axisjudge.analysis.label_sources import load_labelled
 from axisjudge.analysis.labelled_panel import labelled_panel, prepared
 from axisjudge.analysis.sources import load_source
 from axisjudge.checks import InputError
+from axisjudge.labels import read_alttest
 from axisjudge.labels.sampling import drawn_flags
 from axisjudge.report.encode import as_json
 
@@ -383,6 +384,14 @@ def test_twenty_judges_against_the_people_of_agentprocessbench(shared_data, monk
     assert 1 - lost.coverage.estimate == pytest.approx(0.041, abs=0.002)  # ../shared/spec/definitions.md
     assert lost.confusion[0, -1] / lost.confusion[:, -1].sum() == pytest.approx(0.80, abs=0.01)
     assert {claim.answer for claim in found.claims if "stand in" in claim.text} == {"not checked"}
+
+
+def test_a_person_who_agrees_with_nobody_is_named_before_any_claim(shared_data):
+    """w40 of cebab_stars drags majorities and the ceiling; mtbench has nobody of the kind."""
+    for name, beginning in (("cebab_stars", "Look at the labels first. w40, stars: "), ("mtbench", "Of ")):
+        table = read_alttest(shared_data / "alttest" / name)
+        judges = table.filter((pl.col("rater_kind") == "human") | (pl.col("rater") == table["rater"][-1]))
+        assert human_comparison(judges, table).sentences()[0].startswith(beginning)
 
 
 def test_the_rules_find_none_of_the_failures_of_agentrx(shared_data, monkeypatch):
