@@ -14,6 +14,7 @@ import polars as pl
 from axisjudge.analysis.agreement import MADE_UP, banner
 from axisjudge.analysis.composites import curve_marks, fitted_curves
 from axisjudge.analysis.words import many
+from axisjudge.checks import InputError
 from axisjudge.ratings.table import ratings_frame
 from axisjudge.scores.axis.goal import Grade
 from axisjudge.scores.axis.questions import (
@@ -29,6 +30,7 @@ from axisjudge.scores.axis.rule_sets import DOCUMENTED, RuleSet
 from axisjudge.scores.axis.rule_signals import rule_signals
 from axisjudge.scores.axis.run import AxisRun, run_of_trajectory
 from axisjudge.scores.axis.scenario import Scenario, scenario_for
+from axisjudge.scores.axis.signals import Signals
 from axisjudge.scores.curves.fitted import CurveFit
 from axisjudge.stats.estimate import Estimate, UndefinedStatisticWarning
 from axisjudge.stats.intervals import clustered_mean
@@ -75,7 +77,7 @@ def axis_results(
     Raises
     ------
     InputError
-        A run finds no scenario among several, or a curve is of no process dimension.
+        A run finds no scenario among several, a curve is of no process dimension, a rating of no interaction.
     """
     fitted = fitted_curves(curves or {})
     graded = next((table for table in (grades, signals) if table is not None), ratings_frame([]))
@@ -86,7 +88,7 @@ def axis_results(
         if run.task_id is None and len(scenarios) == 1 and scenario is not None:
             run = replace(run, task_id=scenario.name, cluster_id=scenario.name)
         rows = _of_run(signals, run)
-        said = rule_signals(run) if rows is None else signals_of_ratings(rows, combine=combine)
+        said = rule_signals(run) if rows is None else _known(signals_of_ratings(rows, combine=combine), run)
         found = None if scenario is None else _grades(_of_run(graded, run), scenario, run.rules, combine)
         by = RULES if rows is None else judged_by(rows, combine)
         result = score_run(run, said, grades=found, weights=weights, curves=fitted, judged_by=by)
@@ -345,6 +347,16 @@ def _mean(values: np.ndarray) -> float:
 
 def _of_run(ratings: pl.DataFrame | None, run: AxisRun) -> pl.DataFrame | None:
     return None if ratings is None else ratings.filter(pl.col("trajectory_id") == run.id)
+
+
+def _known(signals: Signals, run: AxisRun) -> Signals:
+    """The signals, if all are of interactions that the run has."""
+    ids = {each.id for each in run.interactions}
+    for each in signals.values():
+        if unknown := [audit.id for audit in each.audits if audit.id not in ids]:
+            rule = f"has no interaction of that number under the {run.rules.name} rules, which a rating is about"
+            raise InputError(f"trajectory {run.id}", rule, unknown[0], "judge it anew under these rules")
+    return signals
 
 
 def _grades(rows: pl.DataFrame | None, scenario: Scenario, rules: RuleSet, combine: Combine) -> list[Grade] | None:

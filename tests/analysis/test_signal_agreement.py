@@ -159,3 +159,8 @@ def test_a_grade_counts_for_the_check_that_it_grades():
     assert [grade.score for grade in grades_of_ratings(said, [new])] == [None]
     unsaid = ratings_frame([rating("a", None, 9, "goal.1"), rating("b", None, 4, "goal.1")])
     assert [grade.score for grade in grades_of_ratings(unsaid, [new])] == [6.5]
+
+
+def test_ratings_of_another_run_of_that_id_are_refused(runs):
+    with pytest.raises(InputError, match="no interaction of that number under the documented rules"):
+        axis_results(runs[:1], signals=ratings_frame([rating("a", 999, 0.5, run=runs[0].id)]))
