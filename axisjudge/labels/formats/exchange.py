@@ -27,6 +27,7 @@ from axisjudge.labels.formats import (
 )
 from axisjudge.labels.formats.recognition import columns_of, first_line_of, json_of
 from axisjudge.labels.formats.terms import Read, Terms
+from axisjudge.labels.record import OPEN
 from axisjudge.labels.sampling import (
     METHODS,
     Method,
@@ -167,19 +168,25 @@ def _drawn(
     if stated == "by_key":
         raise InputError("sampling", "a draw by key needs each item's probability", cure="give the plan with --plan")
     items = {} if plan is None else {(item.trajectory_id, item.question): item for item in plan.items}
-    found, unknown = [], 0
+    found, unknown, kept = [], 0, 0
     for label in ratings if plan is None else with_plan(ratings, plan):
         if any(flag.startswith("drawn_plan:") for flag in label.flags):
-            raise InputError(where, "labels name a plan that is not here", label.item_id, "give it with --plan")
+            cure = "give the .sampling.json that was written beside the labelling page, with --plan"
+            raise InputError(where, "labels name a plan that is not here", label.item_id, cure)
         item = items.get((label.trajectory_id, label.question)) or items.get((label.trajectory_id, None))
         labelled = label
         if not any(flag.startswith("drawn:") for flag in label.flags):
             planned = None if plan is None or item is None else plan.flags_for(item)
             labelled = set_drawn([label], planned or drawn_flags(stated, key=key))[0]
-        unknown += drawn_of(labelled.flags)["drawn"] == "unknown"
+        said = drawn_of(labelled.flags)["drawn"]
+        unknown += said == "unknown"
+        kept += said != (plan.method if plan else sampling or said)
         found.append(labelled)
     every = unknown == len(found)
-    return found, [UNKNOWN if every else f"of {unknown} of {len(found)} labels: {UNKNOWN}"] if unknown else []
+    notes = [UNKNOWN if every else f"of {unknown} of {len(found)} labels: {UNKNOWN}"] if unknown else []
+    if kept and not unknown:
+        notes.append(f"{kept} of {len(found)} labels say themselves how they were drawn, otherwise, and keep it")
+    return found, notes
 
 
 _CORE = ("item_id", "question", "rater", "repeat", "status", "verdict", "value", "scale")
@@ -213,7 +220,12 @@ def export_labels(ratings: Sequence[Rating], form: str, terms: Terms | None = No
         try:
             back, _ = how.read(path, replace(given, rater=told.rater, scales=told.scales))
         except InputError as error:
-            raise InputError(f"export to {form}", f"cannot hold these labels: {error.rule}", error.found) from error
+            rule, found = f"cannot hold these labels: {error.rule}", error.found
+            if unfinished := [rating for rating in ratings if OPEN in rating.flags]:
+                rule, label = f"holds no label without a verdict, and {len(unfinished)} have none", unfinished[0]
+                found = f"{label.rater} on {label.item_id}, {label.question}"
+            cure = "finish or leave out such labels, or choose csv or jsonl, which hold all"
+            raise InputError(f"export to {form}", rule, found, cure) from error
     return Exported(text, _lost(ratings, back, form), told)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from axisjudge.checks import InputError
-from axisjudge.labels.formats import Terms, import_labels
+from axisjudge.labels.formats import Terms, export_labels, import_labels
 from axisjudge.labels.sampling import Drawn, Sampling, drawn_of, write_sampling
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -214,6 +214,24 @@ def test_blind_labels_need_their_plan(tmp_path):
         import_labels(blind)
     (filled,) = import_labels(blind, plan=plan).ratings
     assert drawn_of(filled.flags)["drawn_stratum"] == "incorrect"
+
+
+def test_a_draw_that_labels_state_is_kept_aloud(tmp_path):
+    path = tmp_path / "stated.jsonl"
+    labels = import_labels(sheet(tmp_path), sampling="random").ratings
+    path.write_text("".join(each.model_dump_json() + "\n" for each in labels), encoding="utf-8")
+    assert import_labels(path, sampling="random").notes == ()
+    other = import_labels(path, sampling="by_human_label", key="ann")
+    assert {drawn_of(each.flags)["drawn"] for each in other.ratings} == {"random"}
+    assert other.notes == ("2 of 2 labels say themselves how they were drawn, otherwise, and keep it",)
+
+
+@pytest.mark.parametrize("form", ["crowd-kit", "alttest"])
+def test_unfinished_labels_are_named_where_a_format_has_no_place_for_them(tmp_path, form):
+    done, left = import_labels(sheet(tmp_path)).ratings
+    left = left.model_copy(update={"status": "refused", "verdict": None, "flags": ["open"]})
+    with pytest.raises(InputError, match="holds no label without a verdict, and 1 have none; found 'ada on r2"):
+        export_labels([done, left], form)
 
 
 def test_agentrx_keeps_the_users_failures_under_no_axis(shared_data):
