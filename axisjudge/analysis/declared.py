@@ -12,12 +12,14 @@ from typing import Any
 import polars as pl
 
 from axisjudge.analysis.agreement import coefficient_names
-from axisjudge.analysis.coded import code_verdicts
+from axisjudge.analysis.coded import Coded, code_verdicts
+from axisjudge.analysis.declared_others import confident_pairs, failure_rates
 from axisjudge.analysis.pooled import LABELS
 from axisjudge.analysis.words import listed, many, p_words
 from axisjudge.protocol.plan import AnalysisPlan
-from axisjudge.ratings import to_matrix
+from axisjudge.ratings import RatingMatrix, to_matrix
 from axisjudge.stats.agreement import agreement_coefficients
+from axisjudge.stats.case_weighted import CaseWeighted
 from axisjudge.stats.coefficients import COEFFICIENTS
 from axisjudge.stats.estimate import Estimate, UndefinedStatisticWarning
 from axisjudge.stats.ranking import holm
@@ -35,8 +37,9 @@ class Declared:
     """One declared test: the statistic on an axis, for two judges or for all.
 
     `p_value` is of the null that the judges agree no better than chance, from the interval: the smallest p whose
-    interval at level 1 - p lies on one side of 0 (never below `SMALLEST_P`). `p_holm` is adjusted over the family. Both
-    are NaN where the statistic is not corrected for chance or is undefined.
+    interval at level 1 - p lies on one side of 0 (never below `SMALLEST_P`). With ``case_weighted_kappa`` the estimate
+    is its difference from kappa and p that of shuffled confidences. `p_holm` is adjusted over the family. Both are NaN
+    where the statistic has no such null (percent agreement, a failure rate) or is undefined.
     """
 
     axis: str
@@ -84,11 +87,9 @@ def declared_results(ratings: pl.DataFrame, plan: AnalysisPlan, *, seed: int = 0
     Returns
     -------
     tuple of Declared
-        One for each axis; with a statistic of two raters and more judges, one for each pair. Empty where the statistic
-        is not one of agreement between verdicts: rates, soft and case-weighted agreement have reports of their own.
+        One for each axis; with a statistic of two raters and more judges, one for each pair; of a failure rate one for
+        each judge.
     """
-    if plan.statistic not in COEFFICIENTS:
-        return ()
     rows = _of_last_opening(ratings)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedStatisticWarning)  # the reasons are in the results
@@ -112,7 +113,8 @@ def declared_sentence(results: tuple[Declared, ...]) -> str:
     if not said:
         return ""
     family = f"Holm over {len(results)} tests" if len(results) > 1 else "one test"
-    return f"Declared and confirmed ({family} against agreement by chance): {'; '.join(said)}."
+    against = "" if all(math.isnan(each.p_holm) for each in results) else f" ({family} against agreement by chance)"
+    return f"Declared and confirmed{against}: {'; '.join(said)}."
 
 
 def _said(each: Declared) -> str:
@@ -135,11 +137,13 @@ def _of_last_opening(ratings: pl.DataFrame) -> pl.DataFrame:
 def _tests(rows: pl.DataFrame, axis: str, plan: AnalysisPlan, seed: int) -> list[Declared]:
     """The tests of one axis, not yet adjusted."""
     judges = rows["rater"].unique().sort().to_list()
-    if len(judges) < 2:
+    if len(judges) < (1 if plan.statistic == "failure_rate" else 2):
         nothing = Estimate(estimate=math.nan, n_items=0, n_clusters=0, reason=f"{many(len(judges), 'judge')} rated it")
         return [Declared(axis, plan.statistic, tuple(judges), nothing, math.nan, math.nan)]
     matrix = to_matrix(rows, axis)
     coded = code_verdicts(rows, matrix, plan.uncertain)
+    if plan.statistic not in COEFFICIENTS:
+        return _others(matrix, coded, axis, plan, seed)
     drawn = dict.fromkeys([*coefficient_names(len(judges)).values(), plan.statistic])  # as in a table of agreement
 
     def at(level: float) -> dict[str, Estimate]:
@@ -158,6 +162,18 @@ def _tests(rows: pl.DataFrame, axis: str, plan: AnalysisPlan, seed: int) -> list
         )
         for key, estimate in at(plan.ci_level).items()
     ]
+
+
+def _others(matrix: RatingMatrix, coded: Coded, axis: str, plan: AnalysisPlan, seed: int) -> list[Declared]:
+    if plan.statistic == "failure_rate":
+        found = failure_rates(matrix, coded, plan)
+        return [Declared(axis, plan.statistic, who, at(plan.ci_level), math.nan, math.nan) for who, at in found.items()]
+    tests = []
+    for who, at in confident_pairs(matrix, coded, plan, seed).items():
+        estimate = at(plan.ci_level)
+        p = estimate.p_value if isinstance(estimate, CaseWeighted) else _p_value(at)
+        tests.append(Declared(axis, plan.statistic, who, estimate, p, math.nan))
+    return tests
 
 
 def _interval(at: Callable[[float], dict[str, Estimate]], key: str, level: float) -> Estimate:

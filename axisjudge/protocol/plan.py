@@ -23,8 +23,6 @@ Statistic = Literal[
     "krippendorff_alpha",
     "soft_agreement",
     "case_weighted_kappa",
-    "sensitivity",
-    "specificity",
     "failure_rate",
 ]
 

@@ -7,7 +7,9 @@ import pytest
 from axisjudge.analysis.agreement import agreement_by_axis
 from axisjudge.analysis.declared import SMALLEST_P, declared_results, declared_sentence
 from axisjudge.protocol import AnalysisPlan
-from axisjudge.ratings import ratings_frame
+from axisjudge.ratings import ratings_frame, to_matrix
+from axisjudge.stats.recalibration import fit_mid_rank
+from axisjudge.stats.soft import beliefs, soft_agreement
 from axisjudge.verdict import Rating
 
 AXES = ("tool_selection", "termination")
@@ -98,7 +100,11 @@ def test_what_cannot_be_had_says_why():
     assert (missing.found.reason, alone.found.reason) == ("0 judges rated it", "1 judge rated it")
     assert np.isnan(alone.p_holm)
     assert "undefined" in declared_sentence((alone,))
-    assert declared_results(table(said, axes=("termination",)), AnalysisPlan(axes=AXES, statistic="failure_rate")) == ()
+    nobody, somebody = declared_results(
+        table(said, axes=("termination",)), AnalysisPlan(axes=AXES, statistic="failure_rate")
+    )
+    assert nobody.found.reason == "0 judges rated it"
+    assert not np.isnan(somebody.found.estimate)
 
 
 @pytest.mark.slow
@@ -108,3 +114,62 @@ def test_judges_who_agree_by_chance_are_seldom_confirmed():
     rng = np.random.default_rng(7)
     p = [declared_results(table(both(rng)), plan)[0].p_value for _ in range(300)]
     assert np.mean(np.array(p) <= 0.05) < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
+
+
+def with_confidence(found, rng):
+    return found.with_columns(
+        confidence=pl.Series(rng.uniform(0.5, 1, found.height)), confidence_source=pl.lit("verbalized")
+    )
+
+
+def maps_of(found):
+    """Mid-rank maps as a lock keeps them, fitted on the same table: only their use is tested here."""
+    return {
+        rater: fit_mid_rank(
+            found.filter(pl.col("rater") == rater)["confidence"].to_numpy(), source=f"{rater} verbalized"
+        ).to_dict()
+        for rater in found["rater"].unique().sort()
+    }
+
+
+def test_a_failure_rate_needs_one_judge_and_has_no_null():
+    said = both(np.random.default_rng(3))
+    alone = table(said).filter(pl.col("rater") == "judge-0")
+    results = declared_results(alone, AnalysisPlan(axes=AXES, statistic="failure_rate"))
+    assert [each.judges for each in results] == [("judge-0",)] * 2
+    for each in results:
+        assert each.found.estimate == pytest.approx((said[each.axis][:, 0] == "incorrect").mean())
+        assert each.found.n_clusters == 15
+        assert np.isnan(each.p_holm)
+    assert declared_sentence(results).startswith("Declared and confirmed: failure_rate on tool_selection 0.27")
+
+
+def test_soft_agreement_is_on_the_maps_of_the_plan_and_refused_without():
+    found = with_confidence(table(both(np.random.default_rng(4), agree=0.7)), np.random.default_rng(5))
+    plan = AnalysisPlan(axes=("termination",), statistic="soft_agreement", maps=maps_of(found))
+    (result,) = declared_results(found, plan)
+    matrix = to_matrix(found.filter(pl.col("question") == "termination"), "termination")
+    sure = np.column_stack(
+        [
+            plan.confidence_map(rater)(matrix.confidences[:, at], source=f"{rater} verbalized")
+            for at, rater in enumerate(matrix.raters)
+        ]
+    )
+    words = np.array(matrix.categories, dtype=object)[matrix.codes.astype(int)]
+    expected = soft_agreement(beliefs(words, sure), clusters=np.repeat(np.arange(15), 4))
+    assert (result.found.estimate, result.found.ci_low) == (expected.estimate, expected.ci_low)
+    assert 0.05 < result.p_value <= 1  # its interval holds 0
+    (refused,) = declared_results(found, AnalysisPlan(axes=("termination",), statistic="soft_agreement"))
+    assert "no map" in refused.found.reason
+    assert np.isnan(refused.p_value)
+
+
+def test_case_weighting_is_tested_by_shuffled_confidences():
+    found = with_confidence(table(both(np.random.default_rng(6), agree=0.5)), np.random.default_rng(7))
+    plan = AnalysisPlan(
+        axes=("termination",), statistic="case_weighted_kappa", weighting="minimum", maps=maps_of(found)
+    )
+    (result,) = declared_results(found, plan)
+    assert result.found.combine == "minimum"
+    assert result.p_value == result.found.p_value
+    assert 0.01 < result.p_value <= 1  # confidences are noise here
