@@ -18,9 +18,10 @@ Answer = Literal["may", "may not", "not checked"]
 MARGIN = 0.05
 #: Sensitivity that 'finds failures' must lie above.
 MOST_FAILURES = 0.5
-#: Claims about shares among the labelled items; a draw by the human label leaves sensitivity as it is.
+#: Claims about shares among the labelled items, and those that a draw leaves as they are: sensitivity is within a human
+#: label, and the alternative annotator test sets judge and people against each other on whatever a key has chosen.
 _AMONG_LABELLED = {"beats one word", "as a person", "stands in", "finds failures"}
-_GIVEN_BY_LABEL = {"by_human_label": {"finds failures"}}
+_STILL_CHECKED = {"by_human_label": {"finds failures"}, "by_key": {"stands in"}}
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def claims_of(panel: LabelledPanel, found: JudgeComparison) -> list[Claim]:
         }
     chosen = _chosen(panel)
     for claim in answers:
-        if chosen and claim[0] in _AMONG_LABELLED - _GIVEN_BY_LABEL.get(panel.drawn.sampling, set()):
+        if chosen and claim[0] in _AMONG_LABELLED - _STILL_CHECKED.get(panel.drawn.sampling, set()):
             answers[claim] = "not checked", chosen
     return [Claim(panel.question, found.judge, *claim, *answer) for claim, answer in answers.items()]
 

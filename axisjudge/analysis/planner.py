@@ -121,7 +121,8 @@ class StudyPlan:
             return ""
         return (
             f"The power is highest near {best.n:,} {curve.unit}s ({best.power:.0%}) and falls with more, because the "
-            "best constant judge passes too: ask for a smaller epsilon, or draw items so that failures are not rare."
+            "best constant judge passes too: ask for a smaller epsilon, or draw items by a recorded key so that "
+            "failures are not rare."
         )
 
 

@@ -44,12 +44,12 @@ def agreement(
 ) -> None:
     """Tasks for a half width of an agreement coefficient, from assumptions or from a pilot."""
     from axisjudge.analysis.planner import judge_prices, pilot_of, study_plan
-    from axisjudge.checks import one_of, positive
+    from axisjudge.checks import in_open_unit_interval, one_of
     from axisjudge.ratings import read_ratings
     from axisjudge.stats.coefficients import COEFFICIENTS
     from axisjudge.stats.planning import plan_agreement
 
-    positive("--half-width", half_width)
+    in_open_unit_interval("--half-width", half_width)
     one_of("--coefficient", coefficient, COEFFICIENTS)
     found = pilot_of(read_ratings(pilot, latest=True), axis) if pilot else None
     curve = plan_agreement(
@@ -87,11 +87,11 @@ def labels(
 ) -> None:
     """Labels, drawn at random, for a half width of a corrected failure rate."""
     from axisjudge.analysis.planner import labelled_pilot, study_plan
-    from axisjudge.checks import positive
+    from axisjudge.checks import in_open_unit_interval
     from axisjudge.ratings import read_ratings
     from axisjudge.stats.planning import plan_corrected_rate
 
-    positive("--half-width", half_width)
+    in_open_unit_interval("--half-width", half_width)
     if pilot:
         found = labelled_pilot(read_ratings(*pilot, latest=True), axis, of)
         # a rate of exactly 0 or 1 in a small pilot is no rate to plan with

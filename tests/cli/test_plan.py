@@ -49,7 +49,8 @@ def test_a_pilot_of_three_judges_is_told_and_priced_by_its_own_runs(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("agreement", "--half-width", "-1"), "--half-width: must be greater than 0"),
+        (("agreement", "--half-width", "-1"), "--half-width: must lie between 0 and 1"),
+        (("labels", "--half-width", "5"), "--half-width: must lie between 0 and 1"),  # percent are not shares
         (("labels", "--minutes", "5", "--wage", "0"), "--wage: must be greater than 0"),
         (("agreement", "--coefficient", "kapa"), "--coefficient: must be one of"),
         (("labels", "--prevalence", "1.5"), "prevalence: must lie between 0 and 1"),
