@@ -122,6 +122,12 @@ def test_a_call_is_paid_once_and_its_shares_add_up():
     assert len({rating.call_id for rating in ratings}) == 1
 
 
+def test_the_shares_of_a_call_about_some_axes_add_up_too():
+    some = {axis: rubrics()[axis] for axis in AXES[2:]}
+    ratings, _ = run(make_plan(trajectories(1), [CoinJudge(joint=True)], some))
+    assert [rating.input_tokens for rating in ratings] == [4, 4, 3]
+
+
 def test_citations_out_of_range_are_kept_and_flagged():
     ratings, _ = run(make_plan(trajectories(1), [CoinJudge()], rubrics()))
     assert all(rating.cited_step_indices == [1, 7] for rating in ratings)

@@ -140,7 +140,9 @@ def test_raters_count_alike_however_often_they_repeat() -> None:
 def test_lost_ratings_judge_nothing() -> None:
     table = ratings_frame(ratings_of_signals(run(*LOOK), rule_signals(run(*LOOK))))
     lost = table.with_columns(pl.lit("api_error").alias("status"), pl.lit(None, pl.Float64).alias("value"))
-    assert signals_of_ratings(lost) == {}
+    read = signals_of_ratings(lost)
+    assert read == {"environment": CategorySignals(), "agent": CategorySignals()}  # asked, and nothing came of it
+    assert score_run(run(*LOOK), read).to_dict() == score_run(run(*LOOK), {}).to_dict()
 
 
 def test_grades_survive_as_ratings_and_missing_ones_stay_missing() -> None:
