@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NoReturn
 
+from axisjudge.checks import InputError
 from axisjudge.judges.base import Answer
 from axisjudge.judges.sheet import Told, point
 from axisjudge.scores.axis.categories import Category
@@ -104,7 +105,7 @@ def _audits(text: str, category: Category, scope: Sequence[Interaction]) -> Told
     }
     if category == "agent":
         answers["agent.necessity"] = _necessity(reply.get("necessity"), set(audits))
-    return Told(answers, tuple(f"{UNKNOWN}:{_head(str(id), 20)}" for id in unknown))
+    return Told(answers, tuple(f"{UNKNOWN}:{_writable(_head(str(id), 20))}" for id in unknown))
 
 
 def _audit(found: Sequence[Mapping[str, Any]], field: str) -> Answer:
@@ -182,7 +183,10 @@ def _by_program(text: str, category: Category, scope: Sequence[Interaction], rul
 def _grades_by_program(text: str, checks: Sequence[Check], rules: RuleSet, *, holistic: bool) -> list[Answer]:
     if reply_object(text) is None:
         return [_lost(f"no JSON object; received: {_head(text)}")] * len(checks)
-    grades = grades_of_reply(text, checks, rules, holistic=holistic)
+    try:
+        grades = grades_of_reply(text, checks, rules, holistic=holistic)
+    except InputError as error:  # the program breaks off at a grade that is null
+        return [_lost(error.rule)] * len(checks)
     return [
         _lost("the score is no number")
         if grade.score is None or grade.score != grade.score
@@ -207,11 +211,11 @@ def _number(value: Any, name: str, rationale: str, *, most: float) -> Answer:
 
 
 def _ok(value: float, rationale: str) -> Answer:
-    return Answer("ok", value=float(value), rationale=rationale or None)
+    return Answer("ok", value=float(value), rationale=_writable(rationale) or None)
 
 
 def _lost(reason: str) -> Answer:
-    return Answer("parse_error", rationale=reason)
+    return Answer("parse_error", rationale=_writable(reason))
 
 
 def _flagged(answer: Answer, flags: Sequence[str]) -> Answer:
@@ -238,6 +242,11 @@ def _object(**properties: Any) -> Schema:
 
 def _head(raw: str, length: int = _KEPT_OF_RAW) -> str:
     return raw if len(raw) <= length else raw[:length] + " [cut]"
+
+
+def _writable(text: str) -> str:
+    """The text without halves of a surrogate pair, which JSON can hold and no file."""
+    return text.encode(errors="replace").decode()
 
 
 def _refuse(constant: str) -> NoReturn:
