@@ -48,7 +48,7 @@ RATINGS = [
 
 @pytest.fixture(scope="module")
 def runs():
-    return axisjudge.read_trajectories(*demo_transcripts()).trajectories
+    return axisjudge.read_trajectories(*demo_transcripts()).trajectories[:4]
 
 
 @pytest.fixture(scope="module")
@@ -111,14 +111,14 @@ def test_simulated_judges_say_the_same_again_and_differ_by_seed_and_repeat(runs,
 
 def test_replayed_ratings_are_the_ratings_that_they_were(runs, tmp_path):
     out = tmp_path / "r.jsonl"
-    first = judge_signals(runs[:4], JUDGES, out=out, progress=False)
-    plan = plan_signals(runs[:4], [f"replay:{out}"], out=out)
+    first = judge_signals(runs[:2], JUDGES, out=out, progress=False)
+    plan = plan_signals(runs[:2], [f"replay:{out}"], out=out)
     assert plan.n_calls == 0  # same identities
-    again = judge_signals(runs[:4], [f"replay:{out}"], progress=False)
+    again = judge_signals(runs[:2], [f"replay:{out}"], progress=False)
     columns = ["item_id", "question", "rater", "prompt_sha256", "value", "rationale", "rubric_sha256"]
     assert again.select(columns).equals(first.select(columns))
     with pytest.raises(InputError, match="holds no rating by"):
-        judge_signals(runs[4:6], [f"replay:{out}"], progress=False)
+        judge_signals(runs[2:3], [f"replay:{out}"], progress=False)
 
 
 def test_a_record_without_signals_is_refused(runs, tmp_path):

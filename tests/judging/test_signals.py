@@ -64,6 +64,38 @@ def value_of(table: pl.DataFrame, question: str, interaction: int | None = None)
     return row
 
 
+def the_cost_is_split_and_adds_up(table: pl.DataFrame, spec: str) -> None:
+    sums = table.group_by("prompt_sha256").agg(pl.col("input_tokens").sum(), pl.col("output_tokens").sum())
+    assert set(sums["input_tokens"]) == {900 if spec == LOCAL else 10_000}
+    assert set(sums["output_tokens"]) == {80 if spec == LOCAL else 300}
+    assert (table.group_by("prompt_sha256").agg(pl.col("call_id").n_unique())["call_id"] == 1).all()
+
+
+def objects(schema: Any) -> list[dict[str, Any]]:
+    inner = [found for value in schema.values() if isinstance(value, dict) for found in objects(value)]
+    return [*([schema] if schema.get("type") == "object" else []), *inner]
+
+
+def the_schemas_are_strict_and_nothing_is_kept(requests: Any, spec: str) -> None:
+    """Nothing is kept by the provider for calls that do not come."""
+    for request in requests:
+        if spec == ANTHROPIC:
+            schema, name = request["tools"][0]["input_schema"], request["tools"][0]["name"]
+            assert request["tool_choice"]["name"] == name
+        else:
+            form = request["text"]["format"] if spec == OPENAI else request["response_format"]["json_schema"]
+            schema, name = form["schema"], form["name"]
+            assert form["strict"] is True
+        assert name.removeprefix("record_") in ("audits", "grades")
+        assert len(objects(schema)) >= 2
+        for each in objects(schema):
+            assert each["additionalProperties"] is False
+            assert each["required"] == list(each["properties"])
+        assert not {"minimum", "maximum"} & set(json.dumps(schema).replace('"', " ").split())
+        assert "cache_control" not in json.dumps(request)
+        assert "hatch" not in json.dumps(request)  # who the agent is, a judge is not told
+
+
 @each_provider
 def test_one_call_a_category_and_one_for_the_goal_gives_a_rating_of_every_point(judged: Any, spec: str) -> None:
     table = judged(spec, model(spec))
@@ -81,41 +113,8 @@ def test_one_call_a_category_and_one_for_the_goal_gives_a_rating_of_every_point(
     assert table["rubric_sha256"].n_unique() == 5
     assert table["prompt_sha256"].n_unique() == 4
     assert set(table["task_id"]) == {"fix"}
-
-
-@each_provider
-def test_the_cost_of_a_call_is_split_over_its_ratings_and_adds_up(judged: Any, spec: str) -> None:
-    table = judged(spec, model(spec))
-    sums = table.group_by("prompt_sha256").agg(pl.col("input_tokens").sum(), pl.col("output_tokens").sum())
-    assert set(sums["input_tokens"]) == {900 if spec == LOCAL else 10_000}
-    assert set(sums["output_tokens"]) == {80 if spec == LOCAL else 300}
-    assert (table.group_by("prompt_sha256").agg(pl.col("call_id").n_unique())["call_id"] == 1).all()
-
-
-def objects(schema: Any) -> list[dict[str, Any]]:
-    inner = [found for value in schema.values() if isinstance(value, dict) for found in objects(value)]
-    return [*([schema] if schema.get("type") == "object" else []), *inner]
-
-
-@each_provider
-def test_schemas_are_strict_and_nothing_is_kept_for_calls_that_do_not_come(judged: Any, spec: str) -> None:
-    judged(spec, model(spec))
-    for request in judged.requests:
-        if spec == ANTHROPIC:
-            schema, name = request["tools"][0]["input_schema"], request["tools"][0]["name"]
-            assert request["tool_choice"]["name"] == name
-        else:
-            form = request["text"]["format"] if spec == OPENAI else request["response_format"]["json_schema"]
-            schema, name = form["schema"], form["name"]
-            assert form["strict"] is True
-        assert name.removeprefix("record_") in ("audits", "grades")
-        assert len(objects(schema)) >= 2
-        for each in objects(schema):
-            assert each["additionalProperties"] is False
-            assert each["required"] == list(each["properties"])
-        assert not {"minimum", "maximum"} & set(json.dumps(schema).replace('"', " ").split())
-        assert "cache_control" not in json.dumps(request)
-        assert "hatch" not in json.dumps(request)  # who the agent is, a judge is not told
+    the_cost_is_split_and_adds_up(table, spec)
+    the_schemas_are_strict_and_nothing_is_kept(judged.requests, spec)
 
 
 def test_rubrics_of_what_is_asked_and_no_others_are_shown(judged: Any) -> None:
