@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from axisjudge.checks import InputError
-from axisjudge.datasets import demo_paths
+from axisjudge.datasets import demo_paths, demo_transcripts
 from axisjudge.readers import read_trajectories
 from axisjudge.scores.scorecard import Run, parse_run, read_runs, runs_frame, runs_of, score_runs
 from axisjudge.scores.scorecard.derived import as_id
@@ -146,6 +146,25 @@ class TestTrajectories:
         (run,) = runs_of([Trajectory(id="t", source="tau2", reward=reward)])
         assert (run.outcome, run.reward) == (outcome, reward)
         assert (run.wall_seconds, run.ended_at) == (None, None)
+
+    @pytest.mark.parametrize(
+        ("told", "outcome"),
+        [
+            ({"result": "done", "exitCode": 0}, "COMPLETED"),
+            ({"result": None, "exitCode": 1}, "FAILED"),
+            ({"result": None, "exitCode": 0, "error": "killed"}, "FAILED"),
+        ],
+    )
+    def test_an_axis_report_says_how_the_process_ended(self, told, outcome):
+        (run,) = runs_of([Trajectory(id="t", source="axis", meta={"axis_run": told})])
+        assert (run.outcome, run.outcome_source, run.reward) == (outcome, "reported", None)
+
+    def test_the_shipped_transcripts(self):
+        runs = runs_of(read_trajectories(*demo_transcripts()).trajectories)
+        assert {run.outcome for run in runs} <= {"COMPLETED", "FAILED"}
+        cards = score_runs(runs_frame(runs))
+        assert cards["completion"].is_in([0, 100]).all()
+        assert all(run.wall_seconds and run.ended_at for run in runs)
 
     def test_other_names_get_other_ids(self):
         names = ["a b", "a/b", "a-b", "a" * 64, "a" * 65, "a" * 66, "", "-"]

@@ -77,7 +77,7 @@ def run_of_trajectory(trajectory: Trajectory, rules: RuleSet = DOCUMENTED) -> Ax
         "cluster_id": trajectory.cluster_id,
         "source": trajectory.source,
     }
-    outcome = _outcome(trajectory.meta.get("axis_run"))
+    outcome = outcome_of(trajectory.meta.get("axis_run"))
     if isinstance(raw := trajectory.meta.get("axis_entries"), list):
         kept = [entry for entry in raw if isinstance(entry, dict) and isinstance(entry.get("type"), str)]
         left_out = len(raw) - len(kept)
@@ -88,7 +88,8 @@ def run_of_trajectory(trajectory: Trajectory, rules: RuleSet = DOCUMENTED) -> Ax
     return run_of_entries(entries, id=trajectory.id, rules=rules, outcome=outcome, marks=marks, **about)
 
 
-def _outcome(told: Any) -> Outcome:
+def outcome_of(told: Any) -> Outcome:
+    """How the source says that the agent's process ended (``meta["axis_run"]``); completed where it does not say."""
     if not isinstance(told, dict):
         return COMPLETED
     exit_code, error = told.get("exitCode"), told.get("error")

@@ -3,8 +3,8 @@
 - run_id: the trajectory's id. agent_id: the agent, else ``unknown``. workspace_id: the domain, else the source's
   format. spec_id: the task. In each, characters outside the rule of ids become ``-``, and a hash then keeps the ids
   apart.
-- outcome: the end-task reward, 1 or more COMPLETED, 0 or less FAILED, between them BLOCKED; none without a reward.
-  ``outcome_source`` is then ``reward``.
+- outcome: the end-task reward, 1 or more COMPLETED, 0 or less FAILED, between them BLOCKED (``outcome_source`` is then
+  ``reward``); else how an AXIS report says that the agent's process ended, COMPLETED or FAILED; else none.
 - wall_seconds: the duration that the source states, else the last timestamp minus the first.
 - ended_at: the last timestamp, taken as UTC where it has no offset.
 - stages: not available, since a tool call that fails is no gate that fails; error_rate is 50.
@@ -20,6 +20,7 @@ import re
 from collections.abc import Iterable
 from hashlib import sha256
 
+from axisjudge.scores.axis.run import outcome_of
 from axisjudge.scores.scorecard.runs import Run, end_time
 from axisjudge.trajectory import Trajectory
 
@@ -40,8 +41,8 @@ def run_of(trajectory: Trajectory) -> Run:
         agent_id=as_id(trajectory.agent or "unknown"),
         workspace_id=as_id(trajectory.domain or trajectory.source),
         spec_id=None if trajectory.task_id is None else as_id(trajectory.task_id),
-        outcome=_outcome(trajectory.reward),
-        outcome_source="reward",
+        outcome=_outcome(trajectory),
+        outcome_source="reported" if trajectory.reward is None and "axis_run" in trajectory.meta else "reward",
         wall_seconds=_seconds(trajectory, stamps),
         ended_at=stamps[-1] if stamps else None,
         reward=trajectory.reward,
@@ -56,9 +57,11 @@ def as_id(text: str) -> str:
     return f"{plain[: _LONGEST - _HASH - 1]}-{sha256(text.encode()).hexdigest()[:_HASH]}"
 
 
-def _outcome(reward: float | None) -> str | None:
+def _outcome(trajectory: Trajectory) -> str | None:
+    reward = trajectory.reward
     if reward is None:
-        return None
+        ended = trajectory.meta.get("axis_run")
+        return None if ended is None else "FAILED" if outcome_of(ended).failed else "COMPLETED"
     return "COMPLETED" if reward >= 1 else "FAILED" if reward <= 0 else "BLOCKED"
 
 
