@@ -166,6 +166,15 @@ def study_plan(
     return StudyPlan(curve, calls + labels if known else None, prices)
 
 
+def judged_sentence(gain: float, judges: Sequence[JudgePrice]) -> str:
+    """What one more judged run buys beside one more label."""
+    costs = [price.usd_per_call for price in judges if price.usd_per_call is not None]
+    price = (
+        f" for {_usd(sum(costs))} (genai-prices {price_list_version()})" if costs and len(costs) == len(judges) else ""
+    )
+    return f"One more judged run{price} narrows it by {gain:.6f}, by the large-sample formula."
+
+
 @dataclass(frozen=True)
 class Pilot:
     """What a pilot says of one question: codes (items x judges), tasks, and figures to assume.
@@ -331,4 +340,4 @@ def label_price(minutes: float, usd_per_hour: float) -> float:
 
 
 def _usd(amount: float) -> str:
-    return f"${amount:,.0f}" if amount >= 100 else f"${amount:,.2f}"
+    return f"${amount:,.0f}" if amount >= 100 else f"${amount:,.2f}" if amount >= 0.1 else f"${amount:.3f}"

@@ -81,15 +81,18 @@ def labels(
     ] = [],  # noqa: B006
     axis: Annotated[str, typer.Option(help="The pilot's question.")] = "argument_validity",
     of: Annotated[str | None, typer.Option(help="The pilot's judge, where it has several.")] = None,
+    judge: Judges = [],  # noqa: B006
+    input_tokens: InputTokens = None,
+    output_tokens: OutputTokens = None,
     minutes: Minutes = None,
     wage: Wage = 40.0,
     json: Json = False,
 ) -> None:
     """Labels, drawn at random, for a half width of a corrected failure rate."""
-    from axisjudge.analysis.planner import labelled_pilot, study_plan
+    from axisjudge.analysis.planner import judge_prices, judged_sentence, labelled_pilot, study_plan
     from axisjudge.checks import in_open_unit_interval
     from axisjudge.ratings import read_ratings
-    from axisjudge.stats.planning import plan_corrected_rate
+    from axisjudge.stats.planning import one_more_judged, plan_corrected_rate
 
     in_open_unit_interval("--half-width", half_width)
     if pilot:
@@ -100,10 +103,12 @@ def labels(
         sensitivity, specificity = (min(max(rate, floor), 1 - floor) for rate in (found.sensitivity, found.specificity))
         if not json:
             typer.echo(f"{found.sentence}\n")
-    curve = plan_corrected_rate(
-        half_width, prevalence=prevalence, sensitivity=sensitivity, specificity=specificity, n_judged=judged
-    )
-    _print(study_plan(curve, usd_per_label=_label_price(minutes, wage), labels_per_unit=1), json)
+    assumed: dict[str, Any] = {"prevalence": prevalence, "sensitivity": sensitivity, "specificity": specificity}
+    curve = plan_corrected_rate(half_width, **assumed, n_judged=judged)
+    gain = one_more_judged(half_width, **assumed, n_judged=judged)
+    said = judged_sentence(gain, judge_prices(judge, _tokens(input_tokens, output_tokens, None)))
+    plan = study_plan(curve, usd_per_label=_label_price(minutes, wage), labels_per_unit=1)
+    _print(plan, json, {"one_more_judged": gain}, said)
 
 
 @app.command("stand-in", epilog="Example: axisjudge plan stand-in --people 3 --epsilon 0.1 --power 0.8")
@@ -171,15 +176,16 @@ def _tokens(given: int | None, reply: int | None, piloted: Tokens | None) -> Tok
     return Tokens(given or basis.input, reply or basis.output)
 
 
-def _print(plan: StudyPlan, json: bool) -> None:
+def _print(plan: StudyPlan, json: bool, more: dict[str, Any] | None = None, said: str = "") -> None:
+    sentence = " ".join(filter(None, (plan.sentence, said)))
     if json:
-        show.as_json(plan.to_dict() | {"sentence": plan.sentence})
+        show.as_json(plan.to_dict() | (more or {}) | {"sentence": sentence})
         return
     show.table(
         [_row(row) for row in plan.to_frame().to_dicts()],
         f"{'Power' if plan.curve.of_power else 'Half width'} for {plan.curve.what}",
     )
-    typer.echo(f"\n{plan.sentence}")
+    typer.echo(f"\n{sentence}")
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def plot_bridge(bridge: Succession) -> Figure:
 
 
 def plot_drift(report: DriftReport, *, ax: Axes | None = None) -> Axes:
-    """The change of the failure rate from the first occasion, with its interval; occasions that say stop are crosses."""
+    """The change of the failure rate from the first occasion, with its interval; a cross says stop."""
     ax = new_axes(6.4, 3.0) if ax is None else ax
     ax.axhline(0, color=FAINT, linewidth=1)
     ax.plot(1, 0, "o", color=QUIET, markersize=6)

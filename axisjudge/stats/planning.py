@@ -22,6 +22,7 @@ from axisjudge.stats.alternative_annotator import alternative_annotator, best_co
 from axisjudge.stats.coefficients import COEFFICIENTS
 from axisjudge.stats.correction import corrected_rate
 from axisjudge.stats.estimate import Estimate, UndefinedStatisticWarning
+from axisjudge.stats.intervals import normal_quantile
 from axisjudge.verdict import VERDICTS
 
 Floats = NDArray[np.float64]
@@ -214,6 +215,27 @@ def plan_corrected_rate(
     if not usable:
         raise InputError("n_judged", f"must be at least the smallest number of labels tried, {min(sizes)}", n_judged)
     return _curve("a corrected failure rate", "label", target, study, usable, replicates, rng, assumed)
+
+
+def one_more_judged(
+    half_width: float,
+    *,
+    prevalence: float,
+    sensitivity: float,
+    specificity: float,
+    n_judged: int,
+    ci_level: float = 0.95,
+) -> float:
+    """By how much one more judged run, without a label, narrows a corrected failure rate of this half width.
+
+    The variance is within / labels + between / n_judged, so that the half width h falls by
+    z^2 between / (2 h n_judged^2); between = p (1 - p) - sum_v q_v p_v (1 - p_v) is what the verdicts v tell apart.
+    """
+    p = prevalence
+    says = p * sensitivity + (1 - p) * (1 - specificity)
+    rates = p * sensitivity / says, p * (1 - sensitivity) / (1 - says)
+    within = sum(share * rate * (1 - rate) for share, rate in zip((says, 1 - says), rates, strict=True))
+    return normal_quantile(ci_level) ** 2 * (p * (1 - p) - within) / (2 * half_width * n_judged**2)
 
 
 def plan_stand_in(

@@ -11,6 +11,7 @@ from axisjudge.stats.planning import (
     crossing,
     kappa_panel,
     latent_correlation,
+    one_more_judged,
     panel_error,
     plan_agreement,
     plan_corrected_rate,
@@ -118,3 +119,17 @@ def test_bad_assumptions_are_named():
         plan_corrected_rate(0.1, prevalence=0.0)
     with pytest.raises(InputError, match="n_judged"):
         plan_corrected_rate(0.1, n_judged=5)
+
+
+def test_one_more_judged_run_is_worth_the_slope_of_the_two_phase_variance():
+    how = {"prevalence": 0.2, "sensitivity": 0.9, "specificity": 0.9}
+    q = 0.2 * 0.9 + 0.8 * 0.1
+    within = q * (0.18 / q) * (1 - 0.18 / q) + (1 - q) * (0.02 / (1 - q)) * (1 - 0.02 / (1 - q))
+
+    def half_width(n_judged, n_labels=130):
+        return 1.959963984540054 * math.sqrt(within / n_labels + (0.16 - within) / n_judged)
+
+    slope = half_width(1000) - half_width(1001)
+    assert one_more_judged(half_width(1000), **how, n_judged=1000) == pytest.approx(slope, rel=2e-3)
+    coin = one_more_judged(0.05, prevalence=0.2, sensitivity=0.5, specificity=0.5, n_judged=1000)
+    assert coin == pytest.approx(0, abs=1e-12)  # a judge that tells nothing apart buys nothing
