@@ -18,7 +18,8 @@ from axisjudge.checks import InputError, one_of, positive
 from axisjudge.judges.pricing import Tokens, cost_usd, price_list_version
 from axisjudge.spec import JudgeSpec
 from axisjudge.stats.agreement import cohen_kappa, percent_agreement
-from axisjudge.stats.planning import Curve, panel_error
+from axisjudge.stats.planning import panel_error
+from axisjudge.stats.study_curve import Curve
 from axisjudge.verdict import VERDICTS
 
 #: A typical call of the shipped rubrics on a retail run: prompt and reply, in tokens.

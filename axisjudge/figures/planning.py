@@ -7,7 +7,7 @@ from itertools import cycle
 from typing import TYPE_CHECKING
 
 from axisjudge.figures.theme import ACCENT, FAINT, INK, QUIET, SMALL, dress, legend_below, new_axes
-from axisjudge.stats.planning import Curve
+from axisjudge.stats.study_curve import Curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,9 +7,7 @@ function that will report it. So the plan inherits that function's behaviour in 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -21,8 +19,9 @@ from axisjudge.stats.agreement import agreement_coefficients
 from axisjudge.stats.alternative_annotator import alternative_annotator, best_constant, stand_in
 from axisjudge.stats.coefficients import COEFFICIENTS
 from axisjudge.stats.correction import corrected_rate
-from axisjudge.stats.estimate import Estimate, UndefinedStatisticWarning
+from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.intervals import normal_quantile
+from axisjudge.stats.study_curve import Curve, Question, half_widths, powers
 from axisjudge.verdict import VERDICTS
 
 Floats = NDArray[np.float64]
@@ -32,44 +31,6 @@ Rng = np.random.Generator
 SIZES = (10, 20, 40, 80, 160, 320, 640, 1280, 2560)
 #: Simulated studies of one size. Half widths hardly differ between studies; a power needs more of them.
 REPLICATES, POWER_REPLICATES = 40, 200
-
-
-@dataclass(frozen=True)
-class Planned:
-    """What studies of one size give.
-
-    `half_width` is the mean half width of the interval over the simulated studies that have one, `spread` its standard
-    deviation between studies, `refused` the share of studies without an interval. For a test, `power` is the share of
-    studies that reach the claim; `error` is the Monte Carlo standard error of the figure that is planned for.
-    """
-
-    n: int
-    half_width: float
-    spread: float
-    refused: float
-    power: float
-    error: float
-
-
-@dataclass(frozen=True)
-class Curve:
-    """Studies of growing size, and the size at which the target is met (None where it is not, up to the largest).
-
-    `what` names the statistic, `unit` what is counted (task, label, item), `target` the wanted half width or power,
-    `assumed` what was put in.
-    """
-
-    what: str
-    unit: str
-    target: float
-    points: tuple[Planned, ...]
-    needed: int | None
-    assumed: dict[str, float | int | str]
-
-    @property
-    def of_power(self) -> bool:
-        """Whether the target is a power instead of a half width."""
-        return not math.isnan(self.points[-1].power)
 
 
 def kappa_panel(
@@ -174,7 +135,7 @@ def plan_agreement(
             ratings, [coefficient], categories=range(n_categories), clusters=tasks, ci_level=ci_level, rng=source
         )[coefficient]
 
-    return _curve(coefficient, "task", target, study, sizes, replicates, rng, assumed)
+    return half_widths(Question(coefficient, "task", target, assumed), study, sizes, replicates, rng)
 
 
 def plan_corrected_rate(
@@ -214,7 +175,8 @@ def plan_corrected_rate(
     usable = [n for n in sizes if n <= n_judged]
     if not usable:
         raise InputError("n_judged", f"must be at least the smallest number of labels tried, {min(sizes)}", n_judged)
-    return _curve("a corrected failure rate", "label", target, study, usable, replicates, rng, assumed)
+    asked = Question("a corrected failure rate", "label", target, assumed)
+    return half_widths(asked, study, usable, replicates, rng)
 
 
 def one_more_judged(
@@ -278,7 +240,8 @@ def plan_stand_in(
         "person accuracy": person_accuracy,
         "prevalence": prevalence,
     }
-    return _power("the alternative annotator test", "item", target, study, sizes, replicates, rng, assumed)
+    asked = Question("the alternative annotator test", "item", target, assumed)
+    return powers(asked, study, sizes, replicates, rng)
 
 
 def panel_error(judge: float, item_judge: float, error: float, n_judges: int, n_repeats: int) -> float:
@@ -311,72 +274,3 @@ def _from_pilot(ratings: ArrayLike, tasks: ArrayLike) -> Callable[[int, Rng], tu
         return matrix[np.concatenate(chosen)], np.repeat(np.arange(n), [len(rows) for rows in chosen])
 
     return draw
-
-
-def _curve(
-    what: str,
-    unit: str,
-    target: float,
-    study: Callable[[int, Rng], Estimate],
-    sizes: Sequence[int],
-    replicates: int,
-    rng: Rng | int | None,
-    assumed: dict[str, float | int | str],
-) -> Curve:
-    """Grow the study until its mean half width is well below the target; the needed size lies between two sizes."""
-    source = np.random.default_rng(0 if rng is None else rng)
-    points: list[Planned] = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndefinedStatisticWarning)  # such studies are counted as refused
-        for n in sorted(sizes):
-            found = [study(n, source) for _ in range(replicates)]
-            halves = np.array([(each.ci_high - each.ci_low) / 2 for each in found])
-            given = halves[~np.isnan(halves)]
-            mean, spread = (given.mean(), given.std()) if given.size else (math.nan, math.nan)
-            refused = 1 - given.size / replicates
-            error = spread / math.sqrt(given.size) if given.size else math.nan
-            points.append(Planned(n, float(mean), float(spread), refused, math.nan, float(error)))
-            if mean <= 0.8 * target and refused < 0.05:
-                break
-    usable = [point for point in points if not math.isnan(point.half_width) and point.refused < 0.05]
-    needed = crossing([point.n for point in usable], [point.half_width for point in usable], target)
-    return Curve(what, unit, target, tuple(points), needed, assumed)
-
-
-def _power(
-    what: str,
-    unit: str,
-    target: float,
-    study: Callable[[int, Rng], bool],
-    sizes: Sequence[int],
-    replicates: int,
-    rng: Rng | int | None,
-    assumed: dict[str, float | int | str],
-) -> Curve:
-    source = np.random.default_rng(0 if rng is None else rng)
-    points: list[Planned] = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndefinedStatisticWarning)
-        for n in sorted(sizes):
-            power = float(np.mean([study(n, source) for _ in range(replicates)]))
-            error = math.sqrt(max(power * (1 - power), 0.25 / replicates) / replicates)
-            points.append(Planned(n, math.nan, math.nan, 0.0, power, error))
-            if power >= (1 + target) / 2 or power < 0.05 < max(point.power for point in points):
-                break  # reached, or lost again: with more items a claim can become harder
-    needed = crossing([point.n for point in points], [-point.power for point in points], -target)
-    return Curve(what, unit, target, tuple(points), needed, assumed)
-
-
-def crossing(sizes: list[int], values: list[float], target: float) -> int | None:
-    """The first size at which values reach down to the target, read off straight between two sizes on a log scale.
-
-    Widths are read on a log scale too; powers come in negative and are read as they are.
-    """
-    first = next((at for at, value in enumerate(values) if value <= target), None)
-    if not first:
-        return None if first is None else sizes[0]
-    (n_0, n_1), (v_0, v_1) = sizes[first - 1 : first + 1], values[first - 1 : first + 1]
-    if v_1 > 0:
-        v_0, v_1, target = math.log(v_0), math.log(v_1), math.log(target)
-    way = (v_0 - target) / (v_0 - v_1)
-    return math.ceil(float(n_0 * (n_1 / n_0) ** way))

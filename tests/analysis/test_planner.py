@@ -20,7 +20,8 @@ from axisjudge.analysis.planner import (
 from axisjudge.checks import InputError
 from axisjudge.datasets import demo_paths
 from axisjudge.judges.pricing import Tokens
-from axisjudge.stats.planning import Curve, Planned, plan_corrected_rate, plan_stand_in
+from axisjudge.stats.planning import plan_corrected_rate, plan_stand_in
+from axisjudge.stats.study_curve import Curve, Planned
 from axisjudge.workbench import home
 
 

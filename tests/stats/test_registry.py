@@ -235,7 +235,7 @@ PARTS = {
     *("majority", "in_short"),
 }
 #: Modules with tests of their own kind.
-ELSEWHERE = {"ranking", "profiles", "panel", "planning", "link_lines"}
+ELSEWHERE = {"ranking", "profiles", "panel", "planning", "study_curve", "link_lines"}
 
 
 @pytest.mark.parametrize("name", STATISTICS)
