@@ -86,16 +86,19 @@ class Judge(ABC):
         InputError
             It answers no sheets.
         """
-        cure = "take a judge that writes (openai, anthropic, openai-compatible), rules, or a simulated one"
-        raise InputError(f"judge {self.rater}", "gives verdicts on the five axes and judges no signals", cure=cure)
+        raise self._no_sheets()
 
     def sheet_sha256(self, sheet: Sheet) -> str:
-        """Hash of everything that this judge is shown and asked by a sheet."""
-        raise NotImplementedError
+        """Hash of everything that this judge is shown and asked by a sheet; raises as `points` does."""
+        raise self._no_sheets()
 
     async def fill(self, sheet: Sheet, *, repeat: int = 0) -> Reply:
         """Answer for every point of a sheet that this judge can answer. Failures come back as a status."""
-        raise NotImplementedError
+        raise self._no_sheets()
+
+    def _no_sheets(self) -> InputError:
+        cure = "take a judge that writes (openai, anthropic, openai-compatible), rules, or a simulated one"
+        return InputError(f"judge {self.rater}", "gives verdicts on the five axes and judges no signals", cure=cure)
 
     def prepare(self) -> None:
         """Find out, before the first call, whether it can be asked at all; raise InputError where it cannot."""
