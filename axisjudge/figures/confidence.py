@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from axisjudge.analysis.calibration import Calibration, JudgeCalibration
-from axisjudge.figures.theme import ACCENT, FAINT, INK, LABEL, QUIET, SMALL, dress
+from axisjudge.figures.theme import ACCENT, FAINT, INK, LABEL, QUIET, SMALL, dress, panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,24 +18,10 @@ def plot_reliability(calibration: Calibration) -> Figure:
     The line is the share of correct verdicts by isotonic regression, the grey band where that line would lie for a
     judge whose confidence is exactly right, the ticks below how often each confidence was given.
     """
-    import matplotlib.pyplot as plt
-
-    columns = min(3, len(calibration.judges))
-    rows = math.ceil(len(calibration.judges) / columns)
-    figure, axes = plt.subplots(
-        rows,
-        columns,
-        figsize=(3.3 * columns, 3.5 * rows),
-        layout="constrained",
-        squeeze=False,
-        sharex=True,
-        sharey=True,
-    )
-    for ax in axes.ravel()[len(calibration.judges) :]:
-        ax.set_axis_off()
-    for ax, judge in zip(axes.ravel(), calibration.judges, strict=False):
+    figure, axes, left = panels(len(calibration.judges), width=3.3, height=3.5)
+    for ax, judge in zip(axes, calibration.judges, strict=True):
         _diagram(ax, judge)
-    for ax in axes[:, 0]:
+    for ax in left:
         ax.set_ylabel("share of correct verdicts", fontsize=SMALL, color=QUIET)
     figure.supxlabel("confidence; below each diagram how often it was given", fontsize=SMALL, color=QUIET)
     return figure

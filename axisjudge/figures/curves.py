@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from axisjudge.analysis.composites import CompositeComparison
 from axisjudge.analysis.curve_examples import Cliff, PublishedCurve
 from axisjudge.analysis.curves import CurveReport, DimensionCurve
-from axisjudge.figures.theme import ACCENT, FAINT, INK, LABEL, QUIET, SMALL, dress, legend_below, new_axes
+from axisjudge.figures.theme import ACCENT, FAINT, INK, LABEL, QUIET, SMALL, dress, legend_below, new_axes, panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,24 +23,10 @@ def plot_curves(report: CurveReport) -> Figure:
 
     A bar at 50 is the interval of the median. Where the fit is refused the panel says why, and shows the data.
     """
-    import matplotlib.pyplot as plt
-
-    columns = min(3, len(report.dimensions))
-    rows = -(-len(report.dimensions) // columns)
-    figure, axes = plt.subplots(
-        rows,
-        columns,
-        figsize=(3.5 * columns, 3.4 * rows),
-        layout="constrained",
-        squeeze=False,
-        sharex=True,
-        sharey=True,
-    )
-    for ax in axes.ravel()[len(report.dimensions) :]:
-        ax.set_axis_off()
-    for ax, each in zip(axes.ravel(), report.dimensions, strict=False):
+    figure, axes, left = panels(len(report.dimensions), width=3.5, height=3.4)
+    for ax, each in zip(axes, report.dimensions, strict=True):
         _panel(ax, each)
-    for ax in axes[:, 0]:
+    for ax in left:
         ax.set_ylabel("score, and people's scores", fontsize=SMALL, color=QUIET)
     figure.supxlabel("raw score; blue: fitted with its band; dashed: assumed; dots: runs", fontsize=SMALL, color=QUIET)
     return figure

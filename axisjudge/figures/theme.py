@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 INK, QUIET, FAINT = "#222222", "#6b6b6b", "#dddddd"
 
@@ -28,6 +29,22 @@ def new_axes(width: float, height: float) -> Axes:
 
     _, ax = plt.subplots(figsize=(width, height), layout="constrained")
     return ax
+
+
+def panels(count: int, *, width: float, height: float) -> tuple[Figure, list[Axes], list[Axes]]:
+    """`count` panels of one scale, three in a row: the figure, the panels, and those at the left edge."""
+    import matplotlib.pyplot as plt
+
+    columns = min(3, count)
+    rows = -(-count // columns)
+    size = (width * columns, height * rows)
+    figure, axes = plt.subplots(
+        rows, columns, figsize=size, layout="constrained", squeeze=False, sharex=True, sharey=True
+    )
+    every = axes.ravel().tolist()
+    for ax in every[count:]:
+        ax.set_axis_off()
+    return figure, every[:count], axes[:, 0].tolist()
 
 
 def dress(ax: Axes, title: str, note: str = "") -> Axes:
