@@ -11,18 +11,6 @@ NAME = "01_prompt_calibration"
 RECORD = ("split.json", "lock.json", "ledger.jsonl")
 
 
-@pytest.fixture
-def bench(tmp_path):
-    """A workbench of its own, so that a test never writes into the shipped reports."""
-    for name in ("notebooks", "rubrics"):
-        (tmp_path / name).symlink_to(home() / name)
-    (tmp_path / "data").mkdir()
-    for path in (home() / "data").iterdir():
-        if path.name not in ("cache", "ratings"):
-            (tmp_path / "data" / path.name).symlink_to(path)
-    return tmp_path
-
-
 def record():
     paths = [home() / "rubrics" / name for name in RECORD]
     return [path.read_bytes() if path.exists() else None for path in paths]

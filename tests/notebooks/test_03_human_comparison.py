@@ -5,21 +5,8 @@ import json
 import pytest
 
 from axisjudge.report import run_report
-from axisjudge.workbench import home
 
 NAME = "03_human_comparison"
-
-
-@pytest.fixture
-def bench(tmp_path):
-    """A workbench of its own, so that a test never writes into the shipped reports."""
-    for name in ("notebooks", "rubrics"):
-        (tmp_path / name).symlink_to(home() / name)
-    (tmp_path / "data").mkdir()
-    for path in (home() / "data").iterdir():
-        if path.name not in ("cache", "ratings"):
-            (tmp_path / "data" / path.name).symlink_to(path)
-    return tmp_path
 
 
 def report(bench, **parameters):

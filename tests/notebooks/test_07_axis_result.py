@@ -10,14 +10,6 @@ from axisjudge.workbench import home
 NAME = "07_axis_result"
 
 
-@pytest.fixture
-def bench(tmp_path):
-    """A workbench of its own, so that a test never writes into the shipped reports."""
-    for name in ("notebooks", "rubrics", "data"):
-        (tmp_path / name).symlink_to(home() / name)
-    return tmp_path
-
-
 def report(bench, **parameters):
     folder = run_report(NAME, parameters, workbench=bench).folder
     return json.loads((folder / "results.json").read_text(encoding="utf-8")), (folder / "report.md").read_text()

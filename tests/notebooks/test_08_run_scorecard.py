@@ -2,20 +2,9 @@
 
 import json
 
-import pytest
-
 from axisjudge.report import run_report
-from axisjudge.workbench import home
 
 NAME = "08_run_scorecard"
-
-
-@pytest.fixture
-def bench(tmp_path):
-    """A workbench of its own, so that a test never writes into the shipped reports."""
-    for name in ("notebooks", "rubrics", "data"):
-        (tmp_path / name).symlink_to(home() / name)
-    return tmp_path
 
 
 def test_on_the_demo(bench):

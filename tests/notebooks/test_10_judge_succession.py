@@ -7,17 +7,8 @@ import pytest
 import axisjudge
 from axisjudge.datasets import demo_paths
 from axisjudge.report import run_report
-from axisjudge.workbench import home
 
 OLD, NEW = "simulated:heron", "simulated:wren"
-
-
-@pytest.fixture
-def bench(tmp_path):
-    """A workbench of its own, so that a test never writes into the shipped reports."""
-    for name in ("notebooks", "rubrics", "data"):
-        (tmp_path / name).symlink_to(home() / name)
-    return tmp_path
 
 
 @pytest.fixture

@@ -6,19 +6,8 @@ import pytest
 
 from axisjudge.report import run_report
 from axisjudge.twins import EDITS
-from axisjudge.workbench import home
 
 NAME = "11_twins"
-
-
-@pytest.fixture
-def bench(tmp_path):
-    """A workbench of its own, so that a test never writes into the shipped reports."""
-    for name in ("notebooks", "rubrics"):
-        (tmp_path / name).symlink_to(home() / name)
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "demo").symlink_to(home() / "data" / "demo")
-    return tmp_path
 
 
 @pytest.mark.slow
