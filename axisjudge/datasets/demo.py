@@ -17,7 +17,7 @@ def demo_paths() -> list[Path]:
     folder = home() / "data" / "demo" / "results"
     paths = sorted(folder.glob("*.json"))
     if not paths:
-        raise InputError(str(folder), "holds no results files", cure="make demo")
+        raise InputError(str(folder), "holds no results files", cure="python data/demo/generator --out data/demo")
     return paths
 
 
