@@ -132,7 +132,7 @@ def decides_alone(
         ends,
         [sure >= end for end in ends],
         judged,
-        wrong,
+        [wrong] * len(ends),
         clusters,
         weights=weights,
         risk=risk,
@@ -145,7 +145,7 @@ def sequence(
     ends: Sequence[float] | Floats,
     kept: Sequence[Flags],
     judged: Flags,
-    wrong: Floats,
+    wrong: Sequence[Floats],
     clusters: ArrayLike | None,
     *,
     weights: ArrayLike | None = None,
@@ -163,17 +163,18 @@ def sequence(
         The items of each set; order and sets must not depend on labels.
     judged : array of bool, shape (n_items,)
         The items of which shares are taken.
-    wrong : array of 1, 0 or NaN, shape (n_items,)
+    wrong : sequence of array of 1, 0 or NaN, shape (n_items,)
+        Errors for each set, which may differ: a cascade's items move from stage to stage. NaN is without a label.
     """
-    groups = cluster_codes(clusters, wrong.size)
-    weight = np.ones(wrong.size) if weights is None else np.asarray(weights, dtype=np.float64)
-    labelled = ~np.isnan(wrong)
+    groups = cluster_codes(clusters, judged.size)
+    weight = np.ones(judged.size) if weights is None else np.asarray(weights, dtype=np.float64)
+    labelled = ~np.isnan(wrong[0])
     level = 2 * confidence_level - 1
 
-    def bound(inside: Flags) -> ClusteredShare:
+    def bound(inside: Flags, errors: Floats) -> ClusteredShare:
         counted = inside & labelled
         return clustered_share(
-            wrong[counted],
+            errors[counted],
             None if clusters is None else groups[counted],
             weights=weight[counted],
             cluster_unit=cluster_unit,
@@ -191,8 +192,8 @@ def sequence(
         few = f"{int((labelled & judged).sum())} labelled items: without a single error they could not show {risk:.0%}"
         return Alone(0.0, math.nan, None, risk, confidence_level, n_judged, few)
     tests: list[Threshold] = []
-    for end, inside in zip(ends[start:], kept[start:], strict=True):
-        tests.append(Threshold(float(end), float(inside[judged].mean()), bound(inside)))
+    for end, inside, errors in zip(ends[start:], kept[start:], wrong[start:], strict=True):
+        tests.append(Threshold(float(end), float(inside[judged].mean()), bound(inside, errors)))
         if not tests[-1].error.ci_high <= risk:  # NaN is no proof
             break
     failed = not tests[-1].error.ci_high <= risk

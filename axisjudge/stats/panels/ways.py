@@ -15,7 +15,7 @@ from axisjudge.stats.panels.stacking import logistic, logistic_path, ridge, ridg
 from axisjudge.stats.panels.votes import Votes, held_out
 
 #: Sizes tried for a majority of the best.
-BEST_OF = (3, 5, 7)
+BEST_OF = (1, 3, 5, 7)
 #: A way that weighs judges by labels needs so many tasks with labels: fewer cannot be left out in turn.
 FEWEST_TASKS = 5
 
