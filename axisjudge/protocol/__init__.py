@@ -32,7 +32,7 @@ raises `axisjudge.checks.InputError` with the command that comes next.
 """
 
 from axisjudge.protocol.aliases import Alias, alias_of
-from axisjudge.protocol.claims import check_held_out, tuned_tasks
+from axisjudge.protocol.claims import check_held_out, check_panel, check_tuning, tuned_tasks
 from axisjudge.protocol.gate import Admitted, Stamp, admit, open_holdout, open_runs
 from axisjudge.protocol.leakage import Leak, find_leaks
 from axisjudge.protocol.ledger import Entry, LedgerError, read_ledger
@@ -59,6 +59,8 @@ __all__ = [
     "admit",
     "alias_of",
     "check_held_out",
+    "check_panel",
+    "check_tuning",
     "find_leaks",
     "find_split",
     "freeze_maps",

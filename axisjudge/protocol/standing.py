@@ -187,7 +187,11 @@ def _not_locked(rows: pl.DataFrame, lock: Mapping[str, Any] | None) -> Iterator[
     yield from (reason for reason in status().reasons if lock or reason != "nothing is locked")
     if lock is None:
         return
-    if strangers := sorted(set(rows["rater"]) - set(lock["judges"])):
+    panels = lock.get("panels", {})
+    for rater, fitted in rows.select("rater", "prompt_sha256").unique().sort("rater").iter_rows():
+        if rater in panels and fitted != panels[rater]["sha256"]:
+            yield f"{rater} is another fit than the locked one"
+    if strangers := sorted(set(rows["rater"]) - set(lock["judges"]) - set(panels)):
         yield f"judges that are not locked: {', '.join(strangers)}"
     for rater, alias in lock.get("aliases", {}).items():
         answered = set(rows.filter(pl.col("rater") == rater)["returned_model"].drop_nulls())

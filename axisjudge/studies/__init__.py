@@ -16,6 +16,7 @@
 | succession | May a new judge take the old one's place? | 10 | |
 | twins | Does a judge notice what is broken, and only that? | 11 | twins |
 | evidence | Do judges point at the same steps, and does a judge agree with itself? | 12 | agreement |
+| panels | Which judges, how put together, and which verdicts may stand without a person? | 13 | panel |
 """
 
 from importlib import import_module
@@ -29,6 +30,7 @@ __all__ = [
     "curves",
     "evidence",
     "failures",
+    "panels",
     "people",
     "plan",
     "rubric_versions",

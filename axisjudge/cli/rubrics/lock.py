@@ -37,6 +37,9 @@ def lock(
         list[Path] | None,
         typer.Option(help="Calibration ratings: confidence maps are fitted on them and frozen, aliases looked up."),
     ] = None,
+    panel_file: Annotated[
+        list[Path], typer.Option(help="A fitted panel that will speak of the held-out side; may be given several times.")
+    ] = [],  # noqa: B006
     allow_alias: Annotated[bool, typer.Option("--allow-alias", help="Take models that their provider moves.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
 ) -> None:
@@ -70,12 +73,15 @@ def lock(
             versions=versions_of(rubric),
             allow_alias=allow_alias,
             ratings=table,
+            panels=[path.absolute() for path in panel_file],
         )
     if json:
         show.as_json(locked)
         return
     show.table([{"axis": name, "rubric": held["version"]} for name, held in locked["rubrics"].items()])
     show.table([{"judge": name, "mechanism": held["mechanism"]} for name, held in locked["judges"].items()])
+    if fitted := locked.get("panels"):
+        show.table([{"panel": name, "sha256": held["sha256"][:12]} for name, held in fitted.items()])
     for name, alias in locked["aliases"].items():
         answered = ", ".join(alias["returned_models"]) or "nothing on record"
         typer.echo(f"Alias: {name} may be moved by its provider; answered so far: {answered}")

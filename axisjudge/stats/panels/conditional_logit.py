@@ -17,7 +17,7 @@ from axisjudge.stats.panels.linear import Codes, softmax
 
 Floats = NDArray[np.float64]
 
-_MOST_STEPS, _SMALL = 50, 1e-7
+_MOST_STEPS, _SMALL = 50, 1e-8
 
 
 def conditional_logit(
@@ -37,16 +37,14 @@ def conditional_logit(
     """
     n, n_classes, n_features = features.shape
     weight = np.ones(n) if weights is None else weights / weights.mean()
-    truth = np.eye(n_classes)[labels]
+    truth, rows = np.eye(n_classes)[labels], features.reshape(-1, n_features)
     beta = np.zeros(n_features) if start is None else start
     value = _objective(features, labels, penalty, weight, beta)
     for _ in range(_MOST_STEPS):
         p = softmax(features @ beta)
-        gradient = np.einsum("ic,ick->k", weight[:, None] * (truth - p), features) - penalty * beta
-        weighted = (weight[:, None] * p)[..., None] * features
-        mean = np.einsum("ic,ick->ik", p, features)
-        curvature = weighted.reshape(-1, n_features).T @ features.reshape(-1, n_features)
-        curvature -= (weight[:, None] * mean).T @ mean
+        gradient = (weight[:, None] * (truth - p)).ravel() @ rows - penalty * beta
+        mean = (p[:, None, :] @ features)[:, 0]
+        curvature = ((weight[:, None] * p).reshape(-1, 1) * rows).T @ rows - (weight[:, None] * mean).T @ mean
         step = np.linalg.solve(curvature + np.diag(penalty + 1e-9 * n), gradient)
         while (moved := _objective(features, labels, penalty, weight, beta + step)) < value - 1e-12:
             step = step / 2

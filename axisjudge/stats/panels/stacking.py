@@ -79,7 +79,7 @@ def logistic_path(votes: Votes, penalties: Sequence[float] = LOGISTIC_PENALTIES)
     family = family_weights(votes.families)
     classes = np.broadcast_to(np.eye(q)[:, 1:], (n, q, q - 1))
     common = np.einsum("j,ijc->ic", family, said)[..., None]
-    features = np.concatenate([classes, common, said.transpose(0, 2, 1)], axis=2)
+    features = np.ascontiguousarray(np.concatenate([classes, common, said.transpose(0, 2, 1)], axis=2))
     beta, panels = None, []
     for strength in penalties:
         penalty = np.concatenate([np.full(q - 1, 0.1), [0.01], np.full(k, strength)])
