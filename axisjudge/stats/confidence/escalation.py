@@ -3,8 +3,8 @@
 Thresholds are tested from the most confident items downwards, each hypothesis "among items at or above it the judge
 errs in more than `risk`" at level 1 - `confidence_level`, until one is not rejected. The order and the threshold with
 which it begins are fixed before labels are seen, so that no correction for many thresholds is needed (fixed-sequence
-testing). It begins where half the allowed error would be shown to be small enough: earlier, a single error among few
-items would end it. The test is the upper end of the clustered interval of `axisjudge.stats.rates.clustered`, so that
+testing). It begins where the confidences themselves promise the bound with most room, if they promise it anywhere, else
+where half the allowed error would do: earlier, a single error among few items would end it. The test is the upper end of the clustered interval of `axisjudge.stats.rates.clustered`, so that
 tasks and not items are its units, and labels that were drawn with unequal probabilities count with their weights.
 
 References
@@ -16,7 +16,7 @@ Learn then Test, Ann. Appl. Stat. 19:1641-1662, arXiv:2110.01052 (fixed-sequence
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -133,6 +133,7 @@ def decides_alone(
         [sure >= end for end in ends],
         judged,
         [wrong] * len(ends),
+        [1 - sure] * len(ends),
         clusters,
         weights=weights,
         risk=risk,
@@ -146,6 +147,7 @@ def sequence(
     kept: Sequence[Flags],
     judged: Flags,
     wrong: Sequence[Floats],
+    expected: Sequence[Floats],
     clusters: ArrayLike | None,
     *,
     weights: ArrayLike | None = None,
@@ -165,6 +167,9 @@ def sequence(
         The items of which shares are taken.
     wrong : sequence of array of 1, 0 or NaN, shape (n_items,)
         Errors for each set, which may differ: a cascade's items move from stage to stage. NaN is without a label.
+    expected : sequence of array, shape (n_items,)
+        1 less the confidence of each item in each set: what its error would be, were confidences calibrated. Only where
+        the sequence begins depends on it.
     """
     groups = cluster_codes(clusters, judged.size)
     weight = np.ones(judged.size) if weights is None else np.asarray(weights, dtype=np.float64)
@@ -181,14 +186,12 @@ def sequence(
             ci_level=level,
         )
 
-    def bound_at(share: float, inside: Flags, times: float = 1.0) -> float:
+    def bound_at(share: float, inside: Flags) -> float:
         counted = inside & labelled
-        return upper_end_at(share, groups[counted], weights=weight[counted], times=times, ci_level=level)
+        return upper_end_at(share, groups[counted], weights=weight[counted], ci_level=level)
 
     n_judged = int(judged.sum())
-    hopes = (risk / 2, 0.0)
-    starts = (first for hope in hopes for first, inside in enumerate(kept) if bound_at(hope, inside) <= risk)
-    if (start := next(starts, None)) is None:
+    if (start := _start(kept, [inside & labelled for inside in kept], expected, weight, bound_at, risk)) is None:
         few = f"{int((labelled & judged).sum())} labelled items: without a single error they could not show {risk:.0%}"
         return Alone(0.0, math.nan, None, risk, confidence_level, n_judged, few)
     tests: list[Threshold] = []
@@ -207,6 +210,26 @@ def sequence(
         return Alone(0.0, math.nan, None, risk, confidence_level, n_judged, refusal, **about)  # type: ignore[arg-type]
     best = passed[-1]
     return Alone(best.share, best.threshold, best.error, risk, confidence_level, n_judged, **about)  # type: ignore[arg-type]
+
+
+def _start(
+    kept: Sequence[Flags],
+    counted: Sequence[Flags],
+    expected: Sequence[Floats],
+    weight: Floats,
+    bound_at: Callable[[float, Flags], float],
+    risk: float,
+) -> int | None:
+    """Where a sequence begins, known before labels are seen; None where not even no error at all would do."""
+    promised = np.full(len(kept), np.inf)
+    for position, (inside, count) in enumerate(zip(kept, counted, strict=True)):
+        if count.any():
+            error = float(np.average(np.clip(expected[position][count], 0.0, 1.0), weights=weight[count]))
+            promised[position] = bound_at(error, inside)
+    if (np.nan_to_num(promised, nan=np.inf) <= risk).any():
+        return int(np.nanargmin(promised))
+    hopes = (risk / 2, 0.0)
+    return next((first for hope in hopes for first, inside in enumerate(kept) if bound_at(hope, inside) <= risk), None)
 
 
 def _more_labels(error: ClusteredShare, risk: float) -> int | None:

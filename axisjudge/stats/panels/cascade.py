@@ -91,13 +91,15 @@ def cascade(
         return Cascade(nothing, (0.0,) * len(prices), float(sum(prices)))
     ends = thresholds(np.nanmax(np.where(labelled[:, None], sure, -np.inf), axis=1)[labelled])
     n_stages = sure.shape[1]
-    kept, errors = [], []
+    kept, errors, expected = [], [], []
     for end in ends:
         stage = stage_of(sure, end)
         kept.append(judged & (stage < n_stages))
-        errors.append(np.where(labelled, error[np.arange(len(error)), np.minimum(stage, n_stages - 1)], np.nan))
+        deciding = np.arange(len(error)), np.minimum(stage, n_stages - 1)
+        errors.append(np.where(labelled, error[deciding], np.nan))
+        expected.append(1 - sure[deciding])
     alone = sequence(
-        ends, kept, judged, errors, clusters, weights=weights, risk=risk,
+        ends, kept, judged, errors, expected, clusters, weights=weights, risk=risk,
         confidence_level=confidence_level, cluster_unit=cluster_unit,
     )  # fmt: skip
     stages = stage_of(sure[judged], alone.threshold if not alone.refusal else np.inf)

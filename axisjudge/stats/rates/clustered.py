@@ -255,7 +255,7 @@ def more_for_upper_end(share: ClusteredShare, limit: float) -> int | None:
     Examples
     --------
     >>> more_for_upper_end(clustered_share([1] * 5 + [0] * 95), 0.1)
-    35
+    41
     """
     if math.isnan(share.ci_high) or share.estimate >= limit:
         return None
@@ -315,7 +315,7 @@ def _design_effect(
 
 
 def upper_end_at(
-    share: float, clusters: ArrayLike, *, weights: ArrayLike | None = None, times: float = 1.0, ci_level: float = 0.95
+    share: float, clusters: ArrayLike, *, weights: ArrayLike | None = None, ci_level: float = 0.95
 ) -> float:
     """Where the interval of `clustered_share` would end if this share were seen in items of these clusters.
 
@@ -327,23 +327,21 @@ def upper_end_at(
     share : float
     clusters, weights : array, shape (n_items,)
         Of the items that count.
-    times : float
-        How many times as many such clusters there would be.
 
     Examples
     --------
     >>> tasks = [task for task in range(50) for _ in range(4)]
-    >>> round(upper_end_at(0.05, tasks), 3), round(upper_end_at(0.05, tasks, times=4), 3)
-    (0.105, 0.07)
+    >>> round(upper_end_at(0.05, tasks), 3)
+    0.105
     """
     groups = cluster_codes(clusters, np.size(clusters))
     weight = _weights(weights, np.ones(groups.size, dtype=bool))
     sizes = np.bincount(groups, weights=weight)
-    worth = times * effective_clusters(sizes)
+    worth = effective_clusters(sizes)
     if worth < FEWEST_EFFECTIVE:
         return math.nan
     effect = least_design_effect(sizes, worth * min(share, 1 - share)) * float((weight**2).mean())
-    return _wilson(share, times * groups.size / effect, t_quantile(worth - 1, ci_level))[1]
+    return _wilson(share, groups.size / effect, t_quantile(worth - 1, ci_level))[1]
 
 
 def least_design_effect(sizes: ArrayLike, with_rarer: float, least_icc: float = LEAST_ICC) -> float:
