@@ -52,7 +52,7 @@ def draw_uncertain(confidences: Iterable[tuple[str, str, float]], n: int, *, key
     """
     spread: defaultdict[str, list[float]] = defaultdict(list)
     task_of: dict[str, str] = {}
-    for run, task, confidence in confidences:
+    for run, task, confidence in sorted(confidences):  # sums do not depend on the order of arrival
         spread[run].append(max(0.0, confidence * (1 - confidence)) ** 0.5)
         task_of[run] = task
     if not 1 <= n <= len(spread):

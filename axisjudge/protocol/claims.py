@@ -56,7 +56,9 @@ def check_tuning(tasks: Iterable[str], *, where: str = "ratings") -> None:
     split = find_split()
     held_out = sorted(set(split.held_out_tasks) & set(tasks)) if split else []
     if split and held_out:
-        rule = f"{len(held_out)} of these tasks are held out ({', '.join(split.held_out)}), and nothing is tuned on them"
+        rule = (
+            f"{len(held_out)} of these tasks are held out ({', '.join(split.held_out)}), and nothing is tuned on them"
+        )
         raise InputError(where, rule, f"task {held_out[0]}", f"give those of the side {split.open_side} alone")
 
 

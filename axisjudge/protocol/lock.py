@@ -227,7 +227,9 @@ def _check_panels(panels: Sequence[str | Path], judges: Mapping[str, Any], held_
         if strangers := sorted(set(asked) - set(judges)):
             raise InputError(str(path), "asks judges that are not locked", strangers[0], "lock them too: --judge")
         if tuned := sorted(set(panel["tuned_on"]) & set(held_out)):
-            raise InputError(str(path), f"was fitted on {len(tuned)} held-out tasks", tuned[0], "fit it on the open side")
+            raise InputError(
+                str(path), f"was fitted on {len(tuned)} held-out tasks", tuned[0], "fit it on the open side"
+            )
 
 
 def _lasting(spec: JudgeSpec) -> dict[str, Any]:

@@ -72,9 +72,7 @@ def ways(name: str, draws: int) -> None:
             for way in WAYS:
                 panel = calibrated(blind, seen) if way == "dawid_skene" else fit_panel(seen, way, rng=rng)
                 words = likeliest(panel.scores(rest.words))
-                found[way].append(
-                    ((words == rest.labels).mean(), kappa(words, rest.labels, votes, whole.ordered))
-                )
+                found[way].append(((words == rest.labels).mean(), kappa(words, rest.labels, votes, whole.ordered)))
         best = np.array(found["best_single"])[:, 0]
         for way, pairs in found.items():
             accuracy, of_kappa = np.array(pairs).T

@@ -43,9 +43,7 @@ def next_(
     check_tuning(given["cluster_id"].unique().to_list())
     sure = given.with_columns(pl.col("confidence").fill_null(0.5))  # nobody's word: as unsure as can be
     key = f"{fitted.rater} {fitted.sha256[:12]}: unsure"
-    plan = draw_uncertain(
-        sure.select("trajectory_id", "cluster_id", "confidence").iter_rows(), n, key=key, seed=seed
-    )
+    plan = draw_uncertain(sure.select("trajectory_id", "cluster_id", "confidence").iter_rows(), n, key=key, seed=seed)
     told = read_labels(*labels) if labels else None
     has = set() if told is None else set(told.filter(question=fitted.question)["trajectory_id"])
     drawn = {item.trajectory_id: item for item in plan.items}

@@ -21,9 +21,7 @@ app = typer.Typer(
 Ratings = Annotated[list[Path], typer.Argument(help="Ratings files of judges (JSONL or Parquet).")]
 Panel = Annotated[Path, typer.Argument(help="A panel file that `panel fit` wrote.")]
 Labels = Annotated[list[Path], typer.Option("--labels", help="Ratings files of people, or planted truth.")]
-Sampling = Annotated[
-    str | None, typer.Option(help="How labelled items were drawn, if the labels do not say: random.")
-]
+Sampling = Annotated[str | None, typer.Option(help="How labelled items were drawn, if the labels do not say: random.")]
 Level = Annotated[float, typer.Option(help="How sure the bound on the error must be.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")]
 
@@ -140,9 +138,7 @@ def apply(
         typer.echo(f"{tuned:,} are of tasks that it was fitted on: against these labels it looks better than it is.")
 
 
-@app.command(
-    epilog="Example: axisjudge panel trust panel.json --ratings ratings.jsonl --labels more.jsonl --risk 0.05"
-)
+@app.command(epilog="Example: axisjudge panel trust panel.json --ratings ratings.jsonl --labels more.jsonl --risk 0.05")
 def trust(
     panel: Annotated[Path | None, typer.Argument(help="A panel file; or name one judge with --judge.")] = None,
     labels: Labels = [],  # noqa: B006

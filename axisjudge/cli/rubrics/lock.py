@@ -38,7 +38,8 @@ def lock(
         typer.Option(help="Calibration ratings: confidence maps are fitted on them and frozen, aliases looked up."),
     ] = None,
     panel_file: Annotated[
-        list[Path], typer.Option(help="A fitted panel that will speak of the held-out side; may be given several times.")
+        list[Path],
+        typer.Option(help="A fitted panel that will speak of the held-out side; may be given several times."),
     ] = [],  # noqa: B006
     allow_alias: Annotated[bool, typer.Option("--allow-alias", help="Take models that their provider moves.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,

@@ -174,6 +174,8 @@ def sequence(
     groups = cluster_codes(clusters, judged.size)
     weight = np.ones(judged.size) if weights is None else np.asarray(weights, dtype=np.float64)
     labelled = ~np.isnan(wrong[0])
+    if not (weight[labelled] > 0).all():
+        raise InputError("weights", "must be positive where there is a label", weight[labelled])
     level = 2 * confidence_level - 1
 
     def bound(inside: Flags, errors: Floats) -> ClusteredShare:

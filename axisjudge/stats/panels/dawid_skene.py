@@ -67,5 +67,3 @@ def pulls(table: Floats) -> Floats:
     n = table.shape[1]
     own = np.einsum("jvv->jv", table)
     return np.asarray(((own * n - table.sum(axis=2)) / max(n - 1, 1)).mean(axis=1))
-
-

@@ -85,10 +85,10 @@ def codes(words: ArrayLike, n_categories: int) -> Codes:
     given = np.asarray(words, dtype=np.float64)
     if given.ndim != 2:
         raise InputError("words", "must be a matrix of items and judges", given.shape)
-    coded = np.where(np.isnan(given), n_categories, given)
-    if not np.isin(coded, np.arange(n_categories + 1)).all():
+    lost = np.isnan(given)
+    if not np.isin(given[~lost], np.arange(n_categories)).all():
         raise InputError("words", f"must be positions below {n_categories}, or NaN", words)
-    whole: Codes = coded.astype(np.intp)
+    whole: Codes = np.where(lost, n_categories, given).astype(np.intp)
     return whole
 
 

@@ -181,9 +181,7 @@ def paired_share_difference(
         raise InputError("second", f"needs one entry for each of the {one.size} items", other.shape)
     both = ~np.isnan(one) & ~np.isnan(other)
     ups, downs = (np.where(both, way, np.nan) for way in ((one > other), (one < other)))
-    up, down = _shares(
-        ups, downs, clusters=clusters, weights=weights, cluster_unit=cluster_unit, ci_level=ci_level
-    )
+    up, down = _shares(ups, downs, clusters=clusters, weights=weights, cluster_unit=cluster_unit, ci_level=ci_level)
     together = min(0.0, _correlation(ups, downs, clusters)) if both.any() else 0.0
     about = _about(up, n_missing=up.n_missing)
     difference = up.estimate - down.estimate

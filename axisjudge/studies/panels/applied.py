@@ -83,5 +83,3 @@ def panel_ratings(panel: FittedPanel, ratings: pl.DataFrame) -> pl.DataFrame:
                 line["value"] = known[1]
         lines.append(line)
     return pl.DataFrame([{name: line.get(name) for name in SCHEMA} for line in lines], schema=SCHEMA)
-
-

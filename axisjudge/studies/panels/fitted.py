@@ -118,15 +118,23 @@ def read_panel(path: str | Path) -> FittedPanel:
         if values["file_version"] != FILE_VERSION:
             raise InputError(str(path), f"must be a panel file of version {FILE_VERSION}", values["file_version"])
         panel = FittedPanel(**{name: _frozen(value) for name, value in values.items()})
-        panel.linear.scores(np.full((1, len(panel.judges)), np.nan))
-    except OSError as error:
-        raise InputError(str(path), f"cannot be read ({error.strerror or error})") from error
+        _check_shape(panel)
     except InputError:
         raise
+    except OSError as error:
+        raise InputError(str(path), f"cannot be read ({error.strerror or error})") from error
     except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
         cure = "write one with axisjudge panel fit"
         raise InputError(str(path), "is not a fitted panel", str(error), cure) from error
     return panel
+
+
+def _check_shape(panel: FittedPanel) -> None:
+    k, q = len(panel.judges), len(panel.categories)
+    linear = panel.linear
+    shapes = linear.table.shape, linear.weights.shape, linear.intercept.shape, (len(panel.families),)
+    if shapes != ((k, q, q), (k,), (q,), (k,)):
+        raise ValueError(f"weights do not fit {k} judges and {q} words")
 
 
 def kept(

@@ -210,9 +210,7 @@ def panels(
         worth=tuple(worth),
         reliability=_reliability(arrays, ways[chosen], seed) if ways else None,
         effective=_effective(votes, panel) if arrays.labelled.any() else None,
-        trust=tuple(
-            trust_panel(panel, votes, risk=risk, level=level, cross_fitted=True) for risk in sorted(risks)
-        ),
+        trust=tuple(trust_panel(panel, votes, risk=risk, level=level, cross_fitted=True) for risk in sorted(risks)),
         frontier=frontier(votes, known, risk=max(risks), level=level, seed=seed),
         prices=known,
         n_items=len(votes.items),
@@ -239,5 +237,3 @@ def _effective(votes: Voted, panel: FittedPanel) -> EffectiveJudges | None:
     some = votes.of(panel.asked)
     tasks = np.array(votes.tasks)
     return effective_judges(some.words, votes.labels, clusters=tasks, cluster_unit=votes.cluster_unit)
-
-

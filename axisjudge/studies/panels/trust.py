@@ -141,9 +141,7 @@ def trust_judge(votes: Voted, judge: str, *, risk: float = 0.05, level: float = 
     return _trust(judge, votes, words, np.where(np.isnan(words), np.nan, sure), risk, level, 0)
 
 
-def _trust(
-    subject: str, votes: Voted, words: Floats, sure: Floats, risk: float, level: float, n_tuned: int
-) -> Trust:
+def _trust(subject: str, votes: Voted, words: Floats, sure: Floats, risk: float, level: float, n_tuned: int) -> Trust:
     labelled = ~np.isnan(votes.labels)
     wrong = np.where(labelled & ~np.isnan(words), words != votes.labels, np.nan)
     tasks = np.unique(np.array(votes.tasks), return_inverse=True)[1]

@@ -152,7 +152,9 @@ def voted(
         raise InputError("ratings", "must be words: numbers alone cannot be voted on", asked)
     matrix = to_matrix(pl.concat([judged, people]), asked, raters=[*names, *labellers], step_level=steps)
     k = len(names)
-    reference = majority(matrix.codes[:, k:], len(matrix.categories)) if labellers else np.full(len(matrix.items), np.nan)
+    reference = (
+        majority(matrix.codes[:, k:], len(matrix.categories)) if labellers else np.full(len(matrix.items), np.nan)
+    )
     agent = dict(judged.drop_nulls("agent").select("item_id", "agent").iter_rows())
     model = dict(judged.drop_nulls("model").select("rater", "model").iter_rows())
     draw, weights = _drawn(people, matrix.items, reference, sampling)
@@ -176,12 +178,8 @@ def voted(
     )
 
 
-def _chosen(
-    judged: pl.DataFrame, question: str, judges: Sequence[str] | None, step_level: bool | None
-) -> pl.DataFrame:
-    rows = judged.filter(
-        (pl.col("repeat") == 0) & ~pl.col("flags").list.contains("empty_run").fill_null(value=False)
-    )
+def _chosen(judged: pl.DataFrame, question: str, judges: Sequence[str] | None, step_level: bool | None) -> pl.DataFrame:
+    rows = judged.filter((pl.col("repeat") == 0) & ~pl.col("flags").list.contains("empty_run").fill_null(value=False))
     if judges is not None:
         for name in judges:
             one_of("judge", name, sorted(set(rows["rater"])))
