@@ -88,8 +88,8 @@ def make_lock(
     Raises
     ------
     InputError
-        No split, an alias, a judge that only replays, a plan for more runs than the held-out side has; a panel fitted on
-        held-out tasks, or one whose judges are not locked.
+        No split, an alias, a judge that only replays, a plan for more runs than the held-out side has; a panel fitted
+        on held-out tasks, or one whose judges are not locked.
     LedgerError
         The ledger's chain is broken.
     """

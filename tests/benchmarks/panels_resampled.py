@@ -6,8 +6,8 @@
 SET is tau2, hotpotqa, bfcl (each with -final or -step) or summeval-CRITERION. Prints, and asserts nothing.
 
 `ways`: each draw fits every way on the labels of some tasks and tries it on all other tasks.
-`guarantee`: a panel (logistic) is fitted on a quarter of the tasks. The other tasks are the population: a study draws as
-many tasks from them, with replacement, and finds the threshold by its labels; the realised error is that of what is
+`guarantee`: a panel (logistic) is fitted on a quarter of the tasks. The other tasks are the population: a study draws
+as many tasks from them, with replacement, and finds the threshold by its labels; the realised error is that of what is
 kept of the whole population. Under shift the threshold is applied to another set.
 """
 

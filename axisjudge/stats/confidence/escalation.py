@@ -4,8 +4,9 @@ Thresholds are tested from the most confident items downwards, each hypothesis "
 errs in more than `risk`" at level 1 - `confidence_level`, until one is not rejected. The order and the threshold with
 which it begins are fixed before labels are seen, so that no correction for many thresholds is needed (fixed-sequence
 testing). It begins where the confidences themselves promise the bound with most room, if they promise it anywhere, else
-where half the allowed error would do: earlier, a single error among few items would end it. The test is the upper end of the clustered interval of `axisjudge.stats.rates.clustered`, so that
-tasks and not items are its units, and labels that were drawn with unequal probabilities count with their weights.
+where half the allowed error would do: earlier, a single error among few items would end it. The test is the upper end
+of the clustered interval of `axisjudge.stats.rates.clustered`, so that tasks and not items are its units, and labels
+that were drawn with unequal probabilities count with their weights.
 
 References
 ----------

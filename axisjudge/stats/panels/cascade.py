@@ -50,7 +50,8 @@ def stage_of(confidences: ArrayLike, threshold: float) -> NDArray[np.intp]:
     [0, 1, 2]
     """
     sure = np.asarray(confidences, dtype=np.float64) >= threshold  # NaN is not sure
-    return np.where(sure.any(axis=1), sure.argmax(axis=1), sure.shape[1]).astype(np.intp)
+    stages: NDArray[np.intp] = np.where(sure.any(axis=1), sure.argmax(axis=1), sure.shape[1]).astype(np.intp)
+    return stages
 
 
 def price_of(stages: NDArray[np.intp], prices: Sequence[float]) -> float:
@@ -83,8 +84,8 @@ def cascade(
     sure, error = np.asarray(confidences, dtype=np.float64), np.asarray(wrong, dtype=np.float64)
     if sure.ndim != 2 or sure.shape != error.shape or len(prices) != sure.shape[1]:
         raise InputError("confidences", "must be items x stages, as the errors are, with a price a stage", sure.shape)
-    judged = ~np.isnan(sure).all(axis=1)
-    labelled = judged & ~np.isnan(error).any(axis=1)
+    judged = np.asarray(~np.isnan(sure).all(axis=1))
+    labelled = np.asarray(judged & ~np.isnan(error).any(axis=1))
     if not labelled.any():
         refusal = "no item has a confidence, a verdict and a label"
         nothing = Alone(0.0, np.nan, None, risk, confidence_level, int(judged.sum()), refusal)

@@ -47,7 +47,7 @@ def dawid_skene(words: ArrayLike, n_categories: int, *, smoothing: float = SMOOT
     for _ in range(_MOST_ROUNDS):
         panel = _maximised(said, posterior, smoothing)
         scores = panel.intercept + np.einsum("ijv,jvc->ic", said, panel.table)
-        expected = np.where(given.any(axis=1)[:, None], softmax(scores), 0.0)
+        expected = np.where(given.any(axis=1, keepdims=True), softmax(scores), 0.0)
         moved = float(np.abs(expected - posterior).max(initial=0.0))
         posterior = expected
         if moved < _SMALL:

@@ -100,7 +100,7 @@ def softmax(scores: Floats) -> Floats:
 
 def likeliest(scores: Floats) -> Floats:
     """The position of the highest score of each item; NaN where there is none."""
-    lost = np.isnan(scores).any(axis=1)
+    lost = np.asarray(np.isnan(scores).any(axis=1))
     best: Floats = np.where(lost, np.nan, np.where(lost[:, None], 0.0, scores).argmax(axis=1))
     return best
 

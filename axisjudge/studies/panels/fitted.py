@@ -60,8 +60,8 @@ class FittedPanel:
     @property
     def linear(self) -> LinearPanel:
         """The panel as arrays."""
-        arrays = (np.array(part, dtype=np.float64) for part in (self.intercept, self.table, self.weights))
-        return LinearPanel(*arrays, temperature=self.temperature, shared=self.shared)
+        intercept, table, weights = (np.array(part, float) for part in (self.intercept, self.table, self.weights))
+        return LinearPanel(intercept, table, weights, temperature=self.temperature, shared=self.shared)
 
     @property
     def asked(self) -> tuple[str, ...]:

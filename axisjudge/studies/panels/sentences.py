@@ -26,6 +26,9 @@ NAMES = {
     "ridge": "stacked by labels (ridge)",
 }
 
+#: A kappa that is lower by more than this is said beside a gain in accuracy.
+LOWER_KAPPA = 0.02
+
 _NO_DRAW = {
     Draw.UNKNOWN: "the labels do not say how they were drawn (--sampling random, if they were drawn at random)",
     Draw.SEVERAL: "labels were drawn in several ways, which cannot be put together",
@@ -64,7 +67,10 @@ def gain(found: Panels) -> str:
                 f"this panel is not shown to be better; {others} would be, were it the only one of "
                 f"{len(found.ways) - 1} looked at"
             )
-    return f"{both}: a gain of {points.worded('.1f')} points; {verdict}."
+    common = ""
+    if mine.gain.estimate > 0 and mine.kappa.estimate < best.kappa.estimate - LOWER_KAPPA:
+        common = " Its kappa is lower: part of what it gains is to say the commoner words more often."
+    return f"{both}: a gain of {points.worded('.1f')} points; {verdict}.{common}"
 
 
 def _percent(way: NestedWay) -> str:

@@ -96,9 +96,8 @@ class Voted:
         empty = np.full((len(self.items), 1), np.nan)
         pick = [place.get(name, len(self.judges)) for name in judges]
         words, sure = (np.hstack([each, empty])[:, pick] for each in (self.words, self.confidences))
-        families, models = ([*names, ""] for names in (self.families, self.models))
-        named = {"families": tuple(families[p] for p in pick), "models": tuple(models[p] for p in pick)}
-        return replace(self, judges=tuple(judges), words=words, confidences=sure, **named)
+        families, models = (tuple([*names, ""][p] for p in pick) for names in (self.families, self.models))
+        return replace(self, judges=tuple(judges), words=words, confidences=sure, families=families, models=models)
 
 
 def voted(

@@ -123,8 +123,8 @@ def test_labels_that_a_panel_was_fitted_on_carry_no_guarantee(fitted):
     assert crossed.granted
     assert crossed.cross_fitted
     others, told = worlds(seed=3)
-    fresh = trust_panel(result.panel, voted(others.with_columns(cluster_id="new" + pl.col("cluster_id")),
-                                            told.with_columns(cluster_id="new" + pl.col("cluster_id"))), risk=0.1)  # fmt: skip
+    apart = [table.with_columns(cluster_id="new" + pl.col("cluster_id")) for table in (others, told)]
+    fresh = trust_panel(result.panel, voted(*apart), risk=0.1)
     assert fresh.granted
     assert fresh.n_tuned == 0
     assert fresh.alone.error.ci_high <= 0.1
