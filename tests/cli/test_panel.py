@@ -26,7 +26,7 @@ def run(*arguments, code=0):
 def files(tmp_path):
     """Finals of hotpotqa by six judges; labels of some queries to fit on, of the others for the bound."""
     votes = published_votes("hotpotqa", "final")
-    kept = sorted(set(votes["rater"]))[:6] + ["people"]
+    kept = [*sorted(set(votes["rater"]))[:6], "people"]
     votes = votes.filter(pl.col("rater").is_in(kept))
     tasks = sorted(set(votes["cluster_id"]))
     people = pl.col("rater_kind") == "human"
@@ -87,6 +87,6 @@ def test_what_is_missing_is_said_in_one_line(files):
         run("panel", "fit", files / "r.jsonl", "--price", "x", "--out", files / "p.json")
     with pytest.raises(InputError, match="weighing judges needs labels"):
         run("panel", "fit", files / "r.jsonl", "--way", "ridge", "--out", files / "p.json")
+    (files / "no.json").write_text("{}")
     with pytest.raises(InputError, match="is not a fitted panel"):
-        (files / "no.json").write_text("{}")
         run("panel", "apply", files / "no.json", files / "r.jsonl", "--out", files / "x.jsonl")

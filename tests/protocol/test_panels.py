@@ -55,7 +55,7 @@ def test_a_panel_that_is_not_locked_does_not(bench, runs, plan, panel):
     protocol.open_holdout("final")
     rows = axisjudge.judge(runs, JUDGES, split="evaluation", progress=False)
     given = panel_ratings(panel, rows)
-    with pytest.raises(InputError, match="is not in the lock; lock it before"):
+    with pytest.raises(InputError, match="is not in the lock"):
         check_panel(panel.rater, panel.sha256, given)
     assert any("not locked: panel:both" in reason for reason in protocol.standing_of(given).reasons)
 

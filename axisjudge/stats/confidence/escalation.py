@@ -3,10 +3,10 @@
 Thresholds are tested from the most confident items downwards, each hypothesis "among items at or above it the judge
 errs in more than `risk`" at level 1 - `confidence_level`, until one is not rejected. The order and the threshold with
 which it begins are fixed before labels are seen, so that no correction for many thresholds is needed (fixed-sequence
-testing). It begins where the confidences themselves promise the bound with most room, if they promise it anywhere, else
-where half the allowed error would do: earlier, a single error among few items would end it. The test is the upper end
-of the clustered interval of `axisjudge.stats.rates.clustered`, so that tasks and not items are its units, and labels
-that were drawn with unequal probabilities count with their weights.
+testing). It begins where the bound would be lowest, were the confidences taken at their word: earlier, a single error
+among few items would end it. The test is the upper end of the clustered interval of `axisjudge.stats.rates.clustered`,
+so that tasks and not items are its units, and labels that were drawn with unequal probabilities count with their
+weights.
 
 References
 ----------
@@ -226,13 +226,10 @@ def _start(
     """Where a sequence begins, known before labels are seen; None where not even no error at all would do."""
     promised = np.full(len(kept), np.inf)
     for position, (inside, count) in enumerate(zip(kept, counted, strict=True)):
-        if count.any():
+        if count.any() and bound_at(0.0, inside) <= risk:
             error = float(np.average(np.clip(expected[position][count], 0.0, 1.0), weights=weight[count]))
             promised[position] = bound_at(error, inside)
-    if (np.nan_to_num(promised, nan=np.inf) <= risk).any():
-        return int(np.nanargmin(promised))
-    hopes = (risk / 2, 0.0)
-    return next((first for hope in hopes for first, inside in enumerate(kept) if bound_at(hope, inside) <= risk), None)
+    return int(promised.argmin()) if np.isfinite(promised).any() else None
 
 
 def _more_labels(error: ClusteredShare, risk: float) -> int | None:

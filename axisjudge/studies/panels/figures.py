@@ -105,6 +105,7 @@ def plot_trust(trusts: Sequence[Trust], *, ax: Axes | None = None) -> Axes:
     ax.set_ylim(0, max([*bounds, *(each.alone.risk for each in trusts)]) * 1.1)
     ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    ax.locator_params(axis="y", nbins=6, steps=[1, 2, 5, 10])
     ax.set_xlabel("share of verdicts that would stand, the most confident first", fontsize=LABEL, color=INK)
     grid(ax, "both")
     legend_below(ax, inches=0.55, ncols=2)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from axisjudge.stats.panels.nested import REFERENCE, NestedWay
 from axisjudge.studies._shared.words import in_points, listed, many
+from axisjudge.studies.panels.combined import Combined
 from axisjudge.studies.panels.frontier import Frontier, Kind
 from axisjudge.studies.panels.trust import Trust, Verdict
 from axisjudge.studies.panels.voted import Draw
-
-if TYPE_CHECKING:
-    from axisjudge.studies.panels.study import Panels
 
 #: Ways in words.
 NAMES = {
@@ -37,7 +34,7 @@ _NO_DRAW = {
 }
 
 
-def gain(found: Panels) -> str:
+def gain(found: Combined) -> str:
     """The chosen way against the best single judge, on tasks that neither was chosen on."""
     chosen = found.panel.way
     if not found.ways:
@@ -77,7 +74,7 @@ def _percent(way: NestedWay) -> str:
     return f"{way.accuracy.estimate:.1%} ({way.accuracy.interval('.0%')}; kappa {way.kappa.estimate:.2f})"
 
 
-def read(found: Panels) -> str:
+def read(found: Combined) -> str:
     """What was put together."""
     families = Counter(found.panel.families)
     return (
@@ -86,7 +83,7 @@ def read(found: Panels) -> str:
     )
 
 
-def calibrated(found: Panels) -> str:
+def calibrated(found: Combined) -> str:
     """How far the panel's probabilities can be taken at their word."""
     curve = found.reliability
     if curve is None:
@@ -99,7 +96,7 @@ def calibrated(found: Panels) -> str:
     )
 
 
-def members(found: Panels) -> str:
+def members(found: Combined) -> str:
     """How many independent judges the panel is worth, and whether it is all one family."""
     asked = [family for name, family in zip(found.panel.judges, found.panel.families, strict=True)
              if name in found.panel.asked]  # fmt: skip

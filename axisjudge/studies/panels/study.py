@@ -12,18 +12,18 @@ import numpy as np
 from axisjudge.ratings import as_ratings
 from axisjudge.stats.agreement.effective import EffectiveJudges, effective_judges
 from axisjudge.stats.confidence.calibration import ReliabilityCurve, reliability_curve
-from axisjudge.stats.panels.nested import JudgeWorth, NestedWay, judges_worth, nested
+from axisjudge.stats.panels.nested import NestedWay, judges_worth, nested
 from axisjudge.stats.panels.votes import Votes
 from axisjudge.stats.panels.ways import FEWEST_TASKS, fit_panel
-from axisjudge.studies._shared.frames import Given, Kind, kind_of
-from axisjudge.studies._shared.result import StudyResult
+from axisjudge.studies._shared.frames import Given, kind_of
 from axisjudge.studies._shared.scope import banner
 from axisjudge.studies.panels import sentences, tables
+from axisjudge.studies.panels.combined import Combined
 from axisjudge.studies.panels.figures import plot_frontier, plot_reliability, plot_trust, plot_ways, plot_weights
 from axisjudge.studies.panels.fitted import FittedPanel, kept
-from axisjudge.studies.panels.frontier import Frontier, frontier
+from axisjudge.studies.panels.frontier import frontier
 from axisjudge.studies.panels.prices import item_prices
-from axisjudge.studies.panels.trust import Trust, trust_panel
+from axisjudge.studies.panels.trust import trust_panel
 from axisjudge.studies.panels.voted import Voted, voted
 
 if TYPE_CHECKING:
@@ -34,31 +34,10 @@ BY_LABELS, WITHOUT = "logistic", "families_equal"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Panels(StudyResult):
-    """Judges put together, side by side, with what the chosen panel is worth and what of it may stand alone.
-
-    `ways` holds every way on tasks left out (empty without labels), `panel` the chosen one fitted on all labels,
-    `reliability` its probabilities on tasks left out, `worth` what each of its judges adds, `effective` how many
-    independent judges the ones it asks are worth, `trust` what may stand at each risk (the strictest first).
-    """
+class Panels(Combined):
+    """Judges put together, side by side, with what the chosen panel is worth and what of it may stand alone."""
 
     study: ClassVar[str] = "panels"
-
-    panel: FittedPanel
-    ways: Mapping[str, NestedWay]
-    worth: tuple[JudgeWorth, ...]
-    reliability: ReliabilityCurve | None
-    effective: EffectiveJudges | None
-    trust: tuple[Trust, ...]
-    frontier: Frontier
-    prices: Mapping[str, float | None]
-    n_items: int
-    n_tasks: int
-    n_labelled: int
-    n_labelled_tasks: int
-    cluster_unit: str
-    made_up: tuple[str, ...]
-    kind: Kind
 
     @property
     def banner(self) -> str:

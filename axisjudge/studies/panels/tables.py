@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from axisjudge.stats.panels.nested import REFERENCE, NestedWay
 from axisjudge.studies._shared.frames import Kind, Table, table_of
+from axisjudge.studies.panels.combined import Combined
 from axisjudge.studies.panels.frontier import Frontier
 from axisjudge.studies.panels.sentences import NAMES
 from axisjudge.studies.panels.trust import Trust
-
-if TYPE_CHECKING:
-    from axisjudge.studies.panels.study import Panels
 
 
 def ways_table(ways: Mapping[str, NestedWay], kind: Kind) -> Table:
@@ -35,7 +33,7 @@ def ways_table(ways: Mapping[str, NestedWay], kind: Kind) -> Table:
     return table_of(rows, kind)
 
 
-def judges_table(found: Panels) -> Table:
+def judges_table(found: Combined) -> Table:
     """Each judge of the panel: weight, accuracy alone, what it adds, and its price."""
     worth = {each.judge: each for each in found.worth}
     alike = [family for name, family in zip(found.panel.judges, found.panel.families, strict=True)
