@@ -11,8 +11,8 @@ from axisjudge.checks import InputError
 from axisjudge.readers.messages import (
     Found,
     Note,
-    arguments_of,
     at,
+    call_of,
     content_id,
     field,
     made,
@@ -215,26 +215,15 @@ def _content(content: Any) -> tuple[Any, list[dict[str, Any]]]:
 
 
 def _hosted_call(part: dict[str, Any], where: str) -> ToolCall:
-    arguments, problem = arguments_of(part.get("arguments"))
-    name = field(part, "name", str, where)
-    return made(ToolCall, where, id=part.get("id"), name=name, arguments=arguments, arguments_error=problem)
+    return call_of(where, field(part, "name", str, where), part.get("arguments"), id=part.get("id"))
 
 
 def _calls(message: dict[str, Any], where: str) -> tuple[ToolCall, ...]:
     calls = []
     for number, record in enumerate(members(message, "tool_calls", where)):
-        arguments, problem = arguments_of(record.get("arguments"))
         place = at(at(where, "tool_calls"), number)
-        calls.append(
-            made(
-                ToolCall,
-                place,
-                id=record.get("id"),
-                name=field(record, "function", str, place),
-                arguments=arguments,
-                arguments_error=record.get("parse_error") or problem,
-            )
-        )
+        about = {"id": record.get("id")} | ({"arguments_error": error} if (error := record.get("parse_error")) else {})
+        calls.append(call_of(place, field(record, "function", str, place), record.get("arguments"), **about))
     return tuple(calls)
 
 

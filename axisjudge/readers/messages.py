@@ -16,7 +16,8 @@ from axisjudge.trajectory import Record, Requestor, Role, Step, ToolCall, ToolKi
 T = TypeVar("T")
 R = TypeVar("R", bound=Record)
 
-_ROLES: dict[str, Role] = {
+#: The roles of chat messages, and which of ours each is.
+ROLES: dict[str, Role] = {
     "system": "system",
     "developer": "system",
     "user": "user",
@@ -193,6 +194,12 @@ def arguments_of(raw: Any) -> tuple[dict[str, Any] | str, str | None]:
     return (value, None) if isinstance(value, dict) else (raw, f"{_json_name(value)}, not an object")
 
 
+def call_of(where: str, name: str, given: Any, **fields: Any) -> ToolCall:
+    """A call of a tool by its name and its arguments as a source has them; `fields` are the others of a `ToolCall`."""
+    arguments, problem = arguments_of(given)
+    return made(ToolCall, where, **{"name": name, "arguments": arguments, "arguments_error": problem, **fields})
+
+
 def _json_name(value: Any) -> str:
     return _JSON_NAMES.get(type(value), "a number")
 
@@ -247,42 +254,31 @@ def refuse_unread(message: dict[str, Any], where: str, read: Iterable[str] = _RE
 def role_of(message: dict[str, Any], where: str) -> Role:
     """The role of a message (``developer`` is a system message, ``function`` a tool result)."""
     role = message.get("role")
-    if not isinstance(role, str) or role not in _ROLES:
-        raise InputError(at(where, "role"), f"must be one of {', '.join(_ROLES)}", role)
-    return _ROLES[role]
+    if not isinstance(role, str) or role not in ROLES:
+        raise InputError(at(where, "role"), f"must be one of {', '.join(ROLES)}", role)
+    return ROLES[role]
 
 
 def chat_calls(message: dict[str, Any], requestor: Requestor, where: str) -> tuple[ToolCall, ...]:
     """The calls of a message: OpenAI's, with ``function`` or ``custom`` inside, or flat ones, as tau2 writes them."""
     calls = []
-    arguments: dict[str, Any] | str
-    problem: str | None
     records = members(message, "tool_calls", where)
     if old_style := message.get("function_call"):
         records = [*records, {"function": old_style}]
     for position, record in enumerate(records):
         place = at(at(where, "tool_calls"), position)
+        about = {"id": record.get("id"), "requestor": record.get("requestor") or requestor}
         if record.get("type") == "custom":
             custom = field(record, "custom", dict, place)
             name = field(custom, "name", str, at(place, "custom"))
-            arguments, problem = str(custom.get("input")), "the input of a custom tool is free text"
-        else:
-            flat = "function" not in record and isinstance(record.get("name"), str)
-            function = record if flat else field(record, "function", dict, place)
-            name = field(function, "name", str, place if flat else at(place, "function"))
-            given = next((function[key] for key in ("arguments", "args", "input") if key in function), None)
-            arguments, problem = arguments_of(given)
-        calls.append(
-            made(
-                ToolCall,
-                place,
-                id=record.get("id"),
-                name=name,
-                arguments=arguments,
-                arguments_error=problem,
-                requestor=record.get("requestor") or requestor,
-            )
-        )
+            text = {"arguments": str(custom.get("input")), "arguments_error": "the input of a custom tool is free text"}
+            calls.append(call_of(place, name, None, **about, **text))
+            continue
+        flat = "function" not in record and isinstance(record.get("name"), str)
+        function = record if flat else field(record, "function", dict, place)
+        name = field(function, "name", str, place if flat else at(place, "function"))
+        given = next((function[key] for key in ("arguments", "args", "input") if key in function), None)
+        calls.append(call_of(place, name, given, **about))
     return tuple(calls)
 
 

@@ -15,8 +15,8 @@ from axisjudge.checks import InputError
 from axisjudge.readers.messages import (
     Found,
     Note,
-    arguments_of,
     at,
+    call_of,
     content_id,
     field,
     made,
@@ -203,17 +203,7 @@ def _step(message: dict[str, Any], index: int, names: dict[str, str], place: str
 def _calls(message: dict[str, Any], where: str) -> tuple[ToolCall, ...]:
     calls = []
     for number, record in enumerate(members(message, "tool_calls", where)):
-        arguments, problem = arguments_of(record.get("arguments"))
         place = at(at(where, "tool_calls"), number)
-        calls.append(
-            made(
-                ToolCall,
-                place,
-                id=record.get("id") or None,
-                name=field(record, "name", str, place),
-                arguments=arguments,
-                arguments_error=problem,
-                requestor=record.get("requestor") or message["role"],
-            )
-        )
+        about = {"id": record.get("id") or None, "requestor": record.get("requestor") or message["role"]}
+        calls.append(call_of(place, field(record, "name", str, place), record.get("arguments"), **about))
     return tuple(calls)

@@ -19,16 +19,15 @@ from axisjudge.readers.messages import (
     Found,
     Note,
     Unread,
-    arguments_of,
     at,
+    call_of,
     carries_call,
     field,
-    made,
     members,
     objects,
     word,
 )
-from axisjudge.trajectory import Role, ToolCall
+from axisjudge.trajectory import Role
 
 FORMAT = "autogen_events"
 _MESSAGES = {"TextMessage", "MultiModalMessage", "StopMessage", "HandoffMessage", "ToolCallSummaryMessage"}
@@ -130,7 +129,7 @@ class _Run:
         elif kind in ("ToolCallExecutionEvent", "FunctionExecutionResultMessage"):
             self._results(members(message, "content", where), where, time)
         elif kind == "CodeGenerationEvent":
-            call = made(ToolCall, where, name="code_executor", arguments={"code_blocks": message.get("code_blocks")})
+            call = call_of(where, "code_executor", {"code_blocks": message.get("code_blocks")})
             text = Part("text", shown(message.get("content")))
             grow(self.steps, "assistant", [text, Part("call", call=call)], where, time)
         elif kind == "CodeExecutionEvent":
@@ -171,10 +170,8 @@ class _Run:
 
     def _calls(self, records: list[dict[str, Any]], where: str, time: str | None) -> None:
         for record in records:
-            arguments, problem = arguments_of(record.get("arguments"))
             identity = word(record.get("id") or None)
-            name = field(record, "name", str, where)
-            call = made(ToolCall, where, id=identity, name=name, arguments=arguments, arguments_error=problem)
+            call = call_of(where, field(record, "name", str, where), record.get("arguments"), id=identity)
             self.steps.call(call, time, message=where)
             self.asked |= {identity} if identity else set()
 

@@ -21,7 +21,7 @@ from axisjudge.readers.chats.records import (
     trajectory,
 )
 from axisjudge.readers.events import ENCRYPTED, Steps, dict_of, shown, text_at, type_of
-from axisjudge.readers.messages import Found, Note, Unread, arguments_of, at, carries_call, made, members, objects, word
+from axisjudge.readers.messages import Found, Note, Unread, at, call_of, carries_call, members, objects, word
 from axisjudge.trajectory import Role, ToolCall, ToolSchema
 
 FORMAT = "gemini_contents"
@@ -141,7 +141,7 @@ def _part(part: dict[str, Any], where: str, notes: list[Note]) -> Part | None:
         return _response(result, where, notes)
     if code := part.get("executableCode"):
         given = {key: value for key, value in _camel(code, where).items() if key != "id"}
-        return Part("call", call=made(ToolCall, where, id=word(code.get("id")), name="code_execution", arguments=given))
+        return Part("call", call=call_of(where, "code_execution", given, id=word(code.get("id"))))
     if ran := part.get("codeExecutionResult"):
         failed = _NO_ERROR.get(str(_camel(ran, where).get("outcome")))
         return Part("result", shown(ran.get("output")), id=word(ran.get("id")), name="code_execution", error=failed)
@@ -162,8 +162,7 @@ def _call(record: Any, where: str) -> ToolCall:
     name = text_at(call, "name") or _hosted(call)
     if not name or call.get("partialArgs") or call.get("willContinue"):
         raise Unread(where, record)
-    arguments, problem = arguments_of(call.get("args"))
-    return made(ToolCall, where, id=word(call.get("id")), name=name, arguments=arguments, arguments_error=problem)
+    return call_of(where, name, call.get("args"), id=word(call.get("id")))
 
 
 def _hosted(record: dict[str, Any]) -> str:
