@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.readers.chats.parts import Part, grow, parts_of
-from axisjudge.readers.chats.records import is_record_or_list, list_of_objects, records_in, trajectory
+from axisjudge.readers.chats.records import conversation, is_record_or_list, list_of_objects, records_in
 from axisjudge.readers.events import NO_STEP, Steps, dict_of, shown, text_at
 from axisjudge.readers.messages import (
     Found,
@@ -91,15 +91,15 @@ def _conversation(record: dict[str, Any], messages: list[dict[str, Any]], where:
     for number, message in enumerate(objects(messages, where_messages)):
         run.add(message, at(where_messages, number))
     agents = sorted({step.agent for step in run.steps.all() if step.agent and step.role == "assistant"})
-    done = trajectory(
+    return conversation(
         run.steps,
+        notes,
         FORMAT,
         where,
         record,
         termination=word(record.get("stop_reason")),
         meta={"agents": agents} if len(agents) > 1 else {},
     )
-    return Found(where, done, tuple(notes))
 
 
 class _Run:

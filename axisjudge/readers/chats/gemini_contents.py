@@ -13,12 +13,12 @@ from typing import Any
 from axisjudge.checks import InputError
 from axisjudge.readers.chats.parts import Part, grow
 from axisjudge.readers.chats.records import (
+    conversation,
     exchange,
     is_record_or_list,
     list_of_objects,
     records_in,
     schemas,
-    trajectory,
 )
 from axisjudge.readers.events import ENCRYPTED, Steps, dict_of, shown, text_at, type_of
 from axisjudge.readers.messages import Found, Note, Unread, at, call_of, carries_call, members, objects, word
@@ -90,21 +90,18 @@ def _conversations(record: dict[str, Any], where: str) -> Iterator[Found]:
             _add(steps, {"role": "model", **answer}, at(at(where, "candidates"), number), notes)
         _note_of_search(_camel(candidate), where, notes)
         identity = word(answered.get("responseId"))
-        yield Found(
+        yield conversation(
+            steps,
+            notes,
+            FORMAT,
             where,
-            trajectory(
-                steps,
-                FORMAT,
-                where,
-                outer if len(candidates) < 2 else {**outer, "key": None, "id": None, "custom_id": None},
-                identity=f"{identity}/{number}" if identity and len(candidates) > 1 else identity,
-                agent=word(answered.get("modelVersion") or asked.get("model")),
-                termination=word(_camel(candidate).get("finishReason")),
-                policy=_policy(asked, place, notes),
-                tools=_tools(asked, place, notes),
-                meta={"candidate": number} if len(candidates) > 1 else {},
-            ),
-            tuple(notes),
+            outer if len(candidates) < 2 else {**outer, "key": None, "id": None, "custom_id": None},
+            identity=f"{identity}/{number}" if identity and len(candidates) > 1 else identity,
+            agent=word(answered.get("modelVersion") or asked.get("model")),
+            termination=word(_camel(candidate).get("finishReason")),
+            policy=_policy(asked, place, notes),
+            tools=_tools(asked, place, notes),
+            meta={"candidate": number} if len(candidates) > 1 else {},
         )
 
 
@@ -218,7 +215,7 @@ def _tools(request: dict[str, Any], where: str, notes: list[Note]) -> tuple[Tool
                 return None
             else:
                 told.append((at(place, number), {"name": _snake(key)}))
-    return schemas(told, notes, place, named=lambda _: None)
+    return schemas(told, notes, place)
 
 
 def _declared(function: dict[str, Any]) -> dict[str, Any]:
