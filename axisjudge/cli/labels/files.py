@@ -93,6 +93,7 @@ def import_(
 def _any(path: Path, terms: "Terms") -> "Imported":
     """People's labels of a file of any other tool, as `axisjudge import --kind human` reads it."""
     from axisjudge.imports import ImportOptions, import_ratings
+    from axisjudge.labels.alttest import JUDGES, PEOPLE
     from axisjudge.labels.formats.exchange import Imported
     from axisjudge.labels.formats.terms import ratings_of
 
@@ -105,8 +106,10 @@ def _any(path: Path, terms: "Terms") -> "Imported":
         scales=terms.scales,
         trajectories=terms.trajectories,
     )
-    found = import_ratings([path], told, with_draw=False)
-    return Imported(tuple(ratings_of(found.ratings)), found.files[0][1], found.notes)
+    set_of = [path, path.with_name(JUDGES)] if path.name == PEOPLE else [path]
+    found = import_ratings([each for each in set_of if each.is_file()], told, with_draw=False)
+    people = found.ratings.filter(rater_kind="human") if len(set_of) > 1 else found.ratings
+    return Imported(tuple(ratings_of(people)), found.files[0][1], found.notes)
 
 
 def _counts(ratings: Sequence[object]) -> dict[str, int]:
