@@ -181,7 +181,7 @@ def _row(
     fields = {name: value for name, value in one.fields.items() if value is not None}
     if fields.get("step_index") is not None:
         run, step = one.thing, fields["step_index"]
-    about = _about(run, options)
+    about = options.about_run(run)
     model = fields.get("model") or (rater if kind in ("llm", "decision_model") and family_of(rater) else None)
     verdict, value = (None, None) if word is None else on_scale(scale, word) or (None, None)
     came = word is not None and one.lost is None
@@ -208,14 +208,6 @@ def _row(
         "confidence_source": "human" if kind == "human" and fields.get("confidence") is not None else None,
         "flags": flags,
     }
-
-
-def _about(run: str, options: ImportOptions) -> dict[str, Any]:
-    known = options.trajectories.get(run)
-    if known is None:
-        return {}
-    about = {"task_id": known.task_id, "cluster_id": known.cluster_id, "agent": known.agent, "domain": known.domain}
-    return {name: value for name, value in about.items() if value is not None}
 
 
 def _family(rater: str, kind: str, model: str | None, fields: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from axisjudge.checks import InputError
@@ -50,7 +51,7 @@ def _label(where: str, row: Mapping[str, str], terms: Terms) -> Rating:
         raise InputError(where, "says not what was asked", cure="name it with --question")
     question = terms.question_of(name)
     if scale := row.get("scale"):
-        terms = Terms(**{**vars(terms), "scales": {question: scale, **terms.scales}})
+        terms = replace(terms, scales={question: scale, **terms.scales})
     run, index = item_of(row["task"])
     if "trajectory_id" in row:
         run, index = row["trajectory_id"], (steps_of(where, [row["step_index"]])[0] if row["step_index"] else None)
