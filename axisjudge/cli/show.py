@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 Json = Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")]
 
 
+def group(about: str) -> typer.Typer:
+    """Commands under one name; named alone it shows their help."""
+    return typer.Typer(help=about, no_args_is_help=True, rich_markup_mode=None)
+
+
 def table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
     """Print rows of like keys as a plain table: words to the left, numbers to the right."""
     if title:

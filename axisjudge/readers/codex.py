@@ -11,7 +11,6 @@ from pydantic_core import from_json
 
 from axisjudge.readers.chats.response_items import ITEMS, add_item
 from axisjudge.readers.events import (
-    ENCRYPTED,
     NO_STEP,
     Line,
     LoggedRun,
@@ -23,7 +22,7 @@ from axisjudge.readers.events import (
     text_at,
     type_of,
 )
-from axisjudge.readers.messages import Found, Note, arguments_of, field, made, members, role_of, word
+from axisjudge.readers.messages import Found, Note, arguments_of, field, made, role_of, word
 from axisjudge.trajectory import ToolCall
 
 FORMAT = "codex"
@@ -98,8 +97,6 @@ class _Run(LoggedRun):
         if kind == "message":
             text = self.tally.text(item.get("content"), "content", position)
             self.steps.text(role_of(item, ""), text, timestamp)
-        elif kind == "reasoning":
-            self._reasoning(item, timestamp, position)
         elif kind in ("function_call", "custom_tool_call", "local_shell_call", "web_search_call"):
             self.steps.call(_call(item, kind), timestamp)
         elif kind in ("function_call_output", "custom_tool_call_output"):
@@ -113,13 +110,6 @@ class _Run(LoggedRun):
                 self.tally.add(note.rule, note.detail, position)
         else:
             self.tally.unknown(kind, item, position)
-
-    def _reasoning(self, item: dict[str, Any], timestamp: str | None, position: str) -> None:
-        parts = [part for key in ("summary", "content") for part in members(item, key, "")]
-        if text := "\n".join(filter(None, (text_at(part, "text") for part in parts))):
-            self.steps.thinking(text, timestamp)
-        else:
-            self.tally.add(ENCRYPTED, "reasoning", position)
 
     def _output(self, item: dict[str, Any], timestamp: str | None, position: str) -> None:
         call_id = word(item.get("call_id"))

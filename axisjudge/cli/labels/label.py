@@ -7,7 +7,7 @@ import typer
 
 from axisjudge.cli import options, show
 
-app = typer.Typer(help="People's labels.", no_args_is_help=True, rich_markup_mode=None)
+app = show.group("People's labels.")
 
 
 @app.command(epilog="Example: axisjudge label page data/demo/results --sample 20 --seed 1 --out labelling.html")

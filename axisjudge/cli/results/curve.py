@@ -14,11 +14,7 @@ if TYPE_CHECKING:
 
     from axisjudge.studies.curves.fits import CurveReport
 
-app = typer.Typer(
-    help="S-curves from raw scores to 0-100: fitted with their intervals, or refused with a reason.",
-    rich_markup_mode=None,
-    no_args_is_help=True,
-)
+app = show.group("S-curves from raw scores to 0-100: fitted with their intervals, or refused with a reason.")
 
 _MOST_ROWS = 20
 

@@ -13,11 +13,7 @@ if TYPE_CHECKING:
     from axisjudge.judges.pricing import Tokens
     from axisjudge.studies.plan.prices import StudyPlan
 
-app = typer.Typer(
-    help="How many trajectories, labels, people and repeats a wanted precision takes, and what that costs.",
-    rich_markup_mode=None,
-    no_args_is_help=True,
-)
+app = show.group("How many trajectories, labels, people and repeats a wanted precision takes, and what that costs.")
 
 Judges = Annotated[list[str], typer.Option("--judge", help="A judge spec to price; may be given several times.")]
 Prevalence = Annotated[float, typer.Option(help="Share of failures.")]

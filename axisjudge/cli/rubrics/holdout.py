@@ -6,7 +6,7 @@ import typer
 
 from axisjudge.cli import show
 
-app = typer.Typer(help="The held-out side: open it, and see who did.", no_args_is_help=True, rich_markup_mode=None)
+app = show.group("The held-out side: open it, and see who did.")
 
 
 @app.command("open", epilog='Example: axisjudge holdout open --reason "v3 is final"')

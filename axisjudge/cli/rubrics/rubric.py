@@ -13,9 +13,7 @@ from axisjudge.cli.rubrics.rubric_lint import lint
 if TYPE_CHECKING:
     import polars as pl
 
-app = typer.Typer(
-    help="Rubrics: what judges are told, how it changed, and its lock.", no_args_is_help=True, rich_markup_mode=None
-)
+app = show.group("Rubrics: what judges are told, how it changed, and its lock.")
 
 
 @app.command("list", epilog="Example: axisjudge rubric list")

@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from axisjudge.protocol import Leak, Split
     from axisjudge.trajectory import Trajectory
 
-app = typer.Typer(
-    help="Splits: each task on one side, by a hash; some sides held out.", no_args_is_help=True, rich_markup_mode=None
-)
+app = show.group("Splits: each task on one side, by a hash; some sides held out.")
 
 
 _LISTED = 20

@@ -7,7 +7,7 @@ import typer
 
 from axisjudge.cli import show
 
-app = typer.Typer(help="Public data sets: list and fetch.", no_args_is_help=True, rich_markup_mode=None)
+app = show.group("Public data sets: list and fetch.")
 
 
 @app.command("list", epilog="Example: axisjudge data list")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from axisjudge.scores.run_score.score import Baseline
     from axisjudge.service.store import ScoreStore
 
-app = typer.Typer(help="A deterministic 0-100 score of how well an agent executed its spec.", no_args_is_help=True)
+app = show.group("A deterministic 0-100 score of how well an agent executed its spec.")
 
 STORE = "scorecard.sqlite"
 #: Runs that are stored in one transaction.

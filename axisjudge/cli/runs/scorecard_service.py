@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-tokens_app = typer.Typer(
-    help="Who may use the service: tokens of a workspace, to read or to write.", no_args_is_help=True
-)
+tokens_app = show.group("Who may use the service: tokens of a workspace, to read or to write.")
 app.add_typer(tokens_app, name="token")
 
 
