@@ -15,7 +15,7 @@ from axisjudge.imports.options import ImportOptions
 from axisjudge.labels.columns import completed
 from axisjudge.labels.formats.terms import item_of, word_cure
 from axisjudge.labels.record import OPEN
-from axisjudge.ratings import SCHEMA
+from axisjudge.ratings.edge import LISTS
 from axisjudge.ratings.scales import checked_scale, nominal_of, number_of, on_scale, recognised_scale, word_of
 from axisjudge.verdict import AXES, item_id
 
@@ -48,8 +48,7 @@ def ratings_of_judgements(judgements: Sequence[Judgement], options: ImportOption
         notes.append(f"rated several times by one rater: {again}; the later ratings are repeats 1, 2 and so on")
     names = list(dict.fromkeys(name for row in rows for name in row))
     table = completed({name: [row.get(name) for row in rows] for name in names})
-    lists = [name for name, kind in SCHEMA.items() if kind.base_type() == pl.List]
-    return table.with_columns(pl.col(lists).fill_null([])), notes
+    return table.with_columns(pl.col(LISTS).fill_null([])), notes
 
 
 def _asked(judgements: Sequence[Judgement], options: ImportOptions) -> list[str]:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from axisjudge.checks import InputError
-from axisjudge.labels.formats.own import read_sheet
+from axisjudge.labels.formats.separated import separated_rows
 from axisjudge.labels.formats.terms import Read, Terms, by_person, finished, item_of, steps_of
 from axisjudge.verdict import Rating
 
@@ -35,7 +35,7 @@ def read_crowd_kit(path: Path, terms: Terms) -> Read:
     InputError
         A column is missing or unknown, the question is not told, or a word is none of ours.
     """
-    rows = read_sheet(path)
+    rows = separated_rows(path)
     heads = list(rows[0]) if rows else list(COLUMNS)
     if not recognises(heads):
         raise InputError(str(path), f"needs the columns {', '.join(COLUMNS)}", heads)
