@@ -17,7 +17,7 @@ from axisjudge.scores.axis.goal import Check, Grade, limited_grade
 from axisjudge.scores.axis.judged.signals import JUDGED, Audit, CategorySignals, Necessity, Signals
 from axisjudge.scores.axis.transcript.categories import CATEGORIES, Category
 from axisjudge.scores.axis.transcript.run import AxisRun
-from axisjudge.verdict import RaterKind, Rating
+from axisjudge.verdict import Rating
 
 #: How the ratings of one question are made into one number: each rater's mean over repeats, and of raters this.
 Combine = Literal["mean", "median"]
@@ -69,9 +69,7 @@ def judged_of(category: Category, said: CategorySignals) -> Iterator[Judged]:
         yield Judged("agent.necessity", None, needed.score, needed.rationale, flags)
 
 
-def ratings_of_signals(
-    run: AxisRun, signals: Signals, *, rater: str = "rules", rater_kind: RaterKind = "rules", version: str = "1"
-) -> list[Rating]:
+def ratings_of_signals(run: AxisRun, signals: Signals, *, rater: str = "rules") -> list[Rating]:
     """What one rater said of a run's signals, as ratings; what was not judged is no rating."""
     return [
         Rating(
@@ -86,9 +84,9 @@ def ratings_of_signals(
             rationale=judged.rationale,
             flags=list(judged.flags),
             rater=rater,
-            rater_kind=rater_kind,
+            rater_kind="rules",
             family=rater,
-            rater_version=version,
+            rater_version="1",
         )
         for category, said in signals.items()
         for judged in judged_of(category, said)
