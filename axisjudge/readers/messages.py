@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -205,22 +205,21 @@ def _json_name(value: Any) -> str:
 
 
 def chat_steps(messages: list[dict[str, Any]], where: str, notes: list[Note]) -> tuple[Step, ...]:
-    """Steps of a list of OpenAI chat messages; a message's own ``index``, where it has one, is kept."""
+    """Steps of a list of OpenAI chat messages, several results of tau2's in one; a message's ``index`` is kept."""
     names: dict[str, str] = {}
-    steps = []
-    for index, message in enumerate(messages):
-        place = at(where, index)
+    steps: list[Step] = []
+    for place, message in _one_by_one(messages, where):
         role = role_of(message, place)
         calls = chat_calls(message, "user" if role == "user" else "assistant", place)
         names |= {call.id: call.name for call in calls if call.id}
         refuse_unread(message, place)
         result_of = _answered(message, role, names)
-        number = message.get("index", message.get("turn_idx"))
+        number, stamp = message.get("index", message.get("turn_idx")), message.get("timestamp")
         steps.append(
             made(
                 Step,
                 place,
-                index=index,
+                index=len(steps),
                 role=role,
                 content=text_of(message.get("content"), at(place, "content"), notes)
                 or word(message.get("refusal"))
@@ -231,17 +230,24 @@ def chat_steps(messages: list[dict[str, Any]], where: str, notes: list[Note]) ->
                 if role == "tool"
                 else None,
                 error=message.get("error") if role == "tool" and isinstance(message.get("error"), bool) else None,
-                timestamp=word(message.get("timestamp")),
+                timestamp=str(stamp) if isinstance(stamp, int | float) else stamp,
                 source_index=number if type(number) is int else None,
             )
         )
     return tuple(steps)
 
 
+def _one_by_one(messages: list[dict[str, Any]], where: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The messages with their places; results that came together (tau2's ``tool_messages``) each by itself."""
+    for number, message in enumerate(messages):
+        place = at(where, number)
+        yield from ((place, one) for one in members(message, "tool_messages", place) or [message])
+
+
 def _answered(message: dict[str, Any], role: Role, names: dict[str, str]) -> Any:
     """The id of the call that a result answers: tau2 keeps it in the message's own ``id``."""
-    own = message.get("id") if role == "tool" else None
-    return message.get("tool_call_id") or (own if isinstance(own, str) and own in names else None)
+    own = message.get("id") if role == "tool" and isinstance(message.get("id"), str) else None
+    return message.get("tool_call_id") or (own if own in names or "requestor" in message else None)
 
 
 def refuse_unread(message: dict[str, Any], where: str, read: Iterable[str] = _READ_OF_CHAT) -> None:
@@ -267,14 +273,14 @@ def chat_calls(message: dict[str, Any], requestor: Requestor, where: str) -> tup
         records = [*records, {"function": old_style}]
     for position, record in enumerate(records):
         place = at(at(where, "tool_calls"), position)
-        about = {"id": record.get("id"), "requestor": record.get("requestor") or requestor}
+        about = {"id": record.get("id") or None, "requestor": record.get("requestor") or requestor}
         if record.get("type") == "custom":
             custom = field(record, "custom", dict, place)
             name = field(custom, "name", str, at(place, "custom"))
             text = {"arguments": str(custom.get("input")), "arguments_error": "the input of a custom tool is free text"}
             calls.append(call_of(place, name, None, **about, **text))
             continue
-        flat = "function" not in record and isinstance(record.get("name"), str)
+        flat = "function" not in record and bool({"name", "arguments"} & record.keys())
         function = record if flat else field(record, "function", dict, place)
         name = field(function, "name", str, place if flat else at(place, "function"))
         given = next((function[key] for key in ("arguments", "args", "input") if key in function), None)
