@@ -10,6 +10,7 @@ from zipfile import BadZipFile, ZipFile
 from pydantic_core import from_json
 
 from axisjudge.checks import InputError
+from axisjudge.readers.events import Steps
 from axisjudge.readers.messages import (
     Found,
     Note,
@@ -169,40 +170,24 @@ def _resolved(value: Any, attachments: dict[str, str]) -> Any:
 
 
 def _steps(messages: list[dict[str, Any]], where: str, notes: list[Note]) -> tuple[Step, ...]:
-    steps: list[Step] = []
+    steps = Steps()
     for number, message in enumerate(messages):
-        place = at(where, number)
+        steps.where = place = at(where, number)
         role = role_of(message, place)
         error = field(message, "error", dict, place, {})
         content, hosted = _content(message.get("content"))
-        steps.append(
-            made(
-                Step,
-                place,
-                index=len(steps),
-                role=role,
-                content=text_of(content, at(place, "content"), notes) or str(error.get("message") or ""),
-                tool_calls=(*_calls(message, place), *(_hosted_call(part, place) for part in hosted)),
-                tool_call_id=message.get("tool_call_id"),
-                tool_name=message.get("function"),
-                error=bool(error) if role == "tool" else None,
-            )
-        )
+        text = text_of(content, at(place, "content"), notes) or str(error.get("message") or "")
+        if role == "tool":
+            steps.result(message.get("tool_call_id"), text, None, error=bool(error), name=message.get("function"))
+            continue
+        steps.text(role, text, None, message=place)
+        for call in (*_calls(message, place), *(_hosted_call(part, place) for part in hosted)):
+            steps.call(call, None, message=place)
         for part in hosted:
-            failed = part.get("error")
-            steps.append(
-                made(
-                    Step,
-                    place,
-                    index=len(steps),
-                    role="tool",
-                    content=str(part.get("result") or failed or ""),
-                    tool_call_id=part.get("id"),
-                    tool_name=part.get("name"),
-                    error=bool(failed),
-                )
-            )
-    return tuple(steps)
+            result, failed = part.get("result"), part.get("error")
+            text = str(result or failed or "")
+            steps.result(part.get("id"), text, None, error=bool(failed), name=part.get("name"))
+    return steps.all()
 
 
 def _content(content: Any) -> tuple[Any, list[dict[str, Any]]]:
