@@ -184,7 +184,7 @@ class Session(LoggedRun):
         self.tally.add(NO_STEP, f"system {subtype}", position)
 
     def _result(self, event: dict[str, Any], timestamp: str | None) -> None:
-        errors = [shown(error) for error in event.get("errors") or []] if _is_list(event.get("errors")) else []
+        errors = [shown(error) for error in event.get("errors") or []] if isinstance(event.get("errors"), list) else []
         for error in errors:
             self.steps.error(error, timestamp)
         if not len(self.steps) and (text := text_at(event, "result")):  # --output-format json holds nothing else
@@ -214,8 +214,4 @@ def _duration(told: dict[str, Any]) -> float | None:
 
 
 def _is_parts(content: Any) -> bool:
-    return _is_list(content) and all(isinstance(part, dict) for part in content)
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list)
+    return isinstance(content, list) and all(isinstance(part, dict) for part in content)
