@@ -83,7 +83,7 @@ def test_runs_to_label_next_carry_probabilities_and_labels_that_there_are_join_t
 def test_what_is_missing_is_said_in_one_line(files):
     with pytest.raises(InputError, match="name a panel file, or one judge"):
         run("panel", "trust", "--labels", files / "fit.jsonl")
-    with pytest.raises(InputError, match="must be JUDGE=USD"):
+    with pytest.raises(InputError, match="is written JUDGE=USD"):
         run("panel", "fit", files / "r.jsonl", "--price", "x", "--out", files / "p.json")
     with pytest.raises(InputError, match="weighing judges needs labels"):
         run("panel", "fit", files / "r.jsonl", "--way", "ridge", "--out", files / "p.json")

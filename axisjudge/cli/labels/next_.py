@@ -6,10 +6,11 @@ from typing import Annotated
 import typer
 
 from axisjudge.cli import show
+from axisjudge.cli.options import Ratings, new_file
 
 
 def next_(
-    ratings: Annotated[list[Path], typer.Argument(help="Ratings files of the judges.")],
+    ratings: Ratings,
     panel: Annotated[Path, typer.Option(help="A fitted panel: runs of which it is less sure are likelier.")],
     n: Annotated[int, typer.Option(min=1, help="How many runs the draw holds, labelled ones among them included.")],
     out: Annotated[Path, typer.Option(help="The plan to write, NAME.sampling.json.")],
@@ -21,7 +22,7 @@ def next_(
     page: Annotated[Path | None, typer.Option(help="Write the blind labelling page as well.")] = None,
     trajectories: Annotated[list[Path], typer.Option(help="The runs, for the page.")] = [],  # noqa: B006
     rater: Annotated[str | None, typer.Option(help="Who labels; the page asks if not given.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: show.Json = False,
 ) -> None:
     """Draw runs where labels help most, with known probabilities, so that rates can still be estimated from them."""
     from dataclasses import replace
@@ -49,9 +50,7 @@ def next_(
     drawn = {item.trajectory_id: item for item in plan.items}
     again = sorted(has & drawn.keys())
     if keep is not None and told is not None:
-        if keep.exists():
-            raise InputError(str(keep), "is there already", cure="choose another --keep")
-        with RatingsWriter(keep) as writer:
+        with RatingsWriter(new_file(keep)) as writer:
             for run in again:
                 of_run = ratings_of(told.filter(trajectory_id=run, question=fitted.question))
                 writer.append(set_drawn(of_run, plan.flags_for(drawn[run])))

@@ -6,24 +6,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from axisjudge.cli import show
+from axisjudge.cli.options import Ratings, Steps, new_file, pairs
 
 if TYPE_CHECKING:
     import polars as pl
 
     from axisjudge.studies.panels.fitted import FittedPanel
 
-app = typer.Typer(
-    help="Judges put together, and which of their verdicts may stand without a person.",
-    rich_markup_mode=None,
-    no_args_is_help=True,
-)
+app = show.group("Judges put together, and which of their verdicts may stand without a person.")
 
-Ratings = Annotated[list[Path], typer.Argument(help="Ratings files of judges (JSONL or Parquet).")]
 Panel = Annotated[Path, typer.Argument(help="A panel file that `panel fit` wrote.")]
 Labels = Annotated[list[Path], typer.Option("--labels", help="Ratings files of people, or planted truth.")]
 Sampling = Annotated[str | None, typer.Option(help="How labelled items were drawn, if the labels do not say: random.")]
 Level = Annotated[float, typer.Option(help="How sure the bound on the error must be.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")]
 
 
 def ways() -> list[str]:
@@ -45,7 +40,7 @@ def fit(
     name: Annotated[str, typer.Option(help="Its ratings stand under panel:NAME [default: the file's name]")] = "",
     question: Annotated[str, typer.Option(help="Which question, where there are several.")] = "",
     judge: Annotated[list[str], typer.Option(help="A judge; may be given several times. All if none.")] = [],  # noqa: B006
-    steps: Annotated[bool, typer.Option("--steps", help="Ratings of steps instead of whole trajectories.")] = False,
+    steps: Steps = False,
     sampling: Sampling = None,
     risk: Annotated[list[float], typer.Option(help="An error allowed among verdicts that stand; several times.")] = [  # noqa: B006
         0.05,
@@ -56,7 +51,7 @@ def fit(
     local: Annotated[list[str], typer.Option(help="A judge, model or family that runs here at no price.")] = [],  # noqa: B006
     price: Annotated[list[str], typer.Option(help="JUDGE=USD for an item, where it is known better.")] = [],  # noqa: B006
     seed: Annotated[int, typer.Option(help="Of the parts of cross-validations.")] = 0,
-    json: Json = False,
+    json: show.Json = False,
 ) -> None:
     """Put judges together in every way, side by side on tasks left out, and keep the chosen one."""
     from axisjudge.protocol import check_tuning
@@ -107,10 +102,9 @@ def apply(
     panel: Panel,
     ratings: Ratings,
     out: Annotated[Path, typer.Option(help="Where its ratings are written (JSONL or Parquet).")],
-    json: Json = False,
+    json: show.Json = False,
 ) -> None:
     """Write the ratings of `panel:NAME`; they go through every page as any judge's."""
-    from axisjudge.checks import InputError
     from axisjudge.protocol import check_panel
     from axisjudge.ratings import read_ratings, write_ratings
     from axisjudge.studies.panels.applied import panel_ratings
@@ -119,9 +113,7 @@ def apply(
     fitted = read_panel(panel)
     given = panel_ratings(fitted, read_ratings(*ratings, latest=True))
     check_panel(fitted.rater, fitted.sha256, given)
-    if out.exists():
-        raise InputError(str(out), "is there already", cure="choose another --out")
-    write_ratings(given, out)
+    write_ratings(given, new_file(out))
     lost = given.filter(status="refused").height
     tuned = given.filter(given["cluster_id"].is_in(list(fitted.tuned_on))).height
     if json:
@@ -147,14 +139,14 @@ def trust(
     ] = [],  # noqa: B006
     judge: Annotated[str, typer.Option(help="Instead of a panel: one judge, by its own confidence.")] = "",
     question: Annotated[str, typer.Option(help="With --judge: which question.")] = "",
-    steps: Annotated[bool, typer.Option("--steps", help="With --judge: ratings of steps.")] = False,
+    steps: Steps = False,
     risk: Annotated[float, typer.Option(help="The error allowed among verdicts that stand.")] = 0.05,
     level: Level = 0.95,
     sampling: Sampling = None,
     cross_fitted: Annotated[
         bool, typer.Option("--cross-fitted", help="Count labels of tasks fitted on too, by fits without them.")
     ] = False,
-    json: Json = False,
+    json: show.Json = False,
 ) -> None:
     """The confidence above which verdicts may stand without a person; exit code 1 where none may."""
     from axisjudge.checks import InputError
@@ -204,11 +196,10 @@ def _prices(given: list[str]) -> dict[str, float]:
     from axisjudge.checks import InputError
     from axisjudge.ratings.scales import number_of
 
-    pairs = [each.rpartition("=")[::2] for each in given]
-    for name, price in pairs:
-        if not name or number_of(price) is None:
-            raise InputError("--price", "must be JUDGE=USD", f"{name}={price}")
-    return {name: float(price) for name, price in pairs}
+    prices = {name: number_of(price) for name, price in pairs("--price", given, "JUDGE=USD").items()}
+    if wrong := [name for name, price in prices.items() if price is None]:
+        raise InputError("--price", "is written JUDGE=USD", wrong[0])
+    return {name: price for name, price in prices.items() if price is not None}
 
 
 def _same(panel: "FittedPanel") -> list[Path]:
