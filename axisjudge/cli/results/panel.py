@@ -50,6 +50,9 @@ def fit(
     level: Level = 0.95,
     local: Annotated[list[str], typer.Option(help="A judge, model or family that runs here at no price.")] = [],  # noqa: B006
     price: Annotated[list[str], typer.Option(help="JUDGE=USD for an item, where it is known better.")] = [],  # noqa: B006
+    cascade: Annotated[
+        list[str], typer.Option(help="A judge to ask in turn, the first one first; several times.")
+    ] = [],  # noqa: B006
     seed: Annotated[int, typer.Option(help="Of the parts of cross-validations.")] = 0,
     json: show.Json = False,
 ) -> None:
@@ -75,6 +78,7 @@ def fit(
         level=level,
         local=local,
         prices=_prices(price),
+        cascade=cascade,
         name=name or out.stem,
         files={"ratings": hashes(ratings), "labels": hashes(labels)},
         seed=seed,

@@ -10,6 +10,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from axisjudge.checks import InputError, one_of
 from axisjudge.results import Result
 from axisjudge.stats.panels.cascade import Cascade, cascade, price_of, stage_of
 from axisjudge.stats.panels.linear import likeliest
@@ -66,14 +67,29 @@ class Frontier(Result):
 
 
 def frontier(
-    votes: Voted, prices: Mapping[str, float | None], *, risk: float = 0.1, level: float = 0.95, seed: int = 0
+    votes: Voted,
+    prices: Mapping[str, float | None],
+    *,
+    order: Sequence[str] = (),
+    risk: float = 0.1,
+    level: float = 0.95,
+    seed: int = 0,
 ) -> Frontier:
     """Error against price, on tasks left out.
 
     Judges of a point are weighted by the labels of the other tasks (`logistic`), single judges stand as they are. A
-    cascade asks the undominated single judges from the cheapest on; an item stays with the first stage that is sure
-    enough of it, the last one takes the rest. The cascade with a guarantee (`guaranteed`) leaves the rest to people.
+    cascade asks the judges of `order` in turn, else the undominated single judges from the cheapest on; an item stays
+    with the first stage that is sure enough of it, the last one takes the rest. The cascade with a guarantee
+    (`guaranteed`) leaves the rest to people.
+
+    Raises
+    ------
+    InputError
+        `order` names a judge that is not there or has no price.
     """
+    for name in order:
+        if prices.get(one_of("cascade", name, votes.judges)) is None:
+            raise InputError("cascade", "a judge in it needs a price", name, "give one with prices, or name it local")
     arrays = votes.votes
     known = [column for column, name in enumerate(votes.judges) if prices.get(name) is not None]
     unpriced = tuple(name for name in votes.judges if prices.get(name) is None)
@@ -89,10 +105,10 @@ def frontier(
         return Point(kind, tuple(votes.judges[column] for column in columns), price, error, False, sure)
 
     points = [point(Kind.SINGLE, [j], seen.words[:, j], float(cost[j])) for j in known]
-    ladder = _ladder(points, votes.judges)
-    order = [j for j in np.argsort(-accuracies(seen), kind="stable").tolist() if j in set(known)]
-    groups = [(Kind.PAIR, list(pair)) for pair in combinations(order[:PAIRED], 2)]
-    groups += [(Kind.PANEL, order[:size]) for size in SIZES if size <= len(order)]
+    ladder = [votes.judges.index(name) for name in order] or _ladder(points, votes.judges)
+    ranked = [j for j in np.argsort(-accuracies(seen), kind="stable").tolist() if j in set(known)]
+    groups = [(Kind.PAIR, list(pair)) for pair in combinations(ranked[:PAIRED], 2)]
+    groups += [(Kind.PANEL, ranked[:size]) for size in SIZES if size <= len(ranked)]
     groups += [(Kind.PANEL, known)] if len(known) > max(SIZES) else []
     for kind, columns in groups:
         words = likeliest(_held_out(seen, columns, seed))

@@ -113,6 +113,7 @@ def panels(
     level: float = 0.95,
     local: Sequence[str] = (),
     prices: Mapping[str, float] | None = None,
+    cascade: Sequence[str] = (),
     cluster_unit: str = "task",
     name: str = "fitted",
     files: Mapping[str, Mapping[str, str]] | None = None,
@@ -145,6 +146,8 @@ def panels(
         Judges, models or families that run on one's own machine and cost nothing a call.
     prices : mapping, optional
         US dollars an item, for judges whose price is known better.
+    cascade : sequence of str
+        Judges to ask in turn; by default the cheapest first of those that none beats in price and error.
     name : str
         The panel's name; its ratings stand under ``panel:NAME``.
     files : mapping, optional
@@ -190,7 +193,7 @@ def panels(
         reliability=_reliability(arrays, ways[chosen], seed) if ways else None,
         effective=_effective(votes, panel) if arrays.labelled.any() else None,
         trust=tuple(trust_panel(panel, votes, risk=risk, level=level, cross_fitted=True) for risk in sorted(risks)),
-        frontier=frontier(votes, known, risk=max(risks), level=level, seed=seed),
+        frontier=frontier(votes, known, order=cascade, risk=max(risks), level=level, seed=seed),
         prices=known,
         n_items=len(votes.items),
         n_tasks=len(set(votes.tasks)),
