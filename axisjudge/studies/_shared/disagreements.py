@@ -11,9 +11,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from axisjudge.ratings.edge import as_ratings
 from axisjudge.results import Result
-from axisjudge.studies._shared.frames import Given, Kind, Table, table_of, to_polars
-from axisjudge.studies._shared.pooled import Floats, Pooled, pooled
+from axisjudge.studies._shared.arrays import Floats
+from axisjudge.studies._shared.frames import Given, Kind, Table, table_of
+from axisjudge.studies._shared.pooled import Pooled, pooled
 from axisjudge.studies._shared.ranked_confidence import confidence_ranks
 
 
@@ -195,12 +197,12 @@ def _voices(
     ratings: Given, panel: Pooled, chosen: NDArray[np.intp], repeat: int
 ) -> dict[tuple[str, str, str], tuple[float | None, str | None]]:
     """Confidence and rationale of every judge on the items listed."""
-    columns = ("item_id", "question", "rater", "repeat", "confidence", "rationale")
     items = [panel.items[at] for at in chosen]
-    table = to_polars(ratings, columns, where="ratings").filter(
+    table = as_ratings(ratings).filter(
         pl.col("item_id").is_in(items), pl.col("question").is_in(panel.questions), pl.col("repeat") == repeat
     )
-    return {(row[0], row[1], row[2]): (row[4], row[5]) for row in table.iter_rows()}
+    rows = table.select("item_id", "question", "rater", "confidence", "rationale").iter_rows()
+    return {(item, question, judge): (confidence, why) for item, question, judge, confidence, why in rows}
 
 
 def _columns(name: str, side: Side) -> dict[str, Any]:

@@ -9,9 +9,11 @@ import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.protocol import frozen_maps
+from axisjudge.ratings.edge import as_ratings
 from axisjudge.stats.confidence.recalibration import fit_mid_rank
-from axisjudge.studies._shared.frames import Given, to_polars
-from axisjudge.studies._shared.pooled import Floats, Pooled
+from axisjudge.studies._shared.arrays import Floats
+from axisjudge.studies._shared.frames import Given
+from axisjudge.studies._shared.pooled import Pooled
 from axisjudge.studies._shared.words import listed
 
 CALIBRATION = "calibration"
@@ -36,10 +38,7 @@ def confidence_ranks(ratings: Given, panel: Pooled) -> tuple[Floats, str]:
     InputError
         A judge has confidences of two sources (verbalized and token probability, say): these are never pooled.
     """
-    columns = ("rater", "confidence", "confidence_source", "split", "cluster_id", "flags")
-    given = to_polars(ratings, columns, where="ratings").filter(
-        pl.col("rater").is_in(panel.judges), pl.col("confidence").is_not_null()
-    )
+    given = as_ratings(ratings).filter(pl.col("rater").is_in(panel.judges), pl.col("confidence").is_not_null())
     sources = given.group_by("rater").agg(pl.col("confidence_source").unique()).sort("rater")
     for judge, found in sources.iter_rows():
         if len(found) > 1:

@@ -20,14 +20,15 @@ import polars as pl
 from axisjudge.checks import InputError
 from axisjudge.results import Result
 from axisjudge.stats.estimate import Estimate
+from axisjudge.studies._shared.scope import banner
 
 if TYPE_CHECKING:
     from cattrs.preconf.json import JsonConverter
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    #: Draws one figure of a result.
-    Plot = Callable[[], Axes | Figure]
+#: Draws one figure of a result.
+Plot = Callable[[], "Axes | Figure"]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -122,6 +123,18 @@ class StudyResult(Result):
         draw = getattr(shown, "_repr_html_", None)
         above = f'<p style="color: #b3261e">{html.escape(self.banner)}</p>' if self.banner else ""
         return f"{above}<p><strong>{html.escape(self.answer)}</strong></p>{draw() if draw else ''}{more}"
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class RatedResult(StudyResult):
+    """The result of a study of ratings; `made_up` names the raters whose ratings no judge gave."""
+
+    made_up: tuple[str, ...]
+
+    @property
+    def banner(self) -> str:
+        """The warning where ratings are made up."""
+        return banner(self.made_up)
 
 
 class _Door(ModuleType):

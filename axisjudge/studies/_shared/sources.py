@@ -12,7 +12,7 @@ import polars as pl
 from axisjudge.checks import InputError, one_of
 from axisjudge.datasets import demo_paths, demo_truth, fetch
 from axisjudge.ratings.scales import has_words
-from axisjudge.ratings.selection import BY_JUDGE
+from axisjudge.ratings.selection import BY_JUDGE, EMPTY_RUN
 from axisjudge.verdict import AXES
 
 #: Judges of the demo: the rules, and two simulated families of two birds each.
@@ -134,7 +134,7 @@ def _demo(judges: Sequence[str]) -> Source:
 
 def _without_empty_runs(ratings: pl.DataFrame) -> tuple[pl.DataFrame, int, str]:
     """Runs without messages are rated by definition, so that all judges agree on them; what is left out is told."""
-    empty = ratings.filter(pl.col("flags").list.contains("empty_run"))["trajectory_id"].unique()
+    empty = ratings.filter(EMPTY_RUN)["trajectory_id"].unique()
     told = f" Left out: runs without messages ({len(empty)}), which are rated by definition." if len(empty) else ""
     return ratings.filter(~pl.col("trajectory_id").is_in(empty.implode())), len(empty), told
 

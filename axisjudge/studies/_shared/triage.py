@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,8 +13,10 @@ from axisjudge.stats.confidence.calibration import auroc
 from axisjudge.stats.confidence.triage import Triage
 from axisjudge.stats.confidence.triage import triage as triage_of
 from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.raters.reference import majority
+from axisjudge.studies._shared.arrays import Floats, mean_of
 from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, with_ends
-from axisjudge.studies._shared.pooled import Floats, Pooled, pooled
+from axisjudge.studies._shared.pooled import Pooled, pooled
 from axisjudge.studies._shared.ranked_confidence import NoRanks
 from axisjudge.studies._shared.scope import Intervals
 
@@ -115,31 +116,22 @@ def panel_triage(
     return PanelTriage(panel.where, found, judges, NoRanks.NONE, panel.kind)
 
 
-def sides_with_others(codes: Floats, number: int) -> Floats:
+def sides_with_others(codes: Floats, number: int, n_categories: int) -> Floats:
     """1 where a judge says what most others say, 0 where not; NaN on a tie of the others or without a verdict."""
-    others = np.delete(codes, number, axis=1)
-    words = np.unique(codes[~np.isnan(codes)])
-    counts = (others[:, :, None] == words).sum(axis=1)
-    top = counts.max(axis=1, initial=0)
-    clear = (top > 0) & ((counts == top[:, None]).sum(axis=1) == 1) & ~np.isnan(codes[:, number])
-    return np.where(clear, codes[:, number] == words[counts.argmax(axis=1)], np.nan)
+    own, others = codes[:, number], majority(np.delete(codes, number, axis=1), n_categories)
+    return np.where(np.isnan(own) | np.isnan(others), np.nan, own == others)
 
 
 def _judge(panel: Pooled, number: int, intervals: Intervals) -> JudgeConfidence:
     confidence = panel.confidences[:, number]
-    siding = sides_with_others(panel.codes[:, : panel.n_judges], number)
+    siding = sides_with_others(panel.codes[:, : panel.n_judges], number, len(panel.categories))
     found = auroc(confidence, siding, clusters=panel.clusters, **intervals)
     return JudgeConfidence(
         judge=panel.raters[number],
         family=panel.families[number],
         auc=found,
-        mean_when_siding=_mean(confidence[siding == 1]),
-        mean_when_opposed=_mean(confidence[siding == 0]),
+        mean_when_siding=mean_of(confidence[siding == 1]),
+        mean_when_opposed=mean_of(confidence[siding == 0]),
         n_siding=int((siding == 1).sum()),
         n_opposed=int((siding == 0).sum()),
     )
-
-
-def _mean(values: Floats) -> float:
-    given = values[~np.isnan(values)]
-    return float(given.mean()) if given.size else math.nan

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from axisjudge.checks import InputError, one_of
 from axisjudge.ratings import RatingMatrix, to_matrix
 from axisjudge.ratings.scales import Level, level_of
+from axisjudge.ratings.selection import EMPTY_RUN
 from axisjudge.results import Result
 from axisjudge.stats.agreement.chance_corrected import Agreement, Seed
 from axisjudge.stats.agreement.undecided import CaseBounds, case_bounds
@@ -30,8 +31,6 @@ _COLUMNS = (
     *("item_id", "trajectory_id", "step_index", "task_id", "domain", "cluster_id", "question", "scale", "repeat"),
     *("rater", "rater_kind", "family", "status", "verdict", "value", "confidence", "flags"),
 )
-
-_EMPTY_RUN = pl.col("flags").list.contains("empty_run").fill_null(False)
 
 
 @dataclass(frozen=True)
@@ -227,7 +226,7 @@ def agreement_by_axis(
     if raters is not None:
         table = table.filter(pl.col("rater").is_in(list(raters)))
     left_out = _left_out(table, repeat)
-    table = table.filter((pl.col("repeat") == repeat) & ~_EMPTY_RUN)
+    table = table.filter((pl.col("repeat") == repeat) & ~EMPTY_RUN)
     overview = table.select("question", "rater", "rater_kind").unique(maintain_order=True).collect()
     if overview.is_empty():
         raise InputError("ratings", "no such ratings", cure="check raters, repeat and step_level")
@@ -245,7 +244,7 @@ def agreement_by_axis(
 def _left_out(table: pl.LazyFrame, repeat: int) -> dict[str, int]:
     counts = table.select(
         (pl.col("repeat") != repeat).sum().alias("repeats"),
-        pl.col("trajectory_id").filter(_EMPTY_RUN).n_unique().alias("empty_runs"),
+        pl.col("trajectory_id").filter(EMPTY_RUN).n_unique().alias("empty_runs"),
     )
     return counts.collect().row(0, named=True)
 

@@ -8,8 +8,8 @@ from axisjudge.stats.agreement.chance_corrected import Seed, agreement_coefficie
 from axisjudge.stats.agreement.coefficients import Level, coefficient_columns, coefficient_names
 from axisjudge.stats.agreement.measured import Form, interval_alpha, intraclass_correlation
 from axisjudge.stats.estimate import NamedEstimate
+from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies._shared.coded import Coded
-from axisjudge.studies._shared.pooled import Floats
 
 #: Columns of scales of numbers alone.
 OF_NUMBERS = ("interval_alpha", "icc")

@@ -14,8 +14,9 @@ from axisjudge.results import Result
 from axisjudge.stats.agreement.case_weighted import CaseWeighted, case_weighted
 from axisjudge.stats.agreement.coefficients import alpha_of, coefficient_names, coefficient_of_two
 from axisjudge.stats.agreement.soft import SoftAgreement, beliefs, soft_agreement
+from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, with_ends
-from axisjudge.studies._shared.pooled import Floats, Pooled, pooled
+from axisjudge.studies._shared.pooled import Pooled, pooled
 from axisjudge.studies._shared.ranked_confidence import NoRanks, confidence_ranks
 from axisjudge.studies._shared.scope import Intervals
 from axisjudge.studies.agreement import sentences as words

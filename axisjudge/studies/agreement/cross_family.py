@@ -19,8 +19,9 @@ from axisjudge.stats.agreement.coefficients import COEFFICIENTS, alpha_of, coeff
 from axisjudge.stats.agreement.patterns import rating_patterns
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, jackknife_interval, t_quantile
+from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies._shared.frames import Given, Kind, Table, table_of
-from axisjudge.studies._shared.pooled import Floats, Pooled, pooled
+from axisjudge.studies._shared.pooled import Pooled, pooled
 from axisjudge.studies._shared.scope import Intervals
 from axisjudge.studies._shared.words import in_cell
 from axisjudge.studies.agreement import sentences as words

@@ -6,14 +6,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.scales import has_words
 from axisjudge.studies._shared.disagreements import Disagreements, disagreements
 from axisjudge.studies._shared.frames import Given, Table, kind_of, native, table_of
-from axisjudge.studies._shared.result import StudyResult
-from axisjudge.studies._shared.scope import banner, made_up_raters
+from axisjudge.studies._shared.result import Plot, RatedResult
+from axisjudge.studies._shared.scope import made_up_raters
 from axisjudge.studies._shared.sources import Source, source_of
 from axisjudge.studies._shared.triage import PanelTriage, panel_triage
 from axisjudge.studies.agreement import sentences as words
@@ -26,12 +26,9 @@ from axisjudge.studies.agreement.panel_figures import plot_panel_worth, plot_tri
 from axisjudge.studies.agreement.sentences import Agreed
 from axisjudge.studies.agreement.steps import StepScores, step_scores_of
 
-if TYPE_CHECKING:
-    from axisjudge.studies._shared.result import Plot
-
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class PanelAgreement(StudyResult):
+class PanelAgreement(RatedResult):
     """Agreement per question, and of the judges as a panel: every two of them, against labels, by their confidence.
 
     `about` says what the ratings are. `by_question` and `together` hold the agreement of every two raters on each
@@ -50,18 +47,12 @@ class PanelAgreement(StudyResult):
     about: str
     overall: AgreementByAxis
     steps: tuple[StepScores, ...]
-    made_up: tuple[str, ...]
     by_question: tuple[CrossFamily, ...] = ()
     together: CrossFamily | None = None
     worth: PanelWorth | None = None
     confident: Confident | None = None
     triage: PanelTriage | None = None
     split: Disagreements | None = None
-
-    @property
-    def banner(self) -> str:
-        """The warning where ratings are made up."""
-        return banner(self.made_up)
 
     @property
     def table(self) -> Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -15,6 +15,7 @@ from axisjudge.scores.axis.result import AxisResult
 from axisjudge.stats.comparisons.paired import PairedChange, paired_change
 from axisjudge.stats.comparisons.stratified import stratified_change
 from axisjudge.stats.estimate import Estimate
+from axisjudge.studies._shared.arrays import mean_of
 from axisjudge.studies.axis_result import sentences as say
 from axisjudge.studies.axis_result.means import QUANTITIES, values
 from axisjudge.studies.axis_result.sentences import Direction, Refused
@@ -141,15 +142,10 @@ def _change(quantity: str, before: list[AxisResult], after: list[AxisResult], *,
     (first, first_tasks), (second, second_tasks) = sides
     repeats = stratified_change(first, second, before_strata=first_tasks, after_strata=second_tasks, ci_level=ci_level)
     names = sorted(set(first_tasks.tolist()))
-    means = [[_mean(values[tasks == name]) for name in names] for values, tasks in sides]
+    means = [[mean_of(values[tasks == name]) for name in names] for values, tasks in sides]
     over_tasks = paired_change(means[0], means[1], clusters=names, ci_level=ci_level)
-    return Change(quantity, _mean(np.array(means[0])), _mean(np.array(means[1])), repeats, over_tasks)
+    return Change(quantity, mean_of(np.array(means[0])), mean_of(np.array(means[1])), repeats, over_tasks)
 
 
 def _sorted(names: set[str]) -> tuple[str, ...]:
     return tuple(sorted(names))
-
-
-def _mean(scores: np.ndarray[Any, np.dtype[np.float64]]) -> float:
-    known = scores[~np.isnan(scores)]
-    return float(known.mean()) if known.size else math.nan

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import polars as pl
 
@@ -16,7 +16,7 @@ from axisjudge.scores.axis.scenario import Scenario
 from axisjudge.scores.axis.scoring import Scoring, axis_results
 from axisjudge.scores.curves.fitted import CurveFit
 from axisjudge.studies._shared.frames import Given, Kind, Table, columns_of, kind_of, native, to_polars
-from axisjudge.studies._shared.result import StudyResult
+from axisjudge.studies._shared.result import Plot, StudyResult
 from axisjudge.studies._shared.scope import banner, made_up_raters
 from axisjudge.studies.axis_result import figures
 from axisjudge.studies.axis_result import sentences as say
@@ -31,9 +31,6 @@ from axisjudge.studies.axis_result.means import (
     weakest_rows,
 )
 from axisjudge.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    from axisjudge.studies._shared.result import Plot
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

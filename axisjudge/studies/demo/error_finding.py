@@ -14,8 +14,9 @@ from axisjudge.stats.comparisons.ranking import RankSets, rank_sets
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.raters.balanced import balanced_accuracy, balanced_pseudo_values
 from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies._shared.frames import Kind, kind_of, table_of
-from axisjudge.studies._shared.pooled import Floats, Pooled, pooled
+from axisjudge.studies._shared.pooled import Pooled, pooled
 from axisjudge.studies._shared.words import listed, many
 
 #: What always giving the same vote reaches.

@@ -10,19 +10,16 @@ import numpy as np
 import polars as pl
 
 from axisjudge.checks import InputError
+from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import BY_JUDGE, VERDICT_ON_RUN
 from axisjudge.results import Result
 from axisjudge.stats.raters.self_preference import SelfPreference, self_preference
-from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, table_of, to_polars
+from axisjudge.studies._shared.arrays import Floats
+from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, table_of
 from axisjudge.studies._shared.per_run import per_run
-from axisjudge.studies._shared.pooled import Floats, Pooled, pooled
+from axisjudge.studies._shared.pooled import Pooled, pooled
+from axisjudge.studies._shared.scope import questions_in_order
 from axisjudge.studies.evidence import sentences as words
-from axisjudge.verdict import AXES
-
-_COLUMNS = (
-    *("trajectory_id", "item_id", "step_index", "interaction_id", "cluster_id", "agent", "question", "scale"),
-    *("rater", "rater_kind", "family", "repeat", "verdict", "confidence"),
-)
 
 _CELLS = ("judge_family", "agent_family", "own", "says_correct", "verdicts", "agents")
 
@@ -116,7 +113,7 @@ def self_preference_report(
     InputError
         No run has an agent and a family, an agent has two families, or no judge rates these runs.
     """
-    table = to_polars(ratings, _COLUMNS, where="ratings").filter(VERDICT_ON_RUN)
+    table = as_ratings(ratings).filter(VERDICT_ON_RUN)
     agents = _agents(table)
     families = per_run(agent_families, "agent_family", where="agent_families")
     families = {run: families[run] for run in agents if families.get(run) is not None}
@@ -125,7 +122,7 @@ def self_preference_report(
     judged = known.filter(BY_JUDGE)
     if judged.is_empty():
         raise InputError("ratings", "must hold verdicts of judges on the runs with an agent family")
-    panel = pooled(known, _questions(judged) if question is None else question, repeat=repeat)
+    panel = pooled(known, questions_in_order(judged["question"]) if question is None else question, repeat=repeat)
     runs = dict(known.select("item_id", "trajectory_id").iter_rows())
     failed = _incorrect(panel, panel.label)
     labelled = bool((~np.isnan(failed)).any())
@@ -163,11 +160,6 @@ def _check_families(agents: dict[str, str], families: dict[str, str]) -> None:
     for run, family in families.items():
         if by_agent.setdefault(agents[run], family) != family:
             raise InputError("agent_families", "an agent has one family", agents[run])
-
-
-def _questions(judged: pl.DataFrame) -> list[str]:
-    named = set(judged["question"])
-    return [*(axis for axis in AXES if axis in named), *sorted(named - set(AXES))]
 
 
 def _incorrect(panel: Pooled, codes: Floats) -> Floats:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from axisjudge.stats.comparisons.profiles import ProfileTest, profile_test
 from axisjudge.stats.comparisons.sign_flips import holm, paired_sign_flip
+from axisjudge.studies._shared.arrays import mean_of
 from axisjudge.studies._shared.frames import Kind, table_of
 from axisjudge.studies._shared.words import many, p_words
 from axisjudge.studies.failures.order import agents_by_task
@@ -145,9 +146,9 @@ def _paired(
     first, second = pair
     gaps = success[:, first] - success[:, second]
     known = bool((~np.isnan(gaps)).any())
-    gap = _mean(gaps)
-    apart = np.array([_mean(table[:, first, axis] - table[:, second, axis]) for axis in range(table.shape[2])])
-    apart -= _mean(apart)
+    gap = mean_of(gaps)
+    apart = np.array([mean_of(table[:, first, axis] - table[:, second, axis]) for axis in range(table.shape[2])])
+    apart -= mean_of(apart)
     shared = bool((~np.isnan(apart)).any())
     widest = int(np.nanargmax(np.abs(apart))) if shared else 0
     return PairedProfiles(
@@ -179,8 +180,3 @@ def _described(pair: PairedProfiles) -> str:
         f"{first} and {second} ({p_words(pair.p_holm)} after Holm; furthest apart on {pair.widest_axis}, where {more} "
         f"fails {points} more than {less} beyond the difference in their overall rates)"
     )
-
-
-def _mean(values: NDArray[np.float64]) -> float:
-    given = values[~np.isnan(values)]
-    return float(given.mean()) if given.size else math.nan

@@ -14,7 +14,8 @@ import polars as pl
 from axisjudge.results import Result
 from axisjudge.stats.agreement.soft import beliefs
 from axisjudge.stats.comparisons.progress import Moved, adjusted, mean_of_repeats, moved
-from axisjudge.studies.rubric_versions.versions import Floats, Versions, mean_of, words_of
+from axisjudge.studies._shared.arrays import Floats, mean_of
+from axisjudge.studies.rubric_versions.versions import Versions, words_of
 from axisjudge.verdict import VERDICTS
 
 

@@ -8,13 +8,12 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from axisjudge.ratings.selection import MADE_UP
 from axisjudge.results import Result
 from axisjudge.stats.comparisons.progress import Decision, Moved, VersionOutcome, adjusted, decide, moved
 from axisjudge.studies._shared.citations import CitationReport, citation_report
 from axisjudge.studies._shared.disagreements import Disagreements, disagreements
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of
-from axisjudge.studies._shared.scope import banner
+from axisjudge.studies._shared.scope import banner, made_up_raters
 from axisjudge.studies._shared.triage import PanelTriage, panel_triage
 from axisjudge.studies.rubric_versions import sentences
 from axisjudge.studies.rubric_versions.flips import (
@@ -199,6 +198,6 @@ def _turn(pair: Versions, agreement: Moved, family: tuple[str, ...], kind: Kind,
         same_text=pair.same_text,
         aside=pair.aside,
         left_out=pair.left_out,
-        made_up=tuple(pair.table.filter(pl.col("rater_kind").is_in(MADE_UP))["rater"].unique().sort()),
+        made_up=made_up_raters(pair.table),
         kind=kind,
     )

@@ -14,7 +14,8 @@ from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coef
 from axisjudge.stats.agreement.coefficients import coefficient_names
 from axisjudge.stats.agreement.soft import SoftAgreement, beliefs, soft_agreement, split_change
 from axisjudge.stats.estimate import Estimate
-from axisjudge.studies.rubric_versions.versions import Floats, Versions, mean_of, words_of
+from axisjudge.studies._shared.arrays import Floats, mean_of
+from axisjudge.studies.rubric_versions.versions import Versions, words_of
 from axisjudge.verdict import VERDICTS
 
 

@@ -19,12 +19,11 @@ from axisjudge.scores.run_score.score import DEFAULT
 from axisjudge.stats.confidence.calibration import auroc
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_mean, clustered_proportion
+from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies._shared.frames import Given, to_polars
 from axisjudge.studies._shared.words import listed
 from axisjudge.studies.run_score import sentences as say
 from axisjudge.studies.run_score.sentences import Ranks
-
-Floats = NDArray[np.float64]
 
 #: A reward from here on counts as success.
 SUCCESS = 1.0

@@ -47,9 +47,9 @@ def test_without_confidences_there_is_no_triage_and_no_weighting_and_both_say_wh
 
 def test_siding_with_a_tie_is_neither():
     codes = np.array([[0, 0, 1, 1.0], [0, 0, 0, 1], [0, 1, 1, 1], [np.nan, 1, 1, 1], [0, 0, 1, np.nan]])
-    assert sides_with_others(codes, 0).tolist()[1:3] == [1, 0]
-    assert sides_with_others(codes, 3).tolist()[:3] == [0.0, 0.0, 1.0]
-    assert np.isnan(sides_with_others(codes, 0)[[3, 4]]).all()  # no verdict; the others tie
+    assert sides_with_others(codes, 0, 2).tolist()[1:3] == [1, 0]
+    assert sides_with_others(codes, 3, 2).tolist()[:3] == [0.0, 0.0, 1.0]
+    assert np.isnan(sides_with_others(codes, 0, 2)[[3, 4]]).all()  # no verdict; the others tie
 
 
 def test_ranks_are_fitted_on_the_calibration_split_where_there_is_one():
