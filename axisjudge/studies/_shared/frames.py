@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from operator import attrgetter
 from typing import Any, Literal, Protocol
 
 import narwhals.stable.v2 as nw
@@ -11,6 +10,7 @@ import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.ratings import SCHEMA, as_ratings
+from axisjudge.results import reached
 
 Kind = Literal["polars", "pandas", "pyarrow"]
 
@@ -68,8 +68,8 @@ def table_of(rows: Sequence[Mapping[str, Any]], kind: Kind, *, columns: Sequence
 
 
 def frame_of(parts: Iterable[object], columns: Mapping[str, str], kind: Kind) -> Table:
-    """One row a part; `columns` says where in a part each value stands (``{"low": "auc.ci_low"}``)."""
-    rows = [{column: attrgetter(name)(part) for column, name in columns.items()} for part in parts]
+    """One row a part; `columns` says where in a part each value stands (``{"low": "auc.ci_low"}``; None beyond None)."""
+    rows = [{column: reached(part, name) for column, name in columns.items()} for part in parts]
     return table_of(rows, kind, columns=list(columns))
 
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from axisjudge.checks import InputError, one_of
+from axisjudge.results import Result
 from axisjudge.stats.agreement.effective import EffectiveJudges, effective_judges
 from axisjudge.stats.comparisons.ranking import RankSets, rank_sets
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.raters.balanced import balanced_accuracy, balanced_pseudo_values
 from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies._shared.arrays import Floats
-from axisjudge.studies._shared.frames import Kind, kind_of, table_of
+from axisjudge.studies._shared.frames import Kind, frame_of, kind_of, with_ends
 from axisjudge.studies._shared.pooled import Pooled, pooled
 from axisjudge.studies._shared.words import listed, many
 
@@ -26,7 +28,7 @@ RAREST = 0.2
 
 
 @dataclass(frozen=True)
-class JudgeOnErrors:
+class JudgeOnErrors(Result):
     """One judge: `found` of the steps that people call wrong, `passed` of the others, and the mean of both.
 
     A lost vote neither finds nor passes. `best` is the balanced accuracy had every lost vote been right. The judge's
@@ -43,18 +45,19 @@ class JudgeOnErrors:
     rank_low: int
     rank_high: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for a report."""
-        estimates = {name: getattr(self, name).to_dict() for name in ("found", "passed", "balanced")}
-        return {
-            **{name: getattr(self, name) for name in ("judge", "family", "n_lost", "best", "rank_low", "rank_high")},
-            **estimates,
-        }
-
 
 @dataclass(frozen=True, eq=False)
-class ErrorFinding:
+class ErrorFinding(Result):
     """Judges by balanced accuracy from the highest, their rank sets, and how many independent judges they are worth."""
+
+    _keys: ClassVar[Mapping[str, str]] = {
+        **{name: name for name in ("failing", "n_steps", "n_wrong", "n_clusters", "cluster_unit", "ci_level")},
+        "judges": "judges",
+        "ranks": "ranks",
+        "may_be_best": "first",
+        "may_be_worst": "last",
+        "no_better_than_chance": "no_better_than_chance",
+    }
 
     judges: tuple[JudgeOnErrors, ...]
     ranks: RankSets
@@ -84,43 +87,19 @@ class ErrorFinding:
 
     def to_frame(self) -> Any:
         """One row a judge."""
-        rows = [
-            {
-                "judge": judge.judge,
-                "family": judge.family,
-                **{
-                    name + end: getattr(getattr(judge, name), field)
-                    for name in ("found", "passed", "balanced")
-                    for end, field in (("", "estimate"), ("_low", "ci_low"), ("_high", "ci_high"))
-                },
-                "rank_from": judge.rank_low,
-                "rank_to": judge.rank_high,
-                "lost": judge.n_lost,
-            }
-            for judge in self.judges
-        ]
-        return table_of(rows, self.kind)
+        columns = {"judge": "judge", "family": "family"}
+        for name in ("found", "passed", "balanced"):
+            columns |= with_ends(name, name, low=f"{name}_low", high=f"{name}_high")
+        return frame_of(
+            self.judges, columns | {"rank_from": "rank_low", "rank_to": "rank_high", "lost": "n_lost"}, self.kind
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, unrounded."""
         worth = self.effective
-        return {
-            **{name: getattr(self, name) for name in ("failing", "n_steps", "n_wrong", "n_clusters", "cluster_unit")},
-            "ci_level": self.ci_level,
-            "judges": [judge.to_dict() for judge in self.judges],
-            "may_be_best": list(self.first),
-            "may_be_worst": list(self.last),
-            "no_better_than_chance": list(self.no_better_than_chance),
-            "ranks": self.ranks.to_dict(),
-            "effective_judges": None
-            if worth is None
-            else {
-                **worth.n_effective.to_dict(),
-                "majority": worth.majority,
-                "best_single": worth.best_single,
-            },
-            "sentences": self.sentences(),
-        }
+        beside = worth and {"majority": worth.majority, "best_single": worth.best_single}
+        effective = worth and {**worth.n_effective.to_dict(), **(beside or {})}
+        return {**super().to_dict(), "effective_judges": effective, "sentences": self.sentences()}
 
     def sentences(self) -> list[str]:
         """What was measured, who can be told apart, what was lost, and what the panel is worth."""
@@ -148,7 +127,7 @@ class ErrorFinding:
 
     def _extreme(self, names: tuple[str, ...], which: str, sure: str) -> str:
         end = f" ({sure})" if sure else ""
-        figures = {judge.judge: _said(judge.balanced) for judge in self.judges}
+        figures = {judge.judge: judge.balanced.worded() for judge in self.judges}
         if len(names) == 1:
             return f"{names[0]} alone has the {which} balanced accuracy, {figures[names[0]]}{end}."
         return f"{many(len(names), 'judge')} may have the {which} balanced accuracy{end}: {listed(names, 'or')}."
@@ -279,8 +258,3 @@ def _effective(panel: Pooled, about: dict[str, Any]) -> EffectiveJudges | None:
     if panel.n_judges < 2:
         return None
     return effective_judges(panel.codes[:, : panel.n_judges], panel.label, clusters=panel.clusters, **about)
-
-
-def _said(found: Estimate) -> str:
-    interval = "no interval" if math.isnan(found.ci_low) else f"{found.ci_low:.2f} to {found.ci_high:.2f}"
-    return f"{found.estimate:.2f} ({interval})"

@@ -59,15 +59,6 @@ class SelfPreferenceReport(Result):
         ]
         return table_of([dict(zip(_CELLS, row, strict=True)) for row in rows], self.kind, columns=_CELLS)
 
-    def preference_frame(self) -> Table:
-        """One row for each family with a preference estimated; empty where it is refused."""
-        columns = ("family", "preference", "low", "high", "tasks", "reason")
-        rows = [
-            (family, each.estimate, each.ci_low, each.ci_high, each.n_clusters, each.reason)
-            for family, each in self.found.preference.items()
-        ]
-        return table_of([dict(zip(columns, row, strict=True)) for row in rows], self.kind, columns=columns)
-
     @property
     def sentences(self) -> tuple[str, ...]:
         """The preference of each family, or the refusal and what the table is."""

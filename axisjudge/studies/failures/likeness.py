@@ -10,18 +10,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from axisjudge.results import Result
 from axisjudge.stats.comparisons.profiles import ProfileTest, profile_test
 from axisjudge.stats.comparisons.sign_flips import holm, paired_sign_flip
 from axisjudge.studies._shared.arrays import mean_of
-from axisjudge.studies._shared.frames import Kind, table_of
+from axisjudge.studies._shared.frames import Kind, frame_of
 from axisjudge.studies._shared.words import many, p_words
 from axisjudge.studies.failures.order import agents_by_task
 from axisjudge.studies.failures.profiles import FailureProfile
 
-_COLUMNS = (
-    *("agents", "success_gap", "success_p", "like_reward", "profile_p"),
-    *("profile_p_holm", "widest_axis", "widest_gap", "tasks", "failures"),
-)
+_COLUMNS = {
+    "agents": "both",
+    **{name: name for name in ("success_gap", "success_p")},
+    "like_reward": "like",
+    "profile_p": "test.p_value",
+    "profile_p_holm": "p_holm",
+    **{name: name for name in ("widest_axis", "widest_gap")},
+    "tasks": "test.n_clusters",
+    "failures": "test.n_failures",
+}
 
 
 @dataclass(frozen=True)
@@ -42,10 +49,14 @@ class PairedProfiles:
     widest_axis: str
     widest_gap: float
 
+    both = property(lambda self: " / ".join(self.agents))
+
 
 @dataclass(frozen=True)
-class ProfileComparison:
+class ProfileComparison(Result):
     """The test of all agents together, and of each pair."""
+
+    _keys = ("overall", "like_margin", "pairs")
 
     overall: ProfileTest
     pairs: tuple[PairedProfiles, ...]
@@ -62,27 +73,7 @@ class ProfileComparison:
 
     def to_frame(self) -> Any:
         """One row a pair."""
-        rows = [
-            {
-                "agents": " / ".join(pair.agents),
-                "success_gap": pair.success_gap,
-                "success_p": pair.success_p,
-                "like_reward": pair.like,
-                "profile_p": pair.test.p_value,
-                "profile_p_holm": pair.p_holm,
-                "widest_axis": pair.widest_axis,
-                "widest_gap": pair.widest_gap,
-                "tasks": pair.test.n_clusters,
-                "failures": pair.test.n_failures,
-            }
-            for pair in self.pairs
-        ]
-        return table_of(rows, self.kind, columns=_COLUMNS)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for a report."""
-        pairs = [{**vars(pair), "agents": list(pair.agents), "test": pair.test.to_dict()} for pair in self.pairs]
-        return {"overall": self.overall.to_dict(), "like_margin": self.like_margin, "pairs": pairs}
+        return frame_of(self.pairs, _COLUMNS, self.kind)
 
     @property
     def sentence(self) -> str:

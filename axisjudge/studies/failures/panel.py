@@ -107,16 +107,7 @@ class Panel:
 
 
 def panel_of(ratings: Any, *, judges: Sequence[str] | None = None, repeat: int = 0) -> Panel:
-    """Spread the verdicts of a panel over runs, axes and judges.
-
-    Parameters
-    ----------
-    ratings : table
-        A ratings table (polars, pandas, arrow); verdicts on whole trajectories are taken.
-    judges : sequence of str, optional
-        Which raters make the panel; by default all but the planted truth and people.
-    repeat : int
-        Which repeat; verdicts of other repeats are left out and counted.
+    """Spread the verdicts of a panel over runs, axes and judges; arguments as `axisjudge.studies.failures`.
 
     Raises
     ------
