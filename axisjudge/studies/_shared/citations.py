@@ -169,15 +169,11 @@ def citation_report(
 
     Parameters
     ----------
-    ratings : table
-        A ratings table; several rubric versions may stand in it and are kept apart.
     steps : mapping or table, optional
         Number of steps of each run: ``{trajectory_id: n_steps}``, or a table with these two columns. Without it chance
         is refused.
     repeat : int
         Which repeat; the others are left out and counted.
-    cluster_unit : str
-        What `cluster_id` holds.
 
     Raises
     ------

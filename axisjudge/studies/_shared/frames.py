@@ -68,7 +68,7 @@ def table_of(rows: Sequence[Mapping[str, Any]], kind: Kind, *, columns: Sequence
 
 
 def frame_of(parts: Iterable[object], columns: Mapping[str, str], kind: Kind) -> Table:
-    """One row a part; `columns` says where in a part each value stands (``{"low": "auc.ci_low"}``; None beyond None)."""
+    """One row a part; `columns` says where in it each value stands (``{"low": "auc.ci_low"}``), None beyond None."""
     rows = [{column: reached(part, name) for column, name in columns.items()} for part in parts]
     return table_of(rows, kind, columns=list(columns))
 

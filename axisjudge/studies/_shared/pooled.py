@@ -41,6 +41,7 @@ class Pooled:
     families: tuple[str, ...]
     n_judges: int
     planted: bool
+    repeat: int
     kind: Kind
 
     @property
@@ -121,6 +122,7 @@ def pooled(ratings: Given, question: str | Sequence[str], *, repeat: int = 0, st
         raters=matrices[0].raters,
         families=matrices[0].families,
         n_judges=len(judges),
+        repeat=repeat,
         planted=set(chosen.filter(BY_LABELLER)["rater_kind"]) == {"planted"},
         kind=kind_of(ratings),
     )

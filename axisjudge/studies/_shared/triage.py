@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +14,8 @@ from axisjudge.stats.confidence.triage import triage as triage_of
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.raters.reference import majority
 from axisjudge.studies._shared.arrays import Floats, mean_of
-from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, with_ends
-from axisjudge.studies._shared.pooled import Pooled, pooled
+from axisjudge.studies._shared.frames import Kind, Table, frame_of, with_ends
+from axisjudge.studies._shared.pooled import Pooled
 from axisjudge.studies._shared.ranked_confidence import NoRanks
 from axisjudge.studies._shared.scope import Intervals
 
@@ -90,21 +89,12 @@ class PanelTriage(Result):
 
 
 def panel_triage(
-    ratings: Given,
-    question: str | Sequence[str],
-    *,
-    quantile: float = 0.5,
-    repeat: int = 0,
-    step_level: bool = False,
-    cluster_unit: str = "task",
-    ci_level: float = 0.95,
+    panel: Pooled, *, quantile: float = 0.5, cluster_unit: str = "task", ci_level: float = 0.95
 ) -> PanelTriage:
     """Agreement of a panel by its confidence; confidences are compared within a judge only.
 
-    A judge is sure of an item from `quantile` of its own confidences on. The other parameters are those of
-    `axisjudge.studies._shared.pooled.pooled`, with what a cluster is and the level of the intervals.
+    A judge is sure of an item from `quantile` of its own confidences on.
     """
-    panel = pooled(ratings, question, repeat=repeat, step_level=step_level)
     having = [judge for judge in range(panel.n_judges) if not np.isnan(panel.confidences[:, judge]).all()]
     if len(having) < 2:
         return PanelTriage(panel.where, None, (), NoRanks.NO_CONFIDENCES, panel.kind)

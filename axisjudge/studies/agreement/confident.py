@@ -16,7 +16,7 @@ from axisjudge.stats.agreement.coefficients import alpha_of, coefficient_names, 
 from axisjudge.stats.agreement.soft import SoftAgreement, beliefs, soft_agreement
 from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, with_ends
-from axisjudge.studies._shared.pooled import Pooled, pooled
+from axisjudge.studies._shared.pooled import Pooled
 from axisjudge.studies._shared.ranked_confidence import NoRanks, confidence_ranks
 from axisjudge.studies._shared.scope import Intervals
 from axisjudge.studies.agreement import sentences as words
@@ -114,22 +114,13 @@ class Confident(Result):
 
 
 def confident_agreement(
-    ratings: Given,
-    question: str | Sequence[str],
-    *,
-    repeat: int = 0,
-    step_level: bool = False,
-    cluster_unit: str = "task",
-    ci_level: float = 0.95,
-    seed: int = 0,
+    ratings: Given, panel: Pooled, *, cluster_unit: str = "task", ci_level: float = 0.95, seed: int = 0
 ) -> Confident:
     """Soft and case-weighted agreement of judges on rank-normalised confidences.
 
     Soft agreement needs verdicts (the scale ``verdict``); a belief stays on its verdict's side, since ranks are mapped
-    to 1/2 and above. Parameters are those of `pooled`, with what a cluster is, the level of
-    the intervals and the seed of the permutations.
+    to 1/2 and above. `ratings` are those of the `panel`, `seed` is of the permutations.
     """
-    panel = pooled(ratings, question, repeat=repeat, step_level=step_level)
     ranks, normalised = confidence_ranks(ratings, panel)
     having = [judge for judge in range(panel.n_judges) if not np.isnan(ranks[:, judge]).all()]
     if len(having) < 2:

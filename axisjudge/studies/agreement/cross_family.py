@@ -20,8 +20,8 @@ from axisjudge.stats.agreement.patterns import rating_patterns
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, jackknife_interval, t_quantile
 from axisjudge.studies._shared.arrays import Floats
-from axisjudge.studies._shared.frames import Given, Kind, Table, table_of
-from axisjudge.studies._shared.pooled import Pooled, pooled
+from axisjudge.studies._shared.frames import Kind, Table, table_of
+from axisjudge.studies._shared.pooled import Pooled
 from axisjudge.studies._shared.scope import Intervals
 from axisjudge.studies._shared.words import in_cell
 from axisjudge.studies.agreement import sentences as words
@@ -130,35 +130,11 @@ class CrossFamily(Result):
 
 
 def cross_family(
-    ratings: Given,
-    question: str | Sequence[str],
-    *,
-    coefficient: str = "",
-    repeat: int = 0,
-    step_level: bool = False,
-    cluster_unit: str = "task",
-    ci_level: float = 0.95,
+    panel: Pooled, *, coefficient: str = "", cluster_unit: str = "task", ci_level: float = 0.95
 ) -> CrossFamily:
     """Agreement of every two raters, and its means within families, across families and with labels.
 
-    Parameters
-    ----------
-    ratings : table
-        A ratings table with one rating for each item, question and rater. Raters of kind ``human`` or ``planted`` give
-        labels, all others are judges.
-    question : str or sequence of str
-        One question, or several whose items are pooled.
-    coefficient : str
-        Any of `axisjudge.stats.agreement.coefficients.COEFFICIENTS`; by default Cohen's kappa, with quadratic weights
-        where the scale is ordered.
-    repeat : int
-        Which repeat.
-    step_level : bool
-        Ratings of steps instead of whole trajectories.
-    cluster_unit : str
-        What `cluster_id` is.
-    ci_level : float
-        Level of the intervals.
+    `coefficient` is as in `axisjudge.studies.agreement`.
 
     Notes
     -----
@@ -168,13 +144,7 @@ def cross_family(
     fewer, or with rare words, there is none.
     They carry over to other items of such clusters, not to other judges: with two or three judges a family, a
     difference between families and one between single judges cannot be told apart.
-
-    Raises
-    ------
-    InputError
-        No such ratings, or several for one item, question and rater.
     """
-    panel = pooled(ratings, question, repeat=repeat, step_level=step_level)
     coefficient = one_of("coefficient", coefficient or coefficient_of_two(panel.level), COEFFICIENTS)
     families, n_judges = panel.families, panel.n_judges
     at = list(itertools.combinations(range(len(panel.raters)), 2))

@@ -20,6 +20,7 @@ from axisjudge.figures.theme import (
     SMALL,
     TITLE,
     dress,
+    grid,
     in_words,
     legend_below,
     new_axes,
@@ -92,8 +93,7 @@ def plot_families(results: Sequence[CrossFamily], *, ax: Axes | None = None) -> 
     ax.plot([], [], "o", color=_ACROSS, label="across families")
     ax.axvline(0, color=FAINT, linewidth=0.8)
     named_rows(ax, [_questions(found) for found in results])
-    ax.grid(axis="x", color=FAINT, linewidth=0.8)
-    ax.set_axisbelow(True)
+    grid(ax)
     legend_below(ax, inches=0.35, ncols=2)
     first = results[0]
     level = f"{first.across.ci_level:.0%}"
@@ -122,8 +122,7 @@ def plot_with_labels(found: CrossFamily, *, ax: Axes | None = None) -> Axes:
     ax.set_yticks(heights, [_name(judge) for judge in found.judges])
     ax.set_ylim(at - 0.5, -0.5)
     ax.axvline(0, color=FAINT, linewidth=0.8)
-    ax.grid(axis="x", color=FAINT, linewidth=0.8)
-    ax.set_axisbelow(True)
+    grid(ax)
     mean = found.with_labels[found.judges[0]]
     who = f"mean over {len(found.labellers)} labellers; " if len(found.labellers) > 1 else ""
     note = f"{found.label}, {_questions(found)}; {who}{mean.ci_level:.0%} intervals over {mean.clusters}"

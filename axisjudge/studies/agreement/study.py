@@ -12,8 +12,9 @@ from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.scales import has_words
 from axisjudge.studies._shared.disagreements import Disagreements, disagreements
 from axisjudge.studies._shared.frames import Given, Table, kind_of, native, table_of
+from axisjudge.studies._shared.pooled import pooled
 from axisjudge.studies._shared.result import Plot, RatedResult
-from axisjudge.studies._shared.scope import made_up_raters
+from axisjudge.studies._shared.scope import Intervals, made_up_raters
 from axisjudge.studies._shared.sources import Source, source_of
 from axisjudge.studies._shared.triage import PanelTriage, panel_triage
 from axisjudge.studies.agreement import sentences as words
@@ -173,7 +174,6 @@ def agreement(
     else:
         source = source_of(as_ratings(ratings), "the ratings", steps=steps, cluster_unit=cluster_unit)
         kind = kind_of(ratings)
-    items, questions = source.how, source.questions
     table = native(source.ratings, kind)
     unit = "" if source.cluster_unit == "task" else source.cluster_unit  # what a table's tasks are, it says itself
     overall = agreement_by_axis(
@@ -188,14 +188,15 @@ def agreement(
     )
     if not source.judges or not all(has_words(scale) for scale in source.ratings["scale"].unique()):
         return found()  # numbers alone have no words to pool, to split on or to be right about
-    pairs = partial(cross_family, table, coefficient=coefficient, **items, ci_level=ci_level)
-    apart = tuple(pairs(each) for each in questions)
-    confident = partial(confident_agreement, table, questions, **items, ci_level=ci_level, seed=seed)
+    panels = [pooled(table, question, step_level=source.step_level) for question in source.questions]
+    whole = panels[0] if len(panels) == 1 else pooled(table, source.questions, step_level=source.step_level)
+    intervals: Intervals = {"cluster_unit": source.cluster_unit, "ci_level": ci_level}
+    apart = tuple(cross_family(panel, coefficient=coefficient, **intervals) for panel in panels)
     return found(
         by_question=apart,
-        together=apart[0] if len(questions) == 1 else pairs(questions),
-        worth=panel_worth(table, questions, **items, ci_level=ci_level),
-        confident=confident() if weighted else None,
-        triage=panel_triage(table, questions, quantile=sure_quantile, **items, ci_level=ci_level),
-        split=disagreements(table, questions, step_level=source.step_level, most=most),
+        together=apart[0] if len(panels) == 1 else cross_family(whole, coefficient=coefficient, **intervals),
+        worth=panel_worth(whole, **intervals),
+        confident=confident_agreement(table, whole, **intervals, seed=seed) if weighted else None,
+        triage=panel_triage(whole, quantile=sure_quantile, **intervals),
+        split=disagreements(table, whole, most=most),
     )

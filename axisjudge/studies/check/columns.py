@@ -9,28 +9,13 @@ from dataclasses import dataclass, field
 from axisjudge.checks import InputError
 from axisjudge.families import family_of
 from axisjudge.studies.check.reading import Cells, CellTable
-from axisjudge.studies.check.words import MOST_WORDS, NO_VERDICT, is_word_of_a_side, word
+from axisjudge.studies.check.words import MOST_WORDS, NO_VERDICT, is_word_of_a_side, word, words_in
 
-_HUMAN = frozenset(
-    (
-        *("human", "humans", "people", "person", "gold", "golden", "truth", "groundtruth", "expert", "reviewer"),
-        *("manual", "sme"),
-    )
-)
-_LABEL = frozenset((*("label", "labels", "target", "expected", "reference", "actual", "annotation", "annotator"),))
-_JUDGE = frozenset(
-    (
-        *("judge", "judges", "llm", "model", "verdict", "verdicts", "prediction", "predicted", "pred", "evaluator"),
-        *("grader", "autorater"),
-    )
-)
-_CONFIDENCE = frozenset((*("conf", "confidence", "confidences", "probability", "prob", "certainty"),))
-_PLAIN = frozenset(
-    (
-        *("label", "verdict", "answer", "rating", "decision", "judge", "llm", "score", "value", "final", "pred"),
-        *("prediction", "said"),
-    )
-)
+_HUMAN = words_in("human humans people person gold golden truth groundtruth expert reviewer manual sme")
+_LABEL = words_in("label labels target expected reference actual annotation annotator")
+_JUDGE = words_in("judge judges llm model verdict verdicts prediction predicted pred evaluator grader autorater")
+_CONFIDENCE = words_in("conf confidence confidences probability prob certainty")
+_PLAIN = words_in("label verdict answer rating decision judge llm score value final pred prediction said")
 _CLUSTERS = (
     *("cluster", "cluster_id", "task", "task_id", "task_name", "query", "query_id", "query_index", "case", "case_id"),
     *("scenario", "scenario_id", "problem", "problem_id", "question_id", "prompt_id", "group", "group_id"),

@@ -139,19 +139,8 @@ def calibration(
 ) -> Calibration:
     """Confidences of every judge against labels, one source of confidence at a time.
 
-    Parameters
-    ----------
-    ratings, labels : table
-        Ratings tables. Labels are the ratings of people or the planted truth; an item's label is their commonest word,
-        and an item on which they tie has none. Both may be one table.
-    repeat : int
-        Which repeat of the judging.
-    cluster_unit : str
-        What `cluster_id` is.
-    ci_level : float
-        Level of the intervals.
-    seed : int
-        Of the resamples behind the consistency band.
+    An item's label is the commonest word of people or of the planted truth, and an item on which they tie has none.
+    Arguments as `axisjudge.studies.confidence`; `ratings` and `labels` may be one table.
 
     Raises
     ------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -74,12 +74,7 @@ class SelfPreferenceReport(Result):
 
 
 def self_preference_report(
-    ratings: Given,
-    agent_families: Given,
-    *,
-    question: str | Sequence[str] | None = None,
-    repeat: int = 0,
-    ci_level: float = 0.95,
+    ratings: Given, agent_families: Given, *, repeat: int = 0, ci_level: float = 0.95
 ) -> SelfPreferenceReport:
     """Self-preference of judge families on whole trajectories.
 
@@ -90,14 +85,9 @@ def self_preference_report(
     Parameters
     ----------
     ratings : table
-        A ratings table with the agent of each run and one rating for each run, question and rater. Raters of kind
-        ``human`` or ``planted`` give labels, all others are judges.
+        A ratings table with the agent of each run and one rating for each run, question and rater.
     agent_families : mapping or table
         ``{trajectory_id: agent_family}``, or a table with these two columns. Runs without a family are left out.
-    question : str or sequence of str, optional
-        One question, or several whose items are pooled; by default all that judges gave verdicts on.
-    repeat : int
-        Which repeat.
 
     Raises
     ------
@@ -113,7 +103,7 @@ def self_preference_report(
     judged = known.filter(BY_JUDGE)
     if judged.is_empty():
         raise InputError("ratings", "must hold verdicts of judges on the runs with an agent family")
-    panel = pooled(known, questions_in_order(judged["question"]) if question is None else question, repeat=repeat)
+    panel = pooled(known, questions_in_order(judged["question"]), repeat=repeat)
     runs = dict(known.select("item_id", "trajectory_id").iter_rows())
     failed = _incorrect(panel, panel.label)
     labelled = bool((~np.isnan(failed)).any())

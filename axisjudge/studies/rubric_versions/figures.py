@@ -15,6 +15,7 @@ from axisjudge.figures.theme import (
     QUIET,
     SMALL,
     dress,
+    grid,
     in_words,
     legend_below,
     new_axes,
@@ -57,8 +58,7 @@ def plot_agreement_by_version(turns: Sequence[Turn], *, ax: Axes | None = None) 
         ax.plot([], [], marker, color=colour, label=version.version, linewidth=0)
     ax.axvline(0, color=FAINT, linewidth=0.8, zorder=0)
     named_rows(ax, list(_LABELS.values()))
-    ax.grid(axis="x", color=FAINT, linewidth=0.8)
-    ax.set_axisbelow(True)
+    grid(ax)
     legend_below(ax, inches=0.35, ncols=len(versions))
     percent = versions[-1].coefficients["percent"]
     repeats = ", ".join(f"{version.version} asked {version.n_repeats}x" for version in versions)

@@ -71,11 +71,3 @@ def judges_table(turn: Turn) -> Table:
         for each in turn.shifts
     ]
     return table_of(rows, turn.kind)
-
-
-def flips_table(turn: Turn) -> Table:
-    """One row a flip: verdict, confidence, cited steps and reason under both versions."""
-    names = ("verdict", "confidence", "cited", "rationale")
-    columns = [f"{name}_{when}" for when in ("before", "after") for name in names]
-    rows = [flip.to_dict() for flip in turn.flips]
-    return table_of(rows, turn.kind, columns=("item", "judge", *columns, "agreement_change"))

@@ -13,6 +13,7 @@ from axisjudge.stats.comparisons.progress import Decision, Moved, VersionOutcome
 from axisjudge.studies._shared.citations import CitationReport, citation_report
 from axisjudge.studies._shared.disagreements import Disagreements, disagreements
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of
+from axisjudge.studies._shared.pooled import pooled
 from axisjudge.studies._shared.scope import banner, made_up_raters
 from axisjudge.studies._shared.triage import PanelTriage, panel_triage
 from axisjudge.studies.rubric_versions import sentences
@@ -178,7 +179,7 @@ def _turn(pair: Versions, agreement: Moved, family: tuple[str, ...], kind: Kind,
     shifts = judge_shifts(pair, verdicts, cluster_unit=unit, seed=seed)
     alphas = (before.coefficients["alpha"].estimate, after.coefficients["alpha"].estimate)
     new = pair.table.filter(pl.col("rubric_version") == pair.after)
-    first = int(new["repeat"].min())  # type: ignore[arg-type]
+    newest = pooled(new, pair.axis, repeat=int(new["repeat"].min()))  # type: ignore[arg-type]
     return Turn(
         axis=pair.axis,
         family=family,
@@ -191,8 +192,8 @@ def _turn(pair: Versions, agreement: Moved, family: tuple[str, ...], kind: Kind,
         flips=flips_of(pair, verdicts),
         beliefs=belief_moves(pair, verdicts),
         citations=citation_report(pair.table, steps=settings.steps, cluster_unit=unit, ci_level=level),
-        contested=disagreements(new, pair.axis, repeat=first, most=settings.most),
-        triage=panel_triage(new, pair.axis, repeat=first, cluster_unit=unit, ci_level=level),
+        contested=disagreements(new, newest, most=settings.most),
+        triage=panel_triage(newest, cluster_unit=unit, ci_level=level),
         decision=decide(agreement, alphas, [each.confidence for each in shifts if each.confidence is not None]),
         ranked_over=pair.ranked_over,
         same_text=pair.same_text,

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from axisjudge.checks import InputError
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import BY_JUDGE, EMPTY_RUN, VERDICT_ON_RUN, once
-from axisjudge.stats.confidence.recalibration import fit_mid_rank
 from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies._shared.frames import Given
+from axisjudge.studies._shared.ranked_confidence import fitted_maps
 from axisjudge.verdict import VERDICTS
 
 Codes = NDArray[np.object_]
@@ -216,15 +216,9 @@ def _ranks(ratings: Given, is_open: pl.Expr, judges: Sequence[str], confidences:
     given = as_ratings(ratings).filter(
         pl.col("rater").is_in(list(judges)) & pl.col("confidence").is_not_null() & is_open
     )
-    named = not given.filter(pl.col("split") == CALIBRATION).is_empty()
-    fitting = given.filter(pl.col("split") == CALIBRATION) if named else given
+    maps, named = fitted_maps(given)
     ranks = np.full(confidences.shape, math.nan)
     for number, judge in enumerate(judges):
-        mine = fitting.filter(pl.col("rater") == judge)
-        if (sources := mine["confidence_source"].unique().sort().to_list())[1:]:
-            cure = "filter the ratings to one confidence_source"
-            raise InputError(f"confidences of {judge}", "must be of one source", sources, cure)
-        if not mine.is_empty():
-            fitted = fit_mid_rank(mine["confidence"].to_numpy(), source=judge)
-            ranks[:, :, number] = fitted(confidences[:, :, number], source=judge)
+        if judge in maps:
+            ranks[:, :, number] = maps[judge](confidences[:, :, number], source=judge)
     return ranks, RankedOver.CALIBRATION if named else RankedOver.NO_SPLIT
