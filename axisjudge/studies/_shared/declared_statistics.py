@@ -19,6 +19,7 @@ from axisjudge.stats.agreement.coefficients import COEFFICIENTS, coefficient_nam
 from axisjudge.stats.agreement.soft import beliefs, soft_agreement
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.studies._shared.arrays import words_of
 from axisjudge.studies._shared.coded import Coded
 
 #: Gives the statistic with an interval at a level.
@@ -80,9 +81,7 @@ def _confident(matrix: RatingMatrix, coded: Coded, plan: AnalysisPlan, pair: lis
     ]
     codes, sure = coded.codes[:, pair], np.column_stack(normalised)
     if plan.statistic == "soft_agreement":
-        words = np.array([*matrix.categories, None], dtype=object)
-        given = np.nan_to_num(codes, nan=len(matrix.categories)).astype(int)
-        believed = beliefs(words[given], sure)
+        believed = beliefs(words_of(codes, matrix.categories), sure)
         return lambda level: soft_agreement(believed, **_grouping(coded), ci_level=level)
     combine: Any = "product" if plan.weighting == "none" else plan.weighting
     weighted = partial(case_weighted, codes, sure, combine=combine, rng=seed)

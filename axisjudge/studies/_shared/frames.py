@@ -69,8 +69,12 @@ def table_of(rows: Sequence[Mapping[str, Any]], kind: Kind, *, columns: Sequence
 
 def frame_of(parts: Iterable[object], columns: Mapping[str, str], kind: Kind) -> Table:
     """One row a part; `columns` says where in it each value stands (``{"low": "auc.ci_low"}``), None beyond None."""
-    rows = [{column: reached(part, name) for column, name in columns.items()} for part in parts]
-    return table_of(rows, kind, columns=list(columns))
+    return table_of(rows_of(parts, columns), kind, columns=list(columns))
+
+
+def rows_of(parts: Iterable[object], columns: Mapping[str, str]) -> list[dict[str, Any]]:
+    """One row a part, as `frame_of` takes them."""
+    return [{column: reached(part, name) for column, name in columns.items()} for part in parts]
 
 
 def with_ends(column: str, name: str, *, low: str = "low", high: str = "high") -> dict[str, str]:

@@ -304,8 +304,8 @@ def _question(
         n_clusters=int(np.unique(coded.clusters[counted]).size),
         cluster_unit=coded.cluster_unit,
         n_common=int((~np.isnan(coded.codes)).all(axis=1).sum()),
-        lost=_lost(table, matrix),
-        not_asked=_not_asked(table, matrix),
+        lost=_by_rater(matrix, table.filter(pl.col("status") != "ok")),
+        not_asked={rater: len(matrix.items) - n for rater, n in _by_rater(matrix, table).items()},
         undecided={matrix.categories[int(code)]: int((matrix.codes == code).sum()) for code in coded.undecided},
         shares={matrix.categories[int(code)]: float((verdicts == code).mean()) for code in sorted(coded.categories)}
         if verdicts.size and matrix.categories
@@ -323,14 +323,10 @@ def _asked_of_all(codes: NDArray[np.float64], table: pl.DataFrame) -> NDArray[np
     return np.asarray(codes[n_ratings == codes.shape[1]])
 
 
-def _lost(table: pl.DataFrame, matrix: RatingMatrix) -> dict[str, int]:
-    lost = dict(table.filter(pl.col("status") != "ok").group_by("rater").len().iter_rows())
-    return {rater: lost.get(rater, 0) for rater in matrix.raters}
-
-
-def _not_asked(table: pl.DataFrame, matrix: RatingMatrix) -> dict[str, int]:
-    asked = dict(table.group_by("rater").len().iter_rows())
-    return {rater: len(matrix.items) - asked.get(rater, 0) for rater in matrix.raters}
+def _by_rater(matrix: RatingMatrix, rows: pl.DataFrame) -> dict[str, int]:
+    """How many of the rows are each rater's."""
+    counts = dict(rows.group_by("rater").len().iter_rows())
+    return {rater: counts.get(rater, 0) for rater in matrix.raters}
 
 
 def _many(unit: str) -> str:

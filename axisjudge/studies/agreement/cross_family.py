@@ -247,7 +247,7 @@ def _mean(values: Floats, without: Floats, counts: NDArray[np.intp], empty: NoMe
     if not defined.any():
         reason = NoMean.UNDEFINED if values.size else empty
         return Estimate(estimate=math.nan, n_items=n_items, n_raters=2, reason=reason.value, **sample)
-    notes = () if defined.all() else (words.pairs_left_out(int((~defined).sum()), values.size),)
+    notes = () if defined.all() else (words.PAIRS_LEFT_OUT.format(undefined=(~defined).sum(), pairs=values.size),)
     estimate = float(values[defined].mean())
     low, high, why = _jackknife(estimate, without[defined].mean(axis=0), sample)
     method = "" if why else "jackknife-t over clusters on Fisher's z, mean over pairs"
@@ -270,7 +270,7 @@ def _difference(within: Estimate, across: Estimate, without: list[Floats], any_r
     common: dict[str, Any] = {"n_items": max(within.n_items, across.n_items), "n_raters": 2, **sample}
     reason = within.reason or across.reason
     if not reason and (any_rare or sample["n_clusters"] < FEWEST_FOR_DIFFERENCE):
-        reason = words.difference_of_few(FEWEST_FOR_DIFFERENCE)
+        reason = words.DIFFERENCE_OF_FEW.format(fewest=FEWEST_FOR_DIFFERENCE)
     if reason:
         return Estimate(estimate=estimate, reason=reason, **common)
     correlation = float(np.corrcoef([part[~np.isnan(part).any(axis=1)].mean(axis=0) for part in without])[0, 1])
@@ -294,7 +294,7 @@ def _apart(first: float, second: float, correlation: float) -> float:
 
 def _jackknife(estimate: float, without: Floats, sample: _Sample) -> tuple[float, float, str]:
     if without.size < FEWEST_CLUSTERS:
-        return math.nan, math.nan, words.mean_of_few(without.size, FEWEST_CLUSTERS)
+        return math.nan, math.nan, words.MEAN_OF_FEW.format(clusters=without.size, fewest=FEWEST_CLUSTERS)
     low, high = jackknife_interval(estimate, without, scale="fisher", ci_level=sample["ci_level"])
     return low, high, NoMean.WITHOUT_A_CLUSTER.value if math.isnan(low) else ""
 

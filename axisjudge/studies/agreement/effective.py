@@ -89,7 +89,7 @@ class PanelWorth(Result):
     def sentence(self) -> str:
         """Effective judges with interval and band, and the majority beside the best judge."""
         if self.measured is None:
-            return words.no_worth(self.where, self.reason)
+            return words.NO_WORTH.format(where=self.where, reason=self.reason)
         known = np.nan_to_num(self.measured.accuracy, nan=-1.0)
         return words.worth(self.where, self.judges, self.measured, int(known.argmax()), self.planted)
 

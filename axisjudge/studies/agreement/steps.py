@@ -80,16 +80,7 @@ def step_scores(
     wrong. First-error accuracy is the share of runs in which the judge's first -1 stands at the same step as people's,
     or neither has one.
 
-    Parameters
-    ----------
-    ratings : table
-        A ratings table with step ratings on the scale ``step``.
-    people : str
-        The rater whose labels count as right.
-    question : str
-        Which question.
-    cluster_unit : str
-        What `cluster_id` is; intervals take clusters as independent, never steps.
+    `people` is the rater whose labels count as right; intervals take clusters as independent, never steps.
 
     Raises
     ------

@@ -12,7 +12,7 @@ from axisjudge.checks import in_open_unit_interval
 from axisjudge.studies._shared.frames import table_of
 from axisjudge.studies._shared.result import Plot, StudyResult
 from axisjudge.studies.check.checked import Checked
-from axisjudge.studies.check.columns import Wishes, roles_of
+from axisjudge.studies.check.columns import Roles, roles_of
 from axisjudge.studies.check.comparison import differences, people_pairs, ranks
 from axisjudge.studies.check.compute import comparable, judge_check, terms_of
 from axisjudge.studies.check.figures import plot_agreement, plot_shares
@@ -121,7 +121,7 @@ def check(
     >>> check(said).judges[0].measures["sensitivity"].estimate
     0.5
     """
-    wishes = Wishes(
+    wishes = Roles(
         judges=_names(judges),
         people=_names(human),
         cluster=cluster,

@@ -42,7 +42,7 @@ class Confidence(RatedResult):
     def answer(self) -> str:
         """Which judges are over- or underconfident beyond what a calibrated judge of as few items would show."""
         if not self.judges:
-            return words.untold(self.missing)
+            return words.UNTOLD.format(reason=self.missing)
         groups = {word: [each.judge for each in self.judges if _word(each) is word] for word in Word}
         widest = max(self.judges, key=lambda each: abs(each.mean_confidence - each.accuracy))
         return words.answer(groups, widest.sentence)

@@ -19,10 +19,13 @@ from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies._shared.frames import Kind, frame_of, kind_of, with_ends
 from axisjudge.studies._shared.pooled import Pooled, pooled
+from axisjudge.studies._shared.scope import Intervals
 from axisjudge.studies._shared.words import listed, many
 
 #: What always giving the same vote reaches.
 CHANCE = 0.5
+#: Level of all intervals and rank sets.
+CI_LEVEL = 0.95
 #: Share of the rarer kind of step from which rank sets keep their level (see `balanced_pseudo_values`).
 RAREST = 0.2
 
@@ -161,28 +164,16 @@ class ErrorFinding(Result):
 
 
 def error_finding(
-    ratings: Any,
-    question: str = "step",
-    *,
-    failing: str = "-1",
-    step_level: bool = True,
-    cluster_unit: str = "task",
-    ci_level: float = 0.95,
-    rng: np.random.Generator,
+    ratings: Any, *, failing: str = "-1", cluster_unit: str = "task", rng: np.random.Generator
 ) -> ErrorFinding:
     """Judges against people on whether a step is wrong, each kind of step counting the same.
 
     Parameters
     ----------
     ratings : table
-        A ratings table with people's labels (or planted truth) on the items that judges rated; all judges are taken to
-        have been asked all of them, so that a missing vote is a lost one. Labels are the commonest of several people's.
-    question : str
-        Which question.
-    failing : str
+        A ratings table with answers to the question ``step`` and people's labels (or planted truth) on the items that
+        judges rated. All judges are taken to have been asked all of them, so that a missing vote is a lost one.
         The word that means wrong.
-    step_level : bool
-        Ratings of steps instead of whole trajectories.
     cluster_unit : str
         What `cluster_id` holds; intervals and comparisons take clusters as independent.
     rng : numpy.random.Generator
@@ -193,7 +184,7 @@ def error_finding(
     InputError
         There are no labels, no judges, no such word, or only one kind of step.
     """
-    panel = pooled(ratings, question, step_level=step_level)
+    panel = pooled(ratings, "step", step_level=True)
     one_of("failing", failing, panel.categories)
     labelled = ~np.isnan(panel.label)
     wrong = (panel.label == panel.categories.index(failing))[labelled]
@@ -203,15 +194,15 @@ def error_finding(
     votes, clusters = panel.codes[labelled, : panel.n_judges], panel.clusters[labelled]
     lost = np.isnan(votes)
     right = (~lost & ((votes == panel.categories.index(failing)) == wrong[:, None])).astype(float)
-    about: dict[str, Any] = {"cluster_unit": cluster_unit, "ci_level": ci_level}
-    ranks = _ranks(right, wrong, clusters, ci_level, rng)
+    intervals: Intervals = {"cluster_unit": cluster_unit, "ci_level": CI_LEVEL}
+    ranks = _ranks(right, wrong, clusters, rng)
     judges = tuple(
         JudgeOnErrors(
             judge=panel.judges[j],
             family=panel.families[j],
-            found=clustered_proportion(right[wrong, j], clusters[wrong], **about),
-            passed=clustered_proportion(right[~wrong, j], clusters[~wrong], **about),
-            balanced=balanced_accuracy(right[:, j], wrong, clusters, **about),
+            found=clustered_proportion(right[wrong, j], clusters[wrong], **intervals),
+            passed=clustered_proportion(right[~wrong, j], clusters[~wrong], **intervals),
+            balanced=balanced_accuracy(right[:, j], wrong, clusters, **intervals),
             best=balanced_accuracy(np.where(lost[:, j], 1.0, right[:, j]), wrong).estimate,
             n_lost=int(lost[:, j].sum()),
             rank_low=int(ranks.rank_low[j]),
@@ -219,7 +210,7 @@ def error_finding(
         )
         for j in ranks.order
     )
-    effective = _effective(panel, about)
+    effective = _effective(panel, intervals)
     return ErrorFinding(
         judges=judges,
         ranks=ranks,
@@ -229,14 +220,14 @@ def error_finding(
         n_wrong=int(wrong.sum()),
         n_clusters=np.unique(clusters).size,
         cluster_unit=cluster_unit,
-        ci_level=ci_level,
+        ci_level=CI_LEVEL,
         kind=kind_of(ratings),
     )
 
 
-def _ranks(right: Floats, wrong: Any, clusters: Any, ci_level: float, rng: np.random.Generator) -> RankSets:
+def _ranks(right: Floats, wrong: Any, clusters: Any, rng: np.random.Generator) -> RankSets:
     """Rank sets by balanced accuracy, paired by cluster; none where few clusters hold one kind of step."""
-    sets = rank_sets(balanced_pseudo_values(right, wrong, clusters), ci_level=ci_level, rng=rng)
+    sets = rank_sets(balanced_pseudo_values(right, wrong, clusters), ci_level=CI_LEVEL, rng=rng)
     rarer = min(wrong.mean(), 1 - wrong.mean())
     if sets.refusal or rarer >= RAREST:
         return sets
@@ -253,8 +244,8 @@ def _ranks(right: Floats, wrong: Any, clusters: Any, ci_level: float, rng: np.ra
     )
 
 
-def _effective(panel: Pooled, about: dict[str, Any]) -> EffectiveJudges | None:
+def _effective(panel: Pooled, intervals: Intervals) -> EffectiveJudges | None:
     """On the words themselves, as `panel_worth` gives it (for labels without error); one judge is no panel."""
     if panel.n_judges < 2:
         return None
-    return effective_judges(panel.codes[:, : panel.n_judges], panel.label, clusters=panel.clusters, **about)
+    return effective_judges(panel.codes[:, : panel.n_judges], panel.label, clusters=panel.clusters, **intervals)

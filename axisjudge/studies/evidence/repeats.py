@@ -20,6 +20,7 @@ from axisjudge.studies._shared.variances import (
     repeated_verdicts,
     spread,
 )
+from axisjudge.studies._shared.words import listed
 from axisjudge.studies.evidence import sentences as words
 from axisjudge.studies.evidence.sentences import NoBands, NoRepeat
 from axisjudge.verdict import VERDICTS
@@ -88,7 +89,7 @@ class RepeatReport(Result):
         variances = [each for each in self.variances if each.components is not None]
         return (
             *(sentence for mine in again for sentence in _sentences(mine)),
-            *([words.asked_once(once)] if once else []),
+            *([words.ASKED_ONCE.format(judges=listed(once))] if once else []),
             *(words.variance(each.question, each.judges, each.components) for each in variances if each.components),
         )
 

@@ -19,6 +19,7 @@ from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, table_
 from axisjudge.studies._shared.per_run import per_run
 from axisjudge.studies._shared.pooled import Pooled, pooled
 from axisjudge.studies._shared.scope import questions_in_order
+from axisjudge.studies._shared.words import many
 from axisjudge.studies.evidence import sentences as words
 
 _CELLS = ("judge_family", "agent_family", "own", "says_correct", "verdicts", "agents")
@@ -66,7 +67,7 @@ class SelfPreferenceReport(Result):
         if self.refusal:
             return (words.leniency_alone(self.where, self.refusal, bool(self.labels)), *left_out)
         return (
-            words.basis(self.where, self.n_failed, self.labels),
+            words.BASIS.format(where=self.where, items=many(self.n_failed, "item"), labels=self.labels),
             *(words.preference(family, each) for family, each in self.found.preference.items()),
             *([words.RELATIVE] if len(self.found.preference) > 1 else []),
             *left_out,

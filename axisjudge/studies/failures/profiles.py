@@ -27,7 +27,7 @@ MEASURES = {"any": "any judge says incorrect", "consensus": "all judges that dec
 
 
 @dataclass(frozen=True)
-class Failures:
+class FailureRate:
     """How often a panel fails an axis, by one of the two `MEASURES`.
 
     `rate` is over the runs on which enough judges decided. `best` and `worst` are over all runs to which the axis
@@ -72,10 +72,10 @@ class Cell(Result):
     uncertain: int
     lost: int
     not_rated: int
-    any_judge: Failures
-    consensus: Failures
+    any_judge: FailureRate
+    consensus: FailureRate
 
-    def failures(self, measure: str) -> Failures:
+    def failures(self, measure: str) -> FailureRate:
         """The failures by one of the two measures."""
         one_of("measure", measure, MEASURES)
         return self.any_judge if measure == "any" else self.consensus
@@ -83,7 +83,7 @@ class Cell(Result):
 
 @dataclass(frozen=True, eq=False)
 class FailureProfile(Result):
-    """Failures per agent and axis, over all agents, and the end-task success rate beside them."""
+    """FailureRate per agent and axis, over all agents, and the end-task success rate beside them."""
 
     panel: Panel
     cells: tuple[Cell, ...]
@@ -203,7 +203,7 @@ def failure_profile(
     success_at: float = 1.0,
     ci_level: float = 0.95,
 ) -> FailureProfile:
-    """Failures per agent and axis, intervals by task; arguments as `axisjudge.studies.failures`.
+    """FailureRate per agent and axis, intervals by task; arguments as `axisjudge.studies.failures`.
 
     Notes
     -----
@@ -277,8 +277,8 @@ def _cell(panel: Panel, agent: str, axis: int, ci_level: float) -> Cell:
 
 def _failures(
     failed: NDArray[np.float64], clusters: NDArray[Any], best: NDArray[Any], worst: NDArray[Any], independent: Estimate
-) -> Failures:
-    return Failures(
+) -> FailureRate:
+    return FailureRate(
         count=int(np.nansum(failed)),
         rate=_rate(failed, clusters, independent.ci_level),
         best=float(best.mean()) if best.size else math.nan,

@@ -124,14 +124,15 @@ def published_profile(counts: Any, *, ci_level: float = 0.95) -> PublishedProfil
             for key, count in found.items()
         },
         contrasts=tuple(
-            Contrast(axis, pair, (found[axis, pair[0]], found[axis, pair[1]]), _contrast(found, axis, pair, n))
+            Contrast(
+                axis,
+                pair,
+                (found[axis, pair[0]], found[axis, pair[1]]),
+                count_contrast(found[axis, pair[0]], found[axis, pair[1]], n),
+            )
             for axis in axes
             for pair in combinations(agents, 2)
         ),
         ci_level=ci_level,
         kind=kind_of(counts),
     )
-
-
-def _contrast(found: dict[tuple[str, str], int], axis: str, pair: tuple[str, str], n: int) -> float:
-    return count_contrast(found[axis, pair[0]], found[axis, pair[1]], n)

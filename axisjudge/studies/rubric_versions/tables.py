@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
-from axisjudge.studies._shared.frames import Table, table_of
+from axisjudge.studies._shared.frames import Table, frame_of, table_of
 from axisjudge.studies.rubric_versions import sentences
 from axisjudge.studies.rubric_versions.turn import Turn
+
+#: Columns of the table of judges, and where their figures stand.
+_JUDGE = {
+    "judge": "judge",
+    "items": "n_items",
+    "flipped": "n_flipped",
+    "turnover": "turnover",
+    "noise": "noise",
+    "stayed": "n_stayed",
+    "confidence_before": "confidence_before",
+    "confidence_after": "confidence_after",
+    "shift": "confidence.mean",
+    "shift_low": "confidence.change.ci_low",
+    "shift_high": "confidence.change.ci_high",
+    "p_holm": "confidence.p_adjusted",
+}
 
 
 def turn_rows(turns: Sequence[Turn]) -> list[dict[str, Any]]:
@@ -53,21 +68,4 @@ def agreement_table(turns: Sequence[Turn]) -> Table:
 
 def judges_table(turn: Turn) -> Table:
     """One row a judge: flips beside noise, and how its confidence moved where its verdict stayed."""
-    rows = [
-        {
-            "judge": each.judge,
-            "items": each.n_items,
-            "flipped": each.n_flipped,
-            "turnover": each.turnover,
-            "noise": each.noise,
-            "stayed": each.n_stayed,
-            "confidence_before": each.confidence_before,
-            "confidence_after": each.confidence_after,
-            "shift": math.nan if each.confidence is None else each.confidence.mean,
-            "shift_low": math.nan if each.confidence is None else each.confidence.change.ci_low,
-            "shift_high": math.nan if each.confidence is None else each.confidence.change.ci_high,
-            "p_holm": math.nan if each.confidence is None else each.confidence.p_adjusted,
-        }
-        for each in turn.shifts
-    ]
-    return table_of(rows, turn.kind)
+    return frame_of(turn.shifts, _JUDGE, turn.kind)

@@ -141,7 +141,7 @@ class Turn(Result):
             "word": decision.outcome,
             "decision": words | {"noise_measured": decision.noise_measured, "needed": decision.needed},
             "n_contested": self.contested.n_split,
-            "normalised": sentences.normalised(self.ranked_over),
+            "normalised": sentences.NORMALISED.format(ranked_over=self.ranked_over),
         }
 
 

@@ -21,8 +21,6 @@ from axisjudge.studies._shared.frames import Given
 from axisjudge.studies._shared.ranked_confidence import fitted_maps
 from axisjudge.verdict import VERDICTS
 
-Codes = NDArray[np.object_]
-
 #: The side of a split on which rubrics are tuned, and the sides on which they are not, unless a split says otherwise.
 CALIBRATION, HELD_OUT = "calibration", ("evaluation",)
 
@@ -94,12 +92,6 @@ class Versions:
         """Items of all repeats of one version, one under the other, x judges; and their clusters."""
         repeats = [at for at in range(of.shape[3]) if not np.isnan(self.codes[version, :, :, at]).all()]
         return np.concatenate([of[version, :, :, at] for at in repeats]), np.tile(self.clusters, len(repeats))
-
-
-def words_of(codes: Floats) -> Codes:
-    """Positions in `VERDICTS` as words; None where nothing came."""
-    words: Codes = np.array([*VERDICTS, None], dtype=object)
-    return np.asarray(words[np.where(np.isnan(codes), -1, codes).astype(int)])
 
 
 def read_versions(

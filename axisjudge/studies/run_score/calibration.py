@@ -138,16 +138,9 @@ def calibrate_score(
 ) -> ScoreCalibration:
     """Compare scores with labels, clustered by spec.
 
-    Parameters
-    ----------
-    scored : polars.DataFrame
-        What `score_runs` gave.
-    labels : polars.DataFrame
-        ``run_id`` and ``good`` (0 or 1), see `rated_labels` and `reward_labels`.
-    name : str
-        What the labels are, for sentences.
-    dropped : str
-        A component to leave out: ``completion`` where the outcome was read off these very labels.
+    `scored` is what `score_runs` gave; `labels` have ``run_id`` and ``good`` (see `rated_labels`, `reward_labels`) and
+    are called `name` in sentences. `dropped` is a component to leave out: ``completion`` where the outcome was read off
+    these very labels.
 
     Raises
     ------

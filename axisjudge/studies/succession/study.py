@@ -12,14 +12,14 @@ import polars as pl
 from axisjudge.ratings import as_ratings
 from axisjudge.stats.comparisons.equivalence import MARGIN
 from axisjudge.stats.rates.correction import Sampling
-from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, table_of
+from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, table_of
 from axisjudge.studies._shared.result import Plot, RatedResult
 from axisjudge.studies._shared.scope import made_up_raters
 from axisjudge.studies.succession.bridge import Bridge, Terms, bridge_judges
 from axisjudge.studies.succession.drift import Drift, watch_drift
 from axisjudge.studies.succession.figures import plot_bridge, plot_drift
 from axisjudge.studies.succession.sentences import doubts, drift_sentence, largest_shift, not_restated, verdict, widened
-from axisjudge.studies.succession.tables import bridge_row, drift_rows, restated_row
+from axisjudge.studies.succession.tables import RESTATED, bridge_row, drift_rows
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -40,7 +40,7 @@ class Succession(RatedResult):
     @property
     def restated_table(self) -> Table:
         """One row an agent and question: the old rate, the re-stated one, and how much wider it became."""
-        return table_of([restated_row(each) for each in self.bridge.restated], self.kind)
+        return frame_of(self.bridge.restated, RESTATED, self.kind)
 
     @property
     def drift_table(self) -> Table:
