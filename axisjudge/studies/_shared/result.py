@@ -43,6 +43,9 @@ class StudyResult(Result):
 
     study: ClassVar[str] = ""
 
+    def __init_subclass__(cls) -> None:
+        cls.study = cls.__module__.split(".")[-2]  # the folder's name is that of the call and of the report
+
     @property
     def banner(self) -> str:
         """What must stand above all that is shown of ratings that no judge gave; empty otherwise."""
@@ -144,10 +147,12 @@ class _Door(ModuleType):
         return self._study(*args, **kwargs)
 
 
-def open_door(module: ModuleType, study: Callable[..., Any]) -> None:
-    """Let `module` be called like the function `study`, with its signature and its documentation."""
+def open_door(study: Callable[..., Any]) -> None:
+    """Let the folder of a study be called like the function `study`, with its signature and its documentation."""
     import inspect
+    import sys
 
+    module = sys.modules[study.__module__.rpartition(".")[0]]
     module.__class__ = _Door
     module.__dict__.update(_study=study, __signature__=inspect.signature(study), __doc__=study.__doc__)
 

@@ -37,7 +37,6 @@ class PanelAgreement(RatedResult):
     asked for. `steps` has the scores of judges where people labelled steps.
     """
 
-    study: ClassVar[str] = "agreement"
     _keys: ClassVar[Mapping[str, str]] = {
         "agreement": "overall",
         "families": "families",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 import polars as pl
 
@@ -40,8 +39,6 @@ class AxisResults(StudyResult):
     `results` are those of the runs, `others` those of the runs to compare with; `run` is the one to explain. `judged`
     has the results of each judge, where ratings of signals were given; `made_up` names raters that are no judges.
     """
-
-    study: ClassVar[str] = "axis_result"
 
     kind: Kind
     results: tuple[AxisResult, ...]

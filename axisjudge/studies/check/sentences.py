@@ -102,7 +102,7 @@ def _words_line(result: Checked) -> str:
     if asked.assumed:
         turn = f"; if {asked.passing!r} is the one to be caught, say --positive={shlex.quote(asked.passing)}"
     others = sorted(word for word, code in asked.code.items() if not code and word in asked.code)
-    several = f" ({', '.join(others)})" if asked.passing.startswith("not ") else ""
+    several = f" ({', '.join(others)})" if others and asked.passing not in asked.code else ""
     return f"Failing is {asked.failing!r}, passing is {asked.passing!r}{several}{turn}."
 
 

@@ -6,7 +6,7 @@ import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 from axisjudge.checks import in_open_unit_interval
 from axisjudge.studies._shared.frames import table_of
@@ -29,8 +29,6 @@ from axisjudge.studies.check.words import NO_VERDICT, word
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Check(Checked, StudyResult):
     """What a table supports, and what it does not, as one result."""
-
-    study: ClassVar[str] = "check"
 
     @property
     def table(self) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER
@@ -22,7 +21,6 @@ from axisjudge.studies.confidence.sentences import Missing, Word
 class Confidence(RatedResult):
     """Confidences of every judge against labels, each source of confidence apart; `missing` says why there are none."""
 
-    study: ClassVar[str] = "confidence"
     _keys = ("banner", "calibration", "missing")
 
     calibration: Calibration

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 from axisjudge.scores.axis.scoring import axis_results
 from axisjudge.scores.curves.curve import LogNormalCurve
@@ -30,8 +29,6 @@ class Curves(StudyResult):
     composites under assumed and fitted curves; `planted` are the curves behind planted scores. What there are no data
     for is None.
     """
-
-    study: ClassVar[str] = "curves"
 
     kind: Kind
     about: str

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.studies._shared.citations import CitationReport, citation_report
@@ -22,8 +21,6 @@ from axisjudge.trajectory import Trajectory
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Evidence(RatedResult):
     """Cited steps of judges, judges asked again, and judges of an agent's own family (None: no family is known)."""
-
-    study: ClassVar[str] = "evidence"
 
     citations: CitationReport
     repeats: RepeatReport

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -29,8 +29,6 @@ class Failures(StudyResult):
     `agents` ranks the agents by their failures, `success` by end-task success. `likeness` compares agents of like
     reward by any judge, `likeness_consensus` by consensus.
     """
-
-    study: ClassVar[str] = "failures"
 
     profile: FailureProfile
     shared: SharedFailures

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import polars as pl
 
@@ -28,8 +28,6 @@ class People(StudyResult):
     `few` tries few labels where all items are labelled; `planted` sets corrected rates beside planted ones, where the
     truth is known.
     """
-
-    study: ClassVar[str] = "people"
 
     comparison: HumanComparison
     few: FewLabels

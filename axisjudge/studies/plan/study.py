@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 from axisjudge.ratings import as_ratings
 from axisjudge.spec import JudgeSpec
@@ -35,8 +34,6 @@ class Plan(RatedResult):
     the pilot instead of assumptions. `labels` is by quality of the judge, `stand_in` by share of failures. `repeats`
     are the pilot's; `pilot` and what comes of it are None or empty where none was given.
     """
-
-    study: ClassVar[str] = "plan"
 
     pilot: Pilot | None
     agreement: Mapping[str, StudyPlan]

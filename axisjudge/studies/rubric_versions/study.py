@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import ClassVar
 
 from axisjudge.checks import InputError
 from axisjudge.studies._shared.frames import Given, Table, table_of
@@ -22,8 +21,6 @@ from axisjudge.studies.rubric_versions.versions import HELD_OUT
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class RubricVersions(StudyResult):
     """What each new version of the rubrics changed: one `Turn` for every axis and pair of consecutive versions."""
-
-    study: ClassVar[str] = "rubric_versions"
 
     turns: tuple[Turn, ...]
 

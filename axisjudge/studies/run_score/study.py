@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -31,8 +30,6 @@ class RunScore(StudyResult):
     how often agents win over all specs; `by_labels` compares the score with labels, `by_reward` that of trajectories
     with their end-task reward. What there are no data for is None.
     """
-
-    study: ClassVar[str] = "run_score"
 
     kind: Kind
     scored: pl.DataFrame

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 import polars as pl
 
@@ -25,8 +24,6 @@ from axisjudge.studies.succession.tables import RESTATED, bridge_row, drift_rows
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Succession(RatedResult):
     """The bridge from an old judge to a new one, and the old one's drift, None where no occasions were given."""
-
-    study: ClassVar[str] = "succession"
 
     bridge: Bridge
     drift: Drift | None

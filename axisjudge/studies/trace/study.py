@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
 from operator import attrgetter
-from typing import Any, ClassVar
+from typing import Any
 
 from axisjudge.checks import InputError
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, table_of
@@ -23,8 +23,6 @@ from axisjudge.trajectory import Trajectory
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Trace(RatedResult):
     """A run with the judges' verdicts and the steps they cite; `n_runs` is how many it was chosen from."""
-
-    study: ClassVar[str] = "trace"
 
     run: TracedRun
     n_runs: int

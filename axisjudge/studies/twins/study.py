@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 import polars as pl
 
@@ -28,8 +27,6 @@ class Twins(RatedResult):
     `examples` has for each edit, by name, the axis that it breaks (None where it breaks none) and what it did to one
     run.
     """
-
-    study: ClassVar[str] = "twins"
 
     matrix: TwinMatrix
     halos: tuple[Halo, ...]
