@@ -69,13 +69,8 @@ class QuestionAgreement(Result):
         """One row of the table, unrounded."""
         common = max(self.shares, key=lambda word: self.shares[word], default=None)
         row: dict[str, Any] = {
-            "question": self.question,
-            "scale": self.scale,
-            "n_items": self.n_items,
-            "n_rated": self.n_rated,
-            "n_clusters": self.n_clusters,
-            "cluster_unit": self.cluster_unit,
-            "n_common": self.n_common,
+            **{name: getattr(self, name) for name in ("question", "scale", "n_items", "n_rated", "n_clusters")},
+            **{name: getattr(self, name) for name in ("cluster_unit", "n_common")},
             "n_lost": sum(self.lost.values()),
             "n_undecided": sum(self.undecided.values()),
             "commonest_verdict": common,

@@ -16,9 +16,18 @@ from axisjudge.stats.comparisons.paired import PairedChange, paired_change
 from axisjudge.stats.comparisons.stratified import stratified_change
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.arrays import mean_of
+from axisjudge.studies._shared.frames import rows_of, with_ends
 from axisjudge.studies.axis_result import sentences as say
 from axisjudge.studies.axis_result.means import QUANTITIES, values
 from axisjudge.studies.axis_result.sentences import Direction, Refused
+
+#: Columns of the table of changes, and where their figures stand.
+_CHANGE = {
+    **{name: name for name in ("quantity", "before", "after")},
+    **with_ends("change", "over_repeats"),
+    "shown": "direction.value",
+    "p_over_tasks": "over_tasks.p_value",
+}
 
 
 @dataclass(frozen=True)
@@ -72,16 +81,9 @@ class RunComparison(Result):
     def to_frame(self) -> pl.DataFrame:
         """One row a quantity."""
         text = dict.fromkeys(("quantity", "shown"), pl.String)
-        columns = ("quantity", "before", "after", "change", "low", "high", "shown", "p_over_tasks")
-        rows = [
-            (
-                each.quantity, each.before, each.after,
-                each.over_repeats.estimate, each.over_repeats.ci_low, each.over_repeats.ci_high,
-                each.direction.value, each.over_tasks.p_value,
-            )
-            for each in self.changes
-        ]  # fmt: skip
-        return pl.DataFrame(rows, schema={name: text.get(name, pl.Float64) for name in columns}, orient="row")
+        return pl.DataFrame(
+            rows_of(self.changes, _CHANGE), schema={name: text.get(name, pl.Float64) for name in _CHANGE}
+        )
 
     @property
     def sentence(self) -> str:

@@ -8,13 +8,14 @@ from functools import partial
 
 import polars as pl
 
+from axisjudge.ratings.edge import as_ratings
 from axisjudge.scores.axis.judged.questions import Combine
 from axisjudge.scores.axis.result import AxisResult
 from axisjudge.scores.axis.rule_sets import DOCUMENTED, RuleSet
 from axisjudge.scores.axis.scenario import Scenario
 from axisjudge.scores.axis.scoring import Scoring, axis_results
 from axisjudge.scores.curves.fitted import CurveFit
-from axisjudge.studies._shared.frames import Given, Kind, Table, columns_of, kind_of, native, to_polars
+from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, native
 from axisjudge.studies._shared.result import Plot, StudyResult
 from axisjudge.studies._shared.scope import banner, made_up_raters
 from axisjudge.studies.axis_result import figures
@@ -160,7 +161,7 @@ def axis_result(
     >>> found.table["axis_result"].tolist()
     ['56-96', '56-96']
     """
-    given, graded = (None if each is None else _as_polars(each) for each in (signals, grades))
+    given, graded = (None if each is None else as_ratings(each) for each in (signals, grades))
     how = Scoring(grades=graded, scenarios=scenarios, combine=combine, rules=rules, weights=weights, curves=curves)
     results, others = (tuple(axis_results(runs, signals=given, **how)) for runs in (trajectories, compare))
     table = signals if signals is not None else grades
@@ -174,7 +175,3 @@ def axis_result(
         judged=None if given is None else judged_results([*trajectories, *compare], given, **how),
         made_up=made_up_raters(given, graded),
     )
-
-
-def _as_polars(ratings: Given) -> pl.DataFrame:
-    return to_polars(ratings, columns_of(ratings), where="ratings")

@@ -73,10 +73,8 @@ def plot_beliefs(turn: Turn, *, most: int = 24) -> Figure:
         ax.tick_params(labelsize=theme.SMALL - 0.5)
     axes[0].set_yticks(range(len(items)), items)
     axes[0].set_ylim(len(items) - 0.4, -0.6)
-    before, after = (version.version for version in turn.versions)
-    title = (
-        f"{theme.in_words(turn.axis)}: beliefs under {before} (open) and {after} (filled); orange: the verdict flipped"
-    )
+    beliefs = f"beliefs under {turn.before} (open) and {turn.after} (filled)"
+    title = f"{theme.in_words(turn.axis)}: {beliefs}; orange: the verdict flipped"
     figure.suptitle(title, x=0.01, ha="left", fontsize=theme.LABEL, color=theme.INK)
     return figure
 
@@ -98,10 +96,9 @@ def plot_flips(turn: Turn, *, ax: Axes | None = None) -> Axes:
     named_rows(ax, [shift.judge.removeprefix("simulated:") for shift in turn.shifts])
     percent_axis(ax)
     theme.legend_below(ax, inches=0.35, ncols=2)
-    before, after = (version.version for version in turn.versions)
     where = f"{many(turn.n_items, 'run')} in {turn.agreement.change.clusters}"
     note = f"share of pairs of verdicts on one run that differ; {where}"
-    return theme.dress(ax, f"Flips on {theme.in_words(turn.axis)}, {before} to {after}", note)
+    return theme.dress(ax, f"Flips on {theme.in_words(turn.axis)}, {turn.before} to {turn.after}", note)
 
 
 def plot_published_course(course: PublishedCourse, *, ax: Axes | None = None) -> Axes:

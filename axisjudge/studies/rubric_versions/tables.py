@@ -5,10 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from axisjudge.studies._shared.frames import Table, frame_of, table_of
-from axisjudge.studies.rubric_versions import sentences
+from axisjudge.studies._shared.frames import Table, frame_of, rows_of, table_of
 from axisjudge.studies.rubric_versions.turn import Turn
 
+#: Columns of the table of turns, and where their figures stand.
+_TURN = {
+    "axis": "axis",
+    "before": "before",
+    "after": "after",
+    "runs": "n_items",
+    "tasks": "agreement.change.n_clusters",
+    "change": "agreement.mean",
+    "low": "agreement.change.ci_low",
+    "high": "agreement.change.ci_high",
+    "p": "agreement.p_value",
+    "p_holm": "agreement.p_adjusted",
+    "verdict": "outcome",
+}
 #: Columns of the table of judges, and where their figures stand.
 _JUDGE = {
     "judge": "judge",
@@ -28,22 +41,7 @@ _JUDGE = {
 
 def turn_rows(turns: Sequence[Turn]) -> list[dict[str, Any]]:
     """One row a turn: the change of agreement, its test and what may be said."""
-    return [
-        {
-            "axis": turn.axis,
-            "before": turn.versions[0].version,
-            "after": turn.versions[1].version,
-            "runs": turn.n_items,
-            "tasks": turn.agreement.change.n_clusters,
-            "change": turn.agreement.mean,
-            "low": turn.agreement.change.ci_low,
-            "high": turn.agreement.change.ci_high,
-            "p": turn.agreement.p_value,
-            "p_holm": turn.agreement.p_adjusted,
-            "verdict": sentences.outcome(turn.decision),
-        }
-        for turn in turns
-    ]
+    return rows_of(turns, _TURN)
 
 
 def agreement_table(turns: Sequence[Turn]) -> Table:

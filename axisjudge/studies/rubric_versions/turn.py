@@ -70,11 +70,18 @@ class Turn(Result):
     made_up: tuple[str, ...]
     kind: Kind
 
+    before = property(lambda self: self.versions[0].version)
+    after = property(lambda self: self.versions[1].version)
+
     @property
     def title(self) -> str:
         """Axis and versions: ``argument_validity, v1 to v2``."""
-        before, after = (version.version for version in self.versions)
-        return f"{self.axis}, {before} to {after}"
+        return f"{self.axis}, {self.before} to {self.after}"
+
+    @property
+    def outcome(self) -> str:
+        """What may be said."""
+        return sentences.outcome(self.decision)
 
     @property
     def n_flipped(self) -> int:
@@ -95,13 +102,14 @@ class Turn(Result):
     @property
     def headline(self) -> str:
         """What may be said, and which part of the rule decided."""
-        return f"{self.title}: {sentences.outcome(self.decision)}. {self.reason.capitalize()}."
+        return f"{self.title}: {self.outcome}. {self.reason.capitalize()}."
 
     @property
     def answer(self) -> str:
         """What may be said, with the change of agreement, its interval and n; and why."""
-        outcome = sentences.outcome(self.decision)
-        return f"{self.title}: {sentences.answer(outcome, self.agreement, self.n_items)}. {self.reason.capitalize()}."
+        return (
+            f"{self.title}: {sentences.answer(self.outcome, self.agreement, self.n_items)}. {self.reason.capitalize()}."
+        )
 
     @property
     def details(self) -> tuple[str, ...]:
