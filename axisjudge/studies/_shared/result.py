@@ -44,7 +44,8 @@ class StudyResult(Result):
     study: ClassVar[str] = ""
 
     def __init_subclass__(cls) -> None:
-        cls.study = cls.__module__.split(".")[-2]  # the folder's name is that of the call and of the report
+        if "study" not in cls.__dict__:  # the folder's name is that of the call and of the report
+            cls.study = cls.__module__.split(".")[-2]
 
     @property
     def banner(self) -> str:

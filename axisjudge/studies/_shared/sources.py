@@ -137,15 +137,15 @@ def _demo(judges: Sequence[str]) -> Source:
         "planted truth and disturb it. Two judges of one simulated family share the difficulty of an item with all "
         "others and nothing more, so no difference between families is planted."
     )
-    ratings, n_empty, told = _without_empty_runs(ratings)
-    return Source("demo", ratings, AXES, False, "task", " ".join([about + told, *left]), n_empty)
+    ratings, n_empty, remark = _without_empty_runs(ratings)
+    return Source("demo", ratings, AXES, False, "task", " ".join([about + remark, *left]), n_empty)
 
 
 def _without_empty_runs(ratings: pl.DataFrame) -> tuple[pl.DataFrame, int, str]:
     """Runs without messages are rated by definition, so that all judges agree on them; what is left out is told."""
     empty = ratings.filter(EMPTY_RUN)["trajectory_id"].unique()
-    told = f" Left out: runs without messages ({len(empty)}), which are rated by definition." if len(empty) else ""
-    return ratings.filter(~pl.col("trajectory_id").is_in(empty.implode())), len(empty), told
+    remark = f" Left out: runs without messages ({len(empty)}), which are rated by definition." if len(empty) else ""
+    return ratings.filter(~pl.col("trajectory_id").is_in(empty.implode())), len(empty), remark
 
 
 _STEPS_LABELLED = (
@@ -240,14 +240,14 @@ def _on_scale(chosen: pl.DataFrame, scale: str, name: str, what: str, n_all: int
         _refuse_texts(on_scale, name)
     left_out = n_all - on_scale.height
     rest = f" {left_out:,} ratings of other items or on other scales are not among them." if left_out else ""
-    kept, n_empty, told = _without_empty_runs(on_scale)
+    kept, n_empty, remark = _without_empty_runs(on_scale)
     return Source(
         name=name,
         ratings=kept,
         questions=tuple(kept["question"].unique(maintain_order=True)),
         step_level=what == "steps",
         cluster_unit=cluster_unit,
-        about=f"Ratings of {what} on the scale {scale} from {name}.{rest}{told}",
+        about=f"Ratings of {what} on the scale {scale} from {name}.{rest}{remark}",
         empty_runs=n_empty,
     )
 
