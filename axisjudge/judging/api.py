@@ -13,7 +13,7 @@ from axisjudge.judging.judging_run import JudgingRun
 from axisjudge.judging.lane import PATIENCE_S
 from axisjudge.judging.plan import Plan, make_plan
 from axisjudge.protocol.gate import admit
-from axisjudge.rubric import load_rubric
+from axisjudge.rubric import check_versions, load_rubric
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import AXES
 
@@ -171,6 +171,7 @@ def judging_run(
     if unknown := [axis for axis in versions if axis not in asked]:
         raise InputError("versions", "must name an axis that is judged", unknown[0])
     loaded = {axis: load_rubric(axis, versions.get(axis)) for axis in asked}
+    check_versions(loaded.values())
     rubrics = {axis: loaded[axis] for axis in AXES if axis in loaded}  # one order, so that a joint prompt is the same
     raters = make_judges(judges)
     exploratory = how.get("exploratory", False)

@@ -56,6 +56,27 @@ def show_(
     typer.echo(load_rubric(axis, version).text, nl=False)
 
 
+
+@app.command("new", epilog="Example: axisjudge rubric new argument_validity --from v3")
+def new(
+    axis: Annotated[str, typer.Argument(help="One of the five axes.")],
+    from_: Annotated[str | None, typer.Option("--from", help="The version it begins with [default: current]")] = None,
+    changes: Annotated[str, typer.Option(help="What will be changed, in one sentence.")] = "",
+    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+) -> None:
+    """Begin the next version as a draft with the text of another; nothing is opened or judged."""
+    from axisjudge.rubric import begin_version, read_rubric
+    from axisjudge.workbench import home
+
+    path = begin_version(axis, from_, changes=changes)
+    draft, place = read_rubric(path), path.relative_to(home()).as_posix()
+    if json:
+        show.as_json({"path": place, **draft.model_dump(mode="json", exclude={"text"})})
+        return
+    typer.echo(f"{place}: a draft of {axis} {draft.version}.")
+    typer.echo(f"Next: edit it, say what changed in its front matter, then axisjudge rubric lint {axis}")
+
+
 app.command("lint", epilog="Example: axisjudge rubric lint argument_validity --superseded")(lint)
 app.command(
     "lock",
