@@ -132,6 +132,11 @@ def read_lock() -> dict[str, Any]:
     return lock
 
 
+def locked_judges(lock: Mapping[str, Any]) -> list[JudgeSpec]:
+    """The judges in a lock, as they may be asked again."""
+    return [JudgeSpec.model_validate(judge["spec"]) for judge in lock["judges"].values()]
+
+
 def plan_of(lock: Mapping[str, Any]) -> AnalysisPlan:
     """The analysis plan in a lock."""
     return AnalysisPlan.of(lock.get("plan", {}), f"{PLACE}: plan")
@@ -160,10 +165,8 @@ def status() -> Status:
 
 def _since(lock: dict[str, Any]) -> list[Change]:
     """What is there now against the lock."""
-    judges = lock["judges"].values()
-    specs = [JudgeSpec.model_validate(judge["spec"]) for judge in judges]
     rubrics: dict[Axis, Rubric] = {axis: load_rubric(axis, lock["rubrics"][axis]["version"]) for axis in AXES}
-    now = _present(specs, rubrics)
+    now = _present(locked_judges(lock), rubrics)
     return list(changes({key: lock.get(key, ABSENT) for key in now}, now))
 
 

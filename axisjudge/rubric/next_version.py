@@ -42,8 +42,8 @@ def begin_version(axis: str, base: str | None = None, *, changes: str = "") -> P
     before = load_rubric(axis, base)
     versions = list_rubrics(axis)
     if unedited := [each.version for each in versions if each.status == "draft" and same_text(each, before)]:
-        cure = "edit it, or remove it"
-        raise InputError(f"rubrics/{axis}/{unedited[-1]}.md", f"is a draft with the text of {before.version}", cure=cure)
+        rule = f"is a draft with the text of {before.version}"
+        raise InputError(f"rubrics/{axis}/{unedited[-1]}.md", rule, cure="edit it, or remove it")
     version = f"v{1 + max(int(each.version[1:]) for each in versions)}"
     front = {"axis": axis, "version": version, "date": date.today(), "status": "draft", "changes": changes or UNSAID}
     head = yaml.safe_dump(front, sort_keys=False, allow_unicode=True, width=10_000)

@@ -63,7 +63,9 @@ def test_a_draft_that_nobody_edited_is_not_begun_twice(bench):
 def test_a_copy_is_found_by_lint_and_judges_nothing(bench, runs):
     path = begin_version(AXIS)
     assert {"same text under a new number", "change not said"} <= rules()
-    path.write_text(path.read_text(encoding="utf-8").replace("\n\n## Verdicts", "\n\n\n\n## Verdicts "), encoding="utf-8")
+    path.write_text(
+        path.read_text(encoding="utf-8").replace("\n\n## Verdicts", "\n\n\n\n## Verdicts "), encoding="utf-8"
+    )
     assert "same text under a new number" in rules()  # spaces are no new text
     with pytest.raises(InputError, match=r"v4.md: has the text of v3"):
         judged(runs, **{AXIS: "v4"})

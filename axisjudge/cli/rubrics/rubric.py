@@ -56,7 +56,6 @@ def show_(
     typer.echo(load_rubric(axis, version).text, nl=False)
 
 
-
 @app.command("new", epilog="Example: axisjudge rubric new argument_validity --from v3")
 def new(
     axis: Annotated[str, typer.Argument(help="One of the five axes.")],

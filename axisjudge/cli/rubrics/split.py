@@ -11,7 +11,7 @@ from axisjudge.cli import show
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from axisjudge.protocol import Leak, Split
+    from axisjudge.protocol import Leak, RatedBefore, Split
     from axisjudge.trajectory import Trajectory
 
 app = typer.Typer(
@@ -21,7 +21,12 @@ app = typer.Typer(
 Json = Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")]
 Domain = Annotated[str | None, typer.Option(help="The tasks' domain, where the source lacks it.")]
 
+Ratings = Annotated[list[Path] | None, typer.Option(help="A ratings file [default: those in data/ratings]")]
+
 _LISTED = 20
+_BALANCE = (
+    "Before anything is locked: remove rubrics/split.json and make it without --salt, for one that balances the sides."
+)
 
 
 @app.command("make", epilog='Example: axisjudge split make results/ --tuned-on "28=v3 was tuned on simulation 14"')
@@ -36,22 +41,40 @@ def make(
     ] = [],  # noqa: B006
     held_out: Annotated[list[str], typer.Option(help="A side that is held out [default: the last]")] = [],  # noqa: B006
     salt: Annotated[str | None, typer.Option(help="The salt of the hash [default: a random one]")] = None,
+    agent: Annotated[str | None, typer.Option(help="The agent's name, where the source lacks it.")] = None,
     domain: Domain = None,
+    tools: Annotated[Path | None, typer.Option(help="Tool schemas, where the source lacks them.")] = None,
+    tool_kind: Annotated[
+        list[str], typer.Option(help="What a tool does, as NAME=read, NAME=write or NAME=generic; repeatable.")
+    ] = [],  # noqa: B006
+    policy: Annotated[Path | None, typer.Option(help="The agent's policy, where the source lacks it.")] = None,
+    ratings: Ratings = None,
+    rated_open: Annotated[
+        bool, typer.Option("--rated-open", help="Tasks that judges have rated already stand on the open side.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Make the split, or add trajectories to the one that is there: no task changes its side by that."""
-    from axisjudge.protocol import make_split
-    from axisjudge.readers import read_trajectories
+    """Make the split, or add trajectories to the one that is there: no task changes its side by that.
 
-    runs = read_trajectories(*paths, domain=domain).trajectories
+    Without --salt one is drawn under which the sides come near to their shares. Where the runs are is written down:
+    `judge --split` and `holdout run` read them from there.
+    """
+    from axisjudge.protocol import Source, kept_ratings, make_split, rated_before, rated_tasks
+
+    source = Source.of(paths, agent=agent, domain=domain, tools=tools, policy=policy, tool_kinds=tool_kind)
+    runs = source.read().trajectories
+    rated = kept_ratings(ratings or ())
+    mine = {run.cluster_id for run in runs}
+    known = {task: why for task, why in rated_tasks(rated).items() if task in mine} if rated_open else {}
     split = make_split(
         runs,
+        source=source,
         salt=salt,
         shares={name: _share(share) for name, share in _pairs("--side", side, "NAME=SHARE").items()} or None,
         held_out=held_out or None,
-        tuned_on=_pairs("--tuned-on", tuned_on, "TASK=REASON"),
+        tuned_on=known | _pairs("--tuned-on", tuned_on, "TASK=REASON"),
     )
-    _print(split, runs, json=json)
+    _print(split, runs, json=json, rated=rated_before(rated, split))
 
 
 @app.command("show", epilog="Example: axisjudge split show results/")
@@ -61,16 +84,16 @@ def show_(
     json: Json = False,
 ) -> None:
     """What each side holds; with trajectories their rewards too, and what is nearly the same on two sides (exit 1)."""
-    from axisjudge.protocol import read_split
+    from axisjudge.protocol import rated_before, read_split
     from axisjudge.readers import read_trajectories
 
     split = read_split()
     runs = read_trajectories(*paths, domain=domain).trajectories if paths else []
-    if _print(split, runs, json=json):
+    if _print(split, runs, json=json, rated=rated_before(None, split)):
         raise typer.Exit(1)
 
 
-def _print(split: "Split", runs: "Sequence[Trajectory]", *, json: bool) -> int:
+def _print(split: "Split", runs: "Sequence[Trajectory]", *, json: bool, rated: "RatedBefore") -> int:
     """Print the split; returns the number of leaks."""
     from axisjudge.protocol import find_leaks, holdings
     from axisjudge.protocol.split import PLACE
@@ -78,11 +101,17 @@ def _print(split: "Split", runs: "Sequence[Trajectory]", *, json: bool) -> int:
     leaks = find_leaks(runs, split)
     if json:
         held = [asdict(holding) for holding in holdings(split, runs)] if runs else _listed(split)
-        show.as_json({**split.rule, "sides": held, "leaks": [asdict(leak) for leak in leaks]})
+        found = {"leaks": [asdict(leak) for leak in leaks], "rated_before": asdict(rated), "lopsided": split.lopsided}
+        show.as_json({**split.rule, "sides": held, **found})
         return len(leaks)
     show.table(_rows(split, runs) if runs else _listed(split))
     for task, reason in split.tuned_on.items():
         typer.echo(f"Used while tuning, so never held out: task {task} ({reason})")
+    for side, (n_tasks, of) in split.lopsided.items():
+        share = f"{n_tasks} of {of} tasks, {n_tasks / of:.0%}, where its share is {split.shares[side]:.0%}"
+        typer.echo(f"Lopsided: {side} holds {share}. {_BALANCE}")
+    if rated:
+        typer.echo(f"Not held out in truth: {rated.rule} ({', '.join(rated.raters)}); {rated.cure}.")
     if runs:
         _print_leaks(split, leaks)
     typer.echo(f"\nSplit: {PLACE}")
