@@ -65,10 +65,11 @@ def lock(
         "n": n,
     }
     given = {name: value for name, value in chosen.items() if value is not None}
+    fields = {"axes": list(AXES), **_from_file(plan), **given}
+    AnalysisPlan.of(fields)
     split, every = read_split(), kept_ratings(ratings or ())
     table = None if every is None else every.unique(subset=list(IDENTITY), keep="last", maintain_order=True)
     judges = parse_specs([*judge, *(panel_of(panel) if panel else [])] or _judges_of(split.open_side, table))
-    fields = {"axes": list(AXES), **_from_file(plan), **given}
     if table is not None:
         fields["maps"] = freeze_maps(table, split, raters=_confident(judges, table))
     with show.failed_check():

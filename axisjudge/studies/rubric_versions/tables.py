@@ -9,6 +9,7 @@ from typing import Any
 from axisjudge.studies._shared.frames import Table, table_of
 from axisjudge.studies.rubric_versions import sentences
 from axisjudge.studies.rubric_versions.turn import Turn
+from axisjudge.verdict import VERDICTS
 
 
 def turn_rows(turns: Sequence[Turn]) -> list[dict[str, Any]]:
@@ -71,6 +72,18 @@ def judges_table(turn: Turn) -> Table:
         for each in turn.shifts
     ]
     return table_of(rows, turn.kind)
+
+
+def transitions_text(turn: Turn) -> str:
+    """How each judge's verdicts moved, for a terminal: the old version down, the new one across."""
+    before, after = (version.version for version in turn.versions)
+    lines = []
+    for shift in turn.shifts:
+        lines.append(f"{shift.judge}: {shift.n_flipped} of {shift.n_items} flipped ({before} down, {after} across)")
+        lines.append(f"  {'':16}" + "".join(f"{word:>16}" for word in VERDICTS))
+        rows = zip(VERDICTS, shift.matrix, strict=True)
+        lines += [f"  {word:16}" + "".join(f"{n:>16}" for n in row) for word, row in rows if any(row)]
+    return "\n".join(lines)
 
 
 def flips_table(turn: Turn) -> Table:
