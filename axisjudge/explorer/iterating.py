@@ -29,9 +29,10 @@ class Iteration(loop.Iteration):
     def _ipython_display_(self) -> None:
         from IPython import display
 
-        display.publish_display_data({"text/html": self._repr_html_(), "text/plain": repr(self)})
+        show: Any = display  # IPython's own functions bear no types
+        show.publish_display_data({"text/html": self._repr_html_(), "text/plain": repr(self)})
         if self.explorer is not None:
-            display.display(self.explorer)
+            show.display(self.explorer)
 
 
 @functools.wraps(loop.iterate)

@@ -56,16 +56,17 @@ def plot_trail(turns: Sequence[Turn], *, ax: Axes | None = None) -> Axes:
         ax.plot([], [], marker, color=colour, label=label, linewidth=0)
     for place, turn in enumerate(turns):
         steps = "\n".join(str(turn.decision.outcome).split(" ", 1))
-        ax.annotate(steps, (place + 0.5, 1.06), ha="center", va="bottom", fontsize=SMALL, color=QUIET)
+        ax.annotate(steps, (place + 0.5, 1.06), ha="center", va="bottom", fontsize=SMALL, color=INK)
     ticks = [f"{name}\n{many(turn.n_items, 'run')}, {version.n_repeats}x" for name, (turn, version) in newest.items()]
     ax.set_xticks(range(len(ticks)), ticks)
     ax.set_xlim(-0.5, len(ticks) - 0.5)
-    ax.set_ylim(min(0.0, *ax.get_ylim()), 1.04)
+    ax.set_ylim(min(0.0, *ax.get_ylim()), 1.3)
+    ax.set_yticks([0, 0.25, 0.5, 0.75, 1.0])
     ax.axhline(0, color=FAINT, linewidth=0.8, zorder=0)
     ax.grid(axis="y", color=FAINT, linewidth=0.8)
     legend_below(ax, inches=0.55, ncols=2)
     percent = turns[-1].versions[1].coefficients["percent"]
-    note = f"{percent.ci_level:.0%} intervals over {percent.clusters}; judges: {len(turns[-1].judges)}\n\n"
+    note = f"{percent.ci_level:.0%} intervals over {percent.clusters}; {many(len(turns[-1].judges), 'judge')}"
     return dress(ax, f"The trail of {in_words(turns[0].axis)}", note)
 
 
@@ -77,7 +78,7 @@ def plot_transitions(turn: Turn) -> Figure:
     total = np.sum([shift.matrix for shift in turn.shifts], axis=0)
     used = np.flatnonzero(total.sum(axis=0) + total.sum(axis=1)).tolist()
     names = [f"{look_of(VERDICTS[at]).sign} {in_words(VERDICTS[at])}" for at in used]
-    figure, axes, left = panels(len(turn.shifts), width=3.1, height=1.5 + 0.42 * len(used))
+    figure, axes, left = panels(len(turn.shifts), width=3.5, height=1.5 + 0.42 * len(used))
     before, after = (version.version for version in turn.versions)
     for ax, shift in zip(axes, turn.shifts, strict=True):
         counts = np.array(shift.matrix, dtype=float)[np.ix_(used, used)]
@@ -91,9 +92,10 @@ def plot_transitions(turn: Turn) -> Figure:
                 fontweight="bold" if flipped else "normal", fontsize=LABEL,
             )  # fmt: skip
         ax.tick_params(labelsize=SMALL)
-        ax.set_xticklabels([name.replace(" ", "\n", 1) for name in names])
+        ax.set_xticklabels([name.replace(" ", "\n") for name in names])
         ax.set_xlabel(f"{shift.n_flipped} of {shift.n_items} flipped", fontsize=SMALL, color=QUIET)
         ax.set_title(shift.judge.removeprefix("simulated:"), loc="left", fontsize=LABEL, color=INK)
+    axes[0].set_yticklabels(names, rotation=0)
     for ax in left:
         ax.set_ylabel(before, fontsize=SMALL, color=QUIET)
     title = f"{in_words(turn.axis)}: verdicts under {before} (down) and {after} (across)"
@@ -128,7 +130,7 @@ def plot_contested(turn: Turn, *, most: int = 30, ax: Axes | None = None) -> Axe
     before, after = (version.version for version in turn.versions)
     where = f"split on {len(split)} of {many(turn.n_items, 'run')} under {after}{listed}"
     note = f"{where}; framed: flipped from {before}\n{signs}\n\n"
-    dress(ax, f"Contested on {in_words(turn.axis)}", note)
+    dress(ax, f"Contested on {in_words(turn.axis)}\n\n", note)
     ax.spines["bottom"].set_visible(False)
     ax.tick_params(labelsize=SMALL)
     return ax
