@@ -72,16 +72,3 @@ def _is_seen(plan: Plan) -> bool:
         return True
     costs = any(judge.kind in ("llm", "decision_model") for judge in plan.judges)
     return costs and "ipykernel" in sys.modules
-
-
-def asked_yes(question: str) -> bool:
-    """Whether somebody who was asked said yes; no where nobody can be asked (a pipeline, a notebook run by a program).
-
-    A person at a terminal or in a notebook that takes input can be asked.
-    """
-    if "ipykernel" not in sys.modules and not (sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()):
-        return False
-    try:
-        return input(f"axisjudge: {question} [y/N] ").strip().lower() in ("y", "yes")
-    except (EOFError, NotImplementedError):  # a kernel whose front end takes no input raises the latter
-        return False

@@ -75,6 +75,8 @@ def make(
         tuned_on=known | _pairs("--tuned-on", tuned_on, "TASK=REASON"),
     )
     _print(split, runs, json=json, rated=rated_before(rated, split))
+    if not json:
+        typer.echo(f"Next: axisjudge judge --split {split.open_side} --judge SPEC")
 
 
 @app.command("show", epilog="Example: axisjudge split show results/")

@@ -14,8 +14,8 @@ from axisjudge.checks import InputError, one_of
 from axisjudge.datasets import demo_paths
 from axisjudge.judges import JudgeLike, make_judges
 from axisjudge.judging import judging_run
+from axisjudge.judging.asking import asked_yes
 from axisjudge.judging.forecast import Forecast, forecast
-from axisjudge.judging.progress import asked_yes
 from axisjudge.protocol import Source, Split, find_split, make_split
 from axisjudge.rubric import Rubric, list_rubrics, load_rubric
 from axisjudge.spec import PANELS, panel
