@@ -8,9 +8,7 @@ import typer
 from axisjudge.cli import show
 from axisjudge.cli.rubrics.holdout_run import run
 
-app = typer.Typer(
-    help="The held-out side: open it, judge it, and see who did.", no_args_is_help=True, rich_markup_mode=None
-)
+app = show.group("The held-out side: open it, judge it, and see who did.")
 
 
 @app.command("open", epilog='Example: axisjudge holdout open --reason "v3 is final"')
@@ -23,7 +21,7 @@ def open_(
     despite_ratings: Annotated[
         bool, typer.Option("--despite-ratings", help="Open although such ratings are there; the ledger says so.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: show.Json = False,
 ) -> None:
     """Open the held-out side under the lock that holds; the ledger keeps the reason and the number.
 
@@ -48,7 +46,7 @@ app.command("run", epilog="Example: axisjudge holdout run --report 02_agreement"
 
 
 @app.command("log", epilog="Example: axisjudge holdout log")
-def log(json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False) -> None:
+def log(json: show.Json = False) -> None:
     """Every lock, opening and exploratory look, the chain checked: exit code 1 where it is broken."""
     from axisjudge.protocol import read_ledger
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from axisjudge.cli import show
+from axisjudge.cli.options import Budget, Yes
 
 #: The report on judges' agreement; it prints first what was declared.
 REPORT = "02_agreement"
@@ -17,14 +18,12 @@ def run(
     ] = [],  # noqa: B006
     side: Annotated[str | None, typer.Option(help="Which side, where several are held out.")] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Calls under way at once, of each judge.")] = 16,
-    budget: Annotated[
-        float | None, typer.Option(min=0.000001, help="US dollars: stop before the call that could pass them (exit 3).")
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend more than 5 dollars without being asked.")] = False,
+    budget: Budget = None,
+    yes: Yes = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan with its price and stop.")] = False,
     report: Annotated[str, typer.Option(help="The report to make from the ratings; empty for none.")] = REPORT,
     out: Annotated[Path | None, typer.Option(help="Ratings file [default: data/ratings/opening-K.jsonl]")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: show.Json = False,
 ) -> None:
     """Judge the opened side with the judges, rubrics and axes of the lock, and make the report; run again, it resumes.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from axisjudge.cli import show
+from axisjudge.cli.options import Panel, pairs
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,7 +28,7 @@ def lock(
         list[str],
         typer.Option(help="A judge of the held-out side; repeatable [default: those of the open side's ratings]"),
     ] = [],  # noqa: B006
-    panel: Annotated[str | None, typer.Option(help="A named panel of judges: published, current.")] = None,
+    panel: Panel = None,
     rubric: Annotated[list[str], typer.Option(help="A rubric version for an axis, as axis=v2 [default: current]")] = [],  # noqa: B006
     axis: Annotated[list[str], typer.Option(help="A primary axis; may be given several times. All five if none.")] = [],  # noqa: B006
     statistic: Annotated[
@@ -46,10 +47,9 @@ def lock(
         ),
     ] = None,
     allow_alias: Annotated[bool, typer.Option("--allow-alias", help="Take models that their provider moves.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: show.Json = False,
 ) -> None:
     """Freeze rubrics, prompts, judges, split and analysis plan; the held-out side can then be opened."""
-    from axisjudge.cli.runs.judge import versions_of
     from axisjudge.protocol import AnalysisPlan, freeze_maps, kept_ratings, make_lock, plan_of, rated_before, read_split
     from axisjudge.protocol.lock import PLACE
     from axisjudge.spec import panel as panel_of
@@ -76,7 +76,7 @@ def lock(
         locked = make_lock(
             judges,
             AnalysisPlan.of(fields),
-            versions=versions_of(rubric),
+            versions=pairs("--rubric", rubric, "axis=version", cure="for example argument_validity=v2"),
             allow_alias=allow_alias,
             ratings=table,
         )
@@ -95,7 +95,7 @@ def lock(
     typer.echo(f'\nLock: {PLACE}. Next: axisjudge holdout open --reason "..."')
 
 
-def status(json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False) -> None:
+def status(json: show.Json = False) -> None:
     """Whether the lock still holds, and every field that changed since: exit code 1 where it does not."""
     from axisjudge.protocol import status as status_of
 
@@ -106,8 +106,7 @@ def status(json: Annotated[bool, typer.Option("--json", help="Print the full res
     elif found.holds:
         typer.echo("The lock holds: nothing has changed since.")
     else:
-        for reason in found.reasons:
-            typer.echo(reason)
+        show.lines(found.reasons)
     if not found.holds:
         raise typer.Exit(1)
 

@@ -14,13 +14,11 @@ from axisjudge.cli.rubrics.rubric_log import log
 if TYPE_CHECKING:
     import polars as pl
 
-app = typer.Typer(
-    help="Rubrics: what judges are told, how it changed, and its lock.", no_args_is_help=True, rich_markup_mode=None
-)
+app = show.group("Rubrics: what judges are told, how it changed, and its lock.")
 
 
 @app.command("list", epilog="Example: axisjudge rubric list")
-def list_(json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False) -> None:
+def list_(json: show.Json = False) -> None:
     """All rubrics: axis, version, status, length and what changed."""
     from axisjudge.rubric import list_rubrics
     from axisjudge.verdict import AXES
@@ -62,7 +60,7 @@ def new(
     axis: Annotated[str, typer.Argument(help="One of the five axes.")],
     from_: Annotated[str | None, typer.Option("--from", help="The version it begins with [default: current]")] = None,
     changes: Annotated[str, typer.Option(help="What will be changed, in one sentence.")] = "",
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: show.Json = False,
 ) -> None:
     """Begin the next version as a draft with the text of another; nothing is opened or judged."""
     from axisjudge.rubric import begin_version, read_rubric
@@ -98,7 +96,7 @@ def diff(
     before: Annotated[str, typer.Argument(help="The older version.")],
     after: Annotated[str, typer.Argument(help="The newer version.")],
     ratings: Found = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: show.Json = False,
 ) -> None:
     """What changed in the text; with ratings also which verdicts changed, rater by rater."""
     from axisjudge.protocol.history import rubric_diff

@@ -28,7 +28,7 @@ _COLUMNS = (
 def log(
     axis: Annotated[str, typer.Argument(help="One of the five axes.")],
     ratings: Annotated[list[Path] | None, typer.Option(help="A ratings file [default: data/ratings/*.jsonl]")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: show.Json = False,
 ) -> None:
     """The trail of an axis: version, date, commit, the judges' agreement then, and its change on what both rows have.
 
