@@ -41,7 +41,7 @@ class RatedBefore:
     @property
     def cure(self) -> str:
         """What to do about it."""
-        return "have their tasks on the open side (axisjudge split make PATHS --rated-open), or go on with --despite-ratings"
+        return "keep their tasks open (axisjudge split make PATHS --rated-open), or go on with --despite-ratings"
 
 
 def rated_before(ratings: pl.DataFrame | None, split: Split) -> RatedBefore:
