@@ -57,12 +57,21 @@ def read_so_far() -> dict[str, list[Any]]:
     """Files that were opened to be read, and folders that were listed, each with its pattern (empty: all of it)."""
     if not _before:
         return {"files": [], "listed": []}
-    files = {_origin(_source(path)) for path in list(_opened) if path not in _made}  # other threads may open files now
+    files = {
+        _origin(_source(path)) for path in list(_opened) if not _was_made(path)
+    }  # other threads may open files now
     listed = {(_origin(folder), pattern) for folder, pattern in list(_listed)}
     return {
         "files": sorted(path for path in files if _is_input(path)),
         "listed": sorted([folder, pattern] for folder, pattern in listed if _is_input(folder)),
     }
+
+
+def _was_made(path: str) -> bool:
+    """Whether this run wrote a file, or made the temporary folder in which it stands; a copy counts as its origin."""
+    if _origin(path) != os.path.realpath(path):
+        return path in _made and path not in _copies
+    return any(part in _made for part in (path, *map(str, Path(path).parents)))
 
 
 def _forget(home: str) -> None:
@@ -98,6 +107,8 @@ def _heard(event: str, args: tuple[Any, ...]) -> None:
             _listed[_full(args[2] or os.curdir), str(args[0])] = None
         elif event in ("shutil.copyfile", "shutil.copytree"):
             _copies[_full(args[1])] = _full(args[0])
+        elif event in ("os.rename", "tempfile.mkdtemp"):
+            _made.add(_full(args[-1 if event == "tempfile.mkdtemp" else 1]))
         elif event == "sqlite3.connect":
             _opened[_full(args[0])] = None
     except (OSError, TypeError, ValueError):  # whatever is not a path is no file
