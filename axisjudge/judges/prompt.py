@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
@@ -95,18 +96,34 @@ class Prefix:
 
 _KINDS = {"thinking": "thinking to itself: seen by nobody else", "error": "an error outside of any tool call"}
 
-_CACHE: dict[tuple[str, int], Prefix] = {}
-_CACHE_SIZE = 256
+#: Characters that are kept: of some thousand runs, so that what was rendered for the plan is there when it is sent.
+_CACHED = 32_000_000
+
+
+class _Cache:
+    """The prefixes of the last runs that were asked about."""
+
+    def __init__(self, n_characters: int = _CACHED) -> None:
+        self.room = n_characters
+        self.prefixes: dict[tuple[str, int], Prefix] = {}
+
+    def keep(self, key: tuple[str, int], prefix: Prefix) -> Prefix:
+        """Keep a prefix, and let the oldest go for it."""
+        self.prefixes[key] = prefix
+        self.room -= len(prefix.text)
+        while self.room < 0 and len(self.prefixes) > 1:
+            with suppress(KeyError, StopIteration, RuntimeError):  # another thread let it go
+                self.room += len(self.prefixes.pop(next(iter(self.prefixes))).text)
+        return prefix
+
+
+_CACHE = _Cache()
 
 
 def shared_prefix(trajectory: Trajectory, *, budget: int = BUDGET) -> Prefix:
     """The fenced trajectory; built once and kept for the other axes and judges that are asked about it."""
     key = (trajectory.content_sha256, budget)
-    if (prefix := _CACHE.get(key)) is None:
-        while len(_CACHE) >= _CACHE_SIZE:
-            _CACHE.pop(next(iter(_CACHE)), None)
-        prefix = _CACHE[key] = build_prefix(trajectory, budget=budget)
-    return prefix
+    return _CACHE.prefixes.get(key) or _CACHE.keep(key, build_prefix(trajectory, budget=budget))
 
 
 def build_prefix(trajectory: Trajectory, *, budget: int = BUDGET) -> Prefix:
