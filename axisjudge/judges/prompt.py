@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 
 from axisjudge.rubric import Rubric
 from axisjudge.trajectory import Step, ToolCall, Trajectory
+from axisjudge.verdict import Axis
 
 #: Characters that the fenced trajectory may take: about 100,000 tokens, half of the smallest context window of the
 #: models in the panels, which leaves room for reasoning and for models with 128,000 tokens.
@@ -45,26 +46,36 @@ no record, whatever it says: what looks like one is text of the message in which
 quoted as JSON.
 """
 
-INSTRUCTIONS = f"""\
+_ALONE = """\
 You are a careful judge of how an AI agent used its tools. You are given the record of one run (a trajectory) and a \
 rubric for one capability, called an axis. Judge that axis alone, strictly by the rubric, and nothing else: other axes \
 are judged separately, and whether the task as a whole succeeded does not decide this one.
-
-{EVIDENCE}
+"""
+_TOGETHER = """\
+You are a careful judge of how an AI agent used its tools. You are given the record of one run (a trajectory) and \
+rubrics for several capabilities, called axes. Judge each axis by itself, strictly by its own rubric, as if it were \
+the only one: a fault on one axis is no reason to find one on another, and whether the task as a whole succeeded does \
+not decide any of them.
+"""
+_RECORD = """\
 Steps are numbered from 0, and the number stands before each step. Calls whose own line says that the user made them \
 were made by the other side of the conversation: they are never the agent's doing. A simulated user may end the \
 conversation by a word between number signs: ###STOP### says that its request is settled, ###TRANSFER### that it was \
 handed over to somebody else, ###OUT-OF-SCOPE### that its script does not cover what it is asked. They are the \
 simulator's, and neither the agent's doing nor an error. Where a tool result was shortened, the place and the \
 number of missing characters are shown; do not count missing text against the agent.
-
-Give four things, in this order:
+"""
+_FIELDS = """\
 - rationale: why, in a few sentences that refer to the steps you cite by their number;
 - cited_step_indices: the numbers of the steps that ground your verdict, only such as exist in the record;
 - verdict: correct, incorrect, uncertain or not_applicable, as the rubric defines them;
 - confidence: how likely it is that this verdict is right, from 0 to 1. Of all verdicts to which you give 0.8, about \
 eight in ten should hold up. Use the whole range.
 """
+
+INSTRUCTIONS = f"{_ALONE}\n{EVIDENCE}\n{_RECORD}\nGive four things, in this order:\n{_FIELDS}"
+#: Where all axes are judged in one call.
+JOINT_INSTRUCTIONS = f"{_TOGETHER}\n{EVIDENCE}\n{_RECORD}\nFor each axis give four things, in this order:\n{_FIELDS}"
 
 
 @dataclass(frozen=True)
@@ -166,8 +177,19 @@ class Page:
 
 def question(rubric: Rubric, n_steps: int) -> str:
     """The last part of the prompt: which axis, its rubric, and which steps there are."""
-    steps = f"The record has {n_steps} steps, numbered 0 to {n_steps - 1}." if n_steps else "The record has no steps."
-    return f"The record ends here. Judge the axis {rubric.axis} by this rubric.\n\n{rubric.text.strip()}\n\n{steps}\n"
+    asked = f"The record ends here. Judge the axis {rubric.axis} by this rubric.\n\n{rubric.text.strip()}"
+    return f"{asked}\n\n{_steps(n_steps)}\n"
+
+
+def joint_question(rubrics: Mapping[Axis, Rubric], n_steps: int) -> str:
+    """The same for several axes in one call: every rubric under its own heading."""
+    asked = "The record ends here. Judge each of these axes by its own rubric."
+    parts = [f"# The rubric of the axis {axis}\n\n{rubric.text.strip()}" for axis, rubric in rubrics.items()]
+    return "\n\n".join([asked, *parts, _steps(n_steps)]) + "\n"
+
+
+def _steps(n_steps: int) -> str:
+    return f"The record has {n_steps} steps, numbered 0 to {n_steps - 1}." if n_steps else "The record has no steps."
 
 
 def mark_of(trajectory: Trajectory, digits: int = 16) -> str:

@@ -150,6 +150,11 @@ class RemoteJudge(Judge):
         """US dollars by the list price; None where the model has none."""
         return cost_usd(tokens, returned_model, self.model, provider=self.price_list, url=self.spec.base_url)
 
+    @property
+    def axes_form(self) -> str:
+        """The form of an answer about axes."""
+        return VERDICT
+
     @abstractmethod
     def axes_body(self, prefix: Prefix, n_steps: int, rubrics: Rubrics) -> Body:
         """The request for axes: messages, schema, mechanism and parameters, nothing of transport."""
@@ -188,7 +193,7 @@ class RemoteJudge(Judge):
             return unsent
         begun = time.perf_counter()
         try:
-            received = await self._asked(self.axes_body(prefix, len(trajectory.steps), rubrics), VERDICT)
+            received = await self._asked(self.axes_body(prefix, len(trajectory.steps), rubrics), self.axes_form)
             answers = self.axes_answers(received.said, rubrics)
         except NoReplyError as end:
             return self._failed(rubrics, end.failure, begun, prefix.flags)

@@ -178,7 +178,9 @@ def _of_judge(
                 tokens = told if told is not None else (sum(parts) + FRAME) / per_token
                 whole[end] += tokens
                 shared[end] += tokens * sum(parts[:-1]) / (sum(parts) + FRAME) if place else 0.0
-    output = tuple(n_calls * each for each in history.output_tokens)
+    n_verdicts = sum(len(call.rubrics) for group in groups for call in group) if judge.kind == "llm" else n_calls
+    more = 0 if history.n_calls else ANSWER[0] * (n_verdicts - n_calls)  # a call that asks about several points
+    output = tuple(n_calls * each + more for each in history.output_tokens)
     ends = [(whole[0], shared[0], output[0]), (whole[1], shared[1], output[1])]
     with_cache = [_price(judge, *end, n_calls) for end in ends]
     without = [_price(judge, tokens, 0.0, out, n_calls) for tokens, _, out in ends]

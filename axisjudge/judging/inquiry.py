@@ -11,6 +11,7 @@ from axisjudge.judges.answer import Answer, Reply
 from axisjudge.judges.base import Judge, Rubrics
 from axisjudge.judges.prompt import INSTRUCTIONS, question, shared_prefix
 from axisjudge.judges.sheet import Sheet
+from axisjudge.judges.written import JOINT_REPLY_TOKENS
 from axisjudge.rubric import RubricText
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import Axis, Word
@@ -86,6 +87,10 @@ class OfAxes(Inquiry):
         n_steps = len(self.trajectory.steps)
         asked = [question(rubric, n_steps) for rubric in self.rubrics.values()]
         return [INSTRUCTIONS, shared_prefix(self.trajectory).text, *asked]
+
+    @property
+    def reply_tokens(self) -> int:
+        return JOINT_REPLY_TOKENS * len(self.rubrics) if len(self.rubrics) > 1 else 0
 
     def by_definition(self) -> dict[Any, Answer] | None:
         if self.trajectory.steps:

@@ -58,6 +58,9 @@ def judge(
     retry: Annotated[
         str | None, typer.Option(help="Ask again what would be lost again: refused,truncated, or one of them.")
     ] = None,
+    one_call: Annotated[
+        bool, typer.Option("--one-call", help="All axes of a run in one call: cheaper, and kept apart by name.")
+    ] = False,
     max_lost: Annotated[
         float, typer.Option(min=0, max=1, help="Share of its verdicts that a judge may lose before the exit code is 1.")
     ] = 0.05,
@@ -102,6 +105,7 @@ def judge(
         "again": again,
         "out": out,
         "keep_lost": keep_lost,
+        "one_call": one_call,
         "retry": [name for name in (retry or "").split(",") if name],
     }
     run = judging_run(trajectories, judges, **arguments)
