@@ -11,6 +11,8 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 UNPRICED = "unpriced"
+#: What the batch interfaces of both providers cost of the list price, tokens of a cache included.
+BATCH_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ def cost_usd(tokens: Tokens, *models: str | None, provider: str | None = None, u
         Whose prices: ``anthropic``, ``openai``. Else `url`, the server's address, decides.
     """
     for model in filter(None, models):
-        if (tariffs := _tariffs(model, provider, url, datetime.now(UTC).replace(minute=0, second=0, microsecond=0))):
+        if tariffs := _tariffs(model, provider, url, datetime.now(UTC).replace(minute=0, second=0, microsecond=0)):
             return next(tariff for start, tariff in tariffs if tokens.input > start).price(tokens)
     return None
 

@@ -11,20 +11,20 @@ import os
 import time
 import uuid
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Container, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from functools import cached_property
 from hashlib import sha256
 from importlib import import_module
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, NamedTuple, get_args
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.judges.answer import Answer, Reply, all_lost, not_sent
 from axisjudge.judges.base import Judge, Rubrics
 from axisjudge.judges.failure import Failure, failure_of, unreadable
 from axisjudge.judges.lifecycle import Retirement, known_retirement
-from axisjudge.judges.pricing import UNPRICED, Tokens, cost_usd, is_own_host
+from axisjudge.judges.pricing import BATCH_SHARE, UNPRICED, Tokens, cost_usd, is_own_host
 from axisjudge.judges.prompt import Prefix, shared_prefix
 from axisjudge.spec import JudgeSpec
 from axisjudge.trajectory import Trajectory
@@ -37,6 +37,9 @@ MAX_TOKENS = 16_000
 
 #: The form of an answer about axes.
 VERDICT = "verdict"
+
+#: Flag of ratings that came by a provider's batch interface.
+BATCH = "batch"
 
 #: Efforts after which minutes may pass before the first word of an answer.
 LONG_THINKING = frozenset({"high", "xhigh", "max"})
@@ -62,6 +65,18 @@ class Received:
     flags: tuple[str, ...] = ()
 
 
+class BatchStatus(NamedTuple):
+    """How far a provider came with a batch; `failure` where it refused the batch as a whole."""
+
+    has_ended: bool
+    n_done: int = 0
+    failure: Failure | None = None
+
+
+#: One request of a batch: its own id, and what came back, as the SDK has it, or why nothing did.
+BatchResult = tuple[str, Any]
+
+
 class NoReplyError(Exception):
     """Nothing that can be read came back; `failure` says why."""
 
@@ -83,6 +98,8 @@ class RemoteJudge(Judge):
     key_env: ClassVar[str]
     key_required: ClassVar[bool] = True
     price_list: ClassVar[str | None] = None
+    #: Whether the provider has a batch interface that this judge uses (`axisjudge.judging.batch`).
+    can_batch: ClassVar[bool] = False
     #: What is called with every reply as the SDK's transport has it, for who wants its headers.
     on_response: Callable[[Any], Awaitable[None]] | None = None
 
@@ -217,6 +234,43 @@ class RemoteJudge(Judge):
             return self.read(response, form)
         except (AttributeError, TypeError) as error:  # the SDKs do not check a reply against their own models
             raise NoReplyError(unreadable("the server's reply has not the shape of this API")) from error
+
+    def request(self, trajectory: Trajectory, rubrics: Rubrics) -> Body | Reply:
+        """What is sent for axes of a run; a reply where it is too long to be sent."""
+        prefix = shared_prefix(trajectory)
+        unsent = not_sent(prefix, rubrics)
+        return unsent if unsent is not None else self.axes_body(prefix, len(trajectory.steps), rubrics)
+
+    def reply_from_batch(self, result: Any, trajectory: Trajectory, rubrics: Rubrics) -> Reply:
+        """The reply in what a batch brought for one request, at the price of a batch."""
+        begun, flags = time.perf_counter(), (*shared_prefix(trajectory).flags, BATCH)
+        if isinstance(result, Failure):
+            return self._failed(rubrics, result, begun, flags)
+        try:
+            received = self.read(result, self.axes_form)
+            answers = self.axes_answers(received.said, rubrics)
+        except (AttributeError, TypeError):
+            return self._failed(
+                rubrics, unreadable("the reply in the batch has not the shape of this API"), begun, flags
+            )
+        reply = self._reply(answers, received, begun, flags)
+        return replace(reply, latency_s=None, cost_usd=None if reply.cost_usd is None else reply.cost_usd * BATCH_SHARE)
+
+    async def submit_batch(self, requests: Mapping[str, Body], tag: str) -> str:
+        """Hand in requests by their ids; the provider's name for the batch. `tag` is ours."""
+        raise NotImplementedError
+
+    async def find_batch(self, tag: str, n_requests: int, since: datetime, known: Container[str]) -> str | None:
+        """A batch that was handed in when nobody was left to note its name."""
+        raise NotImplementedError
+
+    async def batch_status(self, batch: str) -> BatchStatus:
+        """How far a batch is."""
+        raise NotImplementedError
+
+    def batch_results(self, batch: str) -> AsyncIterator[BatchResult]:
+        """What a batch brought: for each id the SDK's response, or a `Failure`."""
+        raise NotImplementedError
 
     def _sha256_of(self, body: Body) -> str:
         return sha256(json.dumps([self.mechanism, body], sort_keys=True, ensure_ascii=False).encode()).hexdigest()

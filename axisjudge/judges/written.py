@@ -86,7 +86,7 @@ class WrittenJudge(RemoteJudge):
 @cache
 def joint_schema(axes: tuple[Axis, ...]) -> dict[str, Any]:
     """JSON schema of an object with a verdict on each of these axes."""
-    verdicts = {axis: SCHEMA for axis in axes}
+    verdicts = dict.fromkeys(axes, SCHEMA)
     return {"type": "object", "properties": verdicts, "required": list(axes), "additionalProperties": False}
 
 

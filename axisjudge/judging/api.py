@@ -55,6 +55,7 @@ def judge(
     budget_usd: float | None = None,
     allow_unpriced: bool = False,
     confirm: bool = False,
+    batch: bool = False,
 ) -> pl.DataFrame:
     """Have judges grade trajectories and return the ratings table of this run.
 
@@ -103,6 +104,8 @@ def judge(
         Ask models that have no list price.
     confirm : bool
         Spend more than `axisjudge.judging.estimate.ASK_ABOVE_USD` without being asked first.
+    batch : bool
+        By the batch interfaces of Anthropic and OpenAI: half price, within a day, and resumed by the same call.
 
     Returns
     -------
@@ -143,6 +146,7 @@ def judge(
         budget_usd=budget_usd,
         allow_unpriced=allow_unpriced,
         confirm=confirm,
+        batch=batch,
     )
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from axisjudge.checks import InputError
 from axisjudge.judges.base import Judge
-from axisjudge.judges.pricing import Tokens
+from axisjudge.judges.pricing import BATCH_SHARE, Tokens
 from axisjudge.judges.remote import RemoteJudge
 from axisjudge.judging.cost import call_key
 from axisjudge.judging.plan import Call, Plan
@@ -29,12 +29,12 @@ ASK_ABOVE_USD = 5.0
 CHARACTERS = (5.0, 3.0)
 #: Tokens and seconds of an answer where the judge has no history: a short verdict, and one after long thinking.
 ANSWER, SECONDS = (150, 4_000), (2.0, 60.0)
+#: How long a batch may take.
+BATCH_SECONDS = (60.0, 86_400.0)
 #: Calls that make a history.
 ENOUGH = 10
 #: What a provider adds to a prompt (schema, roles), in characters.
 FRAME = 1_500
-#: What the batch interfaces of both providers cost of the list price.
-BATCH_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -57,9 +57,16 @@ class JudgeEstimate:
     @property
     def batch_usd(self) -> tuple[float, float] | None:
         """What it would cost by the provider's batch interface, which answers within a day."""
-        if self.uncached_usd is None or not isinstance(self.judge, RemoteJudge):
+        if self.uncached_usd is None or not isinstance(self.judge, RemoteJudge) or not self.judge.can_batch:
             return None
         return (self.uncached_usd[0] * BATCH_SHARE, self.uncached_usd[1] * BATCH_SHARE)
+
+    @property
+    def in_a_batch(self) -> JudgeEstimate:
+        """The same by the batch interface; a batch may find nothing in a cache."""
+        if self.batch_usd is None:
+            return self
+        return replace(self, usd=self.batch_usd, cached_tokens=(0.0, self.cached_tokens[1]), seconds=BATCH_SECONDS)
 
     def row(self) -> dict[str, Any]:
         """The estimate as a line of a table."""
@@ -114,7 +121,7 @@ class Estimate:
         return [each.row() for each in self.judges]
 
 
-def estimate_of(plan: Plan, history: pl.DataFrame, *, concurrency: int = 16) -> Estimate:
+def estimate_of(plan: Plan, history: pl.DataFrame, *, concurrency: int = 16, batch: bool = False) -> Estimate:
     """The estimate of a plan.
 
     Parameters
@@ -124,12 +131,15 @@ def estimate_of(plan: Plan, history: pl.DataFrame, *, concurrency: int = 16) -> 
         Ratings that are there; of these the judge's own count.
     concurrency : int
         Calls under way at once, of each judge.
+    batch : bool
+        By the batch interfaces: at their price, within their time.
     """
     groups: dict[Judge, list[tuple[Call, ...]]] = {}
     for group in plan.groups:
         if group[0].judge.kind in ("llm", "decision_model") and group[0].inquiry.by_definition() is None:
             groups.setdefault(group[0].judge, []).append(group)
-    return Estimate(tuple(_of_judge(judge, mine, history, concurrency) for judge, mine in groups.items()))
+    judges = (_of_judge(judge, mine, history, concurrency) for judge, mine in groups.items())
+    return Estimate(tuple(each.in_a_batch if batch else each for each in judges))
 
 
 @dataclass(frozen=True)

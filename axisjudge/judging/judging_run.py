@@ -12,7 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from axisjudge.checks import positive
+from axisjudge.checks import InputError, positive
+from axisjudge.judging.batch import Batches, check_batch
 from axisjudge.judging.estimate import Estimate, agree, estimate_of
 from axisjudge.judging.kept import KeptRatings
 from axisjudge.judging.lane import PATIENCE_S
@@ -37,6 +38,7 @@ class Money(TypedDict, total=False):
     budget_usd: float | None
     allow_unpriced: bool
     confirm: bool
+    batch: bool
 
 
 class JudgingRun:
@@ -73,6 +75,7 @@ class JudgingRun:
         budget_usd: float | None = None,
         allow_unpriced: bool = False,
         confirm: bool = False,
+        batch: bool = False,
     ) -> pl.DataFrame:
         """Ask what is missing, and return the ratings of this run, those that were there included.
 
@@ -95,6 +98,9 @@ class JudgingRun:
             Ask models that have no list price.
         confirm : bool
             Spend more than `axisjudge.judging.estimate.ASK_ABOVE_USD` without being asked first.
+        batch : bool
+            Hand the calls in by the providers' batch interfaces (half price, within a day). It waits for them; stopped,
+            the same call goes on where this one was, because what is under way stands beside the ratings file.
 
         Raises
         ------
@@ -113,10 +119,14 @@ class JudgingRun:
 
                 sinks.insert(0, stack.enter_context(RatingsWriter(self.kept.path)).append)
             plan = self.plan()
+            batches = self._batches() if batch else None
             if plan.groups:
+                if batch:
+                    check_batch(plan.asked)
                 for judge in plan.asked:
                     judge.check()
-                agree(self.estimate(concurrency), confirm=confirm, allow_unpriced=allow_unpriced, budget_usd=budget_usd)
+                estimate = self.estimate(concurrency, batch=batch)
+                agree(estimate, confirm=confirm, allow_unpriced=allow_unpriced, budget_usd=budget_usd)
                 self._plan = None  # the next one finds these ratings there
                 self.admitted.record_look()
                 running = Running(
@@ -126,11 +136,19 @@ class JudgingRun:
                     progress=progress,
                     budget_usd=budget_usd,
                     patience_s=patience_s,
+                    batches=batches,
                 )
                 self._carry_out(running)
             ratings = of_plan(self.kept.table(), plan)
             self.outcome = Outcome.of(plan, ratings, self.outcome.ends, was_interrupted=self.outcome.was_interrupted)
         return ratings
+
+    def _batches(self) -> Batches:
+        if self.kept.path is None:
+            raise InputError("batch", "needs a ratings file, beside which its state is kept", cure="name it with out")
+        batches = Batches.beside(self.kept.path)
+        batches.drop_answered(self.kept.done())
+        return batches
 
     def _carry_out(self, running: Running) -> None:
         try:
@@ -144,9 +162,9 @@ class JudgingRun:
             self.kept.wrote_all()
             self.outcome = replace(self.outcome, ends=tuple(running.ends))
 
-    def estimate(self, concurrency: int = 16) -> Estimate:
+    def estimate(self, concurrency: int = 16, *, batch: bool = False) -> Estimate:
         """What carrying it out would take and cost, by the judges' own history in the file where there is one."""
-        return estimate_of(self.plan(), self.kept.table(), concurrency=concurrency)
+        return estimate_of(self.plan(), self.kept.table(), concurrency=concurrency, batch=batch)
 
 
 def _to_all(sinks: Sequence[Sink], ratings: Sequence[Rating]) -> None:

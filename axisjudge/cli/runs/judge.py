@@ -61,6 +61,9 @@ def judge(
     one_call: Annotated[
         bool, typer.Option("--one-call", help="All axes of a run in one call: cheaper, and kept apart by name.")
     ] = False,
+    batch: Annotated[
+        bool, typer.Option("--batch", help="By the providers' batch interfaces: half price, within a day; resumable.")
+    ] = False,
     max_lost: Annotated[
         float, typer.Option(min=0, max=1, help="Share of its verdicts that a judge may lose before the exit code is 1.")
     ] = 0.05,
@@ -117,7 +120,7 @@ def judge(
         )
     if dry_run:
         warn_of(known_retirement(each.spec.provider, each.model) for each in plan.judges)
-        estimate = run.estimate(concurrency)
+        estimate = run.estimate(concurrency, batch=batch)
         if json:
             counts = {"calls": plan.n_calls, "cached": plan.cached, "refused": refused}
             show.as_json({"plan": plan.rows(), **counts, "estimate": estimate.rows()})
@@ -133,6 +136,7 @@ def judge(
             budget_usd=budget,
             allow_unpriced=allow_unpriced,
             confirm=yes,
+            batch=batch,
         )
     except KeyboardInterrupt:
         print_outcome(run.outcome, quiet=json)
