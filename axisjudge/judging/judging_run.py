@@ -56,14 +56,14 @@ class JudgingRun:
 
     def __init__(self, plan_of: Callable[[Done], Plan], admitted: Admitted, out: str | Path | None = None) -> None:
         self.admitted, self.kept = admitted, KeptRatings(out)
-        self._plan_of = plan_of
+        self.plan_of = plan_of
         self._plan: Plan | None = None
         self.outcome = Outcome()
 
     def plan(self) -> Plan:
         """What is to be asked. Nothing is asked and nothing written."""
         if self._plan is None or not self.kept.is_current:
-            self._plan = self._plan_of(self.kept.done())
+            self._plan = self.plan_of(self.kept.done())
         return self._plan
 
     def carry_out(

@@ -61,6 +61,11 @@ def judge(
     one_call: Annotated[
         bool, typer.Option("--one-call", help="All axes of a run in one call: cheaper, and kept apart by name.")
     ] = False,
+    cascade: Annotated[
+        str | None, typer.Option(help='"SPEC > SPEC": the second judge where the first is unsure, and on --audit.')
+    ] = None,
+    below: Annotated[float, typer.Option(help="A confidence below this is unsure, in a cascade.")] = 0.8,
+    audit: Annotated[float, typer.Option(help="Share of what is sure that the second judge is asked, too.")] = 0.1,
     batch: Annotated[
         bool, typer.Option("--batch", help="By the providers' batch interfaces: half price, within a day; resumable.")
     ] = False,
@@ -86,6 +91,7 @@ def judge(
     A broken file among others is listed with its reason and the others are judged; the exit code is then 1, as it is
     where a judge gave no verdicts or lost more than --max-lost. It is 3 at the budget and 130 after Ctrl-C.
     """
+    from axisjudge.checks import InputError
     from axisjudge.judges.lifecycle import known_retirement, warn_of
     from axisjudge.judging import judging_run
     from axisjudge.readers import read_trajectories
@@ -111,6 +117,23 @@ def judge(
         "one_call": one_call,
         "retry": [name for name in (retry or "").split(",") if name],
     }
+    money: dict[str, Any] = {
+        "concurrency": concurrency,
+        "patience_s": patience,
+        "budget_usd": budget,
+        "allow_unpriced": allow_unpriced,
+        "confirm": yes,
+        "batch": batch,
+    }
+    if cascade is not None:
+        if judge or panel:
+            raise InputError("--cascade", "names its judges itself", cure="leave --judge and --panel out")
+        from axisjudge.cli.runs.cascade import run_cascade
+        from axisjudge.judging.cascade import Cascade
+
+        both = Cascade.parse(cascade, below=below, audit=audit)
+        run_cascade(trajectories, both, arguments, money, max_lost=max_lost, dry_run=dry_run, json=json)
+        return
     run = judging_run(trajectories, judges, **arguments)
     plan = run.plan()
     if not json:
@@ -130,14 +153,7 @@ def judge(
         show.stop_if_refused(reading.refused, quiet=json)
         return
     try:
-        ratings = run.carry_out(
-            concurrency=concurrency,
-            patience_s=patience,
-            budget_usd=budget,
-            allow_unpriced=allow_unpriced,
-            confirm=yes,
-            batch=batch,
-        )
+        ratings = run.carry_out(**money)
     except KeyboardInterrupt:
         print_outcome(run.outcome, quiet=json)
         raise
