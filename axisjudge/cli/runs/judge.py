@@ -10,6 +10,7 @@ import typer
 
 from axisjudge.cli import show
 from axisjudge.cli.results.agreement import print_agreement
+from axisjudge.cli.runs import options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,11 +34,9 @@ def judge(
     panel: Annotated[str | None, typer.Option(help="A named panel of judges: published, current.")] = None,
     axis: Annotated[list[str], typer.Option(help="An axis; may be given several times. All five if none.")] = [],  # noqa: B006
     rubric: Annotated[list[str], typer.Option(help="A rubric version for an axis, as axis=v2.")] = [],  # noqa: B006
-    tools: Annotated[Path | None, typer.Option(help="Tool schemas, where the source lacks them.")] = None,
-    tool_kind: Annotated[
-        list[str], typer.Option(help="What a tool does, as NAME=read, NAME=write or NAME=generic; repeatable.")
-    ] = [],  # noqa: B006
-    policy: Annotated[Path | None, typer.Option(help="The agent's policy, where the source lacks it.")] = None,
+    tools: options.Tools = None,
+    tool_kind: options.ToolKind = [],  # noqa: B006
+    policy: options.Policy = None,
     agent: Annotated[str | None, typer.Option(help="The agent's name, where the source lacks it.")] = None,
     domain: Annotated[str | None, typer.Option(help="The tasks' domain, where the source lacks it.")] = None,
     split: Annotated[
@@ -51,7 +50,7 @@ def judge(
         bool,
         typer.Option("--again", help="Once more, as the repeat after those in --out; tells whether a judge drifts."),
     ] = False,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N trajectories.")] = None,
+    limit: options.Limit = None,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first broken file, not list it.")] = False,
     concurrency: Annotated[int, typer.Option(min=1, help="Calls under way at once, of each judge.")] = 16,
     keep_lost: Annotated[bool, typer.Option("--keep-lost", help="Do not ask again what was lost.")] = False,
@@ -75,16 +74,12 @@ def judge(
     patience: Annotated[
         float, typer.Option(min=0.001, help="Seconds that a provider may stay closed (429, 503, 529).")
     ] = 3_600,
-    budget: Annotated[
-        float | None, typer.Option(min=0.000001, help="US dollars: stop before the call that could pass them (exit 3).")
-    ] = None,
-    allow_unpriced: Annotated[
-        bool, typer.Option("--allow-unpriced", help="Ask models that have no list price.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend more than 5 dollars without being asked.")] = False,
+    budget: options.Budget = None,
+    allow_unpriced: options.AllowUnpriced = False,
+    yes: options.Yes = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan with its price and stop.")] = False,
     out: Annotated[Path | None, typer.Option(help="Ratings file [default: data/ratings/ratings.jsonl]")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: options.Json = False,
 ) -> None:
     """Grade trajectories on the five axes; run again, it asks only what is missing.
 

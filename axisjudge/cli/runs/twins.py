@@ -8,36 +8,31 @@ from typing import Annotated
 import typer
 
 from axisjudge.cli import show
+from axisjudge.cli.runs import options
 
 
 def twins(
     paths: Annotated[list[Path], typer.Argument(help="Trajectory files, folders or globs.")],
     judge: Annotated[list[str], typer.Option(help="A judge spec; may be given several times. Rules if none.")] = [],  # noqa: B006
     edits: Annotated[list[str], typer.Option(help="An edit; may be given several times. All if none.")] = [],  # noqa: B006
-    tools: Annotated[Path | None, typer.Option(help="Tool schemas, where the source lacks them.")] = None,
-    tool_kind: Annotated[
-        list[str], typer.Option(help="What a tool does, as NAME=read, NAME=write or NAME=generic; repeatable.")
-    ] = [],  # noqa: B006
-    policy: Annotated[Path | None, typer.Option(help="The agent's policy, where the source lacks it.")] = None,
+    tools: options.Tools = None,
+    tool_kind: options.ToolKind = [],  # noqa: B006
+    policy: options.Policy = None,
     labels: Annotated[Path | None, typer.Option(help="Labels of the originals, for the halo.")] = None,
     seed: Annotated[int, typer.Option(help="Where and how each run is edited.")] = 0,
     must_rate: Annotated[float, typer.Option(help="How often a verdict that must move has to.")] = 0.8,
     margin: Annotated[float, typer.Option(help="How often one that must not move may.")] = 0.05,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N trajectories.")] = None,
+    limit: options.Limit = None,
     write: Annotated[Path | None, typer.Option(help="Write the twins as trajectories to this file and stop.")] = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Ratings file [default: data/ratings/twins.jsonl]; what is there is not asked again."),
     ] = None,
-    budget: Annotated[
-        float | None, typer.Option(min=0.000001, help="US dollars: stop before the call that could pass them (exit 3).")
-    ] = None,
-    allow_unpriced: Annotated[
-        bool, typer.Option("--allow-unpriced", help="Ask models that have no list price.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend more than 5 dollars without being asked.")] = False,
+    budget: options.Budget = None,
+    allow_unpriced: options.AllowUnpriced = False,
+    yes: options.Yes = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the calls with their price and stop.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: options.Json = False,
 ) -> None:
     """Edit runs so that one axis breaks, or nothing that matters, and see whether the judges' verdicts follow."""
     from axisjudge.protocol import open_runs
