@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from axisjudge.cli import show
+from axisjudge.cli import options, show
 from axisjudge.cli.results.agreement import print_agreement
-from axisjudge.cli.runs import options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,22 +22,20 @@ if TYPE_CHECKING:
     from axisjudge.studies.succession.drift import Drift
     from axisjudge.trajectory import Trajectory
 
-Paths = Annotated[list[Path], typer.Argument(help="Trajectory files, folders or globs.")]
-
 
 def judge(
-    paths: Paths,
+    paths: options.Paths,
     judge: Annotated[
         list[str], typer.Option(help="A judge spec, of a plug-in too; may be given several times. Rules if none.")
     ] = [],  # noqa: B006
-    panel: Annotated[str | None, typer.Option(help="A named panel of judges: published, current.")] = None,
+    panel: options.Panel = None,
     axis: Annotated[list[str], typer.Option(help="An axis; may be given several times. All five if none.")] = [],  # noqa: B006
     rubric: Annotated[list[str], typer.Option(help="A rubric version for an axis, as axis=v2.")] = [],  # noqa: B006
     tools: options.Tools = None,
-    tool_kind: options.ToolKind = [],  # noqa: B006
+    tool_kind: options.ToolKinds = [],  # noqa: B006
     policy: options.Policy = None,
-    agent: Annotated[str | None, typer.Option(help="The agent's name, where the source lacks it.")] = None,
-    domain: Annotated[str | None, typer.Option(help="The tasks' domain, where the source lacks it.")] = None,
+    agent: options.Agent = None,
+    domain: options.Domain = None,
     split: Annotated[
         str | None, typer.Option(help="Only this side of the split; held-out ones after lock and opening.")
     ] = None,
@@ -51,7 +48,7 @@ def judge(
         typer.Option("--again", help="Once more, as the repeat after those in --out; tells whether a judge drifts."),
     ] = False,
     limit: options.Limit = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first broken file, not list it.")] = False,
+    strict: options.Strict = False,
     concurrency: Annotated[int, typer.Option(min=1, help="Calls under way at once, of each judge.")] = 16,
     keep_lost: Annotated[bool, typer.Option("--keep-lost", help="Do not ask again what was lost.")] = False,
     retry: Annotated[
@@ -79,7 +76,7 @@ def judge(
     yes: options.Yes = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan with its price and stop.")] = False,
     out: Annotated[Path | None, typer.Option(help="Ratings file [default: data/ratings/ratings.jsonl]")] = None,
-    json: options.Json = False,
+    json: show.Json = False,
 ) -> None:
     """Grade trajectories on the five axes; run again, it asks only what is missing.
 
@@ -102,7 +99,7 @@ def judge(
     out = out or own() / "data" / "ratings" / "ratings.jsonl"
     arguments: dict[str, Any] = {
         "axes": axis,
-        "versions": versions_of(rubric),
+        "versions": options.pairs("--rubric", rubric, "axis=version", cure="for example argument_validity=v2"),
         "split": split,
         "exploratory": exploratory,
         "repeats": repeats,
@@ -262,18 +259,3 @@ def print_drift(watched: Sequence[Drift]) -> None:
     for drift in watched:
         show.table(drift_rows(drift), f"{drift.judge}, against the first occasion")
         typer.echo(drift_sentence(drift))
-
-
-def versions_of(pairs: list[str]) -> dict[str, str]:
-    """Rubric versions by axis, from pairs as the command line takes them."""
-    from axisjudge.checks import InputError
-
-    versions: dict[str, str] = {}
-    for pair in pairs:
-        axis, given, version = pair.partition("=")
-        if not given:
-            raise InputError("--rubric", "is written axis=version", pair, "for example argument_validity=v2")
-        if axis in versions:
-            raise InputError("--rubric", "each axis has one version in a run", pair, "judge the other in a second run")
-        versions[axis] = version
-    return versions

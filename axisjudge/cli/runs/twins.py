@@ -7,16 +7,15 @@ from typing import Annotated
 
 import typer
 
-from axisjudge.cli import show
-from axisjudge.cli.runs import options
+from axisjudge.cli import options, show
 
 
 def twins(
-    paths: Annotated[list[Path], typer.Argument(help="Trajectory files, folders or globs.")],
+    paths: options.Paths,
     judge: Annotated[list[str], typer.Option(help="A judge spec; may be given several times. Rules if none.")] = [],  # noqa: B006
     edits: Annotated[list[str], typer.Option(help="An edit; may be given several times. All if none.")] = [],  # noqa: B006
     tools: options.Tools = None,
-    tool_kind: options.ToolKind = [],  # noqa: B006
+    tool_kind: options.ToolKinds = [],  # noqa: B006
     policy: options.Policy = None,
     labels: Annotated[Path | None, typer.Option(help="Labels of the originals, for the halo.")] = None,
     seed: Annotated[int, typer.Option(help="Where and how each run is edited.")] = 0,
@@ -32,7 +31,7 @@ def twins(
     allow_unpriced: options.AllowUnpriced = False,
     yes: options.Yes = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the calls with their price and stop.")] = False,
-    json: options.Json = False,
+    json: show.Json = False,
 ) -> None:
     """Edit runs so that one axis breaks, or nothing that matters, and see whether the judges' verdicts follow."""
     from axisjudge.protocol import open_runs
@@ -41,8 +40,7 @@ def twins(
 
     runs, left = open_runs(read_trajectories(*paths, tools=tools, policy=policy, tool_kinds=tool_kind).trajectories)
     runs = runs[:limit]
-    for sentence in () if json else left:
-        typer.echo(sentence)
+    show.lines(() if json else left)
     made = make_twins(runs, edits or None, seed=seed)
     if write is not None:
         written = write_trajectories(write, (twin.trajectory for twin in made.twins))
@@ -82,7 +80,5 @@ def twins(
     show.table(made.rows(), "Twins")
     for name in result.matrix.judges:
         show.table(grid(result.matrix, name), f"Twin matrix of {name}: moved/decided, interval over tasks")
-    typer.echo()
-    for sentence in result.sentences:
-        typer.echo(sentence)
+    show.lines(result.sentences, apart=True)
     typer.echo(f"\nRatings: {out}")
