@@ -56,6 +56,7 @@ def judge(
     allow_unpriced: bool = False,
     confirm: bool = False,
     batch: bool = False,
+    keep_prompts: str | Path | None = None,
 ) -> pl.DataFrame:
     """Have judges grade trajectories and return the ratings table of this run.
 
@@ -106,6 +107,8 @@ def judge(
         Spend more than `axisjudge.judging.estimate.ASK_ABOVE_USD` without being asked first.
     batch : bool
         By the batch interfaces of Anthropic and OpenAI: half price, within a day, and resumed by the same call.
+    keep_prompts : path, optional
+        Keep the whole prompt of each call beside its hash in this file (JSON Lines), each once.
 
     Returns
     -------
@@ -147,6 +150,7 @@ def judge(
         allow_unpriced=allow_unpriced,
         confirm=confirm,
         batch=batch,
+        keep_prompts=keep_prompts,
     )
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from axisjudge.checks import InputError, positive
 from axisjudge.judging.batch import Batches, check_batch
 from axisjudge.judging.estimate import Estimate, agree, estimate_of
-from axisjudge.judging.kept import KeptRatings
+from axisjudge.judging.kept import KeptPrompts, KeptRatings
 from axisjudge.judging.lane import PATIENCE_S
 from axisjudge.judging.outcome import Outcome
 from axisjudge.judging.plan import Done, Plan
@@ -39,6 +39,7 @@ class Money(TypedDict, total=False):
     allow_unpriced: bool
     confirm: bool
     batch: bool
+    keep_prompts: str | Path | None
 
 
 class JudgingRun:
@@ -76,6 +77,7 @@ class JudgingRun:
         allow_unpriced: bool = False,
         confirm: bool = False,
         batch: bool = False,
+        keep_prompts: str | Path | None = None,
     ) -> pl.DataFrame:
         """Ask what is missing, and return the ratings of this run, those that were there included.
 
@@ -101,6 +103,8 @@ class JudgingRun:
         batch : bool
             Hand the calls in by the providers' batch interfaces (half price, within a day). It waits for them; stopped,
             the same call goes on where this one was, because what is under way stands beside the ratings file.
+        keep_prompts : path, optional
+            Keep the whole prompt of each call beside its hash in this file (JSON Lines), each once.
 
         Raises
         ------
@@ -127,6 +131,9 @@ class JudgingRun:
                     judge.check()
                 estimate = self.estimate(concurrency, batch=batch)
                 agree(estimate, confirm=confirm, allow_unpriced=allow_unpriced, budget_usd=budget_usd)
+                prompts = None if keep_prompts is None else KeptPrompts(keep_prompts)
+                if prompts is not None:
+                    stack.callback(prompts.close)
                 self._plan = None  # the next one finds these ratings there
                 self.admitted.record_look()
                 running = Running(
@@ -137,6 +144,7 @@ class JudgingRun:
                     budget_usd=budget_usd,
                     patience_s=patience_s,
                     batches=batches,
+                    prompts=prompts,
                 )
                 self._carry_out(running)
             ratings = of_plan(self.kept.table(), plan)

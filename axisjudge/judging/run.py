@@ -14,6 +14,7 @@ from axisjudge.judges.lifecycle import warn_of
 from axisjudge.judges.remote import RemoteJudge
 from axisjudge.judging.batch import Batches, BatchLane
 from axisjudge.judging.budget import Budget
+from axisjudge.judging.kept import KeptPrompts
 from axisjudge.judging.lane import PATIENCE_S, Lane, LaneEnd, Pause
 from axisjudge.judging.plan import Call, Plan
 from axisjudge.judging.progress import Progress
@@ -41,6 +42,8 @@ class Running:
         How long a provider may stay closed before its judges are given up.
     batches : Batches, optional
         Hand the calls in by the batch interfaces of their providers, and note them here.
+    prompts : KeptPrompts, optional
+        Keep the prompts here.
     """
 
     def __init__(
@@ -53,8 +56,9 @@ class Running:
         budget_usd: float | None = None,
         patience_s: float = PATIENCE_S,
         batches: Batches | None = None,
+        prompts: KeptPrompts | None = None,
     ) -> None:
-        self.batches = batches
+        self.batches, self.prompts = batches, prompts
         self.plan, self.statuses = plan, Counter[str]()
         self.ends: list[LaneEnd] = []
         self._sink, self._concurrency, self._patience_s = sink, concurrency, patience_s
@@ -86,6 +90,8 @@ class Running:
         def lane_of(judge: Judge) -> Lane | BatchLane:
             def answered(call: Call, reply: Reply) -> None:
                 ratings = ratings_of(call, reply, self._run_id)
+                if self.prompts is not None:
+                    self.prompts.keep(call)
                 self._sink(ratings)
                 statuses = [rating.status for rating in ratings]
                 self.statuses.update(statuses)

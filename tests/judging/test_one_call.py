@@ -72,3 +72,20 @@ def test_the_plan_and_its_price_know_that_there_is_one_call(monkeypatch: pytest.
     assert (single.judges[0].n_calls, joint.judges[0].n_calls) == (100, 20)
     assert joint.usd[1] < single.usd[1]
     assert joint.judges[0].input_tokens[1] < single.judges[0].input_tokens[1]
+
+
+def test_the_prompt_of_each_call_is_kept_once_beside_its_hash(tmp_path: Path) -> None:
+    prompts = tmp_path / "prompts.jsonl"
+    with providing(m=speaking()) as provider:
+        spec = f"openai-compatible:m@{provider.url},family=mine"
+        how: dict[str, Any] = {"progress": False, "keep_prompts": prompts, "repeats": 2}
+        table = axisjudge.judge(trajectories(2), [spec, "rules"], AXES[:2], **how)
+        with prompts.open("ab") as file:
+            file.write(prompts.read_bytes()[:50])  # a writer that was killed
+        axisjudge.judge(trajectories(3), [spec], AXES[:2], **how)
+    kept = {line["prompt_sha256"]: line for line in map(json.loads, prompts.read_text().splitlines())}
+    assert len(kept) == len(prompts.read_text().splitlines()) == 6
+    asked = table.filter(table["rater_kind"] == "llm")
+    assert set(asked["prompt_sha256"]) <= set(kept)
+    sent = {json.dumps(body, sort_keys=True) for body in provider.bodies}
+    assert {json.dumps(line["sent"], sort_keys=True) for line in kept.values()} == sent

@@ -57,6 +57,9 @@ def judge(
     one_call: Annotated[
         bool, typer.Option("--one-call", help="All axes of a run in one call: cheaper, and kept apart by name.")
     ] = False,
+    keep_prompts: Annotated[
+        Path | None, typer.Option(help="Keep the whole prompt of each call beside its hash in this file (JSON Lines).")
+    ] = None,
     cascade: Annotated[
         str | None, typer.Option(help='"SPEC > SPEC": the second judge where the first is unsure, and on --audit.')
     ] = None,
@@ -116,6 +119,7 @@ def judge(
         "allow_unpriced": allow_unpriced,
         "confirm": yes,
         "batch": batch,
+        "keep_prompts": keep_prompts,
     }
     if cascade is not None:
         if judge or panel:
