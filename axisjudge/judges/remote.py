@@ -25,7 +25,7 @@ from axisjudge.judges.base import Judge, Rubrics
 from axisjudge.judges.failure import Failure, failure_of, unreadable
 from axisjudge.judges.lifecycle import Retirement, known_retirement
 from axisjudge.judges.pricing import BATCH_SHARE, UNPRICED, Tokens, cost_usd, is_own_host
-from axisjudge.judges.prompt import Prefix, shared_prefix
+from axisjudge.judges.prompt import BUDGET, Prefix, shared_prefix
 from axisjudge.spec import JudgeSpec
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import Axis, RaterKind
@@ -152,6 +152,13 @@ class RemoteJudge(Judge):
         """Tokens that a reply may take where nothing else is asked for."""
         return MAX_TOKENS
 
+    def record_budget(self, rubrics: Rubrics) -> int:
+        """Characters that a fenced trajectory may take beside these rubrics."""
+        return BUDGET
+
+    def _prefix(self, trajectory: Trajectory, rubrics: Rubrics) -> Prefix:
+        return shared_prefix(trajectory, budget=self.record_budget(rubrics))
+
     def worst_usd(self, n_bytes: int, n_points: int = 1, reply_tokens: int = 0) -> float | None:
         output = int(self.options.get("max_tokens", max(self.longest_reply, reply_tokens)))
         prices = [self.price(Tokens(n_bytes, output)), self.price(Tokens(n_bytes, output, cache_write=n_bytes))]
@@ -202,10 +209,12 @@ class RemoteJudge(Judge):
 
     def prompt_sha256(self, trajectory: Trajectory, rubrics: Rubrics) -> str:
         """Hash of the request body, in which the trajectory is present by its own hash (taken once for all axes)."""
-        return self._sha256_of(self.axes_body(shared_prefix(trajectory).by_hash, len(trajectory.steps), rubrics))
+        return self._sha256_of(
+            self.axes_body(self._prefix(trajectory, rubrics).by_hash, len(trajectory.steps), rubrics)
+        )
 
     async def grade(self, trajectory: Trajectory, rubrics: Rubrics, *, repeat: int = 0) -> Reply:
-        prefix = shared_prefix(trajectory)
+        prefix = self._prefix(trajectory, rubrics)
         if (unsent := not_sent(prefix, rubrics)) is not None:
             return unsent
         begun = time.perf_counter()
@@ -237,13 +246,13 @@ class RemoteJudge(Judge):
 
     def request(self, trajectory: Trajectory, rubrics: Rubrics) -> Body | Reply:
         """What is sent for axes of a run; a reply where it is too long to be sent."""
-        prefix = shared_prefix(trajectory)
+        prefix = self._prefix(trajectory, rubrics)
         unsent = not_sent(prefix, rubrics)
         return unsent if unsent is not None else self.axes_body(prefix, len(trajectory.steps), rubrics)
 
     def reply_from_batch(self, result: Any, trajectory: Trajectory, rubrics: Rubrics) -> Reply:
         """The reply in what a batch brought for one request, at the price of a batch."""
-        begun, flags = time.perf_counter(), (*shared_prefix(trajectory).flags, BATCH)
+        begun, flags = time.perf_counter(), (*self._prefix(trajectory, rubrics).flags, BATCH)
         if isinstance(result, Failure):
             return self._failed(rubrics, result, begun, flags)
         try:

@@ -31,7 +31,7 @@ REMOTE: Mapping[str, type] = {
 CARRIED_OUT: Mapping[str, type] = {"family": str, "rpm": float, "tpm": float, "concurrency": int}
 
 #: Numbers that must be greater than 0.
-ABOVE_ZERO = ("max_tokens", "timeout", "rpm", "tpm", "concurrency")
+ABOVE_ZERO = ("context", "max_tokens", "timeout", "rpm", "tpm", "concurrency")
 
 
 @dataclass(frozen=True)
