@@ -54,7 +54,7 @@ def print_plan(
     trajectories: Sequence[Trajectory], judges: Sequence[JudgeLike], questions: SignalQuestions, out: Path
 ) -> None:
     """The calls to come and what is there, with the length of the prompts and the price."""
-    from axisjudge.cli.runs.judge import print_estimate
+    from axisjudge.cli.runs.judged import print_estimate
     from axisjudge.judging.signals import signals_run
 
     run = signals_run(trajectories, judges, questions, out=out)
@@ -74,7 +74,7 @@ def ask(
     quiet: bool = False,
 ) -> pl.DataFrame:
     """The ratings of these judges on the runs, those that were there included; ends with 3 at the budget."""
-    from axisjudge.cli.runs.judge import print_outcome, stop
+    from axisjudge.cli.runs.judged import print_outcome, stop
     from axisjudge.judging.outcome import AT_BUDGET
     from axisjudge.judging.signals import signals_run
 
@@ -96,7 +96,7 @@ def print_judges(judged: JudgedResults) -> None:
 
 def print_lost(ratings: pl.DataFrame, out: Path) -> None:
     """What was lost and why, and where the ratings are."""
-    from axisjudge.cli.runs.judge import losses
+    from axisjudge.cli.runs.judged import losses
 
     if lost := losses(ratings):
         show.table(lost, "Lost answers (the same command asks for them again)")

@@ -26,7 +26,7 @@ def run_cascade(
     json: bool,
 ) -> None:
     """Ask the first judge, then the second; the budget is one for both."""
-    from axisjudge.cli.runs.judge import losses, print_estimate, print_outcome, stop, tally
+    from axisjudge.cli.runs.judged import losses, print_estimate, print_outcome, stop, tally
     from axisjudge.judging import judging_run
     from axisjudge.judging.cascade import first_run, second_run
 
@@ -63,7 +63,7 @@ def run_cascade(
 
 
 def _carried_out(run: JudgingRun, money: dict[str, Any]) -> Any:
-    from axisjudge.cli.runs.judge import print_outcome
+    from axisjudge.cli.runs.judged import print_outcome
 
     try:
         return run.carry_out(**money)

@@ -10,6 +10,7 @@ import typer
 
 from axisjudge.cli import options, show
 from axisjudge.cli.results.agreement import print_agreement
+from axisjudge.cli.runs.judged import losses, print_estimate, print_outcome, stop, tally
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from axisjudge.judges import JudgeLike
-    from axisjudge.judging.estimate import Estimate
-    from axisjudge.judging.outcome import Outcome
     from axisjudge.studies.succession.drift import Drift
     from axisjudge.trajectory import Trajectory
 
@@ -181,29 +180,6 @@ def judge(
     show.stop_if_refused(reading.refused)
 
 
-def print_estimate(estimate: Estimate) -> None:
-    """What the calls to models will take and cost, as ranges."""
-    if estimate.judges:
-        show.table(estimate.rows(), "Tokens, list price in US dollars and minutes, low to high")
-        typer.echo(f"\n{estimate.sentence}.")
-
-
-def print_outcome(outcome: Outcome, *, quiet: bool = False) -> None:
-    """The last lines of a run: judges that were stopped, what is left, what was spent."""
-    if quiet:
-        return
-    if any(end.stopped or end.failures for end in outcome.ends) or outcome.was_interrupted:
-        show.table(outcome.rows(), "How far each judge came")
-    for sentence in outcome.sentences():
-        typer.echo(f"\n{sentence}")
-
-
-def stop(code: int) -> None:
-    """End with an exit code other than 0."""
-    if code:
-        raise typer.Exit(code)
-
-
 def _side(trajectories: Sequence[Trajectory], split: str | None) -> Sequence[Trajectory]:
     """The trajectories of one side, so that --limit counts those; without one, or a name that is none, all of them."""
     if split is None:
@@ -212,28 +188,6 @@ def _side(trajectories: Sequence[Trajectory], split: str | None) -> Sequence[Tra
 
     known = read_split()
     return [run for run in trajectories if known.side_of(run) == split] if split in known.shares else trajectories
-
-
-def tally(ratings: pl.DataFrame) -> list[dict[str, Any]]:
-    """For each rater and axis: how many ratings, each verdict's count, and how many were lost."""
-    import polars as pl
-
-    from axisjudge.verdict import AXES, VERDICTS
-
-    words = [(pl.col("verdict") == word).sum().alias(word) for word in VERDICTS]
-    lost = (pl.col("status") != "ok").sum().alias("lost")
-    grouped = ratings.group_by("rater", "question", maintain_order=True).agg(pl.len().alias("n"), *words, lost)
-    tallies = grouped.rename({"question": "axis"}).to_dicts()
-    return sorted(tallies, key=lambda row: (row["rater"], AXES.index(row["axis"])))
-
-
-def losses(ratings: pl.DataFrame) -> list[dict[str, Any]]:
-    """For each rater and status other than ok: how many ratings, and the commonest reason."""
-    import polars as pl
-
-    lost = ratings.filter(pl.col("status") != "ok").group_by("rater", "status")
-    reason = pl.col("rationale").fill_null("no reason given").mode().sort().first().alias("commonest reason")
-    return lost.agg(pl.len().alias("n"), reason).sort("rater", "status").to_dicts()
 
 
 def _agreement(ratings: pl.DataFrame) -> Any:
