@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from axisjudge.checks import InputError, positive
-from axisjudge.judges import JudgeLike, make_judges
+from axisjudge.judges import JudgeLike, in_one_call, make_judges
 from axisjudge.judging.judging_run import JudgingRun
 from axisjudge.judging.lane import PATIENCE_S
 from axisjudge.judging.plan import Plan, make_plan
@@ -35,6 +35,7 @@ class How(TypedDict, total=False):
     out: str | Path | None
     keep_lost: bool
     retry: Sequence[str]
+    one_call: bool
 
 
 def judge(
@@ -51,11 +52,14 @@ def judge(
     concurrency: int = 16,
     keep_lost: bool = False,
     retry: Sequence[str] = (),
+    one_call: bool = False,
     progress: bool | None = None,
     patience_s: float = PATIENCE_S,
     budget_usd: float | None = None,
     allow_unpriced: bool = False,
     confirm: bool = False,
+    batch: bool = False,
+    keep_prompts: str | Path | None = None,
 ) -> pl.DataFrame:
     """Have judges grade trajectories and return the ratings table of this run.
 
@@ -91,6 +95,9 @@ def judge(
         Leave lost verdicts lost instead of asking again.
     retry : sequence of str
         Losses that would come again and are asked again all the same: ``refused``, ``truncated``.
+    one_call : bool
+        Have judges that write answer for all axes of a run in one call: cheaper, and another question. Their ratings
+        bear a name of their own (``,one_call=True``) and are nowhere taken for those of single calls.
     progress : bool, optional
         Show a progress bar; by default on a terminal, and in a notebook where a judge may cost something.
     patience_s : float
@@ -101,6 +108,10 @@ def judge(
         Ask models that have no list price.
     confirm : bool
         Spend more than `axisjudge.judging.estimate.ASK_ABOVE_USD` without being asked first.
+    batch : bool
+        By the batch interfaces of Anthropic and OpenAI: half price, within a day, and resumed by the same call.
+    keep_prompts : path, optional
+        Keep the whole prompt of each call beside its hash in this file (JSON Lines), each once.
 
     Returns
     -------
@@ -132,6 +143,7 @@ def judge(
         out=out,
         keep_lost=keep_lost,
         retry=retry,
+        one_call=one_call,
     )
     return run.carry_out(
         concurrency=concurrency,
@@ -140,6 +152,8 @@ def judge(
         budget_usd=budget_usd,
         allow_unpriced=allow_unpriced,
         confirm=confirm,
+        batch=batch,
+        keep_prompts=keep_prompts,
     )
 
 
@@ -206,7 +220,7 @@ def judging_run(
     loaded = {axis: load_rubric(axis, versions.get(axis)) for axis in asked}
     check_versions(loaded.values())
     rubrics = {axis: loaded[axis] for axis in AXES if axis in loaded}  # one order, so that a joint prompt is the same
-    raters = make_judges(judges)
+    raters = make_judges(in_one_call(judges) if how.get("one_call") else judges)
     exploratory = how.get("exploratory", False)
     admitted = admit(trajectories, raters, rubrics, split=how.get("split"), exploratory=exploratory)
     plan_of = partial(

@@ -29,7 +29,7 @@ def run(
 
     Exit codes as `axisjudge judge` has them.
     """
-    from axisjudge.cli.runs.judge import losses, print_estimate, print_outcome, stop, tally
+    from axisjudge.cli.runs.judged import losses, print_estimate, print_outcome, stop, tally
     from axisjudge.judging.api import held_out_run
     from axisjudge.protocol import read_sources, read_split
     from axisjudge.readers import read_trajectories

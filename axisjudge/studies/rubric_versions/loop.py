@@ -6,7 +6,7 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import polars as pl
 
@@ -16,6 +16,8 @@ from axisjudge.judges import JudgeLike, make_judges
 from axisjudge.judging import judging_run
 from axisjudge.judging.asking import asked_yes
 from axisjudge.judging.forecast import Forecast, forecast
+from axisjudge.judging.judging_run import JudgingRun, Money
+from axisjudge.judging.outcome import AT_BUDGET
 from axisjudge.protocol import Source, Split, find_split, make_split
 from axisjudge.rubric import Rubric, list_rubrics, load_rubric
 from axisjudge.spec import PANELS, panel
@@ -99,6 +101,7 @@ def iterate(
     split: bool | None = None,
     dry_run: bool = False,
     progress: bool | None = None,
+    **money: Unpack[Money],
 ) -> Iteration:
     """Judge a rubric version on the calibration side, as far as that was not done, and compare it with the one before.
 
@@ -127,6 +130,9 @@ def iterate(
         Only say what is to come.
     progress : bool, optional
         Show a progress bar; by default on a terminal, and in a notebook where a judge may cost something.
+    **money
+        ``budget_usd``, ``allow_unpriced``, ``confirm`` and the others that `axisjudge.judge` takes. The budget is one
+        for both versions.
 
     Returns
     -------
@@ -157,7 +163,7 @@ def iterate(
     if dry_run:
         return Iteration(notes, calls, None)
     print(notes[-1], flush=True)
-    tables = [run.carry_out(progress=progress) for run in asked]
+    tables = _carried_out(asked, progress, money)
     others = _known(out, axis, runs).filter(~pl.col("rubric_version").is_in([old.version, new.version]))
     table = pl.concat([*tables, others.filter(pl.col("rater").is_in(tables[0]["rater"].unique().implode()))])
     table = table.unique(subset=list(IDENTITY), keep="first", maintain_order=True)
@@ -207,6 +213,26 @@ def _offer_split(
     made = make_split(read_trajectories(*paths).trajectories, source=Source.of(paths))
     print(sentences.split_made(made), flush=True)
     return made
+
+
+def _carried_out(runs: Sequence[JudgingRun], progress: bool | None, money: Money) -> list[pl.DataFrame]:
+    """The ratings of each run; what one spends of a budget the next ones lack.
+
+    Raises
+    ------
+    InputError
+        The budget was reached: a version that is judged in part is compared with nothing.
+    """
+    tables, budget = [], money.get("budget_usd")
+    for run in runs:
+        if budget is not None:
+            spent = sum(end.spent_usd for each in runs for end in each.outcome.ends)
+            money = {**money, "budget_usd": max(budget - spent, 1e-9)}
+        tables.append(run.carry_out(progress=progress, **money))
+        if run.outcome.code() == AT_BUDGET:
+            rule = f"was reached before both versions were judged; {run.outcome.sentences()[-1]}"
+            raise InputError("budget_usd", rule, budget, "give a higher one: what is there is not asked again")
+    return tables
 
 
 def _before(rubric: Rubric) -> Rubric:
