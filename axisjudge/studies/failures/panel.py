@@ -11,13 +11,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, one_of
+from axisjudge.ratings.selection import BY_JUDGE
 from axisjudge.studies._shared.frames import Kind, kind_of, to_polars
 from axisjudge.verdict import AXES
 
 UNNAMED = "(agent not named)"
 
 #: Raters of these kinds are no judges: the planted truth, and people, with whom judges are compared elsewhere.
-NOT_JUDGES = ("planted", "human")
 
 _COLUMNS = (
     "trajectory_id",
@@ -159,7 +159,7 @@ def panel_of(ratings: Any, *, judges: Sequence[str] | None = None, repeat: int =
 
 def _of_panel(table: pl.DataFrame, judges: Sequence[str] | None) -> pl.DataFrame:
     if judges is None:
-        return table.filter(~pl.col("rater_kind").is_in(NOT_JUDGES))
+        return table.filter(BY_JUDGE)
     known = sorted(set(table["rater"]))
     return table.filter(pl.col("rater").is_in([one_of("judges", judge, known) for judge in judges]))
 
