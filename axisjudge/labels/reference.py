@@ -124,7 +124,9 @@ def reference_faults(run: Trajectory, kinds: Mapping[str, str]) -> list[Fault]:
     if expected["database_matches"] is not True:
         kinds = {**kinds, **run.kinds}
         wanted = [
-            Change(action["name"], action["arguments"], None, None if (names := action["compare"]) is None else (*names,))
+            Change(
+                action["name"], action["arguments"], None, None if (names := action["compare"]) is None else (*names,)
+            )
             for action in expected["actions"]
             if kinds.get(action["name"]) == "write"
         ]
@@ -259,6 +261,8 @@ def _rows(arguments: Mapping[str, Any]) -> str:
     rows: list[Any] = []
     for length in sorted({len(value) for value in lists.values()}):
         alike = {key: value for key, value in sorted(lists.items()) if len(value) == length}
-        rows.append([sorted(alike), sorted(json.dumps(row, sort_keys=True) for row in zip(*alike.values(), strict=True))])
+        rows.append(
+            [sorted(alike), sorted(json.dumps(row, sort_keys=True) for row in zip(*alike.values(), strict=True))]
+        )
     plain = {key: value for key, value in arguments.items() if key not in lists}
     return json.dumps([plain, rows], sort_keys=True)

@@ -26,7 +26,9 @@ def tau2_expectations(simulation: Mapping[str, Any], tasks: Any) -> Expected | N
     checks = [_object(check.get("action")) for check in _objects(checked.get("action_checks"))]
     if not criteria and not checks:
         return None
-    told = [{"text": str(one.get("info")), "met": one.get("met")} for one in _objects(checked.get("communicate_checks"))]
+    told = [
+        {"text": str(one.get("info")), "met": one.get("met")} for one in _objects(checked.get("communicate_checks"))
+    ]
     untold = [{"text": str(text), "met": None} for text in criteria.get("communicate_info") or ()]
     in_basis = "DB" in (checked.get("reward_basis") or criteria.get("reward_basis") or ("DB",))
     return {

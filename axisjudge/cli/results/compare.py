@@ -35,7 +35,9 @@ def compare(
     from axisjudge.studies.people import people
 
     source = source_of(read_ratings(*ratings, latest=True), ", ".join(path.name for path in ratings), steps=steps)
-    result = people(source.ratings, read_label_files(labels), sampling=sampling, epsilon=epsilon, n_draws=0, **source.how)
+    result = people(
+        source.ratings, read_label_files(labels), sampling=sampling, epsilon=epsilon, n_draws=0, **source.how
+    )
     if json:
         show.as_json({**result.to_dict(), **show.standing_fields(source.ratings)})
         return

@@ -36,19 +36,19 @@ class KnownAmounts:
         self.direct |= numbers
         self.money |= money
 
-    def add_result(self, text: str, found: list[Leaf]) -> None:
+    def add_result(self, text: str, result_leaves: list[Leaf]) -> None:
         """Take in a tool result: the numbers of its JSON, else of its words."""
-        if not found:
+        if not result_leaves:
             self.add_words(text)
             return
         if "$" in text:
             self.money |= {amount.cents for amount in amounts_in(text)}
-        self.add_leaves(found)
+        self.add_leaves(result_leaves)
 
-    def add_leaves(self, found: list[Leaf]) -> None:
+    def add_leaves(self, result_leaves: list[Leaf]) -> None:
         """Take in the numbers of a JSON value, and their totals by key."""
         groups: dict[str, list[int]] = defaultdict(list)
-        for name, value, _ in found:
+        for name, value, _ in result_leaves:
             if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < _LARGEST:
                 groups[name].append(abs(to_cents(value)))
         for key, values in groups.items():
@@ -58,7 +58,7 @@ class KnownAmounts:
             self.totals |= totals | {total - one for total in totals | _pairs(values) for one in others}
         self.direct |= self.money
 
-    def add_told(self, cents: int) -> None:
+    def add_explained(self, cents: int) -> None:
         """Take in an amount that was told and explained: later ones may rest on it."""
         self.money.add(cents)
         self.direct.add(cents)

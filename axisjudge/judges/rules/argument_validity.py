@@ -50,10 +50,10 @@ def clean(facts: Facts) -> Clean:
         return Clean("not_applicable", 0.95, (), "The agent called no tool, so there are no arguments to judge.")
     steps = tuple(sorted({call.step for call in facts.calls}))
     if facts.tools is None:
-        told = "No schemas are known; the tools took the calls, and each identifier was known before it was used."
-        return Clean("correct", 0.60, steps, told)
-    told = "Every call fits its tool's schema, and each identifier in it was known before it was used."
-    return Clean("correct", 0.80, steps, told)
+        text = "No schemas are known; the tools took the calls, and each identifier was known before it was used."
+        return Clean("correct", 0.60, steps, text)
+    text = "Every call fits its tool's schema, and each identifier in it was known before it was used."
+    return Clean("correct", 0.80, steps, text)
 
 
 def _malformed(call: Call) -> Iterator[Finding]:
@@ -106,10 +106,10 @@ def _related(one: str, other: str) -> bool:
 
 def _not_as_agreed(facts: Facts, call: Call) -> Iterator[Finding]:
     """A change to a record that nobody had named, after the agent had proposed it for another of the same kind."""
-    before = facts.told_before(call.step)
+    before = facts.last_agent_message(call.step)
     if call.kind != "write" or before is None or not isinstance(call.arguments, dict):
         return
-    talk = [text.lower() for index, text in facts.told if index < call.step]
+    talk = [text.lower() for index, text in facts.agent_messages if index < call.step]
     used = {value for _, value in call.identifiers}
     for parameter, value in call.identifiers:
         if call.arguments.get(parameter) != value or not _KEY_OF_RECORD.search(parameter):
@@ -118,7 +118,7 @@ def _not_as_agreed(facts: Facts, call: Call) -> Iterator[Finding]:
             continue
         if any(stands_in(plain(value), text) for text in talk):
             continue
-        alike = [other for other in facts.shown_under(parameter, call.step) if other != value]
+        alike = [other for other in facts.values_under(parameter, call.step) if other != value]
         named = [other for other in alike if stands_in(plain(other), before[1].lower())]
         if named and not used & set(named):
             text = (
@@ -132,7 +132,7 @@ def _numbers_from_nowhere(facts: Facts, call: Call) -> Iterator[Finding]:
     """A number inside a worded argument of a change (a house number, a size) that nobody and nothing had given."""
     if call.kind != "write":
         return
-    own = [text for index, text in facts.told if index <= call.step]
+    own = [text for index, text in facts.agent_messages if index <= call.step]
     for parameter, value, _ in call.values:
         if not isinstance(value, str) or " " not in value.strip() or len(value) > 60:
             continue
@@ -144,15 +144,15 @@ def _numbers_from_nowhere(facts: Facts, call: Call) -> Iterator[Finding]:
 
 def _refused(facts: Facts, call: Call) -> Iterator[Finding]:
     """A failed call whose error speaks of the arguments, unless the user gave them or the record's state is meant."""
-    said = " ".join(call.result.split())[:120]
+    words = " ".join(call.result.split())[:120]
     if _STATE.search(call.result) or (_UNKNOWN_RECORD.search(call.result) and _all_from_user(facts, call)):
         return
     if _BLAMES.search(call.result):
         mended = any(other.name == call.name and other.succeeded and other.step > call.step for other in facts.calls)
-        text = f"At step {call.result_step} the tool refuses the arguments given at step {call.step}: {said!r}."
+        text = f"At step {call.result_step} the tool refuses the arguments given at step {call.step}: {words!r}."
         yield Finding("argument_blamed_mended" if mended else "argument_blamed", call.steps, text)
     elif _RULES_OUT.search(call.result):
-        text = f"At step {call.result_step} the tool names a rule against the call of step {call.step}: {said!r}."
+        text = f"At step {call.result_step} the tool names a rule against the call of step {call.step}: {words!r}."
         yield Finding("rule_of_the_tool", call.steps, text)
     elif call.schema is None:
         yield from _unlike_accepted(facts, call)
@@ -160,10 +160,10 @@ def _refused(facts: Facts, call: Call) -> Iterator[Finding]:
 
 def _all_from_user(facts: Facts, call: Call) -> bool:
     """Whether the user gave every word that was passed on; a sign put before it is no fault, one left out is."""
-    said = " ".join(text.lower().replace("\xa0", " ") for index, text in facts.asked if index < call.step)
+    words = " ".join(text.lower().replace("\xa0", " ") for index, text in facts.user_messages if index < call.step)
     texts = [leaf.value.lower().replace("\xa0", " ").strip() for leaf in call.values if isinstance(leaf.value, str)]
     return bool(texts) and all(
-        stands_in(plain(text), said) and (text[:1] == "#" or "#" + text not in said) for text in texts
+        stands_in(plain(text), words) and (text[:1] == "#" or "#" + text not in words) for text in texts
     )
 
 

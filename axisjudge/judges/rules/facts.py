@@ -112,8 +112,8 @@ class Facts:
 
     trajectory: Trajectory
     calls: tuple[Call, ...]
-    told: tuple[tuple[int, str], ...]
-    asked: tuple[tuple[int, str], ...]
+    agent_messages: tuple[tuple[int, str], ...]
+    user_messages: tuple[tuple[int, str], ...]
     sources: tuple[Source, ...]
     tools: dict[str, ToolSchema] | None
     rulebook: str
@@ -126,16 +126,16 @@ class Facts:
         steps, kinds = trajectory.steps, trajectory.kinds
         results, agents = _pair(steps)
         calls = tuple(
-            _call(step, call, results.get((step.index, place)), (tools or {}).get(call.name), kinds.get(call.name))
-            for step, place, call in _made(steps)
+            _call(step, call, results.get((step.index, position)), (tools or {}).get(call.name), kinds.get(call.name))
+            for step, position, call in _made(steps)
         )
         return cls(
             trajectory=trajectory,
             calls=calls,
-            told=tuple(
+            agent_messages=tuple(
                 (s.index, s.content) for s in steps if s.role == "assistant" and not s.kind and s.content.strip()
             ),
-            asked=tuple((s.index, s.content) for s in steps if s.role == "user" and s.content.strip()),
+            user_messages=tuple((s.index, s.content) for s in steps if s.role == "user" and s.content.strip()),
             sources=tuple(_sources(trajectory, agents)),
             tools=tools,
             rulebook="\n".join(
@@ -161,7 +161,7 @@ class Facts:
     @cached_property
     def claims(self) -> tuple[tuple[int, str], ...]:
         """(step, participle) of everything that the agent tells as done."""
-        return tuple((index, word) for index, text in self.told for word in phrases.claims_of(text))
+        return tuple((index, word) for index, text in self.agent_messages for word in phrases.claims_of(text))
 
     @cached_property
     def keys_of(self) -> dict[str, set[str]]:
@@ -174,7 +174,7 @@ class Facts:
                     keys.setdefault(value, set()).add(key)
         return keys
 
-    def shown_under(self, key: str, step: int) -> set[str]:
+    def values_under(self, key: str, step: int) -> set[str]:
         """The words that results before a step show under a key."""
         return {
             leaf.value
@@ -189,13 +189,13 @@ class Facts:
         """Every key under which a result shows something."""
         return {leaf.key for call in self.calls for leaf in call.result_leaves}
 
-    def told_before(self, step: int) -> tuple[int, str] | None:
+    def last_agent_message(self, step: int) -> tuple[int, str] | None:
         """The agent's last words before a step."""
-        return next(((index, text) for index, text in reversed(self.told) if index < step), None)
+        return next(((index, text) for index, text in reversed(self.agent_messages) if index < step), None)
 
-    def asked_before(self, step: int) -> tuple[int, str] | None:
+    def last_user_message(self, step: int) -> tuple[int, str] | None:
         """The user's last words before a step."""
-        return next(((index, text) for index, text in reversed(self.asked) if index < step), None)
+        return next(((index, text) for index, text in reversed(self.user_messages) if index < step), None)
 
     def first_seen(self, token: str, *, ending: bool = False) -> int | None:
         """The first step at which a token stands in a text that the agent did not write; None if it never does.
@@ -243,9 +243,9 @@ def _identifiers(values: list[Leaf]) -> Iterator[tuple[str, str]]:
 
 def _made(steps: tuple[Step, ...]) -> Iterator[tuple[Step, int, ToolCall]]:
     for step in steps:
-        for place, call in enumerate(step.tool_calls):
+        for position, call in enumerate(step.tool_calls):
             if call.requestor == "assistant" and step.role == "assistant":
-                yield step, place, call
+                yield step, position, call
 
 
 def _pair(steps: tuple[Step, ...]) -> tuple[dict[tuple[int, int], Step], set[int]]:
@@ -262,7 +262,7 @@ def _pair(steps: tuple[Step, ...]) -> tuple[dict[tuple[int, int], Step], set[int
             if entry[2].requestor == "assistant":
                 agents.add(step.index)
         elif step.tool_calls:
-            waiting = deque((step.index, place, call) for place, call in enumerate(step.tool_calls))
+            waiting = deque((step.index, position, call) for position, call in enumerate(step.tool_calls))
         elif step.role != "tool":
             waiting.clear()
     return results, agents

@@ -96,24 +96,24 @@ class Clean:
     text: str
 
 
-_MOST_TOLD = 4
+_MOST_SENTENCES = 4
 
 
 def answer(findings: Iterable[Finding], clean: Clean) -> Answer:
     """One answer from all findings of an axis: a fault outweighs a doubt, a doubt outweighs silence."""
-    found = list(findings)
+    every = list(findings)
     for verdict in ("incorrect", "uncertain"):
-        if chosen := [finding for finding in found if KINDS[finding.kind].verdict == verdict]:
+        if chosen := [finding for finding in every if KINDS[finding.kind].verdict == verdict]:
             return _from(chosen, verdict, max(KINDS[finding.kind].confidence for finding in chosen))
     return _ok(clean.verdict, clean.confidence, clean.steps, clean.text, ())
 
 
 def _from(chosen: list[Finding], verdict: Word, confidence: float) -> Answer:
     steps = tuple(sorted({step for finding in chosen for step in finding.steps}))
-    told = [finding.text for finding in chosen[:_MOST_TOLD]]
-    if len(chosen) > _MOST_TOLD:
-        told.append(f"And {len(chosen) - _MOST_TOLD} more of the kind.")
-    return _ok(verdict, confidence, steps, " ".join(told), tuple(sorted({finding.kind for finding in chosen})))
+    sentences = [finding.text for finding in chosen[:_MOST_SENTENCES]]
+    if len(chosen) > _MOST_SENTENCES:
+        sentences.append(f"And {len(chosen) - _MOST_SENTENCES} more of the kind.")
+    return _ok(verdict, confidence, steps, " ".join(sentences), tuple(sorted({finding.kind for finding in chosen})))
 
 
 def _ok(verdict: Word, confidence: float, steps: tuple[int, ...], rationale: str, flags: tuple[str, ...]) -> Answer:

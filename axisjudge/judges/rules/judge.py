@@ -45,8 +45,8 @@ class RulesJudge(Judge):
 
     def sheet_sha256(self, sheet: Sheet) -> str:
         """Hash of the trajectory and of what a sheet shows of it."""
-        shown = [sheet.trajectory.content_sha256, sheet.page.prefix.by_hash.text]
-        return sha256(json.dumps(shown).encode()).hexdigest()
+        parts = [sheet.trajectory.content_sha256, sheet.page.prefix.by_hash.text]
+        return sha256(json.dumps(parts).encode()).hexdigest()
 
     async def fill(self, sheet: Sheet, *, repeat: int = 0) -> Reply:
         """What the sheet brings along; the same each time."""

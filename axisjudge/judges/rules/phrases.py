@@ -175,8 +175,8 @@ def consent_is_demanded(rulebook: str) -> bool:
 
 def closes(text: str) -> bool:
     """Whether a message ends the conversation and asks for nothing more."""
-    said = _STOP_TOKEN.sub("", text).strip()
-    return len(said) <= 400 and _CLOSING.search(said) is not None and _WANTS_MORE.search(said) is None
+    words = _STOP_TOKEN.sub("", text).strip()
+    return len(words) <= 400 and _CLOSING.search(words) is not None and _WANTS_MORE.search(words) is None
 
 
 def asks_something(text: str) -> bool:
@@ -233,8 +233,8 @@ def claims_of(text: str) -> list[str]:
 
 
 def _done_in(sentence: str) -> list[str]:
-    told = [match for match in _DONE.finditer(sentence) if not is_conditional(sentence[: match.start()])]
-    return [next(word for word in match.groups() if word).lower() for match in told]
+    done = [match for match in _DONE.finditer(sentence) if not is_conditional(sentence[: match.start()])]
+    return [next(word for word in match.groups() if word).lower() for match in done]
 
 
 def sentences_of(text: str) -> list[str]:

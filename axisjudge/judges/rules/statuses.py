@@ -27,10 +27,10 @@ class Given(NamedTuple):
     step: int
 
 
-def told_statuses(facts: Facts) -> Iterator[Finding]:
+def contradicted_statuses(facts: Facts) -> Iterator[Finding]:
     """A status told of a record that is none of those which results had given it, or denied though it is the last."""
     given = [one for call in facts.calls if call.succeeded for one in _statuses(call)]
-    for index, text in facts.told:
+    for index, text in facts.agent_messages:
         known = [one for one in given if one.step < index]
         for sentence in phrases.sentences_of(text) if known else ():
             yield from _status_faults(sentence, index, known)
@@ -42,14 +42,14 @@ def _status_faults(sentence: str, index: int, known: list[Given]) -> Iterator[Fi
         return
     about = [one for one in known if stands_in(one.record, lowered)]
     kinds = {one.kind for one in about}
-    said, denied = _status_said(lowered, {one.status for one in known if one.kind in kinds})
-    if said is None:
+    status, denied = _status_said(lowered, {one.status for one in known if one.kind in kinds})
+    if status is None:
         return
     last = max(about, key=lambda one: one.step)
-    wrong = last.status == said if denied else not any(said in one.status or one.status in said for one in about)
+    wrong = last.status == status if denied else not any(status in one.status or one.status in status for one in about)
     if wrong:
-        told = f"Step {index} tells that {last.record} is {'not ' if denied else ''}{said!r}"
-        yield Finding("status", (last.step, index), f"{told}, but step {last.step} had returned {last.status!r}.")
+        claim = f"Step {index} tells that {last.record} is {'not ' if denied else ''}{status!r}"
+        yield Finding("status", (last.step, index), f"{claim}, but step {last.step} had returned {last.status!r}.")
 
 
 def against_status(facts: Facts) -> Iterator[Finding]:
@@ -61,12 +61,12 @@ def against_status(facts: Facts) -> Iterator[Finding]:
             continue
         for other in reversed(facts.calls):
             used = {plain(value) for _, value in call.identifiers}
-            shown = [one.status for one in _statuses(other) if one.record in used]
-            if shown and other.succeeded and other.result_step is not None and other.result_step < call.step:
-                if wanted not in shown[0]:
+            statuses = [one.status for one in _statuses(other) if one.record in used]
+            if statuses and other.succeeded and other.result_step is not None and other.result_step < call.step:
+                if wanted not in statuses[0]:
                     text = (
                         f"{call.name} at step {call.step} needs a record that is {wanted}, but step {other.result_step}"
-                        f" had shown it as {shown[0]!r}; the tool refuses it at step {call.result_step}."
+                        f" had shown it as {statuses[0]!r}; the tool refuses it at step {call.result_step}."
                     )
                     yield Finding("against_status", (other.result_step, *call.steps), text)
                 break
@@ -105,8 +105,8 @@ def _status_said(lowered: str, vocabulary: set[str]) -> tuple[str | None, bool]:
     for status in sorted((status for status in vocabulary if status in lowered), key=len, reverse=True):
         word = re.escape(status)
         denied = re.search(rf"{_IS_NOT}{word}\b", lowered)
-        told = re.search(rf"{_STATUS_IS}{word}\b|{_RECORD_IS}{word}\b(?![ -]\w*(?:ed|ing)\b)", lowered)
-        match = denied or told
+        claim = re.search(rf"{_STATUS_IS}{word}\b|{_RECORD_IS}{word}\b(?![ -]\w*(?:ed|ing)\b)", lowered)
+        match = denied or claim
         if match is not None and not phrases.is_conditional(lowered[: match.start()]):
             return status, denied is not None
     return None, False

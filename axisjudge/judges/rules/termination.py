@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from axisjudge.judges.rules import phrases, verbs
-from axisjudge.judges.rules.claims import told_as_success
+from axisjudge.judges.rules.claims import claimed_success
 from axisjudge.judges.rules.facts import Call, Facts
 from axisjudge.judges.rules.findings import Clean, Finding
 
@@ -34,7 +34,7 @@ def clean(facts: Facts) -> Clean:
     text = (
         "The run was not cut off, nothing was done after the user had closed, and no question or promise is left open."
     )
-    last = tuple(index for index, _ in facts.told[-1:]) or (steps[-1].index,)
+    last = tuple(index for index, _ in facts.agent_messages[-1:]) or (steps[-1].index,)
     return Clean("correct", 0.60, last, text)
 
 
@@ -57,38 +57,40 @@ def _at(last: tuple[int, ...]) -> str:
 
 def _only_talk_was_cut(facts: Facts) -> bool:
     """The user had closed, and no call came after: the limit cut nothing but talk."""
-    closed = [index for index, text in facts.asked if phrases.closes(text)]
+    closed = [index for index, text in facts.user_messages if phrases.closes(text)]
     return bool(closed) and all(call.step < closed[-1] for call in facts.calls) and not _is_open(facts, closed[-1])
 
 
 def _is_open(facts: Facts, step: int) -> bool:
-    before = facts.told_before(step)
+    before = facts.last_agent_message(step)
     return before is not None and (phrases.asks_something(before[1]) or phrases.promises_more(before[1]))
 
 
 def _after_closing(facts: Facts) -> Iterator[Finding]:
     """A call made after the user had said that there was nothing more, before the user spoke again."""
-    for index, text in facts.asked:
+    for index, text in facts.user_messages:
         if not phrases.closes(text) or _is_open(facts, index):
             continue
-        speaks_again = next((later for later, _ in facts.asked if later > index), len(facts.trajectory.steps))
+        speaks_again = next((later for later, _ in facts.user_messages if later > index), len(facts.trajectory.steps))
         if after := [call for call in facts.calls if index < call.step < speaks_again]:
             names = ", ".join(dict.fromkeys(call.name for call in after))
-            said = f"The user closes at step {index}, yet the agent goes on at step {after[0].step} ({names})."
-            yield Finding("after_closing", (index, after[0].step), said)
+            words = f"The user closes at step {index}, yet the agent goes on at step {after[0].step} ({names})."
+            yield Finding("after_closing", (index, after[0].step), words)
 
 
 def _keeps_talking(facts: Facts) -> Iterator[Finding]:
     """The user closes and wants nothing more, and the agent asks again and again."""
-    for index, text in facts.asked:
+    for index, text in facts.user_messages:
         if phrases.closes(text) and not _is_open(facts, index):
-            later = ((i, said) for i, said in facts.asked if i > index)
-            resumed = next((i for i, said in later if not phrases.closes(said) and not phrases.refuses(said)), None)
+            later = ((i, words) for i, words in facts.user_messages if i > index)
+            resumed = next((i for i, words in later if not phrases.closes(words) and not phrases.refuses(words)), None)
             until = len(facts.trajectory.steps) if resumed is None else resumed
-            asked = [i for i, said in facts.told if index < i < until and "?" in said]
-            if len(asked) >= 2:
-                text = f"The user closes at step {index}, yet the agent asks on at steps {', '.join(map(str, asked))}."
-                yield Finding("keeps_talking", (index, *asked), text)
+            questions = [i for i, words in facts.agent_messages if index < i < until and "?" in words]
+            if len(questions) >= 2:
+                text = (
+                    f"The user closes at step {index}, yet the agent asks on at steps {', '.join(map(str, questions))}."
+                )
+                yield Finding("keeps_talking", (index, *questions), text)
                 return
 
 
@@ -97,14 +99,14 @@ def _after_handover(facts: Facts) -> Iterator[Finding]:
     if handed and (
         after := [call for call in facts.writes if call.step > handed[0].step and not verbs.hands_over(call.name)]
     ):
-        said = f"The user was handed over at step {handed[0].step}, yet step {after[0].step} calls {after[0].name}."
-        yield Finding("after_handover", (handed[0].step, after[0].step), said)
+        words = f"The user was handed over at step {handed[0].step}, yet step {after[0].step} calls {after[0].name}."
+        yield Finding("after_handover", (handed[0].step, after[0].step), words)
 
 
 def _left_open(facts: Facts) -> Iterator[Finding]:
     """The run ends on the agent: on a question, an announcement or a result that was never told."""
     steps = facts.trajectory.steps
-    if not steps or not facts.told or _USER_LEFT.search(facts.trajectory.termination or ""):
+    if not steps or not facts.agent_messages or _USER_LEFT.search(facts.trajectory.termination or ""):
         return
     last = steps[-1]
     if last.role == "assistant" and last.content.strip() and not last.agent_calls:
@@ -113,16 +115,16 @@ def _left_open(facts: Facts) -> Iterator[Finding]:
                 "open_question", (last.index,), f"The run ends at step {last.index} on a question to the user."
             )
         elif phrases.promises_more(last.content):
-            said = f"The run ends at step {last.index}, where the agent announces something that it never does."
-            yield Finding("open_promise", (last.index,), said)
+            words = f"The run ends at step {last.index}, where the agent announces something that it never does."
+            yield Finding("open_promise", (last.index,), words)
     elif facts.calls and _ends_untold(facts.calls[-1], last.index):
         call = facts.calls[-1]
-        said = f"The run ends at step {last.index} on a tool result about which the user was told nothing"
+        words = f"The run ends at step {last.index} on a tool result about which the user was told nothing"
         if call.kind is not None:
-            yield Finding("no_reply", (call.step, last.index), f"{said}.")
+            yield Finding("no_reply", (call.step, last.index), f"{words}.")
         else:
-            said += f"; what {call.name} does is not documented, so it may be a last word."
-            yield Finding("no_reply_due", (call.step, last.index), said)
+            words += f"; what {call.name} does is not documented, so it may be a last word."
+            yield Finding("no_reply_due", (call.step, last.index), words)
 
 
 def _ends_untold(call: Call, last: int) -> bool:
@@ -130,7 +132,7 @@ def _ends_untold(call: Call, last: int) -> bool:
 
 
 def _success_after_failure(facts: Facts) -> Iterator[Finding]:
-    for call, index in told_as_success(facts):
+    for call, index in claimed_success(facts):
         text = (
             f"{call.name} failed at step {call.result_step} and was not tried again; step {index} closes on a success."
         )
