@@ -191,8 +191,8 @@ def _differences(run: Trajectory, wanted: list[Change], made: list[Change], *, d
         order = [other for _, other in sorted(pairs, key=lambda pair: wanted.index(pair[0]))]
         late = next((b for a, b in zip(order, made, strict=True) if a is not b), None)
         if late is not None:
-            names = ", then ".join(one.words for one in wanted)
-            yield Fault(FaultKind.ORDER, _at(late), f"Expected in this order: {names}.")
+            in_order = ", then ".join(one.words for one in wanted)
+            yield Fault(FaultKind.ORDER, _at(late), f"Expected in this order: {in_order}.")
 
 
 def _matched(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.checks import InputError
+from axisjudge.readers.expectations import tau2_expectations
 from axisjudge.readers.messages import (
     Found,
     Note,
@@ -29,7 +30,6 @@ from axisjudge.readers.messages import (
     tool_schema,
     word,
 )
-from axisjudge.readers.expectations import tau2_expectations
 from axisjudge.readers.source import json_values, opened
 from axisjudge.trajectory import Step, ToolCall, ToolSchema, Trajectory
 

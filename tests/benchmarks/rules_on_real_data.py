@@ -15,7 +15,7 @@ from random import Random
 
 from axisjudge.judges import Answer
 from axisjudge.judges.rules import grade_trajectory
-from axisjudge.judges.rules.chance import shuffled_pass_rate, pass_rate
+from axisjudge.judges.rules.chance import pass_rate, shuffled_pass_rate
 from axisjudge.readers import read_trajectories
 from axisjudge.trajectory import ToolSchema, Trajectory
 from axisjudge.verdict import AXES, Axis

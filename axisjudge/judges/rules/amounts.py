@@ -81,6 +81,8 @@ class KnownAmounts:
             return "total within one result"
         if cents in _totals(before[-_MOST_PARTS:]) | _runs(before):
             return "total of amounts told"
+        if cents in _differences(before[-_MOST_PARTS:]):
+            return "difference of two totals told"
         return None
 
 
@@ -100,6 +102,19 @@ def _totals(values: list[int]) -> set[int]:
 
 def _pairs(values: list[int]) -> set[int]:
     return {one + other for one, other in combinations(values, 2)} if len(values) <= _MOST_PARTS else set()
+
+
+def _differences(values: list[int]) -> set[int]:
+    """What two totals differ by: of the last amounts and those before them, or of every second one (old, new, ...)."""
+    if len(values) < 3:
+        return set()
+    pairs = values[len(values) % 2 :]
+    split = {
+        abs(sum(values[middle:]) - sum(values[start:middle]))
+        for start in range(len(values) - 2)
+        for middle in range(start + 1, len(values))
+    }
+    return split | {abs(sum(pairs[start::2]) - sum(pairs[start + 1 :: 2])) for start in range(0, len(pairs), 2)}
 
 
 def _runs(values: list[int]) -> set[int]:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from axisjudge.judges.rules.facts import Call, Facts, plain, stands_in
 from axisjudge.judges.rules.findings import Clean, Finding
-from axisjudge.judges.rules.schema import faults
+from axisjudge.judges.rules.formats import is_identifier
+from axisjudge.judges.rules.schema import allows_one_value, faults
 
 _BLAMES = re.compile(
     r"not found|does(?: not|n't) exist|\bno (?!longer)\w+ (?:with|for|by|named|called|found|\S*\d)|no such|invalid"
@@ -24,6 +25,16 @@ _STATE = re.compile(
 )
 _UNKNOWN_RECORD = re.compile(r"not found|does(?: not|n't) exist|\bno (?!longer)\w+|unknown", re.IGNORECASE)
 _NUMBER_WORD = re.compile(r"(?<![\w-])\d{2,}(?![\w-])")
+_WORD = re.compile(r"[A-Za-z]+(?:[_-][A-Z]+)*")
+_DELEGATES = re.compile(
+    r"\b(?:any(?: one)?|whichever|whatever|either)\b(?: of)?(?: the| my| your)?(?: \w+){0,2} ?"
+    r"(?:card|payment|method|account|option|one|works|you|is fine|will do)"
+    r"|\bup to you\b|\byou (?:can |may )?(?:choose|pick|decide|select)\b|\bno preference\b|\bon file\b"
+    r"|\b(?:does ?n['\u2019]?t|do not|don['\u2019]t) (?:matter|mind|care)\b"
+    r"|\b(?:same|original|default|usual|existing) (?:\w+ )?(?:card|payment|method|account)\b",
+    re.IGNORECASE,
+)
+_LONGEST_REFUSAL = 300
 _NEW_OR_OLD = re.compile(r"^(?:new|old|from|to|target|source)_?")
 _KEY_OF_RECORD = re.compile(r"_ids?$|[a-z]I[dD]s?$")
 
@@ -45,15 +56,20 @@ def findings(facts: Facts) -> Iterator[Finding]:
 
 
 def clean(facts: Facts) -> Clean:
-    """What is said when nothing was found."""
+    """What is said when nothing was found: correct where a schema left nothing to choose, else uncertain."""
     if not facts.calls:
         return Clean("not_applicable", 0.95, (), "The agent called no tool, so there are no arguments to judge.")
     steps = tuple(sorted({call.step for call in facts.calls}))
-    if facts.tools is None:
-        text = "No schemas are known; the tools took the calls, and each identifier was known before it was used."
-        return Clean("correct", 0.60, steps, text)
-    text = "Every call fits its tool's schema, and each identifier in it was known before it was used."
-    return Clean("correct", 0.80, steps, text)
+    if all(
+        call.schema is not None and call.succeeded and allows_one_value(call.schema.parameters) for call in facts.calls
+    ):
+        return Clean("correct", 0.90, steps, "Every call went through, and its tool's schema leaves nothing to choose.")
+    known = "The calls fit their tools' schemas" if facts.tools is not None else "No schemas are known"
+    text = (
+        f"{known}, and each identifier was known before it was used. Whether these were the values that were wanted "
+        "cannot be told."
+    )
+    return Clean("uncertain", 0.30, steps, text)
 
 
 def _malformed(call: Call) -> Iterator[Finding]:
@@ -64,14 +80,16 @@ def _malformed(call: Call) -> Iterator[Finding]:
         )
     elif call.schema is not None:
         for kind, part in faults(call.arguments, call.schema.parameters):
+            if kind == "missing_parameter" and call.succeeded:
+                kind = "missing_but_accepted"  # the tool did without it, so its schema may be wrong
             yield Finding(kind, call.steps, f"At step {call.step}, in the call of {call.name}, {part}.")
 
 
 def _ungrounded(facts: Facts, call: Call) -> Iterator[Finding]:
     """An identifier that no earlier step contains: made up, or used before it was returned."""
     for parameter, value in call.identifiers:
-        if facts.seen_before(value, call.step):
-            continue
+        if facts.seen_before(value, call.step) or (call.succeeded and _WORD.fullmatch(value)):
+            continue  # a plain word that the tool takes ("START", "all") names no record
         used = f"At step {call.step} {parameter} = {value!r} is given to {call.name}, but no earlier step contains it"
         later = facts.returned_after(call, value)
         if later is None:
@@ -109,6 +127,8 @@ def _not_as_agreed(facts: Facts, call: Call) -> Iterator[Finding]:
     before = facts.last_agent_message(call.step)
     if call.kind != "write" or before is None or not isinstance(call.arguments, dict):
         return
+    if any(_DELEGATES.search(text) for index, text in facts.user_messages if index < call.step):
+        return
     talk = [text.lower() for index, text in facts.agent_messages if index < call.step]
     used = {value for _, value in call.identifiers}
     for parameter, value in call.identifiers:
@@ -145,6 +165,8 @@ def _numbers_from_nowhere(facts: Facts, call: Call) -> Iterator[Finding]:
 def _refused(facts: Facts, call: Call) -> Iterator[Finding]:
     """A failed call whose error speaks of the arguments, unless the user gave them or the record's state is meant."""
     words = " ".join(call.result.split())[:120]
+    if call.runs_program or len(call.result) > _LONGEST_REFUSAL:
+        return  # a program's output, or a page: not the tool's word about its arguments
     if _STATE.search(call.result) or (_UNKNOWN_RECORD.search(call.result) and _all_from_user(facts, call)):
         return
     if _BLAMES.search(call.result):
@@ -163,7 +185,9 @@ def _all_from_user(facts: Facts, call: Call) -> bool:
     words = " ".join(text.lower().replace("\xa0", " ") for index, text in facts.user_messages if index < call.step)
     texts = [leaf.value.lower().replace("\xa0", " ").strip() for leaf in call.values if isinstance(leaf.value, str)]
     return bool(texts) and all(
-        stands_in(plain(text), words) and (text[:1] == "#" or "#" + text not in words) for text in texts
+        (stands_in(plain(text), words) or (is_identifier(text.upper()) and facts.user_gave(text, call.step)))
+        and (text[:1] == "#" or "#" + text not in words)
+        for text in texts
     )
 
 

@@ -23,6 +23,11 @@ _SPELLED = re.compile(r"\b(?:underscore|hyphen|dash|hash(?:tag)?|pound|dot)\b", 
 _SPACED = re.compile(r"[ /\n\t]")
 _FINAL_NUMBER = re.compile(r"\d{5,}$")
 _SQUEEZE = re.compile(r"[\W_]+")
+_RUNS_PROGRAMS = re.compile(
+    r"(?:^|_)(?:bash|sh|shell|exec\w*|terminal|console|python|interpreter|cmd|command|code|script|tests?)(?:_|$)",
+    re.IGNORECASE,
+)
+_PROGRAM_PARAMETERS = {"command", "cmd", "commands", "script", "code", "source_code"}
 BEFORE_ALL = -1  #: the place of the policy and the tool descriptions: known before the first step
 
 
@@ -53,6 +58,15 @@ class Call:
     def may_have_changed(self) -> bool:
         """The call did not fail, and its tool changes something or nobody says that it does not."""
         return not self.failed and self.kind in (None, "write")
+
+    @property
+    def runs_program(self) -> bool:
+        """The tool runs what it is given: its result is a program's output, which says nothing of the arguments.
+
+        Such a program may have changed something even where it failed.
+        """
+        names = set(self.arguments) if isinstance(self.arguments, dict) else set()
+        return bool(_PROGRAM_PARAMETERS & names) or _RUNS_PROGRAMS.search(_snake(self.name)) is not None
 
     @property
     def steps(self) -> tuple[int, ...]:
@@ -226,6 +240,10 @@ class Facts:
         }
         later = (s.step for s in self.sources if s.step > call.step and s.step not in echoes and stands_in(key, s.text))
         return next(later, None)
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
 
 
 def plain(token: str) -> str:

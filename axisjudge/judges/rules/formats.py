@@ -36,7 +36,8 @@ _ENDING = re.compile(
 )
 _NUMBERED_NAME = re.compile(r"[A-Za-z]\w*_[A-Za-z]*\d{4,}")
 _MEASURE = re.compile(r"\d+[A-Z]+")
-_CLOCK_OR_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:T.*)?|\d{1,2}:\d{2}.*|\d{1,3}(?:-\d{1,3})+|\d+-[A-Za-z]+s?")
+_CLOCK_OR_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:T.*)?|\d{1,2}:\d{2}.*|\d+(?:-\d+)+|\d+-[A-Za-z]+s?")
+_NUMBERED_WORD = re.compile(r"[A-Za-z]+-\d{1,2}")
 _EXAMPLE = re.compile(
     r"(?:e\.g\.|example|such as|\blike|format|looks?|starts? with|begins? with|placeholder)\W{0,4}(?:\w+\W{1,4}){0,4}$",
     re.IGNORECASE,
@@ -144,8 +145,12 @@ def is_identifier(token: str) -> bool:
     [True, True, True, True, True]
     >>> [is_identifier(token) for token in ("1080p", "12-inch", "2024-05-15", "size_10", "256GBSSD")]
     [False, False, False, False, False]
+    >>> [is_identifier(token) for token in ("2005-2008", "COVID-19", "1937\u5e743\u67086\u65e5")]
+    [False, False, False]
     """
     core = token.lstrip("#")
+    if not core.isascii() or _NUMBERED_WORD.fullmatch(core):
+        return False  # systems name in ASCII; a word and its number are a name that people gave
     if core.isdigit():
         return len(core) >= 6
     if _CLOCK_OR_DATE.fullmatch(core):

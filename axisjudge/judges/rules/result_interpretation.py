@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import date, timedelta
 
+from axisjudge.judges.rules import phrases
 from axisjudge.judges.rules.amounts import KnownAmounts
 from axisjudge.judges.rules.claims import claimed_success, never_done
 from axisjudge.judges.rules.facts import Facts, stands_in
@@ -28,6 +30,7 @@ _RELATIVE_DAY = re.compile(
     r" (?:later|before|after|earlier|prior|from)|(?:later|earlier) (?:the same|that) day)\b",
     re.IGNORECASE,
 )
+_NEXT_DAY = re.compile(r"\d{2}:\d{2}(?::\d{2})?\s?\+1\b")
 _COUNT = re.compile(r"(?<![\w.,$#-])([2-9]|1\d|20)(?![\w%]|[.,]\d)")
 
 
@@ -56,9 +59,12 @@ def clean(facts: Facts) -> Clean:
     checked = tuple(index for index, text in messages if amounts_in(text) or days_in(text) or identifiers_in(text))
     if not checked:
         text = "After its calls the agent told no amount, date or identifier, so a rule has little to check."
-        return Clean("correct", 0.45, tuple(index for index, _ in messages[-1:]), text)
-    text = "Every amount, date and identifier told stands in what the agent had been given or follows from it."
-    return Clean("correct", 0.60, checked, text)
+        return Clean("uncertain", 0.30, tuple(index for index, _ in messages[-1:]), text)
+    text = (
+        "Every amount, date and identifier told stands in what the agent had been given or follows from it. Whether "
+        "the rest of what it said does cannot be told."
+    )
+    return Clean("uncertain", 0.30, checked, text)
 
 
 def amounts_by_message(facts: Facts) -> Iterator[tuple[int, str, list[Amount], KnownAmounts]]:
@@ -127,13 +133,19 @@ def _dates(facts: Facts) -> Iterator[Finding]:
     flagged: set[Day] = set()
     for index, text in facts.agent_messages:
         for readings, wording in days_in(text):
-            if readings[0] in flagged or _day_is_known(facts, readings, index):
+            if readings[0] in flagged or _day_is_known(facts, readings, index) or _is_proposed(text, wording):
                 continue
             flagged.add(readings[0])
             request = facts.last_user_message(index)
             counted = any(_RELATIVE_DAY.search(sentence) for sentence in (request[1] if request else "", text))
             sentence = f"Step {index} tells the date {wording}, which no earlier result, message or policy contains."
             yield Finding("computed_date" if counted else "date", (index,), sentence)
+
+
+def _is_proposed(text: str, wording: str) -> bool:
+    """Whether a day is only put to the user, in a question or as what may be: it is no word about a result."""
+    sentence = next((part for part in phrases.sentences_of(text) if wording in part), "")
+    return "?" in sentence or phrases.is_conditional(sentence) or phrases.offers(sentence)
 
 
 def _day_is_known(facts: Facts, readings: tuple[Day, ...], step: int) -> bool:
@@ -143,12 +155,24 @@ def _day_is_known(facts: Facts, readings: tuple[Day, ...], step: int) -> bool:
         if source.step < step:
             if any(spelling in source.text for spelling in spellings):
                 return True
+            if _NEXT_DAY.search(source.text) and any(_after(day) in source.text for day in readings):
+                return True
             if any(
                 day.agrees(one) for some, _ in days_in(source.text, any_case=True) for one in some for day in readings
             ):
                 return True
     searched = (str(leaf.value) for call in facts.calls if call.step <= step for leaf in call.values)
     return any(spelling in value for value in searched for spelling in spellings)
+
+
+def _after(day: Day) -> str:
+    """The month and day of which this one is the next, as results write it; empty where it has no year."""
+    if day.year is None:
+        return "\n\n"
+    try:
+        return (date(day.year, day.month, day.day) - timedelta(days=1)).strftime("%m-%d")
+    except (ValueError, OverflowError):
+        return "\n\n"
 
 
 def _identifiers(facts: Facts) -> Iterator[Finding]:

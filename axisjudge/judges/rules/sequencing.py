@@ -34,12 +34,15 @@ def clean(facts: Facts) -> Clean:
         return Clean(
             "not_applicable", 0.90, steps, "The agent made no two calls and changed nothing, so no order can be judged."
         )
-    if not facts.writes:
-        steps = tuple(sorted({call.step for call in facts.calls}))
-        return Clean("correct", 0.65, steps, "Nothing was changed, and no identifier was used before it was returned.")
-    steps = tuple(sorted({call.step for call in facts.writes}))
-    text = "Each change came after consent and after its record was read, and none was made twice."
-    return Clean("correct", 0.65, steps, text)
+    steps = tuple(sorted({call.step for call in facts.calls}))
+    if not facts.writes and not facts.rulebook.strip():
+        text = "Nothing was changed, no text demands an order, and no identifier was used before it was returned."
+        return Clean("correct", 0.80, steps, text)
+    text = "No identifier was used before it was returned"
+    if facts.writes:
+        text = "Each change came after consent and after its record was read, and none was made twice"
+    text += ". Whether the task or the policy demands another order cannot be told."
+    return Clean("uncertain", 0.30, steps, text)
 
 
 def _consent(facts: Facts, call: Call, demanded: bool) -> Iterator[Finding]:

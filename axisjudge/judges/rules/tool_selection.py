@@ -35,16 +35,17 @@ def findings(facts: Facts) -> Iterator[Finding]:
 
 
 def clean(facts: Facts) -> Clean:
-    """What is said when nothing was found."""
+    """What is said when nothing was found: nothing to choose where no tool was offered, else uncertain."""
+    if facts.tools == {} and not facts.calls:
+        return Clean("not_applicable", 0.95, (), "No tool was offered and none was called.")
     if not facts.calls:
         text = "The agent called no tool; whether one was needed is more than a rule can tell."
         return Clean("uncertain", 0.30, (), text)
     steps = tuple(sorted({call.step for call in facts.calls}))
     known = "Every tool exists" if facts.tools is not None else "No call was refused as unknown"
-    text = f"{known}, and no refused call was repeated unchanged."
-    if not facts.undocumented:
-        text = f"{known}, no refused call was repeated unchanged, and no change goes against what was spoken of."
-    return Clean("correct", 0.60 if facts.tools is not None else 0.50, steps, text)
+    told = "" if facts.undocumented else ", and no change goes against what was spoken of"
+    text = f"{known}, no refused call was repeated unchanged{told}. Whether other calls were needed cannot be told."
+    return Clean("uncertain", 0.30, steps, text)
 
 
 def _unknown(facts: Facts) -> Iterator[Finding]:
@@ -66,6 +67,8 @@ def _repeated(facts: Facts) -> Iterator[Finding]:
         for earlier in reversed(facts.calls[:position]):
             if earlier.may_have_changed and earlier.succeeded:
                 break
+            if earlier.runs_program and not (earlier.same_as(call) and earlier is facts.calls[position - 1]):
+                break  # a program may have changed something, failed or not
             if earlier.same_as(call) and earlier.failed:
                 requests = facts.last_user_message(call.step)
                 if earlier.step != call.step and (requests is None or requests[0] < earlier.step):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from axisjudge.judges import Answer
 from axisjudge.judges.rules import RulesJudge, grade_trajectory
-from axisjudge.judges.rules.chance import shuffled_pass_rate, pass_rate
+from axisjudge.judges.rules.chance import pass_rate, shuffled_pass_rate
 from axisjudge.judges.rules.formats import amounts_in, days_in
 from axisjudge.readers import read_trajectories
 from axisjudge.rubric import Rubric
