@@ -1,4 +1,4 @@
-"""Labels as a command names them: files of ratings, and ``reference:FILE``, what the benchmark knows of its own runs."""
+"""Labels as commands name them: files of ratings, and ``reference:FILE`` for what a benchmark knows of its runs."""
 
 from __future__ import annotations
 

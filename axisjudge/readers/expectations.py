@@ -8,7 +8,7 @@ It is kept under ``expected`` in a trajectory's `meta`, which no judge is shown.
 - ``database_matches``: whether the final database was the expected one, None where that was not compared.
 
 Sources: tau2-bench, src/tau2/data_model/tasks.py (EvaluationCriteria, Action) and simulation.py (RewardInfo);
-tau-bench, tau_bench/types.py (Task, RewardResult). What is not of these shapes is passed over: a run can be read without.
+tau-bench, tau_bench/types.py (Task, RewardResult). What is not of these shapes is passed over.
 """
 
 from __future__ import annotations

@@ -19,7 +19,8 @@ VERSION = "rules-3"
 class RulesJudge(Judge):
     """Grades what a program can know of a trajectory; says ``uncertain`` where it cannot.
 
-    Kinds of finding that were right too seldom on real data are off; ``rules,all=true`` turns them on. It reads no rubric, so that a new rubric version does not move it.
+    Kinds of finding that were right too seldom on real data are off; ``rules,all=true`` turns them on. It reads no
+    rubric, so that a new rubric version does not move it.
     """
 
     kind = "rules"

@@ -104,8 +104,8 @@ def _reference(path: str) -> LabelledSource:
     faults = read_reference(path)
     source = source_of(judge(read_trajectories(path).trajectories, ["rules"], progress=False), Path(path).stem)
     about = (
-        f"The runs in {Path(path).name}, judged by the rules, against the faults that the benchmark's knowledge of each "
-        "task locates in failed runs. Passing runs and all other axes are unlabelled, not clean."
+        f"The runs in {Path(path).name}, judged by the rules, against the faults that the benchmark's knowledge of "
+        "each task locates in failed runs. Passing runs and all other axes are unlabelled, not clean."
     )
     return LabelledSource(_judges_of(source, about), faults)
 
