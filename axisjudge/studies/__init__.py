@@ -15,6 +15,7 @@
 | plan | How many trajectories, labels, people and repeats? | 09 | plan |
 | succession | May a new judge take the old one's place? | 10 | |
 | twins | Does a judge notice what is broken, and only that? | 11 | twins |
+| located | What do rules, reference, reward and people say of the same runs? | 14 | |
 | evidence | Do judges point at the same steps, and does a judge agree with itself? | 12 | agreement |
 """
 
@@ -29,6 +30,7 @@ __all__ = [
     "curves",
     "evidence",
     "failures",
+    "located",
     "people",
     "plan",
     "rubric_versions",

@@ -15,6 +15,7 @@ _WANTED_STATE = re.compile(
     r"\bnon-([a-z]+)\b|\bnot (?:in )?(?:an? )?(?!be\b|been\b)([a-z]+)(?: status| state)?\b"
     r"|\b(?:must|has to|have to|needs? to|should) be (?:in )?(?:an? )?([a-z]+)\b|\bonly (?:an? )?([a-z]+)\b"
 )
+_STATE_WORD = re.compile(r"(?:ed|ing|active|open|closed)$")  # "non-delivered", but not "non-refundable"
 _STATUS_IS = r"\bstatus\b\W{0,6}(?:is|of|as)?\W{0,4}(?:now |currently |still )?\W{0,4}"
 _IS_NOT = r"\b(?:is|are|was|has|have|had)(?: not|n['’]t)(?: yet)?(?: been)?(?: yet)? "
 _STATUS_KEYS = ("status", "state")
@@ -63,7 +64,11 @@ def against_status(facts: Facts) -> Iterator[Finding]:
         if not call.failed or known is None:
             continue
         refusal = call.result.lower().replace("_", " ")
-        wanted = [state for state in _states_wanted(refusal) if any(state in status for status in vocabulary)]
+        wanted = [
+            state
+            for state in _states_wanted(refusal)
+            if any(state in status for status in vocabulary) or f"non-{state}" in refusal and _STATE_WORD.search(state)
+        ]
         if wanted and not any(state in known.status for state in wanted):
             needs = f"needs a record that is {' or '.join(wanted)}"
         elif not wanted and _names_as_reason(refusal, known.status):
