@@ -67,7 +67,8 @@ def against_status(facts: Facts) -> Iterator[Finding]:
         wanted = [
             state
             for state in _states_wanted(refusal)
-            if any(state in status for status in vocabulary) or f"non-{state}" in refusal and _STATE_WORD.search(state)
+            if any(state in status for status in vocabulary)
+            or (f"non-{state}" in refusal and _STATE_WORD.search(state))
         ]
         if wanted and not any(state in known.status for state in wanted):
             needs = f"needs a record that is {' or '.join(wanted)}"

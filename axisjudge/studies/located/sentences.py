@@ -74,12 +74,13 @@ def faults_sentence(faults: Sequence[FaultsFound]) -> str:
             sum(round(of.estimate * of.n_items) for of in column)
             for column in ([one.on_axis for one in own], [one.on_any for one in own])
         )
-        step = sum(round(one.at_step.estimate * one.at_step.n_items) for one in own if one.at_step.n_items)
+        with_step = [one.at_step for one in own if one.at_step.n_items]
+        step = sum(round(one.estimate * one.n_items) for one in with_step)
         parts.append(
-            f"of {many(n, 'fault')} that the {labeller} locate{'' if labeller == 'people' else 's'} {judge} calls "
-            f"{on_axis} incorrect on that axis, {step} of them at the step, and {on_any} on some axis"
+            f"Of {many(n, 'fault')} by {labeller} {judge} calls {on_axis} incorrect on that axis, {step} of them at the "
+            f"step, and {on_any} on some axis."
         )
-    return f"{'; '.join(parts).capitalize()}."
+    return " ".join(parts)
 
 
 def parting_sentence(partings: Sequence[Parting]) -> str:

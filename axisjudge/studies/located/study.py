@@ -15,7 +15,7 @@ from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_
 from axisjudge.studies._shared.result import StudyResult
 from axisjudge.studies._shared.scope import banner, made_up_raters
 from axisjudge.studies.located import sentences
-from axisjudge.studies.located.decided import Decided, decided_by
+from axisjudge.studies.located.decided import ANY_AXIS, Decided, decided_by
 from axisjudge.studies.located.faults import FaultsFound, faults_found
 from axisjudge.studies.located.figures import plot_decided, plot_faults_found, plot_partings
 from axisjudge.studies.located.parting import KindCount, Parting, kind_counts, partings
@@ -79,15 +79,28 @@ class Located(StudyResult):
         """How much each judge decides and how that stands to the outcome: all runs, by judge, set and axis."""
         return frame_of([one for one in self.decided if one.half == "all"], _DECIDED, self.kind)
 
+    @property
+    def judges(self) -> tuple[str, ...]:
+        """The judges, two versions of one apart."""
+        return tuple(dict.fromkeys(one.judge for one in self.decided))
+
+    def decided_by(self, judge: str) -> Table:
+        """One judge by data set and axis, all runs."""
+        rows = [one for one in self.decided if (one.judge, one.half) == (judge, "all") and one.axis != ANY_AXIS]
+        return frame_of(
+            rows, {column: of for column, of in _DECIDED.items() if column not in ("judge", "half")}, self.kind
+        )
+
     def tables(self) -> dict[str, Table]:
-        """Every table by name: decided, halves, faults, partings, kinds."""
-        halves = [one for one in self.decided if one.half != "all"]
+        """Every table by name: decided, halves (all axes together), faults and partings of the last judge, kinds."""
+        halves = [one for one in self.decided if one.half != "all" and one.axis == ANY_AXIS]
+        last = self.judges[-1]
         parts = {name: name for name in ("judge", "domain", "failed", "judge_says", "reference", "people", "n_runs")}
         return {
             "decided": self.table,
             "halves": frame_of(halves, _DECIDED, self.kind),
-            "faults": frame_of(self.faults, _FAULTS, self.kind),
-            "partings": frame_of(self.partings, parts, self.kind),
+            "faults": frame_of([one for one in self.faults if one.judge == last], _FAULTS, self.kind),
+            "partings": frame_of([one for one in self.partings if one.judge == last], parts, self.kind),
             "kinds": frame_of(self.kinds, _KINDS, self.kind),
         }
 
