@@ -16,7 +16,7 @@ from axisjudge.checks import InputError
 from axisjudge.labels.agentrx import BY_REASON, NO_AXIS, read_agentrx
 from axisjudge.labels.crosswalk import category_key, read_crosswalk
 from axisjudge.labels.formats.strict_json import read_strict_json
-from axisjudge.labels.formats.terms import Read, Terms, ratings_of
+from axisjudge.labels.formats.terms import Naming, Read, Terms, ratings_of
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import Axis, Rating
 
@@ -34,7 +34,7 @@ def recognises(content: object) -> bool:
     return bool(runs) and all(isinstance(run, dict) and {"trajectory_id", "failures"} <= run.keys() for run in runs)
 
 
-def read_agentrx_failures(path: Path, terms: Terms) -> Read:
+def read_agentrx_failures(path: Path, terms: Naming) -> Read:
     """Failures as ratings: ``incorrect`` on their axis, citing their steps.
 
     Raises

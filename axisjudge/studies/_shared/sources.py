@@ -153,13 +153,13 @@ def _agentprocessbench(subset: str) -> Source:
 
 
 def _summeval() -> Source:
-    from axisjudge.labels.alttest import read_alttest
+    from axisjudge.imports import import_ratings
 
     about = (
         "SummEval as used by the alternative annotator test: 1,600 summaries of 100 documents rated 1 to 5 on four "
         "criteria by three experts and six judges of four families, without confidences and without rationales."
     )
-    ratings = read_alttest(fetch("alttest-summeval"))
+    ratings = import_ratings([fetch("alttest-summeval")], with_draw=False).ratings
     return Source("summeval", ratings, tuple(sorted(ratings["question"].unique())), False, "document", about)
 
 

@@ -9,7 +9,7 @@ from judged import ratings as ratings_of
 from sklearn.metrics import cohen_kappa_score
 
 from axisjudge.checks import InputError
-from axisjudge.labels import read_agentprocessbench, read_alttest
+from axisjudge.labels import read_agentprocessbench
 from axisjudge.stats.agreement.chance_corrected import cohen_kappa
 from axisjudge.studies.agreement.cross_family import cross_family
 
@@ -155,9 +155,9 @@ def test_wrong_input_is_named():
         cross_family(ratings, "sequencing")
 
 
-def test_summeval_within_and_across(shared_data):
+def test_summeval_within_and_across(alttest):
     """Six judges of four families on 6,400 items: .372 within a family, .150 across, if a near miss is a miss."""
-    ratings = read_alttest(shared_data / "alttest" / "summeval")
+    ratings = alttest("summeval")
     questions = sorted(ratings["question"].unique())
     found = cross_family(ratings, questions, coefficient="cohen_kappa", cluster_unit="document")
     assert found.within.estimate == pytest.approx(0.372, abs=5e-4)

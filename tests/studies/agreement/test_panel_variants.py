@@ -8,7 +8,7 @@ import pytest
 from judged import ratings
 
 from axisjudge.checks import InputError
-from axisjudge.labels import read_agentprocessbench, read_alttest
+from axisjudge.labels import read_agentprocessbench
 from axisjudge.studies._shared.disagreements import disagreements
 from axisjudge.studies._shared.pooled import pooled
 from axisjudge.studies._shared.ranked_confidence import NoRanks, confidence_ranks
@@ -124,8 +124,8 @@ def test_a_side_speaks_by_a_judge_that_gave_a_reason():
     assert {disagreements(mute, "termination").listed[0].first.judge} == {"b2"}
 
 
-def test_disagreements_on_an_ordered_scale_set_the_extremes_against_each_other(shared_data):
-    table = read_alttest(shared_data / "alttest" / "summeval")
+def test_disagreements_on_an_ordered_scale_set_the_extremes_against_each_other(alttest):
+    table = alttest("summeval")
     found = disagreements(table, "coherence", most=5)
     assert {(one.first.verdict, one.second.verdict) for one in found.listed} == {("1", "5")}
     assert found.n_split <= found.n_items == 1600
