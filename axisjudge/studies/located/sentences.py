@@ -77,8 +77,8 @@ def faults_sentence(faults: Sequence[FaultsFound]) -> str:
         with_step = [one.at_step for one in own if one.at_step.n_items]
         step = sum(round(one.estimate * one.n_items) for one in with_step)
         parts.append(
-            f"Of {many(n, 'fault')} by {labeller} {judge} calls {on_axis} incorrect on that axis, {step} of them at the "
-            f"step, and {on_any} on some axis."
+            f"Of {many(n, 'fault')} by {labeller} {judge} calls {on_axis} incorrect on that axis, {step} of them at "
+            f"the step, and {on_any} on some axis."
         )
     return " ".join(parts)
 
