@@ -10,6 +10,7 @@ import polars as pl
 
 from axisjudge.judges.lifecycle import known_retirements
 from axisjudge.labels.simulated_people import FAMILY as SIMULATED_PEOPLE
+from axisjudge.ratings.selection import BY_JUDGE
 from axisjudge.verdict import IDENTITY
 
 #: Columns that differ from one judging run to the next although the same was said.
@@ -20,11 +21,15 @@ _NAMED = 6
 _SIMULATED = pl.col("family") == SIMULATED_PEOPLE
 #: Who is what in the scope sentence: whoever gives labels, simulated or not, is no judge, and neither is planted truth.
 _KINDS = {
-    "judges": ~pl.col("rater_kind").is_in(["human", "planted"]) & ~_SIMULATED,
+    "judges": BY_JUDGE & ~_SIMULATED,
     "people": (pl.col("rater_kind") == "human") & ~_SIMULATED,
     SIMULATED_PEOPLE: _SIMULATED,
+    "references": pl.col("rater_kind") == "reference",
 }
-_ONE = {"judges": "judge", "people": "person", SIMULATED_PEOPLE: "simulated person", "agents": "agent", "tasks": "task"}
+_ONE = {"judges": "judge", "people": "person", SIMULATED_PEOPLE: "simulated person", "references": "reference"}
+_ONE |= {"agents": "agent", "tasks": "task"}
+#: Named on a page only where there are such.
+_IF_ANY = (SIMULATED_PEOPLE, "references")
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,7 @@ def scope_of(ratings: pl.DataFrame) -> Scope:
     )
     kinds = {kind: _names(ratings.filter(chosen), "rater") for kind, chosen in _KINDS.items()}
     named = {
-        **{kind: names for kind, names in kinds.items() if names or kind != SIMULATED_PEOPLE},
+        **{kind: names for kind, names in kinds.items() if names or kind not in _IF_ANY},
         "agents": _names(ratings, "agent"),
         "tasks": _names(ratings, "task_id"),
     }

@@ -13,6 +13,7 @@ import axisjudge
 from axisjudge import studies
 from axisjudge.checks import InputError
 from axisjudge.datasets import demo_run_labels, demo_runs, demo_transcripts, demo_truth
+from axisjudge.datasets.verdicts import published_findings, published_verdicts
 from axisjudge.judging.signals import judge_signals
 from axisjudge.scores.run_score import read_runs
 from axisjudge.studies._shared.result import StudyResult
@@ -46,6 +47,7 @@ def results(demo):
     judged = axisjudge.judge([*runs[:8], *(twin.trajectory for twin in made)], progress=False)
     return {
         "agreement": studies.agreement(labelled),
+        "located": studies.located(*published_verdicts("agentrx"), findings=published_findings()),
         "confidence": studies.confidence(labelled),
         "evidence": studies.evidence(ratings, runs),
         "check": studies.check(said),
@@ -107,8 +109,8 @@ def test_simulated_and_planted_ratings_are_never_shown_without_a_banner(results)
     assert assumed.banner == ""
 
 
-STUDIES = ["agreement", "axis_result", "check", "confidence", "curves", "evidence", "failures", "people"]
-STUDIES += ["panels", "plan", "rubric_versions", "run_score", "succession", "trace", "twins"]
+STUDIES = ["agreement", "axis_result", "check", "confidence", "curves", "evidence", "failures", "located", "panels"]
+STUDIES += ["people", "plan", "rubric_versions", "run_score", "succession", "trace", "twins"]
 
 
 @pytest.mark.parametrize("name", STUDIES)
