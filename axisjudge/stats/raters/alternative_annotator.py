@@ -26,8 +26,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval, one_of
+from axisjudge.stats.clusters import clustered_variance
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, cluster_codes, t_quantile
+from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, cluster_codes, interval_on
 
 Scale = Literal["nominal", "ordinal", "continuous"]
 Floats = NDArray[np.float64]
@@ -297,27 +298,20 @@ def _against(name: str, won: _Wins, groups: NDArray[np.intp], epsilon: float, le
         return AgainstPerson(name, n, math.nan, math.nan, math.nan, False, False, reason)
     gap = won.person - won.judge
     difference = float(np.average(gap, weights=won.weight))
-    error, degrees = _clustered_error(gap - difference, won.weight, groups[won.items])
-    p_value, reason = _lower_tail(difference - epsilon, error, degrees)
+    own = groups[won.items]
+    if np.unique(own[won.weight > 0]).size < 2:
+        p_value, reason = math.nan, "all items are of one cluster"
+    else:
+        influence = (gap - difference) * won.weight / won.weight.sum()
+        variance = clustered_variance(influence, own, weights=won.weight)
+        p_value, reason = _lower_tail(difference - epsilon, variance.error, variance.degrees)
     advantage = float(np.average(won.judge, weights=won.weight))
     return AgainstPerson(name, n, advantage, difference, p_value, False, True, reason)
-
-
-def _clustered_error(residual: Floats, weight: Floats, groups: NDArray[np.intp]) -> tuple[float, float]:
-    """Standard error of a weighted mean between clusters, and its degrees of freedom by Kish's effective number."""
-    sums, sizes = np.bincount(groups, weights=residual * weight), np.bincount(groups, weights=weight)
-    sums, sizes = sums[sizes > 0], sizes[sizes > 0]
-    effective = sizes.sum() ** 2 / (sizes**2).sum()
-    if effective <= 1:
-        return math.nan, 0.0
-    return math.sqrt(effective / (effective - 1) * float((sums**2).sum())) / float(sizes.sum()), effective - 1
 
 
 def _lower_tail(above: float, error: float, degrees: float) -> tuple[float, str]:
     from scipy.special import stdtr
 
-    if math.isnan(error):
-        return math.nan, "all items are of one cluster"
     if error == 0:
         if abs(above) < _TIE:
             return math.nan, "all differences equal epsilon"
@@ -347,15 +341,14 @@ def _mean_advantage(wins: list[_Wins], groups: NDArray[np.intp], unit: str, ci_l
     influence = np.zeros(groups.size)
     for won, share in zip(wins, shares, strict=True):
         influence[won.items] += won.weight * (won.judge - share) / won.weight.sum() / len(wins)
-    by_cluster = np.bincount(groups, weights=influence)
-    error = math.sqrt(n_clusters / max(n_clusters - 1, 1) * float((by_cluster**2).sum()))
-    if n_clusters < FEWEST_CLUSTERS or error == 0 or not 0 < mean < 1:
+    if n_clusters < FEWEST_CLUSTERS or not influence.any() or not 0 < mean < 1:
         few = f"{n_clusters} independent units; an interval needs {FEWEST_CLUSTERS}"
         reason = few if n_clusters < FEWEST_CLUSTERS else "the judge never, or always, does as well as each person"
         return Estimate(estimate=mean, reason=reason, **about)
-    logit, half = math.log(mean / (1 - mean)), t_quantile(n_clusters - 1, ci_level) * error / (mean * (1 - mean))
-    low, high = (1 / (1 + math.exp(-end)) for end in (logit - half, logit + half))
-    return Estimate(estimate=mean, ci_low=low, ci_high=high, method="linearised logit-t between clusters", **about)
+    variance = clustered_variance(influence[items], groups[items])
+    low, high = interval_on("logit", mean, variance.error / (mean * (1 - mean)), variance.degrees, ci_level)
+    method = f"linearised on the logit, t on {variance.degrees:.1f} degrees"
+    return Estimate(estimate=mean, ci_low=low, ci_high=high, method=method, **about)
 
 
 def _refusal(people: Floats, any_tested: bool, least_instances: int) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.stats.agreement.clustered import clustered_coefficients
+from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.stats.confidence.escalation import Alone, decides_alone
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.clustered import ClusteredShare, clustered_share, mean_of_shares, more_for_half_width
@@ -146,7 +146,7 @@ def coefficients(votes: Votes, pair: Sequence[Floats], ci_level: float) -> dict[
         order = np.array(asked.values)
         values = np.where(np.isnan(values), np.nan, order[np.nan_to_num(values).astype(np.intp)])
         categories = list(asked.values)
-    found = clustered_coefficients(
+    found = agreement_coefficients(
         values, names, categories=categories, clusters=votes.clusters, cluster_unit=votes.unit, ci_level=ci_level
     )
     short = {"cohen_kappa": "kappa", "gwet_ac1": "ac1", "cohen_kappa_quadratic": "kappa_quadratic"}

@@ -7,8 +7,8 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from axisjudge.stats.clusters import effective_clusters
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.rates.clustered import effective_clusters
 from axisjudge.studies.check.compute import WANTED_HALF_WIDTH, JudgeCheck, comparable
 
 if TYPE_CHECKING:
