@@ -15,7 +15,9 @@ def test_all_sign_patterns_by_hand():
     tasks = np.array([2.0, 1.0, -1.0, 3.0])
     totals = [abs(np.dot(signs, tasks)) for signs in itertools.product((-1, 1), repeat=4)]
     found = paired_change(np.zeros(4), tasks)
-    assert found.p_value == np.mean([total >= 5 for total in totals])
+    assert found.p_value == np.mean([total > 5 for total in totals]) + np.mean([total == 5 for total in totals]) / 2
+    together = paired_change(np.zeros(8), np.repeat(tasks, 2), clusters=np.repeat(np.arange(4), 2))
+    assert together.p_value == np.mean([total >= 5 for total in totals])
     assert found.smallest_p == 2 / 16
 
 
