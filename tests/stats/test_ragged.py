@@ -124,7 +124,7 @@ def test_more_items_and_raters_never_turn_an_interval_into_a_refusal(n_raters):
     ratings, task = (item < -1.0).astype(float), np.r_[np.arange(100) // 4, np.full(40, 3)]
     names = ["fleiss_kappa", "gwet_ac1", "krippendorff_alpha"]
     for clusters in (None, task):
-        given = {name: False for name in names} | {"share": False}
+        given = dict.fromkeys([*names, "share"], False)
         for n in (5, 8, 12, 20, 40, 60, 98, 99, 100, 101, 120, 140):
             groups = None if clusters is None else clusters[:n]
             found = agreement_coefficients(ratings[:n], names, categories=[0, 1], clusters=groups)
