@@ -114,6 +114,18 @@ def rare(patterns: RatingPatterns) -> bool:
     return bool(min(n * minority**2, disagreements, n - disagreements) < FEWEST_RARE)
 
 
+def shows_few(patterns: RatingPatterns) -> bool:
+    """Whether fewer than 5 items differ, or raters leave the commonest category fewer than 5 times each.
+
+    For figures with a standard error and nothing else. No further item can turn a False into True.
+    """
+    codes, counts = patterns.codes[patterns.paired], patterns.items[patterns.paired]
+    used = np.array([((codes == k).sum(axis=1) * counts).sum() for k in range(patterns.categories.size)])
+    given = np.where(codes >= 0, codes, codes.max(axis=1, keepdims=True))
+    differ = counts[(given != given[:, :1]).any(axis=1)].sum()
+    return bool(min((used.sum() - used.max(initial=0.0)) / patterns.n_raters, differ) < FEWEST_RARE)
+
+
 def _agreement_as_proportion(patterns: RatingPatterns, ci_level: float) -> Interval:
     both = (patterns.codes >= 0).all(axis=1)
     same = np.where(both, patterns.codes[:, 0] == patterns.codes[:, 1], np.nan)
