@@ -45,6 +45,10 @@ LARGE_SAMPLE, LARGE_SAMPLE_RARE = 200, 30
 MOST_UNLABELLED = 0.05
 #: An interval this close to that of the labels alone (width over width) is not worth a judge.
 LITTLE_HELP = 0.9
+SWITCHED = (
+    f"prediction-powered, as from {LARGE_SAMPLE} labelled units with {LARGE_SAMPLE_RARE} of the rarer word on; "
+    "post-stratified below"
+)
 POST_STRATIFIED = "post-stratified, hull of Beta(1/2) posterior and MOVER-Wilson"
 
 WORDS = ("incorrect", "other", "none")  # strata: the judge says incorrect, says something else, gives no verdict
@@ -358,7 +362,8 @@ def _estimate(values: Values, about: dict[str, Any]) -> Estimate:
     if math.isnan(estimate) or math.isnan(low):
         reason = "the judge tells failures from other runs no better than a coin, so that nothing can be corrected"
         return Estimate(estimate=math.nan, reason=reason, **about)
-    return Estimate(estimate=estimate, ci_low=low, ci_high=high, method=method, **about)
+    notes = (SWITCHED,) if method.startswith("prediction-powered") else ()
+    return Estimate(estimate=estimate, ci_low=low, ci_high=high, method=method, notes=notes, **about)
 
 
 def _warnings(rate: Estimate, alone: Estimate) -> tuple[str, ...]:

@@ -58,6 +58,7 @@ class Drift(Result):
         return [
             {"occasion": each.number, "change": each.change.change, "p_value": each.change.p_value}
             | {"allowed": each.allowed, "stop": each.stop, "in_reach": each.in_reach}
+            | {"noise": each.noise, "threshold": each.threshold}
             for each in self.occasions
         ]
 

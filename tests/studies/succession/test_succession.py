@@ -133,10 +133,15 @@ def test_a_steady_judge_goes_on_and_a_changed_one_is_stopped(bridged):
             verdict=pl.when(pl.col("index") % 5 == 0).then(pl.lit("incorrect")).otherwise("verdict"),
         )
     )
-    stopped = watch_drift(pl.concat([mine, stricter.drop("index").select(mine.columns)]), OLD)
-    assert stopped.stopped_at == 4
-    assert "Stop: on occasion 4 the failure rate moved by" in drift_sentence(stopped)
-    assert json.loads(json.dumps(stopped.to_dict()))["changes"][2]["stop"] is True
+    stricter = stricter.drop("index").select(mine.columns)
+    early = watch_drift(pl.concat([mine, stricter]), OLD)
+    assert early.stopped_at is None  # two runs in between do not show how far whole runs differ
+    again = mine.with_columns(pl.col("repeat") + 3)
+    late = stricter.with_columns(repeat=pl.lit(6, mine.schema["repeat"]))
+    stopped = watch_drift(pl.concat([mine, again, late], how="vertical_relaxed"), OLD)
+    assert stopped.stopped_at == 7
+    assert "Stop: on occasion 7 the failure rate moved by" in drift_sentence(stopped)
+    assert json.loads(json.dumps(stopped.to_dict()))["changes"][5]["stop"] is True
 
 
 def test_another_model_behind_the_name_stops_whatever_it_says(bridged):
