@@ -15,7 +15,7 @@ Fewer than `FEW` effective clusters, and rare outcomes, hardly show a design eff
 the effect d0 = 1 + (b - 1) r of an expected intraclass correlation r:
 
     design effect          (f0 d0 + f V / V0) / (f0 + f), on f0 + f degrees
-    degrees expected       f0 = `PRIOR_DEGREES` [d0 / (d0 - 1)]^2
+    degrees expected       f0 = `PRIOR_DEGREES` [d0 / (d0 - 1)]^2, at most `MOST_PRIOR_DEGREES`
     degrees seen           f = (K - 1) min(1, 3 / kurtosis of the influences); 3 is that of a normal
 
 r is known no better than to +-70%, for which a variance has 4 degrees; d0 of small clusters depends on it little, and
@@ -44,6 +44,8 @@ OUTCOME_ICC = 0.3
 AGREEMENT_ICC = 0.1
 #: Degrees of freedom that it is worth, and with it the expected design effect of large clusters.
 PRIOR_DEGREES = 4.0
+#: However small the clusters are, many of them outweigh what was expected.
+MOST_PRIOR_DEGREES = 12.0
 #: With fewer effective clusters the expected design effect joins any estimate, not only that of a share.
 FEW = 5.0
 _NORMAL_KURTOSIS = 3.0
@@ -110,7 +112,7 @@ def clustered_variance(
         return ClusteredVariance(max(between, independent), worth - 1, _over(between, independent), worth)
     expected = 1 + (largest - 1) * (OUTCOME_ICC if prior is None else prior)
     seen = (worth - 1) * min(1.0, _NORMAL_KURTOSIS / _kurtosis(part)) if independent > 0 else 0.0
-    held = PRIOR_DEGREES * (expected / (expected - 1)) ** 2
+    held = min(PRIOR_DEGREES * (expected / (expected - 1)) ** 2, MOST_PRIOR_DEGREES)
     effect = (held * expected + seen * min(_over(between, independent), largest)) / (held + seen)
     return ClusteredVariance(effect * independent, held + seen, effect, worth)
 

@@ -137,8 +137,9 @@ class Occasion:
     """One occasion on the anchor set compared with the first: the paired change, and whether it says stop.
 
     `in_reach` is False where no verdicts on so many tasks could give a p value small enough to stop. `noise` is
-    ``not_measured`` without repeated runs up to the third occasion: then nothing says stop, because a whole run may lie off by
-    more than its items show. `threshold` is the shift that runs of an unchanged judge rarely reach, NaN without noise.
+    ``not_measured`` without repeated runs up to the third occasion: then nothing says stop, because a whole run may lie
+    off by more than its items show. `threshold` is the shift that runs of an unchanged judge rarely reach, NaN without
+    noise.
     """
 
     number: int
@@ -163,9 +164,10 @@ def drift(
 
     The k-th comparison stops where the task-level sign-flip p value is at most level / (k (k + 1)) and the shift of the
     mean lies beyond what runs of one judge differ by: the quantile of t at that level, with the pooled variance of run
-    means within the occasions so far and between those in between. These levels add up to `level` however many occasions follow, so that a judge
-    that never changes is stopped with at most that probability, where the means of its runs are near normal and
-    independent. Before repeated runs, or a fourth occasion, nothing is stopped, and `noise` says why.
+    means within the occasions so far and between those in between. These levels add up to `level` however many
+    occasions follow, so that a judge that never changes is stopped with at most that probability, where the means of
+    its runs are near normal and independent. Before repeated runs, or a fourth occasion, nothing is stopped, and
+    `noise` says why.
 
     Parameters
     ----------

@@ -76,7 +76,7 @@ def clustered_share(
     --------
     >>> tasks = [task for task in range(5) for _ in range(4)]
     >>> clustered_share([1] * 19 + [0], tasks, cluster_unit="task")
-    ClusteredShare(0.950 [0.643 to 0.995], 20 items in 5 tasks)
+    ClusteredShare(0.950 [0.632 to 0.995], 20 items in 5 tasks)
     """
     outcome, groups, kept = _counted(values, clusters)
     in_open_unit_interval("ci_level", ci_level)
