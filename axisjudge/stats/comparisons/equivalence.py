@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval
+from axisjudge.stats.clusters import AGREEMENT_ICC
 from axisjudge.stats.comparisons.paired import PairedChange, mean_change, paired_change
 from axisjudge.stats.comparisons.sign_flips import DRAWS
 from axisjudge.stats.estimate import Estimate
@@ -95,7 +96,7 @@ def equivalence(
         raise InputError("after", f"needs one value for each of the {old.shape} items before", new.shape)
     about: dict[str, Any] = {"cluster_unit": cluster_unit, "ci_level": 1 - 2 * level}
     lost = np.isnan(equal)
-    agreement = clustered_proportion(equal, clusters, **about)
+    agreement = clustered_proportion(equal, clusters, expected_icc=AGREEMENT_ICC, **about)
     shift = mean_change(new - old, clusters, **about)
     reasons = (*_of_lost(lost, margin), *_of_shift(shift, margin), *_of_agreement(agreement, self_agreement, margin))
     return Equivalence(shift, agreement, self_agreement, margin, level, reasons)

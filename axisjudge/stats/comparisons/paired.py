@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
+from axisjudge.stats.clusters import AGREEMENT_ICC
 from axisjudge.stats.comparisons.sign_flips import paired_sign_flip, sign_flips
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import FEWEST_RARE, cluster_codes, clustered_mean, clustered_proportion
@@ -159,7 +160,10 @@ def mean_change(
         return mean
     if rarer >= FEWEST_RARE and not math.isnan(mean.ci_low):
         return mean
-    up, down = (clustered_proportion(np.where(given, way, np.nan), clusters, **about) for way in (moved > 0, moved < 0))
+    up, down = (
+        clustered_proportion(np.where(given, way, np.nan), clusters, expected_icc=AGREEMENT_ICC, **about)
+        for way in (moved > 0, moved < 0)
+    )
     if math.isnan(up.ci_low):
         return replace(mean, reason=up.reason)
     low = mean.estimate - math.hypot(up.estimate - up.ci_low, down.ci_high - down.estimate)

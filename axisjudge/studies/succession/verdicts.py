@@ -20,7 +20,7 @@ SCALES = ("verdict", "step")
 
 _COLUMNS = (
     *("trajectory_id", "item_id", "step_index", "interaction_id", "cluster_id", "agent", "question", "scale"),
-    *("rater", "repeat", "verdict", "rubric_version", "rubric_sha256", "returned_model", "created_at"),
+    *("rater", "repeat", "verdict", "rubric_version", "rubric_sha256", "returned_model", "created_at", "run_id"),
 )
 
 
