@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.stats.agreement.coefficient_intervals import cluster_sums, shows_few
+from axisjudge.stats.agreement.coefficient_intervals import leave_one_cluster_out, shows_few
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS, Coefficient
 from axisjudge.stats.agreement.patterns import RatingPatterns, rating_patterns
 from axisjudge.stats.clusters import effective_clusters
@@ -123,7 +123,7 @@ def case_weighted(
         generator = np.random.default_rng(0 if rng is None else rng)
         p_value = _permutation_p(found, plain, matrix, confidence, layer, combine, weighted - unweighted, generator)
     if not reason:
-        left_out = _left_out(found, heavy) - _left_out(found, plain)
+        left_out = leave_one_cluster_out(found, heavy)[1] - leave_one_cluster_out(found, plain)[1]
         degrees = (
             effective_clusters(plain.cluster_sizes()) - 1
         ) / 2  # the few clusters with disagreements carry the difference
@@ -172,12 +172,6 @@ def _why_no_interval(weighted: float, unweighted: float, patterns: RatingPattern
     if patterns.n_clusters() < FEWEST_CLUSTERS or shows_few(patterns):
         return "too few clusters or disagreements for an interval"
     return ""
-
-
-def _left_out(coefficient: Coefficient, patterns: RatingPatterns) -> Floats:
-    """The coefficient without each cluster."""
-    by_cluster = cluster_sums(patterns, coefficient.sums(patterns.codes, patterns.categories))
-    return coefficient.estimate(by_cluster.sum(axis=0) - by_cluster, patterns.categories)
 
 
 def _permutation_p(

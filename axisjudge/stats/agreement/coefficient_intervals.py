@@ -172,6 +172,14 @@ def cluster_sums(patterns: RatingPatterns, sums: Floats) -> Floats:
     return np.column_stack(columns)
 
 
+def leave_one_cluster_out(coefficient: Coefficient, patterns: RatingPatterns) -> tuple[float, Floats]:
+    """A coefficient of all items, and without each cluster."""
+    by_cluster = cluster_sums(patterns, coefficient.sums(patterns.codes, patterns.categories))
+    total = by_cluster.sum(axis=0)
+    whole = float(coefficient.estimate(total, patterns.categories))
+    return whole, coefficient.estimate(total - by_cluster, patterns.categories)
+
+
 def influences(coefficient: Coefficient, patterns: RatingPatterns, sums: Floats, scale: Scale) -> Floats:
     """What each item with two ratings or more moves the coefficient by, on a scale; NaN where that is infinite."""
     counts = patterns.items[patterns.paired]

@@ -32,11 +32,13 @@ class SoftAgreement(Estimate):
     """Chance-corrected soft agreement.
 
     `raw` is 1 - the mean distance of beliefs on one item, `chance` the same over all pairs of items. `raw` misleads:
-    two judges that always hedge near 1/2 score high whatever they judge.
+    two judges that always hedge near 1/2 score high whatever they judge. `ceiling` is the `soft_ceiling`: what the
+    figure would be had the two given the same verdicts with these confidences.
     """
 
     raw: float
     chance: float
+    ceiling: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +120,7 @@ def soft_agreement(
     The interval is the delete-one-cluster jackknife on Fisher's z with t on half the degrees of freedom of the
     effective clusters (with all of them it covers .926 at 20 items where failures are rare). With fewer than 10
     clusters, or fewer than 5 items on which the judges take different sides or of the rarer side, there is none: with
-    sharp confidences it would cover .54 at 20 items and .86 at 100. Beside the figure belongs its `soft_ceiling`.
+    sharp confidences it would cover .54 at 20 items and .86 at 100. Beside the figure belongs its `ceiling`.
 
     References
     ----------
@@ -164,6 +166,7 @@ def soft_agreement(
         reason=reason,
         raw=float(1 - mean),
         chance=float(1 - row.sum() / first.size**2) if first.size else math.nan,
+        ceiling=soft_ceiling(pair, squared=squared),
     )
 
 
@@ -193,10 +196,13 @@ def soft_ceiling(beliefs_of_two: ArrayLike, *, squared: bool = False) -> float:
     if pair.ndim != 2 or pair.shape[1] != 2:
         raise InputError("beliefs_of_two", "must be items x 2", pair.shape)
     pair = pair[~np.isnan(pair).any(axis=1)]
-    far = np.abs(pair - 0.5)
-    return float(
-        np.mean([soft_agreement(0.5 + np.sign(side - 0.5)[:, None] * far, squared=squared).estimate for side in pair.T])
-    )
+    far, items = np.abs(pair - 0.5), np.arange(len(pair))
+    found = []
+    for side in np.sign(pair - 0.5).T:
+        one, other = (0.5 + side[:, None] * far).T
+        same, across, *_ = _cluster_distances(one, other, items, items.size, squared)
+        found.append(float(_corrected(same.sum(), across.sum(), items.size)))
+    return float(np.mean(found))
 
 
 def split_change(

@@ -12,7 +12,9 @@ cheaper. The winning rate is the share of people whose test is rejected after Be
 judge passes from one half on.
 
 The test is blind to prevalence: where failures are rare, a judge that always says 'correct' passes. So the best
-constant judge is tested beside every judge (`best_constant`), and `stand_in` refuses the claim where that passes too.
+constant judge is tested beside every judge (`best_constant`). Where that passes too, `stand_in` refuses the claim but
+for a judge that is shown, item by item, to match people better than the constant does (`beyond_constant`): with more
+labels every constant passes at a large epsilon, and a good judge would lose its claim by being looked at more closely.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 from axisjudge.checks import InputError, in_open_unit_interval, one_of
 from axisjudge.stats.clusters import clustered_variance
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, cluster_codes, interval_on
+from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, cluster_codes, clustered_mean, interval_on
 
 Scale = Literal["nominal", "ordinal", "continuous"]
 Floats = NDArray[np.float64]
@@ -220,10 +222,29 @@ def best_constant(
     return max(tests, key=lambda one: (np.nan_to_num(one[1].winning_rate), np.nan_to_num(one[1].advantage.estimate)))
 
 
-def stand_in(judge: AlternativeAnnotator, constant: AlternativeAnnotator) -> str:
+def beyond_constant(
+    judge: ArrayLike,
+    people: ArrayLike,
+    word: float,
+    *,
+    scale: Scale = "nominal",
+    clusters: ArrayLike | None = None,
+    cluster_unit: str = "cluster",
+    ci_level: float = 0.95,
+) -> Estimate:
+    """Mean of the judge's score s against all people less that of a judge that always gives `word`, item by item."""
+    said, others = _checked(judge, people)
+    both = ~np.isnan(said) & (~np.isnan(others)).any(axis=1) & (not math.isnan(word))
+    ahead = np.full(said.size, math.nan)
+    ahead[both] = _score(said[both], others[both], scale) - _score(np.full(both.sum(), word), others[both], scale)
+    return clustered_mean(ahead, clusters, cluster_unit=cluster_unit, ci_level=ci_level)
+
+
+def stand_in(judge: AlternativeAnnotator, constant: AlternativeAnnotator, beyond: Estimate | None = None) -> str:
     """Why 'this judge may stand in for people' may not be claimed; empty where it may.
 
-    Three people or more must have been tested, the judge must pass, and the best constant judge must not.
+    Three people or more must have been tested, the judge must pass, and the best constant judge must not, unless the
+    judge is shown to match people better (`beyond`, of `beyond_constant`, lies above 0).
     """
     if judge.refusal:
         return judge.refusal
@@ -232,7 +253,7 @@ def stand_in(judge: AlternativeAnnotator, constant: AlternativeAnnotator) -> str
         return f"{enough}, and {len(judge.tested)} were tested"
     if not judge.passed:
         return f"the winning rate at epsilon {judge.epsilon:g} is {judge.winning_rate:.2f}, below {PASSES:g}"
-    if constant.passed:
+    if constant.passed and not (beyond and beyond.ci_low > 0):
         return "a judge that always says the same passes as well, so that the test shows nothing here"
     return ""
 

@@ -6,7 +6,8 @@ drawn                  estimator
 at random              post-stratified by the judge's verdict v, sum_v q_v P(incorrect by people | v), with the hull of
                        Beta(1/2) posterior and MOVER-Wilson; prediction-powered with Student's t from 200 labels on
 by judge's verdict     the same; without recorded probabilities only by this judge's own verdict
-by a recorded key      the same with weights 1 / probability within each verdict
+by a recorded key      the same, with classes of about equal probability as strata too; prediction-powered where the
+                       labels are worth 200 of even weight
 by the human label     Rogan and Gladen with Lang and Reiczigel's interval
 in an unknown way      none: every estimator fails for some way
 =====================  ================================================================================================
@@ -26,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval, one_of
+from axisjudge.stats.clusters import effective_clusters
 from axisjudge.stats.comparisons.ranking import RankSets
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.misclassification import Counts, lang_reiczigel_interval, rogan_gladen
@@ -43,6 +45,15 @@ FEWEST_LABELS = 10
 LARGE_SAMPLE, LARGE_SAMPLE_RARE = 200, 30
 #: A verdict that nobody labelled may stand for at most this share of the items.
 MOST_UNLABELLED = 0.05
+#: Labels of a verdict stand, by their weights, for at least this share of its items, or some kind of item has none.
+LEAST_COVERED = 0.5
+#: Inclusion probabilities up to this ratio are of one class.
+CLASS_RATIO = 3.0
+#: Labels of uneven weight must be worth so many of even weight (Kish) where every item's probability is known (True),
+#: and where only those of labelled items are; with fewer, intervals covered .75 to .92.
+FEWEST_EFFECTIVE_LABELS = {True: 10, False: 50}
+#: Labels that a class needs under one verdict to be a stratum of its own.
+FEWEST_IN_CLASS = 3
 #: An interval this close to that of the labels alone (width over width) is not worth a judge.
 LITTLE_HELP = 0.9
 SWITCHED = (
@@ -177,7 +188,13 @@ def corrected_rate(
     else:
         if sampling == "by_judge_verdict" and probability is None:
             sample = replace(sample, weight=_as_drawn_by(strata, labelled))
-        alone = _labels_alone(sample, about)
+        classes = _classes(probability, labelled) if sampling == "by_key" else None
+        alone = _labels_alone(sample, about, classes)
+        if classes is not None:
+            sample, reason = _in_classes(sample, classes)
+            if reason:
+                nothing = Estimate(estimate=math.nan, reason=reason, **about)
+                return CorrectedRate(nothing, apparent, nothing, found, sampling, (), reason)
         values = _with_the_judge(sample, said, found)
     if isinstance(values, str):
         return CorrectedRate(alone, apparent, alone, found, sampling, (values,), alone.reason)
@@ -278,6 +295,54 @@ def _as_drawn_by(strata: Ints, labelled: NDArray[np.bool_]) -> Floats:
     return np.where(labelled, 1 / np.where(labelled, share[strata], 1.0), 0.0)
 
 
+def _classes(probability: ArrayLike | None, labelled: NDArray[np.bool_]) -> Ints | None:
+    """Classes of inclusion probability from the highest, -1 where it is not known; None where all are about equal."""
+    given = np.asarray(probability, dtype=np.float64)
+    top = float(np.nanmax(given[labelled]))
+    known = given > 0
+    steps = np.floor(np.log(top / np.where(known, np.minimum(given, top), top)) / math.log(CLASS_RATIO) + 1e-9)
+    classes = np.where(known, np.unique(steps, return_inverse=True)[1].reshape(-1), -1).astype(np.intp)
+    return classes if classes.max() > 0 else None
+
+
+def _in_classes(sample: LabelledSample, classes: Ints) -> tuple[LabelledSample, str]:
+    """The sample with classes of inclusion probability told apart, and why it allows no rate (empty: it does)."""
+    asked = sample.labelled
+    known = bool((classes >= 0).all())
+    worth, enough = effective_clusters(sample.weight[asked]), FEWEST_EFFECTIVE_LABELS[known]
+    if worth < enough:
+        few = f"labels drawn with so uneven probabilities are worth {worth:.0f} of even weight; a rate needs {enough}"
+        return sample, few if known else f"{few}, or the probability of every item"
+    if known:
+        unseen = float((np.bincount(classes, weights=asked) == 0)[classes].mean())
+        reason = f"kinds of items that were rarely drawn have no label ({unseen:.0%} of the items): label some of them"
+        strata = _merged(sample.strata, classes, asked)
+        many = np.unique(sample.strata).size / np.unique(strata).size
+        return replace(sample, strata=strata, prior=0.5 * many), reason if unseen > MOST_UNLABELLED else ""
+    n_items, standing = (np.bincount(sample.strata, weights=of) for of in (np.ones(asked.size), sample.weight))
+    covered = standing / standing.sum() * asked.size / np.maximum(n_items, 1)
+    least = float(covered[n_items > MOST_UNLABELLED * asked.size].min(initial=1.0))
+    reason = (
+        f"by their probabilities the labels of a verdict stand for {least:.0%} of its items: some kind has no label"
+    )
+    return replace(sample, classes=np.where(asked, classes, 0)), reason if least < LEAST_COVERED else ""
+
+
+def _merged(strata: Ints, classes: Ints, asked: NDArray[np.bool_]) -> Ints:
+    """Strata by class of probability and verdict; a class with few labels under some verdict is one stratum.
+
+    Never across classes: few labels of a class that was rarely drawn would pass for many of another.
+    """
+    cells = np.zeros(strata.size, dtype=np.intp)
+    for one in np.unique(classes):
+        mine = classes == one
+        words, verdict = np.unique(strata[mine], return_inverse=True)
+        labels = np.bincount(verdict.reshape(-1), weights=asked[mine], minlength=words.size)
+        split = verdict.reshape(-1) if labels.min() >= FEWEST_IN_CLASS else 0
+        cells[mine] = cells.max() + 1 + split
+    return np.unique(cells, return_inverse=True)[1].reshape(-1).astype(np.intp)
+
+
 def _stratum(strata: Ints, told: Floats, weight: Floats, kind: int) -> Stratum:
     inside = strata == kind
     asked = inside & ~np.isnan(told)
@@ -316,7 +381,8 @@ def _with_the_judge(sample: LabelledSample, said: Floats, strata: tuple[Stratum,
         why = "the judge calls failed runs incorrect no more often than others"
         return f"{why}: it is too weak to help, and the labels stand alone"
     told = sample.label[sample.labelled]
-    n_units = np.unique(sample.groups[sample.labelled]).size
+    of_cluster = np.bincount(sample.groups[sample.labelled], weights=sample.weight[sample.labelled])
+    n_units = effective_clusters(of_cluster)
     if n_units < LARGE_SAMPLE or min(told.sum(), (1 - told).sum()) < LARGE_SAMPLE_RARE:
         return *post_stratified_interval(sample), POST_STRATIFIED
     found = prediction_powered_mean(
@@ -329,11 +395,13 @@ def _with_the_judge(sample: LabelledSample, said: Floats, strata: tuple[Stratum,
     return found.estimate, found.ci_low, found.ci_high, found.method
 
 
-def _labels_alone(sample: LabelledSample, about: dict[str, Any]) -> Estimate:
+def _labels_alone(sample: LabelledSample, about: dict[str, Any], classes: Ints | None = None) -> Estimate:
     """The weighted share of failures among labels; of equal weights, `clustered_proportion`."""
     weights = np.unique(sample.weight[sample.labelled])
     if weights.size > 1:
         one_stratum = replace(sample, strata=np.zeros(sample.label.size, dtype=np.intp))
+        if classes is not None:
+            one_stratum, _ = _in_classes(one_stratum, classes)
         return _estimate(
             (*post_stratified_interval(one_stratum), "weighted, hull of Beta(1/2) posterior and MOVER"), about
         )
@@ -349,7 +417,7 @@ def _by_human_label(sample: LabelledSample, said: Floats) -> Values:
     def counts(hit: Floats, among: NDArray[np.bool_]) -> Counts:
         share, n = float(hit[among].mean()), int(among.sum())
         influence = np.where(among, hit - share, 0.0) / n
-        worth = n * cluster_worth(sample, influence, share * (1 - share) / n, among)
+        worth = n * cluster_worth(sample, influence, among)
         return Counts(share * worth, worth)
 
     parts = counts(flag, np.ones(flag.size, bool)), counts(flag, sample.label == 1), counts(1 - flag, sample.label == 0)
