@@ -219,6 +219,8 @@ def _posterior(
     """Draws from a Dirichlet posterior on the rating patterns."""
     if patterns.categories.size < 2:
         return Interval(reason="only one category is known; name all that could be given in `categories`")
+    if np.unique(patterns.codes).size ** 2 > MOST_CELLS:
+        return Interval(reason="few clusters and more than 60 different values: numbers rather than categories")
     cells, counts, prior = _cells(coefficient, patterns)
     moved = influences(coefficient, patterns, sums, "identity")
     variance = clustered_variance(

@@ -30,8 +30,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 
 POSTERIOR_DRAWS = 4000
-#: With fewer labels Wilson's interval within strata gives way to the exact one.
-FEWEST_FOR_WILSON = 30
+#: With fewer labels a stratum Wilson's interval within strata gives way to the exact one.
+FEWEST_FOR_WILSON = 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ def post_stratified_interval(sample: LabelledSample) -> tuple[float, float, floa
     kish = kish * of_labels
     if sample.classes is None:
         p = rng.beta(kish * rate + sample.prior, kish * (1 - rate) + sample.prior, size=(POSTERIOR_DRAWS, n_kinds))
-        bounds = _bounds(rate, kish, exact=int(asked.sum()) < FEWEST_FOR_WILSON, level=sample.ci_level)
+        bounds = _bounds(rate, kish, exact=int(asked.sum()) < FEWEST_FOR_WILSON * n_kinds, level=sample.ci_level)
     else:
         p = _over_classes(sample, strata, sample.classes, of_labels, rng)
         bounds = np.quantile(p, [(1 - sample.ci_level) / 2, (1 + sample.ci_level) / 2], axis=0)

@@ -15,7 +15,7 @@ from axisjudge.labels.lint.strangers import strangers
 from axisjudge.results import Result
 from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients
 from axisjudge.stats.agreement.coefficient_intervals import leave_one_cluster_out
-from axisjudge.stats.agreement.coefficients import COEFFICIENTS, coefficient_names
+from axisjudge.stats.agreement.coefficients import COEFFICIENTS, coefficient_names, coefficient_of_two
 from axisjudge.stats.agreement.patterns import rating_patterns
 from axisjudge.stats.comparisons.ranking import RankSets, rank_sets
 from axisjudge.studies._shared.frames import Kind
@@ -116,7 +116,7 @@ def compare_question(panel: LabelledPanel, *, epsilon: float, ci_level: float, s
 
 def _kappa_ranks(panel: LabelledPanel, ci_level: float, rng: np.random.Generator) -> RankSets:
     """Rank sets of the judges by kappa with the majority, from jackknife pseudo-values of the same clusters."""
-    kappa = COEFFICIENTS["quadratic_kappa" if panel.ordered else "cohen_kappa"]
+    kappa = COEFFICIENTS[coefficient_of_two("ordinal" if panel.ordered else "nominal")]
     words = [float(code) for code in panel.sides.values()]
     columns = []
     for verdicts in np.where(np.isin(panel.judged, panel.undecided), np.nan, panel.judged).T:

@@ -137,7 +137,7 @@ def test_where_a_constant_judge_passes_nobody_may_stand_in():
     assert only(found, "good").stand_in.judge.passed
     claim = next(claim for claim in found.claims if claim.kind == "stands in")
     assert (claim.answer, sentences.because(claim).split(",")[0]) == (
-        "may not",
+        "not shown yet",
         "a judge that always says the same passes as well",
     )
     assert "in 1 of these a judge that always says the same passes" in sentences.stand_in_sentence(found)
