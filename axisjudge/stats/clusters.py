@@ -42,6 +42,9 @@ Floats = NDArray[np.float64]
 OUTCOME_ICC = 0.3
 #: The same of agreement, which varies less between tasks than outcomes do.
 AGREEMENT_ICC = 0.1
+#: The same of steps of the runs of one query: what gives design effects of up to 18 as measured on public step labels,
+#: and holds where few long runs carry most of the errors.
+STEP_ICC = 0.8
 #: Degrees of freedom that it is worth, and with it the expected design effect of large clusters.
 PRIOR_DEGREES = 4.0
 #: However small the clusters are, many of them outweigh what was expected.

@@ -257,7 +257,17 @@ PARTS = {
     ),
     *("majority", "in_short"),
     *("effective_clusters", "clustered_variance", "more_for_half_width", "share_between_clusters", "score_interval"),
-    *("influences", "interval_on", "on_scale", "shows_few", "soft_ceiling", "balanced_pseudo_values"),
+    *(
+        "influences",
+        "interval_on",
+        "on_scale",
+        "shows_few",
+        "soft_ceiling",
+        "balanced_pseudo_values",
+        "beyond_constant",
+        "leave_one_cluster_out",
+        "clustered_share",
+    ),
 }
 #: Modules with tests of their own kind.
 ELSEWHERE = {

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.rates.proportions import clustered_proportion, clustered_share
+from axisjudge.stats.rates.proportions import clustered_proportion, bounded_share
 
 Floats = NDArray[np.float64]
 
@@ -56,7 +56,7 @@ def self_agreement(
     flipped = np.where(np.isnan(share), np.nan, share < 1)
     flips = clustered_proportion(flipped, clusters, cluster_unit=cluster_unit, ci_level=ci_level)
     least = _fewest_equal_pairs(matrix)
-    above = clustered_share((share - least) / (1 - least), clusters, cluster_unit=cluster_unit, ci_level=ci_level)
+    above = bounded_share((share - least) / (1 - least), clusters, cluster_unit=cluster_unit, ci_level=ci_level)
     estimate, low, high = (least + (1 - least) * end for end in (above.estimate, above.ci_low, above.ci_high))
     agreement = replace(above, estimate=estimate, ci_low=low, ci_high=high)
     return SelfAgreement(agreement, flips)

@@ -76,8 +76,7 @@ def prediction_powered_mean(
     mean_y, mean_f = float(w @ y / w.sum()), float(w @ f / w.sum())
     of_labels = w * (y - mean_y) / w.sum()
     of_judge = (f - f.mean()) / f.size - w * (f - mean_f) / w.sum()
-    order = np.cumsum(np.isin(np.arange(groups.max() + 1), groups[asked]))  # folds of as many labelled clusters
-    fold = (order % FOLDS)[groups]
+    fold = _folds(w, y, f, groups)[groups]
     tuned = np.zeros(f.size)
     for held_out in range(FOLDS):
         tuned[fold == held_out] = _tuned(*(of[fold != held_out] for of in (of_labels, of_judge, groups)))
@@ -96,6 +95,15 @@ def prediction_powered_mean(
     estimate, low, high = (min(bounds[1], max(bounds[0], x)) for x in (estimate, estimate - half, estimate + half))
     method = f"prediction-powered, weight of the judge {weight_of_judge:.2f}, t on {known.degrees:.1f} degrees"
     return Estimate(estimate=estimate, ci_low=low, ci_high=high, method=method, **about)
+
+
+def _folds(w: Floats, y: Floats, f: Floats, groups: NDArray[np.intp]) -> NDArray[np.intp]:
+    """A fold for each cluster, all folds alike in labels and predictions, whatever the order of the items."""
+    weight = np.bincount(groups, weights=w)
+    means = [np.bincount(groups, weights=w * of) / np.maximum(weight, 1e-300) for of in (y, f)]
+    fold = np.empty(weight.size, dtype=np.intp)
+    fold[np.lexsort((weight, *means, weight > 0))] = np.arange(weight.size) % FOLDS
+    return fold
 
 
 def _tuned(of_labels: Floats, of_judge: Floats, groups: NDArray[np.intp]) -> float:

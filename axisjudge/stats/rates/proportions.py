@@ -137,10 +137,10 @@ def clustered_proportion(
     outcome = np.asarray(values, dtype=np.float64)
     if outcome.ndim != 1 or not np.isin(outcome[~np.isnan(outcome)], (0.0, 1.0)).all():
         raise InputError("values", "must be one row of 0, 1 or NaN", values)
-    return clustered_share(outcome, clusters, cluster_unit=cluster_unit, expected_icc=expected_icc, ci_level=ci_level)
+    return bounded_share(outcome, clusters, cluster_unit=cluster_unit, expected_icc=expected_icc, ci_level=ci_level)
 
 
-def clustered_share(
+def bounded_share(
     values: ArrayLike,
     clusters: ArrayLike | None = None,
     *,
