@@ -1,8 +1,8 @@
 """One table: intervals x ragged designs, coverage with its Monte Carlo error, and width beside competitors.
 
-``python -m stats.ragged_table 300`` from tests/ prints it with 300 replicates a cell. Competitors: CR3 (leave
-one cluster out) with t on Kish's effective clusters less one, a studentised bootstrap of clusters, Jeffreys' interval as if items
-were independent, and ppi-python. Truths are planted (`test_ragged`); of real steps the share over all tasks is the
+``python -m stats.ragged_table 300`` from tests/ prints it with 300 replicates a cell. Competitors: CR3 (leave one
+cluster out) with t on Kish's effective clusters less one, a studentised bootstrap of clusters, Jeffreys' interval as if
+items were independent, and ppi-python. Truths are planted (`test_ragged`); of real steps the share over all tasks is the
 truth, and tasks are drawn from them with replacement.
 """
 
@@ -18,7 +18,6 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtr, ndtri, stdtrit
 from stats.probit_panels import true_coefficient
-from stats.test_ragged import SIZES, outcomes
 
 from axisjudge.datasets.votes import published_votes
 from axisjudge.stats.agreement.chance_corrected import cohen_kappa
@@ -27,6 +26,20 @@ from axisjudge.stats.comparisons.paired import paired_change
 from axisjudge.stats.rates.correction import corrected_rate
 from axisjudge.stats.rates.proportions import clustered_proportion, jeffreys_interval
 
+SIZES = {
+    "5 x 4": [4] * 5,
+    "12 x 4": [4] * 12,
+    "50 x 4": [4] * 50,
+    "5 x 12": [12] * 5,
+    "12 x 12": [12] * 12,
+    "5 of 40..2": [40, 12, 8, 4, 2],
+    "12 of 60..2": [60, 20, 10, 5, 5, 3] + [2] * 6,
+    "12 geometric": [round(size) for size in np.geomspace(60, 2, 12)],
+    "25 of 40..4": [round(size) for size in np.geomspace(40, 4, 25)],
+    "50 of 60..2": [round(size) for size in np.geomspace(60, 2, 50)],
+    "one of 100, 50 of 2": [100] + [2] * 50,
+    "one of 100, 5 of 2": [100] + [2] * 5,
+}
 DESIGNS = ("5 x 4", "12 x 12", "12 of 60..2", "12 geometric", "25 of 40..4", "one of 100, 50 of 2")
 RESAMPLES = 199
 
@@ -90,6 +103,12 @@ def bootstrap_t(value: np.ndarray, task: np.ndarray, rng: np.random.Generator) -
         t = np.nan_to_num((means - mean) / errors, posinf=50, neginf=-50)
     low, high = np.quantile(t, [0.025, 0.975])
     return mean - high * error, mean - low * error
+
+
+def outcomes(sizes, share, icc, rng):
+    task = np.repeat(np.arange(len(sizes)), sizes)
+    chance = ndtr((ndtri(share) - math.sqrt(icc) * rng.standard_normal(len(sizes))) / math.sqrt(1 - icc))
+    return (rng.random(task.size) < chance[task]).astype(float), task
 
 
 def shares(design: str, share: float, rng: np.random.Generator) -> Methods:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.rates.proportions import clustered_proportion, bounded_share
+from axisjudge.stats.rates.proportions import bounded_share, clustered_proportion
 
 Floats = NDArray[np.float64]
 
