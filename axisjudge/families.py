@@ -1,6 +1,7 @@
 """Which model family a model name belongs to, by exact token (``palmyra`` is not ``palm``)."""
 
 import re
+from functools import cache
 
 _TOKEN_FAMILY = {
     "claude": "anthropic",
@@ -30,6 +31,7 @@ _TOKEN_FAMILY = {
 }
 
 
+@cache
 def family_of(model: str | None) -> str | None:
     """Family of a model name, or None when no token of it is known.
 

@@ -30,14 +30,15 @@ class Result:
         """The named values as they are, NaN and parts included: a row of a table."""
         fields = (field.name for field in dataclasses.fields(self))  # type: ignore[arg-type]
         names = {**_named(self._keys or fields), **_named(self._also)}
-        return {key: _reached(self, name) for key, name in names.items()}
+        return {key: reached(self, name) for key, name in names.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, unrounded; NaN becomes None, so that the result is valid JSON."""
         return {key: plain(value, key) for key, value in self.named_values().items()}
 
 
-def _reached(value: Any, path: str) -> Any:
+def reached(value: Any, path: str) -> Any:
+    """What stands at a path of names with dots (``rate.ci_low``); None where a part of it is None."""
     for name in path.split("."):
         value = None if value is None else getattr(value, name)
     return value

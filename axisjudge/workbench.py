@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from uuid import uuid4
 
 from axisjudge.checks import InputError
 
@@ -198,3 +199,15 @@ def _checked(folder: Path, where: str) -> Path:
     if not _is_workbench(folder):
         raise InputError(where, "must be a folder that holds " + ", ".join(_MARKS), str(folder))
     return folder.resolve()
+
+
+@contextmanager
+def whole_or_not_at_all(target: Path) -> Iterator[Path]:
+    """A path to write to; it becomes `target` only when the block ends well."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = target.with_name(f".{target.name}.{uuid4().hex}")  # not tempfile's, which only its owner may read
+    try:
+        yield unfinished
+        unfinished.replace(target)
+    finally:
+        unfinished.unlink(missing_ok=True)

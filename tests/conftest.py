@@ -1,7 +1,8 @@
 """Fixtures that every test may use."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from shutil import which
 from typing import Any
@@ -18,6 +19,14 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("real data (../shared/data) is not on this machine")
     return folder
+
+
+@pytest.fixture(scope="session")
+def alttest(shared_data: Path) -> Callable[[str], Any]:
+    """A set of the alternative annotator test by its name, as a ratings table; each is read once."""
+    from axisjudge.imports import import_ratings
+
+    return cache(lambda name: import_ratings([shared_data / "alttest" / name], with_draw=False).ratings)
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand
@@ -13,6 +13,14 @@ if TYPE_CHECKING:
 
     from axisjudge.protocol import Standing
     from axisjudge.readers import RefusedFile
+
+#: What every command that has a result takes.
+Json = Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")]
+
+
+def group(about: str) -> typer.Typer:
+    """Commands under one name; named alone it shows their help."""
+    return typer.Typer(help=about, no_args_is_help=True, rich_markup_mode=None)
 
 
 def table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
@@ -40,6 +48,14 @@ def text(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.3f}"
     return "".join(letter if letter.isprintable() else "?" for letter in str(value))
+
+
+def lines(sentences: Iterable[str], *, apart: bool = False) -> None:
+    """Print sentences, a line each; a blank line before the first where they stand `apart`."""
+    if apart:
+        typer.echo()
+    for sentence in sentences:
+        typer.echo(text(sentence))
 
 
 def stop_if_refused(refused: "Sequence[RefusedFile]", *, quiet: bool = False) -> None:

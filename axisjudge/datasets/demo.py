@@ -14,11 +14,7 @@ def demo_paths() -> list[Path]:
     InputError
         When the workbench has none.
     """
-    folder = find("data/demo") / "results"
-    paths = sorted(folder.glob("*.json"))
-    if not paths:
-        raise InputError(str(folder), "holds no results files", cure="python data/demo/generator --out data/demo")
-    return paths
+    return _paths("results", "*.json", "python data/demo/generator --out data/demo")
 
 
 def demo_truth() -> Path:
@@ -34,11 +30,7 @@ def demo_transcripts() -> list[Path]:
     InputError
         When the workbench has none.
     """
-    folder = find("data/demo") / "transcripts"
-    paths = sorted(folder.glob("*/*.json"))
-    if not paths:
-        raise InputError(str(folder), "holds no transcripts", cure="python data/demo/transcripts/make.py --out FOLDER")
-    return paths
+    return _paths("transcripts", "*/*.json", "python data/demo/transcripts/make.py --out FOLDER")
 
 
 def demo_goal_grades() -> Path:
@@ -54,3 +46,11 @@ def demo_runs() -> Path:
 def demo_run_labels() -> Path:
     """The planted labels of the demo's run set, as ratings."""
     return find("data/demo") / "runs" / "labels.jsonl"
+
+
+def _paths(name: str, pattern: str, cure: str) -> list[Path]:
+    folder = find("data/demo") / name
+    paths = sorted(folder.glob(pattern))
+    if not paths:
+        raise InputError(str(folder), f"holds no {name}", cure=cure)
+    return paths

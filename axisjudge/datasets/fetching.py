@@ -2,14 +2,11 @@
 
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from uuid import uuid4
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.datasets.registry import DataFile, Dataset, list_datasets
-from axisjudge.workbench import own
+from axisjudge.workbench import own, whole_or_not_at_all
 
 MIRROR = "AXISJUDGE_DATA"
 
@@ -50,7 +47,7 @@ def fetch(name: str, *, to: str | Path | None = None) -> Path:
 def _obtain(dataset: Dataset, file: DataFile, target: Path) -> None:
     mirrored = _in_mirror(dataset, file)
     place = str(mirrored or dataset.url_of(file))
-    with _whole_or_not_at_all(target) as unfinished:
+    with whole_or_not_at_all(target) as unfinished:
         try:
             if mirrored:
                 shutil.copyfile(mirrored, unfinished)
@@ -82,15 +79,3 @@ def _download(url: str, target: Path) -> None:
 
     # not streamed: pooch leaves the connection of a streamed download open when it breaks off
     pooch.HTTPDownloader(stream=False, timeout=30)(url, str(target), None)
-
-
-@contextmanager
-def _whole_or_not_at_all(target: Path) -> Iterator[Path]:
-    """A path to write to; it becomes `target` only when the block ends well."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = target.with_name(f".{target.name}.{uuid4().hex}")  # not tempfile's, which only its owner may read
-    try:
-        yield unfinished
-        unfinished.replace(target)
-    finally:
-        unfinished.unlink(missing_ok=True)

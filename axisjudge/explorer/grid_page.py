@@ -6,15 +6,12 @@ import gzip
 import json
 from base64 import b64encode
 from hashlib import sha256
-from html import escape
 from pathlib import Path
-from string import Template
 from typing import Any
 
 from axisjudge.checks import InputError
-from axisjudge.explorer.front import script, text
 from axisjudge.explorer.grid import Grid
-from axisjudge.explorer.page import STYLE, csp_hash, embedded
+from axisjudge.explorer.page import embedded, page_of, written
 from axisjudge.labels.decisions import SUFFIX
 from axisjudge.labels.record import OPEN
 
@@ -32,14 +29,7 @@ def write_explorer(path: str | Path, grid: Grid) -> Path:
     InputError
         More runs than a file holds, or the file cannot be written.
     """
-    target = Path(path)
-    page = explorer_html(grid)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(page, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise InputError(str(path), f"cannot be written ({error.strerror or error})") from error
-    return target
+    return written(path, explorer_html(grid))
 
 
 def explorer_html(grid: Grid) -> str:
@@ -65,17 +55,10 @@ def explorer_html(grid: Grid) -> str:
     parts += [
         f'<script type="text/plain" id="given-{at}">{_pack(json.loads(each))}</script>' for each, at in given.items()
     ]
-    program = script("explorer_page.js")
-    return Template(text("explorer.html")).substitute(
-        title=escape(f"{len(grid.runs)} runs"),
-        script=program,
-        script_hash=csp_hash(program),
-        style=STYLE,
-        style_hash=csp_hash(STYLE),
-        index=index,
-        hash=sha256((index + "".join(packed)).encode()).hexdigest()[:16],
-        runs="\n".join(parts),
-    )
+    digest = sha256((index + "".join(packed)).encode()).hexdigest()[:16]
+    data = f'<script type="application/json" id="index" data-hash="{digest}">{index}</script>'
+    rest = "".join(f"{part}\n" for part in parts)
+    return page_of("explorer", f"{len(grid.runs)} runs", "explorer_page.js", data, doing="The explorer", rest=rest)
 
 
 def _opened(grid: Grid, at: int, given: dict[str, int]) -> dict[str, Any]:

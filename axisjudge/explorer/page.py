@@ -33,29 +33,45 @@ def write_page(path: str | Path, session: Session) -> Path:
     InputError
         The file cannot be written.
     """
-    target = Path(path)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(page_html(session), encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise InputError(str(path), f"cannot be written ({error.strerror or error})") from error
-    return target
+    return written(path, page_html(session))
 
 
 def page_html(session: Session) -> str:
-    """The page as text. The same session gives the same bytes.
+    """The page as text. The same session gives the same bytes."""
+    data = f'<script type="application/json" id="labelling">{embedded(_content(session))}</script>'
+    title = "Labelling" + (f": {session.rater}" if session.rater else "")
+    return page_of("labeller", title, "page.js", data, doing="Labelling", kind=' type="module"')
+
+
+def page_of(face: str, title: str, end: str, data: str, *, doing: str, kind: str = "", rest: str = "") -> str:
+    """A page with one face, its data before and the `rest` behind its script.
 
     A content security policy names the hashes of its one script and one style and allows nothing else.
     """
-    program = script("page.js")
+    program = script(end)
     return Template(text("page.html")).substitute(
-        title=escape("Labelling" + (f": {session.rater}" if session.rater else "")),
+        face=face,
+        title=escape(title),
         script=program,
         script_hash=csp_hash(program),
         style=STYLE,
         style_hash=csp_hash(STYLE),
-        labelling=embedded(_content(session)),
+        doing=doing,
+        kind=kind,
+        data=data,
+        rest=rest,
     )
+
+
+def written(path: str | Path, page: str) -> Path:
+    """Write a page as a file; where it stands."""
+    target = Path(path)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(page, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise InputError(str(path), f"cannot be written ({error.strerror or error})") from error
+    return target
 
 
 def embedded(content: Any) -> str:

@@ -213,14 +213,6 @@ def _tool(path: Path, content: Any, options: ImportOptions) -> Reading | None:
 
 def _labels(path: Path, content: Any, options: ImportOptions) -> Reading | None:
     """Files of labelling tools, which say themselves who is a person and who a model."""
-    terms = Terms(
-        rater=options.rater,
-        question=options.question[0] if len(options.question) == 1 else None,
-        words=options.words,
-        scales=options.scales,
-        trajectories=options.trajectories,
-    )
-    object.__setattr__(terms, "axes", dict(options.axes))  # here a question may take any name
     tools = {
         "label-studio": (label_studio.recognises, label_studio.read_label_studio),
         "argilla": (argilla.recognises, argilla.read_argilla),
@@ -228,7 +220,7 @@ def _labels(path: Path, content: Any, options: ImportOptions) -> Reading | None:
     }
     for name, (recognises, read) in tools.items():
         if recognises(content):
-            ratings, notes = read(path, terms)
+            ratings, notes = read(path, options)
             return Reading(name, ratings=ratings_frame(ratings), notes=tuple(notes))
     return None
 

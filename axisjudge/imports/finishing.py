@@ -15,7 +15,7 @@ from axisjudge.imports.options import ImportOptions
 from axisjudge.labels.columns import completed
 from axisjudge.labels.formats.terms import item_of, word_cure
 from axisjudge.labels.record import OPEN
-from axisjudge.ratings import SCHEMA
+from axisjudge.ratings.edge import LISTS
 from axisjudge.ratings.scales import checked_scale, nominal_of, number_of, on_scale, recognised_scale, word_of
 from axisjudge.verdict import AXES, item_id
 
@@ -48,8 +48,7 @@ def ratings_of_judgements(judgements: Sequence[Judgement], options: ImportOption
         notes.append(f"rated several times by one rater: {again}; the later ratings are repeats 1, 2 and so on")
     names = list(dict.fromkeys(name for row in rows for name in row))
     table = completed({name: [row.get(name) for row in rows] for name in names})
-    lists = [name for name, kind in SCHEMA.items() if kind.base_type() == pl.List]
-    return table.with_columns(pl.col(lists).fill_null([])), notes
+    return table.with_columns(pl.col(LISTS).fill_null([])), notes
 
 
 def _asked(judgements: Sequence[Judgement], options: ImportOptions) -> list[str]:
@@ -181,7 +180,7 @@ def _row(
     fields = {name: value for name, value in one.fields.items() if value is not None}
     if fields.get("step_index") is not None:
         run, step = one.thing, fields["step_index"]
-    about = _about(run, options)
+    about = options.about_run(run)
     model = fields.get("model") or (rater if kind in ("llm", "decision_model") and family_of(rater) else None)
     verdict, value = (None, None) if word is None else on_scale(scale, word) or (None, None)
     came = word is not None and one.lost is None
@@ -208,14 +207,6 @@ def _row(
         "confidence_source": "human" if kind == "human" and fields.get("confidence") is not None else None,
         "flags": flags,
     }
-
-
-def _about(run: str, options: ImportOptions) -> dict[str, Any]:
-    known = options.trajectories.get(run)
-    if known is None:
-        return {}
-    about = {"task_id": known.task_id, "cluster_id": known.cluster_id, "agent": known.agent, "domain": known.domain}
-    return {name: value for name, value in about.items() if value is not None}
 
 
 def _family(rater: str, kind: str, model: str | None, fields: Mapping[str, Any]) -> str:

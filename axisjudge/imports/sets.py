@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -78,9 +77,8 @@ def with_names(judgements: Iterable[Judgement], of_set: Sequence[Judgement]) -> 
     for one in judgements:
         item = items[one.thing]
         about = {"task_id": item.cluster_id, "cluster_id": item.cluster_id, "agent": item.agent}
-        found.append(
-            replace(one, thing=item.trajectory_id, question=item.question or only, fields={**one.fields, **about})
-        )
+        named = (item.trajectory_id, item.question or only, one.rater, one.word, one.kind, one.lost)
+        found.append(Judgement(one.where, *named, {**one.fields, **about}))
     return found
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,14 +10,12 @@ import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.labels.columns import read_json_lines
+from axisjudge.labels.formats.separated import Columns, decoded, read_bytes, separated
 from axisjudge.labels.formats.strict_json import read_strict_json
 
 SUFFIXES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".eval")
 
 Row = dict[str, Any]
-Columns = Mapping[str, list[Any]]
-
-SEPARATORS = (",", ";", "\t", "|")
 
 
 def read_rows(path: Path) -> list[Row]:
@@ -44,18 +40,13 @@ def read_columns(path: Path) -> Columns:
     InputError
         The file is broken or empty, is no table, two columns share a name, or a row has other cells than the header.
     """
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise InputError(str(path), f"cannot be read ({error.strerror or error})") from error
+    raw = read_bytes(path)
     if raw[:4] == b"PAR1" or path.suffix == ".parquet":
         return _parquet(path)
-    text = _decoded(path, raw)
-    if not text.strip():
-        raise InputError(str(path), "is empty")
+    text = decoded(path, raw)
     if path.suffix.lower() in (".json", ".jsonl", ".ndjson") or text.lstrip()[:1] in ("{", "["):
         return _json_columns(path)
-    return _delimited(path, text)
+    return separated(path, text)
 
 
 def _json_columns(path: Path) -> Columns:
@@ -67,35 +58,6 @@ def _json_columns(path: Path) -> Columns:
         raise InputError(str(path), "must be a list of objects, one a row, or an object of columns")
     rows = [_spread(row) for row in rows]
     return {name: [row.get(name) for row in rows] for name in heads_of(rows)}
-
-
-def _decoded(path: Path, raw: bytes) -> str:
-    encoding = "utf-16" if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    try:
-        return raw.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise InputError(str(path), "must be UTF-8", cure="save it as CSV UTF-8") from error
-
-
-def _delimited(path: Path, text: str) -> Columns:
-    head = text.lstrip("\r\n").split("\n", 1)[0]
-    separator = max(SEPARATORS, key=head.count)
-    csv.field_size_limit(1 << 30)
-    try:
-        rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True) if row]
-    except csv.Error as error:
-        cure = "a quoted cell must end with a quote, and a quote inside one is doubled"
-        raise InputError(str(path), f"is not readable as a table ({error})", cure=cure) from error
-    names = [name.strip() for name in rows[0]]
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise InputError(str(path), "columns must have names of their own", twice, "rename one of them")
-    for number, row in enumerate(rows[1:], start=2):
-        if len(row) != len(names):
-            rule = f"has {len(row)} cells where the header has {len(names)}"
-            raise InputError(f"{path}, row {number}", rule, cure="quote cells that hold the separator")
-    return {
-        name or f"column {position + 1}": [row[position] for row in rows[1:]] for position, name in enumerate(names)
-    }
 
 
 def json_content(path: Path) -> Any:

@@ -15,6 +15,7 @@ from typing import Any
 from axisjudge.checks import InputError
 from axisjudge.imports.judgement import Judgement, Reading
 from axisjudge.imports.sheets import Row
+from axisjudge.readers.traces.pieces import json_of
 from axisjudge.verdict import RaterKind
 
 _MLFLOW: dict[str, RaterKind] = {"HUMAN": "human", "LLM_JUDGE": "llm", "AI_JUDGE": "llm", "CODE": "rules"}
@@ -38,7 +39,8 @@ def assessments_in(content: object) -> list[tuple[str | None, Mapping[str, Any]]
         if _is_assessment(info):
             found.append((None, info))
             continue
-        held = _list(info.get("assessments"))
+        held = json_of(info.get("assessments"))
+        held = held if isinstance(held, list) else None
         if held is None and not (
             {"trace_id", "request_id"} & info.keys() and {"data", "state", "status"} & {*trace, *info}
         ):
@@ -58,15 +60,6 @@ def _is_assessment(one: object) -> bool:
         and "source_type" in _mapping(one.get("source"))
         and bool({"feedback", "expectation", "value", "error"} & one.keys())
     )
-
-
-def _list(held: object) -> list[Any] | None:
-    if isinstance(held, str):
-        try:
-            held = json.loads(held)
-        except ValueError:
-            return None
-    return held if isinstance(held, list) else None
 
 
 def read_assessments(path: Path, found: Iterable[tuple[str | None, Mapping[str, Any]]]) -> Reading:
@@ -128,12 +121,8 @@ def _serialized(held: object) -> Any:
 
 
 def _mapping(held: object) -> Mapping[str, Any]:
-    if isinstance(held, str):
-        try:
-            held = json.loads(held)
-        except ValueError:
-            return {}
-    return held if isinstance(held, Mapping) else {}
+    found = json_of(held)
+    return found if isinstance(found, Mapping) else {}
 
 
 def is_langfuse(heads: Iterable[str]) -> bool:

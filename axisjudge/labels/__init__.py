@@ -2,6 +2,5 @@
 
 from axisjudge.labels.agentprocessbench import read_agentprocessbench
 from axisjudge.labels.agentrx import read_agentrx
-from axisjudge.labels.alttest import read_alttest
 
-__all__ = ["read_agentprocessbench", "read_agentrx", "read_alttest"]
+__all__ = ["read_agentprocessbench", "read_agentrx"]

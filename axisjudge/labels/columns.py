@@ -9,10 +9,10 @@ import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.ratings import SCHEMA
+from axisjudge.ratings.edge import LISTS
 from axisjudge.verdict import SCHEMA_VERSION
 
 _DEFAULTS = {"schema_version": SCHEMA_VERSION, "repeat": 0, "status": "ok"}
-_LISTS = [name for name, kind in SCHEMA.items() if kind.base_type() == pl.List]
 
 
 def completed(columns: Mapping[str, Sequence[Any] | pl.Series], **constants: Any) -> pl.DataFrame:
@@ -21,8 +21,8 @@ def completed(columns: Mapping[str, Sequence[Any] | pl.Series], **constants: Any
     fixed = {**_DEFAULTS, **constants}
     return given.with_columns(
         *(pl.lit(value, dtype=SCHEMA[name]).alias(name) for name, value in fixed.items() if name not in columns),
-        *(pl.lit([], dtype=SCHEMA[name]).alias(name) for name in _LISTS if name not in columns),
-        *(pl.lit(None, dtype=SCHEMA[name]).alias(name) for name in set(SCHEMA) - set(fixed) - {*columns, *_LISTS}),
+        *(pl.lit([], dtype=SCHEMA[name]).alias(name) for name in LISTS if name not in columns),
+        *(pl.lit(None, dtype=SCHEMA[name]).alias(name) for name in set(SCHEMA) - set(fixed) - {*columns, *LISTS}),
     ).select(list(SCHEMA))
 
 

@@ -54,6 +54,7 @@ import polars as pl
 from axisjudge.checks import InputError, one_of
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import Rating
+from axisjudge.workbench import whole_or_not_at_all
 
 Method = Literal["random", "by_judge_verdict", "by_key", "by_human_label", "by_flip", "by_disagreement", "unknown"]
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -369,11 +370,8 @@ def sampling_path(labels: str | Path) -> Path:
 
 def write_sampling(path: str | Path, sampling: Sampling) -> None:
     """Write the plan; the file appears whole or not at all."""
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_name(target.name + ".part")
-    part.write_text(_as_json(sampling), encoding="utf-8")
-    part.replace(target)
+    with whole_or_not_at_all(Path(path)) as unfinished:
+        unfinished.write_text(_as_json(sampling), encoding="utf-8")
 
 
 def _as_json(sampling: Sampling) -> str:

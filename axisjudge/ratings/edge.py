@@ -96,11 +96,12 @@ def completed_ratings(table: pl.DataFrame, where: str) -> pl.DataFrame:
     known = table.select([_typed(table, name, where) for name in SCHEMA if name in given])
     absent = [name for name in SCHEMA if name not in given]
     whole = known.with_columns([pl.lit(_EMPTY.get(name), dtype=SCHEMA[name]).alias(name) for name in absent])
-    filled = whole.with_columns([pl.col(name).fill_null([]) for name in _LISTS])
+    filled = whole.with_columns([pl.col(name).fill_null([]) for name in LISTS])
     return _derived(filled, set(absent)).select(list(SCHEMA))
 
 
-_LISTS = tuple(name for name, kind in SCHEMA.items() if kind.base_type() == pl.List)
+#: Columns that hold lists.
+LISTS = tuple(name for name, kind in SCHEMA.items() if kind.base_type() == pl.List)
 _EMPTY: dict[str, Any] = {"schema_version": SCHEMA_VERSION, "repeat": 0}
 
 

@@ -18,6 +18,9 @@ VERDICT_ON_RUN = WHOLE_RUN & (pl.col("scale") == "verdict")
 #: Ratings by judges, and by those who give labels.
 BY_JUDGE, BY_LABELLER = ~pl.col("rater_kind").is_in(LABELS), pl.col("rater_kind").is_in(LABELS)
 
+#: Ratings of runs without messages, which follow from the definition.
+EMPTY_RUN = pl.col("flags").list.contains("empty_run").fill_null(False)
+
 SEVERAL = "filter by rubric_version, prompt_sha256 or rater_version first"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from axisjudge.families import family_of
 from axisjudge.readers import claude_code
 from axisjudge.readers.events import NO_STEP, Line, Steps, Tally, dict_of, events_of, shown, text_at, type_of
-from axisjudge.readers.messages import Found, Unread, arguments_of, carries_call, content_id, made, names_call, word
+from axisjudge.readers.messages import Found, Unread, call_of, carries_call, content_id, made, names_call, word
 from axisjudge.trajectory import ToolCall, Trajectory
 
 FORMAT = "axis"
@@ -99,7 +99,7 @@ def _model(entries: list[Any]) -> str | None:
 
 def _steps(entries: list[Any], position: str, tally: Tally) -> Any:
     """Claude Code's entries are events of its own and read as such; the others state tool, input and output plainly."""
-    session = claude_code.Session(position, tally)
+    session = claude_code.Session(FORMAT, position, tally)
     calls: set[str] = set()
     for number, entry in enumerate(entries):
         place = f"entry {number}"
@@ -153,8 +153,7 @@ def _call(content: dict[str, Any], name: str, identity: str | None) -> ToolCall:
         given = {key: content[key] for key in _INPUTS if content.get(key) is not None}
         if given.keys() == {"arguments"}:
             given = given["arguments"]
-    arguments, problem = arguments_of(given)
-    return made(ToolCall, "", id=identity, name=name, arguments=arguments, arguments_error=problem)
+    return call_of("", name, given, id=identity)
 
 
 def _output(content: dict[str, Any]) -> str:

@@ -4,7 +4,6 @@ One message of the API takes several lines, one for each block of its content. A
 subagent in it another.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -13,7 +12,7 @@ from axisjudge.readers.events import (
     NO_STEP,
     REPEATED,
     Line,
-    Steps,
+    LoggedRun,
     Tally,
     dict_of,
     events_of,
@@ -22,8 +21,8 @@ from axisjudge.readers.events import (
     text_at,
     type_of,
 )
-from axisjudge.readers.messages import Found, arguments_of, content_id, field, made, objects, word
-from axisjudge.trajectory import ToolCall, Trajectory
+from axisjudge.readers.messages import Found, call_of, field, objects, word
+from axisjudge.trajectory import ToolCall
 
 FORMAT = "claude_code"
 _BOOKKEEPING = {
@@ -77,7 +76,7 @@ def read_log(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
                 tally.add(REPEATED, kind, position)
             elif kind in ("user", "assistant", "system", "result") or _queued(event):
                 session = text_at(event, "session_id", "sessionId") or session
-                run = runs.setdefault((session, _subagent(event, chains)), Session(position, tally))
+                run = runs.setdefault((session, _subagent(event, chains)), Session(FORMAT, position, tally))
                 run.add(event, kind, position)
             elif kind in _BOOKKEEPING:
                 tally.add(NO_STEP, kind, position)
@@ -85,7 +84,7 @@ def read_log(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
                 tally.unknown(kind, event, position)
             seen |= {uuid} if uuid else set()
     for (name, subagent), run in runs.items():
-        yield run.found(name, subagent)
+        yield run.found("/".join(part for part in (name, subagent) if part), task_id=name if subagent else None)
 
 
 def _subagent(event: dict[str, Any], chains: dict[str, str]) -> str | None:
@@ -105,15 +104,8 @@ def _queued(event: dict[str, Any]) -> str | None:
     return text_at(attachment, "prompt") if attachment.get("type") == "queued_command" else None
 
 
-class Session:
+class Session(LoggedRun):
     """One session, or one subagent of it, as it grows."""
-
-    def __init__(self, position: str, tally: Tally) -> None:
-        self.position, self.tally = position, tally
-        self.steps = Steps()
-        self.models: Counter[str] = Counter()
-        self.termination: str | None = None
-        self.meta: dict[str, Any] = {}
 
     def add(self, event: dict[str, Any], kind: str, position: str) -> None:
         timestamp = text_at(event, "timestamp")
@@ -192,7 +184,7 @@ class Session:
         self.tally.add(NO_STEP, f"system {subtype}", position)
 
     def _result(self, event: dict[str, Any], timestamp: str | None) -> None:
-        errors = [shown(error) for error in event.get("errors") or []] if _is_list(event.get("errors")) else []
+        errors = [shown(error) for error in event.get("errors") or []] if isinstance(event.get("errors"), list) else []
         for error in errors:
             self.steps.error(error, timestamp)
         if not len(self.steps) and (text := text_at(event, "result")):  # --output-format json holds nothing else
@@ -205,23 +197,6 @@ class Session:
         if failed:
             self.meta["axis_run"]["error"] = "; ".join(errors) or text_at(event, "result") or subtype or "error"
 
-    def found(self, session: str | None, subagent: str | None) -> Found:
-        steps = self.steps.all()
-        named = "/".join(part for part in (session, subagent) if part)
-        models = [model for model, _ in self.models.most_common() if model]
-        trajectory = made(
-            Trajectory,
-            "",
-            id=named or content_id(steps),
-            source=FORMAT,
-            agent=models[0] if models else None,
-            task_id=session if subagent else None,
-            termination=self.termination,
-            steps=steps,
-            meta=self.meta | ({"models": models} if len(models) > 1 else {}),
-        )
-        return Found(self.position, trajectory)
-
 
 def _blocks(content: Any) -> list[dict[str, Any]]:
     if isinstance(content, str):
@@ -230,9 +205,7 @@ def _blocks(content: Any) -> list[dict[str, Any]]:
 
 
 def _call(block: dict[str, Any]) -> ToolCall:
-    arguments, problem = arguments_of(block.get("input"))
-    name = field(block, "name", str, "message.content")
-    return made(ToolCall, "", id=word(block.get("id")), name=name, arguments=arguments, arguments_error=problem)
+    return call_of("", field(block, "name", str, "message.content"), block.get("input"), id=word(block.get("id")))
 
 
 def _duration(told: dict[str, Any]) -> float | None:
@@ -241,8 +214,4 @@ def _duration(told: dict[str, Any]) -> float | None:
 
 
 def _is_parts(content: Any) -> bool:
-    return _is_list(content) and all(isinstance(part, dict) for part in content)
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list)
+    return isinstance(content, list) and all(isinstance(part, dict) for part in content)

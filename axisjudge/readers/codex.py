@@ -4,7 +4,6 @@ The conversation is in the response items; most of ``event_msg`` says the same a
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -12,10 +11,9 @@ from pydantic_core import from_json
 
 from axisjudge.readers.chats.response_items import ITEMS, add_item
 from axisjudge.readers.events import (
-    ENCRYPTED,
     NO_STEP,
     Line,
-    Steps,
+    LoggedRun,
     Tally,
     dict_of,
     events_of,
@@ -24,8 +22,8 @@ from axisjudge.readers.events import (
     text_at,
     type_of,
 )
-from axisjudge.readers.messages import Found, Note, arguments_of, content_id, field, made, members, role_of, word
-from axisjudge.trajectory import ToolCall, Trajectory
+from axisjudge.readers.messages import Found, Note, arguments_of, field, made, role_of, word
+from axisjudge.trajectory import ToolCall
 
 FORMAT = "codex"
 _WRAPPERS = {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
@@ -37,6 +35,7 @@ _ITEMS = {
     "local_shell_call",
     "reasoning",
 }
+_KEPT_OF_SESSION = ("cwd", "originator", "cli_version", "model_provider")
 _EXIT_CODE = re.compile(r"^(?:Exit code:|Process exited with code) (-?\d+)", re.MULTILINE)
 _NEVER_RAN = re.compile(
     r"failed in sandbox|execution error|exec_command failed|apply_patch verification failed|"
@@ -58,23 +57,19 @@ def recognise(value: Any) -> bool:
 
 def read_log(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
     """The session of a rollout file."""
-    run = _Run(tally)
+    run = _Run(FORMAT, "", tally)
     for position, event in events_of(lines, tally):
         with tally.forgiving(position, event):
             run.add(event, position)
-    yield run.found()
+    yield run.whole()
 
 
-class _Run:
+class _Run(LoggedRun):
     """A session as it grows."""
 
-    def __init__(self, tally: Tally) -> None:
-        self.tally = tally
-        self.position = ""
-        self.steps = Steps()
-        self.models: Counter[str] = Counter()
+    def __init__(self, source: str, position: str, tally: Tally) -> None:
+        super().__init__(source, position, tally)
         self.session: dict[str, Any] | None = None
-        self.termination: str | None = None
         self.ended: dict[str, tuple[float | None, int | None]] = {}  # call id -> seconds, exit code
 
     def add(self, event: dict[str, Any], position: str) -> None:
@@ -102,8 +97,6 @@ class _Run:
         if kind == "message":
             text = self.tally.text(item.get("content"), "content", position)
             self.steps.text(role_of(item, ""), text, timestamp)
-        elif kind == "reasoning":
-            self._reasoning(item, timestamp, position)
         elif kind in ("function_call", "custom_tool_call", "local_shell_call", "web_search_call"):
             self.steps.call(_call(item, kind), timestamp)
         elif kind in ("function_call_output", "custom_tool_call_output"):
@@ -117,13 +110,6 @@ class _Run:
                 self.tally.add(note.rule, note.detail, position)
         else:
             self.tally.unknown(kind, item, position)
-
-    def _reasoning(self, item: dict[str, Any], timestamp: str | None, position: str) -> None:
-        parts = [part for key in ("summary", "content") for part in members(item, key, "")]
-        if text := "\n".join(filter(None, (text_at(part, "text") for part in parts))):
-            self.steps.thinking(text, timestamp)
-        else:
-            self.tally.add(ENCRYPTED, "reasoning", position)
 
     def _output(self, item: dict[str, Any], timestamp: str | None, position: str) -> None:
         call_id = word(item.get("call_id"))
@@ -153,25 +139,14 @@ class _Run:
             self.ended[call_id] = (_span(event.get("duration")), code if type(code) is int else None)
         self.tally.add(NO_STEP, f"event_msg {kind}", position)
 
-    def found(self) -> Found:
-        steps, session = self.steps.all(), self.session or {}
-        own, parent = word(session.get("id")), _parent(session)
-        named = "/".join(part for part in (parent, own) if part)
-        models = [model for model, _ in self.models.most_common()]
-        meta = {key: session[key] for key in ("cwd", "originator", "cli_version", "model_provider") if session.get(key)}
-        trajectory = made(
-            Trajectory,
-            "",
-            id=named or content_id(steps),
-            source=FORMAT,
-            agent=models[0] if models else None,
-            task_id=parent,
-            termination=self.termination,
-            steps=steps,
-            policy=text_at(session, "instructions") or text_at(dict_of(session, "base_instructions"), "text"),
-            meta=meta | ({"models": models} if len(models) > 1 else {}),
-        )
-        return Found(self.position, trajectory)
+    def whole(self) -> Found:
+        """The session; where another one started it, that one is its task."""
+        session = self.session or {}
+        parent = _parent(session)
+        self.meta |= {key: session[key] for key in _KEPT_OF_SESSION if session.get(key)}
+        policy = text_at(session, "instructions") or text_at(dict_of(session, "base_instructions"), "text")
+        named = "/".join(filter(None, (parent, word(session.get("id")))))
+        return self.found(named, task_id=parent, policy=policy)
 
 
 def _parent(session: dict[str, Any]) -> str | None:

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from axisjudge.readers.events import NO_STEP, Line, Steps, Tally, dict_of, events_of, shown, text_at, type_of
-from axisjudge.readers.messages import Found, arguments_of, content_id, field, made, word
-from axisjudge.trajectory import ToolCall, Trajectory
+from axisjudge.readers.events import NO_STEP, Line, LoggedRun, Tally, dict_of, events_of, shown, text_at, type_of
+from axisjudge.readers.messages import Found, call_of, field, word
+from axisjudge.trajectory import ToolCall
 
 FORMAT = "codex_exec"
 _EVENTS = {
@@ -35,23 +35,20 @@ def read_log(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
         with tally.forgiving(position, event):
             if type_of(event) == "thread.started" or run is None:
                 thread = text_at(event, "thread_id") or ""
-                run = runs.setdefault(thread, _Run(position, tally))
+                run = runs.setdefault(thread, _Run(FORMAT, position, tally))
             run.add(event, position)
     for thread, whole in runs.items():
         yield whole.found(thread)
 
 
-class _Run:
+class _Run(LoggedRun):
     """A thread as it grows."""
 
-    def __init__(self, position: str, tally: Tally) -> None:
-        self.position, self.tally = position, tally
-        self.steps = Steps()
+    def __init__(self, source: str, position: str, tally: Tally) -> None:
+        super().__init__(source, position, tally)
         self.open: set[str] = set()
         self.calls = 0
         self.ids: dict[str, str] = {}
-        self.termination: str | None = None
-        self.usage: list[Any] = []
 
     def add(self, event: dict[str, Any], position: str) -> None:
         kind = type_of(event)
@@ -62,7 +59,8 @@ class _Run:
             self.steps.error(text_at(event, "message") or shown(event.get("error")), None)
         elif kind in ("turn.completed", "turn.failed"):
             self.termination = kind
-            self.usage += [event["usage"]] if event.get("usage") else []
+            if event.get("usage"):
+                self.meta.setdefault("usage", []).append(event["usage"])
             if kind == "turn.failed":
                 self.steps.error(text_at(dict_of(event, "error"), "message") or shown(event.get("error")), None)
         if kind in _EVENTS:
@@ -94,27 +92,11 @@ class _Run:
         else:
             self.tally.unknown(f"item {kind}", item, position)
 
-    def found(self, thread: str) -> Found:
-        steps = self.steps.all()
-        trajectory = made(
-            Trajectory,
-            "",
-            id=thread or content_id(steps),
-            source=FORMAT,
-            termination=self.termination,
-            steps=steps,
-            meta={"usage": self.usage} if self.usage else {},
-        )
-        return Found(self.position, trajectory)
-
 
 def _call(item: dict[str, Any], kind: str, identity: str) -> ToolCall:
     if kind == "mcp_tool_call":
-        arguments, problem = arguments_of(item.get("arguments"))
-        name = f"mcp__{item.get('server')}__{item.get('tool')}"
-        return made(ToolCall, "item", id=identity, name=name, arguments=arguments, arguments_error=problem)
-    arguments = {key: value for key, value in item.items() if key not in _KEPT_APART}
-    return made(ToolCall, "item", id=identity, name=kind, arguments=arguments)
+        return call_of("item", f"mcp__{item.get('server')}__{item.get('tool')}", item.get("arguments"), id=identity)
+    return call_of("item", kind, {key: item[key] for key in item if key not in _KEPT_APART}, id=identity)
 
 
 def _outcome(item: dict[str, Any], kind: str) -> tuple[str, bool | None]:

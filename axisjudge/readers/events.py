@@ -7,6 +7,7 @@ a result does.
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -15,8 +16,8 @@ from typing import Any, BinaryIO, NamedTuple
 from pydantic_core import from_json
 
 from axisjudge.checks import InputError
-from axisjudge.readers.messages import Note, Unread, carries_call, made, text_of
-from axisjudge.trajectory import Role, Step, ToolCall
+from axisjudge.readers.messages import Found, Note, Unread, carries_call, content_id, made, text_of
+from axisjudge.trajectory import Role, Step, ToolCall, Trajectory
 
 NOT_JSON = "a line that is not JSON"
 BROKEN = "a line of broken JSON is left out"
@@ -275,3 +276,40 @@ class Steps:
                 for place, call in enumerate(calls)
             )
         self._steps[-1] = last.model_copy(update={"timestamp": timestamp or last.timestamp, **fields})
+
+
+class LoggedRun:
+    """A run as it grows out of a log's events: its steps, the models that answered, how it ended, what is kept of it.
+
+    Parameters
+    ----------
+    source : str
+        The log's format.
+    position : str
+        Where the run begins in its file.
+    """
+
+    def __init__(self, source: str, position: str, tally: Tally) -> None:
+        self.source, self.position, self.tally = source, position, tally
+        self.steps = Steps()
+        self.models: Counter[str] = Counter()
+        self.termination: str | None = None
+        self.meta: dict[str, Any] = {}
+
+    def found(self, identity: str | None, *, task_id: str | None = None, policy: str | None = None) -> Found:
+        """The run, by the id that the log gives it, else by a hash of its steps; its agent is the model heard most."""
+        steps = self.steps.all()
+        models = [model for model, _ in self.models.most_common() if model]
+        trajectory = made(
+            Trajectory,
+            "",
+            id=identity or content_id(steps),
+            source=self.source,
+            agent=models[0] if models else None,
+            task_id=task_id,
+            termination=self.termination,
+            steps=steps,
+            policy=policy,
+            meta=self.meta | ({"models": models} if len(models) > 1 else {}),
+        )
+        return Found(self.position, trajectory)

@@ -1,12 +1,11 @@
 """Gemini CLI: session files (JSON, or one message a line) and ``--output-format stream-json``."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from axisjudge.readers.events import NO_STEP, Line, Steps, Tally, dict_of, events_of, shown, text_at, type_of
-from axisjudge.readers.messages import Found, arguments_of, content_id, field, made, members, role_of, word
-from axisjudge.trajectory import ToolCall, Trajectory
+from axisjudge.readers.events import NO_STEP, Line, LoggedRun, Tally, dict_of, events_of, shown, text_at, type_of
+from axisjudge.readers.messages import Found, call_of, field, members, role_of, word
+from axisjudge.trajectory import ToolCall
 
 FORMAT = "gemini"
 _NOTICES = ("info", "warning")
@@ -35,23 +34,17 @@ def read_log(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
             begins = "projectHash" in event or type_of(event) == "init"
             if run is None or (begins and len(run.steps)):
                 if run is not None:
-                    yield run.found()
-                run = _Run(position, tally)
+                    yield run.found(run.session)
+                run = _Run(FORMAT, position, tally)
             run.add(event, position)
     if run is not None:
-        yield run.found()
+        yield run.found(run.session)
 
 
-class _Run:
+class _Run(LoggedRun):
     """A session as it grows."""
 
-    def __init__(self, position: str, tally: Tally) -> None:
-        self.position, self.tally = position, tally
-        self.steps = Steps()
-        self.models: Counter[str] = Counter()
-        self.session: str | None = None
-        self.termination: str | None = None
-        self.meta: dict[str, Any] = {}
+    session: str | None = None
 
     def add(self, event: dict[str, Any], position: str) -> None:
         kind, timestamp = type_of(event), text_at(event, "timestamp")
@@ -112,21 +105,6 @@ class _Run:
             self.meta["axis_run"] = {"error": _message_of(event["error"])}
         self.tally.add(NO_STEP, "result", position)
 
-    def found(self) -> Found:
-        steps = self.steps.all()
-        models = [model for model, _ in self.models.most_common() if model]
-        trajectory = made(
-            Trajectory,
-            "",
-            id=self.session or content_id(steps),
-            source=FORMAT,
-            agent=models[0] if models else None,
-            termination=self.termination,
-            steps=steps,
-            meta=self.meta | ({"models": models} if len(models) > 1 else {}),
-        )
-        return Found(self.position, trajectory)
-
 
 def _parts(content: Any) -> Any:
     """Content as text or typed parts: Gemini's own parts carry no type."""
@@ -136,15 +114,7 @@ def _parts(content: Any) -> Any:
 
 
 def _call(record: dict[str, Any], name: str, identity: str, given: str) -> ToolCall:
-    arguments, problem = arguments_of(record.get(given))
-    return made(
-        ToolCall,
-        "",
-        id=word(record.get(identity)),
-        name=field(record, name, str, ""),
-        arguments=arguments,
-        arguments_error=problem,
-    )
+    return call_of("", field(record, name, str, ""), record.get(given), id=word(record.get(identity)))
 
 
 def _failed(record: dict[str, Any]) -> bool | None:

@@ -1,6 +1,8 @@
 """Inspect AI logs: ``.json``, and ``.eval`` (a zip archive, deflate or zstd) with one file per sample."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 from zipfile import BadZipFile, ZipFile
@@ -8,11 +10,12 @@ from zipfile import BadZipFile, ZipFile
 from pydantic_core import from_json
 
 from axisjudge.checks import InputError
+from axisjudge.readers.events import Steps
 from axisjudge.readers.messages import (
     Found,
     Note,
-    arguments_of,
     at,
+    call_of,
     content_id,
     field,
     made,
@@ -27,6 +30,7 @@ from axisjudge.readers.source import NotTrajectories
 from axisjudge.trajectory import Step, ToolCall, ToolSchema, Trajectory
 
 FORMAT = "inspect"
+_HEADS = ("header.json", "_journal/start.json")
 _ATTACHMENT = "attachment://"
 # what Inspect's letters are worth in its own accuracy metric
 _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
@@ -55,26 +59,13 @@ def read_archive(stream: BinaryIO) -> Iterator[Found]:
     NotTrajectories
         When the archive is no Inspect log.
     """
-    import zipfile_zstd  # noqa: F401 (teaches zipfile method 93)
-
-    try:
-        with ZipFile(stream) as packed:
-            names = packed.namelist()
-            heads = [name for name in ("header.json", "_journal/start.json") if name in names]
-            if not heads:
-                raise NotTrajectories("", "is a zip archive without an Inspect header")
-            head = _member(packed, heads[0])
-            if not recognise(head):
-                raise InputError(heads[0], "must name the task and the model", cure="export the log again")
-            if heads[0] != "header.json":
-                yield Found("", None, (Note("", "the log was never finished", "it has no header.json"),))
-            samples = [name for name in names if name.startswith("samples/") and name.endswith(".json")]
-            if not samples:
-                yield _without_samples(head, "")
-            for name in samples:
-                yield _sample(_member(packed, name), head["eval"], name)
-    except (BadZipFile, EOFError, NotImplementedError) as error:
-        raise InputError("", f"is a broken zip archive ({error})", cure="copy it again") from error
+    with _unpacked(stream) as (place, head, samples):
+        if place != _HEADS[0]:
+            yield Found("", None, (Note("", "the log was never finished", f"it has no {_HEADS[0]}"),))
+        if not samples:
+            yield _without_samples(head, "")
+        for name, sample in samples.items():
+            yield _sample(sample(), head["eval"], name)
 
 
 def samples_of(path: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any], Trajectory]]:
@@ -86,35 +77,45 @@ def samples_of(path: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any], Tra
         The file is no Inspect log, or is broken.
     """
     where = str(path)
-    if path.suffix == ".eval":
-        with path.open("rb") as stream:
-            yield from _packed_samples(stream, where)
+    if path.suffix != ".eval":
+        log = from_json(path.read_bytes())
+        if not recognise(log):
+            raise InputError(where, "is no Inspect log")
+        yield from _runs(log, enumerate(members(log, "samples", where)), at(where, "samples"))
         return
-    log = from_json(path.read_bytes())
-    if not recognise(log):
-        raise InputError(where, "is no Inspect log")
-    place = at(where, "samples")
-    for number, sample in enumerate(members(log, "samples", where)):
-        if (run := _sample(sample, log["eval"], at(place, number)).trajectory) is not None:
+    try:
+        with path.open("rb") as stream, _unpacked(stream) as (_, head, samples):
+            yield from _runs(head, ((name, sample()) for name, sample in samples.items()), "")
+    except InputError as error:
+        raise InputError(", ".join(filter(None, (where, error.where))), error.rule, error.found, error.cure) from error
+
+
+def _runs(
+    log: dict[str, Any], samples: Iterable[tuple[int | str, dict[str, Any]]], where: str
+) -> Iterator[tuple[dict[str, Any], dict[str, Any], Trajectory]]:
+    for name, sample in samples:
+        if (run := _sample(sample, log["eval"], at(where, name)).trajectory) is not None:
             yield log, sample, run
 
 
-def _packed_samples(stream: BinaryIO, where: str) -> Iterator[tuple[dict[str, Any], dict[str, Any], Trajectory]]:
+@contextmanager
+def _unpacked(stream: BinaryIO) -> Iterator[tuple[str, dict[str, Any], dict[str, Callable[[], Any]]]]:
+    """An archive: the name of its head, the head, and how to get each sample."""
     import zipfile_zstd  # noqa: F401 (teaches zipfile method 93)
 
     try:
         with ZipFile(stream) as packed:
             names = packed.namelist()
-            heads = [name for name in ("header.json", "_journal/start.json") if name in names]
-            if not heads or not recognise(head := _member(packed, heads[0])):
-                raise InputError(where, "is no Inspect log")
-            for name in names:
-                if name.startswith("samples/") and name.endswith(".json"):
-                    sample = _member(packed, name)
-                    if (run := _sample(sample, head["eval"], f"{where}, {name}").trajectory) is not None:
-                        yield head, sample, run
+            heads = [name for name in _HEADS if name in names]
+            if not heads:
+                raise NotTrajectories("", "is a zip archive without an Inspect header")
+            head = _member(packed, heads[0])
+            if not recognise(head):
+                raise InputError(heads[0], "must name the task and the model", cure="export the log again")
+            samples = [name for name in names if name.startswith("samples/") and name.endswith(".json")]
+            yield heads[0], head, {name: partial(_member, packed, name) for name in samples}
     except (BadZipFile, EOFError, NotImplementedError) as error:
-        raise InputError(where, f"is a broken zip archive ({error})", cure="copy it again") from error
+        raise InputError("", f"is a broken zip archive ({error})", cure="copy it again") from error
 
 
 def _member(packed: ZipFile, name: str) -> Any:
@@ -169,40 +170,24 @@ def _resolved(value: Any, attachments: dict[str, str]) -> Any:
 
 
 def _steps(messages: list[dict[str, Any]], where: str, notes: list[Note]) -> tuple[Step, ...]:
-    steps: list[Step] = []
+    steps = Steps()
     for number, message in enumerate(messages):
-        place = at(where, number)
+        steps.where = place = at(where, number)
         role = role_of(message, place)
         error = field(message, "error", dict, place, {})
         content, hosted = _content(message.get("content"))
-        steps.append(
-            made(
-                Step,
-                place,
-                index=len(steps),
-                role=role,
-                content=text_of(content, at(place, "content"), notes) or str(error.get("message") or ""),
-                tool_calls=(*_calls(message, place), *(_hosted_call(part, place) for part in hosted)),
-                tool_call_id=message.get("tool_call_id"),
-                tool_name=message.get("function"),
-                error=bool(error) if role == "tool" else None,
-            )
-        )
+        text = text_of(content, at(place, "content"), notes) or str(error.get("message") or "")
+        if role == "tool":
+            steps.result(message.get("tool_call_id"), text, None, error=bool(error), name=message.get("function"))
+            continue
+        steps.text(role, text, None, message=place)
+        for call in (*_calls(message, place), *(_hosted_call(part, place) for part in hosted)):
+            steps.call(call, None, message=place)
         for part in hosted:
-            failed = part.get("error")
-            steps.append(
-                made(
-                    Step,
-                    place,
-                    index=len(steps),
-                    role="tool",
-                    content=str(part.get("result") or failed or ""),
-                    tool_call_id=part.get("id"),
-                    tool_name=part.get("name"),
-                    error=bool(failed),
-                )
-            )
-    return tuple(steps)
+            result, failed = part.get("result"), part.get("error")
+            text = str(result or failed or "")
+            steps.result(part.get("id"), text, None, error=bool(failed), name=part.get("name"))
+    return steps.all()
 
 
 def _content(content: Any) -> tuple[Any, list[dict[str, Any]]]:
@@ -215,26 +200,15 @@ def _content(content: Any) -> tuple[Any, list[dict[str, Any]]]:
 
 
 def _hosted_call(part: dict[str, Any], where: str) -> ToolCall:
-    arguments, problem = arguments_of(part.get("arguments"))
-    name = field(part, "name", str, where)
-    return made(ToolCall, where, id=part.get("id"), name=name, arguments=arguments, arguments_error=problem)
+    return call_of(where, field(part, "name", str, where), part.get("arguments"), id=part.get("id"))
 
 
 def _calls(message: dict[str, Any], where: str) -> tuple[ToolCall, ...]:
     calls = []
     for number, record in enumerate(members(message, "tool_calls", where)):
-        arguments, problem = arguments_of(record.get("arguments"))
         place = at(at(where, "tool_calls"), number)
-        calls.append(
-            made(
-                ToolCall,
-                place,
-                id=record.get("id"),
-                name=field(record, "function", str, place),
-                arguments=arguments,
-                arguments_error=record.get("parse_error") or problem,
-            )
-        )
+        about = {"id": record.get("id")} | ({"arguments_error": error} if (error := record.get("parse_error")) else {})
+        calls.append(call_of(place, field(record, "function", str, place), record.get("arguments"), **about))
     return tuple(calls)
 
 

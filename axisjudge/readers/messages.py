@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -16,7 +16,8 @@ from axisjudge.trajectory import Record, Requestor, Role, Step, ToolCall, ToolKi
 T = TypeVar("T")
 R = TypeVar("R", bound=Record)
 
-_ROLES: dict[str, Role] = {
+#: The roles of chat messages, and which of ours each is.
+ROLES: dict[str, Role] = {
     "system": "system",
     "developer": "system",
     "user": "user",
@@ -193,27 +194,32 @@ def arguments_of(raw: Any) -> tuple[dict[str, Any] | str, str | None]:
     return (value, None) if isinstance(value, dict) else (raw, f"{_json_name(value)}, not an object")
 
 
+def call_of(where: str, name: str, given: Any, **fields: Any) -> ToolCall:
+    """A call of a tool by its name and its arguments as a source has them; `fields` are the others of a `ToolCall`."""
+    arguments, problem = arguments_of(given)
+    return made(ToolCall, where, **{"name": name, "arguments": arguments, "arguments_error": problem, **fields})
+
+
 def _json_name(value: Any) -> str:
     return _JSON_NAMES.get(type(value), "a number")
 
 
 def chat_steps(messages: list[dict[str, Any]], where: str, notes: list[Note]) -> tuple[Step, ...]:
-    """Steps of a list of OpenAI chat messages; a message's own ``index``, where it has one, is kept."""
+    """Steps of a list of OpenAI chat messages, several results of tau2's in one; a message's ``index`` is kept."""
     names: dict[str, str] = {}
-    steps = []
-    for index, message in enumerate(messages):
-        place = at(where, index)
+    steps: list[Step] = []
+    for place, message in _one_by_one(messages, where):
         role = role_of(message, place)
         calls = chat_calls(message, "user" if role == "user" else "assistant", place)
         names |= {call.id: call.name for call in calls if call.id}
         refuse_unread(message, place)
         result_of = _answered(message, role, names)
-        number = message.get("index", message.get("turn_idx"))
+        number, stamp = message.get("index", message.get("turn_idx")), message.get("timestamp")
         steps.append(
             made(
                 Step,
                 place,
-                index=index,
+                index=len(steps),
                 role=role,
                 content=text_of(message.get("content"), at(place, "content"), notes)
                 or word(message.get("refusal"))
@@ -224,17 +230,24 @@ def chat_steps(messages: list[dict[str, Any]], where: str, notes: list[Note]) ->
                 if role == "tool"
                 else None,
                 error=message.get("error") if role == "tool" and isinstance(message.get("error"), bool) else None,
-                timestamp=word(message.get("timestamp")),
+                timestamp=str(stamp) if isinstance(stamp, int | float) else stamp,
                 source_index=number if type(number) is int else None,
             )
         )
     return tuple(steps)
 
 
+def _one_by_one(messages: list[dict[str, Any]], where: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The messages with their places; results that came together (tau2's ``tool_messages``) each by itself."""
+    for number, message in enumerate(messages):
+        place = at(where, number)
+        yield from ((place, one) for one in members(message, "tool_messages", place) or [message])
+
+
 def _answered(message: dict[str, Any], role: Role, names: dict[str, str]) -> Any:
     """The id of the call that a result answers: tau2 keeps it in the message's own ``id``."""
-    own = message.get("id") if role == "tool" else None
-    return message.get("tool_call_id") or (own if isinstance(own, str) and own in names else None)
+    own = message.get("id") if role == "tool" and isinstance(message.get("id"), str) else None
+    return message.get("tool_call_id") or (own if own in names or "requestor" in message else None)
 
 
 def refuse_unread(message: dict[str, Any], where: str, read: Iterable[str] = _READ_OF_CHAT) -> None:
@@ -247,42 +260,31 @@ def refuse_unread(message: dict[str, Any], where: str, read: Iterable[str] = _RE
 def role_of(message: dict[str, Any], where: str) -> Role:
     """The role of a message (``developer`` is a system message, ``function`` a tool result)."""
     role = message.get("role")
-    if not isinstance(role, str) or role not in _ROLES:
-        raise InputError(at(where, "role"), f"must be one of {', '.join(_ROLES)}", role)
-    return _ROLES[role]
+    if not isinstance(role, str) or role not in ROLES:
+        raise InputError(at(where, "role"), f"must be one of {', '.join(ROLES)}", role)
+    return ROLES[role]
 
 
 def chat_calls(message: dict[str, Any], requestor: Requestor, where: str) -> tuple[ToolCall, ...]:
     """The calls of a message: OpenAI's, with ``function`` or ``custom`` inside, or flat ones, as tau2 writes them."""
     calls = []
-    arguments: dict[str, Any] | str
-    problem: str | None
     records = members(message, "tool_calls", where)
     if old_style := message.get("function_call"):
         records = [*records, {"function": old_style}]
     for position, record in enumerate(records):
         place = at(at(where, "tool_calls"), position)
+        about = {"id": record.get("id") or None, "requestor": record.get("requestor") or requestor}
         if record.get("type") == "custom":
             custom = field(record, "custom", dict, place)
             name = field(custom, "name", str, at(place, "custom"))
-            arguments, problem = str(custom.get("input")), "the input of a custom tool is free text"
-        else:
-            flat = "function" not in record and isinstance(record.get("name"), str)
-            function = record if flat else field(record, "function", dict, place)
-            name = field(function, "name", str, place if flat else at(place, "function"))
-            given = next((function[key] for key in ("arguments", "args", "input") if key in function), None)
-            arguments, problem = arguments_of(given)
-        calls.append(
-            made(
-                ToolCall,
-                place,
-                id=record.get("id"),
-                name=name,
-                arguments=arguments,
-                arguments_error=problem,
-                requestor=record.get("requestor") or requestor,
-            )
-        )
+            text = {"arguments": str(custom.get("input")), "arguments_error": "the input of a custom tool is free text"}
+            calls.append(call_of(place, name, None, **about, **text))
+            continue
+        flat = "function" not in record and bool({"name", "arguments"} & record.keys())
+        function = record if flat else field(record, "function", dict, place)
+        name = field(function, "name", str, place if flat else at(place, "function"))
+        given = next((function[key] for key in ("arguments", "args", "input") if key in function), None)
+        calls.append(call_of(place, name, given, **about))
     return tuple(calls)
 
 

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO, cast
-from uuid import uuid4
 
 from pydantic_core import PydanticSerializationError
 
 from axisjudge.checks import InputError
 from axisjudge.readers.messages import Found, at, made
 from axisjudge.trajectory import Trajectory
+from axisjudge.workbench import whole_or_not_at_all
 
 FORMAT = "own"
 
@@ -56,22 +56,16 @@ def write_trajectories(path: str | Path, trajectories: Iterable[Trajectory]) -> 
     1
     """
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
     written = 0
-    unfinished = target.with_name(f".{target.name}.{uuid4().hex}")  # not tempfile's, which only its owner may read
-    try:
-        with ExitStack() as stack:
-            lines: BinaryIO = stack.enter_context(unfinished.open("xb"))
-            if target.suffix == ".gz":
-                lines = cast(BinaryIO, stack.enter_context(gzip.GzipFile("", "wb", fileobj=lines, mtime=0)))
-            for trajectory in trajectories:
-                written += 1
-                try:
-                    line = trajectory.model_dump_json()
-                except (PydanticSerializationError, UnicodeEncodeError) as error:
-                    raise InputError(f"trajectory {trajectory.id}", "must be writable as JSON", str(error)) from error
-                lines.write(line.encode() + b"\n")
-        unfinished.replace(target)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with whole_or_not_at_all(target) as unfinished, ExitStack() as stack:
+        lines: BinaryIO = stack.enter_context(unfinished.open("xb"))
+        if target.suffix == ".gz":
+            lines = cast(BinaryIO, stack.enter_context(gzip.GzipFile("", "wb", fileobj=lines, mtime=0)))
+        for trajectory in trajectories:
+            written += 1
+            try:
+                line = trajectory.model_dump_json()
+            except (PydanticSerializationError, UnicodeEncodeError) as error:
+                raise InputError(f"trajectory {trajectory.id}", "must be writable as JSON", str(error)) from error
+            lines.write(line.encode() + b"\n")
     return written

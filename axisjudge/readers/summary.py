@@ -3,12 +3,16 @@
 import math
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
+from axisjudge.results import Result
 from axisjudge.trajectory import Trajectory
 
 NOT_STATED = "not stated"
+_TOTALS = (
+    *("trajectories", "empty", "steps", "user_tool_calls", "tool_errors"),
+    *("with_tool_schemas", "with_policy"),
+)
 
 
 @dataclass(frozen=True)
@@ -26,7 +30,7 @@ class ReadWarning:
 
 
 @dataclass(frozen=True)
-class Summary:
+class Summary(Result):
     """What is in these trajectories: the content of ``axisjudge read``.
 
     Attributes
@@ -63,10 +67,6 @@ class Summary:
     rewards: dict[str, float]
     endings: dict[str, int]
     warnings: dict[str, int]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The summary as a plain dict."""
-        return asdict(self)
 
 
 def summarise(trajectories: Iterable[Trajectory], *, files: int = 0, warnings: Iterable[ReadWarning] = ()) -> Summary:
@@ -111,16 +111,5 @@ def summarise(trajectories: Iterable[Trajectory], *, files: int = 0, warnings: I
         },
         endings=dict(endings.most_common()),
         warnings=dict(odd.most_common()),
-        **{
-            name: totals[name]
-            for name in (
-                "trajectories",
-                "empty",
-                "steps",
-                "user_tool_calls",
-                "tool_errors",
-                "with_tool_schemas",
-                "with_policy",
-            )
-        },
+        **{name: totals[name] for name in _TOTALS},
     )

@@ -15,22 +15,19 @@ from axisjudge.checks import InputError
 from axisjudge.readers.messages import (
     Found,
     Note,
-    arguments_of,
     at,
+    chat_steps,
     content_id,
     field,
     made,
     members,
     objects,
-    refuse_unread,
     reward_of,
-    role_of,
-    text_of,
     tool_schema,
     word,
 )
 from axisjudge.readers.source import json_values, opened
-from axisjudge.trajectory import Step, ToolCall, ToolSchema, Trajectory
+from axisjudge.trajectory import ToolSchema, Trajectory
 
 FORMAT = "tau2"
 _KEPT_AS_META = ("trial", "seed", "duration", "agent_cost", "user_cost", "mode")
@@ -153,7 +150,7 @@ def _found(simulation: dict[str, Any], run: dict[str, Any], where: str) -> Found
         domain=environment.get("domain_name"),
         reward=reward_of(judged.get("reward"), at(where, "reward_info.reward")),
         termination=simulation.get("termination_reason"),
-        steps=_steps(members(simulation, "messages", where), at(where, "messages"), notes),
+        steps=chat_steps(members(simulation, "messages", where), at(where, "messages"), notes),
         tools=_tools(environment.get("tool_defs")),
         policy=simulation.get("policy") or environment.get("policy"),
         meta={key: value for key, value in kept.items() if value is not None},
@@ -167,53 +164,3 @@ def _tools(definitions: Any) -> tuple[ToolSchema, ...] | None:
     place = "info.environment_info.tool_defs"
     records = objects(list(definitions.values()) if isinstance(definitions, dict) else definitions, place)
     return tuple(tool_schema(record, at(place, number)) for number, record in enumerate(records))
-
-
-def _steps(messages: list[dict[str, Any]], where: str, notes: list[Note]) -> tuple[Step, ...]:
-    names: dict[str, str] = {}
-    steps: list[Step] = []
-    for number, whole in enumerate(messages):
-        place = at(where, number)
-        for message in members(whole, "tool_messages", place) or [whole]:  # results that came together
-            steps.append(_step(message, len(steps), names, place, notes))
-    return tuple(steps)
-
-
-def _step(message: dict[str, Any], index: int, names: dict[str, str], place: str, notes: list[Note]) -> Step:
-    role = role_of(message, place)
-    refuse_unread(message, place)
-    calls = _calls(message, place)
-    names |= {call.id: call.name for call in calls if call.id}
-    result_of = message.get("id") if role == "tool" else None
-    return made(
-        Step,
-        place,
-        index=index,
-        role=role,
-        content=text_of(message.get("content"), at(place, "content"), notes),
-        tool_calls=calls,
-        tool_call_id=result_of,
-        tool_name=names.get(str(result_of)),
-        error=message.get("error"),
-        timestamp=message.get("timestamp"),
-        source_index=message.get("turn_idx"),
-    )
-
-
-def _calls(message: dict[str, Any], where: str) -> tuple[ToolCall, ...]:
-    calls = []
-    for number, record in enumerate(members(message, "tool_calls", where)):
-        arguments, problem = arguments_of(record.get("arguments"))
-        place = at(at(where, "tool_calls"), number)
-        calls.append(
-            made(
-                ToolCall,
-                place,
-                id=record.get("id") or None,
-                name=field(record, "name", str, place),
-                arguments=arguments,
-                arguments_error=problem,
-                requestor=record.get("requestor") or message["role"],
-            )
-        )
-    return tuple(calls)

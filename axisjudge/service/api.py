@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 
-from fastapi import FastAPI, Path, Query, Request, Response, Security
+from fastapi import Depends, FastAPI, Path, Query, Request, Response, Security
 from fastapi.routing import APIRoute
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import AwareDatetime, BeforeValidator
@@ -56,6 +57,27 @@ Reader = Annotated[AccessToken, Security(caller, scopes=[READ])]
 Writer = Annotated[AccessToken, Security(caller, scopes=[WRITE])]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Which part of a list of scores is asked for."""
+
+    limit: Limit = 50
+    cursor: Cursor = None
+    tier: Tier = None
+    spec_id: Spec = None
+    since: Moment = None
+    until: Moment = None
+
+    def of(self, store: ScoreStore, *, agent_id: str | None, workspace_id: str | None) -> ScoreList:
+        """The part of an agent's or a workspace's list."""
+        times = _microseconds(self.since), _microseconds(self.until)
+        wanted = Wanted(agent_id, workspace_id, self.spec_id, self.tier, *times)
+        return answers.score_list(store.page(wanted, limit=self.limit, after=answers.place_of(self.cursor)))
+
+
+Part = Annotated[_Part, Depends()]
 
 
 class _StrictRequest(Request):
@@ -196,36 +218,16 @@ def _add_reading(app: FastAPI, store: ScoreStore) -> None:
         return answers.RunHistory(**full, superseded=[answers.past_score(row) for row in store.superseded(run_id)])
 
     @app.get("/v1/agents/{agent_id}/scores", responses=refusals | declared(403))
-    def scores_of_agent(
-        agent_id: Id,
-        token: Reader,
-        limit: Limit = 50,
-        cursor: Cursor = None,
-        tier: Tier = None,
-        spec_id: Spec = None,
-        since: Moment = None,
-        until: Moment = None,
-    ) -> ScoreList:
+    def scores_of_agent(agent_id: Id, token: Reader, part: Part) -> ScoreList:
         """Scores of an agent, newest first by end of run; of all workspaces that the token opens."""
         workspace = None if token.workspace_id == ALL else token.workspace_id
-        wanted = Wanted(agent_id, workspace, spec_id, tier, _microseconds(since), _microseconds(until))
-        return answers.score_list(store.page(wanted, limit=limit, after=answers.place_of(cursor)))
+        return part.of(store, agent_id=agent_id, workspace_id=workspace)
 
     @app.get("/v1/workspaces/{workspace_id}/scores", responses=refusals | declared(403))
-    def scores_of_workspace(
-        workspace_id: Id,
-        token: Reader,
-        limit: Limit = 50,
-        cursor: Cursor = None,
-        tier: Tier = None,
-        spec_id: Spec = None,
-        since: Moment = None,
-        until: Moment = None,
-    ) -> ScoreList:
+    def scores_of_workspace(workspace_id: Id, token: Reader, part: Part) -> ScoreList:
         """Scores of a workspace, newest first by end of run."""
         allow(token, workspace_id)
-        wanted = Wanted(None, workspace_id, spec_id, tier, _microseconds(since), _microseconds(until))
-        return answers.score_list(store.page(wanted, limit=limit, after=answers.place_of(cursor)))
+        return part.of(store, agent_id=None, workspace_id=workspace_id)
 
     @app.get("/v1/workspaces/{workspace_id}/specs/{spec_id}/ranking", responses=refusals | declared(403, 404))
     def ranking(workspace_id: Id, spec_id: Id, token: Reader, limit: Limit = 50) -> answers.SpecRanking:

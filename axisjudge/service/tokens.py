@@ -14,6 +14,7 @@ from uuid import uuid4
 import sqlalchemy as sa
 
 from axisjudge.checks import InputError, positive
+from axisjudge.results import Result
 from axisjudge.scores.run_score import ID_PATTERN
 from axisjudge.service.database import Database
 from axisjudge.service.schema import access_tokens
@@ -26,12 +27,14 @@ _HOW_TO_HASH = 'printf %s "$TOKEN" | sha256sum'
 
 
 @dataclass(frozen=True)
-class AccessToken:
+class AccessToken(Result):
     """What a token allows. Only its SHA-256 is held: tokens are long and random, so no salt is needed.
 
     `workspace_id` is ``*`` for all workspaces; `rate` is in requests a second, None where the service's own limit
-    holds.
+    holds. As plain values it has no hash.
     """
+
+    _keys = ("token_id", "name", "workspace_id", "may_write", "rate", "created_at", "revoked_at")
 
     token_id: str
     name: str
@@ -45,14 +48,6 @@ class AccessToken:
     def may_see(self, workspace_id: str) -> bool:
         """Whether it opens this workspace."""
         return self.workspace_id in (ALL, workspace_id)
-
-    def to_dict(self) -> dict[str, object]:
-        """All of it but the hash."""
-        moments = {"created_at": self.created_at, "revoked_at": self.revoked_at}
-        names = ("token_id", "name", "workspace_id", "may_write", "rate")
-        return {name: getattr(self, name) for name in names} | {
-            name: moment and moment.isoformat() for name, moment in moments.items()
-        }
 
 
 def digest_of(token: str) -> str:

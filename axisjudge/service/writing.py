@@ -24,6 +24,10 @@ _SAID = ("score", "tier", "formula_version", "weight_snapshot")
 #: What follows from a run and its baseline beside these.
 _BESIDE = ("axis_scores", "detail")
 _ONLY_CURRENT = ("listed_at", "spec_id")
+#: What rows and events take over as it is from a run and from its score, and what of a score stands in `detail`.
+_IDS = ("run_id", "agent_id", "workspace_id", "spec_id")
+_OF_CARD = ("score", "tier", "formula_version")
+_IN_DETAIL = ("low", "high", "reasons", "baseline_seconds", "baseline_runs")
 
 
 # Statements are made once: making one costs more than running it.
@@ -116,19 +120,8 @@ def scores_of(connection: sa.Connection, run_ids: Collection[str]) -> dict[str, 
 
 def card_of(row: dict[str, Any]) -> Scorecard:
     """A row of ``agent_run_scores`` as a record."""
-    detail = row["detail"]
-    return Scorecard(
-        run_id=row["run_id"],
-        score=row["score"],
-        tier=row["tier"],
-        low=detail["low"],
-        high=detail["high"],
-        components=row["axis_scores"],
-        reasons=detail["reasons"],
-        baseline_seconds=detail["baseline_seconds"],
-        baseline_runs=detail["baseline_runs"],
-        formula_version=row["formula_version"],
-    )
+    columns = {name: row[name] for name in ("run_id", *_OF_CARD)}
+    return Scorecard(**columns, **{name: row["detail"][name] for name in _IN_DETAIL}, components=row["axis_scores"])
 
 
 def _later(
@@ -176,29 +169,16 @@ def _run_row(timed: _Timed, facts: str, now: datetime) -> dict[str, Any]:
 def _row(timed: _Timed, card: Scorecard, rules: ScorecardRules, now: datetime) -> dict[str, Any]:
     curve, run = rules.to_dict(), timed.run
     weights = curve.pop("weights")
+    of_card = {name: getattr(card, name) for name in _IN_DETAIL}
+    of_run = {name: getattr(run, name) for name in ("spec_id", "artefact", "ended_at")}
     return {
         "score_id": uuid4().hex,
-        "run_id": run.run_id,
-        "agent_id": run.agent_id,
-        "workspace_id": run.workspace_id,
-        "spec_id": run.spec_id,
-        "score": card.score,
+        **{name: getattr(run, name) for name in _IDS},
+        **{name: getattr(card, name) for name in _OF_CARD},
         "axis_scores": dict(card.components),
         "weight_snapshot": weights,
-        "formula_version": card.formula_version,
-        "tier": card.tier,
         "scored_at": now,
-        "detail": {
-            "low": card.low,
-            "high": card.high,
-            "reasons": dict(card.reasons),
-            "baseline_seconds": card.baseline_seconds,
-            "baseline_runs": card.baseline_runs,
-            "spec_id": run.spec_id,
-            "artefact": run.artefact,
-            "ended_at": run.ended_at,
-            "curve": curve,
-        },
+        "detail": {**of_card, "reasons": dict(card.reasons), **of_run, "curve": curve},
         "listed_at": int(now.timestamp() * 1_000_000) if timed.ended_at is None else timed.ended_at,
     }
 
@@ -242,19 +222,9 @@ def _says(row: dict[str, Any]) -> tuple[Any, ...]:
 def _event(row: dict[str, Any], old: dict[str, Any] | None) -> dict[str, Any]:
     return {
         "event": EVENT,
-        "score_id": row["score_id"],
-        "run_id": row["run_id"],
-        "agent_id": row["agent_id"],
-        "workspace_id": row["workspace_id"],
-        "spec_id": row["spec_id"],
-        "artefact": row["detail"]["artefact"],
-        "score": row["score"],
-        "low": row["detail"]["low"],
-        "high": row["detail"]["high"],
-        "tier": row["tier"],
+        **{name: row[name] for name in ("score_id", *_IDS, *_OF_CARD)},
+        **{name: row["detail"][name] for name in ("artefact", "low", "high", "reasons")},
         "axes": row["axis_scores"],
-        "reasons": row["detail"]["reasons"],
-        "formula_version": row["formula_version"],
         "scored_at": row["scored_at"].astimezone(UTC).isoformat(),
         "supersedes": old and old["score_id"],
     }

@@ -9,12 +9,11 @@ rubrics/README.md.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, get_args
+from typing import Literal
 
 from axisjudge.verdict import AXES, Axis
 
 Expectation = Literal["must", "may", "must_not"]
-EXPECTATIONS: tuple[Expectation, ...] = get_args(Expectation)
 
 _NOTHING: dict[Axis, Expectation] = dict.fromkeys(AXES, "must_not")
 

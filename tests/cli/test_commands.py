@@ -140,7 +140,10 @@ def test_limit_axis_and_repeats(one_file, tmp_path):
         (["judge", "{file}", "--judge", "rulez"], "did you mean 'rules'"),
         (["judge", "{file}", "--axis", "terminator"], "did you mean 'termination'"),
         (["judge", "{file}", "--rubric", "termination"], "is written axis=version"),
-        (["judge", "{file}", "--rubric", "termination=v1", "--rubric", "termination=v1"], "has one version in a run"),
+        (
+            ["judge", "{file}", "--rubric", "termination=v1", "--rubric", "termination=v1"],
+            "may be given once for each name",
+        ),
         (["judge", "{file}", "--panel", "old"], "must be one of published, current"),
         (["agreement", "none.jsonl"], "no such ratings file"),
         (["rubric", "show", "terminations"], "did you mean 'termination'"),

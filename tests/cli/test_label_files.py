@@ -34,7 +34,7 @@ def test_bad_options_are_one_line(tmp_path, monkeypatch, capsys):
     sheet = tmp_path / "mine.csv"
     sheet.write_text("trajectory_id,rater,sequencing\nr1,ada,correct\n", encoding="utf-8")
     for words, message in (
-        (["--axis-map", "sequencing"], "--axis-map: must look like NAME=VALUE"),
+        (["--axis-map", "sequencing"], "--axis-map: is written NAME=VALUE"),
         (["--format", "label studio"], "did you mean 'label-studio'"),
         (["--sampling", "randomly"], "did you mean 'random'"),
     ):

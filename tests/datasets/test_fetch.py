@@ -253,7 +253,7 @@ def test_a_workbench_without_registry_or_demo_has_those_of_the_package(workbench
     assert demo_paths()
     assert {demo_truth().parents[2], *(path.parents[3] for path in demo_paths())} == {shipped()}
     (workbench / "data" / "demo").mkdir()
-    with pytest.raises(InputError, match="holds no results files"):
+    with pytest.raises(InputError, match="holds no results"):
         demo_paths()  # a demo of one's own is not mixed with the one that came with the package
 
 

@@ -29,7 +29,7 @@ def visit(browser, file):
         context = browser.new_context(**{"viewport": {"width": 1400, "height": 900}, **options})
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(30_000)
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on("console", lambda message: message.type == "error" and faults.append(message.text))
         page.on("request", lambda request: request.url.startswith(("file:", "blob:")) or faults.append(request.url))

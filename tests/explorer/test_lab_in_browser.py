@@ -126,7 +126,7 @@ def command(page, name, **options):
 def visit(browser, lab):
     """Open the notebook in a fresh page and run it; no request may leave this machine."""
     context = browser.new_context(viewport={"width": 1500, "height": 950})
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(60_000)
     away, faults = [], []
 
     def open_page(name="label.ipynb", host=HOST):
@@ -226,8 +226,11 @@ def test_from_flips_to_the_cited_step_and_a_decision_that_stays(visit, workbench
     page.get_by_text("1 decided, 1 new right").wait_for()
     (line,) = (workbench / "data" / "labels" / "Ann.decisions.jsonl").read_text().splitlines()
     assert "drawn:by_flip" in json.loads(line)["flags"]
-    page.get_by_label("Search runs and reasons").fill("no answer came")
-    page.get_by_role("button", name="Clear").click()
+    for _ in range(2):
+        page.get_by_label("Search runs and reasons").fill("no answer came")
+        page.locator(f"{host} .counted", has_text="1 of 3 runs").wait_for()
+        page.get_by_role("button", name="Clear").click()
+        page.locator(f"{host} .counted", has_text="3 of 3 runs").wait_for()
     page.get_by_label("Search runs and reasons").fill("no answer came")
     page.locator(f"{host} .counted", has_text="1 of 3 runs").wait_for()
     command(page, "apputils:change-theme", theme="JupyterLab Dark")

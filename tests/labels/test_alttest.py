@@ -1,15 +1,17 @@
-"""Label sets of the alternative annotator test as ratings: counts of the real sets, and their published agreement."""
+"""Label sets of the alternative annotator test as ratings: what names of items say, and counts of the real sets."""
 
 import json
 
-import numpy as np
 import polars as pl
 import pytest
 
 from axisjudge.checks import InputError
-from axisjudge.labels import read_alttest
-from axisjudge.ratings import SCHEMA, read_ratings, to_matrix
-from axisjudge.stats.agreement.chance_corrected import krippendorff_alpha
+from axisjudge.imports import import_ratings
+from axisjudge.ratings import SCHEMA, read_ratings
+
+
+def ratings(folder):
+    return import_ratings([folder], with_draw=False).ratings
 
 
 def make(folder, people, judges):
@@ -21,7 +23,7 @@ def make(folder, people, judges):
 
 def test_an_item_s_name_gives_question_cluster_and_agent(tmp_path):
     folder = make(tmp_path / "summeval", {"e0": {"doc-1__M3__fluency": 4}}, {"gpt-4o": {"doc-1__M3__fluency": 5}})
-    table = read_alttest(folder)
+    table = ratings(folder)
     assert table.schema == pl.Schema(SCHEMA)
     assert table.select("trajectory_id", "question", "cluster_id", "agent").unique().rows() == [
         ("doc-1__M3", "fluency", "doc-1", "M3")
@@ -36,23 +38,25 @@ def test_any_set_of_the_form_is_read_whatever_its_name_and_annotators(tmp_path):
     """Words, whole numbers and fractions; questions in the names of items, or one for all."""
     people = {"Zoë": {"p1__Q1": "Yes", "p1__Q2": 2, "p2__Q1": "No", "p2__Q2": 1}, "7": {"p1__Q2": 3}}
     folder = make(tmp_path / "anything", people, {"some-judge": {"p1__Q1": "No", "p2__Q2": None}})
-    table = read_alttest(folder)
+    table = ratings(folder)
     assert dict(table.select("question", "scale").unique().iter_rows()) == {"Q1": "nominal:No,Yes", "Q2": "ordinal:1-3"}
     assert table.filter(rater="some-judge", question="Q2")["status"].to_list() == ["parse_error"]
     assert set(table["trajectory_id"]) == {"p1", "p2"}
     single = make(tmp_path / "similarity", {"a": {"x": 0.25, "y": 1}}, {"b": {"x": 0.5}})
-    assert read_alttest(single).select("question", "scale").unique().rows() == [("similarity", "unit")]
+    assert ratings(single).select("question", "scale").unique().rows() == [("similarity", "unit")]
     sentences = {"x": {"cat__pet__a cat is a pet.": "is", "cat__dog__both are pets.": "like"}}
-    words = read_alttest(make(tmp_path / "words", sentences, {"b": {"cat__dog__both are pets.": "like"}}))
+    words = import_ratings(
+        [make(tmp_path / "words", sentences, {"b": {"cat__dog__both are pets.": "like"}})], with_draw=False
+    ).ratings
     assert words.select("question", "cluster_id").unique().rows() == [("words", "cat")]
 
 
-def test_a_missing_file_and_a_shared_name_are_refused(tmp_path):
-    with pytest.raises(InputError, match=r"human_annotations\.json: cannot be read"):
-        read_alttest(tmp_path)
+def test_an_empty_folder_and_a_shared_name_are_refused(tmp_path):
+    with pytest.raises(InputError, match="holds no file of ratings"):
+        ratings(tmp_path)
     folder = make(tmp_path / "mtbench", {"a": {"82__x__y__1": "tie"}}, {"a": {"82__x__y__1": "model_a"}})
-    with pytest.raises(InputError, match="must not share a name"):
-        read_alttest(folder)
+    with pytest.raises(InputError, match="is human and llm in these files"):
+        ratings(folder)
 
 
 @pytest.mark.parametrize(
@@ -63,8 +67,8 @@ def test_a_missing_file_and_a_shared_name_are_refused(tmp_path):
         ("summeval", 3, 9 * 6400, 100, ["coherence", "consistency", "fluency", "relevance"]),
     ],
 )
-def test_the_real_sets(shared_data, tmp_path, name, people, ratings, clusters, questions):
-    table = read_alttest(shared_data / "alttest" / name)
+def test_the_real_sets(alttest, tmp_path, name, people, ratings, clusters, questions):
+    table = alttest(name)
     assert table.height == ratings
     assert table.filter(rater_kind="human")["rater"].n_unique() == people
     assert table["cluster_id"].n_unique() == clusters
@@ -73,17 +77,3 @@ def test_the_real_sets(shared_data, tmp_path, name, people, ratings, clusters, q
     assert dict(families.iter_rows()) == {"google": 2, "meta": 1, "mistral": 1, "openai": 2}
     table.write_parquet(tmp_path / "r.parquet")
     assert read_ratings(tmp_path / "r.parquet").height == table.height
-
-
-def test_alpha_of_people_and_of_judges_is_that_of_the_original_program(shared_data, oracles):
-    expected = json.loads((oracles / "agreement.json").read_text())
-    table = read_alttest(shared_data / "alttest" / "mtbench")
-    for kind, key in (("human", "humans"), ("llm", "llms")):
-        codes = to_matrix(table.filter(rater_kind=kind), "preference").codes
-        alpha = krippendorff_alpha(codes, categories=[0, 1, 2]).estimate
-        assert alpha == pytest.approx(expected["mtbench"][key]["krippendorff_alpha"]["nominal"], abs=1e-9)
-    table = read_alttest(shared_data / "alttest" / "summeval")
-    for kind, key in (("human", "humans"), ("llm", "llms")):
-        apart = [to_matrix(table.filter(rater_kind=kind), question).codes for question in table["question"].unique()]
-        alpha = krippendorff_alpha(np.concatenate(apart), level="ordinal", categories=range(5)).estimate
-        assert alpha == pytest.approx(expected["summeval"][key]["krippendorff_alpha"]["ordinal"], abs=1e-9)

@@ -219,7 +219,7 @@ def test_compare_tests_several_axes_as_one_family(command, bench, tmp_path):
     for words, message in (
         ("--change argument_validity", "is written axis=before:after"),
         ("--change arguments=v1:v2", "--change: must be one of"),
-        ("--change termination=v1:v2 --change termination=v1:v2", "compared once in a family"),
+        ("--change termination=v1:v2 --change termination=v1:v2", "may be given once for each name"),
     ):
         code, _, err = command(f"rubric compare {out} {words}")
         assert (code, err.count("\n")) == (2, 1)

@@ -119,7 +119,7 @@ def test_no_such_file_and_nothing_given() -> None:
         (lambda v: v["simulations"][0].update(messages="none"), "simulations[0].messages"),
         (lambda v: v["simulations"][0]["messages"][3].update(role="narrator"), "simulations[0].messages[3].role"),
         (lambda v: v["simulations"][0]["messages"][3].update(content=7), "simulations[0].messages[3].content"),
-        (lambda v: v["simulations"][0]["messages"][3].update(timestamp=7), "simulations[0].messages[3].timestamp"),
+        (lambda v: v["simulations"][0]["messages"][3].update(timestamp=[7]), "simulations[0].messages[3].timestamp"),
         (lambda v: v["simulations"][0]["reward_info"].update(reward="high"), "simulations[0].reward_info.reward"),
         (
             lambda v: v["simulations"][0]["messages"][4]["tool_calls"][1].pop("name"),

@@ -10,7 +10,6 @@ from axisjudge.ratings.table import ratings_frame
 from axisjudge.scores.axis.goal import Check, Grade
 from axisjudge.scores.axis.judged.questions import (
     grades_of_ratings,
-    ratings_of_grades,
     ratings_of_signals,
     signals_of_ratings,
 )
@@ -24,6 +23,7 @@ from axisjudge.scores.axis.judged.rule_signals import (
 from axisjudge.scores.axis.judged.signals import Audit, CategorySignals, Necessity
 from axisjudge.scores.axis.result import score_run
 from axisjudge.scores.axis.transcript.run import AxisRun, run_of_axis
+from axisjudge.verdict import Rating
 
 
 def run(*entries: dict[str, Any]) -> AxisRun:
@@ -148,5 +148,6 @@ def test_lost_ratings_judge_nothing() -> None:
 def test_grades_survive_as_ratings_and_missing_ones_stay_missing() -> None:
     checks = [Check("a", 0.5), Check("b", 0.5)]
     who = {"rater": "person", "rater_kind": "human", "family": "human"}
-    table = ratings_frame(ratings_of_grades(run(*LOOK), [Grade(checks[0], 7, "fine"), Grade(checks[1])], **who))
+    about = {"trajectory_id": "run", "cluster_id": "run", "question": "goal.1", "scale": "check"}
+    table = ratings_frame([Rating(**about, **who, value=7, rationale="fine")])
     assert grades_of_ratings(table, checks) == [Grade(checks[0], 7, "fine"), Grade(checks[1], None, "")]

@@ -12,7 +12,6 @@ import axisjudge.scores.curves.curve
 from axisjudge.checks import InputError
 from axisjudge.scores.curves.curve import (
     AXIS_CURVE,
-    QUANTILE_90,
     Curve,
     IsotonicCurve,
     LogLogisticCurve,
@@ -141,7 +140,6 @@ def test_lighthouse_and_axis_state_sigma_by_their_points() -> None:
     rising = LogNormalCurve.through((0.5, 0.5), (0.9, 0.9))
     assert rising.higher_is_better
     assert rising.sigma == pytest.approx(math.log(0.9 / 0.5) / 1.28155, rel=1e-5)
-    assert pytest.approx(QUANTILE_90, abs=5e-6) == 1.28155
 
 
 @given(

@@ -2,8 +2,8 @@
 
 ``python -m stats.ragged_table 300`` from tests/ prints it with 300 replicates a cell. Competitors: CR3 (leave one
 cluster out) with t on Kish's effective clusters less one, a studentised bootstrap of clusters, Jeffreys' interval as if
-items were independent, and ppi-python. Truths are planted (`test_ragged`); of real steps the share over all tasks is the
-truth, and tasks are drawn from them with replacement.
+items were independent, and ppi-python. Truths are planted; of real steps the share over all tasks is the truth, and
+tasks are drawn from them with replacement.
 """
 
 from __future__ import annotations

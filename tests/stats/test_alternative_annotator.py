@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from scipy.stats import ttest_1samp
 
 from axisjudge.checks import InputError
-from axisjudge.labels import read_alttest
 from axisjudge.ratings import to_matrix
 from axisjudge.stats.raters.alternative_annotator import (
     alternative_annotator,
@@ -22,9 +21,8 @@ from axisjudge.stats.raters.alternative_annotator import (
 SETS = {"mtbench": "nominal", "cebab_stars": "ordinal", "summeval": "ordinal"}
 
 
-def matrix(folder):
+def matrix(table):
     """All questions of a label set under each other: labels as numbers, raters, and who of them is a person."""
-    table = read_alttest(folder)
     people = table.filter(table["rater_kind"] == "human")["rater"].unique(maintain_order=True).to_list()
     raters = [*people, *(name for name in table["rater"].unique(maintain_order=True) if name not in people)]
     parts = [to_matrix(table, question, raters=raters) for question in table["question"].unique(maintain_order=True)]
@@ -32,10 +30,10 @@ def matrix(folder):
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_the_authors_own_results_at_every_epsilon(name, shared_data, oracles):
+def test_the_authors_own_results_at_every_epsilon(name, alttest, oracles):
     """Their functions, run unmodified (nitaytech/AltTest 18428b1): ../shared/oracles/alttest.json."""
     expected = json.loads((oracles / "alttest.json").read_text())[name]
-    codes, raters, people = matrix(shared_data / "alttest" / name)
+    codes, raters, people = matrix(alttest(name))
     labels = codes[:, : len(people)]
     assert len(expected["llms"]) == 6
     for judge, of_judge in expected["llms"].items():

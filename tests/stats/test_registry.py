@@ -266,7 +266,8 @@ PARTS = {
         "balanced_pseudo_values",
         "beyond_constant",
         "leave_one_cluster_out",
-        "clustered_share",
+        "bounded_share",
+        *("in_classes", "known_of_all", "probability_classes"),
     ),
 }
 #: Modules with tests of their own kind.

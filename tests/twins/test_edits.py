@@ -4,6 +4,7 @@ import json
 import re
 from collections import Counter
 from datetime import datetime
+from typing import get_args
 
 import pytest
 
@@ -12,7 +13,7 @@ from axisjudge.datasets import demo_paths
 from axisjudge.readers import read_trajectories, write_trajectories
 from axisjudge.trajectory import Step, ToolCall, ToolSchema, Trajectory
 from axisjudge.twins import EDITS, EXPECTED, broken_axis, make_twins, twins_in
-from axisjudge.twins.expected import EXPECTATIONS
+from axisjudge.twins.expected import Expectation
 from axisjudge.twins.flow import CUT, as_left
 from axisjudge.twins.runs import blocks_of, is_identifier, text_of_all
 from axisjudge.verdict import AXES
@@ -50,7 +51,7 @@ def test_every_edit_has_a_row_for_every_axis_and_breaks_one_or_none():
     for edit in EDITS:
         row = EXPECTED[edit]
         assert set(row) == set(AXES)
-        assert set(row.values()) <= set(EXPECTATIONS)
+        assert set(row.values()) <= set(get_args(Expectation))
         assert list(row.values()).count("must") == (edit not in SOUND)
     assert {broken_axis(edit) for edit in EDITS} == {*AXES, None}
     assert all(set(EXPECTED[edit].values()) == {"must_not"} for edit in SOUND)

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from axisjudge.cli import show
+from axisjudge.cli.options import new_file
 
 Labels = Annotated[list[Path], typer.Argument(metavar="LABELS", help="Labels files of people (JSON Lines).")]
 Ratings = Annotated[list[Path], typer.Option("--ratings", help="Ratings files of the judges.")]
@@ -23,7 +24,7 @@ def queue(
     page: Annotated[Path | None, typer.Option(help="Write the blind labelling page as well.")] = None,
     trajectories: Annotated[list[Path], typer.Option(help="The runs, for the page.")] = [],  # noqa: B006
     rater: Annotated[str | None, typer.Option(help="Who adjudicates; the page asks if not given.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: show.Json = False,
 ) -> None:
     """List items on which people or judges disagree, mixed with a random share of agreements, for a further person."""
     from collections import Counter
@@ -64,7 +65,7 @@ def adjudicate(
     ratings: Ratings,
     out: Annotated[Path | None, typer.Option(help="Write the adjudicated key (JSON Lines).")] = None,
     judge: Judges = [],  # noqa: B006
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: show.Json = False,
 ) -> None:
     """Put the adjudicator's words beside the key: how often it was wrong, and judges' accuracy before and after."""
     from axisjudge.checks import InputError
@@ -79,8 +80,8 @@ def adjudicate(
     told, said = read_labels(*labels), read_labels(*decisions)
     if both := sorted(set(told["rater"]) & set(said["rater"])):
         raise InputError("decisions", "must be by a person who did not label before", both[0])
-    if out is not None and out.exists():
-        raise InputError(str(out), "is there already", cure="choose another --out")
+    if out is not None:
+        new_file(out)
     sampling, given = read_sampling(plan), ratings_of(said)
     items = labelled_items(told, read_ratings(*ratings, latest=True), judge)
     result = adjudication_report(items, decide(items, given, sampling))
@@ -93,6 +94,4 @@ def adjudicate(
         return
     show.table(result.stratum_rows, "How often the key was wrong, among the items looked at")
     show.table(result.rows, "Accuracy of judges against the key")
-    typer.echo()
-    for sentence in sentences:
-        typer.echo(sentence)
+    show.lines(sentences, apart=True)

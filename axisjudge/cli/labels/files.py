@@ -1,12 +1,13 @@
 """`axisjudge label import|export`: label files of others, and ours for others."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from axisjudge.cli import show
+from axisjudge.cli.options import new_file, pairs
 
 if TYPE_CHECKING:
     from axisjudge.labels.formats import Terms
@@ -43,7 +44,7 @@ def import_(
     sampling_key: Annotated[str | None, typer.Option(help="What decided: `rules: sequencing`, a person.")] = None,
     plan: Annotated[Path | None, typer.Option(help="The plan of the draw, NAME.sampling.json.")] = None,
     trajectories: Runs = [],  # noqa: B006
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: show.Json = False,
 ) -> None:
     """Read people's labels from files of other tools, and say how their items were drawn."""
     from axisjudge.checks import InputError
@@ -52,15 +53,14 @@ def import_(
     from axisjudge.labels.sampling import read_sampling, sampling_path, write_sampling
     from axisjudge.ratings import RatingsWriter
 
-    if out.exists():
-        raise InputError(str(out), "is there already", cure="choose another --out")
+    new_file(out)
     drawn = None if plan is None else read_sampling(plan)
     terms = Terms(
         rater=rater,
         question=question,
-        axes=pairs("--axis-map", axis_map),
-        words=pairs("--word-map", word_map),
-        scales=pairs("--scale", scale),
+        axes=pairs("--axis-map", axis_map, at_last=True),
+        words=pairs("--word-map", word_map, at_last=True),
+        scales=pairs("--scale", scale, at_last=True),
         trajectories=by_id(trajectories),
     )
     found = [
@@ -93,6 +93,7 @@ def import_(
 def _any(path: Path, terms: "Terms") -> "Imported":
     """People's labels of a file of any other tool, as `axisjudge import --kind human` reads it."""
     from axisjudge.imports import ImportOptions, import_ratings
+    from axisjudge.labels.alttest import JUDGES, PEOPLE
     from axisjudge.labels.formats.exchange import Imported
     from axisjudge.labels.formats.terms import ratings_of
 
@@ -105,24 +106,16 @@ def _any(path: Path, terms: "Terms") -> "Imported":
         scales=terms.scales,
         trajectories=terms.trajectories,
     )
-    found = import_ratings([path], told, with_draw=False)
-    return Imported(tuple(ratings_of(found.ratings)), found.files[0][1], found.notes)
+    set_of = [path, path.with_name(JUDGES)] if path.name == PEOPLE else [path]
+    found = import_ratings([each for each in set_of if each.is_file()], told, with_draw=False)
+    people = found.ratings.filter(rater_kind="human") if len(set_of) > 1 else found.ratings
+    return Imported(tuple(ratings_of(people)), found.files[0][1], found.notes)
 
 
 def _counts(ratings: Sequence[object]) -> dict[str, int]:
     names = {"raters": "rater", "trajectories": "trajectory_id", "questions": "question"}
     counts = {head: len({getattr(rating, field) for rating in ratings}) for head, field in names.items()}
     return {**counts, "without_verdict": sum(getattr(rating, "status") != "ok" for rating in ratings)}  # noqa: B009
-
-
-def pairs(option: str, given: Sequence[str]) -> Mapping[str, str]:
-    """THEIRS=OURS, at the last sign, because their names may hold one."""
-    from axisjudge.checks import InputError
-
-    pairs = [text.rpartition("=") for text in given]
-    if bad := [text for text, (name, sign, _) in zip(given, pairs, strict=True) if not (name and sign)]:
-        raise InputError(option, "must look like NAME=VALUE", bad[0])
-    return {name: value for name, _, value in pairs}
 
 
 def by_id(paths: Sequence[Path]) -> "dict[str, Trajectory]":
@@ -136,16 +129,14 @@ def export(
     form: Form,
     out: Annotated[Path, typer.Option(help="The file to write.")],
     trajectories: Runs = [],  # noqa: B006
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: show.Json = False,
 ) -> None:
     """Write labels for another tool; what its format cannot hold is refused or counted."""
-    from axisjudge.checks import InputError
     from axisjudge.labels.formats import Terms, export_labels
     from axisjudge.labels.formats.terms import ratings_of
     from axisjudge.ratings import read_ratings
 
-    if out.exists():
-        raise InputError(str(out), "is there already", cure="choose another --out")
+    new_file(out)
     ratings = ratings_of(read_ratings(*labels))
     made = export_labels(ratings, str(form), Terms(trajectories=by_id(trajectories)))
     out.parent.mkdir(parents=True, exist_ok=True)

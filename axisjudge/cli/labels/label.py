@@ -5,14 +5,14 @@ from typing import Annotated
 
 import typer
 
-from axisjudge.cli import show
+from axisjudge.cli import options, show
 
-app = typer.Typer(help="People's labels.", no_args_is_help=True, rich_markup_mode=None)
+app = show.group("People's labels.")
 
 
 @app.command(epilog="Example: axisjudge label page data/demo/results --sample 20 --seed 1 --out labelling.html")
 def page(
-    paths: Annotated[list[Path], typer.Argument(help="Trajectory files, folders or globs.")],
+    paths: options.Paths,
     out: Annotated[Path, typer.Option(help="The HTML file to write; the plan of the draw goes beside it.")],
     sample: Annotated[
         int | None, typer.Option(min=1, help="How many trajectories; as many as there are if none.")
@@ -32,12 +32,10 @@ def page(
     whole_tasks: Annotated[
         bool, typer.Option("--whole-tasks", help="Draw from all trajectories, not one agent's of each task.")
     ] = False,
-    tools: Annotated[Path | None, typer.Option(help="Tool schemas, where the source lacks them.")] = None,
-    tool_kind: Annotated[
-        list[str], typer.Option(help="What a tool does, as NAME=read, NAME=write or NAME=generic; repeatable.")
-    ] = [],  # noqa: B006
-    policy: Annotated[Path | None, typer.Option(help="The agent's policy, where the source lacks it.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    tools: options.Tools = None,
+    tool_kind: options.ToolKinds = [],  # noqa: B006
+    policy: options.Policy = None,
+    json: show.Json = False,
 ) -> None:
     """Write one HTML file in which a person labels trajectories; it needs no Python and no network."""
     from axisjudge.explorer import write_page

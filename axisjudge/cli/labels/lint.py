@@ -18,7 +18,7 @@ def lint(
     gold: Annotated[
         list[str], typer.Option(help="A rater whose labels are merged ones; else those called gold, key, merged, ...")
     ] = [],  # noqa: B006
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: show.Json = False,
 ) -> None:
     """Check people's labels; exits 1 where they must not be used as they are."""
     from axisjudge.labels.lint import lint_labels, read_in_writing_order

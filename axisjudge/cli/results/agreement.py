@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from axisjudge.cli import show
+from axisjudge.cli.options import Ratings, Steps
 
 if TYPE_CHECKING:
     from axisjudge.studies._shared.sources import Source
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def agreement(
-    ratings: Annotated[list[Path], typer.Argument(help="Ratings files (JSONL or Parquet).")],
-    steps: Annotated[bool, typer.Option("--steps", help="Ratings of steps instead of whole trajectories.")] = False,
+    ratings: Ratings,
+    steps: Steps = False,
     question: Annotated[list[str], typer.Option(help="Only this question.")] = [],  # noqa: B006
     scale: Annotated[str, typer.Option(help="Only questions on this scale, as ratings name it.")] = "",
     coefficient: Annotated[
@@ -29,7 +30,7 @@ def agreement(
     trajectories: Annotated[
         list[Path], typer.Option(help="The runs that were rated: tells how many shared steps are chance.")
     ] = [],  # noqa: B006
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: show.Json = False,
 ) -> None:
     """Agreement of judges per axis, across families, against labels and by confidence; cited steps and repeats."""
     import polars as pl
@@ -70,8 +71,7 @@ def agreement(
         *(citations.sentences if citations.any_cited else ()),
         *(repeats.sentences if repeats.any_again else ()),
     ]
-    for sentence in said:
-        typer.echo(sentence)
+    show.lines(said)
     show.standing(rated)
 
 
@@ -93,8 +93,7 @@ def _print(source: "Source", result: "PanelAgreement") -> None:
         first = result.families[0]
         show.table(family_rows(result.families), f"{first.label}, within and across families; {first.alpha_label}")
         typer.echo()
-    for sentence in result.of_panel:
-        typer.echo(sentence)
+    show.lines(result.of_panel)
 
 
 def print_agreement(result: "AgreementByAxis") -> None:
@@ -105,6 +104,4 @@ def print_agreement(result: "AgreementByAxis") -> None:
         title = "Agreement per axis" if scale == "verdict" else f"Agreement per question, scale {scale}"
         first = "axis" if scale == "verdict" else "question"
         show.table([{first if head == "question" else head: row.get(head) for head in heads} for row in rows], title)
-    typer.echo()
-    for sentence in result.sentences():
-        typer.echo(sentence)
+    show.lines(result.sentences(), apart=True)

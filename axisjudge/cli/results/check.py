@@ -29,7 +29,7 @@ def check(
     require: Annotated[
         list[str], typer.Option(help="MEASURE>=NUMBER or JUDGE.MEASURE>=NUMBER, decided on the lower bound.")
     ] = [],  # noqa: B006
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: show.Json = False,
     html: Annotated[Path | None, typer.Option(help="Write one page that works offline.")] = None,
 ) -> None:
     """What judges pass and catch against people's labels, with intervals by task; what the file supports and what not.
@@ -74,8 +74,7 @@ def check(
                 show.table(printed(result), "Estimate (95% interval)")
             if lines:
                 typer.echo("" if part != "read" else None, nl=part != "read")
-            for line in lines:
-                typer.echo(show.text(line))
+            show.lines(lines)
         for each in decisions:
             typer.echo(("\n" if each is decisions[0] else "") + show.text(each.sentence()))
         if html is not None:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from axisjudge.cli import show
+from axisjudge.cli.options import Steps
 
 
 def compare(
@@ -18,8 +19,8 @@ def compare(
         ),
     ] = None,
     epsilon: Annotated[float, typer.Option(help="How much worse than a person a judge may be, to stand in.")] = 0.2,
-    steps: Annotated[bool, typer.Option("--steps", help="Ratings of steps instead of whole trajectories.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    steps: Steps = False,
+    json: show.Json = False,
 ) -> None:
     """What may be claimed of judges against people's labels and what not, then the figures behind it."""
     from axisjudge.ratings import read_ratings
@@ -33,8 +34,7 @@ def compare(
     if json:
         show.as_json({**result.to_dict(), **show.standing_fields(source.ratings)})
         return
-    for sentence in result.opening:
-        typer.echo(sentence)
+    show.lines(result.opening)
     tables = result.tables()
     for name, title in _TITLES.items():
         if rows := plain(tables[name]):

@@ -6,12 +6,13 @@ from typing import Annotated
 import typer
 
 from axisjudge.cli import show
+from axisjudge.cli.options import Ratings
 
 
 def confidence(
-    ratings: Annotated[list[Path], typer.Argument(help="Ratings files (JSONL or Parquet).")],
+    ratings: Ratings,
     labels: Annotated[list[Path], typer.Option("--labels", help="Ratings of people, or planted truth.")],
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: show.Json = False,
 ) -> None:
     """Calibration of confidences against labels, each judge and source of confidence apart."""
     from axisjudge.ratings import read_ratings
@@ -25,7 +26,5 @@ def confidence(
     short = ("judge", "source", "n", "accuracy", "confidence", "miscalibration", "discrimination", "ece", "auroc")
     rows = [{name: row[name] for name in short} for row in (judge.row() for judge in result.judges)]
     show.table(rows, "Confidence against labels")
-    typer.echo()
-    for sentence in result.sentences():
-        typer.echo(sentence)
+    show.lines(result.sentences(), apart=True)
     show.standing(judged)

@@ -12,7 +12,7 @@ from axisjudge.cli import show
 
 def cost(
     ratings: Annotated[list[Path], typer.Argument(help="Ratings files.")],
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: show.Json = False,
 ) -> None:
     """What each judge's ratings took: calls, tokens, the cached share, what was spent, and that per 1,000 verdicts."""
     from axisjudge.judging.cost import cost_of

@@ -14,18 +14,13 @@ if TYPE_CHECKING:
 
     from axisjudge.studies.curves.fits import CurveReport
 
-app = typer.Typer(
-    help="S-curves from raw scores to 0-100: fitted with their intervals, or refused with a reason.",
-    rich_markup_mode=None,
-    no_args_is_help=True,
-)
+app = show.group("S-curves from raw scores to 0-100: fitted with their intervals, or refused with a reason.")
 
 _MOST_ROWS = 20
 
 Table = Annotated[Path, typer.Argument(help="A table: CSV, JSON Lines or Parquet, one row a run.")]
 Raw = Annotated[str, typer.Option(help="Column of raw scores, from 0 to 1.")]
 Dimension = Annotated[str | None, typer.Option(help="Column of dimensions; each has a curve of its own.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")]
 
 
 @app.command(epilog="Example: axisjudge curve fit scores.csv --raw raw --human human --task task --out curve.json")
@@ -48,7 +43,7 @@ def fit(
     ] = None,
     ci_level: Annotated[float, typer.Option(help="Level of all intervals.")] = 0.95,
     out: Annotated[Path | None, typer.Option(help="Where to write the curve file.")] = None,
-    json: Json = False,
+    json: show.Json = False,
 ) -> None:
     """Median and sigma with intervals, rival forms on unseen tasks, warnings; exit code 1 where all is refused."""
     from axisjudge.checks import one_of
@@ -89,7 +84,7 @@ def apply(
         bool, typer.Option("--mended", help="Divide by the curve's value at raw 1, so that raw 1 scores 100.")
     ] = False,
     out: Annotated[Path | None, typer.Option(help="Where to write the table with scores.")] = None,
-    json: Json = False,
+    json: show.Json = False,
 ) -> None:
     """Every row's score with its band, under the name that says what 50 means."""
     from axisjudge.scores.curves.store import read_curves
@@ -125,6 +120,4 @@ def _print(report: CurveReport) -> None:
                 for effect in each.fit.floor_effects
             ]
             show.table(rows, f"{each.dimension}: what a floor for raw 0 would make of the fit")
-    typer.echo()
-    for sentence in report.sentences:
-        typer.echo(show.text(sentence))
+    show.lines(report.sentences, apart=True)

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from axisjudge.cli import show
+from axisjudge.cli.options import Policy, Tools
 
 
 def explore(
@@ -16,9 +17,9 @@ def explore(
     axis: Annotated[list[str], typer.Option(help="Only this axis; may be given several times.")] = [],  # noqa: B006
     agent: Annotated[list[str], typer.Option(help="Only this agent's runs; may be given several times.")] = [],  # noqa: B006
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N runs.")] = None,
-    tools: Annotated[Path | None, typer.Option(help="Tool schemas, where the source lacks them.")] = None,
-    policy: Annotated[Path | None, typer.Option(help="The agent's policy, where the source lacks it.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    tools: Tools = None,
+    policy: Policy = None,
+    json: show.Json = False,
 ) -> None:
     """A grid of runs x judges that opens each run at the cited steps; one file, no network, at most 5,000 runs."""
     import polars as pl
@@ -57,5 +58,4 @@ def explore(
     counts = ", ".join((many(len(grid.runs), "run"), many(len(grid.questions), "question"), many(judges, "judge")))
     size_mb = out.stat().st_size / 1e6
     typer.echo(f"{counts}, {size_mb:.1f} MB: {out}")
-    for note in (*grid.notes, *(each.sentence for each in decisions)):
-        typer.echo(note)
+    show.lines((*grid.notes, *(each.sentence for each in decisions)))

@@ -13,13 +13,8 @@ if TYPE_CHECKING:
     from axisjudge.judges.pricing import Tokens
     from axisjudge.studies.plan.prices import StudyPlan
 
-app = typer.Typer(
-    help="How many trajectories, labels, people and repeats a wanted precision takes, and what that costs.",
-    rich_markup_mode=None,
-    no_args_is_help=True,
-)
+app = show.group("How many trajectories, labels, people and repeats a wanted precision takes, and what that costs.")
 
-Json = Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")]
 Judges = Annotated[list[str], typer.Option("--judge", help="A judge spec to price; may be given several times.")]
 Prevalence = Annotated[float, typer.Option(help="Share of failures.")]
 Minutes = Annotated[float | None, typer.Option(help="Minutes that one label takes.")]
@@ -43,7 +38,7 @@ def agreement(
     judge: Judges = [],  # noqa: B006
     input_tokens: InputTokens = None,
     output_tokens: OutputTokens = None,
-    json: Json = False,
+    json: show.Json = False,
 ) -> None:
     """Tasks for a half width of an agreement coefficient, from assumptions or from a pilot."""
     from axisjudge.checks import in_open_unit_interval, one_of
@@ -90,7 +85,7 @@ def labels(
     output_tokens: OutputTokens = None,
     minutes: Minutes = None,
     wage: Wage = 40.0,
-    json: Json = False,
+    json: show.Json = False,
 ) -> None:
     """Labels, drawn at random, for a half width of a corrected failure rate."""
     from axisjudge.checks import in_open_unit_interval
@@ -127,7 +122,7 @@ def stand_in(
     prevalence: Prevalence = 0.3,
     minutes: Minutes = None,
     wage: Wage = 40.0,
-    json: Json = False,
+    json: show.Json = False,
 ) -> None:
     """Items for the claim that a judge may stand in for a person (alternative annotator test)."""
     from axisjudge.stats.planning.studies import plan_stand_in
@@ -147,7 +142,7 @@ def stand_in(
 @app.command(epilog="Example: axisjudge plan repeats ratings.jsonl")
 def repeats(
     ratings: Annotated[list[Path], typer.Argument(help="A pilot's ratings: two judges or more, asked twice or more.")],
-    json: Json = False,
+    json: show.Json = False,
 ) -> None:
     """What more judges or more repeats buy, from the variance components of a pilot."""
     from axisjudge.checks import InputError

@@ -6,12 +6,13 @@ from typing import Annotated, Any
 import typer
 
 from axisjudge.cli import show
+from axisjudge.cli.options import Ratings
 
 
 def profile(
-    ratings: Annotated[list[Path], typer.Argument(help="Ratings files (JSONL or Parquet).")],
+    ratings: Ratings,
     trajectories: Annotated[list[Path], typer.Option(help="Trajectories to take rewards from.")] = [],  # noqa: B006
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: show.Json = False,
 ) -> None:
     """Failed runs per agent and axis, by any judge and by consensus, with intervals and what is undecided."""
     from axisjudge.ratings import read_ratings
@@ -30,9 +31,7 @@ def profile(
     if warning := banner([rater for rater in found.panel.judges if kinds[rater] in MADE_UP]):
         typer.echo(warning)
     show.table([_row(row) for row in found.to_frame().to_dicts()], "Failed runs per agent and axis")
-    typer.echo()
-    for sentence in (found.sentence, extremes(found), extremes(found, "consensus"), false_failures(found)):
-        typer.echo(sentence)
+    show.lines((found.sentence, extremes(found), extremes(found, "consensus"), false_failures(found)), apart=True)
     show.standing(table)
 
 

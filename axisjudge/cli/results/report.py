@@ -12,7 +12,7 @@ def report(
     names: Annotated[list[str], typer.Argument(help="Reports, with or without their number; all if none.")] = [],  # noqa: B006
     parameter: Annotated[list[str], typer.Option("-p", help="KEY=VALUE of the notebook's parameters.")] = [],  # noqa: B006
     force: Annotated[bool, typer.Option("--force", help="Run even where nothing has changed.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: show.Json = False,
 ) -> None:
     """Run the notebooks and write reports/<name>/; what has not changed is left alone."""
     from axisjudge.report import ReportError, ReportResult, run_reports

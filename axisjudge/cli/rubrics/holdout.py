@@ -6,13 +6,13 @@ import typer
 
 from axisjudge.cli import show
 
-app = typer.Typer(help="The held-out side: open it, and see who did.", no_args_is_help=True, rich_markup_mode=None)
+app = show.group("The held-out side: open it, and see who did.")
 
 
 @app.command("open", epilog='Example: axisjudge holdout open --reason "v3 is final"')
 def open_(
     reason: Annotated[str, typer.Option(help="Why, in words.")],
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: show.Json = False,
 ) -> None:
     """Open the held-out side under the lock that holds; the ledger keeps the reason and the number."""
     from axisjudge.protocol import open_holdout, read_ledger
@@ -31,7 +31,7 @@ def open_(
 
 
 @app.command("log", epilog="Example: axisjudge holdout log")
-def log(json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False) -> None:
+def log(json: show.Json = False) -> None:
     """Every lock, opening and exploratory look, the chain checked: exit code 1 where it is broken."""
     from axisjudge.protocol import read_ledger
 

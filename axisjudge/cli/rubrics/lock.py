@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from axisjudge.cli import show
+from axisjudge.cli.options import Panel, pairs
 
 if TYPE_CHECKING:
     from axisjudge.protocol import AnalysisPlan
@@ -22,7 +23,7 @@ def statistics() -> Iterable[str]:
 
 def lock(
     judge: Annotated[list[str], typer.Option(help="A judge of the held-out side; may be given several times.")] = [],  # noqa: B006
-    panel: Annotated[str | None, typer.Option(help="A named panel of judges: published, current.")] = None,
+    panel: Panel = None,
     rubric: Annotated[list[str], typer.Option(help="A rubric version for an axis, as axis=v2 [default: current]")] = [],  # noqa: B006
     axis: Annotated[list[str], typer.Option(help="A primary axis; may be given several times. All five if none.")] = [],  # noqa: B006
     statistic: Annotated[
@@ -38,10 +39,9 @@ def lock(
         typer.Option(help="Calibration ratings: confidence maps are fitted on them and frozen, aliases looked up."),
     ] = None,
     allow_alias: Annotated[bool, typer.Option("--allow-alias", help="Take models that their provider moves.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: show.Json = False,
 ) -> None:
     """Freeze rubrics, prompts, judges, split and analysis plan; the held-out side can then be opened."""
-    from axisjudge.cli.runs.judge import versions_of
     from axisjudge.protocol import AnalysisPlan, freeze_maps, make_lock, plan_of, read_split
     from axisjudge.protocol.lock import PLACE
     from axisjudge.ratings import read_ratings
@@ -67,7 +67,7 @@ def lock(
         locked = make_lock(
             judges,
             AnalysisPlan.of(fields),
-            versions=versions_of(rubric),
+            versions=pairs("--rubric", rubric, "axis=version", cure="for example argument_validity=v2"),
             allow_alias=allow_alias,
             ratings=table,
         )
@@ -84,7 +84,7 @@ def lock(
     typer.echo(f'\nLock: {PLACE}. Next: axisjudge holdout open --reason "..."')
 
 
-def status(json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False) -> None:
+def status(json: show.Json = False) -> None:
     """Whether the lock still holds, and every field that changed since: exit code 1 where it does not."""
     from axisjudge.protocol import status as status_of
 
@@ -95,8 +95,7 @@ def status(json: Annotated[bool, typer.Option("--json", help="Print the full res
     elif found.holds:
         typer.echo("The lock holds: nothing has changed since.")
     else:
-        for reason in found.reasons:
-            typer.echo(reason)
+        show.lines(found.reasons)
     if not found.holds:
         raise typer.Exit(1)
 

@@ -13,13 +13,11 @@ from axisjudge.cli.rubrics.rubric_lint import lint
 if TYPE_CHECKING:
     import polars as pl
 
-app = typer.Typer(
-    help="Rubrics: what judges are told, how it changed, and its lock.", no_args_is_help=True, rich_markup_mode=None
-)
+app = show.group("Rubrics: what judges are told, how it changed, and its lock.")
 
 
 @app.command("list", epilog="Example: axisjudge rubric list")
-def list_(json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False) -> None:
+def list_(json: show.Json = False) -> None:
     """All rubrics: axis, version, status, length and what changed."""
     from axisjudge.rubric import list_rubrics
     from axisjudge.verdict import AXES
@@ -77,7 +75,7 @@ def diff(
     before: Annotated[str, typer.Argument(help="The older version.")],
     after: Annotated[str, typer.Argument(help="The newer version.")],
     ratings: Found = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: show.Json = False,
 ) -> None:
     """What changed in the text; with ratings also which verdicts changed, rater by rater."""
     from axisjudge.protocol.history import rubric_diff
@@ -103,7 +101,7 @@ def diff(
 def log(
     axis: Annotated[str, typer.Argument(help="One of the five axes.")],
     ratings: Found = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: show.Json = False,
 ) -> None:
     """The trail of an axis: version, date, commit, and the judges' agreement then, from ratings given or found."""
     from dataclasses import asdict

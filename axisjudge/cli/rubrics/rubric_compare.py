@@ -6,12 +6,13 @@ from typing import Annotated
 import typer
 
 from axisjudge.cli import show
+from axisjudge.cli.options import pairs
 
 
 def compare(
     ratings: Annotated[list[Path], typer.Argument(help="Ratings files that hold both versions of each axis.")],
     change: Annotated[list[str], typer.Option(help="An axis and its two versions, as axis=v2:v3; one for each axis.")],
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: show.Json = False,
 ) -> None:
     """Two versions each of one rubric or several on the calibration side: one family of tests, adjusted by Holm."""
     from axisjudge.protocol import find_split
@@ -36,17 +37,15 @@ def compare(
             typer.echo(f"  {sentence}")
 
 
-def _changes(pairs: list[str]) -> dict[str, tuple[str, str]]:
+def _changes(given: list[str]) -> dict[str, tuple[str, str]]:
     from axisjudge.checks import InputError, one_of
     from axisjudge.verdict import AXES
 
+    form, cure = "axis=before:after", "for example argument_validity=v2:v3"
     changes: dict[str, tuple[str, str]] = {}
-    for pair in pairs:
-        axis, _, versions = pair.partition("=")
+    for axis, versions in pairs("--change", given, form, cure=cure).items():
         before, _, after = versions.partition(":")
         if not before or not after:
-            raise InputError("--change", "is written axis=before:after", pair, "for example argument_validity=v2:v3")
-        if axis in changes:
-            raise InputError("--change", "each axis is compared once in a family", pair)
+            raise InputError("--change", f"is written {form}", versions, cure)
         changes[one_of("--change", axis, AXES)] = before, after
     return changes

@@ -13,7 +13,7 @@ FAILED = 1
 def lint(
     axes: Annotated[list[str] | None, typer.Argument(help="Axes; all five if none.")] = None,
     superseded: Annotated[bool, typer.Option("--superseded", help="Superseded versions as well.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: show.Json = False,
 ) -> None:
     """Missing sections, a peer's questions, outcome words, examples without verdict, length, silent changes."""
     from axisjudge.protocol.lock import locked_rubrics

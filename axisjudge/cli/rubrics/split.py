@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from axisjudge.cli import show
+from axisjudge.cli.options import Domain, Paths, pairs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,19 +15,15 @@ if TYPE_CHECKING:
     from axisjudge.protocol import Leak, Split
     from axisjudge.trajectory import Trajectory
 
-app = typer.Typer(
-    help="Splits: each task on one side, by a hash; some sides held out.", no_args_is_help=True, rich_markup_mode=None
-)
+app = show.group("Splits: each task on one side, by a hash; some sides held out.")
 
-Json = Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")]
-Domain = Annotated[str | None, typer.Option(help="The tasks' domain, where the source lacks it.")]
 
 _LISTED = 20
 
 
 @app.command("make", epilog='Example: axisjudge split make results/ --tuned-on "28=v3 was tuned on simulation 14"')
 def make(
-    paths: Annotated[list[Path], typer.Argument(help="Trajectory files, folders or globs.")],
+    paths: Paths,
     tuned_on: Annotated[
         list[str], typer.Option(help="A task that was used while tuning, as TASK=REASON; may be given several times.")
     ] = [],  # noqa: B006
@@ -37,7 +34,7 @@ def make(
     held_out: Annotated[list[str], typer.Option(help="A side that is held out [default: the last]")] = [],  # noqa: B006
     salt: Annotated[str | None, typer.Option(help="The salt of the hash [default: a random one]")] = None,
     domain: Domain = None,
-    json: Json = False,
+    json: show.Json = False,
 ) -> None:
     """Make the split, or add trajectories to the one that is there: no task changes its side by that."""
     from axisjudge.protocol import make_split
@@ -47,9 +44,9 @@ def make(
     split = make_split(
         runs,
         salt=salt,
-        shares={name: _share(share) for name, share in _pairs("--side", side, "NAME=SHARE").items()} or None,
+        shares={name: _share(share) for name, share in pairs("--side", side, "NAME=SHARE").items()} or None,
         held_out=held_out or None,
-        tuned_on=_pairs("--tuned-on", tuned_on, "TASK=REASON"),
+        tuned_on=pairs("--tuned-on", tuned_on, "TASK=REASON"),
     )
     _print(split, runs, json=json)
 
@@ -58,7 +55,7 @@ def make(
 def show_(
     paths: Annotated[list[Path] | None, typer.Argument(help="Trajectory files, folders or globs.")] = None,
     domain: Domain = None,
-    json: Json = False,
+    json: show.Json = False,
 ) -> None:
     """What each side holds; with trajectories their rewards too, and what is nearly the same on two sides (exit 1)."""
     from axisjudge.protocol import read_split
@@ -145,20 +142,6 @@ def _listed(split: "Split") -> list[dict[str, object]]:
         }
         for side, share in split.shares.items()
     ]
-
-
-def _pairs(option: str, given: list[str], form: str) -> dict[str, str]:
-    from axisjudge.checks import InputError
-
-    pairs: dict[str, str] = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not equals or not name or not value:
-            raise InputError(option, f"is written {form}", text)
-        if name in pairs:
-            raise InputError(option, "may be given once for each name", text)
-        pairs[name] = value
-    return pairs
 
 
 def _share(text: str) -> float:

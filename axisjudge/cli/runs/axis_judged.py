@@ -77,9 +77,7 @@ def print_judges(judged: JudgedResults) -> None:
     show.table(judged.to_frame().to_dicts(), "Results by judge")
     if judged.agreement is not None:
         show.table(judged.agreement.rows(), "Agreement on each signal")
-        typer.echo()
-        for sentence in judged.agreement.sentences:
-            typer.echo(sentence)
+        show.lines(judged.agreement.sentences, apart=True)
 
 
 def print_lost(ratings: pl.DataFrame, out: Path) -> None:

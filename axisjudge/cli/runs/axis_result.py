@@ -9,6 +9,7 @@ import typer
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.cli import show
+from axisjudge.cli.options import Panel
 
 if TYPE_CHECKING:
     from axisjudge.scores.axis.result import AxisResult
@@ -29,7 +30,7 @@ def axis_result(
     judge: Annotated[
         list[str], typer.Option(help="A judge of signals and checks, as a judge spec; may be given several times.")
     ] = [],  # noqa: B006
-    panel: Annotated[str | None, typer.Option(help="A named panel of judges: published, current.")] = None,
+    panel: Panel = None,
     combine: Annotated[
         str, typer.Option(help="What several judges' numbers become, signal by signal: mean or median.")
     ] = "mean",
@@ -53,7 +54,7 @@ def axis_result(
     compare: Annotated[
         list[Path], typer.Option(help="Transcripts of the same tasks to compare with; those above come first.")
     ] = [],  # noqa: B006
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: show.Json = False,
 ) -> None:
     """The composite or its interval, the four dimensions, signals, the weakest of them, and the slowest call."""
     from axisjudge.cli.runs import axis_judged

@@ -7,11 +7,11 @@ import typer
 
 from axisjudge.cli import show
 
-app = typer.Typer(help="Public data sets: list and fetch.", no_args_is_help=True, rich_markup_mode=None)
+app = show.group("Public data sets: list and fetch.")
 
 
 @app.command("list", epilog="Example: axisjudge data list")
-def list_(json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False) -> None:
+def list_(json: show.Json = False) -> None:
     """The data sets of data/registry.toml."""
     from axisjudge.datasets import list_datasets
 

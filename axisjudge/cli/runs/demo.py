@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from axisjudge.cli import show
+from axisjudge.cli.options import new_file
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,7 +26,7 @@ def demo(
     out: Annotated[
         Path | None, typer.Option(help="Write the votes of steps as a ratings file, .parquet or .jsonl.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: show.Json = False,
 ) -> None:
     """Twenty real judges against people: who finds the steps that people call wrong. Nothing is asked or downloaded."""
     import numpy as np
@@ -58,8 +59,7 @@ def demo(
     ]
     show.table(rows, f"Judges against people, with {found.ci_level:.0%} intervals by query")
     typer.echo("\nBalanced is the mean of both shares: 0.50 is what always giving the same vote reaches.")
-    for sentence in found.sentences():
-        typer.echo(sentence)
+    show.lines(found.sentences())
     typer.echo("\nTo try next:")
     for command, why in _next(out, subset):
         typer.echo(f"  {command:<67}  {why}")
@@ -74,9 +74,7 @@ def _interval(found: "Estimate") -> str:
 def _write(votes: "pl.DataFrame", out: Path) -> None:
     from axisjudge.checks import InputError
 
-    if out.exists():
-        raise InputError(str(out), "is there already", cure="name a new file")
-    if out.suffix not in (".parquet", ".jsonl"):
+    if new_file(out).suffix not in (".parquet", ".jsonl"):
         raise InputError("--out", "must end in .parquet or .jsonl", str(out))
     out.parent.mkdir(parents=True, exist_ok=True)
     if out.suffix == ".parquet":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from axisjudge.cli import show
+from axisjudge.cli.options import Panel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,9 +21,9 @@ _PACKAGES = ("axisjudge", "openai", "anthropic", "genai-prices", "polars", "pape
 
 def doctor(
     judge: Annotated[list[str], typer.Option(help="A judge spec; may be given several times.")] = [],  # noqa: B006
-    panel: Annotated[str | None, typer.Option(help="A named panel of judges: published, current.")] = None,
+    panel: Panel = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before the calls are made.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: show.Json = False,
 ) -> None:
     """Ask each judge twice, its price said first; without judges, look at the environment.
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from axisjudge.cli import show
-from axisjudge.cli.labels.files import Runs, by_id, pairs
+from axisjudge.cli.labels.files import Runs, by_id
+from axisjudge.cli.options import new_file, pairs
 
 if TYPE_CHECKING:
     import polars as pl
@@ -47,30 +48,29 @@ def import_(
     ] = None,
     sampling_key: Annotated[str | None, typer.Option(help="What decided: `rules: sequencing`, a person.")] = None,
     trajectories: Runs = [],  # noqa: B006
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: show.Json = False,
 ) -> None:
     """Read ratings by models, programs and people from files of other tools, each question on its own scale."""
     from axisjudge.checks import InputError
     from axisjudge.imports import ImportOptions, import_ratings
     from axisjudge.ratings import write_ratings
 
-    if out.exists():
-        raise InputError(str(out), "is there already", cure="choose another --out")
+    new_file(out)
     for_all = [word for word in kind if "=" not in word]
     if len(for_all) > 1:
         raise InputError("--kind", "is one for all, and NAME=KIND for single raters", ", ".join(for_all))
     told = ImportOptions(
         kind=for_all[0] if for_all else None,
-        kinds=pairs("--kind", [word for word in kind if "=" in word]),
-        families=pairs("--family", family),
+        kinds=pairs("--kind", [word for word in kind if "=" in word], at_last=True),
+        families=pairs("--family", family, at_last=True),
         rater=rater,
         rater_column=rater_column,
-        columns=pairs("--column", column),
+        columns=pairs("--column", column, at_last=True),
         question=tuple(question),
-        axes=pairs("--axis-map", axis_map),
-        words=pairs("--word-map", word_map),
+        axes=pairs("--axis-map", axis_map, at_last=True),
+        words=pairs("--word-map", word_map, at_last=True),
         missing=tuple(missing),
-        scales=pairs("--scale", scale),
+        scales=pairs("--scale", scale, at_last=True),
         trajectories=by_id(trajectories),
         sampling=sampling,
         sampling_key=sampling_key,
@@ -113,15 +113,13 @@ def export(
     rater: Annotated[list[str], typer.Option(help="Only ratings by these.")] = [],  # noqa: B006
     question: Annotated[list[str], typer.Option(help="Only ratings of these questions.")] = [],  # noqa: B006
     trajectories: Runs = [],  # noqa: B006
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: show.Json = False,
 ) -> None:
     """Write ratings for another tool; what its format cannot hold is refused or counted."""
-    from axisjudge.checks import InputError
     from axisjudge.imports import export_ratings
     from axisjudge.ratings import read_ratings
 
-    if out.exists():
-        raise InputError(str(out), "is there already", cure="choose another --out")
+    new_file(out)
     table = _only(_only(read_ratings(*ratings), "rater", rater), "question", question)
     made = export_ratings(table, to, trajectories=by_id(trajectories))
     out.parent.mkdir(parents=True, exist_ok=True)

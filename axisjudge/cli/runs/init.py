@@ -11,7 +11,7 @@ from axisjudge.cli import show
 def init(
     folder: Annotated[Path, typer.Argument(help="Where to make it; what is there already stays as it is.")],
     demo: Annotated[bool, typer.Option("--demo", help="Copy the demo's trajectories too.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: show.Json = False,
 ) -> None:
     """Make a workbench: rubrics and notebooks to edit, folders for runs, ratings and labels, a .gitignore."""
     from axisjudge.workbench import make

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from axisjudge.cli import show
+from axisjudge.cli import options, show
 from axisjudge.cli.results.agreement import print_agreement
 
 if TYPE_CHECKING:
@@ -22,24 +22,20 @@ if TYPE_CHECKING:
     from axisjudge.studies.succession.drift import Drift
     from axisjudge.trajectory import Trajectory
 
-Paths = Annotated[list[Path], typer.Argument(help="Trajectory files, folders or globs.")]
-
 
 def judge(
-    paths: Paths,
+    paths: options.Paths,
     judge: Annotated[
         list[str], typer.Option(help="A judge spec, of a plug-in too; may be given several times. Rules if none.")
     ] = [],  # noqa: B006
-    panel: Annotated[str | None, typer.Option(help="A named panel of judges: published, current.")] = None,
+    panel: options.Panel = None,
     axis: Annotated[list[str], typer.Option(help="An axis; may be given several times. All five if none.")] = [],  # noqa: B006
     rubric: Annotated[list[str], typer.Option(help="A rubric version for an axis, as axis=v2.")] = [],  # noqa: B006
-    tools: Annotated[Path | None, typer.Option(help="Tool schemas, where the source lacks them.")] = None,
-    tool_kind: Annotated[
-        list[str], typer.Option(help="What a tool does, as NAME=read, NAME=write or NAME=generic; repeatable.")
-    ] = [],  # noqa: B006
-    policy: Annotated[Path | None, typer.Option(help="The agent's policy, where the source lacks it.")] = None,
-    agent: Annotated[str | None, typer.Option(help="The agent's name, where the source lacks it.")] = None,
-    domain: Annotated[str | None, typer.Option(help="The tasks' domain, where the source lacks it.")] = None,
+    tools: options.Tools = None,
+    tool_kind: options.ToolKinds = [],  # noqa: B006
+    policy: options.Policy = None,
+    agent: options.Agent = None,
+    domain: options.Domain = None,
     split: Annotated[
         str | None, typer.Option(help="Only this side of the split; held-out ones after lock and opening.")
     ] = None,
@@ -54,8 +50,8 @@ def judge(
             help="Once more, or --repeats times, as the repeats after those in --out; tells whether a judge drifts.",
         ),
     ] = False,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N trajectories.")] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first broken file, not list it.")] = False,
+    limit: options.Limit = None,
+    strict: options.Strict = False,
     concurrency: Annotated[int, typer.Option(min=1, help="Calls under way at once, of each judge.")] = 16,
     keep_lost: Annotated[bool, typer.Option("--keep-lost", help="Do not ask again what was lost.")] = False,
     retry: Annotated[
@@ -67,16 +63,12 @@ def judge(
     patience: Annotated[
         float, typer.Option(min=0.001, help="Seconds that a provider may stay closed (429, 503, 529).")
     ] = 3_600,
-    budget: Annotated[
-        float | None, typer.Option(min=0.000001, help="US dollars: stop before the call that could pass them (exit 3).")
-    ] = None,
-    allow_unpriced: Annotated[
-        bool, typer.Option("--allow-unpriced", help="Ask models that have no list price.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend more than 5 dollars without being asked.")] = False,
+    budget: options.Budget = None,
+    allow_unpriced: options.AllowUnpriced = False,
+    yes: options.Yes = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan with its price and stop.")] = False,
     out: Annotated[Path | None, typer.Option(help="Ratings file [default: data/ratings/ratings.jsonl]")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: show.Json = False,
 ) -> None:
     """Grade trajectories on the five axes; run again, it asks only what is missing.
 
@@ -98,7 +90,7 @@ def judge(
     out = out or own() / "data" / "ratings" / "ratings.jsonl"
     arguments: dict[str, Any] = {
         "axes": axis,
-        "versions": versions_of(rubric),
+        "versions": options.pairs("--rubric", rubric, "axis=version", cure="for example argument_validity=v2"),
         "split": split,
         "exploratory": exploratory,
         "repeats": repeats,
@@ -246,18 +238,3 @@ def print_drift(watched: Sequence[Drift]) -> None:
     for drift in watched:
         show.table(drift_rows(drift), f"{drift.judge}, against the first occasion")
         typer.echo(drift_sentence(drift))
-
-
-def versions_of(pairs: list[str]) -> dict[str, str]:
-    """Rubric versions by axis, from pairs as the command line takes them."""
-    from axisjudge.checks import InputError
-
-    versions: dict[str, str] = {}
-    for pair in pairs:
-        axis, given, version = pair.partition("=")
-        if not given:
-            raise InputError("--rubric", "is written axis=version", pair, "for example argument_validity=v2")
-        if axis in versions:
-            raise InputError("--rubric", "each axis has one version in a run", pair, "judge the other in a second run")
-        versions[axis] = version
-    return versions

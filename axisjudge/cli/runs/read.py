@@ -6,25 +6,23 @@ from typing import Annotated
 
 import typer
 
-from axisjudge.cli import show
+from axisjudge.cli import options, show
 
 MOST_WARNINGS = 40
 
 
 def read(
-    paths: Annotated[list[Path], typer.Argument(help="Trajectory files, folders or globs.")],
-    tools: Annotated[Path | None, typer.Option(help="Tool schemas, where the source lacks them.")] = None,
-    tool_kind: Annotated[
-        list[str], typer.Option(help="What a tool does, as NAME=read, NAME=write or NAME=generic; repeatable.")
-    ] = [],  # noqa: B006
-    policy: Annotated[Path | None, typer.Option(help="The agent's policy, where the source lacks it.")] = None,
-    agent: Annotated[str | None, typer.Option(help="The agent's name, where the source lacks it.")] = None,
-    domain: Annotated[str | None, typer.Option(help="The tasks' domain, where the source lacks it.")] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first broken file, not list it.")] = False,
+    paths: options.Paths,
+    tools: options.Tools = None,
+    tool_kind: options.ToolKinds = [],  # noqa: B006
+    policy: options.Policy = None,
+    agent: options.Agent = None,
+    domain: options.Domain = None,
+    strict: options.Strict = False,
     to: Annotated[
         Path | None, typer.Option(help="Write the trajectories to this file as axisjudge's own JSON Lines (or .gz).")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: show.Json = False,
 ) -> None:
     """Counts, agents, tasks, domains, steps, tools, rewards, endings and warnings; nothing is judged.
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from axisjudge.scores.run_score.score import Baseline
     from axisjudge.service.store import ScoreStore
 
-app = typer.Typer(help="A deterministic 0-100 score of how well an agent executed its spec.", no_args_is_help=True)
+app = show.group("A deterministic 0-100 score of how well an agent executed its spec.")
 
 STORE = "scorecard.sqlite"
 #: Runs that are stored in one transaction.
@@ -27,7 +27,6 @@ _RUNS = "Runs: JSON lines or Parquet; or trajectories, from which runs are deriv
 Runs = Annotated[list[Path], typer.Argument(help=_RUNS)]
 Rules = Annotated[Path | None, typer.Option(help="JSON with weights, full_at, zero_at, window or min_samples.")]
 Store = Annotated[str, typer.Option(help="A SQLite file, or a URL such as postgresql://user@host/name.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")]
 Frozen = Annotated[
     bool, typer.Option("--frozen", help="Baseline of each workspace's first 20 completed runs, not the last 20.")
 ]
@@ -44,7 +43,7 @@ def score(
     frozen: Frozen = False,
     strict: Annotated[bool, typer.Option("--strict", help="Stop where a component cannot be computed.")] = False,
     rules: Rules = None,
-    json: AsJson = False,
+    json: show.Json = False,
 ) -> None:
     """Score runs: per agent what was scored, its tiers, and what could not be computed."""
     from axisjudge.scores.run_score import frozen_baseline, score_runs
@@ -65,14 +64,12 @@ def score(
         return
     show.table(summary.agents.to_dicts(), "Scores per agent")
     show.table(summary.reasons.to_dicts(), "Neutral 50, because")
-    typer.echo()
-    for sentence in summary.sentences:
-        typer.echo(sentence)
+    show.lines(summary.sentences, apart=True)
 
 
 @app.command("show", epilog="Example: axisjudge scorecard show run-0001 --store scorecard.sqlite")
 def show_run(
-    run_id: Annotated[str, typer.Argument(help="The run.")], store: Store = STORE, json: AsJson = False
+    run_id: Annotated[str, typer.Argument(help="The run.")], store: Store = STORE, json: show.Json = False
 ) -> None:
     """The stored score of a run, why it is what it is, and the scores it had before."""
     kept = open_store(store, must_exist=True)
@@ -109,7 +106,7 @@ def rank(
     frozen: Frozen = False,
     rules: Rules = None,
     seed: Annotated[int, typer.Option(help="Of the rank sets' sign flips.")] = 0,
-    json: AsJson = False,
+    json: show.Json = False,
 ) -> None:
     """Rank runs of one spec, and say how often each agent would win where there are 5 repeats or more."""
     import numpy as np
@@ -128,9 +125,7 @@ def rank(
     if spec is not None:
         show.table(found.ranked.to_dicts(), f"Runs of {spec}")
     show.table(found.table.to_dicts(), "Probability that an agent's next run scores highest")
-    typer.echo()
-    for sentence in found.sentences:
-        typer.echo(sentence)
+    show.lines(found.sentences, apart=True)
 
 
 def _read(paths: list[Path]) -> "pl.DataFrame":

@@ -4,19 +4,20 @@ import os
 import time
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from axisjudge.checks import InputError
 from axisjudge.cli import show
-from axisjudge.cli.runs.scorecard import STORE, AsJson, Rules, Store, app, open_store, read_rules
+from axisjudge.cli.runs.scorecard import STORE, Rules, Store, app, open_store, read_rules
+
+if TYPE_CHECKING:
+    from axisjudge.service.tokens import TokenBook
 
 __all__ = ["app"]
 
-tokens_app = typer.Typer(
-    help="Who may use the service: tokens of a workspace, to read or to write.", no_args_is_help=True
-)
+tokens_app = show.group("Who may use the service: tokens of a workspace, to read or to write.")
 app.add_typer(tokens_app, name="token")
 
 
@@ -75,17 +76,11 @@ def make(
     name: Annotated[str, typer.Option(help="Whose it is, for the list.")] = "",
     rate: Annotated[float | None, typer.Option(help="Requests a second; by default the service's limit.")] = None,
     store: Store = STORE,
-    json: AsJson = False,
+    json: show.Json = False,
 ) -> None:
     """Make a token and print it, once: the store keeps its hash alone. A service that runs knows it at once."""
-    from axisjudge.service import require_service
-
-    require_service()
-    from axisjudge.service.access import NOTICED
-    from axisjudge.service.tokens import TokenBook
-
-    token, kept = TokenBook(open_store(store).database).make(workspace, may_write=write, name=name, rate=rate)
-    time.sleep(2 * NOTICED)
+    token, kept = _book(store, must_exist=False).make(workspace, may_write=write, name=name, rate=rate)
+    _wait_until_noticed()
     if json:
         show.as_json({"token": token, **kept.to_dict()})
         return
@@ -95,14 +90,9 @@ def make(
 
 
 @tokens_app.command("list", epilog="Example: axisjudge scorecard token list --store scorecard.sqlite")
-def list_tokens(store: Store = STORE, json: AsJson = False) -> None:
+def list_tokens(store: Store = STORE, json: show.Json = False) -> None:
     """The tokens of a store, revoked ones too; never the tokens themselves."""
-    from axisjudge.service import require_service
-
-    require_service()
-    from axisjudge.service.tokens import TokenBook
-
-    rows = [token.to_dict() for token in TokenBook(open_store(store, must_exist=True).database).listed()]
+    rows = [token.to_dict() for token in _book(store).listed()]
     if json:
         show.as_json({"tokens": rows})
     elif rows:
@@ -116,15 +106,23 @@ def revoke(
     token_id: Annotated[str, typer.Argument(help="The id of the token, as listed.")], store: Store = STORE
 ) -> None:
     """Revoke a token for good; when this returns, no service on the store admits it."""
-    from axisjudge.service import require_service
+    token = _book(store).revoke(token_id)
+    _wait_until_noticed()
+    typer.echo(f"revoked {token_id} {token.name} of workspace {token.workspace_id}")
 
-    require_service()
-    from axisjudge.service.access import NOTICED
+
+def _book(store: str, *, must_exist: bool = True) -> "TokenBook":
+    kept = open_store(store, must_exist=must_exist)
     from axisjudge.service.tokens import TokenBook
 
-    token = TokenBook(open_store(store, must_exist=True).database).revoke(token_id)
+    return TokenBook(kept.database)
+
+
+def _wait_until_noticed() -> None:
+    """Wait until every service on the store has seen what changed."""
+    from axisjudge.service.access import NOTICED
+
     time.sleep(2 * NOTICED)
-    typer.echo(f"revoked {token_id} {token.name} of workspace {token.workspace_id}")
 
 
 @app.command(epilog="Example: axisjudge scorecard deploy | less")

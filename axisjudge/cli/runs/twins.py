@@ -7,37 +7,31 @@ from typing import Annotated
 
 import typer
 
-from axisjudge.cli import show
+from axisjudge.cli import options, show
 
 
 def twins(
-    paths: Annotated[list[Path], typer.Argument(help="Trajectory files, folders or globs.")],
+    paths: options.Paths,
     judge: Annotated[list[str], typer.Option(help="A judge spec; may be given several times. Rules if none.")] = [],  # noqa: B006
     edits: Annotated[list[str], typer.Option(help="An edit; may be given several times. All if none.")] = [],  # noqa: B006
-    tools: Annotated[Path | None, typer.Option(help="Tool schemas, where the source lacks them.")] = None,
-    tool_kind: Annotated[
-        list[str], typer.Option(help="What a tool does, as NAME=read, NAME=write or NAME=generic; repeatable.")
-    ] = [],  # noqa: B006
-    policy: Annotated[Path | None, typer.Option(help="The agent's policy, where the source lacks it.")] = None,
+    tools: options.Tools = None,
+    tool_kind: options.ToolKinds = [],  # noqa: B006
+    policy: options.Policy = None,
     labels: Annotated[Path | None, typer.Option(help="Labels of the originals, for the halo.")] = None,
     seed: Annotated[int, typer.Option(help="Where and how each run is edited.")] = 0,
     must_rate: Annotated[float, typer.Option(help="How often a verdict that must move has to.")] = 0.8,
     margin: Annotated[float, typer.Option(help="How often one that must not move may.")] = 0.05,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N trajectories.")] = None,
+    limit: options.Limit = None,
     write: Annotated[Path | None, typer.Option(help="Write the twins as trajectories to this file and stop.")] = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Ratings file [default: data/ratings/twins.jsonl]; what is there is not asked again."),
     ] = None,
-    budget: Annotated[
-        float | None, typer.Option(min=0.000001, help="US dollars: stop before the call that could pass them (exit 3).")
-    ] = None,
-    allow_unpriced: Annotated[
-        bool, typer.Option("--allow-unpriced", help="Ask models that have no list price.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Spend more than 5 dollars without being asked.")] = False,
+    budget: options.Budget = None,
+    allow_unpriced: options.AllowUnpriced = False,
+    yes: options.Yes = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the calls with their price and stop.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")] = False,
+    json: show.Json = False,
 ) -> None:
     """Edit runs so that one axis breaks, or nothing that matters, and see whether the judges' verdicts follow."""
     from axisjudge.protocol import open_runs
@@ -46,8 +40,7 @@ def twins(
 
     runs, left = open_runs(read_trajectories(*paths, tools=tools, policy=policy, tool_kinds=tool_kind).trajectories)
     runs = runs[:limit]
-    for sentence in () if json else left:
-        typer.echo(sentence)
+    show.lines(() if json else left)
     made = make_twins(runs, edits or None, seed=seed)
     if write is not None:
         written = write_trajectories(write, (twin.trajectory for twin in made.twins))
@@ -87,7 +80,5 @@ def twins(
     show.table(made.rows(), "Twins")
     for name in result.matrix.judges:
         show.table(grid(result.matrix, name), f"Twin matrix of {name}: moved/decided, interval over tasks")
-    typer.echo()
-    for sentence in result.sentences:
-        typer.echo(sentence)
+    show.lines(result.sentences, apart=True)
     typer.echo(f"\nRatings: {out}")

@@ -182,6 +182,7 @@ class Explorer {
     const sought = filters.find.trim().toLowerCase();
     if (this.sought !== sought) {
       this.sought = sought;
+      this.searched = null;
       this.found = sought ? this.#namedLike(sought) : null;
     }
     const isSearching = Boolean(sought) && this.searched !== sought;

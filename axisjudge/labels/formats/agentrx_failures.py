@@ -15,7 +15,7 @@ from typing import Any
 from axisjudge.checks import InputError
 from axisjudge.labels.agentrx import BY_REASON, NO_AXIS, read_agentrx
 from axisjudge.labels.formats.strict_json import read_strict_json
-from axisjudge.labels.formats.terms import Read, Terms, ratings_of
+from axisjudge.labels.formats.terms import Naming, Read, Terms, ratings_of
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import Axis, Rating
 
@@ -35,7 +35,7 @@ def recognises(content: object) -> bool:
     return bool(runs) and all(isinstance(run, dict) and {"trajectory_id", "failures"} <= run.keys() for run in runs)
 
 
-def read_agentrx_failures(path: Path, terms: Terms) -> Read:
+def read_agentrx_failures(path: Path, terms: Naming) -> Read:
     """Failures as ratings: ``incorrect`` on their axis, citing their steps.
 
     Raises

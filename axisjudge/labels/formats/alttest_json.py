@@ -1,8 +1,8 @@
 """Annotations of the alternative annotator test: ``{annotator: {item: label}}``.
 
 An item that ends in ``__axis`` (or a name of the axis map) is that question about the item before it; other items are
-answers to the one question that is told. Two files as the test's own sets have them say all of this themselves
-(`read_alttest`).
+answers to the one question that is told. Two files as the test's own sets have them say all of this themselves, and
+`axisjudge.imports` reads them.
 """
 
 from __future__ import annotations
@@ -13,12 +13,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from axisjudge.checks import InputError
-from axisjudge.labels.alttest import JUDGES, PEOPLE, is_annotations, read_alttest
+from axisjudge.labels.alttest import is_annotations
 from axisjudge.labels.formats.strict_json import read_strict_json
-from axisjudge.labels.formats.terms import Read, Terms, by_person, finished, item_of, ratings_of
+from axisjudge.labels.formats.terms import Read, Terms, by_person, finished, item_of
 from axisjudge.verdict import AXES, Rating
 
 
@@ -30,8 +28,6 @@ def read_alttest_json(path: Path, terms: Terms) -> Read:
     InputError
         The file is of another form, the question or the scale of numbers is not told, or a word is none of ours.
     """
-    if path.name == PEOPLE and (path.parent / JUDGES).is_file():
-        return ratings_of(read_alttest(path.parent).filter(pl.col("rater_kind") == "human")), []
     content = read_strict_json(path)
     if not is_annotations(content):
         raise InputError(str(path), "must map each annotator to items and their labels")

@@ -11,13 +11,14 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from axisjudge.checks import InputError
 from axisjudge.families import family_of
 from axisjudge.labels.formats.strict_json import read_strict_json
-from axisjudge.labels.formats.terms import Read, Terms, by_person, finished, split_side, word
+from axisjudge.labels.formats.terms import Naming, Read, Terms, by_person, finished, split_side, word
 from axisjudge.verdict import AXES, Rating
 
 _ABOUT = ("task_id", "cluster_id", "agent", "domain")
@@ -43,7 +44,7 @@ def _flat(record: Mapping[str, Any]) -> bool:
     return any(name.endswith(".responses") for name in record)
 
 
-def read_argilla(path: Path, terms: Terms) -> Read:
+def read_argilla(path: Path, terms: Naming) -> Read:
     """Answers of people and suggestions of models as ratings.
 
     Raises
@@ -63,9 +64,9 @@ def read_argilla(path: Path, terms: Terms) -> Read:
     return finished(ratings), notes + ([] if _flat(records[0]) or not ratings else [_UNSAID])
 
 
-def _record(where: str, record: Mapping[str, Any], terms: Terms, aloud: Counter[str]) -> Iterator[Rating]:
+def _record(where: str, record: Mapping[str, Any], terms: Naming, aloud: Counter[str]) -> Iterator[Rating]:
     known = record.get("metadata") or record
-    terms = Terms(**{**vars(terms), "scales": {**_scales(known), **terms.scales}})
+    terms = replace(terms, scales={**_scales(known), **terms.scales})
     run = known.get("trajectory_id") or record.get("id") or record["_server_id"]
     base = terms.about(str(run), **{name: known.get(name) for name in _ABOUT})
     base["step_index"] = known.get("step_index")
@@ -92,7 +93,7 @@ def _scales(known: Mapping[str, Any]) -> dict[str, str]:
     return {str(name): str(scale) for name, scale in scales.items()}
 
 
-def _answers(record: Mapping[str, Any], terms: Terms) -> dict[str, dict[str, tuple[Any, str | None]]]:
+def _answers(record: Mapping[str, Any], terms: Naming) -> dict[str, dict[str, tuple[Any, str | None]]]:
     """By person: question -> (answer, its status if the file says it)."""
     found: defaultdict[str, dict[str, tuple[Any, str | None]]] = defaultdict(dict)
     if not _flat(record):
@@ -121,7 +122,7 @@ def _suggestions(record: Mapping[str, Any]) -> dict[str, tuple[Any, str | None, 
 
 
 def _suggested(
-    where: str, base: Mapping[str, Any], name: str, said: Any, agent: str, score: Any, terms: Terms
+    where: str, base: Mapping[str, Any], name: str, said: Any, agent: str, score: Any, terms: Naming
 ) -> Iterator[Rating]:
     who = {"rater": agent, "rater_kind": "llm", "family": family_of(agent) or agent, "model": agent}
     for rating in word(where, {**base, **who}, name, said, {}, terms):

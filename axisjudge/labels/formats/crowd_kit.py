@@ -10,10 +10,11 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from axisjudge.checks import InputError
-from axisjudge.labels.formats.own import read_sheet
+from axisjudge.labels.formats.separated import separated_rows
 from axisjudge.labels.formats.terms import Read, Terms, by_person, finished, item_of, steps_of
 from axisjudge.verdict import Rating
 
@@ -34,7 +35,7 @@ def read_crowd_kit(path: Path, terms: Terms) -> Read:
     InputError
         A column is missing or unknown, the question is not told, or a word is none of ours.
     """
-    rows = read_sheet(path)
+    rows = separated_rows(path)
     heads = list(rows[0]) if rows else list(COLUMNS)
     if not recognises(heads):
         raise InputError(str(path), f"needs the columns {', '.join(COLUMNS)}", heads)
@@ -50,7 +51,7 @@ def _label(where: str, row: Mapping[str, str], terms: Terms) -> Rating:
         raise InputError(where, "says not what was asked", cure="name it with --question")
     question = terms.question_of(name)
     if scale := row.get("scale"):
-        terms = Terms(**{**vars(terms), "scales": {question: scale, **terms.scales}})
+        terms = replace(terms, scales={question: scale, **terms.scales})
     run, index = item_of(row["task"])
     if "trajectory_id" in row:
         run, index = row["trajectory_id"], (steps_of(where, [row["step_index"]])[0] if row["step_index"] else None)

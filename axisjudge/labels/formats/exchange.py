@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.labels.alttest import is_annotations
+from axisjudge.labels.alttest import JUDGES, PEOPLE, is_annotations
 from axisjudge.labels.formats import (
     agentprocessbench_steps,
     agentrx_failures,
@@ -123,6 +123,8 @@ def knows(path: str | Path) -> bool:
         name = recognised(source)
     except InputError:
         return not source.is_file()
+    if name == "alttest" and (source.name, source.with_name(JUDGES).is_file()) == (PEOPLE, True):
+        return False  # one of a set's two files, which say together what was asked
     return name != "csv" or "trajectory_id" in columns_of(source)
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from axisjudge.checks import InputError
 from axisjudge.families import family_of
 from axisjudge.labels.agentrx import NO_AXIS
 from axisjudge.labels.formats.strict_json import read_strict_json
-from axisjudge.labels.formats.terms import Read, Terms, by_person, finished, split_side, word
+from axisjudge.labels.formats.terms import Naming, Read, Terms, by_person, finished, split_side, word
 from axisjudge.verdict import AXES, Rating
 
 GROUND_TRUTH, CANCELLED, SAID = "ground_truth", "cancelled", "said"
@@ -38,7 +39,7 @@ def recognises(content: object) -> bool:
     return bool(tasks) and all(isinstance(task, dict) and {"data", "annotations"} <= task.keys() for task in tasks)
 
 
-def read_label_studio(path: Path, terms: Terms) -> Read:
+def read_label_studio(path: Path, terms: Naming) -> Read:
     """People's annotations and models' predictions as ratings.
 
     Raises
@@ -55,13 +56,13 @@ def read_label_studio(path: Path, terms: Terms) -> Read:
     return finished(ratings), [f"{count} {what}" for what, count in aloud.items()]
 
 
-def _task(path: str, task: Mapping[str, Any], terms: Terms, aloud: Counter[str]) -> Iterator[Rating]:
+def _task(path: str, task: Mapping[str, Any], terms: Naming, aloud: Counter[str]) -> Iterator[Rating]:
     given = task["data"]
     run = given.get("trajectory_id")
     if run is None:
         run = str(task.get("id"))
         aloud["tasks have no data.trajectory_id; their number stands for it"] += 1
-    terms = _with_scales(terms, given.get("scales"))
+    terms = replace(terms, scales={**(given.get("scales") or {}), **terms.scales})
     base = terms.about(str(run), **{name: given.get(name) for name in _ABOUT})
     drawn = list(given.get("flags", ()))
     for number, annotation in enumerate(task["annotations"], start=1):
@@ -93,11 +94,7 @@ def _task(path: str, task: Mapping[str, Any], terms: Terms, aloud: Counter[str])
         yield from found
 
 
-def _with_scales(terms: Terms, scales: Mapping[str, str] | None) -> Terms:
-    return terms if not scales else Terms(**{**vars(terms), "scales": {**scales, **terms.scales}})
-
-
-def _person(who: object, terms: Terms) -> str:
+def _person(who: object, terms: Naming) -> str:
     """The annotator: an address, a name, or the number that Label Studio gave."""
     if isinstance(who, Mapping):
         name = " ".join(filter(None, (who.get("first_name"), who.get("last_name"))))
@@ -114,7 +111,7 @@ def _cancelled(label: Rating) -> Rating:
 
 
 def _labels(
-    where: str, result: Iterable[Mapping[str, Any]], base: Mapping[str, Any], terms: Terms, aloud: Counter[str]
+    where: str, result: Iterable[Mapping[str, Any]], base: Mapping[str, Any], terms: Naming, aloud: Counter[str]
 ) -> Iterator[Rating]:
     for step, answers in _answers(where, result, terms, aloud).items():
         questions = dict.fromkeys(split_side(name)[0] for name in answers)
@@ -126,7 +123,7 @@ def _labels(
 _SIDES = ("note", "confidence", "steps")
 
 
-def _answers(where: str, result: Iterable[Mapping[str, Any]], terms: Terms, aloud: Counter[str]) -> Answers:
+def _answers(where: str, result: Iterable[Mapping[str, Any]], terms: Naming, aloud: Counter[str]) -> Answers:
     """What was answered, for the whole and for each step."""
     answers: defaultdict[int | None, dict[str, Any]] = defaultdict(dict)
     for part in result:

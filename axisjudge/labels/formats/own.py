@@ -16,6 +16,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from axisjudge.checks import InputError
+from axisjudge.labels.formats.separated import separated_rows
 from axisjudge.labels.formats.terms import Read, Terms, by_person, finished, ratings_of, steps_of, word
 from axisjudge.ratings import read_ratings
 from axisjudge.ratings.store import json_line
@@ -66,31 +67,11 @@ def read_own_csv(path: Path, terms: Terms) -> Read:
     InputError
         A column is missing or unknown, or a row breaks a rule of the record.
     """
-    rows = read_sheet(path)
+    rows = separated_rows(path)
     heads = list(rows[0]) if rows else list(_FIELDS)
     if set(heads) == set(_FIELDS):
         return [_full(f"{path}:{number}", row) for number, row in enumerate(rows, start=2)], []
     return finished(_by_hand(path, rows, heads, terms)), []
-
-
-def read_sheet(path: Path) -> list[dict[str, str]]:
-    """The rows of a CSV file under its header; a semicolon separates as well, as some spreadsheets have it."""
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(str(path), f"must be UTF-8 text ({error.reason})", cure="save it as CSV UTF-8") from error
-    head = text.partition("\n")[0]
-    delimiter = ";" if head.count(";") > head.count(",") else "," if "," in head else "\t"
-    sheet = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    rows = []
-    try:
-        for number, row in enumerate(sheet, start=2):
-            if None in row or None in row.values():
-                raise InputError(f"{path}:{number}", f"a row has {len(sheet.fieldnames or ())} cells, as the header")
-            rows.append(row)
-    except csv.Error as error:
-        raise InputError(str(path), f"is not valid CSV ({error})") from error
-    return rows
 
 
 def _full(where: str, row: Mapping[str, str]) -> Rating:

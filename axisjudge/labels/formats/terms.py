@@ -22,40 +22,34 @@ SIDES = ("note", "confidence", "steps")
 #: Stands for every question in `Terms.scales`.
 ANY = "*"
 _OPEN_NOMINAL = "nominal"
+_OF_RUN = ("task_id", "cluster_id", "agent", "domain")
 #: What a reader gives back: ratings, and what must be said aloud of the file.
 Read = tuple[list[Rating], list[str]]
 
 
-@dataclass(frozen=True)
-class Terms:
-    """What the person who imports tells of a file.
+@dataclass(frozen=True, kw_only=True)
+class Naming:
+    """What the names in a file stand for, told by the person who imports.
 
     Parameters
     ----------
     rater : str, optional
-        Who labelled, where the file names nobody.
-    question : str, optional
-        What was asked, where the file has one question without a name.
+        Who rated, where the file names nobody.
     axes : mapping
-        The file's name of a question -> an axis, or ``no_axis``.
+        The file's name of a question -> an axis, or another name of ours.
     words : mapping
         The file's word -> our verdict (``pass`` -> ``correct``).
     scales : mapping
         Question, or ``*`` for all -> scale, for questions that are not axes.
     trajectories : mapping
-        Trajectories by id: tasks, agents and domains of labels come from there.
+        Trajectories by id: tasks, agents and domains come from there.
     """
 
     rater: str | None = None
-    question: str | None = None
     axes: Mapping[str, str] = field(default_factory=dict)
     words: Mapping[str, str] = field(default_factory=dict)
     scales: Mapping[str, str] = field(default_factory=dict)
     trajectories: Mapping[str, Trajectory] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for axis in self.axes.values():
-            one_of("axis map", axis, (*AXES, NO_AXIS))
 
     def question_of(self, name: str) -> str:
         """Our name of a file's question: mapped, or an axis in another spelling, or as it is."""
@@ -65,6 +59,12 @@ class Terms:
     def scale_of(self, question: str) -> str | None:
         """The scale of a question: an axis has one, others have what was told."""
         return "verdict" if question in AXES else self.scales.get(question, self.scales.get(ANY))
+
+    def about_run(self, trajectory_id: str) -> dict[str, Any]:
+        """Task, cluster, agent and domain of a run as far as its trajectory, if it was given, says them."""
+        run = self.trajectories.get(trajectory_id)
+        values = {} if run is None else {name: getattr(run, name) for name in _OF_RUN}
+        return {name: value for name, value in values.items() if value is not None}
 
     def said(self, where: str, question: str, word: object) -> dict[str, Any]:
         """The fields scale, verdict and value of a word that was said.
@@ -91,12 +91,23 @@ class Terms:
 
     def about(self, trajectory_id: str, **known: Any) -> dict[str, Any]:
         """What was rated: from the trajectory if it was given, else what the file knows."""
-        run = self.trajectories.get(trajectory_id)
-        said = {name: value for name, value in known.items() if value is not None}
-        if run is not None:
-            of_run = {"task_id": run.task_id, "cluster_id": run.cluster_id, "agent": run.agent, "domain": run.domain}
-            said = {**{name: value for name, value in of_run.items() if value is not None}, **said}
+        stated = {name: value for name, value in known.items() if value is not None}
+        said = {**self.about_run(trajectory_id), **stated}
         return {"trajectory_id": trajectory_id, "cluster_id": said.get("task_id") or trajectory_id, **said}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Terms(Naming):
+    """What is told of a file of labels; `question` is what was asked, where the file has one question without a name.
+
+    A name in `axes` stands for an axis, or for ``no_axis``.
+    """
+
+    question: str | None = None
+
+    def __post_init__(self) -> None:
+        for axis in self.axes.values():
+            one_of("axis map", axis, (*AXES, NO_AXIS))
 
 
 def by_person(rater: str) -> dict[str, Any]:
@@ -171,7 +182,7 @@ def steps_of(where: str, steps: Iterable[object]) -> list[int]:
 
 
 def word(
-    where: str, base: Mapping[str, Any], name: str, said: Any, sides: Mapping[str, Any], terms: Terms
+    where: str, base: Mapping[str, Any], name: str, said: Any, sides: Mapping[str, Any], terms: Naming
 ) -> Iterator[Rating]:
     """A rating of what was said under a file's question, with its note, confidence and steps; none if all is empty.
 

@@ -2,6 +2,6 @@
 
 from axisjudge.labels.lint.check import lint_labels
 from axisjudge.labels.lint.columns import read_in_writing_order
-from axisjudge.labels.lint.finding import ALPHA, Finding, Lint
+from axisjudge.labels.lint.finding import ALPHA, LabelFault, Lint
 
-__all__ = ["ALPHA", "Finding", "Lint", "lint_labels", "read_in_writing_order"]
+__all__ = ["ALPHA", "LabelFault", "Lint", "lint_labels", "read_in_writing_order"]

@@ -12,7 +12,7 @@ from axisjudge.labels.lint.constant import constant_raters
 from axisjudge.labels.lint.copies import contradictions, copied_between, copied_blocks, copied_notes
 from axisjudge.labels.lint.drift import drifts
 from axisjudge.labels.lint.existence import missing_steps, missing_trajectories
-from axisjudge.labels.lint.finding import Finding, Lint, NotChecked, worst_first
+from axisjudge.labels.lint.finding import LabelFault, Lint, NotChecked, worst_first
 from axisjudge.labels.lint.gold import gold_raters, one_label_wins, single_votes
 from axisjudge.labels.lint.spelling import changed_scales, spelling_variants
 from axisjudge.labels.lint.strangers import strangers
@@ -52,7 +52,7 @@ def lint_labels(
     merged = gold_raters(people, gold)
     voters = people.filter(~pl.col("rater").is_in(merged))
     runs: Mapping[str, Trajectory] | None = None if trajectories is None else {run.id: run for run in trajectories}
-    checks: dict[str, Callable[[], Iterator[Finding]]] = {
+    checks: dict[str, Callable[[], Iterator[LabelFault]]] = {
         "trajectory exists": lambda: missing_trajectories(people, runs),
         "step exists": lambda: missing_steps(people, runs),
         "spelling": lambda: spelling_variants(people),
@@ -69,7 +69,7 @@ def lint_labels(
         "single vote": lambda: single_votes(people, merged),
         "draw": lambda: unknown_draws(people),
     }
-    findings: list[Finding] = []
+    findings: list[LabelFault] = []
     not_checked = {}
     for name, check in checks.items():
         try:
@@ -79,11 +79,11 @@ def lint_labels(
     return Lint(worst_first(findings), not_checked, people.height, tuple(people["rater"].unique(maintain_order=True)))
 
 
-def unknown_draws(labels: pl.DataFrame) -> Iterator[Finding]:
+def unknown_draws(labels: pl.DataFrame) -> Iterator[LabelFault]:
     """Labels that do not say how their items were drawn."""
     unknown = int((with_drawn(labels)["drawn"] == "unknown").sum())
     if unknown:
-        yield Finding(
+        yield LabelFault(
             "draw",
             "note",
             f"{unknown} of {labels.height} labels do not say how their items were drawn",

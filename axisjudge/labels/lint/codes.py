@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from axisjudge.labels.lint.columns import by_rater, sums_by, words_by_item
-from axisjudge.labels.lint.finding import ALPHA, Finding, NotChecked
+from axisjudge.labels.lint.finding import ALPHA, LabelFault, NotChecked
 from axisjudge.stats.comparisons.sign_flips import paired_sign_flip
 
 FEWEST_TASKS = 10
@@ -18,7 +18,7 @@ FEWEST_TASKS = 10
 MOST_WORDS = 5
 
 
-def exchanged_codes(labels: pl.DataFrame, judges: pl.DataFrame) -> Iterator[Finding]:
+def exchanged_codes(labels: pl.DataFrame, judges: pl.DataFrame) -> Iterator[LabelFault]:
     """People, or batches of a person, whose words fit the others' better after an exchange.
 
     The reference of an item is the commonest word of the other people, or of judges where no other person labelled.
@@ -49,7 +49,7 @@ def exchanged_codes(labels: pl.DataFrame, judges: pl.DataFrame) -> Iterator[Find
         if p < ALPHA:
             swapped = ", ".join(f"{word} for {best[word]}" for word in words if best[word] != word)
             n = len(rows)
-            yield Finding(
+            yield LabelFault(
                 "codes changed meaning",
                 "error",
                 f"agreement is {_fits(rows, {}) / n:.0%} as it is and {_fits(rows, best) / n:.0%} reading {swapped}",

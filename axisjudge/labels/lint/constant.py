@@ -9,13 +9,13 @@ from collections.abc import Iterator
 import polars as pl
 
 from axisjudge.labels.lint.columns import by_rater
-from axisjudge.labels.lint.finding import ALPHA, Finding
+from axisjudge.labels.lint.finding import ALPHA, LabelFault
 
 #: From so many labels on, saying the same every time is worth a word even where nobody else labelled.
 FEWEST_LABELS = 10
 
 
-def constant_raters(labels: pl.DataFrame) -> Iterator[Finding]:
+def constant_raters(labels: pl.DataFrame) -> Iterator[LabelFault]:
     """People whose labels of a question are all one word while others' labels of the same items are not.
 
     The chance that one of the others would have said that word alone is q^G: q is the share of the others' tasks on
@@ -39,7 +39,7 @@ def constant_raters(labels: pl.DataFrame) -> Iterator[Finding]:
             shared = own.filter(pl.col("item_id").is_in(others["item_id"].unique().implode()))["cluster_id"].n_unique()
             p = math.nan if tasks.is_empty() else float(tasks["only"].mean() or 0.0) ** shared  # type: ignore[arg-type]
             if p * n_tests < ALPHA and own.height >= FEWEST_LABELS:
-                yield Finding(
+                yield LabelFault(
                     "constant annotator",
                     "error",
                     f"{rater} said `{word}` {own.height} times of {own.height}, and others did not",
@@ -54,7 +54,7 @@ def constant_raters(labels: pl.DataFrame) -> Iterator[Finding]:
         whole = given.filter(pl.col("rater") == rater)
         n = len(questions)
         if n >= FEWEST_LABELS and whole.filter(pl.col("question").is_in(questions))["verdict"].n_unique() == 1:
-            yield Finding(
+            yield LabelFault(
                 "constant annotator",
                 "warning",
                 f"all {n} labels are `{word}`, and nobody else labelled these items",

@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.labels.lint.columns import by_rater
-from axisjudge.labels.lint.finding import ALPHA, Finding, NotChecked, some
+from axisjudge.labels.lint.finding import ALPHA, LabelFault, NotChecked, some
 
 #: Two people who worked apart are taken to agree on no more than this share of labels.
 CLOSEST = 0.98
@@ -21,7 +21,7 @@ SHORTEST_NOTE = 25
 _ROW = ("trajectory_id", "cluster_id", "agent", "domain")
 
 
-def copied_blocks(labels: pl.DataFrame) -> Iterator[Finding]:
+def copied_blocks(labels: pl.DataFrame) -> Iterator[LabelFault]:
     """A block of a person's rows (a row: all labels of a trajectory) that stands again further down.
 
     Two blocks of other tasks match by chance with probability e^-S or less, S the sum of -ln p(row) over the block and
@@ -42,7 +42,7 @@ def copied_blocks(labels: pl.DataFrame) -> Iterator[Finding]:
         if length >= 2 and p < ALPHA:
             ids = rows["trajectory_id"].to_list()
             first, again = ids[start : start + length], ids[start + lag : start + lag + length]
-            yield Finding(
+            yield LabelFault(
                 "copied block",
                 "error",
                 f"the labels of {length} trajectories in a row stand again {lag} rows further down",
@@ -95,7 +95,7 @@ def _longest_repeat(
     return best
 
 
-def copied_between(labels: pl.DataFrame) -> Iterator[Finding]:
+def copied_between(labels: pl.DataFrame) -> Iterator[LabelFault]:
     """Two people who agree without a break for longer than chance allows.
 
     A task is equal where all labels that both gave are. Were the k unequal of G tasks placed at random, the longest
@@ -124,7 +124,7 @@ def copied_between(labels: pl.DataFrame) -> Iterator[Finding]:
             p = chance_of_run(len(equal), equal.count(False), run)
             sure = f"p = {p * len(pairs):.2g} (longest run of equal tasks, exact; easy tasks side by side look alike)"
         if p * len(pairs) < ALPHA:
-            yield Finding(
+            yield LabelFault(
                 "copied between people",
                 "warning",
                 f"{run} of {len(equal)} tasks in a row have the same labels from both, {both.height} labels shared",
@@ -152,7 +152,7 @@ def chance_of_run(n: int, breaks: int, run: int) -> float:
     return float(ways / math.comb(n, breaks))
 
 
-def copied_notes(labels: pl.DataFrame) -> Iterator[Finding]:
+def copied_notes(labels: pl.DataFrame) -> Iterator[LabelFault]:
     """The same note by two people on the same item and question."""
     notes: defaultdict[tuple[str, str, str], list[str]] = defaultdict(list)
     columns = ("item_id", "question", "rationale", "rater")
@@ -165,7 +165,7 @@ def copied_notes(labels: pl.DataFrame) -> Iterator[Finding]:
     for raters in notes.values():
         pairs.update(combinations(sorted(set(raters)), 2))
     for (one, two), n in pairs.items():
-        yield Finding(
+        yield LabelFault(
             "copied notes",
             "warning",
             f"{n} notes stand word for word in both people's labels of the same item",
@@ -175,14 +175,14 @@ def copied_notes(labels: pl.DataFrame) -> Iterator[Finding]:
         )
 
 
-def contradictions(labels: pl.DataFrame) -> Iterator[Finding]:
+def contradictions(labels: pl.DataFrame) -> Iterator[LabelFault]:
     """A person who labelled an item several times, with different words."""
     keys = ["rater", "item_id", "question", "repeat"]
     twice = labels.filter(pl.col("verdict").is_not_null()).group_by(keys[:3], maintain_order=True)
     found = twice.agg(n=pl.len(), words=pl.col("verdict").n_unique()).filter(pl.col("n") > 1)
     for rater, table in by_rater(found):
         if n := int((table["words"] > 1).sum()):
-            yield Finding(
+            yield LabelFault(
                 "contradictory duplicates",
                 "warning",
                 f"{n} of {table.height} items that were labelled more than once have different words",

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from axisjudge.labels.lint.columns import Floats, as_number, by_rater, sums_by
-from axisjudge.labels.lint.finding import ALPHA, Finding, NotChecked
+from axisjudge.labels.lint.finding import ALPHA, LabelFault, NotChecked
 from axisjudge.stats.comparisons.sign_flips import holm, paired_sign_flip
 
 #: Fewer tasks leave a sign-flip test too few signs to flip.
@@ -38,7 +38,7 @@ class _Series:
         return float(self.residual[early].mean()), float(self.residual[~early].mean())
 
 
-def drifts(labels: pl.DataFrame) -> Iterator[Finding]:
+def drifts(labels: pl.DataFrame) -> Iterator[LabelFault]:
     """People whose labels trend over the time of labelling, or differ in one batch.
 
     What is tested is the person's label minus the mean of the others' on the same item, or, where nobody else labelled,
@@ -54,7 +54,7 @@ def drifts(labels: pl.DataFrame) -> Iterator[Finding]:
     for one, p in sorted(zip(series, adjusted, strict=True), key=lambda pair: pair[1]):
         if p < ALPHA:
             before, after = one.halves
-            yield Finding(
+            yield LabelFault(
                 "drift",
                 "warning",
                 f"labels move {one.over}: {before:+.2f} before, {after:+.2f} after, against {one.against}",

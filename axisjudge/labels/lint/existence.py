@@ -6,19 +6,19 @@ from collections.abc import Iterator, Mapping
 
 import polars as pl
 
-from axisjudge.labels.lint.finding import Finding, NotChecked, some
+from axisjudge.labels.lint.finding import LabelFault, NotChecked, some
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import check_citations
 
 
-def missing_trajectories(labels: pl.DataFrame, runs: Mapping[str, Trajectory] | None) -> Iterator[Finding]:
+def missing_trajectories(labels: pl.DataFrame, runs: Mapping[str, Trajectory] | None) -> Iterator[LabelFault]:
     """Ids of labels that no trajectory has."""
     if runs is None:
         raise NotChecked("no trajectories were given (--trajectories)")
     missing = [run for run in labels["trajectory_id"].unique(maintain_order=True) if run not in runs]
     if missing:
         n = labels.filter(pl.col("trajectory_id").is_in(missing)).height
-        yield Finding(
+        yield LabelFault(
             "trajectory exists",
             "error",
             f"{n} labels are of {len(missing)} trajectories that are not there",
@@ -28,7 +28,7 @@ def missing_trajectories(labels: pl.DataFrame, runs: Mapping[str, Trajectory] | 
         )
 
 
-def missing_steps(labels: pl.DataFrame, runs: Mapping[str, Trajectory] | None) -> Iterator[Finding]:
+def missing_steps(labels: pl.DataFrame, runs: Mapping[str, Trajectory] | None) -> Iterator[LabelFault]:
     """Steps that are cited or labelled and do not exist."""
     if runs is None:
         raise NotChecked("no trajectories were given (--trajectories)")
@@ -45,7 +45,7 @@ def missing_steps(labels: pl.DataFrame, runs: Mapping[str, Trajectory] | None) -
     cure = "steps are counted from 0; labels from a tool that counts from 1 need its own numbers mapped"
     if cited:
         what = f"{len(cited)} labels cite a step that does not exist"
-        yield Finding("cited step exists", "error", what, some(cited), "certain", cure)
+        yield LabelFault("cited step exists", "error", what, some(cited), "certain", cure)
     if labelled:
         what = f"{len(labelled)} labels are of a step that does not exist"
-        yield Finding("labelled step exists", "error", what, some(labelled), "certain", cure)
+        yield LabelFault("labelled step exists", "error", what, some(labelled), "certain", cure)

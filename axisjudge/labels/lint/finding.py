@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from axisjudge.results import Result
 
 Severity = Literal["error", "warning", "note"]
 
@@ -13,7 +15,7 @@ ALPHA = 0.01
 
 
 @dataclass(frozen=True)
-class Finding:
+class LabelFault:
     """Something wrong with labels.
 
     `severity` is ``error`` where the labels must not be used as they are, ``warning`` where somebody should look, and
@@ -29,10 +31,12 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Lint:
+class Lint(Result):
     """Findings, worst first, and the checks that could not be made with the reason."""
 
-    findings: tuple[Finding, ...]
+    _keys: ClassVar = {"labels": "n_labels", "people": "people", "findings": "findings", "not_checked": "not_checked"}
+
+    findings: tuple[LabelFault, ...]
     not_checked: dict[str, str]
     n_labels: int
     people: tuple[str, ...]
@@ -41,16 +45,6 @@ class Lint:
     def failed(self) -> bool:
         """Whether there is an error."""
         return any(finding.severity == "error" for finding in self.findings)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for programs."""
-        findings = [asdict(finding) for finding in self.findings]
-        return {
-            "labels": self.n_labels,
-            "people": list(self.people),
-            "findings": findings,
-            "not_checked": self.not_checked,
-        }
 
 
 class NotChecked(Exception):
@@ -63,7 +57,7 @@ def some(names: Sequence[object], limit: int = 3) -> str:
     return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
 
 
-def worst_first(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+def worst_first(findings: Sequence[LabelFault]) -> tuple[LabelFault, ...]:
     """Errors, then warnings, then notes."""
     order = ("error", "warning", "note")
     return tuple(sorted(findings, key=lambda finding: order.index(finding.severity)))

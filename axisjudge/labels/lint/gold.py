@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 import polars as pl
 
 from axisjudge.labels.lint.columns import words_by_item
-from axisjudge.labels.lint.finding import ALPHA, Finding, NotChecked, some
+from axisjudge.labels.lint.finding import ALPHA, LabelFault, NotChecked, some
 
 #: Names under which merged labels go.
 NAMES = ("gold", "key", "merged", "consensus", "majority", "adjudicated", "final", "ground_truth", "reference")
@@ -23,7 +23,7 @@ def gold_raters(labels: pl.DataFrame, named: Collection[str] = ()) -> tuple[str,
     return tuple(rater for rater in raters if rater in named or (not named and rater.casefold() in NAMES))
 
 
-def one_label_wins(labels: pl.DataFrame, gold: Collection[str]) -> Iterator[Finding]:
+def one_label_wins(labels: pl.DataFrame, gold: Collection[str]) -> Iterator[LabelFault]:
     """A merged label that is one person's wherever people differ.
 
     Under a fair merge the label of an item is that of one of its votes drawn at random, or the majority's. So the
@@ -49,7 +49,7 @@ def one_label_wins(labels: pl.DataFrame, gold: Collection[str]) -> Iterator[Find
         for rater, shares in contested.items():
             p = math.prod(shares.values()) * len(contested)
             if rater not in lost and p < ALPHA:
-                yield Finding(
+                yield LabelFault(
                     "one label wins",
                     "error",
                     f"{merged} is {rater}'s label on every item on which people differ ({len(shares)} tasks)",
@@ -59,7 +59,7 @@ def one_label_wins(labels: pl.DataFrame, gold: Collection[str]) -> Iterator[Find
                 )
 
 
-def single_votes(labels: pl.DataFrame, gold: Collection[str]) -> Iterator[Finding]:
+def single_votes(labels: pl.DataFrame, gold: Collection[str]) -> Iterator[LabelFault]:
     """Items behind whose label one person stands, or nobody that is known."""
     few: list[str] = []
     questions: Counter[str] = Counter()
@@ -74,7 +74,7 @@ def single_votes(labels: pl.DataFrame, gold: Collection[str]) -> Iterator[Findin
                 questions[question] += 1
     if few:
         behind = "the merged label of" if gold else "the label of"
-        yield Finding(
+        yield LabelFault(
             "single vote",
             "warning" if len(few) >= MANY * considered else "note",
             f"{behind} {len(few)} of {considered} items rests on one person, or on nobody that is known",

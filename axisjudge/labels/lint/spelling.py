@@ -8,7 +8,7 @@ from itertools import combinations
 
 import polars as pl
 
-from axisjudge.labels.lint.finding import Finding
+from axisjudge.labels.lint.finding import LabelFault
 
 #: Shorter names differ by one letter because they are different names.
 SHORTEST = 5
@@ -16,7 +16,7 @@ SHORTEST = 5
 RARE = 0.02
 
 
-def spelling_variants(labels: pl.DataFrame) -> Iterator[Finding]:
+def spelling_variants(labels: pl.DataFrame) -> Iterator[LabelFault]:
     """Raters, questions and words that differ in case, blanks and marks alone, or in one letter."""
     items: dict[str, set[tuple[str, str]]] = {}
     for rater, item, question in labels.select("rater", "item_id", "question").iter_rows():
@@ -41,12 +41,12 @@ def spelling_variants(labels: pl.DataFrame) -> Iterator[Finding]:
                 yield _finding(f"word of {question}", one, two, "warning", "a guess: one letter apart, one is rare")
 
 
-def changed_scales(labels: pl.DataFrame) -> Iterator[Finding]:
+def changed_scales(labels: pl.DataFrame) -> Iterator[LabelFault]:
     """A question whose labels stand on several scales."""
     scales = labels.group_by("question", maintain_order=True).agg(pl.col("scale").unique().sort())
     for question, found in scales.iter_rows():
         if len(found) > 1:
-            yield Finding(
+            yield LabelFault(
                 "one scale a question",
                 "error",
                 f"labels of {question} stand on {len(found)} scales",
@@ -56,10 +56,10 @@ def changed_scales(labels: pl.DataFrame) -> Iterator[Finding]:
             )
 
 
-def _finding(kind: str, one: str, two: str, severity: str, sure: str) -> Finding:
+def _finding(kind: str, one: str, two: str, severity: str, sure: str) -> LabelFault:
     what = f"{kind} in two spellings"
     cure = f"if they are one, write {one!r} in both places"
-    return Finding("spelling", severity, what, f"{one!r} and {two!r}", sure, cure)  # type: ignore[arg-type]
+    return LabelFault("spelling", severity, what, f"{one!r} and {two!r}", sure, cure)  # type: ignore[arg-type]
 
 
 def _same(one: str, two: str) -> bool:

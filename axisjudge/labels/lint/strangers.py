@@ -11,7 +11,7 @@ import polars as pl
 
 from axisjudge.labels.lint.codes import FEWEST_TASKS
 from axisjudge.labels.lint.columns import sums_by, words_by_item
-from axisjudge.labels.lint.finding import ALPHA, Finding, NotChecked
+from axisjudge.labels.lint.finding import ALPHA, LabelFault, NotChecked
 from axisjudge.stats.comparisons.sign_flips import paired_sign_flip
 
 #: A person with less than this share of the others' agreement beyond chance is a stranger to them.
@@ -21,7 +21,7 @@ SHARE = 0.5
 Excess = dict[tuple[str, str], dict[str, float]]
 
 
-def strangers(labels: pl.DataFrame) -> Iterator[Finding]:
+def strangers(labels: pl.DataFrame) -> Iterator[LabelFault]:
     """People whose agreement with the others is far below that of the others among themselves.
 
     Agreement beyond chance of two people is their observed agreement less what their two distributions of words give by
@@ -51,7 +51,7 @@ def strangers(labels: pl.DataFrame) -> Iterator[Finding]:
             continue
         p = paired_sign_flip(sums_by(tasks, short), rng=rng, one_sided=True)[0] * len(tested)
         if p < ALPHA:
-            yield Finding(
+            yield LabelFault(
                 "agrees with nobody",
                 "error",
                 f"agreement beyond chance is {mine.mean():+.2f} with the others, {usual:+.2f} among these",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.readers.chats.parts import add_message
-from axisjudge.readers.chats.records import is_record_or_list, list_of_objects, records_in, trajectory
+from axisjudge.readers.chats.records import conversation, is_record_or_list, list_of_objects, records_in
 from axisjudge.readers.events import Steps, dict_of, text_at, type_of
 from axisjudge.readers.messages import Found, Note, Unread, at, objects, word
 
@@ -54,8 +54,9 @@ def _conversation(record: dict[str, Any], where: str, where_messages: str) -> Fo
             message = {**message, "content": [typed for part in parts for typed in _typed(part, place)]}
             message = {key: value for key, value in message.items() if key not in ("parts", "toolInvocations")}
         add_message(steps, message, place, notes)
-    done = trajectory(steps, FORMAT, where, record, agent=word(record.get("model")), policy=text_at(record, "system"))
-    return Found(where, done, tuple(notes))
+    return conversation(
+        steps, notes, FORMAT, where, record, agent=word(record.get("model")), policy=text_at(record, "system")
+    )
 
 
 def _typed(part: dict[str, Any], where: str) -> Iterator[dict[str, Any]]:

@@ -14,12 +14,12 @@ from axisjudge.checks import InputError
 from axisjudge.readers.chats.parts import add_message, names_part_of_call
 from axisjudge.readers.chats.records import (
     Exchange,
+    conversation,
     exchange,
     is_record_or_list,
     list_of_objects,
     records_in,
     schemas,
-    trajectory,
 )
 from axisjudge.readers.events import Steps, shown, type_of
 from axisjudge.readers.messages import Found, Note, at, members, objects, text_of, word
@@ -99,22 +99,19 @@ def _conversation(parts: Exchange, where: str, where_messages: str) -> Found:
     ended = outer.get("result") if isinstance(outer.get("result"), dict) else {}
     failure = {"error": ended["error"]} if ended and ended.get("error") else {}
     identity = word(response.get("id") or request.get("id"))
-    return Found(
+    return conversation(
+        steps,
+        notes,
+        FORMAT,
         where,
-        trajectory(
-            steps,
-            FORMAT,
-            where,
-            outer,
-            identity=identity,
-            agent=word(response.get("model") or request.get("model")),
-            termination=word(last.get("stop_reason")) or (word(ended.get("type")) if ended else None),
-            policy=_policy(request, where, notes),
-            tools=_tools(request, where, notes),
-            hosted=_hosted([*messages, response]),
-            meta=failure,
-        ),
-        tuple(notes),
+        outer,
+        identity=identity,
+        agent=word(response.get("model") or request.get("model")),
+        termination=word(last.get("stop_reason")) or (word(ended.get("type")) if ended else None),
+        policy=_policy(request, where, notes),
+        tools=_tools(request, where, notes),
+        hosted=_hosted([*messages, response]),
+        meta=failure,
     )
 
 
@@ -139,4 +136,4 @@ def _tools(request: dict[str, Any], where: str, notes: list[Note]) -> tuple[Tool
     if sets or request.get("mcp_servers"):
         notes.append(Note(place, "the tools are not listed one by one, so none is known", ", ".join(sets) or "MCP"))
         return None
-    return schemas([(at(place, n), record) for n, record in enumerate(records)], notes, place, named=lambda _: None)
+    return schemas([(at(place, n), record) for n, record in enumerate(records)], notes, place)

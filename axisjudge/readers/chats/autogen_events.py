@@ -13,22 +13,21 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.readers.chats.parts import Part, grow, parts_of
-from axisjudge.readers.chats.records import is_record_or_list, list_of_objects, records_in, trajectory
+from axisjudge.readers.chats.records import conversation, is_record_or_list, list_of_objects, records_in
 from axisjudge.readers.events import NO_STEP, Steps, dict_of, shown, text_at
 from axisjudge.readers.messages import (
     Found,
     Note,
     Unread,
-    arguments_of,
     at,
+    call_of,
     carries_call,
     field,
-    made,
     members,
     objects,
     word,
 )
-from axisjudge.trajectory import Role, ToolCall
+from axisjudge.trajectory import Role
 
 FORMAT = "autogen_events"
 _MESSAGES = {"TextMessage", "MultiModalMessage", "StopMessage", "HandoffMessage", "ToolCallSummaryMessage"}
@@ -92,15 +91,15 @@ def _conversation(record: dict[str, Any], messages: list[dict[str, Any]], where:
     for number, message in enumerate(objects(messages, where_messages)):
         run.add(message, at(where_messages, number))
     agents = sorted({step.agent for step in run.steps.all() if step.agent and step.role == "assistant"})
-    done = trajectory(
+    return conversation(
         run.steps,
+        notes,
         FORMAT,
         where,
         record,
         termination=word(record.get("stop_reason")),
         meta={"agents": agents} if len(agents) > 1 else {},
     )
-    return Found(where, done, tuple(notes))
 
 
 class _Run:
@@ -130,7 +129,7 @@ class _Run:
         elif kind in ("ToolCallExecutionEvent", "FunctionExecutionResultMessage"):
             self._results(members(message, "content", where), where, time)
         elif kind == "CodeGenerationEvent":
-            call = made(ToolCall, where, name="code_executor", arguments={"code_blocks": message.get("code_blocks")})
+            call = call_of(where, "code_executor", {"code_blocks": message.get("code_blocks")})
             text = Part("text", shown(message.get("content")))
             grow(self.steps, "assistant", [text, Part("call", call=call)], where, time)
         elif kind == "CodeExecutionEvent":
@@ -171,10 +170,8 @@ class _Run:
 
     def _calls(self, records: list[dict[str, Any]], where: str, time: str | None) -> None:
         for record in records:
-            arguments, problem = arguments_of(record.get("arguments"))
             identity = word(record.get("id") or None)
-            name = field(record, "name", str, where)
-            call = made(ToolCall, where, id=identity, name=name, arguments=arguments, arguments_error=problem)
+            call = call_of(where, field(record, "name", str, where), record.get("arguments"), id=identity)
             self.steps.call(call, time, message=where)
             self.asked |= {identity} if identity else set()
 

@@ -10,12 +10,12 @@ from typing import Any
 
 from axisjudge.readers.chats.parts import add_message
 from axisjudge.readers.chats.records import (
+    conversation,
     exchange,
     is_record_or_list,
     list_of_objects,
     records_in,
     schemas,
-    trajectory,
 )
 from axisjudge.readers.events import Steps, dict_of, shown, text_at
 from axisjudge.readers.messages import Found, Note, at, members, objects, text_of, word
@@ -67,19 +67,16 @@ def _conversation(record: dict[str, Any], where: str) -> Found:
         )
         add_message(steps, {**message, "content": inside}, spot, notes)
     system = [{"type": "text", **part} for part in list_of_objects(request.get("system")) if "text" in part]
-    return Found(
+    return conversation(
+        steps,
+        notes,
+        FORMAT,
         where,
-        trajectory(
-            steps,
-            FORMAT,
-            where,
-            outer,
-            agent=word(request.get("modelId")),
-            termination=word(response.get("stopReason")),
-            policy=text_of(system, at(place, "system"), notes) or None,
-            tools=_tools(request, place, notes),
-        ),
-        tuple(notes),
+        outer,
+        agent=word(request.get("modelId")),
+        termination=word(response.get("stopReason")),
+        policy=text_of(system, at(place, "system"), notes) or None,
+        tools=_tools(request, place, notes),
     )
 
 
@@ -114,4 +111,4 @@ def _tools(request: dict[str, Any], where: str, notes: list[Note]) -> tuple[Tool
         for number, tool in enumerate(specifications)
         if tool
     ]
-    return schemas(records, notes, place, named=lambda _: None)
+    return schemas(records, notes, place)

@@ -13,15 +13,15 @@ from typing import Any
 from axisjudge.checks import InputError
 from axisjudge.readers.chats.parts import Part, grow
 from axisjudge.readers.chats.records import (
+    conversation,
     exchange,
     is_record_or_list,
     list_of_objects,
     records_in,
     schemas,
-    trajectory,
 )
 from axisjudge.readers.events import ENCRYPTED, Steps, dict_of, shown, text_at, type_of
-from axisjudge.readers.messages import Found, Note, Unread, arguments_of, at, carries_call, made, members, objects, word
+from axisjudge.readers.messages import Found, Note, Unread, at, call_of, carries_call, members, objects, word
 from axisjudge.trajectory import Role, ToolCall, ToolSchema
 
 FORMAT = "gemini_contents"
@@ -90,21 +90,18 @@ def _conversations(record: dict[str, Any], where: str) -> Iterator[Found]:
             _add(steps, {"role": "model", **answer}, at(at(where, "candidates"), number), notes)
         _note_of_search(_camel(candidate), where, notes)
         identity = word(answered.get("responseId"))
-        yield Found(
+        yield conversation(
+            steps,
+            notes,
+            FORMAT,
             where,
-            trajectory(
-                steps,
-                FORMAT,
-                where,
-                outer if len(candidates) < 2 else {**outer, "key": None, "id": None, "custom_id": None},
-                identity=f"{identity}/{number}" if identity and len(candidates) > 1 else identity,
-                agent=word(answered.get("modelVersion") or asked.get("model")),
-                termination=word(_camel(candidate).get("finishReason")),
-                policy=_policy(asked, place, notes),
-                tools=_tools(asked, place, notes),
-                meta={"candidate": number} if len(candidates) > 1 else {},
-            ),
-            tuple(notes),
+            outer if len(candidates) < 2 else {**outer, "key": None, "id": None, "custom_id": None},
+            identity=f"{identity}/{number}" if identity and len(candidates) > 1 else identity,
+            agent=word(answered.get("modelVersion") or asked.get("model")),
+            termination=word(_camel(candidate).get("finishReason")),
+            policy=_policy(asked, place, notes),
+            tools=_tools(asked, place, notes),
+            meta={"candidate": number} if len(candidates) > 1 else {},
         )
 
 
@@ -141,7 +138,7 @@ def _part(part: dict[str, Any], where: str, notes: list[Note]) -> Part | None:
         return _response(result, where, notes)
     if code := part.get("executableCode"):
         given = {key: value for key, value in _camel(code, where).items() if key != "id"}
-        return Part("call", call=made(ToolCall, where, id=word(code.get("id")), name="code_execution", arguments=given))
+        return Part("call", call=call_of(where, "code_execution", given, id=word(code.get("id"))))
     if ran := part.get("codeExecutionResult"):
         failed = _NO_ERROR.get(str(_camel(ran, where).get("outcome")))
         return Part("result", shown(ran.get("output")), id=word(ran.get("id")), name="code_execution", error=failed)
@@ -162,8 +159,7 @@ def _call(record: Any, where: str) -> ToolCall:
     name = text_at(call, "name") or _hosted(call)
     if not name or call.get("partialArgs") or call.get("willContinue"):
         raise Unread(where, record)
-    arguments, problem = arguments_of(call.get("args"))
-    return made(ToolCall, where, id=word(call.get("id")), name=name, arguments=arguments, arguments_error=problem)
+    return call_of(where, name, call.get("args"), id=word(call.get("id")))
 
 
 def _hosted(record: dict[str, Any]) -> str:
@@ -219,7 +215,7 @@ def _tools(request: dict[str, Any], where: str, notes: list[Note]) -> tuple[Tool
                 return None
             else:
                 told.append((at(place, number), {"name": _snake(key)}))
-    return schemas(told, notes, place, named=lambda _: None)
+    return schemas(told, notes, place)
 
 
 def _declared(function: dict[str, Any]) -> dict[str, Any]:

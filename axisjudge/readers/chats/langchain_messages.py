@@ -14,7 +14,7 @@ from typing import Any
 
 from axisjudge.checks import InputError
 from axisjudge.readers.chats.parts import Part, grow, parts_of, result_text
-from axisjudge.readers.chats.records import is_record_or_list, list_of_objects, records_in, trajectory
+from axisjudge.readers.chats.records import conversation, is_record_or_list, list_of_objects, records_in
 from axisjudge.readers.chats.response_items import ITEMS, add_item
 from axisjudge.readers.events import Steps, dict_of, shown, text_at, type_of
 from axisjudge.readers.messages import (
@@ -125,19 +125,16 @@ def _conversation(record: dict[str, Any], messages: list[dict[str, Any]], where:
         models.update(filter(None, [text_at(told, "model_name", "model")]))
         if message["type"] == "ai":
             ended = text_at(told, "finish_reason", "stop_reason")
-    return Found(
+    return conversation(
+        steps,
+        notes,
+        FORMAT,
         where,
-        trajectory(
-            steps,
-            FORMAT,
-            where,
-            record,
-            identity=word(record.get("thread_id") or record.get("run_id")),
-            agent=models.most_common(1)[0][0] if models else None,
-            termination=ended,
-            meta={"models": list(models)} if len(models) > 1 else {},
-        ),
-        tuple(notes),
+        record,
+        identity=word(record.get("thread_id") or record.get("run_id")),
+        agent=models.most_common(1)[0][0] if models else None,
+        termination=ended,
+        meta={"models": list(models)} if len(models) > 1 else {},
     )
 
 

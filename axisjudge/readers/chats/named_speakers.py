@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.readers.chats.parts import add_message
-from axisjudge.readers.chats.records import is_record_or_list, list_of_objects, records_in, schemas, trajectory
+from axisjudge.readers.chats.records import conversation, is_record_or_list, list_of_objects, records_in, schemas
 from axisjudge.readers.events import Steps
 from axisjudge.readers.messages import Found, Note, at, members, objects, text_of
-from axisjudge.trajectory import Role, Trajectory
+from axisjudge.trajectory import Role
 
 FORMAT = "named_speakers"
 _ROLES = {"system", "developer", "user", "assistant", "tool", "function"}
@@ -73,7 +73,7 @@ def _conversation(record: dict[str, Any], messages: list[dict[str, Any]], where:
         steps.agent = speaker or (message.get("name") if message["role"] == "tool" else None)
         role: Role | None = roles.get(speaker) if speaker else None
         add_message(steps, message, at(where_messages, number), notes, role=role)
-    return Found(where, _trajectory(record, steps, where, notes), tuple(notes))
+    return _found(record, steps, where, notes)
 
 
 def _roles(messages: list[dict[str, Any]]) -> dict[str, Role]:
@@ -96,18 +96,19 @@ def _roles(messages: list[dict[str, Any]]) -> dict[str, Role]:
     return {name: "user" if name == user else "assistant" for name in told}
 
 
-def _trajectory(record: dict[str, Any], steps: Steps, where: str, notes: list[Note]) -> Trajectory:
+def _found(record: dict[str, Any], steps: Steps, where: str, notes: list[Note]) -> Found:
     tools = members(record, "tools", where)
     agents = sorted({step.agent for step in steps.all() if step.agent and step.role == "assistant"})
     place = at(where, "tools")
     system = record.get("system")
-    return trajectory(
+    return conversation(
         steps,
+        notes,
         FORMAT,
         where,
         {**record, "id": record.get("id") or record.get("chat_id")},
         policy=text_of(system, at(where, "system"), notes) or None if isinstance(system, str) else None,
-        tools=schemas([(at(place, n), tool) for n, tool in enumerate(tools)], notes, place, named=lambda _: None)
+        tools=schemas([(at(place, n), tool) for n, tool in enumerate(tools)], notes, place)
         if record.get("tools") is not None
         else None,
         meta={"agents": agents} if agents else {},

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.readers.chats.records import (
+    conversation,
     exchange,
     is_record_or_list,
     list_of_objects,
     records_in,
     schemas,
-    trajectory,
 )
 from axisjudge.readers.chats.response_items import CALLS, ITEMS, add_items, hosted_names
 from axisjudge.readers.events import Steps, dict_of, shown, type_of
@@ -85,21 +85,18 @@ def _conversation(record: dict[str, Any], where: str) -> Found:
         steps.error(shown(response["error"].get("message") or response["error"]), None)
     if earlier := request.get("previous_response_id") or response.get("previous_response_id"):
         notes.append(Note(where, "what came before stands in another response", str(earlier)))
-    return Found(
+    return conversation(
+        steps,
+        notes,
+        FORMAT,
         where,
-        trajectory(
-            steps,
-            FORMAT,
-            where,
-            outer,
-            identity=word(response.get("id")),
-            agent=word(response.get("model") or request.get("model")),
-            termination=word(dict_of(response, "incomplete_details").get("reason") or response.get("status")),
-            policy=_policy(request, response, place, notes),
-            tools=_tools(request if request.get("tools") is not None else response, items, place, notes),
-            hosted=hosted_names(items),
-        ),
-        tuple(notes),
+        outer,
+        identity=word(response.get("id")),
+        agent=word(response.get("model") or request.get("model")),
+        termination=word(dict_of(response, "incomplete_details").get("reason") or response.get("status")),
+        policy=_policy(request, response, place, notes),
+        tools=_tools(request if request.get("tools") is not None else response, items, place, notes),
+        hosted=hosted_names(items),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from axisjudge.readers.events import Steps, dict_of
-from axisjudge.readers.messages import Note, at, content_id, made, objects, reward_of, tool_schema, word
+from axisjudge.readers.messages import Found, Note, at, content_id, made, objects, reward_of, tool_schema, word
 from axisjudge.trajectory import ToolSchema, Trajectory
 
 _TOLD = ("agent", "task_id", "domain", "reward", "termination", "policy")
@@ -63,8 +63,9 @@ def list_of_objects(value: Any) -> list[dict[str, Any]]:
     return value if isinstance(value, list) and all(isinstance(member, dict) for member in value) else []
 
 
-def trajectory(
+def conversation(
     steps: Steps,
+    notes: list[Note],
     source: str,
     where: str,
     outer: dict[str, Any],
@@ -76,8 +77,8 @@ def trajectory(
     tools: tuple[ToolSchema, ...] | None = None,
     hosted: Iterable[str] = (),
     meta: dict[str, Any] | None = None,
-) -> Trajectory:
-    """The trajectory of a conversation; what `outer` or its ``metadata`` states wins over what was inferred.
+) -> Found:
+    """The run of a conversation; what `outer` or its ``metadata`` states wins over what was inferred.
 
     `hosted` names tools of the provider that were called: where the tools are known, they are among them.
     """
@@ -93,7 +94,7 @@ def trajectory(
     ended = told["termination"] or termination
     own = word(outer.get("custom_id") or outer.get("key") or outer.get("id")) or identity
     kept = {key: value for key, value in metadata.items() if key not in _TOLD or (key == "reward" and reward is None)}
-    return made(
+    trajectory = made(
         Trajectory,
         where,
         id=own or content_id(done, task_id, named, ended),
@@ -108,10 +109,15 @@ def trajectory(
         policy=told["policy"] or policy,
         meta=kept | (meta or {}),
     )
+    return Found(where, trajectory, tuple(notes))
 
 
 def schemas(
-    records: list[tuple[str, dict[str, Any]]], notes: list[Note], where: str, *, named: Callable[[dict[str, Any]], Any]
+    records: list[tuple[str, dict[str, Any]]],
+    notes: list[Note],
+    where: str,
+    *,
+    named: Callable[[dict[str, Any]], Any] = lambda _: None,
 ) -> tuple[ToolSchema, ...]:
     """The schemas of tools with their places; `named` gives a tool its name where it has none of its own."""
     made_of: dict[str, ToolSchema] = {}

@@ -3,16 +3,11 @@
 from typing import Any
 
 from axisjudge.readers.events import dict_of, text_at
+from axisjudge.readers.messages import ROLES
 from axisjudge.readers.traces.pieces import json_of, listed
 
-_ROLES = {
-    "human": "user",
-    "ai": "assistant",
-    "system": "system",
-    "developer": "system",
-    "tool": "tool",
-    "function": "tool",
-}
+_OURS = ("system", "developer", "tool", "function")
+_ROLES: dict[str, str] = {"human": "user", "ai": "assistant", **{name: ROLES[name] for name in _OURS}}
 _ITEMS = ("function_call", "function_call_output", "reasoning", "message")
 #: Where inputs and outputs hold their messages, the surest first.
 _PLACES = (

@@ -9,20 +9,10 @@ from typing import Any
 from pydantic_core import from_json
 
 from axisjudge.readers.events import dict_of, shown, text_at
-from axisjudge.readers.messages import arguments_of, made
+from axisjudge.readers.messages import ROLES, call_of
 from axisjudge.trajectory import Role, ToolCall
 
-_ROLES: dict[str, Role] = {
-    "system": "system",
-    "developer": "system",
-    "user": "user",
-    "human": "user",
-    "assistant": "assistant",
-    "model": "assistant",
-    "ai": "assistant",
-    "tool": "tool",
-    "function": "tool",
-}
+_ROLES: dict[str, Role] = {**ROLES, "human": "user", "model": "assistant", "ai": "assistant"}
 
 
 @dataclass(frozen=True)
@@ -53,8 +43,7 @@ class Piece:
 
     def call(self) -> ToolCall:
         """The call that the piece stands for."""
-        arguments, problem = arguments_of(self.given)
-        return made(ToolCall, "", id=self.id, name=self.name or "unknown", arguments=arguments, arguments_error=problem)
+        return call_of("", self.name or "unknown", self.given, id=self.id)
 
 
 def pieces_of(messages: list[Any]) -> list[Piece]:

@@ -98,9 +98,9 @@ def axis_results(
     return results
 
 
-def rule_ratings(trajectories: Iterable[Trajectory], rules: RuleSet = DOCUMENTED) -> pl.DataFrame:
+def rule_ratings(trajectories: Iterable[Trajectory]) -> pl.DataFrame:
     """The rules' signals of every trajectory as a ratings table."""
-    runs = (run_of_trajectory(trajectory, rules) for trajectory in trajectories)
+    runs = (run_of_trajectory(trajectory, DOCUMENTED) for trajectory in trajectories)
     return ratings_frame([rating for run in runs for rating in ratings_of_signals(run, rule_signals(run))])
 
 

@@ -22,9 +22,6 @@ from axisjudge.stats.link_lines import normal_density
 Floats = NDArray[np.float64]
 Function = Callable[[Floats], Floats]
 
-#: The normal quantile of .9: a raw score this many sigma above the median scores 90.
-QUANTILE_90 = 1.2815515655446006
-
 
 class Curve(Result, ABC):
     """A monotone curve from raw scores to shares in [0, 1].

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
 from axisjudge.results import Result
-from axisjudge.scores.curves.curve import AXIS_CURVE, Curve, Floats, IsotonicCurve, LogLogisticCurve, LogNormalCurve
+from axisjudge.scores.curves.curve import AXIS_CURVE, Floats, IsotonicCurve, LogLogisticCurve, LogNormalCurve
 from axisjudge.scores.curves.sample import sample_of
 from axisjudge.stats.confidence.calibration import isotonic_fit
 from axisjudge.stats.estimate import Estimate
@@ -54,7 +54,6 @@ def compare_forms(
     human: ArrayLike,
     tasks: ArrayLike | None = None,
     *,
-    assumed: Curve = AXIS_CURVE,
     ci_level: float = 0.95,
 ) -> tuple[FormLoss, ...]:
     """Cross-validated loss of every form, folds of whole tasks.
@@ -67,8 +66,6 @@ def compare_forms(
     raw : array in [0, 1], shape (n_runs,)
     human : array in [0, 100], shape (n_runs,)
     tasks : array, shape (n_runs,), optional
-    assumed : Curve
-        The curve that is fitted to nothing.
     """
     sample = sample_of(raw, human, tasks, None, "task", ci_level)
     z, kept = sample.logs(None)
@@ -76,7 +73,7 @@ def compare_forms(
     fold = np.unique(groups, return_inverse=True)[1] % FOLDS
     if np.unique(fold).size < 2:
         raise InputError("tasks", "cross-validation needs two or more", np.unique(groups).size)
-    loss = {form: _losses(form, x, y, fold, assumed) for form in FORMS}
+    loss = {form: _losses(form, x, y, fold) for form in FORMS}
     return tuple(
         FormLoss(form, math.sqrt(loss[form].mean()), _excess(loss[form] - loss[FORMS[0]], groups, ci_level))
         for form in FORMS
@@ -91,21 +88,21 @@ def isotonic_curve(raw: ArrayLike, share: ArrayLike) -> IsotonicCurve:
     return IsotonicCurve(tuple(knots.tolist()), tuple(np.clip(fitted, 0, 1).tolist()))
 
 
-def _losses(form: str, x: Floats, y: Floats, fold: NDArray[np.intp], assumed: Curve) -> Floats:
+def _losses(form: str, x: Floats, y: Floats, fold: NDArray[np.intp]) -> Floats:
     loss = np.full(x.size, np.nan)
     for each in np.unique(fold):
         unseen = fold == each
-        loss[unseen] = (y[unseen] - _predicted(form, x[~unseen], y[~unseen], x[unseen], assumed)) ** 2
+        loss[unseen] = (y[unseen] - _predicted(form, x[~unseen], y[~unseen], x[unseen])) ** 2
     return loss
 
 
-def _predicted(form: str, x: Floats, y: Floats, unseen: Floats, assumed: Curve) -> Floats:
+def _predicted(form: str, x: Floats, y: Floats, unseen: Floats) -> Floats:
     from scipy.special import expit, ndtr
 
     if form == CONSTANT:
         return np.full(unseen.size, y.mean())
     if form == ASSUMED:
-        return assumed.score(unseen)
+        return AXIS_CURVE.score(unseen)
     if np.unique(x).size < 3:
         return np.full(unseen.size, np.nan)
     if form == IsotonicCurve.form:

@@ -30,6 +30,7 @@ from axisjudge.checks import InputError, in_open_unit_interval, one_of
 from axisjudge.stats.clusters import effective_clusters
 from axisjudge.stats.comparisons.ranking import RankSets
 from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.rates import uneven_draws
 from axisjudge.stats.rates.misclassification import Counts, lang_reiczigel_interval, rogan_gladen
 from axisjudge.stats.rates.post_stratified import Floats, Ints, LabelledSample, cluster_worth, post_stratified_interval
 from axisjudge.stats.rates.prediction_powered import prediction_powered_mean
@@ -43,17 +44,6 @@ Values = tuple[float, float, float, str]  # estimate, low, high, method
 FEWEST_LABELS = 10
 #: From so many labels (clusters of them), with so many of the rarer word, the prediction-powered mean is used.
 LARGE_SAMPLE, LARGE_SAMPLE_RARE = 200, 30
-#: A verdict that nobody labelled may stand for at most this share of the items.
-MOST_UNLABELLED = 0.05
-#: Labels of a verdict stand, by their weights, for at least this share of its items, or some kind of item has none.
-LEAST_COVERED = 0.5
-#: Inclusion probabilities up to this ratio are of one class.
-CLASS_RATIO = 3.0
-#: Labels of uneven weight must be worth so many of even weight (Kish) where every item's probability is known (True),
-#: and where only those of labelled items are; with fewer, intervals covered .75 to .92.
-FEWEST_EFFECTIVE_LABELS = {True: 10, False: 50}
-#: Labels that a class needs under one verdict to be a stratum of its own.
-FEWEST_IN_CLASS = 3
 #: An interval this close to that of the labels alone (width over width) is not worth a judge.
 LITTLE_HELP = 0.9
 SWITCHED = (
@@ -126,7 +116,9 @@ def corrected_rate(
         How the labelled items were drawn. ``by_judge_verdict`` without `probability` means: by these very verdicts.
         Where all items are labelled there is nothing to correct, and the rate is that of the labels.
     probability : array, shape (n_items,), optional
-        Inclusion probabilities of the labelled items, up to a common factor.
+        Inclusion probabilities; NaN where they are not known of items without a label. Of all items they may hold up to
+        a common factor. Drawn by a key, those of labels alone must stand for half of the items at least, or a kind of
+        item that was rarely drawn could be missing unseen.
     clusters : array, shape (n_items,), optional
         Which items belong together; without it items are taken as independent.
     rng : numpy.random.Generator or int, optional
@@ -173,7 +165,8 @@ def corrected_rate(
         "cluster_unit": unit,
     }
     apparent = clustered_proportion(said, clusters, cluster_unit=cluster_unit, ci_level=ci_level)
-    refusal = _refusal(sampling, probability is not None, told, found)
+    standing = said.size if uneven_draws.known_of_all(probability) else float(weight.sum())
+    refusal = _refusal(sampling, probability is not None, told, found, standing)
     if refusal:
         nothing = Estimate(estimate=math.nan, reason=refusal, **about)
         return CorrectedRate(nothing, apparent, nothing, found, sampling, (), refusal)
@@ -188,10 +181,10 @@ def corrected_rate(
     else:
         if sampling == "by_judge_verdict" and probability is None:
             sample = replace(sample, weight=_as_drawn_by(strata, labelled))
-        classes = _classes(probability, labelled) if sampling == "by_key" else None
+        classes = uneven_draws.probability_classes(probability, labelled) if sampling == "by_key" else None
         alone = _labels_alone(sample, about, classes)
         if classes is not None:
-            sample, reason = _in_classes(sample, classes)
+            sample, reason = uneven_draws.in_classes(sample, classes)
             if reason:
                 nothing = Estimate(estimate=math.nan, reason=reason, **about)
                 return CorrectedRate(nothing, apparent, nothing, found, sampling, (), reason)
@@ -295,54 +288,6 @@ def _as_drawn_by(strata: Ints, labelled: NDArray[np.bool_]) -> Floats:
     return np.where(labelled, 1 / np.where(labelled, share[strata], 1.0), 0.0)
 
 
-def _classes(probability: ArrayLike | None, labelled: NDArray[np.bool_]) -> Ints | None:
-    """Classes of inclusion probability from the highest, -1 where it is not known; None where all are about equal."""
-    given = np.asarray(probability, dtype=np.float64)
-    top = float(np.nanmax(given[labelled]))
-    known = given > 0
-    steps = np.floor(np.log(top / np.where(known, np.minimum(given, top), top)) / math.log(CLASS_RATIO) + 1e-9)
-    classes = np.where(known, np.unique(steps, return_inverse=True)[1].reshape(-1), -1).astype(np.intp)
-    return classes if classes.max() > 0 else None
-
-
-def _in_classes(sample: LabelledSample, classes: Ints) -> tuple[LabelledSample, str]:
-    """The sample with classes of inclusion probability told apart, and why it allows no rate (empty: it does)."""
-    asked = sample.labelled
-    known = bool((classes >= 0).all())
-    worth, enough = effective_clusters(sample.weight[asked]), FEWEST_EFFECTIVE_LABELS[known]
-    if worth < enough:
-        few = f"labels drawn with so uneven probabilities are worth {worth:.0f} of even weight; a rate needs {enough}"
-        return sample, few if known else f"{few}, or the probability of every item"
-    if known:
-        unseen = float((np.bincount(classes, weights=asked) == 0)[classes].mean())
-        reason = f"kinds of items that were rarely drawn have no label ({unseen:.0%} of the items): label some of them"
-        strata = _merged(sample.strata, classes, asked)
-        many = np.unique(sample.strata).size / np.unique(strata).size
-        return replace(sample, strata=strata, prior=0.5 * many), reason if unseen > MOST_UNLABELLED else ""
-    n_items, standing = (np.bincount(sample.strata, weights=of) for of in (np.ones(asked.size), sample.weight))
-    covered = standing / standing.sum() * asked.size / np.maximum(n_items, 1)
-    least = float(covered[n_items > MOST_UNLABELLED * asked.size].min(initial=1.0))
-    reason = (
-        f"by their probabilities the labels of a verdict stand for {least:.0%} of its items: some kind has no label"
-    )
-    return replace(sample, classes=np.where(asked, classes, 0)), reason if least < LEAST_COVERED else ""
-
-
-def _merged(strata: Ints, classes: Ints, asked: NDArray[np.bool_]) -> Ints:
-    """Strata by class of probability and verdict; a class with few labels under some verdict is one stratum.
-
-    Never across classes: few labels of a class that was rarely drawn would pass for many of another.
-    """
-    cells = np.zeros(strata.size, dtype=np.intp)
-    for one in np.unique(classes):
-        mine = classes == one
-        words, verdict = np.unique(strata[mine], return_inverse=True)
-        labels = np.bincount(verdict.reshape(-1), weights=asked[mine], minlength=words.size)
-        split = verdict.reshape(-1) if labels.min() >= FEWEST_IN_CLASS else 0
-        cells[mine] = cells.max() + 1 + split
-    return np.unique(cells, return_inverse=True)[1].reshape(-1).astype(np.intp)
-
-
 def _stratum(strata: Ints, told: Floats, weight: Floats, kind: int) -> Stratum:
     inside = strata == kind
     asked = inside & ~np.isnan(told)
@@ -350,7 +295,7 @@ def _stratum(strata: Ints, told: Floats, weight: Floats, kind: int) -> Stratum:
     return Stratum(WORDS[kind], int(inside.sum()), int(asked.sum()), share)
 
 
-def _refusal(sampling: str, weighted: bool, told: Floats, strata: tuple[Stratum, ...]) -> str:
+def _refusal(sampling: str, weighted: bool, told: Floats, strata: tuple[Stratum, ...], standing: float) -> str:
     n_labelled = int((~np.isnan(told)).sum())
     if sampling == "unknown":
         return "how the labelled items were drawn is not known, and every estimator fails for some way of drawing them"
@@ -364,16 +309,19 @@ def _refusal(sampling: str, weighted: bool, told: Floats, strata: tuple[Stratum,
         return ""
     if sampling == "by_key" and not weighted:
         return "labels drawn by a key need the probability of each, and it was not recorded"
+    if sampling == "by_key" and standing < uneven_draws.LEAST_COVERED * told.size:
+        seen = f"by their probabilities the labels stand for {standing:.0f} of {told.size} items"
+        return f"{seen}: those that were rarely drawn have no label, or their probabilities are missing"
     for stratum in strata:
         share = stratum.n_items / told.size
-        if sampling != "random" and not stratum.n_labelled and share > MOST_UNLABELLED:
+        if sampling != "random" and not stratum.n_labelled and share > uneven_draws.MOST_UNLABELLED:
             return f"no item with the judge's verdict {stratum.verdict!r} was labelled ({share:.0%} of the items)"
     return ""
 
 
 def _with_the_judge(sample: LabelledSample, said: Floats, strata: tuple[Stratum, ...]) -> Values | str:
     """Post-stratified, or prediction-powered in large samples; or why the labels stand alone."""
-    if any(not each.n_labelled and each.n_items > MOST_UNLABELLED * said.size for each in strata):
+    if any(not each.n_labelled and each.n_items > uneven_draws.MOST_UNLABELLED * said.size for each in strata):
         return "a verdict that is common has no label: the labels stand alone"
     if len(strata) == 1:
         return "the judge says the same of all items: it is too weak to help, and the labels stand alone"
@@ -401,7 +349,7 @@ def _labels_alone(sample: LabelledSample, about: dict[str, Any], classes: Ints |
     if weights.size > 1:
         one_stratum = replace(sample, strata=np.zeros(sample.label.size, dtype=np.intp))
         if classes is not None:
-            one_stratum, _ = _in_classes(one_stratum, classes)
+            one_stratum, _ = uneven_draws.in_classes(one_stratum, classes)
         return _estimate(
             (*post_stratified_interval(one_stratum), "weighted, hull of Beta(1/2) posterior and MOVER"), about
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from operator import attrgetter
 from typing import Any, Literal, Protocol
 
 import narwhals.stable.v2 as nw
@@ -11,6 +10,7 @@ import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.ratings import SCHEMA, as_ratings
+from axisjudge.results import reached
 
 Kind = Literal["polars", "pandas", "pyarrow"]
 
@@ -40,7 +40,7 @@ def to_polars(frame: Given, columns: Iterable[str], *, where: str) -> pl.DataFra
     is_ratings = set(names) <= SCHEMA.keys() and "rater" in names
     if is_ratings and not (isinstance(frame, pl.DataFrame) and set(names) <= set(frame.columns)):
         return as_ratings(frame, where=where).select(names)
-    table = nw.from_dict(frame, backend="polars") if isinstance(frame, Mapping) else _table(frame, where)
+    table = nw.from_dict(frame, backend="polars") if isinstance(frame, Mapping) else narwhals_of(frame, where)
     if missing := [name for name in names if name not in table.columns]:
         raise InputError(where, f"must have the columns {', '.join(names)}", cure=f"add {', '.join(missing)}")
     return table.select(names).to_polars()
@@ -48,14 +48,14 @@ def to_polars(frame: Given, columns: Iterable[str], *, where: str) -> pl.DataFra
 
 def columns_of(frame: Given) -> list[str]:
     """The names of a table's columns."""
-    return list(frame if isinstance(frame, Mapping) else _table(frame, "table").columns)
+    return list(frame if isinstance(frame, Mapping) else narwhals_of(frame, "table").columns)
 
 
 def kind_of(frame: Given) -> Kind:
     """Which package's tables the caller uses: ``polars``, ``pandas`` or ``pyarrow`` (pandas for a dict)."""
     if isinstance(frame, Mapping):
         return "pandas"
-    implementation = str(_table(frame, "table").implementation)
+    implementation = str(narwhals_of(frame, "table").implementation)
     kinds: dict[str, Kind] = {"pandas": "pandas", "pyarrow": "pyarrow"}
     return kinds.get(implementation, "polars")
 
@@ -68,9 +68,13 @@ def table_of(rows: Sequence[Mapping[str, Any]], kind: Kind, *, columns: Sequence
 
 
 def frame_of(parts: Iterable[object], columns: Mapping[str, str], kind: Kind) -> Table:
-    """One row a part; `columns` says where in a part each value stands (``{"low": "auc.ci_low"}``)."""
-    rows = [{column: attrgetter(name)(part) for column, name in columns.items()} for part in parts]
-    return table_of(rows, kind, columns=list(columns))
+    """One row a part; `columns` says where in it each value stands (``{"low": "auc.ci_low"}``), None beyond None."""
+    return table_of(rows_of(parts, columns), kind, columns=list(columns))
+
+
+def rows_of(parts: Iterable[object], columns: Mapping[str, str]) -> list[dict[str, Any]]:
+    """One row a part, as `frame_of` takes them."""
+    return [{column: reached(part, name) for column, name in columns.items()} for part in parts]
 
 
 def with_ends(column: str, name: str, *, low: str = "low", high: str = "high") -> dict[str, str]:
@@ -84,7 +88,8 @@ def native(table: pl.DataFrame, kind: Kind) -> Table:
     return own
 
 
-def _table(frame: Table, where: str) -> nw.DataFrame[Any]:
+def narwhals_of(frame: Table, where: str) -> nw.DataFrame[Any]:
+    """A polars, pandas or arrow table as narwhals has it; `where` names the argument in the error."""
     try:
         given: Any = frame
         return nw.from_native(given, eager_only=True)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from axisjudge.labels.lint.finding import Finding, NotChecked
+from axisjudge.labels.lint.finding import LabelFault, NotChecked
 from axisjudge.labels.lint.strangers import strangers
 from axisjudge.results import Result
 from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients
@@ -77,7 +77,7 @@ class HumanComparison:
     epsilon: float
     made_up: tuple[str, ...]
     kind: Kind
-    strangers: tuple[Finding, ...] = ()
+    strangers: tuple[LabelFault, ...] = ()
 
     @property
     def has_ceiling(self) -> bool:
@@ -126,7 +126,7 @@ def _kappa_ranks(panel: LabelledPanel, ci_level: float, rng: np.random.Generator
     return rank_sets(np.column_stack(columns), ci_level=ci_level, rng=rng)
 
 
-def strangers_among(people: pl.DataFrame) -> tuple[Finding, ...]:
+def strangers_among(people: pl.DataFrame) -> tuple[LabelFault, ...]:
     """People who agree with nobody; none where fewer than three share enough tasks to tell."""
     try:
         return tuple(strangers(people))

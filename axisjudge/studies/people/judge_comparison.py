@@ -29,7 +29,7 @@ from axisjudge.stats.raters.reference import (
 )
 from axisjudge.stats.rates.correction import CorrectedRate
 from axisjudge.stats.rates.proportions import clustered_mean
-from axisjudge.studies._shared.pooled import Floats
+from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies.people.corrected_rates import CorrectedRates, corrected_rates
 from axisjudge.studies.people.labelled_panel import LabelledPanel
 

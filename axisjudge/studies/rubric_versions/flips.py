@@ -14,7 +14,8 @@ import polars as pl
 from axisjudge.results import Result
 from axisjudge.stats.agreement.soft import beliefs
 from axisjudge.stats.comparisons.progress import Moved, adjusted, mean_of_repeats, moved
-from axisjudge.studies.rubric_versions.versions import Floats, Versions, mean_of, words_of
+from axisjudge.studies._shared.arrays import Floats, mean_of, words_of
+from axisjudge.studies.rubric_versions.versions import Versions
 from axisjudge.verdict import VERDICTS
 
 
@@ -153,7 +154,7 @@ def flips_of(pair: Versions, verdicts: Floats) -> tuple[Flip, ...]:
 
 def belief_moves(pair: Versions, verdicts: Floats) -> tuple[BeliefMove, ...]:
     """The belief of every judge on every run it gave a side and a confidence under both versions."""
-    held = mean_of_repeats(beliefs(words_of(pair.codes), pair.confidences))
+    held = mean_of_repeats(beliefs(words_of(pair.codes, VERDICTS), pair.confidences))
     return tuple(
         BeliefMove(
             item=pair.items[item],

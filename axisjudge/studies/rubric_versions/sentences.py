@@ -22,7 +22,7 @@ from axisjudge.stats.comparisons.progress import (
 from axisjudge.studies._shared.words import listed, many, p_words
 from axisjudge.studies.rubric_versions.flips import JudgeShift
 from axisjudge.studies.rubric_versions.version_agreement import SoftSplit, VersionAgreement
-from axisjudge.studies.rubric_versions.versions import LeftOut, RankedOver
+from axisjudge.studies.rubric_versions.versions import LeftOut
 
 #: Why the rule says what it says; braces are filled with the numbers of the turn.
 REASONS = {
@@ -41,6 +41,8 @@ REASONS = {
     Reason.NEITHER_SHOWN: "neither a change nor its absence is shown by {tasks} tasks",
 }
 
+NORMALISED = "ranks of each judge's confidences over {ranked_over}, all rubric versions pooled"
+ONE_SIDE = "{runs} runs of the {side} side; {others} of other sides are left alone."
 READ_NEXT = "Where the judges are split now, to be read next:"
 NO_SPLIT = (
     "There is no split: no task is held out yet (axisjudge split make PATHS), so that nothing will be left to confirm "
@@ -203,11 +205,6 @@ def aside(judges: Sequence[str], *, same_text: bool, left_out: LeftOut) -> list[
     return said
 
 
-def normalised(ranked_over: RankedOver) -> str:
-    """How confidences were normalised."""
-    return f"ranks of each judge's confidences over {ranked_over}, all rubric versions pooled"
-
-
 def flips_counted(n_flips: int, n_listed: int, where: str) -> str:
     """How many verdicts flipped, and which of them are listed."""
     if not n_flips:
@@ -215,11 +212,6 @@ def flips_counted(n_flips: int, n_listed: int, where: str) -> str:
     count = f"{n_flips} verdicts" if n_flips > 1 else "One verdict"
     most = f"; the {n_listed} that changed agreement most" if n_flips > n_listed else ""
     return f"{count} flipped on {where}{most}:"
-
-
-def one_side(n_runs: int, side: str, n_others: int) -> str:
-    """Which runs of the files are judged."""
-    return f"{n_runs} runs of the {side} side; {n_others} of other sides are left alone."
 
 
 def cost(forecast: Forecast) -> str:

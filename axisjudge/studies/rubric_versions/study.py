@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
 
 from axisjudge.checks import InputError
 from axisjudge.studies._shared.frames import Given, Table, table_of
-from axisjudge.studies._shared.result import StudyResult
+from axisjudge.studies._shared.result import Plot, StudyResult
 from axisjudge.studies._shared.scope import SCOPE, banner
 from axisjudge.studies.rubric_versions.figures import plot_agreement_by_version, plot_beliefs, plot_flips
 from axisjudge.studies.rubric_versions.sentences import counted
@@ -18,15 +17,10 @@ from axisjudge.studies.rubric_versions.tables import agreement_table, turn_rows
 from axisjudge.studies.rubric_versions.turn import Settings, Steps, Turn, compare_axes
 from axisjudge.studies.rubric_versions.versions import HELD_OUT
 
-if TYPE_CHECKING:
-    from axisjudge.studies._shared.result import Plot
-
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class RubricVersions(StudyResult):
     """What each new version of the rubrics changed: one `Turn` for every axis and pair of consecutive versions."""
-
-    study: ClassVar[str] = "rubric_versions"
 
     turns: tuple[Turn, ...]
 

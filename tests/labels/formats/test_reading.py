@@ -126,7 +126,7 @@ def test_crowd_kit_asks_what_was_asked_and_keeps_second_words(tmp_path):
         ("a.json", '[{"id": 1, "tool_selection": "correct", "annotator": 3}]', "is in no format of labels known here"),
         ("a.csv", "trajectory_id,rater,sequencing,mood\nr1,ada,correct,glad\n", "neither an axis nor a field.*'mood'"),
         ("a.csv", "task,worker,label,golden\nr1,w1,yes,1\n", "a column would be lost"),
-        ("a.csv", "trajectory_id,rater,sequencing\nr1,ada\n", r"a\.csv:2: a row has 3 cells"),
+        ("a.csv", "trajectory_id,rater,sequencing\nr1,ada\n", r"a\.csv, row 2: has 2 cells where the header has 3"),
         ("a.csv", "trajectory_id,sequencing\nr1,correct\n", "a label needs its rater.*--rater"),
         (
             "a.csv",

@@ -8,8 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from axisjudge.checks import InputError
-from axisjudge.labels.formats import FORMATS, Terms, export_labels, import_labels
+from axisjudge.imports import import_ratings
+from axisjudge.labels.formats import FORMATS, Terms, export_labels
 from axisjudge.labels.formats.exchange import recognised
+from axisjudge.labels.formats.terms import ratings_of
 from axisjudge.labels.record import OPEN
 from axisjudge.trajectory import Step, Trajectory
 from axisjudge.verdict import AXES, VERDICTS, Rating, identity
@@ -238,10 +240,10 @@ def test_two_words_of_one_person_on_one_item_are_not_merged(form):
 
 
 def test_real_sets_go_through_every_format_that_holds_them(shared_data):
-    path = shared_data / "alttest" / "mtbench" / "human_annotations.json"
-    imported = import_labels(path)
-    assert (imported.format, len(imported.ratings)) == ("alttest", 246)
+    people = import_ratings([shared_data / "alttest" / "mtbench"]).ratings.filter(rater_kind="human")
+    ratings = ratings_of(people)
+    assert len(ratings) == 246
     for form in ("jsonl", "csv", "label-studio", "argilla"):
-        made, came = back(list(imported.ratings), form)
+        made, came = back(ratings, form)
         assert made.lost == {}
-        assert in_order(came) == in_order(imported.ratings)
+        assert in_order(came) == in_order(ratings)

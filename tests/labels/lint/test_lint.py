@@ -8,7 +8,7 @@ import pytest
 from labels.lint.simulated import PEOPLE, changed, clean, found, lint, row
 
 from axisjudge.checks import InputError
-from axisjudge.labels import read_agentprocessbench, read_agentrx, read_alttest
+from axisjudge.labels import read_agentprocessbench, read_agentrx
 from axisjudge.labels.lint import ALPHA, lint_labels, read_in_writing_order
 from axisjudge.labels.lint.copies import chance_of_run
 from axisjudge.ratings import RatingsWriter
@@ -239,12 +239,12 @@ def severities(table, **how):
 
 
 @pytest.mark.parametrize("name", ["mtbench", "cebab_stars", pytest.param("summeval", marks=pytest.mark.slow)])
-def test_what_is_wrong_with_the_sets_of_the_alternative_annotator_test(shared_data, name):
+def test_what_is_wrong_with_the_sets_of_the_alternative_annotator_test(alttest, name):
     """w40 of cebab_stars: correlation with the others' mean -.08 (others .80 to .85), with judges' mean -.08."""
     wanted = {("draw", "note", "flags")} | (
         {("agrees with nobody", "error", "w40")} if name == "cebab_stars" else set()
     )
-    assert severities(read_alttest(shared_data / "alttest" / name)) == wanted
+    assert severities(alttest(name)) == wanted
 
 
 def test_what_is_wrong_with_agentprocessbench_and_agentrx(shared_data):

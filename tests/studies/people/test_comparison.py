@@ -10,7 +10,6 @@ from judged import ratings
 from sklearn.metrics import cohen_kappa_score
 
 from axisjudge.checks import InputError
-from axisjudge.labels import read_alttest
 from axisjudge.labels.sampling import drawn_flags
 from axisjudge.results import plain
 from axisjudge.studies._shared.sources import load_source
@@ -400,10 +399,10 @@ def test_twenty_judges_against_the_people_of_agentprocessbench(shared_data, monk
     assert {claim.answer for claim in found.claims if claim.kind == "stands in"} == {"not checked"}
 
 
-def test_a_person_who_agrees_with_nobody_is_named_before_any_claim(shared_data):
+def test_a_person_who_agrees_with_nobody_is_named_before_any_claim(alttest):
     """w40 of cebab_stars drags majorities and the ceiling; mtbench has nobody of the kind."""
     for name, beginning in (("cebab_stars", "Look at the labels first. w40, stars: "), ("mtbench", "Of ")):
-        table = read_alttest(shared_data / "alttest" / name)
+        table = alttest(name)
         judges = table.filter((pl.col("rater_kind") == "human") | (pl.col("rater") == table["rater"][-1]))
         assert sentences.opening(human_comparison(judges, table))[0].startswith(beginning)
 

@@ -6,10 +6,10 @@ interaction's number, none for necessity; that of a goal check is ``goal.N``, N 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from statistics import fmean, median
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
@@ -17,7 +17,7 @@ from axisjudge.scores.axis.goal import Check, Grade, limited_grade
 from axisjudge.scores.axis.judged.signals import JUDGED, Audit, CategorySignals, Necessity, Signals
 from axisjudge.scores.axis.transcript.categories import CATEGORIES, Category
 from axisjudge.scores.axis.transcript.run import AxisRun
-from axisjudge.verdict import RaterKind, Rating
+from axisjudge.verdict import Rating
 
 #: How the ratings of one question are made into one number: each rater's mean over repeats, and of raters this.
 Combine = Literal["mean", "median"]
@@ -46,35 +46,50 @@ def check_flag(check: Check) -> str:
     return f"{_CHECK}{sha256(check.check.encode(errors='replace')).hexdigest()[:12]}"
 
 
-def ratings_of_signals(
-    run: AxisRun, signals: Signals, *, rater: str = "rules", rater_kind: RaterKind = "rules", version: str = "1"
-) -> list[Rating]:
+class Judged(NamedTuple):
+    """One number that was said of a category: its question, the interaction (None: all of them), the reason, flags."""
+
+    question: str
+    id: int | None
+    value: float
+    rationale: str | None
+    flags: tuple[str, ...] = ()
+
+
+def judged_of(category: Category, said: CategorySignals) -> Iterator[Judged]:
+    """Every number that was said of a category's interactions; what was not judged is left out."""
+    for audit in said.audits:
+        for question in signal_questions(category):
+            value = getattr(audit, question.partition(".")[2])
+            if value is not None:
+                yield Judged(question, audit.id, value, audit.rationale or None)
+    needed = said.necessity
+    if category == "agent" and needed.score is not None:
+        flags = tuple(f"{UNNECESSARY}{id}" for id in needed.unnecessary)
+        yield Judged("agent.necessity", None, needed.score, needed.rationale, flags)
+
+
+def ratings_of_signals(run: AxisRun, signals: Signals, *, rater: str = "rules") -> list[Rating]:
     """What one rater said of a run's signals, as ratings; what was not judged is no rating."""
-    who = {"rater": rater, "rater_kind": rater_kind, "family": rater, "rater_version": version}
-    found = []
-    for category, said in signals.items():
-        for audit in said.audits:
-            for question in signal_questions(category):
-                value = getattr(audit, question.partition(".")[2])
-                if value is not None:
-                    about = {"interaction_id": str(audit.id), "rationale": audit.rationale or None}
-                    found.append(_rating(run, question, value, scale="unit", **about, **who))
-        if said.necessity.score is not None and category == "agent":
-            flags = [f"{UNNECESSARY}{id}" for id in said.necessity.unnecessary]
-            reason = said.necessity.rationale
-            rating = _rating(
-                run, "agent.necessity", said.necessity.score, scale="unit", rationale=reason, flags=flags, **who
-            )
-            found.append(rating)
-    return found
-
-
-def ratings_of_grades(run: AxisRun, grades: Iterable[Grade], **who: Any) -> list[Rating]:
-    """Grades of a run's goal checks as ratings; `who` gives rater, rater_kind and family."""
     return [
-        _rating(run, goal_question(number), grade.score, scale="check", rationale=grade.rationale or None, **who)
-        for number, grade in enumerate(grades, 1)
-        if grade.score is not None
+        Rating(
+            trajectory_id=run.id,
+            interaction_id=None if judged.id is None else str(judged.id),
+            task_id=run.task_id,
+            cluster_id=run.cluster_id,
+            agent=run.agent,
+            question=judged.question,
+            scale="unit",
+            value=judged.value,
+            rationale=judged.rationale,
+            flags=list(judged.flags),
+            rater=rater,
+            rater_kind="rules",
+            family=rater,
+            rater_version="1",
+        )
+        for category, said in signals.items()
+        for judged in judged_of(category, said)
     ]
 
 
@@ -184,15 +199,3 @@ def _necessity(rows: _Rows | None, combine: Combine) -> Necessity:
     flags = {flag for row in rows for flag in row["flags"] or () if flag.startswith(UNNECESSARY)}
     ids = tuple(sorted(int(flag.removeprefix(UNNECESSARY)) for flag in flags))
     return Necessity(_combined(rows, combine), ids, "; ".join(row["rationale"] for row in rows if row["rationale"]))
-
-
-def _rating(run: AxisRun, question: str, value: float, **about: Any) -> Rating:
-    return Rating(
-        trajectory_id=run.id,
-        task_id=run.task_id,
-        cluster_id=run.cluster_id,
-        agent=run.agent,
-        question=question,
-        value=value,
-        **about,
-    )

@@ -14,7 +14,7 @@ from axisjudge.judges.sheet import Sheet, point
 from axisjudge.rubric.signals import SIGNAL_NAMES, SignalName, SignalRubric, load_signal_rubric
 from axisjudge.scores.axis.goal import Check
 from axisjudge.scores.axis.judged.audits import audit_schema, audits_reader, grade_schema, grades_reader
-from axisjudge.scores.axis.judged.questions import UNNECESSARY, check_flag, goal_question, signal_questions
+from axisjudge.scores.axis.judged.questions import check_flag, goal_question, judged_of, signal_questions
 from axisjudge.scores.axis.judged.replies import judged_categories
 from axisjudge.scores.axis.judged.rule_signals import rule_signals
 from axisjudge.scores.axis.judged.shown import shown_interactions, shown_run
@@ -190,12 +190,5 @@ def _ranges(ids: Sequence[int]) -> str:
 
 
 def _by_rules(category: Category, said: CategorySignals) -> Iterator[tuple[str, Answer]]:
-    for audit in said.audits:
-        for question in signal_questions(category):
-            value = getattr(audit, question.partition(".")[2])
-            if value is not None:
-                yield point(question, audit.id), Answer("ok", value=value, rationale=audit.rationale or None)
-    if category == "agent" and said.necessity.score is not None:
-        flags = tuple(f"{UNNECESSARY}{id}" for id in said.necessity.unnecessary)
-        needed = Answer("ok", value=said.necessity.score, rationale=said.necessity.rationale, flags=flags)
-        yield "agent.necessity", needed
+    for question, id, value, rationale, flags in judged_of(category, said):
+        yield point(question, id), Answer("ok", value=value, rationale=rationale, flags=flags)

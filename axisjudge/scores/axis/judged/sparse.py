@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from axisjudge.scores.axis.transcript.interactions import Interaction
 from axisjudge.scores.axis.transcript.javascript import collapse, cut
 
 _TEXT_UNITS, _INPUT_UNITS, _OUTCOME_UNITS = 80, 60, 40
 _SHORT = {"environment": "env"}
-
-
-def sparse_index(interactions: Iterable[Interaction]) -> str:
-    """The sparse index of a run."""
-    return "\n".join(map(sparse_line, interactions))
 
 
 def sparse_line(interaction: Interaction) -> str:

@@ -148,14 +148,14 @@ def utf16_length(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def cut(text: str, units: int, mark: str = "...", *, within: bool = False) -> str:
-    """The text cut to `units` UTF-16 units with `mark` after it; `within` makes the mark part of the `units`."""
+def cut(text: str, units: int, *, within: bool = False) -> str:
+    """The text cut to `units` UTF-16 units with three dots after it; `within` makes these part of the `units`."""
     if 2 * len(text) <= units or utf16_length(text) <= units:
         return text
-    kept = units - len(mark) if within else units
+    kept = units - 3 if within else units
     if text.isascii():
-        return text[:kept] + mark
-    return text.encode("utf-16-le", "surrogatepass")[: 2 * kept].decode("utf-16-le", "surrogatepass") + mark
+        return text[:kept] + "..."
+    return text.encode("utf-16-le", "surrogatepass")[: 2 * kept].decode("utf-16-le", "surrogatepass") + "..."
 
 
 def collapse(text: str) -> str:

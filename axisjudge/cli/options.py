@@ -1,0 +1,58 @@
+"""Options and arguments that several commands take, each worded once."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Paths = Annotated[list[Path], typer.Argument(help="Trajectory files, folders or globs.")]
+Tools = Annotated[Path | None, typer.Option(help="Tool schemas, where the source lacks them.")]
+ToolKinds = Annotated[
+    list[str], typer.Option(help="What a tool does, as NAME=read, NAME=write or NAME=generic; repeatable.")
+]
+Policy = Annotated[Path | None, typer.Option(help="The agent's policy, where the source lacks it.")]
+Agent = Annotated[str | None, typer.Option(help="The agent's name, where the source lacks it.")]
+Domain = Annotated[str | None, typer.Option(help="The tasks' domain, where the source lacks it.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first broken file, not list it.")]
+Panel = Annotated[str | None, typer.Option(help="A named panel of judges: published, current.")]
+Ratings = Annotated[list[Path], typer.Argument(help="Ratings files (JSONL or Parquet).")]
+Steps = Annotated[bool, typer.Option("--steps", help="Ratings of steps instead of whole trajectories.")]
+Limit = Annotated[int | None, typer.Option(min=1, help="Only the first N trajectories.")]
+Budget = Annotated[
+    float | None, typer.Option(min=0.000001, help="US dollars: stop before the call that could pass them (exit 3).")
+]
+AllowUnpriced = Annotated[bool, typer.Option("--allow-unpriced", help="Ask models that have no list price.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Spend more than 5 dollars without being asked.")]
+
+
+def pairs(
+    option: str, given: Sequence[str], form: str = "NAME=VALUE", *, at_last: bool = False, cure: str = ""
+) -> dict[str, str]:
+    """NAME=VALUE, each name once; other people's names are parted `at_last`, and their words may be empty.
+
+    Raises
+    ------
+    InputError
+        A text of another form, or a name that is given twice.
+    """
+    from axisjudge.checks import InputError
+
+    values: dict[str, str] = {}
+    for text in given:
+        name, sign, value = text.rpartition("=") if at_last else text.partition("=")
+        if not (name and sign and (value or at_last)):
+            raise InputError(option, f"is written {form}", text, cure)
+        if name in values:
+            raise InputError(option, "may be given once for each name", text)
+        values[name] = value
+    return values
+
+
+def new_file(out: Path) -> Path:
+    """`out`, unless something is there already: an InputError."""
+    from axisjudge.checks import InputError
+
+    if out.exists():
+        raise InputError(str(out), "is there already", cure="choose another --out")
+    return out
