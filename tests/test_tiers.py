@@ -40,7 +40,7 @@ HOMES = {
     "genai_prices": {"judges"},
     "h11": {"service"},
     "great_tables": {"report"},
-    "IPython": {"studies", "figures", "report"},
+    "IPython": {"studies", "figures", "report", "explorer"},
     "jinja2": {"studies", "report"},
     "jupyter_client": {"report"},
     "jupyter_core": {"report"},

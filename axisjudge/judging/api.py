@@ -12,10 +12,13 @@ from axisjudge.judges import JudgeLike, make_judges
 from axisjudge.judging.judging_run import JudgingRun
 from axisjudge.judging.lane import PATIENCE_S
 from axisjudge.judging.plan import Plan, make_plan
+from axisjudge.protocol import locked_judges, plan_of, read_ledger, read_lock, read_split
 from axisjudge.protocol.gate import admit
-from axisjudge.rubric import load_rubric
+from axisjudge.protocol.ledger import openings
+from axisjudge.rubric import check_versions, load_rubric
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import AXES
+from axisjudge.workbench import own
 
 if TYPE_CHECKING:
     import polars as pl
@@ -151,6 +154,36 @@ def plan_judging(
     return judging_run(trajectories, judges, axes, **how).plan()
 
 
+def held_out_run(
+    trajectories: Sequence[Trajectory], *, side: str | None = None, out: str | Path | None = None
+) -> JudgingRun:
+    """The run on a held-out side that the lock describes: its judges, its rubric versions, its plan's axes.
+
+    Parameters
+    ----------
+    trajectories : sequence of Trajectory
+        The runs of the study; those of the side are taken.
+    side : str, optional
+        Which, where several sides are held out.
+    out : path, optional
+        By default data/ratings/opening-K.jsonl, so that each opening has its own ratings.
+
+    Raises
+    ------
+    InputError
+        No split, no lock that holds, no opening under it; several held-out sides and none named.
+    """
+    split, lock = read_split(), read_lock()
+    if side is None and len(split.held_out) > 1:
+        raise InputError("side", "several are held out", list(split.held_out), "name one (--side)")
+    axes = plan_of(lock).axes
+    versions: dict[str, str] = {axis: lock["rubrics"][axis]["version"] for axis in axes}
+    opening = len(openings(read_ledger()))
+    path = out or own() / "data" / "ratings" / f"opening-{opening}.jsonl"
+    judges = locked_judges(lock)
+    return judging_run(trajectories, judges, axes, versions=versions, split=side or split.held_out[0], out=path)
+
+
 def judging_run(
     trajectories: Sequence[Trajectory],
     judges: Sequence[JudgeLike],
@@ -170,6 +203,7 @@ def judging_run(
     if unknown := [axis for axis in versions if axis not in asked]:
         raise InputError("versions", "must name an axis that is judged", unknown[0])
     loaded = {axis: load_rubric(axis, versions.get(axis)) for axis in asked}
+    check_versions(loaded.values())
     rubrics = {axis: loaded[axis] for axis in AXES if axis in loaded}  # one order, so that a joint prompt is the same
     raters = make_judges(judges)
     exploratory = how.get("exploratory", False)

@@ -16,6 +16,7 @@ from axisjudge.checks import InputError
 from axisjudge.judges.base import Judge
 from axisjudge.judges.pricing import Tokens
 from axisjudge.judges.remote import RemoteJudge
+from axisjudge.judging.asking import asked_yes
 from axisjudge.judging.cost import call_key
 from axisjudge.judging.plan import Call, Plan
 
@@ -254,9 +255,7 @@ def agree(estimate: Estimate, *, confirm: bool, allow_unpriced: bool, budget_usd
     most = high if budget_usd is None else min(high, budget_usd)
     if most <= ASK_ABOVE_USD or confirm:
         return
-    if sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty():
-        print("axisjudge: go on? [y/N] ", end="", file=sys.stderr, flush=True)
-        if sys.stdin.readline().strip().lower() in ("y", "yes"):
-            return
+    if asked_yes("go on?"):
+        return
     rule = f"may cost up to ${most:,.2f}, more than ${ASK_ABOVE_USD:,.2f}, and nobody said yes"
     raise InputError("this run", rule, cure="say so: --yes, confirm=True; or keep a budget: --budget, budget_usd=")

@@ -20,7 +20,7 @@ from axisjudge.protocol.plan import AnalysisPlan
 from axisjudge.protocol.probe import prompt_hashes, truncation_sha256
 from axisjudge.protocol.records import ABSENT, Change, changes, digest, read_json, write_json
 from axisjudge.protocol.split import find_split, read_split
-from axisjudge.rubric import Rubric, load_rubric
+from axisjudge.rubric import Rubric, check_versions, load_rubric
 from axisjudge.spec import JudgeSpec, parse_specs
 from axisjudge.verdict import AXES, Axis, verdict_schema
 from axisjudge.workbench import home, own
@@ -96,9 +96,11 @@ def make_lock(
     plan = plan if plan.n is not None else plan.model_copy(update={"n": n_held_out or None})
     if plan.n is not None and plan.n > n_held_out:
         raise InputError("plan.n", f"the held-out side has {n_held_out} runs", plan.n)
+    rubrics: dict[Axis, Rubric] = {axis: load_rubric(axis, (versions or {}).get(axis)) for axis in AXES}
+    check_versions(rubrics.values())
     lock = {
         "locked_at": datetime.now(UTC).isoformat(timespec="seconds"),
-        **_present(specs, {axis: load_rubric(axis, (versions or {}).get(axis)) for axis in AXES}),
+        **_present(specs, rubrics),
         "aliases": _aliases(specs, ratings, allow=allow_alias),
         "retirements": _retirements(specs),
         "plan": plan.model_dump(mode="json"),
@@ -130,6 +132,11 @@ def read_lock() -> dict[str, Any]:
     return lock
 
 
+def locked_judges(lock: Mapping[str, Any]) -> list[JudgeSpec]:
+    """The judges in a lock, as they may be asked again."""
+    return [JudgeSpec.model_validate(judge["spec"]) for judge in lock["judges"].values()]
+
+
 def plan_of(lock: Mapping[str, Any]) -> AnalysisPlan:
     """The analysis plan in a lock."""
     return AnalysisPlan.of(lock.get("plan", {}), f"{PLACE}: plan")
@@ -158,10 +165,8 @@ def status() -> Status:
 
 def _since(lock: dict[str, Any]) -> list[Change]:
     """What is there now against the lock."""
-    judges = lock["judges"].values()
-    specs = [JudgeSpec.model_validate(judge["spec"]) for judge in judges]
     rubrics: dict[Axis, Rubric] = {axis: load_rubric(axis, lock["rubrics"][axis]["version"]) for axis in AXES}
-    now = _present(specs, rubrics)
+    now = _present(locked_judges(lock), rubrics)
     return list(changes({key: lock.get(key, ABSENT) for key in now}, now))
 
 

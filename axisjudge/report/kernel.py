@@ -11,13 +11,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from axisjudge.checks import OneLine
 from axisjudge.report.page import REPORT_DIR
 
 # Kernels that run now by their private folder, so that an interrupted process can stop them.
 _RUNNING: dict[str, Any] = {}
 
 
-class ReportError(RuntimeError):
+class ReportError(OneLine, RuntimeError):
     """A notebook failed; its old report stays as it is."""
 
 

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 
 def judge(
-    paths: options.Paths,
+    paths: Annotated[
+        list[Path], typer.Argument(help="Trajectory files, folders or globs [default, with --split: the split's]")
+    ] = [],  # noqa: B006
     judge: Annotated[
         list[str], typer.Option(help="A judge spec, of a plug-in too; may be given several times. Rules if none.")
     ] = [],  # noqa: B006
@@ -77,13 +79,17 @@ def judge(
     """
     from axisjudge.judges.lifecycle import known_retirement, warn_of
     from axisjudge.judging import judging_run
+    from axisjudge.protocol import read_sources, read_split
     from axisjudge.readers import read_trajectories
     from axisjudge.spec import panel as panel_of
     from axisjudge.workbench import own
 
-    reading = read_trajectories(
-        *paths, tools=tools, policy=policy, agent=agent, domain=domain, tool_kinds=tool_kind, strict=strict
-    )
+    if split is not None and not paths:
+        reading = read_sources(read_split().sources, strict=strict)
+    else:
+        reading = read_trajectories(
+            *paths, tools=tools, policy=policy, agent=agent, domain=domain, tool_kinds=tool_kind, strict=strict
+        )
     refused = [asdict(file) for file in reading.refused]
     trajectories = _side(reading.trajectories, split)[:limit]
     judges: list[JudgeLike] = [*judge, *(panel_of(panel) if panel else [])] or ["rules"]
