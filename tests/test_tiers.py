@@ -36,7 +36,7 @@ HOMES = {
     "anthropic": {"judges"},
     "anywidget": {"explorer"},
     "fastapi": {"service"},
-    "filelock": {"ratings", "protocol", "service"},
+    "filelock": {"ratings", "protocol", "service", "report"},
     "genai_prices": {"judges"},
     "h11": {"service"},
     "great_tables": {"report"},

@@ -93,6 +93,28 @@ def ratings_sha256(ratings: pl.DataFrame) -> str:
     return digest.hexdigest()
 
 
+def asked_of(ratings: pl.DataFrame) -> list[dict[str, Any]]:
+    """What each judge was asked with, and which model said that it answered: one row a rater, question and rubric.
+
+    `prompts` counts the different prompts and `prompts_sha256` is one hash of all of theirs; both are 0 and None for
+    raters who read none. People and planted truth are no judges.
+    """
+    by = ("rater", "rater_version", "question", "rubric_version", "rubric_sha256")
+    prompts = pl.col("prompt_sha256").drop_nulls().unique().sort()
+    rows = (
+        ratings.filter(_KINDS["judges"])
+        .group_by(by)
+        .agg(returned_models=pl.col("returned_model").drop_nulls().unique().sort(), prompt=prompts)
+        .sort(by, nulls_last=True)
+        .to_dicts()
+    )
+    for row in rows:
+        said = row.pop("prompt")
+        row["prompts"] = len(said)
+        row["prompts_sha256"] = hashlib.sha256("\n".join(said).encode()).hexdigest() if said else None
+    return rows
+
+
 def _names(ratings: pl.DataFrame, column: str) -> list[str]:
     return [str(name) for name in ratings[column].drop_nulls().unique().sort()]
 
