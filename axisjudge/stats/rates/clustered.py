@@ -289,7 +289,7 @@ def upper_end_at(
     --------
     >>> tasks = [task for task in range(50) for _ in range(4)]
     >>> round(upper_end_at(0.05, tasks), 3)
-    0.105
+    0.106
     """
     groups = cluster_codes(clusters, np.size(clusters))
     weight = _weights(weights, np.ones(groups.size, dtype=bool))
