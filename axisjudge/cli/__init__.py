@@ -1,7 +1,8 @@
 """The command line: parse, call, print.
 
 Exit codes: 0 success, 1 a failed check, 2 bad input (one line that says what, where and how to mend it), 3 a budget
-stopped the run, 130 Ctrl-C did. Each command imports what it needs inside its function, so that ``--help`` stays quick.
+stopped the run, 4 what is required cannot be told, 130 Ctrl-C did. Each command imports what it needs inside its
+function, so that ``--help`` stays quick.
 """
 
 import sys
@@ -30,6 +31,7 @@ from axisjudge.cli.results import (
 )
 from axisjudge.cli.rubrics import holdout, rubric, split
 from axisjudge.cli.runs import (
+    axis_gate,
     axis_result,
     data,
     demo,
@@ -110,6 +112,7 @@ app.command(epilog="Example: axisjudge axis-result session.jsonl --checks scenar
 app.command(epilog="Example: axisjudge report 05_failures -p seed=7")(report.report)
 app.command(epilog="Example: axisjudge twins data/demo/results --judge rules --edits misreported_amount")(twins.twins)
 app.command(epilog="Example: axisjudge schema trajectory")(schema.schema)
+app.add_typer(axis_gate.app, name="axis-baseline")
 app.add_typer(rubric.app, name="rubric")
 app.add_typer(split.app, name="split")
 app.add_typer(holdout.app, name="holdout")

@@ -57,10 +57,27 @@ def axis_result(
     compare: Annotated[
         list[Path], typer.Option(help="Transcripts of the same tasks to compare with; those above come first.")
     ] = [],  # noqa: B006
+    save_baseline: Annotated[
+        str, typer.Option(help="Keep the scores as baselines/NAME.json, to be committed; not if a gate fails.")
+    ] = "",
+    baseline: Annotated[str, typer.Option(help="Gate these runs against the baseline of that name.")] = "",
+    fail_if: Annotated[
+        list[str],
+        typer.Option(help="A fall that fails the gate, in points: environment<-5 [default: composite<-5]."),
+    ] = [],  # noqa: B006
+    fail_under: Annotated[
+        float | None, typer.Option(help="Fail where a scenario's mean composite lies below; from 0 to 100.")
+    ] = None,
+    junit: Annotated[Path | None, typer.Option(help="Write the gate's decisions as JUnit XML.")] = None,
+    summary: Annotated[Path | None, typer.Option(help="Append the gate's decisions as Markdown.")] = None,
     json: show.Json = False,
 ) -> None:
-    """The composite or its interval, the four dimensions, signals, the weakest of them, and the slowest call."""
-    from axisjudge.cli.runs import axis_judged
+    """The composite or its interval, the four dimensions, signals, the weakest of them, and the slowest call.
+
+    A gate (--baseline, --fail-under) ends with 1 on a shown fall, a collapse or a broken floor, 4 where repeats are too
+    few to tell, else 0.
+    """
+    from axisjudge.cli.runs import axis_gate, axis_judged
     from axisjudge.ratings import read_ratings
     from axisjudge.readers import read_trajectories
     from axisjudge.scores.axis.rule_sets import rule_set
@@ -69,6 +86,7 @@ def axis_result(
     from axisjudge.studies._shared.scope import banner
     from axisjudge.studies.axis_result import axis_result as study
 
+    asked = axis_gate.asked_of(baseline, fail_if, fail_under, junit, summary)
     how: Scoring = {
         "grades": None if grades is None else read_ratings(grades, latest=True),
         "scenarios": [read_scenario(path) for path in checks],
@@ -90,6 +108,13 @@ def axis_result(
         money: Money = {"budget_usd": budget, "allow_unpriced": allow_unpriced, "confirm": yes}
         table = axis_judged.ask([*runs, *later], judges, questions, place, money, quiet=json)
     found = study(runs, later, signals=table, names=("before", "after"), **how)
+    exit_code = None
+    if asked:
+        exit_code = axis_gate.decide(asked, runs, found.results, how["curves"], found.made_up, json=json)
+    if save_baseline and not exit_code:
+        axis_gate.save(save_baseline, runs, found.results, how["curves"])
+    if exit_code is not None:
+        raise typer.Exit(exit_code)
     if compare and found.comparison.refusal:
         cure = "runs of one scenario need one task: name it with --checks, or give AXIS reports"
         raise InputError("--compare", found.comparison.refusal, cure=cure)

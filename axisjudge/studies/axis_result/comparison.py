@@ -52,6 +52,8 @@ class Change(Result):
     def direction(self) -> Direction:
         """What the interval over repeats allows to be said."""
         low, high = self.over_repeats.ci_low, self.over_repeats.ci_high
+        if math.isnan(low):
+            return Direction.CANNOT_TELL
         return Direction.HIGHER if low > 0 else Direction.LOWER if high < 0 else Direction.NOT_SHOWN
 
 
@@ -90,10 +92,14 @@ class RunComparison(Result):
         """What changed, with its interval, and what could not be told."""
         if self.refusal:
             return say.REFUSED.format(reason=self.refusal)
-        shown = [each for each in self.changes if each.direction is not Direction.NOT_SHOWN]
+        shown = [each for each in self.changes if each.direction in (Direction.HIGHER, Direction.LOWER)]
+        untold = [each for each in self.changes if each.direction is Direction.CANNOT_TELL]
         changes = [say.change(each.quantity, each.direction, each.over_repeats) for each in shown]
-        rest = len(self.changes) - len(shown)
-        return say.comparison(changes, rest, self.n_before, self.n_after, len(self.tasks))
+        rest = len(self.changes) - len(shown) - len(untold)
+        reason = "; ".join(dict.fromkeys(each.over_repeats.reason for each in untold))
+        without = [say.untold(each.quantity, each.before, each.after) for each in untold]
+        runs = (self.n_before, self.n_after, len(self.tasks))
+        return say.comparison(changes, rest, *runs, without=without, reason=reason)
 
 
 def compare_sources(

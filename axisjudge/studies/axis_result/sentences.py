@@ -18,6 +18,7 @@ class Direction(StrEnum):
     HIGHER = "higher"
     LOWER = "lower"
     NOT_SHOWN = "not shown"
+    CANNOT_TELL = "cannot tell"
 
 
 class Refused(StrEnum):
@@ -70,9 +71,26 @@ def change(quantity: str, direction: Direction, points: Estimate) -> str:
     return f"{quantity} is {direction} by {abs(points.estimate):.1f} points ({ends})"
 
 
-def comparison(changes: Sequence[str], n_others: int, n_before: int, n_after: int, n_tasks: int) -> str:
-    """The changes that are shown, and that there are others."""
+def untold(quantity: str, before: float, after: float) -> str:
+    """A change without an interval."""
+    return f"{quantity} from {before:.1f} to {after:.1f}"
+
+
+def comparison(
+    changes: Sequence[str],
+    n_others: int,
+    n_before: int,
+    n_after: int,
+    n_tasks: int,
+    *,
+    without: Sequence[str] = (),
+    reason: str = "",
+) -> str:
+    """The changes that are shown, that there are others, and those `without` an interval with the reason."""
     runs = f"{many(n_before, 'run')} before and {many(n_after, 'run')} after on {many(n_tasks, 'task')}"
+    if without:
+        told = comparison(changes, n_others, n_before, n_after, n_tasks) if changes or n_others else f"{runs}."
+        return f"{told} No interval ({reason}), so whether other repeats would show it cannot be told: {listed(without)}."
     if not changes:
         return f"No change is shown: {runs}."
     others = f" The other {many(n_others, 'change')} cannot be told from the noise of repeats." if n_others else ""

@@ -1,0 +1,270 @@
+"""The gate: new runs against a baseline, each scenario and agent decided on the interval over repeats."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from statistics import fmean
+from typing import ClassVar, NamedTuple
+
+from axisjudge.checks import InputError, one_of
+from axisjudge.results import Result
+from axisjudge.stats.comparisons.repeats import repeats_change
+from axisjudge.stats.estimate import Estimate
+from axisjudge.studies._shared.scope import banner
+from axisjudge.studies.axis_result.gate import sentences as say
+from axisjudge.studies.axis_result.gate.baseline import Baseline, ScoredRun, by_pair, values
+from axisjudge.studies.axis_result.means import QUANTITIES
+
+
+class Outcome(StrEnum):
+    """What was decided of one scenario and agent."""
+
+    HELD = "held"
+    REGRESSED = "regressed"
+    COLLAPSED = "collapsed"
+    BELOW_FLOOR = "below floor"
+    CANNOT_TELL = "cannot tell"
+    MISSING = "missing"
+    NEW = "new"
+
+
+#: Exit codes of the command; the gate's is 1 where one decision has it, else 4, else 0.
+EXIT = {
+    Outcome.HELD: 0, Outcome.NEW: 0, Outcome.CANNOT_TELL: 4, Outcome.MISSING: 4,
+    Outcome.REGRESSED: 1, Outcome.COLLAPSED: 1, Outcome.BELOW_FLOOR: 1,
+}  # fmt: skip
+#: The fall in points that fails where no rule is given.
+DEFAULT_FALL = -5.0
+_SHORT = {"goal": "goal_achievement", "axis_result": "composite", "axis": "composite"}
+
+
+class Rule(NamedTuple):
+    """A fall that fails: the change of `quantity` lies below `margin` points."""
+
+    quantity: str
+    margin: float
+
+    def __str__(self) -> str:
+        return f"{self.quantity}<{self.margin:g}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateDecision(Result):
+    """What was decided of one scenario and agent by one rule.
+
+    `before` and `after` are means over the runs that have the score, `change` their difference over repeats in points
+    with its interval; all NaN where there is none.
+    """
+
+    _also: ClassVar = {"sentence": "sentence"}
+
+    scenario: str
+    agent: str
+    rule: str
+    outcome: Outcome
+    n_before: int
+    n_after: int
+    before: float = math.nan
+    after: float = math.nan
+    change: Estimate | None = None
+    reason: str = ""
+
+    @property
+    def exit_code(self) -> int:
+        """1 where it fails, 4 where it cannot be told, else 0."""
+        return EXIT[self.outcome]
+
+    @property
+    def sentence(self) -> str:
+        """The decision in a line."""
+        return say.decision(
+            self.scenario, self.agent, self.rule, self.outcome, self.before, self.after, self.change, self.reason
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gate(Result):
+    """All decisions of new runs against a baseline, or against a floor alone."""
+
+    _also: ClassVar = {"exit_code": "exit_code", "answer": "answer", "warning": "warning"}
+
+    baseline: str | None
+    decisions: tuple[GateDecision, ...]
+    made_up: tuple[str, ...] = ()
+
+    @property
+    def exit_code(self) -> int:
+        """1 where a regression is shown, a floor broken or runs collapsed; 4 where it cannot be told; else 0."""
+        codes = {each.exit_code for each in self.decisions}
+        return 1 if 1 in codes else 4 if 4 in codes else 0
+
+    @property
+    def warning(self) -> str:
+        """That raters were simulated or planted; empty where none was."""
+        return banner(self.made_up)
+
+    @property
+    def answer(self) -> str:
+        """What the gate says as a whole."""
+        return say.answer(self.exit_code, [each.outcome for each in self.decisions], self.baseline)
+
+
+def rule_of(text: str) -> Rule:
+    """A rule from ``QUANTITY<NUMBER``, a fall in points.
+
+    Raises
+    ------
+    InputError
+        Not of this form, no such quantity, or a number above 0.
+    """
+    match = re.fullmatch(r"\s*([A-Za-z_]+)\s*<\s*([+-]?\d+(?:\.\d+)?)\s*", text)
+    if not match:
+        raise InputError("--fail-if", "must be QUANTITY<NUMBER, a change in points", text, "such as environment<-5")
+    quantity = one_of("--fail-if", _SHORT.get(match[1].casefold(), match[1].casefold()), QUANTITIES)
+    if (margin := float(match[2])) > 0:
+        raise InputError("--fail-if", "the number is a fall in points, 0 or below", match[2], f"give -{match[2]}")
+    return Rule(quantity, margin)
+
+
+def default_rules(runs: Iterable[ScoredRun]) -> tuple[Rule, ...]:
+    """A fall of the composite by more than five points; of the process dimensions where runs have no composite."""
+    known = all(each.scores["composite"] is not None for each in runs)
+    return tuple(Rule(name, DEFAULT_FALL) for name in (QUANTITIES[:1] if known else QUANTITIES[2:]))
+
+
+def gate(
+    runs: Sequence[ScoredRun],
+    baseline: Baseline | None,
+    *,
+    rules: Sequence[Rule] = (),
+    floor: float | None = None,
+    made_up: Sequence[str] = (),
+    ci_level: float = 0.95,
+) -> Gate:
+    """Decide new runs against a baseline, and against a floor under the mean composite.
+
+    A fall is shown when the change's whole interval lies below the rule's margin, at a level shared out over all
+    decisions, so that a gate of many does not fail by chance. It is excluded when the interval at `ci_level` lies
+    above the margin: to let all pass, each must hold, which needs no sharing out. Between the two, repeats are too few
+    to tell. Runs of which nothing worked, where the baseline's did, collapsed, however few they are.
+
+    Parameters
+    ----------
+    runs : sequence of ScoredRun
+    baseline : Baseline, optional
+        Without it only the floor is looked at.
+    rules : sequence of Rule
+        Without any, `default_rules`.
+    floor : float, optional
+        The mean composite of these runs of a scenario and agent must not lie below it.
+    made_up : sequence of str
+        Raters that are no judges, for the record.
+    """
+    now, before = by_pair(runs), by_pair(baseline.runs if baseline else ())
+    rules = rules or default_rules([*runs, *(baseline.runs if baseline else ())])
+    shared = [pair for pair in now if pair in before]
+    strict = 1 - (1 - ci_level) / max(1, len(shared) * len(rules))
+    decisions: list[GateDecision] = []
+    for pair in sorted(now.keys() | before.keys()):
+        new, old = now.get(pair, []), before.get(pair, [])
+        if baseline is not None:
+            decisions += _compared(pair, old, new, rules, ci_level, strict)
+        if floor is not None and new:
+            decisions.append(_above(pair, new, floor))
+    name = baseline.name if baseline else None
+    return Gate(baseline=name, decisions=tuple(decisions), made_up=tuple(made_up))
+
+
+def _compared(
+    pair: tuple[str, str],
+    old: Sequence[ScoredRun],
+    new: Sequence[ScoredRun],
+    rules: Sequence[Rule],
+    ci_level: float,
+    strict: float,
+) -> list[GateDecision]:
+    """What the rules say of one scenario and agent; one decision where they cannot be asked."""
+    if not old or not new:
+        return [_of(pair, "both sets", Outcome.NEW if new else Outcome.MISSING, old, new)]
+    broken = [each.broken for each in new if each.broken is not None]
+    if len(broken) == len(new) and not all(each.broken for each in old):
+        return [_of(pair, "runs work", Outcome.COLLAPSED, old, new, reason=broken[0])]
+    return [_fall(pair, rule, old, new, ci_level, strict) for rule in rules]
+
+
+def _fall(
+    pair: tuple[str, str],
+    rule: Rule,
+    old: Sequence[ScoredRun],
+    new: Sequence[ScoredRun],
+    ci_level: float,
+    strict: float,
+) -> GateDecision:
+    first, second = values(old, rule.quantity), values(new, rule.quantity)
+    if len(first) < len(old) or len(second) < len(new):
+        n = len(old) + len(new) - len(first) - len(second)
+        return _of(pair, str(rule), Outcome.CANNOT_TELL, old, new, reason=say.no_score(rule.quantity, n))
+    change = repeats_change(first, second, ci_level=ci_level)
+    outcome, reason = Outcome.CANNOT_TELL, change.reason
+    if _same(old, new):
+        outcome, reason = Outcome.HELD, say.SAME_RUNS
+    elif change.ci_low >= rule.margin:
+        outcome = Outcome.HELD
+    elif repeats_change(first, second, ci_level=strict).ci_high < rule.margin:
+        outcome = Outcome.REGRESSED
+    elif change.ci_high < rule.margin:
+        reason = say.NOT_AMONG_MANY
+    return GateDecision(
+        scenario=pair[0],
+        agent=pair[1],
+        rule=str(rule),
+        outcome=outcome,
+        n_before=len(first),
+        n_after=len(second),
+        before=fmean(first),
+        after=fmean(second),
+        change=change,
+        reason=reason,
+    )
+
+
+def _above(pair: tuple[str, str], runs: Sequence[ScoredRun], floor: float) -> GateDecision:
+    """The mean composite against the floor; where goals are ungraded, both ends of it."""
+    low, high = (fmean(each.ends[end] for each in runs) for end in (0, 1))
+    outcome = Outcome.HELD if low >= floor else Outcome.BELOW_FLOOR if high < floor else Outcome.CANNOT_TELL
+    mean, reason = (low, "") if low == high else (math.nan, say.between(low, high))
+    return _of(pair, f"composite>={floor:g}", outcome, (), runs, reason=reason, after=mean)
+
+
+def _of(
+    pair: tuple[str, str],
+    rule: str,
+    outcome: Outcome,
+    old: Sequence[ScoredRun],
+    new: Sequence[ScoredRun],
+    *,
+    reason: str = "",
+    after: float | None = None,
+) -> GateDecision:
+    means = [fmean(scores) if (scores := values(runs, "composite")) else math.nan for runs in (old, new)]
+    return GateDecision(
+        scenario=pair[0],
+        agent=pair[1],
+        rule=rule,
+        outcome=outcome,
+        n_before=len(old),
+        n_after=len(new),
+        before=means[0],
+        after=means[1] if after is None else after,
+        reason=reason,
+    )
+
+
+def _same(old: Sequence[ScoredRun], new: Sequence[ScoredRun]) -> bool:
+    """Whether these are the baseline's own runs with the scores they had."""
+    known = {each.trajectory_id: each for each in old}
+    return len(new) == len(old) and all(known.get(each.trajectory_id) == each for each in new)

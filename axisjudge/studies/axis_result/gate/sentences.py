@@ -1,0 +1,56 @@
+"""What a gate says; what is decided is decided elsewhere."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from axisjudge.stats.estimate import Estimate
+from axisjudge.studies._shared.words import listed, many
+
+SAME_RUNS = "these are the baseline's own runs"
+NOT_AMONG_MANY = "beyond the margin on its own, but not surely so among as many decisions"
+_VERDICT = {0: "passed", 1: "failed", 4: "cannot be told: repeats are too few, or runs or scores are missing"}
+_OUTCOME = {
+    "cannot tell": "too little to tell",
+    "missing": "in the baseline, and not among these runs",
+    "new": "not in the baseline, so not compared",
+}
+
+
+def no_score(quantity: str, n_runs: int) -> str:
+    """Why a quantity cannot be compared."""
+    return f"{many(n_runs, 'run')} without {quantity}"
+
+
+def between(low: float, high: float) -> str:
+    """A mean of which only the ends are known."""
+    return f"between {low:.1f} and {high:.1f}, as goals are not graded"
+
+
+def decision(
+    scenario: str,
+    agent: str,
+    rule: str,
+    outcome: str,
+    before: float,
+    after: float,
+    change: Estimate | None,
+    reason: str,
+) -> str:
+    """One decision in a line: where, what was asked, what was decided, and the figures behind it."""
+    figures = [] if math.isnan(after) else [f"{after:.1f}" if math.isnan(before) else f"{before:.1f} to {after:.1f}"]
+    if change is not None:
+        figures.append(f"{change.estimate:+.1f} points, {change.interval('+.1f')}")
+    if reason:
+        figures.append(reason)
+    known = f" ({'; '.join(figures)})" if figures else ""
+    return f"{scenario}, {agent}: {rule}: {_OUTCOME.get(outcome, outcome)}{known}"
+
+
+def answer(exit_code: int, outcomes: Sequence[str], baseline: str | None) -> str:
+    """The gate as a whole, with how many decisions came out how."""
+    counts = [f"{n} {outcome}" for outcome, n in Counter(map(str, outcomes)).items()]
+    against = f" against baseline {baseline}" if baseline else ""
+    return f"Gate {_VERDICT[exit_code]}{against}: {listed(counts)}."
