@@ -33,6 +33,7 @@ from axisjudge.stats.agreement.undecided import case_bounds
 from axisjudge.stats.comparisons.equivalence import drift, equivalence
 from axisjudge.stats.comparisons.optimism import optimism_bound, optimism_of_one
 from axisjudge.stats.comparisons.paired import paired_change
+from axisjudge.stats.comparisons.repeats import repeats_change
 from axisjudge.stats.comparisons.stratified import stratified_change
 from axisjudge.stats.confidence.calibration import auroc, expected_calibration_error, reliability_curve, risk_coverage
 from axisjudge.stats.confidence.escalation import decides_alone
@@ -175,6 +176,11 @@ STATISTICS: dict[str, tuple[Callable[[Sample], float], bool, bool]] = {
         False,
         True,
     ),
+    "repeats_change": (
+        lambda s: repeats_change(s.ratings[s.task < 12, 0], s.ratings[s.task >= 12, 0]).estimate,
+        False,
+        True,
+    ),
     "drift": (
         lambda s: drift([s.label, s.ratings[:, 0]], clusters=s.task)[0].change.change.estimate,
         False,
@@ -255,6 +261,7 @@ PARTS = {
         "corrected_rank_sets",
         "pairwise_level",
         "rogan_gladen",
+        "split_chance",
         "lang_reiczigel_interval",
         "post_stratified_interval",
         "cluster_worth",

@@ -90,7 +90,9 @@ def comparison(
     runs = f"{many(n_before, 'run')} before and {many(n_after, 'run')} after on {many(n_tasks, 'task')}"
     if without:
         told = comparison(changes, n_others, n_before, n_after, n_tasks) if changes or n_others else f"{runs}."
-        return f"{told} No interval ({reason}), so whether other repeats would show it cannot be told: {listed(without)}."
+        return (
+            f"{told} No interval ({reason}), so whether other repeats would show it cannot be told: {listed(without)}."
+        )
     if not changes:
         return f"No change is shown: {runs}."
     others = f" The other {many(n_others, 'change')} cannot be told from the noise of repeats." if n_others else ""

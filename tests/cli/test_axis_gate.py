@@ -1,0 +1,187 @@
+"""The gate of `axisjudge axis-result`: sessions recorded before and after, as a pipeline would gate them."""
+
+import json
+import subprocess
+import sys
+from types import SimpleNamespace
+from xml.etree import ElementTree
+
+import pytest
+
+from axisjudge import workbench
+from axisjudge.datasets import demo_transcripts
+
+SCENARIO = "broken-build"
+REFUSED = "connect ECONNREFUSED 127.0.0.1:5432"
+
+
+def session(number, *, change=None, refused=False, error=None):
+    """One recorded session of the demo as an AXIS report; `change` alters its entries one by one."""
+    name = f"{SCENARIO}.{number}"
+    path = next(each for each in demo_transcripts() if each.parts[-2:] == ("cedar-mini", f"{name}.json"))
+    report = json.loads(path.read_text())
+    output = report["output"]
+    for place, entry in enumerate(output["transcript"]):
+        entry["content"]["session_id"] = output["metadata"]["sessionId"] = f"{name}{change or ''}{refused}{error}"
+        if entry["type"] == "tool_result":
+            block = entry["content"]["message"]["content"][0]
+            if refused:
+                block["content"] = REFUSED
+            elif change and place % 2:
+                block.update(content="Error: the service answered 503", is_error=True)
+    if error:
+        output["metadata"]["error"], output["result"] = error, None
+    return report
+
+
+@pytest.fixture
+def bench(tmp_path, monkeypatch, capsys):
+    """A workbench in git with a baseline of three sessions, and the command run in it."""
+    from axisjudge.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("AXISJUDGE_HOME", raising=False)
+    monkeypatch.setattr(workbench, "_chosen", None)
+    for folder in ("rubrics", "notebooks", "data"):
+        (tmp_path / folder).mkdir()
+
+    def record(folder, sessions):
+        (tmp_path / folder).mkdir()
+        for number, report in enumerate(sessions):
+            (tmp_path / folder / f"{number}.json").write_text(json.dumps(report))
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["axisjudge", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr()
+        return SimpleNamespace(code=ended.value.code or 0, out=said.out, err=said.err)
+
+    record("before", [session(number) for number in (1, 2, 3)])
+    saved = run("axis-result", "before", "--save-baseline", "main")
+    assert saved.code == 0, saved.err
+    return SimpleNamespace(run=run, record=record, path=tmp_path)
+
+
+def gate(bench, folder, *more):
+    page = bench.run("axis-result", folder, "--baseline", "main", "--json", *more)
+    return page.code, (json.loads(page.out) if page.out else page.err)
+
+
+def test_a_real_regression_between_recorded_sessions_fails_and_the_baselines_own_runs_pass(bench):
+    assert gate(bench, "before")[0] == 0
+    bench.record("after", [session(number, change="worse") for number in (1, 2, 3)])
+    code, found = gate(bench, "after", "--fail-if", "environment<-5", "--junit", "gate.xml", "--summary", "gate.md")
+    (decision,) = found["decisions"]
+    assert (code, decision["outcome"]) == (1, "regressed")
+    assert decision["change"]["ci_high"] < -5
+    assert decision["before"] - decision["after"] == pytest.approx(-decision["change"]["estimate"])
+    suite = ElementTree.parse(bench.path / "gate.xml").getroot()[0]
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("1", "1", "0")
+    assert suite[0].get("classname") == f"{SCENARIO}.cedar-mini"
+    assert suite[0][0].tag == "failure"
+    table = [line for line in (bench.path / "gate.md").read_text().splitlines() if line.startswith("| broken")]
+    assert len(table) == 1
+    assert "**regressed**" in table[0]
+
+
+@pytest.mark.parametrize("how", [{"refused": True}, {"error": "timed out"}])
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_a_collapse_fails_however_few_the_repeats(bench, how, repeats):
+    bench.record("after", [session(number, **how) for number in range(1, repeats + 1)])
+    code, found = gate(bench, "after")
+    assert (code, [each["outcome"] for each in found["decisions"]]) == (1, ["collapsed"])
+
+
+def test_compare_never_says_of_a_collapse_that_no_change_is_shown(bench):
+    bench.record("after", [session(number, error="timed out") for number in (1, 2, 3)])
+    for before, after in (("before", "after"), ("after", "before")):
+        page = bench.run("axis-result", before, "--compare", after)
+        assert page.code == 0, page.err
+        assert "No change is shown" not in page.out
+    bench.record("steady", [session(1)])
+    page = bench.run("axis-result", "steady", "--compare", "after")
+    assert "No change is shown" not in page.out
+    assert "cannot be told" in page.out
+
+
+def test_too_few_repeats_and_missing_scenarios_cannot_be_told(bench):
+    bench.record("after", [session(1, change="worse")])
+    code, found = gate(bench, "after", "--junit", "gate.xml")
+    assert code == 4
+    assert {each["outcome"] for each in found["decisions"]} == {"cannot tell"}
+    assert ElementTree.parse(bench.path / "gate.xml").getroot().get("errors") == str(len(found["decisions"]))
+    other = [{**session(number), "scenarioKey": "other"} for number in (1, 2, 3)]
+    bench.record("others", other)
+    code, found = gate(bench, "others")
+    assert code == 4
+    assert [(each["scenario"], each["outcome"]) for each in found["decisions"]] == [
+        (SCENARIO, "missing"),
+        ("other", "new"),
+    ]
+
+
+def test_a_floor_is_decided_on_both_ends_where_goals_are_ungraded(bench):
+    """Ungraded sessions end somewhere in 40 points, so floors below and above those ends are decided, others not."""
+    codes = [bench.run("axis-result", "before", "--fail-under", floor).code for floor in (30, 75, 100)]
+    assert codes == [0, 4, 1]
+
+
+def test_a_baseline_is_kept_when_a_gate_fails_and_is_of_one_ruler(bench):
+    file = bench.path / "baselines" / "main.json"
+    kept = file.read_bytes()
+    bench.record("after", [session(number, change="worse") for number in (1, 2, 3)])
+    code, _ = gate(bench, "after", "--fail-if", "environment<-5", "--save-baseline", "main")
+    assert (code, file.read_bytes()) == (1, kept)
+    code, said = gate(bench, "before", "--rules", "upstream")
+    assert (code, said.count("\n")) == (2, 1)
+    assert "other rules" in said
+
+
+def test_its_history_is_listed_across_commits(bench):
+    def commit(message):
+        for command in (
+            ["add", "-A"],
+            ["-c", "user.name=n", "-c", "user.email=n@example.org", "commit", "-qm", message],
+        ):
+            subprocess.run(["git", *command], check=True, cwd=bench.path)
+
+    subprocess.run(["git", "init", "-q", "."], check=True, cwd=bench.path)
+    assert bench.run("axis-baseline", "history", "main").code == 2
+    commit("first")
+    bench.record("after", [session(number, change="worse") for number in (1, 2, 3)])
+    bench.run("axis-result", "after", "--save-baseline", "main")
+    commit("worse")
+    rows = json.loads(bench.run("axis-baseline", "history", "main", "--json").out)["history"]
+    assert [each["subject"] for each in rows] == ["worse", "first"]
+    assert rows[0]["means"]["environment"] < rows[1]["means"]["environment"]
+    assert bench.run("axis-baseline", "history", "main").out.count("cedar-mini") == 2
+    assert "main" in bench.run("axis-baseline", "list").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--baseline", "absent"), "kept are: main"),
+        (("--baseline", "../main"), "a name is"),
+        (("--baseline", "main", "--fail-if", "environment>5"), "QUANTITY<NUMBER"),
+        (("--baseline", "main", "--fail-if", "speed<-5"), "must be one of composite"),
+        (("--baseline", "main", "--fail-if", "agent<5"), "0 or below"),
+        (("--fail-if", "agent<-5"), "--baseline NAME"),
+        (("--junit", "a.xml"), "is about a gate"),
+        (("--fail-under", "101"), "between 0 and 100"),
+    ],
+)
+def test_bad_input_is_one_line(bench, arguments, words):
+    page = bench.run("axis-result", "before", *arguments)
+    assert (page.code, page.err.count("\n")) == (2, 1)
+    assert words in page.err
+
+
+def test_a_damaged_baseline_is_named(bench):
+    file = bench.path / "baselines" / "main.json"
+    for damage in ("{", "[]", json.dumps({**json.loads(file.read_text()), "runs": [{}]}), '{"format": "other"}'):
+        file.write_text(damage)
+        code, said = gate(bench, "before")
+        assert (code, said.count("\n")) == (2, 1)
+        assert "main.json" in said

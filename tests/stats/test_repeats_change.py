@@ -1,0 +1,46 @@
+"""Change between repeats of one task: Welch's interval, and sets whose repeats never differ."""
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from axisjudge.stats.comparisons.repeats import repeats_change, split_chance
+
+
+def test_where_repeats_differ_it_is_welchs_interval():
+    before, after = [90, 94, 97, 91], [70, 85, 78]
+    change = repeats_change(before, after)
+    interval = stats.ttest_ind(after, before, equal_var=False).confidence_interval(0.95)
+    assert (change.ci_low, change.ci_high) == pytest.approx((interval.low, interval.high))
+
+
+@pytest.mark.parametrize(("n_before", "n_after"), [(1, 1), (3, 3), (2, 5), (6, 1)])
+def test_the_chance_of_a_split_is_the_most_that_any_probability_gives(n_before, n_after):
+    grid = np.linspace(0, 1, 10_001)
+    assert split_chance(n_before, n_after) == pytest.approx((grid**n_before * (1 - grid) ** n_after).max(), abs=1e-6)
+
+
+def test_equal_repeats_tell_a_collapse_from_three_on_each_side_on():
+    assert repeats_change([94] * 3, [0] * 3).ci_high == -94
+    few = repeats_change([94] * 2, [0] * 2)
+    assert math.isnan(few.ci_high)
+    assert "too few" in few.reason
+    assert math.isnan(repeats_change([94] * 3, [0] * 3, ci_level=0.99).ci_high)
+    assert repeats_change([94] * 3, [94] * 3).ci_low == 0
+    assert math.isnan(repeats_change([94] * 2, [94] * 2).ci_low)
+    assert math.isnan(repeats_change([94], [0, 0, 0]).ci_low)
+
+
+def test_a_coin_shows_a_fall_no_more_often_than_the_level_leaves():
+    """All sets of four and four runs that score 0 or 100 by a coin, counted out: falls shown where there is none."""
+    shown = np.zeros(2)
+    grid = (0.5, 0.8)
+    for flips in product((0, 100), repeat=8):
+        if repeats_change(flips[:4], flips[4:]).ci_high < 0:
+            heads = sum(flip == 100 for flip in flips)
+            shown += [p**heads * (1 - p) ** (8 - heads) for p in grid]
+    assert (shown > 0).all()
+    assert (shown <= 0.06).all(), shown
