@@ -15,7 +15,7 @@ from axisjudge.trajectory import ToolCall, Trajectory
 
 FORMAT = "axis"
 _TYPES = {"assistant", "user", "tool_use", "tool_result", "system", "error"}
-_RUN = ("result", "exitCode", "error", "startTime", "endTime")
+_RUN = ("result", "exitCode", "error", "startTime", "endTime", "durationMs", "tokenUsage", "totalCostUsd", "sessionId")
 _OUTPUTS = ("aggregated_output", "output", "content", "text", "result", "error")
 _INPUTS = ("command", "query", "arguments", "changes", "items")
 

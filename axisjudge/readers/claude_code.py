@@ -48,7 +48,7 @@ _BOOKKEEPING = {
     "tool_progress",
     "tool_use_summary",
 }
-_KEPT_OF_RESULT = ("duration_ms", "duration_api_ms", "num_turns", "total_cost_usd", "permission_denials")
+_KEPT_OF_RESULT = ("duration_ms", "duration_api_ms", "num_turns", "total_cost_usd", "usage", "permission_denials")
 
 
 def recognise(value: Any) -> bool:

@@ -338,7 +338,7 @@ def test_axis_report_keeps_its_entries_and_its_run(tmp_path: Path) -> None:
     run = only(reading)
     assert outline(run) == STEPS
     assert run.meta["axis_entries"] == ENTRIES
-    assert run.meta["axis_run"] == {"result": "One.", "exitCode": 0, "startTime": at(0), "endTime": at(10)}
+    assert run.meta["axis_run"] == {"result": "One.", **metadata}
     assert run.meta["axis_scenario"]["rubric"] == [{"check": "right number"}]
     assert (run.agent, run.agent_family, run.task_id) == ("claude-code", "anthropic", "parcels/count")
     assert [step.error for step in run.steps if step.role == "tool"] == [False, True, True]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from axisjudge.scores.axis.result import AxisResult
     from axisjudge.scores.axis.scoring import Scoring
     from axisjudge.studies.axis_result import AxisResults
+    from axisjudge.studies.axis_result.usage import Usage
 
 _MOST_SIGNALS = 12
 
@@ -70,6 +71,9 @@ def axis_result(
     ] = None,
     junit: Annotated[Path | None, typer.Option(help="Write the gate's decisions as JUnit XML.")] = None,
     summary: Annotated[Path | None, typer.Option(help="Append the gate's decisions as Markdown.")] = None,
+    form: Annotated[
+        str, typer.Option("--format", help="table, or axis-json: a report as the original program writes it.")
+    ] = "table",
     json: show.Json = False,
 ) -> None:
     """The composite or its interval, the four dimensions, signals, the weakest of them, and the slowest call.
@@ -85,7 +89,10 @@ def axis_result(
     from axisjudge.scores.curves.store import read_curves
     from axisjudge.studies._shared.scope import banner
     from axisjudge.studies.axis_result import axis_result as study
+    from axisjudge.studies.axis_result.axis_json import axis_json
+    from axisjudge.studies.axis_result.usage import usage_of
 
+    one_of("--format", form, ("table", "axis-json"))
     asked = axis_gate.asked_of(baseline, fail_if, fail_under, junit, summary)
     how: Scoring = {
         "grades": None if grades is None else read_ratings(grades, latest=True),
@@ -118,8 +125,11 @@ def axis_result(
     if compare and found.comparison.refusal:
         cure = "runs of one scenario need one task: name it with --checks, or give AXIS reports"
         raise InputError("--compare", found.comparison.refusal, cure=cure)
+    if form == "axis-json":
+        show.as_json(axis_json(runs, found.results))
+        return
     if json:
-        show.as_json(_full(found))
+        show.as_json({**_full(found), "usage": [usage_of(each) for each in runs]})
         return
     if found.made_up:
         typer.echo(banner(found.made_up))
@@ -128,7 +138,7 @@ def axis_result(
         show.table(rows, "Change, after minus before; the interval is over repeats of the same tasks")
         typer.echo(f"\n{found.comparison.sentence}")
     else:
-        _print_runs(found)
+        _print_runs(found, [usage_of(each) for each in runs])
     if found.judged is not None and found.judged.agreement is not None:
         axis_judged.print_judges(found.judged)
     if judges and table is not None:
@@ -142,15 +152,20 @@ def _full(found: "AxisResults") -> dict[str, Any]:
     return {"results": found.results, **means, **compared, **by_judge}
 
 
-def _print_runs(found: "AxisResults") -> None:
+def _print_runs(found: "AxisResults", used: Sequence["Usage"]) -> None:
     from axisjudge.scores.axis.result import mean_result
 
     if len(found.results) == 1:
         _print_run(found.run)
+        if stated := {name: value for name, value in used[0]._asdict().items() if value is not None}:
+            show.table([stated], "Usage, as the source states it")
         return
     scores = ("goal_score", "environment_score", "service_score", "agent_score")
     shown = ("trajectory_id", "agent", "task", "axis_result", *scores, "slowest_call", "weakest")
-    show.table(found.runs.select(shown).to_dicts(), "AXIS Results")
+    stated = [name for name in used[0]._fields if any(getattr(each, name) is not None for each in used)]
+    usage = [{name: getattr(each, name) for name in stated} for each in used]
+    rows = found.runs.select(shown).to_dicts()
+    show.table([{**row, **each} for row, each in zip(rows, usage, strict=True)], "AXIS Results")
     mean = mean_result(found.results)
     number = "none: not every run has one number" if mean is None else f"{mean:g}"
     typer.echo(f"\nMean AXIS Result of the runs that did not fail: {number}")
