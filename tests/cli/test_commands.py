@@ -98,7 +98,9 @@ def test_an_anchor_set_judged_again_is_watched(one_file, tmp_path):
     assert again.returncode == 0, again.stderr
     assert "3 calls to make, 0 ratings there" in again.stdout
     assert "rules judged 3 anchor items on 2 occasions" in again.stdout
-    shown = json.loads(axisjudge(*arguments, "--again", "--json").stdout)
+    page = axisjudge(*arguments, "--again", "--json", "--require-stable")
+    assert page.returncode == 4  # three items cannot tell
+    shown = json.loads(page.stdout)
     assert [len(report["seen"]) for report in shown["drift"]] == [3]
     planned = axisjudge("judge", one_file, "--panel", "published", "--dry-run", "--out", tmp_path / "p.jsonl")
     assert planned.returncode == 0

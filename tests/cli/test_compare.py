@@ -41,6 +41,21 @@ def test_words_first_then_tables_and_the_whole_as_json(ratings):
     assert full["questions"][0]["judges"][0]["judge"] == "rules"
 
 
+def test_requirements_end_with_what_is_known(ratings):
+    labels = home() / "data" / "demo" / "planted.jsonl"
+    for required, code in (
+        ("termination.accuracy<=1", 0),
+        ("simulated:heron.accuracy>=1", 1),
+        ("sensitivity>=0.95", 1),
+    ):
+        page = axisjudge("compare", ratings, "--labels", labels, "--require", required, "--json")
+        outcomes = {each["outcome"] for each in json.loads(page.stdout)["requirements"]}
+        assert page.returncode == code, outcomes
+        assert ("short" in outcomes) == (code == 1)
+    page = axisjudge("compare", ratings, "--labels", labels, "--require", "nobody.accuracy>=1")
+    assert (page.returncode, page.stderr.count("\n")) == (2, 1)
+
+
 def test_what_cannot_be_compared_is_one_line_and_exit_code_2(ratings):
     labels = home() / "data" / "demo" / "planted.jsonl"
     for arguments, message in (

@@ -37,9 +37,9 @@ def check(
     Exit 1 when a requirement is shown to fall short, 4 when labels are too few to tell.
     """
     from axisjudge.checks import InputError
+    from axisjudge.studies._shared.requirements import exit_code
     from axisjudge.studies.check import check as check_table
     from axisjudge.studies.check import decide
-    from axisjudge.studies.check.requirements import EXIT
     from axisjudge.studies.check.sentences import report
     from axisjudge.studies.check.tables import printed
 
@@ -79,5 +79,4 @@ def check(
             typer.echo(("\n" if each is decisions[0] else "") + show.text(each.sentence()))
         if html is not None:
             typer.echo(f"\nPage: {html}")
-    outcomes = {each.outcome for each in decisions}
-    raise typer.Exit(next((EXIT[name] for name in ("short", "cannot_tell") if name in outcomes), 0))
+    raise typer.Exit(exit_code(decisions))

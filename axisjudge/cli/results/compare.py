@@ -26,28 +26,42 @@ def compare(
     ] = None,
     epsilon: Annotated[float, typer.Option(help="How much worse than a person a judge may be, to stand in.")] = 0.2,
     steps: Steps = False,
+    require: Annotated[
+        list[str], typer.Option(help="MEASURE>=NUMBER, or of one judge or question NAME.MEASURE>=NUMBER.")
+    ] = [],  # noqa: B006
     json: show.Json = False,
 ) -> None:
-    """What may be claimed of judges against people's labels and what not, then the figures behind it."""
+    """What may be claimed of judges against people's labels and what not, then the figures behind it.
+
+    Exit 1 when a requirement is shown to fall short on a question, 4 when labels are too few to tell.
+    """
     from axisjudge.imports.reference import read_label_files
     from axisjudge.ratings import read_ratings
     from axisjudge.results import plain
+    from axisjudge.studies._shared.requirements import exit_code
     from axisjudge.studies._shared.sources import source_of
     from axisjudge.studies.people import people
+    from axisjudge.studies.people.requirements import decide
 
     source = source_of(read_ratings(*ratings, latest=True), ", ".join(path.name for path in ratings), steps=steps)
     result = people(
         source.ratings, read_label_files(labels), sampling=sampling, epsilon=epsilon, n_draws=0, **source.how
     )
+    decisions = decide(result.comparison, require)
     if json:
-        show.as_json({**result.to_dict(), **show.standing_fields(source.ratings)})
-        return
+        known = [{**vars(each), "sentence": each.sentence()} for each in decisions]
+        asked = {"requirements": known} if require else {}
+        show.as_json({**result.to_dict(), **show.standing_fields(source.ratings), **asked})
+        raise typer.Exit(exit_code(decisions))
     show.lines(result.opening)
     tables = result.tables()
     for name, title in _TITLES.items():
         if rows := plain(tables[name]):
             show.table(rows, title)
     show.standing(source.ratings)
+    if decisions:
+        show.lines([each.sentence() for each in decisions], apart=True)
+    raise typer.Exit(exit_code(decisions))
 
 
 _TITLES = {

@@ -157,8 +157,8 @@ def _print_runs(found: "AxisResults", used: Sequence["Usage"]) -> None:
 
     if len(found.results) == 1:
         _print_run(found.run)
-        if stated := {name: value for name, value in used[0]._asdict().items() if value is not None}:
-            show.table([stated], "Usage, as the source states it")
+        if known := {name: value for name, value in used[0]._asdict().items() if value is not None}:
+            show.table([known], "Usage, as the source states it")
         return
     scores = ("goal_score", "environment_score", "service_score", "agent_score")
     shown = ("trajectory_id", "agent", "task", "axis_result", *scores, "slowest_call", "weakest")

@@ -54,6 +54,10 @@ def judge(
     limit: options.Limit = None,
     strict: options.Strict = False,
     concurrency: Annotated[int, typer.Option(min=1, help="Calls under way at once, of each judge.")] = 16,
+    require_stable: Annotated[
+        bool,
+        typer.Option("--require-stable", help="With --again: exit 1 where a judge drifted, 4 where it cannot be told."),
+    ] = False,
     keep_lost: Annotated[bool, typer.Option("--keep-lost", help="Do not ask again what was lost.")] = False,
     retry: Annotated[
         str | None, typer.Option(help="Ask again what would be lost again: refused,truncated, or one of them.")
@@ -98,6 +102,8 @@ def judge(
     from axisjudge.spec import panel as panel_of
     from axisjudge.workbench import own
 
+    if require_stable and not again:
+        raise InputError("--require-stable", "watches a judge asked again", cure="add --again")
     if split is not None and not paths:
         reading = read_sources(read_split().sources, strict=strict)
     else:
@@ -171,6 +177,7 @@ def judge(
         show.as_json({"out": str(out), **found, **ends, "refused": refused, **show.standing_fields(ratings)})
         stop(code)
         show.stop_if_refused(reading.refused, quiet=True)
+        _stop_on_drift(watched, require_stable=require_stable)
         return
     show.table(tally(ratings))
     if lost := losses(ratings):
@@ -187,6 +194,7 @@ def judge(
             show.table(refused, "Files that could not be read")
         stop(code)
     show.stop_if_refused(reading.refused)
+    _stop_on_drift(watched, require_stable=require_stable)
 
 
 def _side(trajectories: Sequence[Trajectory], split: str | None) -> Sequence[Trajectory]:
@@ -216,6 +224,13 @@ def _watched(kept: pl.DataFrame, ratings: pl.DataFrame) -> list[Drift]:
     every = kept.join(ratings.select(question), on=question, how="semi", nulls_equal=True)
     by_rater = every.partition_by("rater", maintain_order=True)
     return [watch_drift(mine, mine["rater"][0]) for mine in by_rater if len(occasion_repeats(mine)) > 1]
+
+
+def _stop_on_drift(watched: Sequence[Drift], *, require_stable: bool) -> None:
+    """End with 1 where a judge drifted, with 4 where that cannot be told of one, or no judge has two occasions."""
+    codes = {each.exit_code for each in watched} or {4}
+    if require_stable and (code := 1 if 1 in codes else max(codes)):
+        raise typer.Exit(code)
 
 
 def print_drift(watched: Sequence[Drift]) -> None:

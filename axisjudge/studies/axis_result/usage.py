@@ -30,10 +30,14 @@ def usage_of(trajectory: Trajectory) -> Usage:
     run = trajectory.meta.get("axis_run")
     run = run if isinstance(run, dict) else {}
     stated = run.get("tokenUsage", trajectory.meta.get("usage"))
-    turns = [each for each in (stated if isinstance(stated, list) else [stated]) if isinstance(each, dict)]
+    turns: list[Mapping[str, Any]] = [
+        each for each in (stated if isinstance(stated, list) else [stated]) if isinstance(each, dict)
+    ]
     cost = run.get("totalCostUsd", trajectory.meta.get("total_cost_usd"))
     return Usage(
-        *(_total(turns, names) for names in (_INPUT, _CACHED, _OUTPUT)),
+        _total(turns, _INPUT),
+        _total(turns, _CACHED),
+        _total(turns, _OUTPUT),
         float(cost) if isinstance(cost, int | float) and not isinstance(cost, bool) else None,
     )
 

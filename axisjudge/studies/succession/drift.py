@@ -54,6 +54,14 @@ class Drift(Result):
         return min(stops, default=None)
 
     @property
+    def exit_code(self) -> int:
+        """1 where an occasion says stop; 4 where the last could not, its noise unmeasured or its tasks too few; else 0."""
+        if self.stopped_at is not None:
+            return 1
+        could = [each.noise == "measured" and each.in_reach for each in self.occasions[-1:]]
+        return 0 if all(could) and could else 4
+
+    @property
     def changes(self) -> list[dict[str, Any]]:
         """The occasions after the first as plain rows."""
         return [

@@ -158,6 +158,7 @@ def test_the_repeats_of_one_run_are_one_occasion_and_measure_the_noise(bridged):
     assert [(seen.number, seen.n_runs) for seen in watch_drift(steady, OLD).seen] == [(1, 3), (2, 1)]
     assert [watch_drift(each, OLD).stopped_at for each in (steady, stricter)] == [None, 2]
     assert [each.noise for each in watch_drift(steady, OLD).occasions] == ["measured"]
+    assert [watch_drift(each, OLD).exit_code for each in (steady, stricter)] == [0, 1]
 
 
 def test_another_model_behind_the_name_stops_whatever_it_says(bridged):
@@ -182,6 +183,7 @@ def test_an_occasion_without_verdicts_is_told_and_is_no_other_model(bridged):
 def test_a_rule_that_cannot_stop_says_so(bridged):
     mine = bridged.filter((pl.col("rater") == OLD) & pl.col("task_id").is_in(["01-01", "01-02", "01-03"]))
     found = watch_drift(mine, OLD)
+    assert found.exit_code == 4
     assert "On occasion 2 and 3 no verdicts on 3 tasks could have stopped it" in drift_sentence(found)
 
 

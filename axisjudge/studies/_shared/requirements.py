@@ -1,0 +1,79 @@
+"""Requirements decided on the bound that counts: met, short of it, or too few labels to tell."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from axisjudge.checks import InputError
+from axisjudge.stats.estimate import Estimate
+
+Outcome = Literal["met", "short", "cannot_tell"]
+#: Exit codes of commands, the worst of all decisions.
+EXIT = {"met": 0, "short": 1, "cannot_tell": 4}
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One requirement of one judge; `bound` is the end of the interval that decided."""
+
+    requirement: str
+    judge: str
+    outcome: Outcome
+    estimate: float
+    ci_low: float
+    ci_high: float
+    reason: str = ""
+
+    def sentence(self) -> str:
+        """What was required, what is known."""
+        if math.isnan(self.ci_low):
+            known = f"no interval: {self.reason}" if self.reason else "no interval"
+        else:
+            known = f"{self.estimate:.3f}, {self.ci_low:.3f} to {self.ci_high:.3f}"
+        said = {"met": "met", "short": "fell short", "cannot_tell": "too few labels to tell"}[self.outcome]
+        return f"{self.judge}: {self.requirement}: {said} ({known})"
+
+
+class Requirement(NamedTuple):
+    """``MEASURE>=NUMBER`` or ``NAME.MEASURE>=NUMBER``, read; `of` is the name or None."""
+
+    text: str
+    of: str | None
+    measure: str
+    sign: str
+    number: float
+
+    def decided(self, judge: str, known: Estimate) -> Decision:
+        """Met when the lower bound reaches the number, short of it when the upper one does not; `<=` the reverse."""
+        low, high = known.ci_low, known.ci_high
+        reached, missed = (low >= self.number, high < self.number)
+        if self.sign == "<=":
+            reached, missed = (high <= self.number, low > self.number)
+        outcome: Outcome = "met" if reached else "short" if missed else "cannot_tell"  # NaN decides nothing
+        return Decision(self.text, judge, outcome, known.estimate, low, high, known.reason)
+
+
+def requirement_of(text: str, measures: Collection[str]) -> Requirement:
+    """Read a requirement.
+
+    Raises
+    ------
+    InputError
+        Not of this form, or an unknown measure.
+    """
+    match = re.fullmatch(
+        r"\s*(?:(?P<of>.+)\.)?(?P<name>[A-Za-z]\w*)\s*(?P<sign>>=|<=)\s*(?P<number>\d+(\.\d*)?|\.\d+)\s*", text
+    )
+    if not match or match["name"].casefold() not in measures:
+        raise InputError("--require", "must be MEASURE>=NUMBER", text, f"measures: {', '.join(measures)}")
+    return Requirement(text.strip(), match["of"], match["name"].casefold(), match["sign"], float(match["number"]))
+
+
+def exit_code(decisions: Collection[Decision]) -> int:
+    """1 where one is shown to fall short, else 4 where one cannot be told, else 0."""
+    outcomes = {each.outcome for each in decisions}
+    return next((EXIT[name] for name in ("short", "cannot_tell") if name in outcomes), 0)

@@ -1,0 +1,52 @@
+"""Requirements of judges against people, question by question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from axisjudge.checks import InputError
+from axisjudge.studies._shared.requirements import Decision, requirement_of
+
+if TYPE_CHECKING:
+    from axisjudge.stats.estimate import Estimate
+    from axisjudge.studies.people.comparison import HumanComparison
+    from axisjudge.studies.people.judge_comparison import JudgeComparison
+
+_SHARES = {
+    "caught": "sensitivity", "passed": "specificity", "recall": "sensitivity", "agreement": "accuracy",
+    "sensitivity": "sensitivity", "specificity": "specificity", "accuracy": "accuracy",
+}  # fmt: skip
+
+
+def decide(comparison: HumanComparison, requirements: Iterable[str]) -> tuple[Decision, ...]:
+    """Decide ``MEASURE>=NUMBER`` for every judge and question; ``NAME.MEASURE>=NUMBER`` for a judge or a question.
+
+    Measures are against the majority of people: shares, coverage, and the coefficients that the questions have.
+
+    Raises
+    ------
+    InputError
+        Not of this form, an unknown measure, judge or question, or a measure that none of them has.
+    """
+    pairs = [(question.question, judge) for question in comparison.questions for judge in question.judges]
+    coefficients = dict.fromkeys(name for _, judge in pairs for name in judge.majority.coefficients)
+    decisions: list[Decision] = []
+    for text in requirements:
+        required = requirement_of(text, [*_SHARES, "coverage", *coefficients])
+        named = [(question, judge) for question, judge in pairs if required.of in (None, question, judge.judge)]
+        if not named:
+            raise InputError("--require", "names no judge or question of these ratings", required.of)
+        for question, judge in named:
+            if (known := _measure(judge, required.measure)) is not None:
+                decisions.append(required.decided(f"{judge.judge}, {question}", known))
+    return tuple(decisions)
+
+
+def _measure(judge: JudgeComparison, name: str) -> Estimate | None:
+    """The measure against the majority; None where the question's scale has no such coefficient."""
+    against = judge.majority
+    if name in _SHARES:
+        share: Estimate = getattr(against, _SHARES[name]).given
+        return share
+    return against.coverage if name == "coverage" else against.coefficients.get(name)
