@@ -46,7 +46,7 @@ def test_requirements_end_with_what_is_known(ratings):
     for required, code in (
         ("termination.accuracy<=1", 0),
         ("simulated:heron.accuracy>=1", 1),
-        ("sensitivity>=0.95", 1),
+        ("sensitivity>=0.95", 4),
     ):
         page = axisjudge("compare", ratings, "--labels", labels, "--require", required, "--json")
         outcomes = {each["outcome"] for each in json.loads(page.stdout)["requirements"]}

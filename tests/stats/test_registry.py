@@ -300,6 +300,7 @@ ELSEWHERE = {
     "panels.votes",
     "panels.ways",
     "planning.studies",
+    "requirements",
     "planning.study_curve",
 }
 

@@ -37,7 +37,7 @@ def check(
     Exit 1 when a requirement is shown to fall short, 4 when labels are too few to tell.
     """
     from axisjudge.checks import InputError
-    from axisjudge.studies._shared.requirements import exit_code
+    from axisjudge.stats.requirements import exit_code
     from axisjudge.studies.check import check as check_table
     from axisjudge.studies.check import decide
     from axisjudge.studies.check.sentences import report

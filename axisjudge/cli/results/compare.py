@@ -38,7 +38,7 @@ def compare(
     from axisjudge.imports.reference import read_label_files
     from axisjudge.ratings import read_ratings
     from axisjudge.results import plain
-    from axisjudge.studies._shared.requirements import exit_code
+    from axisjudge.stats.requirements import exit_code
     from axisjudge.studies._shared.sources import source_of
     from axisjudge.studies.people import people
     from axisjudge.studies.people.requirements import decide

@@ -1,6 +1,6 @@
 """A judge against people in one minute: any table, any question with two words or more, no workbench and no key."""
 
-from axisjudge.studies._shared.requirements import Decision
+from axisjudge.stats.requirements import Decision
 from axisjudge.studies._shared.result import open_door
 from axisjudge.studies.check.compute import JudgeCheck
 from axisjudge.studies.check.requirements import decide

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from axisjudge.checks import InputError
-from axisjudge.studies._shared.requirements import Decision, requirement_of
+from axisjudge.stats.requirements import Decision, requirement_of
 from axisjudge.studies.check.tables import NAMES
 
 if TYPE_CHECKING:

@@ -55,7 +55,7 @@ class Drift(Result):
 
     @property
     def exit_code(self) -> int:
-        """1 where an occasion says stop; 4 where the last could not, its noise unmeasured or its tasks too few; else 0."""
+        """1 where an occasion says stop; 4 where the last could not, for unmeasured noise or few tasks; else 0."""
         if self.stopped_at is not None:
             return 1
         could = [each.noise == "measured" and each.in_reach for each in self.occasions[-1:]]
