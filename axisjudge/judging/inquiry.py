@@ -9,6 +9,7 @@ from typing import Any
 
 from axisjudge.judges.answer import Answer, Reply
 from axisjudge.judges.base import Judge, Rubrics
+from axisjudge.judges.injection import injection_flags
 from axisjudge.judges.prompt import INSTRUCTIONS, question, shared_prefix
 from axisjudge.judges.sheet import Sheet
 from axisjudge.rubric import RubricText
@@ -87,6 +88,9 @@ class OfAxes(Inquiry):
         asked = [question(rubric, n_steps) for rubric in self.rubrics.values()]
         return [INSTRUCTIONS, shared_prefix(self.trajectory).text, *asked]
 
+    def flags_of(self, point: str) -> tuple[str, ...]:
+        return injection_flags(self.trajectory)
+
     def by_definition(self) -> dict[Any, Answer] | None:
         if self.trajectory.steps:
             return None
@@ -108,7 +112,8 @@ class OfSheet(Inquiry):
         return await judge.fill(self.sheet, repeat=repeat)
 
     def flags_of(self, point: str) -> tuple[str, ...]:
-        return (*self.flags, *self.sheet.flags, *self.sheet.point_flags.get(point, ()))
+        of_sheet = (*self.sheet.flags, *self.sheet.point_flags.get(point, ()))
+        return (*injection_flags(self.trajectory), *self.flags, *of_sheet)
 
     @property
     def reply_tokens(self) -> int:
