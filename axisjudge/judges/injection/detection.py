@@ -18,6 +18,7 @@ ordinary. How often each kind is found and how often real runs are flagged stand
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 import zlib
@@ -92,9 +93,10 @@ def _first_places(trajectory: Trajectory) -> dict[str, str]:
     first: dict[str, str] = {}
     if kinds_in("\n".join(text.text for text in texts)) or any(len(text.text) >= LONG for text in texts):
         for text in texts:
-            for kind in kinds_in(text.text, writes_calls=text.writes_calls):
+            kinds = _kinds_in_shared if text.where == "tools" else kinds_in
+            for kind in kinds(text.text, writes_calls=text.writes_calls):
                 first.setdefault(kind, text.where)
-    for kind in _kinds_in_policy(trajectory.policy or ""):
+    for kind in _kinds_in_shared(trajectory.policy or "", writes_calls=True):
         first.setdefault(kind, "policy")
     return first
 
@@ -109,10 +111,8 @@ def kinds_in(text: str, *, writes_calls: bool = False) -> frozenset[str]:
     return frozenset(kinds)
 
 
-@lru_cache(maxsize=16)
-def _kinds_in_policy(policy: str) -> frozenset[str]:
-    """Many runs have one policy."""
-    return kinds_in(policy, writes_calls=True)
+#: Many runs have the same policy and tools.
+_kinds_in_shared = lru_cache(maxsize=1_024)(kinds_in)
 
 
 def _spoken(text: str, writes_calls: bool) -> set[str]:
@@ -171,10 +171,13 @@ class _Text(NamedTuple):
 
 def _texts(trajectory: Trajectory) -> Iterator[_Text]:
     """All that a judge is shown, text by text."""
-    has_begun = False
+    has_begun, calls_are_text = False, not any(step.tool_calls for step in trajectory.steps)
     for step in trajectory.steps:
         where = f"step {step.index}"
-        yield _Text(where, step.content, step.role in ("assistant", "system") or not has_begun)
+        explains = step.role == "system" or not has_begun
+        yield _Text(where, step.content, explains or (step.role == "assistant" and calls_are_text))
+        if step.role == "tool" and "\\" in step.content:  # line breaks, quotes and letters behind JSON's escapes
+            yield from (_Text(where, text) for text in _strings(_json(step.content)))
         has_begun |= step.role == "assistant"
         names = (step.tool_name or "", step.agent or "", *(call.name for call in step.tool_calls))
         arguments = (value for call in step.tool_calls for value in _strings(call.arguments))
@@ -183,6 +186,13 @@ def _texts(trajectory: Trajectory) -> Iterator[_Text]:
     for tool in trajectory.tools or ():
         yield from (_Text("tools", text) for text in (tool.name, tool.description, *_strings(tool.parameters)))
     yield _Text("ending", trajectory.termination or "")
+
+
+def _json(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def _strings(value: object) -> Iterator[str]:
