@@ -174,7 +174,7 @@ def _texts(trajectory: Trajectory) -> Iterator[_Text]:
     has_begun, calls_are_text = False, not any(step.tool_calls for step in trajectory.steps)
     for step in trajectory.steps:
         where = f"step {step.index}"
-        explains = step.role == "system" or not has_begun
+        explains = step.role == "system" or (step.role == "user" and not has_begun)
         yield _Text(where, step.content, explains or (step.role == "assistant" and calls_are_text))
         if step.role == "tool" and "\\" in step.content:  # line breaks, quotes and letters behind JSON's escapes
             yield from (_Text(where, text) for text in _strings(_json(step.content)))
