@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from axisjudge.figures.heatmap import cell_text, plot_heatmap
 from axisjudge.figures.marks import at_the_right, interval_mark, named_rows, percent_axis
-from axisjudge.figures.theme import ACCENT, LABEL, QUIET, SMALL, dress, in_words, new_axes
+from axisjudge.figures.theme import ACCENT, LABEL, QUIET, SMALL, dress, in_words, legend_below, new_axes
 from axisjudge.studies.twins.injections import ANYWHERE, CONTROL, Injected
 from axisjudge.studies.twins.matrix import TwinCell, TwinMatrix
 from axisjudge.studies.twins.sentences import percent_interval
@@ -67,7 +67,7 @@ def plot_injections(rows: Sequence[Injected], judge: str, *, ax: Axes | None = N
     for at, row in enumerate(mine):
         interval_mark(ax, row.flips, at - 0.12)
         interval_mark(ax, row.taken_in, at + 0.14, colour=QUIET, filled=False, size=5)
-        at_the_right(ax, at, f"{row.confidence.estimate:+.3f}" if row.confidence.n_items else "–")
+        at_the_right(ax, at, f"{round(row.confidence.estimate, 3) + 0.0:+.3f}" if row.confidence.n_items else "–")
     named_rows(ax, [f"{in_words(row.edit)}{' (control)' if row.edit == CONTROL else ''}" for row in mine])
     ends = [end for row in mine for end in (row.flips.ci_high, row.taken_in.ci_high, row.flips.estimate) if end == end]
     percent_axis(ax, min(1.0, max([0.05, *ends])))
@@ -76,7 +76,7 @@ def plot_injections(rows: Sequence[Injected], judge: str, *, ax: Axes | None = N
     ax.plot(
         [], [], "o", color=QUIET, markerfacecolor="white", markersize=5, label="taken in: became correct, of the rest"
     )
-    ax.legend(loc="upper right", fontsize=SMALL, frameon=False, labelcolor=QUIET)
+    legend_below(ax, inches=0.5, ncols=2)
     note = "share of pairs, with its interval over tasks; at the right the mean move of confidence"
     ax.set_xlabel(note, fontsize=SMALL, color=QUIET, loc="left")
     return ax

@@ -45,7 +45,7 @@ def injection_rows(rows: Sequence[Injected], judge: str) -> list[dict[str, Any]]
 
 def _moved(row: Injected) -> str:
     move = row.confidence
-    return f"{move.estimate:+.3f} ({move.interval('+.3f')})" if move.n_items else "–"
+    return f"{round(move.estimate, 3) + 0.0:+.3f} ({move.interval('+.3f')})" if move.n_items else "–"
 
 
 def _flipped(row: Injected | None) -> str:
