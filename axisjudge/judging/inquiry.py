@@ -11,7 +11,9 @@ from axisjudge.judges.answer import Answer, Reply
 from axisjudge.judges.base import Judge, Rubrics
 from axisjudge.judges.injection import injection_flags
 from axisjudge.judges.prompt import INSTRUCTIONS, question, shared_prefix
+from axisjudge.judges.remote import RemoteJudge
 from axisjudge.judges.sheet import Sheet
+from axisjudge.judges.written import JOINT_REPLY_TOKENS, WrittenJudge
 from axisjudge.rubric import RubricText
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import Axis, Word
@@ -45,6 +47,10 @@ class Inquiry(ABC):
     @abstractmethod
     def prompt(self) -> list[str]:
         """The parts of the assembled prompt, as a judge that reads is shown them."""
+
+    @abstractmethod
+    def request(self, judge: Judge) -> Any:
+        """What the judge is sent, as it is sent; the parts of the prompt where it is not asked over a wire."""
 
     @property
     def reply_tokens(self) -> int:
@@ -83,13 +89,22 @@ class OfAxes(Inquiry):
     async def put_to(self, judge: Judge, repeat: int) -> Reply:
         return await judge.grade(self.trajectory, self.rubrics, repeat=repeat)
 
+    def request(self, judge: Judge) -> Any:
+        return judge.request(self.trajectory, self.rubrics) if isinstance(judge, RemoteJudge) else self.prompt()
+
     def prompt(self) -> list[str]:
         n_steps = len(self.trajectory.steps)
         asked = [question(rubric, n_steps) for rubric in self.rubrics.values()]
         return [INSTRUCTIONS, shared_prefix(self.trajectory).text, *asked]
 
+<<<<<<< HEAD
     def flags_of(self, point: str) -> tuple[str, ...]:
         return injection_flags(self.trajectory)
+=======
+    @property
+    def reply_tokens(self) -> int:
+        return JOINT_REPLY_TOKENS * len(self.rubrics) if len(self.rubrics) > 1 else 0
+>>>>>>> main
 
     def by_definition(self) -> dict[Any, Answer] | None:
         if self.trajectory.steps:
@@ -118,6 +133,9 @@ class OfSheet(Inquiry):
     @property
     def reply_tokens(self) -> int:
         return self.sheet.page.reply_tokens
+
+    def request(self, judge: Judge) -> Any:
+        return judge.body(self.sheet.page) if isinstance(judge, WrittenJudge) else self.prompt()
 
     def prompt(self) -> list[str]:
         page = self.sheet.page
