@@ -97,14 +97,12 @@ class OfAxes(Inquiry):
         asked = [question(rubric, n_steps) for rubric in self.rubrics.values()]
         return [INSTRUCTIONS, shared_prefix(self.trajectory).text, *asked]
 
-<<<<<<< HEAD
     def flags_of(self, point: str) -> tuple[str, ...]:
         return injection_flags(self.trajectory)
-=======
+
     @property
     def reply_tokens(self) -> int:
         return JOINT_REPLY_TOKENS * len(self.rubrics) if len(self.rubrics) > 1 else 0
->>>>>>> main
 
     def by_definition(self) -> dict[Any, Answer] | None:
         if self.trajectory.steps:
