@@ -170,13 +170,13 @@ def _step_down(values: NDArray[np.float64], rng: np.random.Generator) -> tuple[N
     scale = np.sqrt((informative**2).sum(axis=0))
     scale[scale == 0] = 1.0  # two alternatives that never differ
     observed = informative.sum(axis=0) / scale
-    reference = flips @ (informative / scale)
     p_values = np.full((count, count), np.nan)
     largest = 0.0
     order = np.argsort(-observed, kind="stable")
-    running = np.maximum.accumulate(reference[:, order[::-1]], axis=1)[:, ::-1]  # maximum over the pairs still in play
-    for place, pair in enumerate(order):
-        largest = max(largest, monte_carlo_p(running[:, place], observed[pair], exact=exact)[0])
+    reference = (informative / scale)[:, order[::-1]].T @ flips.T
+    running = np.maximum.accumulate(reference, axis=0)[::-1]  # maximum over the pairs still in play
+    for pair, maxima in zip(order, running, strict=True):
+        largest = max(largest, monte_carlo_p(maxima, observed[pair], exact=exact)[0])
         p_values[pairs[pair]] = largest
     name = f"step-down max-T sign flip, {'all' if exact else ''} {len(flips)} flips".replace("  ", " ")
     return p_values, 0.0 if exact else float(np.sqrt(0.05 * 0.95 / len(flips))), name
