@@ -238,15 +238,12 @@ def _pairs(k: int) -> tuple[list[int], list[int]]:
 
 def _pair_sums(right: Floats, groups: NDArray[np.intp]) -> Floats:
     """Each cluster's and pair's items: both answered, both right, the first right, the second; (clusters, pairs, 4)."""
-    answered, hit = (~np.isnan(right)).astype(np.float64), np.nan_to_num(right)
     order = np.argsort(groups, kind="stable")
-    starts = np.searchsorted(groups[order], np.arange(1, groups.max(initial=0) + 1))
-    pairs = _pairs(right.shape[1])
-    sums = []
-    for rows in np.split(order, starts):
-        a, h = answered[rows], hit[rows]
-        sums.append(np.stack([(one.T @ other)[pairs] for one, other in ((a, a), (h, h), (h, a), (a, h))], axis=-1))
-    return np.stack(sums)
+    starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
+    answered, hit = (~np.isnan(right[order])).astype(np.float64), np.nan_to_num(right[order])
+    first, second = _pairs(right.shape[1])
+    products = ((answered, answered), (hit, hit), (hit, answered), (answered, hit))
+    return np.stack([np.add.reduceat(one[:, first] * other[:, second], starts) for one, other in products], axis=-1)
 
 
 def _pair_words(verdict: Floats, right: Floats, known: Floats) -> Floats:

@@ -58,7 +58,7 @@ def kind_of(frame: Given) -> Kind:
     """Which package's tables the caller uses: ``polars``, ``pandas`` or ``pyarrow`` (pandas for a dict)."""
     if isinstance(frame, Mapping):
         return "pandas"
-    if isinstance(frame, pl.DataFrame):
+    if isinstance(frame, pl.DataFrame | pl.LazyFrame):
         return "polars"
     implementation = str(_table(frame, "table").implementation)
     kinds: dict[str, Kind] = {"pandas": "pandas", "pyarrow": "pyarrow"}
@@ -95,7 +95,7 @@ def _table(frame: Table, where: str) -> nw.DataFrame[Any]:
     import narwhals.stable.v2 as nw
 
     try:
-        given: Any = frame
+        given: Any = frame.collect() if isinstance(frame, pl.LazyFrame) else frame
         return nw.from_native(given, eager_only=True)
     except TypeError:
         rule = "must be a polars, pandas or arrow table, or a dict of columns"
