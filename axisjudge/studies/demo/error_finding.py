@@ -23,7 +23,7 @@ CHANCE = 0.5
 #: Share of the rarer kind of step from which rank sets keep their level (see `balanced_pseudo_values`).
 RAREST = 0.2
 #: In which share of 150 samples of the shipped votes' queries, drawn with replacement, all rank sets held the rank of
-#: the whole at a nominal 95%: hotpotqa, tau2, bfcl. Few queries hold most of what a judge finds, and sign flips miss that.
+#: the whole at a nominal 95%: hotpotqa, tau2, bfcl. Few queries hold most of what a judge finds; sign flips miss that.
 HELD = (0.83, 0.94, 0.96)
 
 
