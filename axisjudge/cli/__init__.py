@@ -13,9 +13,21 @@ import typer
 
 from axisjudge.checks import InputError
 from axisjudge.cli import show
-from axisjudge.cli.labels import adjudicate, files, label
+from axisjudge.cli.labels import adjudicate, files, label, next_
 from axisjudge.cli.labels import lint as label_lint
-from axisjudge.cli.results import agreement, check, compare, confidence, cost, curve, explore, plan, profile, report
+from axisjudge.cli.results import (
+    agreement,
+    check,
+    compare,
+    confidence,
+    cost,
+    curve,
+    explore,
+    panel,
+    plan,
+    profile,
+    report,
+)
 from axisjudge.cli.rubrics import holdout, rubric, split
 from axisjudge.cli.runs import (
     axis_result,
@@ -35,6 +47,7 @@ INTERRUPTED = 130  # 128 + SIGINT, as shells count
 
 app = typer.Typer(
     name="axisjudge",
+    cls=show.Sentences,
     help="Grade agents' tool use on five axes, and learn how far the grades can be trusted.",
     epilog="Example: axisjudge demo",
     no_args_is_help=True,
@@ -104,6 +117,7 @@ app.add_typer(holdout.app, name="holdout")
 app.add_typer(data.app, name="data")
 app.add_typer(plan.app, name="plan")
 app.add_typer(curve.app, name="curve")
+app.add_typer(panel.app, name="panel")
 label.app.command(
     "import", epilog="Example: axisjudge label import export.json --sampling random --out data/labels/mine.jsonl"
 )(files.import_)
@@ -120,6 +134,10 @@ label.app.command(
     epilog="Example: axisjudge label adjudicate labels/*.jsonl --ratings ratings.jsonl "
     "--plan adjudicate.sampling.json --decisions third.jsonl"
 )(adjudicate.adjudicate)
+label.app.command(
+    "next",
+    epilog="Example: axisjudge label next ratings.jsonl --panel panel.json --n 40 --out next.sampling.json",
+)(next_.next_)
 app.add_typer(label.app, name="label")
 app.add_typer(scorecard_service.app, name="scorecard")
 

@@ -6,8 +6,8 @@ import polars as pl
 
 from axisjudge.checks import InputError
 
-#: People's labels and planted truth: whose word judges are compared with.
-LABELS = ("human", "planted")
+#: People's labels, planted truth and what a benchmark knows of its tasks: whose word judges are compared with.
+LABELS = ("human", "planted", "reference")
 #: Raters whose word is made up: never shown without a banner.
 MADE_UP = ("simulated", "planted")
 
@@ -17,6 +17,9 @@ WHOLE_RUN = pl.col("step_index").is_null() & pl.col("interaction_id").is_null()
 VERDICT_ON_RUN = WHOLE_RUN & (pl.col("scale") == "verdict")
 #: Ratings by judges, and by those who give labels.
 BY_JUDGE, BY_LABELLER = ~pl.col("rater_kind").is_in(LABELS), pl.col("rater_kind").is_in(LABELS)
+
+#: Ratings of runs without messages, which follow from the definition.
+EMPTY_RUN = pl.col("flags").list.contains("empty_run").fill_null(False)
 
 SEVERAL = "filter by rubric_version, prompt_sha256 or rater_version first"
 

@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 
 from axisjudge.checks import InputError
+from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import BY_JUDGE, VERDICT_ON_RUN, once
 from axisjudge.results import Result
 from axisjudge.stats.estimate import Estimate
@@ -22,11 +23,11 @@ from axisjudge.stats.raters.citations import (
     citation_validity,
     same_verdict_other_evidence,
 )
-from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, table_of, to_polars, with_ends
+from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, table_of, with_ends
 from axisjudge.studies._shared.per_run import per_run
-from axisjudge.studies._shared.scope import Intervals
+from axisjudge.studies._shared.scope import Intervals, questions_in_order
 from axisjudge.studies._shared.words import listed, many, share
-from axisjudge.verdict import AXES, check_citations
+from axisjudge.verdict import check_citations
 
 
 class NoChance(StrEnum):
@@ -35,12 +36,6 @@ class NoChance(StrEnum):
     NONE = ""
     NO_STEPS = "chance needs the number of steps of each run, which was not given"
 
-
-_COLUMNS = (
-    *("trajectory_id", "step_index", "interaction_id", "cluster_id", "question", "scale"),
-    *("rater", "rater_kind", "family", "rubric_version", "repeat", "status", "verdict"),
-    *("cited_step_indices", "invalid_citations"),
-)
 
 _FRAME = {
     "question": "question",
@@ -174,15 +169,11 @@ def citation_report(
 
     Parameters
     ----------
-    ratings : table
-        A ratings table; several rubric versions may stand in it and are kept apart.
     steps : mapping or table, optional
         Number of steps of each run: ``{trajectory_id: n_steps}``, or a table with these two columns. Without it chance
         is refused.
     repeat : int
         Which repeat; the others are left out and counted.
-    cluster_unit : str
-        What `cluster_id` holds.
 
     Raises
     ------
@@ -190,9 +181,7 @@ def citation_report(
         Two ratings of one judge, run, question and rubric version; a run without steps; or steps that contradict what
         the ratings say of invalid citations.
     """
-    table = to_polars(ratings, _COLUMNS, where="ratings").filter(
-        VERDICT_ON_RUN & BY_JUDGE & pl.col("verdict").is_not_null()
-    )
+    table = as_ratings(ratings).filter(VERDICT_ON_RUN & BY_JUDGE & pl.col("verdict").is_not_null())
     kept = _once(
         table.filter(pl.col("repeat") == repeat).with_columns(
             pl.col("cited_step_indices", "invalid_citations").fill_null([])
@@ -253,7 +242,7 @@ def _pairs(kept: pl.DataFrame, n_steps: dict[str, int] | None, intervals: Interv
     found: list[PairCitations] = []
     if not kept["cited_step_indices"].list.len().sum():
         return found  # nothing to compare, and pairs of many judges take their time
-    for question in _questions(kept):
+    for question in questions_in_order(kept["question"]):
         asked = kept.filter(pl.col("question") == question)
         versions: list[str | None] = [*asked["rubric_version"].drop_nulls().unique().sort()]
         for version in versions or [None]:
@@ -262,11 +251,6 @@ def _pairs(kept: pl.DataFrame, n_steps: dict[str, int] | None, intervals: Interv
             judges = _parts(under, "family", "rater")
             found += [_pair(one, other, version, n_steps, intervals) for one, other in combinations(judges, 2)]
     return [pair for pair in found if pair.n_items]
-
-
-def _questions(kept: pl.DataFrame) -> list[str]:
-    named = set(kept["question"])
-    return [*(axis for axis in AXES if axis in named), *sorted(named - set(AXES))]
 
 
 def _pair(

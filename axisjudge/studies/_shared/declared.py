@@ -11,7 +11,7 @@ import polars as pl
 
 from axisjudge.protocol.plan import AnalysisPlan
 from axisjudge.ratings import to_matrix
-from axisjudge.ratings.selection import BY_JUDGE, VERDICT_ON_RUN
+from axisjudge.ratings.selection import BY_JUDGE, EMPTY_RUN, VERDICT_ON_RUN
 from axisjudge.results import Result
 from axisjudge.stats.agreement.case_weighted import CaseWeighted
 from axisjudge.stats.comparisons.sign_flips import holm
@@ -119,8 +119,7 @@ def _worded(each: Declared) -> str:
 
 def _of_last_opening(ratings: pl.DataFrame) -> pl.DataFrame:
     number = pl.col("flags").list.join(" ").str.extract(r"opening:(\d+):", 1).cast(pl.Int64)
-    empty_run = pl.col("flags").list.contains("empty_run").fill_null(False)
-    judged = ratings.filter(VERDICT_ON_RUN & BY_JUDGE & (pl.col("repeat") == 0) & ~empty_run)
+    judged = ratings.filter(VERDICT_ON_RUN & BY_JUDGE & (pl.col("repeat") == 0) & ~EMPTY_RUN)
     return judged.filter(number.is_not_null() & (number == number.max()))
 
 

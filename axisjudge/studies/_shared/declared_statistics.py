@@ -19,6 +19,7 @@ from axisjudge.stats.agreement.coefficients import COEFFICIENTS, coefficient_nam
 from axisjudge.stats.agreement.soft import beliefs, soft_agreement
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.studies._shared.arrays import words_of
 from axisjudge.studies._shared.coded import Coded
 
 #: Gives the statistic with an interval at a level.
@@ -64,7 +65,7 @@ def _failure_rates(matrix: RatingMatrix, coded: Coded) -> dict[tuple[str, ...], 
 
     def rate(codes: NDArray[np.float64], level: float) -> Estimate:
         values = np.where(np.isnan(codes), np.nan, codes == failed)
-        return clustered_proportion(values, **_grouping(coded), ci_level=level)
+        return clustered_proportion(values, **coded.groups, ci_level=level)
 
     return {(rater,): partial(rate, coded.codes[:, column]) for column, rater in enumerate(matrix.raters)}
 
@@ -80,14 +81,8 @@ def _confident(matrix: RatingMatrix, coded: Coded, plan: AnalysisPlan, pair: lis
     ]
     codes, sure = coded.codes[:, pair], np.column_stack(normalised)
     if plan.statistic == "soft_agreement":
-        words = np.array([*matrix.categories, None], dtype=object)
-        given = np.nan_to_num(codes, nan=len(matrix.categories)).astype(int)
-        believed = beliefs(words[given], sure)
-        return lambda level: soft_agreement(believed, **_grouping(coded), ci_level=level)
+        believed = beliefs(words_of(codes, matrix.categories), sure)
+        return lambda level: soft_agreement(believed, **coded.groups, ci_level=level)
     combine: Any = "product" if plan.weighting == "none" else plan.weighting
     weighted = partial(case_weighted, codes, sure, combine=combine, rng=seed)
     return lambda level: weighted(**coded.how, ci_level=level)
-
-
-def _grouping(coded: Coded) -> dict[str, Any]:
-    return {name: coded.how[name] for name in ("clusters", "cluster_unit")}

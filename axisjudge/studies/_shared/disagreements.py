@@ -11,9 +11,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from axisjudge.ratings.edge import as_ratings
 from axisjudge.results import Result
-from axisjudge.studies._shared.frames import Given, Kind, Table, table_of, to_polars
-from axisjudge.studies._shared.pooled import Floats, Pooled, pooled
+from axisjudge.studies._shared.arrays import Floats
+from axisjudge.studies._shared.frames import Given, Kind, Table, table_of
+from axisjudge.studies._shared.pooled import Pooled
 from axisjudge.studies._shared.ranked_confidence import confidence_ranks
 
 
@@ -83,23 +85,15 @@ class Disagreements(Result):
         return f"Judges are split on {self.n_split:,} of {self.n_items:,} items; {listed}."
 
 
-def disagreements(
-    ratings: Given,
-    question: str | Sequence[str],
-    *,
-    repeat: int = 0,
-    step_level: bool = False,
-    most: int = 20,
-) -> Disagreements:
+def disagreements(ratings: Given, panel: Pooled, *, most: int = 20) -> Disagreements:
     """The items that judges split on, with one voice of each of the two largest sides.
 
     With confidences, items on which the panel was least sure come first: there the rubric or the trajectory is unclear.
     Without them, those that split the panel most evenly (on an ordered scale: those with the words farthest apart).
     The voice of a side is the surest judge that gave a reason, from another family than the first side's if it can be.
 
-    Parameters are those of `axisjudge.studies._shared.pooled.pooled`; `most` is how many items are listed.
+    `ratings` are those of the `panel`; `most` is how many items are listed.
     """
-    panel = pooled(ratings, question, repeat=repeat, step_level=step_level)
     codes = panel.codes[:, : panel.n_judges]
     ranks, _ = confidence_ranks(ratings, panel)
     split = np.flatnonzero(~_unanimous(codes) & ((~np.isnan(codes)).sum(axis=1) >= 2))
@@ -110,7 +104,7 @@ def disagreements(
     else:
         order, key = Order.LEAST_SURE, np.nan_to_num(sureness, nan=np.inf)
     chosen = split[np.lexsort((split, -evenness[split], key[split]))][:most]
-    voices = _voices(ratings, panel, chosen, repeat)
+    voices = _voices(ratings, panel, chosen)
     return Disagreements(
         listed=tuple(_listed(panel, ranks, int(at), float(sureness[at]), voices) for at in chosen),
         n_split=split.size,
@@ -192,15 +186,15 @@ def _voice(judges: NDArray[np.intp], ranks: Floats, families: Sequence[str], oth
 
 
 def _voices(
-    ratings: Given, panel: Pooled, chosen: NDArray[np.intp], repeat: int
+    ratings: Given, panel: Pooled, chosen: NDArray[np.intp]
 ) -> dict[tuple[str, str, str], tuple[float | None, str | None]]:
     """Confidence and rationale of every judge on the items listed."""
-    columns = ("item_id", "question", "rater", "repeat", "confidence", "rationale")
     items = [panel.items[at] for at in chosen]
-    table = to_polars(ratings, columns, where="ratings").filter(
-        pl.col("item_id").is_in(items), pl.col("question").is_in(panel.questions), pl.col("repeat") == repeat
+    table = as_ratings(ratings).filter(
+        pl.col("item_id").is_in(items), pl.col("question").is_in(panel.questions), pl.col("repeat") == panel.repeat
     )
-    return {(row[0], row[1], row[2]): (row[4], row[5]) for row in table.iter_rows()}
+    rows = table.select("item_id", "question", "rater", "confidence", "rationale").iter_rows()
+    return {(item, question, judge): (confidence, why) for item, question, judge, confidence, why in rows}
 
 
 def _columns(name: str, side: Side) -> dict[str, Any]:

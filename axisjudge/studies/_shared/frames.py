@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.ratings import SCHEMA, as_ratings
+from axisjudge.results import reached
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
@@ -43,7 +43,7 @@ def to_polars(frame: Given, columns: Iterable[str], *, where: str) -> pl.DataFra
         return frame.select(names)
     if set(names) <= SCHEMA.keys() and "rater" in names:
         return as_ratings(frame, where=where).select(names)
-    table = _table(pl.DataFrame(frame) if isinstance(frame, Mapping) else frame, where)
+    table = narwhals_of(pl.DataFrame(frame) if isinstance(frame, Mapping) else frame, where)
     if missing := [name for name in names if name not in table.columns]:
         raise InputError(where, f"must have the columns {', '.join(names)}", cure=f"add {', '.join(missing)}")
     return table.select(names).to_polars()
@@ -51,7 +51,7 @@ def to_polars(frame: Given, columns: Iterable[str], *, where: str) -> pl.DataFra
 
 def columns_of(frame: Given) -> list[str]:
     """The names of a table's columns."""
-    return list(frame if isinstance(frame, Mapping) else _table(frame, "table").columns)
+    return list(frame if isinstance(frame, Mapping) else narwhals_of(frame, "table").columns)
 
 
 def kind_of(frame: Given) -> Kind:
@@ -60,7 +60,7 @@ def kind_of(frame: Given) -> Kind:
         return "pandas"
     if isinstance(frame, pl.DataFrame | pl.LazyFrame):
         return "polars"
-    implementation = str(_table(frame, "table").implementation)
+    implementation = str(narwhals_of(frame, "table").implementation)
     kinds: dict[str, Kind] = {"pandas": "pandas", "pyarrow": "pyarrow"}
     return kinds.get(implementation, "polars")
 
@@ -75,9 +75,13 @@ def table_of(rows: Sequence[Mapping[str, Any]], kind: Kind, *, columns: Sequence
 
 
 def frame_of(parts: Iterable[object], columns: Mapping[str, str], kind: Kind) -> Table:
-    """One row a part; `columns` says where in a part each value stands (``{"low": "auc.ci_low"}``)."""
-    rows = [{column: attrgetter(name)(part) for column, name in columns.items()} for part in parts]
-    return table_of(rows, kind, columns=list(columns))
+    """One row a part; `columns` says where in it each value stands (``{"low": "auc.ci_low"}``), None beyond None."""
+    return table_of(rows_of(parts, columns), kind, columns=list(columns))
+
+
+def rows_of(parts: Iterable[object], columns: Mapping[str, str]) -> list[dict[str, Any]]:
+    """One row a part, as `frame_of` takes them."""
+    return [{column: reached(part, name) for column, name in columns.items()} for part in parts]
 
 
 def with_ends(column: str, name: str, *, low: str = "low", high: str = "high") -> dict[str, str]:
@@ -91,7 +95,8 @@ def native(table: pl.DataFrame, kind: Kind) -> Table:
     return own
 
 
-def _table(frame: Table, where: str) -> nw.DataFrame[Any]:
+def narwhals_of(frame: Table, where: str) -> nw.DataFrame[Any]:
+    """A polars, pandas or arrow table as narwhals has it; `where` names the argument in the error."""
     import narwhals.stable.v2 as nw
 
     try:

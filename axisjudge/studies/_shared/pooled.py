@@ -11,17 +11,13 @@ from numpy.typing import NDArray
 
 from axisjudge.checks import InputError
 from axisjudge.ratings import to_matrix
+from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.scales import Level, level_of
 from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER
 from axisjudge.ratings.selection import LABELS as LABELS
-from axisjudge.studies._shared.frames import Given, Kind, kind_of, to_polars
-
-_COLUMNS = (
-    *("item_id", "step_index", "cluster_id", "question", "scale"),
-    *("rater", "rater_kind", "family", "repeat", "verdict", "confidence"),
-)
-
-Floats = NDArray[np.float64]
+from axisjudge.stats.raters.reference import majority
+from axisjudge.studies._shared.arrays import Floats
+from axisjudge.studies._shared.frames import Given, Kind, kind_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +41,7 @@ class Pooled:
     families: tuple[str, ...]
     n_judges: int
     planted: bool
+    repeat: int
     kind: Kind
 
     @property
@@ -70,11 +67,7 @@ class Pooled:
     @property
     def label(self) -> Floats:
         """Each item's label: the commonest word of those who label, NaN on a tie or without any."""
-        given = self.codes[:, self.n_judges :]
-        counts = (given[:, :, None] == np.arange(len(self.categories))).sum(axis=1)
-        top = counts.max(axis=1, initial=0)
-        clear = (top > 0) & ((counts == top[:, None]).sum(axis=1) == 1)
-        return np.where(clear, counts.argmax(axis=1), np.nan)
+        return majority(self.codes[:, self.n_judges :], len(self.categories))
 
     @property
     def where(self) -> str:
@@ -102,7 +95,7 @@ def pooled(ratings: Given, question: str | Sequence[str], *, repeat: int = 0, st
     InputError
         No such ratings, several for one item, question and rater, or questions of different scales.
     """
-    table = to_polars(ratings, _COLUMNS, where="ratings")
+    table = as_ratings(ratings)
     questions = (question,) if isinstance(question, str) else tuple(question)
     chosen = table.filter(pl.col("question").is_in(questions))
     judges, labellers = (
@@ -129,6 +122,7 @@ def pooled(ratings: Given, question: str | Sequence[str], *, repeat: int = 0, st
         raters=matrices[0].raters,
         families=matrices[0].families,
         n_judges=len(judges),
+        repeat=repeat,
         planted=set(chosen.filter(BY_LABELLER)["rater_kind"]) == {"planted"},
         kind=kind_of(ratings),
     )

@@ -9,9 +9,11 @@ import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.protocol import frozen_maps
-from axisjudge.stats.confidence.recalibration import fit_mid_rank
-from axisjudge.studies._shared.frames import Given, to_polars
-from axisjudge.studies._shared.pooled import Floats, Pooled
+from axisjudge.ratings.edge import as_ratings
+from axisjudge.stats.confidence.recalibration import ConfidenceMap, fit_mid_rank
+from axisjudge.studies._shared.arrays import Floats
+from axisjudge.studies._shared.frames import Given
+from axisjudge.studies._shared.pooled import Pooled
 from axisjudge.studies._shared.words import listed
 
 CALIBRATION = "calibration"
@@ -36,27 +38,16 @@ def confidence_ranks(ratings: Given, panel: Pooled) -> tuple[Floats, str]:
     InputError
         A judge has confidences of two sources (verbalized and token probability, say): these are never pooled.
     """
-    columns = ("rater", "confidence", "confidence_source", "split", "cluster_id", "flags")
-    given = to_polars(ratings, columns, where="ratings").filter(
-        pl.col("rater").is_in(panel.judges), pl.col("confidence").is_not_null()
-    )
-    sources = given.group_by("rater").agg(pl.col("confidence_source").unique()).sort("rater")
-    for judge, found in sources.iter_rows():
-        if len(found) > 1:
-            cure = "filter the ratings to one confidence_source"
-            raise InputError(f"confidences of {judge}", "must be of one source", sorted(map(str, found)), cure)
+    given = as_ratings(ratings).filter(pl.col("rater").is_in(panel.judges), pl.col("confidence").is_not_null())
     frozen = frozen_maps(given)
-    fitting = given.filter(pl.col("split") == CALIBRATION)
-    split = not fitting.is_empty()
-    reference = (fitting if split else given).partition_by("rater", as_dict=True, include_key=False)
+    fitted, split = fitted_maps(given)
     ranks = np.full((len(panel.items), panel.n_judges), np.nan)
     refitted = []
     for number, judge in enumerate(panel.judges):
         if judge in frozen:
             ranks[:, number] = frozen[judge](panel.confidences[:, number], source=judge)
-        elif (judge,) in reference:
-            fitted = fit_mid_rank(reference[judge,]["confidence"].to_numpy(), source=judge)
-            ranks[:, number] = fitted(panel.confidences[:, number], source=judge)
+        elif judge in fitted:
+            ranks[:, number] = fitted[judge](panel.confidences[:, number], source=judge)
             refitted.append(judge)
     lacking = "name no split" if given["split"].is_null().all() else "hold none of the calibration split"
     where = "fitted on the calibration split" if split else f"within these ratings, which {lacking}"
@@ -64,3 +55,23 @@ def confidence_ranks(ratings: Given, panel: Pooled) -> tuple[Floats, str]:
         return ranks, f"ranks {where}"
     others = f"; of {listed(refitted)}, which it has no map of, ranks {where}" if refitted else ""
     return ranks, f"ranks by the maps frozen in the lock{others}"
+
+
+def fitted_maps(given: pl.DataFrame) -> tuple[dict[str, ConfidenceMap], bool]:
+    """Each judge's map to mid-ranks, and whether it is fitted on the calibration split (else on all that is given).
+
+    Raises
+    ------
+    InputError
+        A judge has confidences of two sources.
+    """
+    sources = given.group_by("rater").agg(pl.col("confidence_source").unique()).sort("rater")
+    for judge, found in sources.iter_rows():
+        if len(found) > 1:
+            cure = "filter the ratings to one confidence_source"
+            raise InputError(f"confidences of {judge}", "must be of one source", sorted(map(str, found)), cure)
+    fitting = given.filter(pl.col("split") == CALIBRATION)
+    split = not fitting.is_empty()
+    by_judge = (fitting if split else given).partition_by("rater", as_dict=True)
+    maps = {judge: fit_mid_rank(mine["confidence"].to_numpy(), source=judge) for (judge,), mine in by_judge.items()}
+    return maps, split

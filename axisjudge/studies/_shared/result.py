@@ -20,14 +20,15 @@ import polars as pl
 from axisjudge.checks import InputError
 from axisjudge.results import Result
 from axisjudge.stats.estimate import Estimate
+from axisjudge.studies._shared.scope import banner
 
 if TYPE_CHECKING:
     from cattrs.preconf.json import JsonConverter
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    #: Draws one figure of a result.
-    Plot = Callable[[], Axes | Figure]
+#: Draws one figure of a result.
+Plot = Callable[[], "Axes | Figure"]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -41,6 +42,10 @@ class StudyResult(Result):
     """
 
     study: ClassVar[str] = ""
+
+    def __init_subclass__(cls) -> None:
+        if "study" not in cls.__dict__:  # the folder's name is that of the call and of the report
+            cls.study = cls.__module__.split(".")[-2]
 
     @property
     def banner(self) -> str:
@@ -124,6 +129,18 @@ class StudyResult(Result):
         return f"{above}<p><strong>{html.escape(self.answer)}</strong></p>{draw() if draw else ''}{more}"
 
 
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class RatedResult(StudyResult):
+    """The result of a study of ratings; `made_up` names the raters whose ratings no judge gave."""
+
+    made_up: tuple[str, ...]
+
+    @property
+    def banner(self) -> str:
+        """The warning where ratings are made up."""
+        return banner(self.made_up)
+
+
 class _Door(ModuleType):
     """A module that is called like its main function: ``axisjudge.studies.failures(ratings)``."""
 
@@ -131,10 +148,12 @@ class _Door(ModuleType):
         return self._study(*args, **kwargs)
 
 
-def open_door(module: ModuleType, study: Callable[..., Any]) -> None:
-    """Let `module` be called like the function `study`, with its signature and its documentation."""
+def open_door(study: Callable[..., Any]) -> None:
+    """Let the folder of a study be called like the function `study`, with its signature and its documentation."""
     import inspect
+    import sys
 
+    module = sys.modules[study.__module__.rpartition(".")[0]]
     module.__class__ = _Door
     module.__dict__.update(_study=study, __signature__=inspect.signature(study), __doc__=study.__doc__)
 

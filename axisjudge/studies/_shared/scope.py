@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypedDict
 
 import polars as pl
 
 from axisjudge.ratings.selection import MADE_UP as MADE_UP
+from axisjudge.verdict import AXES
+
+
+def questions_in_order(questions: Iterable[str]) -> list[str]:
+    """The five axes among the questions in the project's order, then the others by name."""
+    named = set(questions)
+    return [*(axis for axis in AXES if axis in named), *sorted(named - set(AXES))]
 
 
 class Intervals(TypedDict):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict
+from typing import TypedDict, Unpack
 
 import polars as pl
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.datasets import demo_paths, demo_truth, fetch
 from axisjudge.ratings.scales import has_words
-from axisjudge.ratings.selection import BY_JUDGE
+from axisjudge.ratings.selection import BY_JUDGE, EMPTY_RUN
 from axisjudge.verdict import AXES
 
 #: Judges of the demo: the rules, and two simulated families of two birds each.
@@ -24,6 +24,15 @@ DEMO_JUDGES = (
     "simulated:sparrow,family=simulated-hedge",
 )
 NAMED = ("votes", "demo", "agentprocessbench", "summeval")
+
+
+class Choice(TypedDict, total=False):
+    """Which ratings of a table make a source, and what its clusters are."""
+
+    steps: bool
+    questions: Sequence[str]
+    scale: str
+    cluster_unit: str
 
 
 class Items(TypedDict):
@@ -88,7 +97,8 @@ def load_source(
         with the judges' reasons, from the public files. ``summeval``: three experts and six judges on four criteria. Or
         the path of a ratings file.
     ratings, labels : str
-        A ratings file of one's own, taken instead of `name`, and a file of people's labels that belongs to it.
+        A ratings file of one's own, taken instead of `name`, and a file of people's labels that belongs to it, or
+        ``reference:FILE`` with the benchmark's results.
     steps : bool
         Of one's own ratings those of steps, where finals stand beside them.
     question, scale : str
@@ -128,25 +138,28 @@ def _demo(judges: Sequence[str]) -> Source:
         "planted truth and disturb it. Two judges of one simulated family share the difficulty of an item with all "
         "others and nothing more, so no difference between families is planted."
     )
-    ratings, n_empty, told = _without_empty_runs(ratings)
-    return Source("demo", ratings, AXES, False, "task", " ".join([about + told, *left]), n_empty)
+    ratings, n_empty, remark = _without_empty_runs(ratings)
+    return Source("demo", ratings, AXES, False, "task", " ".join([about + remark, *left]), n_empty)
 
 
 def _without_empty_runs(ratings: pl.DataFrame) -> tuple[pl.DataFrame, int, str]:
     """Runs without messages are rated by definition, so that all judges agree on them; what is left out is told."""
-    empty = ratings.filter(pl.col("flags").list.contains("empty_run"))["trajectory_id"].unique()
-    told = f" Left out: runs without messages ({len(empty)}), which are rated by definition." if len(empty) else ""
-    return ratings.filter(~pl.col("trajectory_id").is_in(empty.implode())), len(empty), told
+    empty = ratings.filter(EMPTY_RUN)["trajectory_id"].unique()
+    remark = f" Left out: runs without messages ({len(empty)}), which are rated by definition." if len(empty) else ""
+    return ratings.filter(~pl.col("trajectory_id").is_in(empty.implode())), len(empty), remark
+
+
+_STEPS_LABELLED = (
+    "every step of 250 agent runs labelled +1, 0 or -1 by people and by 20 judge configurations of six families. There "
+    "is one human label an item, no agent names and no confidences, so what people agree on among themselves, agents' "
+    "profiles and confidence-weighted variants cannot be had here."
+)
 
 
 def _agentprocessbench(subset: str) -> Source:
     from axisjudge.labels.agentprocessbench import read_agentprocessbench
 
-    about = (
-        f"AgentProcessBench, {subset}: every step of 250 agent runs labelled +1, 0 or -1 by people and by 20 judge "
-        "configurations of six families. There is one human label an item, no agent names and no confidences, so what "
-        "people agree on among themselves, agents' profiles and confidence-weighted variants cannot be had here."
-    )
+    about = f"AgentProcessBench, {subset}: {_STEPS_LABELLED}"
     ratings = read_agentprocessbench(fetch("agentprocessbench"), subset)
     return Source("agentprocessbench", ratings, ("step",), True, "query", about)
 
@@ -165,23 +178,18 @@ def _summeval() -> Source:
 def _votes(subset: str) -> Source:
     from axisjudge.datasets import published_votes
 
-    about = (
-        f"Real judges and real people: AgentProcessBench, {subset}, every step of 250 agent runs labelled +1, 0 or -1 "
-        "by people and by 20 judge configurations of six families. There is one human label an item, no agent names "
-        "and no confidences, so what people agree on among themselves, agents' profiles and confidence-weighted "
-        "variants cannot be had here."
-    )
+    about = f"Real judges and real people: AgentProcessBench, {subset}, {_STEPS_LABELLED}"
     return Source("votes", published_votes(subset, "step"), ("step",), True, "query", about)
 
 
 def _file(name: str, labels: str, steps: bool, question: str, scale: str) -> Source:
-    from axisjudge.ratings import read_ratings
+    from axisjudge.imports.reference import read_label_files
 
     if not Path(name).is_file():
         raise InputError("source", f"must be {', '.join(NAMED)} or a ratings file", name)
-    files = [Path(each) for each in (name, labels) if each]
+    files = [each for each in (name, labels) if each]
     questions = [question] if question else []
-    return source_of(read_ratings(*files, latest=True), Path(name).stem, steps=steps, questions=questions, scale=scale)
+    return source_of(read_label_files(files), Path(name).stem, steps=steps, questions=questions, scale=scale)
 
 
 #: Answers of more words than this are texts; coefficients count equal words.
@@ -195,38 +203,23 @@ def _refuse_texts(ratings: pl.DataFrame, name: str) -> None:
         raise InputError(name, f"answers to {question} are texts, of {count:,} different words", cure=cure)
 
 
-def source_of(
-    ratings: pl.DataFrame,
-    name: str,
-    *,
-    steps: bool = False,
-    questions: Sequence[str] = (),
-    scale: str = "",
-    cluster_unit: str = "task",
-) -> Source:
-    """A ratings table as a source.
+def source_of(ratings: pl.DataFrame, name: str, **choice: Unpack[Choice]) -> Source:
+    """A ratings table as a source: the first of `sources_of`."""
+    return sources_of(ratings, name, **choice)[0]
+
+
+def sources_of(ratings: pl.DataFrame, name: str, **choice: Unpack[Choice]) -> tuple[Source, ...]:
+    """One source for each scale of a ratings table, five-axis verdicts first.
 
     Whole trajectories are taken unless `steps` are wanted or there is nothing else; then `questions` and `scale` where
-    they are named, else the five-axis verdicts if there are any, else the first scale. `about` says what is left out.
+    they are named. `about` says what is left out.
 
     Raises
     ------
     InputError
         The table is empty, or has no ratings of steps, of these questions or on this scale.
     """
-    return sources_of(ratings, name, steps=steps, questions=questions, scale=scale, cluster_unit=cluster_unit)[0]
-
-
-def sources_of(
-    ratings: pl.DataFrame,
-    name: str,
-    *,
-    steps: bool = False,
-    questions: Sequence[str] = (),
-    scale: str = "",
-    cluster_unit: str = "task",
-) -> tuple[Source, ...]:
-    """One source for each scale of a ratings table, five-axis verdicts first; parameters are those of `source_of`."""
+    steps, questions, scale = choice.get("steps", False), choice.get("questions", ()), choice.get("scale", "")
     of_steps = ratings.filter(pl.col("step_index").is_not_null())
     of_runs = ratings.filter(pl.col("step_index").is_null())
     taken = of_steps if steps or of_runs.is_empty() else of_runs
@@ -238,7 +231,8 @@ def sources_of(
     scales = chosen["scale"].unique(maintain_order=True).to_list()
     kept = [one_of("scale", scale, scales)] if scale else sorted(scales, key=lambda each: each != "verdict")
     what = "steps" if taken is of_steps else "runs"
-    return tuple(_on_scale(chosen, each, name, what, ratings.height, cluster_unit) for each in kept)
+    unit = choice.get("cluster_unit", "task")
+    return tuple(_on_scale(chosen, each, name, what, ratings.height, unit) for each in kept)
 
 
 def _on_scale(chosen: pl.DataFrame, scale: str, name: str, what: str, n_all: int, cluster_unit: str) -> Source:
@@ -247,14 +241,14 @@ def _on_scale(chosen: pl.DataFrame, scale: str, name: str, what: str, n_all: int
         _refuse_texts(on_scale, name)
     left_out = n_all - on_scale.height
     rest = f" {left_out:,} ratings of other items or on other scales are not among them." if left_out else ""
-    kept, n_empty, told = _without_empty_runs(on_scale)
+    kept, n_empty, remark = _without_empty_runs(on_scale)
     return Source(
         name=name,
         ratings=kept,
         questions=tuple(kept["question"].unique(maintain_order=True)),
         step_level=what == "steps",
         cluster_unit=cluster_unit,
-        about=f"Ratings of {what} on the scale {scale} from {name}.{rest}{told}",
+        about=f"Ratings of {what} on the scale {scale} from {name}.{rest}{remark}",
         empty_runs=n_empty,
     )
 

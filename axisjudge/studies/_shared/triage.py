@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +12,10 @@ from axisjudge.stats.confidence.calibration import auroc
 from axisjudge.stats.confidence.triage import Triage
 from axisjudge.stats.confidence.triage import triage as triage_of
 from axisjudge.stats.estimate import Estimate
-from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, with_ends
-from axisjudge.studies._shared.pooled import Floats, Pooled, pooled
+from axisjudge.stats.raters.reference import majority
+from axisjudge.studies._shared.arrays import Floats, mean_of
+from axisjudge.studies._shared.frames import Kind, Table, frame_of, with_ends
+from axisjudge.studies._shared.pooled import Pooled
 from axisjudge.studies._shared.ranked_confidence import NoRanks
 from axisjudge.studies._shared.scope import Intervals
 
@@ -89,21 +89,12 @@ class PanelTriage(Result):
 
 
 def panel_triage(
-    ratings: Given,
-    question: str | Sequence[str],
-    *,
-    quantile: float = 0.5,
-    repeat: int = 0,
-    step_level: bool = False,
-    cluster_unit: str = "task",
-    ci_level: float = 0.95,
+    panel: Pooled, *, quantile: float = 0.5, cluster_unit: str = "task", ci_level: float = 0.95
 ) -> PanelTriage:
     """Agreement of a panel by its confidence; confidences are compared within a judge only.
 
-    A judge is sure of an item from `quantile` of its own confidences on. The other parameters are those of
-    `axisjudge.studies._shared.pooled.pooled`, with what a cluster is and the level of the intervals.
+    A judge is sure of an item from `quantile` of its own confidences on.
     """
-    panel = pooled(ratings, question, repeat=repeat, step_level=step_level)
     having = [judge for judge in range(panel.n_judges) if not np.isnan(panel.confidences[:, judge]).all()]
     if len(having) < 2:
         return PanelTriage(panel.where, None, (), NoRanks.NO_CONFIDENCES, panel.kind)
@@ -115,31 +106,22 @@ def panel_triage(
     return PanelTriage(panel.where, found, judges, NoRanks.NONE, panel.kind)
 
 
-def sides_with_others(codes: Floats, number: int) -> Floats:
+def sides_with_others(codes: Floats, number: int, n_categories: int) -> Floats:
     """1 where a judge says what most others say, 0 where not; NaN on a tie of the others or without a verdict."""
-    others = np.delete(codes, number, axis=1)
-    words = np.unique(codes[~np.isnan(codes)])
-    counts = (others[:, :, None] == words).sum(axis=1)
-    top = counts.max(axis=1, initial=0)
-    clear = (top > 0) & ((counts == top[:, None]).sum(axis=1) == 1) & ~np.isnan(codes[:, number])
-    return np.where(clear, codes[:, number] == words[counts.argmax(axis=1)], np.nan)
+    own, others = codes[:, number], majority(np.delete(codes, number, axis=1), n_categories)
+    return np.where(np.isnan(own) | np.isnan(others), np.nan, own == others)
 
 
 def _judge(panel: Pooled, number: int, intervals: Intervals) -> JudgeConfidence:
     confidence = panel.confidences[:, number]
-    siding = sides_with_others(panel.codes[:, : panel.n_judges], number)
+    siding = sides_with_others(panel.codes[:, : panel.n_judges], number, len(panel.categories))
     found = auroc(confidence, siding, clusters=panel.clusters, **intervals)
     return JudgeConfidence(
         judge=panel.raters[number],
         family=panel.families[number],
         auc=found,
-        mean_when_siding=_mean(confidence[siding == 1]),
-        mean_when_opposed=_mean(confidence[siding == 0]),
+        mean_when_siding=mean_of(confidence[siding == 1]),
+        mean_when_opposed=mean_of(confidence[siding == 0]),
         n_siding=int((siding == 1).sum()),
         n_opposed=int((siding == 0).sum()),
     )
-
-
-def _mean(values: Floats) -> float:
-    given = values[~np.isnan(values)]
-    return float(given.mean()) if given.size else math.nan

@@ -9,17 +9,13 @@ from enum import StrEnum
 import numpy as np
 import polars as pl
 
+from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import BY_JUDGE, VERDICT_ON_RUN, once
 from axisjudge.results import Result
 from axisjudge.stats.raters.repeats import VarianceComponents, variance_components
-from axisjudge.studies._shared.frames import Given, to_polars
-from axisjudge.studies._shared.pooled import Floats
-from axisjudge.verdict import AXES
-
-_COLUMNS = (
-    *("trajectory_id", "step_index", "interaction_id", "cluster_id", "question", "scale"),
-    *("rater", "rater_kind", "family", "repeat", "verdict", "confidence"),
-)
+from axisjudge.studies._shared.arrays import Floats
+from axisjudge.studies._shared.frames import Given
+from axisjudge.studies._shared.scope import questions_in_order
 
 
 class NoVariance(StrEnum):
@@ -41,9 +37,7 @@ class QuestionVariance(Result):
 
 
 def by_question(table: pl.DataFrame) -> list[pl.DataFrame]:
-    named = set(table["question"])
-    order = [*(axis for axis in AXES if axis in named), *sorted(named - set(AXES))]
-    return [table.filter(pl.col("question") == question) for question in order]
+    return [table.filter(pl.col("question") == question) for question in questions_in_order(table["question"])]
 
 
 def spread(asked: pl.DataFrame, runs: pl.Series, repeats: list[int]) -> Floats:
@@ -95,7 +89,7 @@ def question_variances(ratings: Given) -> tuple[QuestionVariance, ...]:
 
 def repeated_verdicts(ratings: Given) -> pl.DataFrame:
     """The judges' verdicts on whole trajectories, all repeats, each once."""
-    table = to_polars(ratings, _COLUMNS, where="ratings")
+    table = as_ratings(ratings)
     given = table.filter(VERDICT_ON_RUN & BY_JUDGE & pl.col("verdict").is_not_null())
     key = ("trajectory_id", "question", "rater", "repeat")
     return once(given, *key, rule="one rating for each run, question, judge and repeat")

@@ -13,8 +13,20 @@ from axisjudge.results import Result
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.correction import CorrectedRate, corrected_rate
 from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.studies._shared.frames import rows_of, with_ends
 
 ALL_AXES = "all axes"
+
+_ROW = {
+    "judge": "judge",
+    "axis": "question",
+    "items": "before.n_items",
+    "before": "before.estimate",
+    "disagreements_alone": "disagreements_alone.estimate",
+    "note": "after.refusal",
+    **with_ends("after", "after.rate"),
+}
+_STRATUM = {"adjudicated": "n_items", "key_wrong": "estimate", "low": "ci_low", "high": "ci_high"}
 
 
 @dataclass(frozen=True)
@@ -55,34 +67,12 @@ class AdjudicationReport(Result):
     @property
     def rows(self) -> list[dict[str, Any]]:
         """One row for each judge and axis."""
-        return [
-            {
-                "judge": one.judge,
-                "axis": one.question,
-                "items": one.before.n_items,
-                "before": one.before.estimate,
-                "disagreements_alone": one.disagreements_alone.estimate,
-                "after": one.after.rate.estimate,
-                "low": one.after.rate.ci_low,
-                "high": one.after.rate.ci_high,
-                "note": one.after.refusal,
-            }
-            for one in self.judges
-        ]
+        return rows_of(self.judges, _ROW)
 
     @property
     def stratum_rows(self) -> list[dict[str, Any]]:
         """One row for each stratum of the queue."""
-        return [
-            {
-                "stratum": name,
-                "adjudicated": one.n_items,
-                "key_wrong": one.estimate,
-                "low": one.ci_low,
-                "high": one.ci_high,
-            }
-            for name, one in self.by_stratum.items()
-        ]
+        return [{"stratum": name, **rows_of([one], _STRATUM)[0]} for name, one in self.by_stratum.items()]
 
 
 def adjudication_report(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from axisjudge.checks import InputError, one_of
 from axisjudge.ratings import RatingMatrix, to_matrix
 from axisjudge.ratings.scales import Level, level_of
+from axisjudge.ratings.selection import EMPTY_RUN
 from axisjudge.results import Result
 from axisjudge.stats.agreement.chance_corrected import Agreement, Seed
 from axisjudge.stats.agreement.undecided import CaseBounds, case_bounds
@@ -30,8 +31,6 @@ _COLUMNS = (
     *("item_id", "trajectory_id", "step_index", "task_id", "domain", "cluster_id", "question", "scale", "repeat"),
     *("rater", "rater_kind", "family", "status", "verdict", "value", "confidence", "flags"),
 )
-
-_EMPTY_RUN = pl.col("flags").list.contains("empty_run").fill_null(False)
 
 
 @dataclass(frozen=True)
@@ -70,13 +69,8 @@ class QuestionAgreement(Result):
         """One row of the table, unrounded."""
         common = max(self.shares, key=lambda word: self.shares[word], default=None)
         row: dict[str, Any] = {
-            "question": self.question,
-            "scale": self.scale,
-            "n_items": self.n_items,
-            "n_rated": self.n_rated,
-            "n_clusters": self.n_clusters,
-            "cluster_unit": self.cluster_unit,
-            "n_common": self.n_common,
+            **{name: getattr(self, name) for name in ("question", "scale", "n_items", "n_rated", "n_clusters")},
+            **{name: getattr(self, name) for name in ("cluster_unit", "n_common")},
             "n_lost": sum(self.lost.values()),
             "n_undecided": sum(self.undecided.values()),
             "commonest_verdict": common,
@@ -227,7 +221,7 @@ def agreement_by_axis(
     if raters is not None:
         table = table.filter(pl.col("rater").is_in(list(raters)))
     left_out = _left_out(table, repeat)
-    table = table.filter((pl.col("repeat") == repeat) & ~_EMPTY_RUN)
+    table = table.filter((pl.col("repeat") == repeat) & ~EMPTY_RUN)
     overview = table.select("question", "rater", "rater_kind").unique(maintain_order=True).collect()
     if overview.is_empty():
         raise InputError("ratings", "no such ratings", cure="check raters, repeat and step_level")
@@ -245,7 +239,7 @@ def agreement_by_axis(
 def _left_out(table: pl.LazyFrame, repeat: int) -> dict[str, int]:
     counts = table.select(
         (pl.col("repeat") != repeat).sum().alias("repeats"),
-        pl.col("trajectory_id").filter(_EMPTY_RUN).n_unique().alias("empty_runs"),
+        pl.col("trajectory_id").filter(EMPTY_RUN).n_unique().alias("empty_runs"),
     )
     return counts.collect().row(0, named=True)
 
@@ -305,8 +299,8 @@ def _question(
         n_clusters=int(np.unique(coded.clusters[counted]).size),
         cluster_unit=coded.cluster_unit,
         n_common=int((~np.isnan(coded.codes)).all(axis=1).sum()),
-        lost=_lost(table, matrix),
-        not_asked=_not_asked(table, matrix),
+        lost=_by_rater(matrix, table.filter(pl.col("status") != "ok")),
+        not_asked={rater: len(matrix.items) - n for rater, n in _by_rater(matrix, table).items()},
         undecided={matrix.categories[int(code)]: int((matrix.codes == code).sum()) for code in coded.undecided},
         shares={matrix.categories[int(code)]: float((verdicts == code).mean()) for code in sorted(coded.categories)}
         if verdicts.size and matrix.categories
@@ -324,14 +318,10 @@ def _asked_of_all(codes: NDArray[np.float64], table: pl.DataFrame) -> NDArray[np
     return np.asarray(codes[n_ratings == codes.shape[1]])
 
 
-def _lost(table: pl.DataFrame, matrix: RatingMatrix) -> dict[str, int]:
-    lost = dict(table.filter(pl.col("status") != "ok").group_by("rater").len().iter_rows())
-    return {rater: lost.get(rater, 0) for rater in matrix.raters}
-
-
-def _not_asked(table: pl.DataFrame, matrix: RatingMatrix) -> dict[str, int]:
-    asked = dict(table.group_by("rater").len().iter_rows())
-    return {rater: len(matrix.items) - asked.get(rater, 0) for rater in matrix.raters}
+def _by_rater(matrix: RatingMatrix, rows: pl.DataFrame) -> dict[str, int]:
+    """How many of the rows are each rater's."""
+    counts = dict(rows.group_by("rater").len().iter_rows())
+    return {rater: counts.get(rater, 0) for rater in matrix.raters}
 
 
 def _many(unit: str) -> str:

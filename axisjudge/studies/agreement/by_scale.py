@@ -9,7 +9,6 @@ from axisjudge.stats.agreement.coefficients import Level, coefficient_columns, c
 from axisjudge.stats.agreement.measured import Form, interval_alpha, intraclass_correlation
 from axisjudge.stats.estimate import NamedEstimate
 from axisjudge.studies._shared.coded import Coded
-from axisjudge.studies._shared.pooled import Floats
 
 #: Columns of scales of numbers alone.
 OF_NUMBERS = ("interval_alpha", "icc")
@@ -43,7 +42,9 @@ def coefficients_at(level: Level, coded: Coded, ci_level: float, rng: Seed) -> d
     takes each item's raters as its own.
     """
     if level == "interval":
-        form: Form = "A,1" if 2 * _complete(coded.codes) >= _compared(coded.codes) else "1"
+        number = (~np.isnan(coded.codes)).sum(axis=1)
+        complete, compared = (number == coded.codes.shape[1]).sum(), (number >= 2).sum()
+        form: Form = "A,1" if 2 * complete >= compared else "1"
         alpha = interval_alpha(coded.codes, **coded.groups, ci_level=ci_level)
         return {
             "interval_alpha": alpha,
@@ -52,11 +53,3 @@ def coefficients_at(level: Level, coded: Coded, ci_level: float, rng: Seed) -> d
     names = coefficient_names(coded.codes.shape[1], level)
     values = agreement_coefficients(coded.codes, list(names.values()), **coded.how, ci_level=ci_level, rng=rng)
     return {column: values[name] for column, name in names.items()}
-
-
-def _complete(codes: Floats) -> int:
-    return int((~np.isnan(codes)).all(axis=1).sum())
-
-
-def _compared(codes: Floats) -> int:
-    return int(((~np.isnan(codes)).sum(axis=1) >= 2).sum())

@@ -14,8 +14,9 @@ from axisjudge.results import Result
 from axisjudge.stats.agreement.case_weighted import CaseWeighted, case_weighted
 from axisjudge.stats.agreement.coefficients import alpha_of, coefficient_names, coefficient_of_two
 from axisjudge.stats.agreement.soft import SoftAgreement, beliefs, soft_agreement
+from axisjudge.studies._shared.arrays import Floats, words_of
 from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, with_ends
-from axisjudge.studies._shared.pooled import Floats, Pooled, pooled
+from axisjudge.studies._shared.pooled import Pooled
 from axisjudge.studies._shared.ranked_confidence import NoRanks, confidence_ranks
 from axisjudge.studies._shared.scope import Intervals
 from axisjudge.studies.agreement import sentences as words
@@ -35,7 +36,11 @@ _PAIR = {
     "kish_n": "product.kish_n",
     "minimum_difference": "minimum.estimate",
 }
-_SOFT = {**with_ends("soft", "soft", low="soft_low", high="soft_high"), "soft_raw": "soft.raw"}
+_SOFT = {
+    **with_ends("soft", "soft", low="soft_low", high="soft_high"),
+    "soft_ceiling": "soft.ceiling",
+    "soft_raw": "soft.raw",
+}
 _ITEMS = {"n_items": "product.n_items"}
 _PANEL = {
     "coefficient": "coefficient",
@@ -107,28 +112,19 @@ class Confident(Result):
     def sentence(self) -> str:
         """Whether weighting by confidence changes the panel's agreement, and whether the minimum says the same."""
         if self.reason is not NoRanks.NONE:
-            return words.unweighted(self.where, self.reason)
+            return words.UNWEIGHTED.format(where=self.where, reason=self.reason)
         alpha = {each.combine: each for each in self.panel if each.coefficient in _ALPHAS}
         return words.weighted(self.where, self.normalised, alpha["product"], alpha["minimum"])
 
 
 def confident_agreement(
-    ratings: Given,
-    question: str | Sequence[str],
-    *,
-    repeat: int = 0,
-    step_level: bool = False,
-    cluster_unit: str = "task",
-    ci_level: float = 0.95,
-    seed: int = 0,
+    ratings: Given, panel: Pooled, *, cluster_unit: str = "task", ci_level: float = 0.95, seed: int = 0
 ) -> Confident:
     """Soft and case-weighted agreement of judges on rank-normalised confidences.
 
     Soft agreement needs verdicts (the scale ``verdict``); a belief stays on its verdict's side, since ranks are mapped
-    to 1/2 and above. Parameters are those of `pooled`, with what a cluster is, the level of
-    the intervals and the seed of the permutations.
+    to 1/2 and above. `ratings` are those of the `panel`, `seed` is of the permutations.
     """
-    panel = pooled(ratings, question, repeat=repeat, step_level=step_level)
     ranks, normalised = confidence_ranks(ratings, panel)
     having = [judge for judge in range(panel.n_judges) if not np.isnan(ranks[:, judge]).all()]
     if len(having) < 2:
@@ -159,10 +155,11 @@ def confident_agreement(
 
 def _pair(panel: Pooled, ranks: Floats, pair: tuple[int, int], sample: _Sample, weighted: _Weighted) -> ConfidentPair:
     codes, confidence = panel.codes[:, list(pair)], ranks[:, list(pair)]
+    held = beliefs(words_of(codes, panel.categories), (1 + confidence) / 2)
     return ConfidentPair(
         judges=(panel.raters[pair[0]], panel.raters[pair[1]]),
         families=(panel.families[pair[0]], panel.families[pair[1]]),
-        soft=soft_agreement(_beliefs(panel, codes, confidence), **sample) if "incorrect" in panel.categories else None,
+        soft=soft_agreement(held, **sample) if "incorrect" in panel.categories else None,
         product=case_weighted(
             codes, confidence, combine="product", coefficient=coefficient_of_two(panel.level), **weighted
         ),
@@ -170,8 +167,3 @@ def _pair(panel: Pooled, ranks: Floats, pair: tuple[int, int], sample: _Sample, 
             codes, confidence, combine="minimum", coefficient=coefficient_of_two(panel.level), **weighted
         ),
     )
-
-
-def _beliefs(panel: Pooled, codes: Floats, ranks: Floats) -> Floats:
-    words = np.array([*panel.categories, None], dtype=object)[np.where(np.isnan(codes), -1, codes).astype(int)]
-    return beliefs(words, (1 + ranks) / 2)

@@ -19,8 +19,9 @@ from axisjudge.stats.agreement.coefficients import COEFFICIENTS, alpha_of, coeff
 from axisjudge.stats.agreement.patterns import rating_patterns
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, jackknife_interval, t_quantile
-from axisjudge.studies._shared.frames import Given, Kind, Table, table_of
-from axisjudge.studies._shared.pooled import Floats, Pooled, pooled
+from axisjudge.studies._shared.arrays import Floats
+from axisjudge.studies._shared.frames import Kind, Table, table_of
+from axisjudge.studies._shared.pooled import Pooled
 from axisjudge.studies._shared.scope import Intervals
 from axisjudge.studies._shared.words import in_cell
 from axisjudge.studies.agreement import sentences as words
@@ -129,35 +130,11 @@ class CrossFamily(Result):
 
 
 def cross_family(
-    ratings: Given,
-    question: str | Sequence[str],
-    *,
-    coefficient: str = "",
-    repeat: int = 0,
-    step_level: bool = False,
-    cluster_unit: str = "task",
-    ci_level: float = 0.95,
+    panel: Pooled, *, coefficient: str = "", cluster_unit: str = "task", ci_level: float = 0.95
 ) -> CrossFamily:
     """Agreement of every two raters, and its means within families, across families and with labels.
 
-    Parameters
-    ----------
-    ratings : table
-        A ratings table with one rating for each item, question and rater. Raters of kind ``human`` or ``planted`` give
-        labels, all others are judges.
-    question : str or sequence of str
-        One question, or several whose items are pooled.
-    coefficient : str
-        Any of `axisjudge.stats.agreement.coefficients.COEFFICIENTS`; by default Cohen's kappa, with quadratic weights
-        where the scale is ordered.
-    repeat : int
-        Which repeat.
-    step_level : bool
-        Ratings of steps instead of whole trajectories.
-    cluster_unit : str
-        What `cluster_id` is.
-    ci_level : float
-        Level of the intervals.
+    `coefficient` is as in `axisjudge.studies.agreement`.
 
     Notes
     -----
@@ -167,13 +144,7 @@ def cross_family(
     fewer, or with rare words, there is none.
     They carry over to other items of such clusters, not to other judges: with two or three judges a family, a
     difference between families and one between single judges cannot be told apart.
-
-    Raises
-    ------
-    InputError
-        No such ratings, or several for one item, question and rater.
     """
-    panel = pooled(ratings, question, repeat=repeat, step_level=step_level)
     coefficient = one_of("coefficient", coefficient or coefficient_of_two(panel.level), COEFFICIENTS)
     families, n_judges = panel.families, panel.n_judges
     at = list(itertools.combinations(range(len(panel.raters)), 2))
@@ -276,7 +247,7 @@ def _mean(values: Floats, without: Floats, counts: NDArray[np.intp], empty: NoMe
     if not defined.any():
         reason = NoMean.UNDEFINED if values.size else empty
         return Estimate(estimate=math.nan, n_items=n_items, n_raters=2, reason=reason.value, **sample)
-    notes = () if defined.all() else (words.pairs_left_out(int((~defined).sum()), values.size),)
+    notes = () if defined.all() else (words.PAIRS_LEFT_OUT.format(undefined=(~defined).sum(), pairs=values.size),)
     estimate = float(values[defined].mean())
     low, high, why = _jackknife(estimate, without[defined].mean(axis=0), sample)
     method = "" if why else "jackknife-t over clusters on Fisher's z, mean over pairs"
@@ -299,7 +270,7 @@ def _difference(within: Estimate, across: Estimate, without: list[Floats], any_r
     common: dict[str, Any] = {"n_items": max(within.n_items, across.n_items), "n_raters": 2, **sample}
     reason = within.reason or across.reason
     if not reason and (any_rare or sample["n_clusters"] < FEWEST_FOR_DIFFERENCE):
-        reason = words.difference_of_few(FEWEST_FOR_DIFFERENCE)
+        reason = words.DIFFERENCE_OF_FEW.format(fewest=FEWEST_FOR_DIFFERENCE)
     if reason:
         return Estimate(estimate=estimate, reason=reason, **common)
     correlation = float(np.corrcoef([part[~np.isnan(part).any(axis=1)].mean(axis=0) for part in without])[0, 1])
@@ -323,7 +294,7 @@ def _apart(first: float, second: float, correlation: float) -> float:
 
 def _jackknife(estimate: float, without: Floats, sample: _Sample) -> tuple[float, float, str]:
     if without.size < FEWEST_CLUSTERS:
-        return math.nan, math.nan, words.mean_of_few(without.size, FEWEST_CLUSTERS)
+        return math.nan, math.nan, words.MEAN_OF_FEW.format(clusters=without.size, fewest=FEWEST_CLUSTERS)
     low, high = jackknife_interval(estimate, without, scale="fisher", ci_level=sample["ci_level"])
     return low, high, NoMean.WITHOUT_A_CLUSTER.value if math.isnan(low) else ""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from axisjudge.results import Result
 from axisjudge.stats.agreement.effective import EffectiveJudges, WithoutOne, effective_judges, leave_out
-from axisjudge.studies._shared.frames import Given, Kind, Table, table_of
-from axisjudge.studies._shared.pooled import pooled
+from axisjudge.studies._shared.frames import Kind, Table, table_of
+from axisjudge.studies._shared.pooled import Pooled
 from axisjudge.studies.agreement import sentences as words
 from axisjudge.studies.agreement.sentences import NoWorth
 
@@ -89,25 +89,13 @@ class PanelWorth(Result):
     def sentence(self) -> str:
         """Effective judges with interval and band, and the majority beside the best judge."""
         if self.measured is None:
-            return words.no_worth(self.where, self.reason)
+            return words.NO_WORTH.format(where=self.where, reason=self.reason)
         known = np.nan_to_num(self.measured.accuracy, nan=-1.0)
         return words.worth(self.where, self.judges, self.measured, int(known.argmax()), self.planted)
 
 
-def panel_worth(
-    ratings: Given,
-    question: str | Sequence[str],
-    *,
-    repeat: int = 0,
-    step_level: bool = False,
-    cluster_unit: str = "task",
-    ci_level: float = 0.95,
-) -> PanelWorth:
-    """The effective number of judges against labels, with leave-one-judge-out and leave-one-family-out.
-
-    Parameters are those of `pooled`, with what a cluster is and the level of the interval.
-    """
-    panel = pooled(ratings, question, repeat=repeat, step_level=step_level)
+def panel_worth(panel: Pooled, *, cluster_unit: str = "task", ci_level: float = 0.95) -> PanelWorth:
+    """The effective number of judges against labels, with leave-one-judge-out and leave-one-family-out."""
     codes, label = panel.codes[:, : panel.n_judges], panel.label
     families = panel.families[: panel.n_judges]
     reason = NoWorth.NO_LABELS if np.isnan(label).all() else NoWorth.TOO_FEW if panel.n_judges < 2 else NoWorth.NONE

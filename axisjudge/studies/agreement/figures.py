@@ -9,21 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from axisjudge.figures import theme
 from axisjudge.figures.heatmap import cell_text, plot_heatmap
 from axisjudge.figures.marks import interval_mark, named_rows
-from axisjudge.figures.theme import (
-    ACCENT,
-    FAINT,
-    INK,
-    LABEL,
-    QUIET,
-    SMALL,
-    TITLE,
-    dress,
-    in_words,
-    legend_below,
-    new_axes,
-)
 from axisjudge.studies.agreement.cross_family import CrossFamily
 
 if TYPE_CHECKING:
@@ -33,7 +21,7 @@ if TYPE_CHECKING:
 #: With more raters a panel is drawn alone, in smaller type.
 _FEW = 10
 #: Pairs of one family, and of two.
-_WITHIN, _ACROSS = "#D55E00", ACCENT
+_WITHIN, _ACROSS = "#D55E00", theme.ACCENT
 
 
 def plot_agreement_matrix(found: CrossFamily, *, ax: Axes | None = None) -> Axes:
@@ -43,16 +31,16 @@ def plot_agreement_matrix(found: CrossFamily, *, ax: Axes | None = None) -> Axes
     """
     n = len(found.raters)
     few = n <= _FEW
-    ax = new_axes(*_size(n)) if ax is None else ax
+    ax = theme.new_axes(*_size(n)) if ax is None else ax
     names = [_name(rater) for rater in found.raters]
     plot_heatmap(found.matrix, ax=ax, rows=names, columns=names, palette="YlGnBu", gap=1.0)
     for row, column in itertools.permutations(range(n), 2):
-        cell_text(ax, row, column, _short(found.matrix[row, column]), fontsize=LABEL - 0.5 if few else 6.5)
+        cell_text(ax, row, column, _short(found.matrix[row, column]), fontsize=theme.LABEL - 0.5 if few else 6.5)
     ax.set_xticks(ax.get_xticks(), names, rotation=60, ha="left", rotation_mode="anchor")
-    dress(ax, "")
-    ax.tick_params(labelsize=LABEL if few else SMALL)
+    theme.dress(ax, "")
+    ax.tick_params(labelsize=theme.LABEL if few else theme.SMALL)
     _frame_families(ax, found)
-    ax.set_xlabel(_matrix_note(found), fontsize=SMALL, color=QUIET, loc="left", labelpad=8)
+    ax.set_xlabel(_matrix_note(found), fontsize=theme.SMALL, color=theme.QUIET, loc="left", labelpad=8)
     return ax
 
 
@@ -73,13 +61,13 @@ def plot_agreement_matrices(results: Sequence[CrossFamily]) -> Figure:
             continue
         plot_agreement_matrix(found, ax=ax)
         title = _questions(found) if len(results) > 1 else f"{_questions(found)}: agreement of every two raters"
-        ax.set_title(title, loc="left", fontsize=TITLE, fontweight="bold", color=INK)
+        ax.set_title(title, loc="left", fontsize=theme.TITLE, fontweight="bold", color=theme.INK)
     return figure
 
 
 def plot_families(results: Sequence[CrossFamily], *, ax: Axes | None = None) -> Axes:
     """For each question every pair of judges as a dot, within and across families, with the mean and its interval."""
-    ax = new_axes(7.4, 1.5 + 0.8 * len(results)) if ax is None else ax
+    ax = theme.new_axes(7.4, 1.5 + 0.8 * len(results)) if ax is None else ax
     for row, found in enumerate(results):
         judged = [pair for pair in found.pairs if not set(pair.raters) & set(found.labellers)]
         groups = ((True, found.within, -0.17, _WITHIN, "D"), (False, found.across, 0.17, _ACROSS, "o"))
@@ -90,24 +78,23 @@ def plot_families(results: Sequence[CrossFamily], *, ax: Axes | None = None) -> 
             interval_mark(ax, mean, row + shift, colour=colour, marker=marker, size=6.5)
     ax.plot([], [], "D", color=_WITHIN, label="within a family")
     ax.plot([], [], "o", color=_ACROSS, label="across families")
-    ax.axvline(0, color=FAINT, linewidth=0.8)
+    ax.axvline(0, color=theme.FAINT, linewidth=0.8)
     named_rows(ax, [_questions(found) for found in results])
-    ax.grid(axis="x", color=FAINT, linewidth=0.8)
-    ax.set_axisbelow(True)
-    legend_below(ax, inches=0.35, ncols=2)
+    theme.grid(ax)
+    theme.legend_below(ax, inches=0.35, ncols=2)
     first = results[0]
     level = f"{first.across.ci_level:.0%}"
     note = f"{first.label}; dots: pairs of judges; marks: their mean with {level} interval over {first.across.clusters}"
-    return dress(ax, "Agreement of judges within and across families", note)
+    return theme.dress(ax, "Agreement of judges within and across families", note)
 
 
 def plot_with_labels(found: CrossFamily, *, ax: Axes | None = None) -> Axes:
     """Each judge's agreement with the labels, with its interval; grey: people among themselves, the ceiling."""
     n = len(found.judges)
-    ax = new_axes(7.4, 1.4 + 0.27 * n) if ax is None else ax
+    ax = theme.new_axes(7.4, 1.4 + 0.27 * n) if ax is None else ax
     ceiling = found.among_people
     if not math.isnan(ceiling.ci_low):
-        ax.axvspan(ceiling.ci_low, ceiling.ci_high, color=FAINT, linewidth=0)
+        ax.axvspan(ceiling.ci_low, ceiling.ci_high, color=theme.FAINT, linewidth=0)
         beside = {"xytext": (-3, 0), "textcoords": "offset points", "rotation": 90, "ha": "right", "va": "center"}
         place_of_text = {"xy": (ceiling.ci_low, 0.5), "xycoords": ("data", "axes fraction")}
         ax.annotate("people among themselves", **place_of_text, **beside, **_QUIET)  # type: ignore[arg-type]
@@ -121,16 +108,15 @@ def plot_with_labels(found: CrossFamily, *, ax: Axes | None = None) -> Axes:
         at, above = at + 1, family
     ax.set_yticks(heights, [_name(judge) for judge in found.judges])
     ax.set_ylim(at - 0.5, -0.5)
-    ax.axvline(0, color=FAINT, linewidth=0.8)
-    ax.grid(axis="x", color=FAINT, linewidth=0.8)
-    ax.set_axisbelow(True)
+    ax.axvline(0, color=theme.FAINT, linewidth=0.8)
+    theme.grid(ax)
     mean = found.with_labels[found.judges[0]]
     who = f"mean over {len(found.labellers)} labellers; " if len(found.labellers) > 1 else ""
     note = f"{found.label}, {_questions(found)}; {who}{mean.ci_level:.0%} intervals over {mean.clusters}"
-    return dress(ax, f"Judges against {_labels(found)}", note)
+    return theme.dress(ax, f"Judges against {_labels(found)}", note)
 
 
-_QUIET: dict[str, Any] = {"fontsize": SMALL, "color": QUIET}
+_QUIET: dict[str, Any] = {"fontsize": theme.SMALL, "color": theme.QUIET}
 
 
 def _size(raters: int) -> tuple[float, float]:
@@ -146,7 +132,7 @@ def _frame_families(ax: Axes, found: CrossFamily) -> None:
     families = [*found.families[: len(found.judges)], *(_labels(found) for _ in found.labellers)]
     for family, members in itertools.groupby(families):
         size = len(list(members))
-        frame = Rectangle((start, start), size, size, fill=False, edgecolor=INK, linewidth=1.3, zorder=3)
+        frame = Rectangle((start, start), size, size, fill=False, edgecolor=theme.INK, linewidth=1.3, zorder=3)
         frame.set_clip_on(False)
         ax.add_patch(frame)
         place: dict[str, Any] = {"xy": (1.015, start + size / 2), "xycoords": ("axes fraction", "data"), "va": "center"}
@@ -170,7 +156,11 @@ def _name(rater: str) -> str:
 
 
 def _questions(found: CrossFamily) -> str:
-    return in_words(found.questions[0]) if len(found.questions) == 1 else f"{len(found.questions)} questions together"
+    return (
+        theme.in_words(found.questions[0])
+        if len(found.questions) == 1
+        else f"{len(found.questions)} questions together"
+    )
 
 
 def _labels(found: CrossFamily) -> str:

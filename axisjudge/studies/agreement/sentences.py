@@ -71,18 +71,13 @@ def worth_in_short(judges: Sequence[str], measured: EffectiveJudges | None, reas
     return f"Against labels {len(judges)} judges are worth {measured.n_effective.worded()} independent ones."
 
 
-def alone(question: str, items: str, raters: Sequence[str]) -> str:
-    """One rater has nobody to agree with."""
-    who = f"one rater ({raters[0]})" if raters else "no rater"
-    return f"{question}: {items}, {who}: agreement needs a second."
-
-
 def headline(
     question: str, items: str, raters: Sequence[str], n_common: int, coefficients: Mapping[str, NamedEstimate]
 ) -> str:
     """All coefficients of a question with their intervals."""
     if not coefficients:
-        return alone(question, items, raters)
+        who = f"one rater ({raters[0]})" if raters else "no rater"
+        return f"{question}: {items}, {who}: agreement needs a second."
     percent = coefficients.get("percent")
     values = ", ".join(f"{each.label} {each.worded()}" for each in coefficients.values() if each is not percent)
     agree = "gave numbers to" if percent is None else f"agree on {percent.worded('.0%')} of"
@@ -110,6 +105,11 @@ def gaps(question: str, what: str, counts: Mapping[str, int]) -> list[str]:
     return [f"{question}: {what}: {lacking}."] if lacking else []
 
 
+MEAN_OF_FEW = "{clusters} clusters; an interval of a mean over pairs needs {fewest}"
+DIFFERENCE_OF_FEW = "an interval of the difference needs {fewest} clusters and 5 of the rarer words"
+PAIRS_LEFT_OUT = "{undefined} of {pairs} pairs are undefined and left out"
+NO_WORTH = "{where}: the effective number of judges cannot be given, because {reason}."
+UNWEIGHTED = "{where}: no confidence-weighted variant, because {reason}."
 LOST = "lost verdicts, counted neither as correct nor as incorrect"
 NOT_ASKED = "items without a rating"
 
@@ -150,26 +150,6 @@ def alpha(where: str, label: str, judges: Estimate, people: Estimate) -> str:
     return f"{where}: {label}, of all judges together is {judges.worded('.3f')}{among}."
 
 
-def mean_of_few(n_clusters: int, fewest: int) -> str:
-    """Too few clusters for the interval of a mean over pairs."""
-    return f"{n_clusters} clusters; an interval of a mean over pairs needs {fewest}"
-
-
-def difference_of_few(fewest: int) -> str:
-    """Too few clusters, or too rare a word, for the interval of a difference of means."""
-    return f"an interval of the difference needs {fewest} clusters and 5 of the rarer words"
-
-
-def pairs_left_out(undefined: int, pairs: int) -> str:
-    """Pairs without a value are not in the mean."""
-    return f"{undefined} of {pairs} pairs are undefined and left out"
-
-
-def no_worth(where: str, reason: NoWorth) -> str:
-    """Why the panel's worth cannot be given."""
-    return f"{where}: the effective number of judges cannot be given, because {reason}."
-
-
 def worth(where: str, judges: Sequence[str], measured: EffectiveJudges, best: int, planted: bool) -> str:
     """Effective judges with interval and band, and the majority beside the best judge, each with its base."""
     number = measured.n_effective
@@ -185,22 +165,13 @@ def worth(where: str, judges: Sequence[str], measured: EffectiveJudges, best: in
         )
     if not measured.n_majority:
         return f"{worth} No labelled item has a verdict, so that there is no majority."
+    ties = f"{measured.n_tied:,} ties, shared among the words that tie" if measured.n_tied else "no ties"
     verdict = "below" if measured.majority < measured.best_single else "not below"
     return (
         f"{worth} Their majority is right on {measured.majority:.1%} of {measured.n_majority:,} labelled items that "
-        f"any of them judged ({ties(measured.n_tied)}), {verdict} the best single judge ({judges[best]}, "
+        f"any of them judged ({ties}), {verdict} the best single judge ({judges[best]}, "
         f"{measured.best_single:.1%} of the {measured.n_answered[best]:,} it judged)."
     )
-
-
-def ties(n_tied: int) -> str:
-    """What is done with items on which two words or more are equally common."""
-    return f"{n_tied:,} ties, shared among the words that tie" if n_tied else "no ties"
-
-
-def unweighted(where: str, reason: str) -> str:
-    """Why there is no confidence-weighted variant."""
-    return f"{where}: no confidence-weighted variant, because {reason}."
 
 
 def weighted(where: str, normalised: str, product: CaseWeighted, minimum: CaseWeighted) -> str:

@@ -7,19 +7,17 @@ from dataclasses import dataclass
 import polars as pl
 
 from axisjudge.checks import InputError, one_of
+from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import once
 from axisjudge.results import Result
 from axisjudge.stats.agreement.chance_corrected import Agreement, cohen_kappa
+from axisjudge.stats.clusters import STEP_ICC
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_proportion
-from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, to_polars, with_ends
+from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, with_ends
 from axisjudge.studies._shared.sources import Source
 from axisjudge.studies.agreement import sentences as words
 
-_COLUMNS = (
-    *("trajectory_id", "step_index", "item_id", "cluster_id", "question", "scale"),
-    *("rater", "rater_kind", "family", "repeat", "status", "verdict"),
-)
 _VALUES = {"-1": -1.0, "0": 0.0, "+1": 1.0}
 ERROR = "-1"
 
@@ -83,16 +81,7 @@ def step_scores(
     wrong. First-error accuracy is the share of runs in which the judge's first -1 stands at the same step as people's,
     or neither has one.
 
-    Parameters
-    ----------
-    ratings : table
-        A ratings table with step ratings on the scale ``step``.
-    people : str
-        The rater whose labels count as right.
-    question : str
-        Which question.
-    cluster_unit : str
-        What `cluster_id` is; intervals take clusters as independent, never steps.
+    `people` is the rater whose labels count as right; intervals take clusters as independent, never steps.
 
     Raises
     ------
@@ -103,7 +92,7 @@ def step_scores(
     ----------
     The rules are those by which the figures of RUCBM/AgentProcessBench are formed; see `read_agentprocessbench`.
     """
-    table = to_polars(ratings, _COLUMNS, where="ratings").filter(
+    table = as_ratings(ratings).filter(
         (pl.col("question") == question) & (pl.col("scale") == "step") & pl.col("step_index").is_not_null()
     )
     if table.is_empty():
@@ -136,7 +125,9 @@ def _score(judge: str, family: str, judged: pl.DataFrame, labels: pl.DataFrame, 
     return StepScore(
         judge=judge,
         family=family,
-        step_accuracy=clustered_proportion(same.cast(float), both["cluster_id"], cluster_unit=cluster_unit),
+        step_accuracy=clustered_proportion(
+            same.cast(float), both["cluster_id"], cluster_unit=cluster_unit, expected_icc=STEP_ICC
+        ),
         best_step_accuracy=(int(same.sum()) + lost) / both.height,
         first_error_accuracy=clustered_proportion(first["same"], first["cluster_id"], cluster_unit=cluster_unit),
         kappa=cohen_kappa(

@@ -6,14 +6,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.scales import has_words
 from axisjudge.studies._shared.disagreements import Disagreements, disagreements
 from axisjudge.studies._shared.frames import Given, Table, kind_of, native, table_of
-from axisjudge.studies._shared.result import StudyResult
-from axisjudge.studies._shared.scope import banner, made_up_raters
+from axisjudge.studies._shared.pooled import pooled
+from axisjudge.studies._shared.result import Plot, RatedResult
+from axisjudge.studies._shared.scope import Intervals, made_up_raters
 from axisjudge.studies._shared.sources import Source, source_of
 from axisjudge.studies._shared.triage import PanelTriage, panel_triage
 from axisjudge.studies.agreement import sentences as words
@@ -26,12 +27,9 @@ from axisjudge.studies.agreement.panel_figures import plot_panel_worth, plot_tri
 from axisjudge.studies.agreement.sentences import Agreed
 from axisjudge.studies.agreement.steps import StepScores, step_scores_of
 
-if TYPE_CHECKING:
-    from axisjudge.studies._shared.result import Plot
-
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class PanelAgreement(StudyResult):
+class PanelAgreement(RatedResult):
     """Agreement per question, and of the judges as a panel: every two of them, against labels, by their confidence.
 
     `about` says what the ratings are. `by_question` and `together` hold the agreement of every two raters on each
@@ -39,7 +37,6 @@ class PanelAgreement(StudyResult):
     asked for. `steps` has the scores of judges where people labelled steps.
     """
 
-    study: ClassVar[str] = "agreement"
     _keys: ClassVar[Mapping[str, str]] = {
         "agreement": "overall",
         "families": "families",
@@ -50,18 +47,12 @@ class PanelAgreement(StudyResult):
     about: str
     overall: AgreementByAxis
     steps: tuple[StepScores, ...]
-    made_up: tuple[str, ...]
     by_question: tuple[CrossFamily, ...] = ()
     together: CrossFamily | None = None
     worth: PanelWorth | None = None
     confident: Confident | None = None
     triage: PanelTriage | None = None
     split: Disagreements | None = None
-
-    @property
-    def banner(self) -> str:
-        """The warning where ratings are made up."""
-        return banner(self.made_up)
 
     @property
     def table(self) -> Table:
@@ -182,7 +173,6 @@ def agreement(
     else:
         source = source_of(as_ratings(ratings), "the ratings", steps=steps, cluster_unit=cluster_unit)
         kind = kind_of(ratings)
-    items, questions = source.how, source.questions
     table = native(source.ratings, kind)
     unit = "" if source.cluster_unit == "task" else source.cluster_unit  # what a table's tasks are, it says itself
     overall = agreement_by_axis(
@@ -197,14 +187,15 @@ def agreement(
     )
     if not source.judges or not all(has_words(scale) for scale in source.ratings["scale"].unique()):
         return found()  # numbers alone have no words to pool, to split on or to be right about
-    pairs = partial(cross_family, table, coefficient=coefficient, **items, ci_level=ci_level)
-    apart = tuple(pairs(each) for each in questions)
-    confident = partial(confident_agreement, table, questions, **items, ci_level=ci_level, seed=seed)
+    panels = [pooled(table, question, step_level=source.step_level) for question in source.questions]
+    whole = panels[0] if len(panels) == 1 else pooled(table, source.questions, step_level=source.step_level)
+    intervals: Intervals = {"cluster_unit": source.cluster_unit, "ci_level": ci_level}
+    apart = tuple(cross_family(panel, coefficient=coefficient, **intervals) for panel in panels)
     return found(
         by_question=apart,
-        together=apart[0] if len(questions) == 1 else pairs(questions),
-        worth=panel_worth(table, questions, **items, ci_level=ci_level),
-        confident=confident() if weighted else None,
-        triage=panel_triage(table, questions, quantile=sure_quantile, **items, ci_level=ci_level),
-        split=disagreements(table, questions, step_level=source.step_level, most=most),
+        together=apart[0] if len(panels) == 1 else cross_family(whole, coefficient=coefficient, **intervals),
+        worth=panel_worth(whole, **intervals),
+        confident=confident_agreement(table, whole, **intervals, seed=seed) if weighted else None,
+        triage=panel_triage(whole, quantile=sure_quantile, **intervals),
+        split=disagreements(table, whole, most=most),
     )

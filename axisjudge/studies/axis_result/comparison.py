@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -15,9 +15,19 @@ from axisjudge.scores.axis.result import AxisResult
 from axisjudge.stats.comparisons.paired import PairedChange, paired_change
 from axisjudge.stats.comparisons.stratified import stratified_change
 from axisjudge.stats.estimate import Estimate
+from axisjudge.studies._shared.arrays import mean_of
+from axisjudge.studies._shared.frames import rows_of, with_ends
 from axisjudge.studies.axis_result import sentences as say
 from axisjudge.studies.axis_result.means import QUANTITIES, values
 from axisjudge.studies.axis_result.sentences import Direction, Refused
+
+#: Columns of the table of changes, and where their figures stand.
+_CHANGE = {
+    **{name: name for name in ("quantity", "before", "after")},
+    **with_ends("change", "over_repeats"),
+    "shown": "direction.value",
+    "p_over_tasks": "over_tasks.p_value",
+}
 
 
 @dataclass(frozen=True)
@@ -71,16 +81,9 @@ class RunComparison(Result):
     def to_frame(self) -> pl.DataFrame:
         """One row a quantity."""
         text = dict.fromkeys(("quantity", "shown"), pl.String)
-        columns = ("quantity", "before", "after", "change", "low", "high", "shown", "p_over_tasks")
-        rows = [
-            (
-                each.quantity, each.before, each.after,
-                each.over_repeats.estimate, each.over_repeats.ci_low, each.over_repeats.ci_high,
-                each.direction.value, each.over_tasks.p_value,
-            )
-            for each in self.changes
-        ]  # fmt: skip
-        return pl.DataFrame(rows, schema={name: text.get(name, pl.Float64) for name in columns}, orient="row")
+        return pl.DataFrame(
+            rows_of(self.changes, _CHANGE), schema={name: text.get(name, pl.Float64) for name in _CHANGE}
+        )
 
     @property
     def sentence(self) -> str:
@@ -141,15 +144,10 @@ def _change(quantity: str, before: list[AxisResult], after: list[AxisResult], *,
     (first, first_tasks), (second, second_tasks) = sides
     repeats = stratified_change(first, second, before_strata=first_tasks, after_strata=second_tasks, ci_level=ci_level)
     names = sorted(set(first_tasks.tolist()))
-    means = [[_mean(values[tasks == name]) for name in names] for values, tasks in sides]
+    means = [[mean_of(values[tasks == name]) for name in names] for values, tasks in sides]
     over_tasks = paired_change(means[0], means[1], clusters=names, ci_level=ci_level)
-    return Change(quantity, _mean(np.array(means[0])), _mean(np.array(means[1])), repeats, over_tasks)
+    return Change(quantity, mean_of(np.array(means[0])), mean_of(np.array(means[1])), repeats, over_tasks)
 
 
 def _sorted(names: set[str]) -> tuple[str, ...]:
     return tuple(sorted(names))
-
-
-def _mean(scores: np.ndarray[Any, np.dtype[np.float64]]) -> float:
-    known = scores[~np.isnan(scores)]
-    return float(known.mean()) if known.size else math.nan

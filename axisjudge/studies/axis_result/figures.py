@@ -5,20 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from axisjudge.figures import theme
 from axisjudge.figures.marks import at_the_right, interval_mark, named_rows
-from axisjudge.figures.theme import (
-    ACCENT,
-    FAINT,
-    INK,
-    LABEL,
-    QUIET,
-    SMALL,
-    dress,
-    grid,
-    in_words,
-    legend_below,
-    new_axes,
-)
 from axisjudge.scores.axis.result import AxisResult
 from axisjudge.scores.axis.transcript.interactions import ACTING
 from axisjudge.studies._shared.words import many
@@ -41,7 +29,7 @@ def plot_axis_timeline(result: AxisResult, *, ax: Axes | None = None) -> Axes:
     A diamond stands where the duration of a call or of thinking is unknown, a cross where the interaction failed; the
     slowest call is named. A call of two categories stands in both rows.
     """
-    ax = new_axes(9.5, 2.9) if ax is None else ax
+    ax = theme.new_axes(9.5, 2.9) if ax is None else ax
     timed = [each for each in result.interactions if each.start_ms is not None]
     end = max((1.0, *((each.start_ms or 0) + (each.duration_ms or 0) for each in timed))) / 1000
     rows = {category: row for row, category in enumerate(_CATEGORIES)}
@@ -56,57 +44,57 @@ def plot_axis_timeline(result: AxisResult, *, ax: Axes | None = None) -> Axes:
             if each.has_error:
                 ax.plot(start, row - 0.42, "X", color=_ERROR, markersize=6)
     _name_slowest(ax, result, rows)
-    ax.plot([], [], "D", color=QUIET, markerfacecolor="white", markersize=4, label="duration unknown")
+    ax.plot([], [], "D", color=theme.QUIET, markerfacecolor="white", markersize=4, label="duration unknown")
     ax.plot([], [], "X", color=_ERROR, markersize=6, linestyle="none", label="failed")
-    legend_below(ax, inches=0.55, ncols=2)
+    theme.legend_below(ax, inches=0.55, ncols=2)
     ax.set_yticks(list(rows.values()), list(rows))
     ax.set_ylim(len(rows) - 0.4, -0.75)
     ax.set_xlim(-0.01 * end, 1.01 * end)
-    ax.set_xlabel("seconds from the run's start", fontsize=LABEL, color=INK)
-    grid(ax)
+    ax.set_xlabel("seconds from the run's start", fontsize=theme.LABEL, color=theme.INK)
+    theme.grid(ax)
     counts = result.counts
     note = f"{many(counts.interactions, 'interaction')}, {many(counts.errors, 'error')}; AXIS Result {result.shown}"
     if not timed:
         note += "; no time stamps, so there is nothing to draw"
-    return dress(ax, "One run, by category", note)
+    return theme.dress(ax, "One run, by category", note)
 
 
 def plot_axis_dimensions(results: Sequence[AxisResult], *, ax: Axes | None = None) -> Axes:
     """Every run's composite, one row a task and agent; a line where it is an interval, whiskers for its bounds."""
     groups = sorted({(each.task_id or each.cluster_id, each.agent or "not stated") for each in results})
-    ax = new_axes(8.0, 1.2 + 0.34 * len(groups)) if ax is None else ax
+    ax = theme.new_axes(8.0, 1.2 + 0.34 * len(groups)) if ax is None else ax
     for row, group in enumerate(groups):
         runs = [each for each in results if (each.task_id or each.cluster_id, each.agent or "not stated") == group]
         for repeat, each in enumerate(runs):
             level = row + 0.22 * (repeat - (len(runs) - 1) / 2) / max(1, (len(runs) - 1) / 2)
-            ax.plot(each.bounds, [level, level], color=FAINT, linewidth=1.2)
-            ax.plot(each.interval, [level, level], color=ACCENT, linewidth=2)
+            ax.plot(each.bounds, [level, level], color=theme.FAINT, linewidth=1.2)
+            ax.plot(each.interval, [level, level], color=theme.ACCENT, linewidth=2)
             if each.composite is not None:
-                ax.plot(each.composite, level, "o", color=ACCENT, markersize=5)
+                ax.plot(each.composite, level, "o", color=theme.ACCENT, markersize=5)
     named_rows(ax, [f"{task}, {agent}" for task, agent in groups])
     ax.set_xlim(-1, 101)
-    ax.set_xlabel("AXIS Result", fontsize=LABEL, color=INK)
-    grid(ax)
-    return dress(ax, "Every run's AXIS Result", f"{many(len(results), 'run')}; grey: what is missing at its ends")
+    ax.set_xlabel("AXIS Result", fontsize=theme.LABEL, color=theme.INK)
+    theme.grid(ax)
+    return theme.dress(ax, "Every run's AXIS Result", f"{many(len(results), 'run')}; grey: what is missing at its ends")
 
 
 def plot_axis_comparison(comparison: RunComparison, *, ax: Axes | None = None) -> Axes:
     """Change of the composite and of each dimension, with intervals over repeats; clear of 0 is a change."""
     rows = comparison.changes
-    ax = new_axes(7.5, 1.3 + 0.4 * len(rows)) if ax is None else ax
+    ax = theme.new_axes(7.5, 1.3 + 0.4 * len(rows)) if ax is None else ax
     for row, each in enumerate(rows):
         interval_mark(ax, each.over_repeats, row, filled=each.direction is not Direction.NOT_SHOWN)
         at_the_right(ax, row, f"{each.before:.1f} to {each.after:.1f}")
-    ax.axvline(0, color=QUIET, linewidth=1)
-    named_rows(ax, [in_words(each.quantity) for each in rows] or [""])
+    ax.axvline(0, color=theme.QUIET, linewidth=1)
+    named_rows(ax, [theme.in_words(each.quantity) for each in rows] or [""])
     ax.set_xlabel(
         f"points, {comparison.names[1]} minus {comparison.names[0]}; filled where the interval leaves out 0",
-        fontsize=SMALL,
+        fontsize=theme.SMALL,
     )
-    grid(ax)
+    theme.grid(ax)
     note = f"{many(comparison.n_before, 'run')} and {many(comparison.n_after, 'run')}; intervals over repeats"
     note = comparison.reason or f"{note} of {many(len(comparison.tasks), 'task')}"
-    return dress(ax, "Change on the same tasks", note)
+    return theme.dress(ax, "Change on the same tasks", note)
 
 
 def _name_slowest(ax: Axes, result: AxisResult, rows: dict[str, int]) -> None:
@@ -116,4 +104,4 @@ def _name_slowest(ax: Axes, result: AxisResult, rows: dict[str, int]) -> None:
         return
     middle = ((call.start_ms + slow.duration_ms / 2) / 1000, rows[call.categories[0]] - 0.3)
     text = f"#{slow.id} {slow.tool_name}, {slow.duration_ms / 1000:,.1f} s"
-    ax.annotate(text, middle, ha="center", va="bottom", fontsize=SMALL, color=INK)
+    ax.annotate(text, middle, ha="center", va="bottom", fontsize=theme.SMALL, color=theme.INK)

@@ -25,6 +25,7 @@ from axisjudge.scores.axis.judged.questions import asked_of_axis
 from axisjudge.stats.agreement.chance_corrected import Agreement, krippendorff_alpha
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.studies._shared.arrays import mean_of
 from axisjudge.studies._shared.scope import made_up_raters
 from axisjudge.studies._shared.words import in_cell
 from axisjudge.studies.axis_result import sentences as say
@@ -155,7 +156,7 @@ def _signal(name: str, table: pl.DataFrame, ci_level: float) -> SignalAgreement:
         difference = numbers[:, second] - numbers[:, first]
         near, cross_family = _near(difference), families[first] != families[second]
         within = clustered_proportion(near, clusters, cluster_unit=unit, ci_level=ci_level)
-        pairs.append(JudgePair((raters[first], raters[second]), cross_family, within, _mean(difference)))
+        pairs.append(JudgePair((raters[first], raters[second]), cross_family, within, mean_of(difference)))
         across += [near] if cross_family else []
     across = across or [np.full(len(clusters), math.nan)]
     lost = dict(table.filter(pl.col("status") != "ok").group_by("rater").len().iter_rows())
@@ -172,11 +173,6 @@ def _signal(name: str, table: pl.DataFrame, ci_level: float) -> SignalAgreement:
         ),
         pairs=tuple(pairs),
     )
-
-
-def _mean(values: NDArray[np.float64]) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if known.size else math.nan
 
 
 def _near(difference: NDArray[np.float64]) -> NDArray[np.float64]:

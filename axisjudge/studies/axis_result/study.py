@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
+from axisjudge.ratings.edge import as_ratings
 from axisjudge.scores.axis.judged.questions import Combine
 from axisjudge.scores.axis.result import AxisResult
 from axisjudge.scores.axis.rule_sets import DOCUMENTED, RuleSet
 from axisjudge.scores.axis.scenario import Scenario
 from axisjudge.scores.axis.scoring import Scoring, axis_results
 from axisjudge.scores.curves.fitted import CurveFit
-from axisjudge.studies._shared.frames import Given, Kind, Table, columns_of, kind_of, native, to_polars
-from axisjudge.studies._shared.result import StudyResult
+from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, native
+from axisjudge.studies._shared.result import Plot, StudyResult
 from axisjudge.studies._shared.scope import banner, made_up_raters
 from axisjudge.studies.axis_result import figures
 from axisjudge.studies.axis_result import sentences as say
@@ -32,9 +32,6 @@ from axisjudge.studies.axis_result.means import (
 )
 from axisjudge.trajectory import Trajectory
 
-if TYPE_CHECKING:
-    from axisjudge.studies._shared.result import Plot
-
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class AxisResults(StudyResult):
@@ -43,8 +40,6 @@ class AxisResults(StudyResult):
     `results` are those of the runs, `others` those of the runs to compare with; `run` is the one to explain. `judged`
     has the results of each judge, where ratings of signals were given; `made_up` names raters that are no judges.
     """
-
-    study: ClassVar[str] = "axis_result"
 
     kind: Kind
     results: tuple[AxisResult, ...]
@@ -166,7 +161,7 @@ def axis_result(
     >>> found.table["axis_result"].tolist()
     ['56-96', '56-96']
     """
-    given, graded = (None if each is None else _as_polars(each) for each in (signals, grades))
+    given, graded = (None if each is None else as_ratings(each) for each in (signals, grades))
     how = Scoring(grades=graded, scenarios=scenarios, combine=combine, rules=rules, weights=weights, curves=curves)
     results, others = (tuple(axis_results(runs, signals=given, **how)) for runs in (trajectories, compare))
     table = signals if signals is not None else grades
@@ -180,7 +175,3 @@ def axis_result(
         judged=None if given is None else judged_results([*trajectories, *compare], given, **how),
         made_up=made_up_raters(given, graded),
     )
-
-
-def _as_polars(ratings: Given) -> pl.DataFrame:
-    return to_polars(ratings, columns_of(ratings), where="ratings")

@@ -1,7 +1,5 @@
 """A judge against people in one minute: any table, any question with two words or more, no workbench and no key."""
 
-import sys
-
 from axisjudge.studies._shared.result import open_door
 from axisjudge.studies.check.compute import JudgeCheck
 from axisjudge.studies.check.requirements import Decision, decide
@@ -9,4 +7,4 @@ from axisjudge.studies.check.study import Check, check
 
 __all__ = ["Check", "Decision", "JudgeCheck", "check", "decide"]
 
-open_door(sys.modules[__name__], check)
+open_door(check)

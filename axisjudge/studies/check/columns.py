@@ -9,28 +9,13 @@ from dataclasses import dataclass, field
 from axisjudge.checks import InputError
 from axisjudge.families import family_of
 from axisjudge.studies.check.reading import Cells, CellTable
-from axisjudge.studies.check.words import MOST_WORDS, NO_VERDICT, is_word_of_a_side, word
+from axisjudge.studies.check.words import MOST_WORDS, NO_VERDICT, is_word_of_a_side, word, words_in
 
-_HUMAN = frozenset(
-    (
-        *("human", "humans", "people", "person", "gold", "golden", "truth", "groundtruth", "expert", "reviewer"),
-        *("manual", "sme"),
-    )
-)
-_LABEL = frozenset((*("label", "labels", "target", "expected", "reference", "actual", "annotation", "annotator"),))
-_JUDGE = frozenset(
-    (
-        *("judge", "judges", "llm", "model", "verdict", "verdicts", "prediction", "predicted", "pred", "evaluator"),
-        *("grader", "autorater"),
-    )
-)
-_CONFIDENCE = frozenset((*("conf", "confidence", "confidences", "probability", "prob", "certainty"),))
-_PLAIN = frozenset(
-    (
-        *("label", "verdict", "answer", "rating", "decision", "judge", "llm", "score", "value", "final", "pred"),
-        *("prediction", "said"),
-    )
-)
+_HUMAN = words_in("human humans people person gold golden truth groundtruth expert reviewer manual sme")
+_LABEL = words_in("label labels target expected reference actual annotation annotator")
+_JUDGE = words_in("judge judges llm model verdict verdicts prediction predicted pred evaluator grader autorater")
+_CONFIDENCE = words_in("conf confidence confidences probability prob certainty")
+_PLAIN = words_in("label verdict answer rating decision judge llm score value final pred prediction said")
 _CLUSTERS = (
     *("cluster", "cluster_id", "task", "task_id", "task_name", "query", "query_id", "query_index", "case", "case_id"),
     *("scenario", "scenario_id", "problem", "problem_id", "question_id", "prompt_id", "group", "group_id"),
@@ -55,26 +40,10 @@ LEAST_OWN_IDS = 0.9
 
 @dataclass(frozen=True)
 class Roles:
-    """What the columns are. In a long table `judges` and `people` are names in the column `rater`."""
+    """What the columns are; as a caller's wishes, empty where it is to be recognised.
 
-    judges: tuple[str, ...]
-    people: tuple[str, ...]
-    cluster: str = ""
-    item: str = ""
-    confidence: Mapping[str, str] = field(default_factory=dict)
-    rater: str = ""
-    value: str = ""
-    left_out: tuple[str, ...] = ()
-
-    @property
-    def long(self) -> bool:
-        """Whether a row is one rating, and not one item with all its ratings."""
-        return bool(self.rater)
-
-
-@dataclass(frozen=True)
-class Wishes:
-    """What the caller says of the columns; empty where it is to be recognised."""
+    In a long table `judges` and `people` are names in the column `rater`. Cells of `missing` hold no verdict.
+    """
 
     judges: tuple[str, ...] = ()
     people: tuple[str, ...] = ()
@@ -83,10 +52,16 @@ class Wishes:
     confidence: Mapping[str, str] = field(default_factory=dict)
     rater: str = ""
     value: str = ""
+    left_out: tuple[str, ...] = ()
     missing: frozenset[str] = NO_VERDICT
 
+    @property
+    def long(self) -> bool:
+        """Whether a row is one rating, and not one item with all its ratings."""
+        return bool(self.rater)
 
-def roles_of(table: CellTable, wishes: Wishes) -> Roles:
+
+def roles_of(table: CellTable, wishes: Roles) -> Roles:
     """Work out what each column is.
 
     Raises
@@ -115,7 +90,7 @@ def roles_of(table: CellTable, wishes: Wishes) -> Roles:
     return Roles(tuple(judges), tuple(people), cluster, item, confidence, left_out=left_out)
 
 
-def _is_long(table: CellTable, wishes: Wishes) -> bool:
+def _is_long(table: CellTable, wishes: Roles) -> bool:
     if wishes.rater or wishes.value:
         return True
     named = (*wishes.judges, *wishes.people)
@@ -130,14 +105,14 @@ def _is_long(table: CellTable, wishes: Wishes) -> bool:
     return all(name in raters for name in named) if named else not _wide_judges(table, value, rater, wishes)
 
 
-def _wide_judges(table: CellTable, value: str, rater: str, wishes: Wishes) -> bool:
+def _wide_judges(table: CellTable, value: str, rater: str, wishes: Roles) -> bool:
     """Whether the words of `value` stand in another column too, as in a wide table with a column `model`."""
     said = _words(table.columns[value], wishes.missing)
     others = [name for name in table.columns if name not in (value, rater) and not _tokens(name) & _CONFIDENCE]
     return any(_shares_words(_words(table.columns[name], wishes.missing), said) for name in others)
 
 
-def _long(table: CellTable, wishes: Wishes) -> Roles:
+def _long(table: CellTable, wishes: Roles) -> Roles:
     rater = wishes.rater or _first(table, _RATERS)
     value = _column(table, "--value", wishes.value or _first(table, _VALUES))
     rater = _column(table, "--rater", rater)
@@ -157,7 +132,7 @@ def _long(table: CellTable, wishes: Wishes) -> Roles:
     return Roles(tuple(judges), tuple(people), cluster, item, confidence, rater, value, left_out)
 
 
-def _long_people(table: CellTable, rater: str, raters: Sequence[str], wishes: Wishes) -> tuple[str, ...]:
+def _long_people(table: CellTable, rater: str, raters: Sequence[str], wishes: Roles) -> tuple[str, ...]:
     if kind := _first(table, ("rater_kind", "kind", "rater_type")):
         pairs = zip(table.columns[rater], table.columns[kind], strict=True)
         human = {who.strip() for who, what in pairs if who and what and what.strip().casefold() in _HUMAN}
@@ -172,7 +147,7 @@ def _long_people(table: CellTable, rater: str, raters: Sequence[str], wishes: Wi
     return tuple(name for name in raters if name in human and name not in wishes.judges)
 
 
-def _people(table: CellTable, wishes: Wishes) -> tuple[str, ...]:
+def _people(table: CellTable, wishes: Roles) -> tuple[str, ...]:
     taken = {*wishes.judges, *wishes.confidence.values(), wishes.cluster, wishes.item}
     free = [name for name in table.columns if name not in taken and _is_words(table.columns[name], wishes.missing)]
     found = [name for name in free if _tokens(name) & _HUMAN and not _tokens(name) & _CONFIDENCE]
@@ -188,7 +163,7 @@ def _people(table: CellTable, wishes: Wishes) -> tuple[str, ...]:
     raise InputError("--human", "no column is recognised as what people said", cure=table.named())
 
 
-def _judges(table: CellTable, people: Sequence[str], wishes: Wishes) -> tuple[str, ...]:
+def _judges(table: CellTable, people: Sequence[str], wishes: Roles) -> tuple[str, ...]:
     said = {each for name in people for each in _words(table.columns[name], wishes.missing)}
     taken = {*people, *wishes.confidence.values(), wishes.cluster, wishes.item}
     free = [name for name in table.columns if name not in taken and not _tokens(name) & (_CONFIDENCE | _HUMAN)]
@@ -207,7 +182,7 @@ def _judges(table: CellTable, people: Sequence[str], wishes: Wishes) -> tuple[st
     raise InputError("--judge", rule, cure=table.named())
 
 
-def _cluster(table: CellTable, wishes: Wishes, taken: set[str], item: str = "") -> str:
+def _cluster(table: CellTable, wishes: Roles, taken: set[str], item: str = "") -> str:
     if wishes.cluster:
         return "" if wishes.cluster == "none" else wishes.cluster
     names = [name for name in table.columns if name.casefold() in _CLUSTERS and name not in taken]
@@ -234,7 +209,7 @@ def _item(table: CellTable, taken: set[str]) -> str:
     return max((name for name in names if kinds[name] >= LEAST_OWN_IDS), key=lambda name: kinds[name], default="")
 
 
-def _confidences(table: CellTable, judges: Sequence[str], wishes: Wishes) -> dict[str, str]:
+def _confidences(table: CellTable, judges: Sequence[str], wishes: Roles) -> dict[str, str]:
     found = {}
     for judge, name in wishes.confidence.items():
         judge = judge or (judges[0] if len(judges) == 1 else "")

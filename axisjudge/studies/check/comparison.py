@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from axisjudge.results import Result, plain
 from axisjudge.stats.comparisons.ranking import RankSets, rank_sets
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.clustered import paired_share_difference
 from axisjudge.stats.rates.correction import pairwise_level
 from axisjudge.stats.rates.proportions import cluster_codes
-from axisjudge.studies.check.compute import Floats, coefficients, hits
+from axisjudge.studies._shared.arrays import Floats
+from axisjudge.studies.check.compute import coefficients, hits
 from axisjudge.studies.check.votes import Votes
 
 #: Sign flips need a table of clusters x judges; independent items beyond so many are added up in groups of items.
@@ -21,7 +23,7 @@ MOST_GROUPS = 200
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(Result):
     """First judge minus second on the same items: what they catch, what they pass, and how often people agree.
 
     Intervals hold for all pairs of judges together (Bonferroni). `caught` and `passed` are None without a failing word.
@@ -32,14 +34,9 @@ class Difference:
     caught: Estimate | None = None
     passed: Estimate | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        parts = {name: getattr(self, name) for name in ("agreement", "caught", "passed")}
-        return {"judges": list(self.judges), **{name: each and each.to_dict() for name, each in parts.items()}}
-
 
 @dataclass(frozen=True)
-class PeoplePair:
+class PeoplePair(Result):
     """Two people on the items that both labelled."""
 
     people: tuple[str, str]
@@ -47,7 +44,7 @@ class PeoplePair:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
-        return {"people": list(self.people), **{name: each.to_dict() for name, each in self.coefficients.items()}}
+        return {"people": list(self.people), **plain(self.coefficients)}
 
 
 def differences(votes: Votes, ci_level: float) -> tuple[Difference, ...]:

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.stats.agreement.clustered import clustered_coefficients
+from axisjudge.results import Result
+from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.stats.confidence.escalation import Alone, decides_alone
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.clustered import ClusteredShare, clustered_share, mean_of_shares, more_for_half_width
 from axisjudge.stats.rates.correction import SAMPLING, CorrectedRate, corrected_rate
+from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies.check.votes import Votes
 
-Floats = NDArray[np.float64]
-
+#: Measure -> the coefficient of agreement that it is; the last two where words are numbers.
+COEFFICIENT_OF = {
+    "kappa": "cohen_kappa",
+    "ac1": "gwet_ac1",
+    "kappa_quadratic": "cohen_kappa_quadratic",
+    "ac2_quadratic": "gwet_ac2_quadratic",
+}
 #: The width that is asked for where a figure is too vague: plus or minus ten points.
 WANTED_HALF_WIDTH = 0.1
 
@@ -43,7 +49,7 @@ class Terms:
 
 
 @dataclass(frozen=True)
-class JudgeCheck:
+class JudgeCheck(Result):
     """One judge against people.
 
     `measures` holds estimates by name: sensitivity, specificity, precision, f1, balanced_accuracy (of the failing
@@ -53,6 +59,17 @@ class JudgeCheck:
     missed, or caught, all failing ones among them. `more_failures` is how many more failing items would bring
     sensitivity to +- `WANTED_HALF_WIDTH`; 0 where it is that narrow already.
     """
+
+    _keys: ClassVar[Mapping[str, str]] = {
+        "judge": "name",
+        **{name: name for name in ("n_judged", "n_compared", "n_missing", "more_failures", "measures")},
+        "recall_by_word": "by_word",
+        "says_failing": "said_failing",
+        "corrected_rate": "corrected",
+        "decides_alone": "alone",
+        "why_not_alone": "why_not_alone",
+        "caught_bounds": "caught_bounds",
+    }
 
     name: str
     n_judged: int
@@ -67,19 +84,10 @@ class JudgeCheck:
     more_failures: int | None = None
     caught_bounds: tuple[float, float] | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {
-            "judge": self.name,
-            **{name: getattr(self, name) for name in ("n_judged", "n_compared", "n_missing", "more_failures")},
-            "measures": {name: each.to_dict() for name, each in self.measures.items()},
-            "recall_by_word": {name: each.to_dict() for name, each in self.by_word.items()},
-            "says_failing": None if self.said_failing is None else self.said_failing.to_dict(),
-            "corrected_rate": None if self.corrected is None else self.corrected.to_dict(),
-            "decides_alone": None if self.alone is None else self.alone.to_dict(),
-            "why_not_alone": self.no_alone or (self.alone.refusal if self.alone else ""),
-            "caught_bounds": self.caught_bounds and list(self.caught_bounds),
-        }
+    @property
+    def why_not_alone(self) -> str:
+        """Why it may decide nothing alone; empty where it may."""
+        return self.no_alone or (self.alone.refusal if self.alone else "")
 
 
 def terms_of(sampling: str, risk: float, ci_level: float, votes: Votes) -> Terms:
@@ -103,24 +111,23 @@ def comparable(votes: Votes, terms: Terms) -> bool:
 
 def judge_check(votes: Votes, place: int, terms: Terms) -> JudgeCheck:
     """Everything about the judge at `place`."""
-    said, _truth = votes.ratings[:, place], votes.reference
-    both = ~np.isnan(said) & votes.labelled
+    said = votes.ratings[:, place]
     measures = _agreement(votes, said, terms)
     by_word = _by_word(votes, said, terms)
-    directed: dict[str, Any] = {}
+    failing: dict[str, Any] = {}
     if votes.question.directed:
         measures = _directed(votes, said, terms) | measures
-        directed = _failing(votes, place, measures, terms)
+        failing = _failing(votes, place, measures, terms)
     alone = _alone(votes, place, terms)
     measures = {name: _allowed(each, name, votes, terms, place) for name, each in measures.items()}
     return JudgeCheck(
         name=votes.judges[place],
         n_judged=int((~np.isnan(said)).sum()),
-        n_compared=int(both.sum()),
+        n_compared=int((~np.isnan(said) & votes.labelled).sum()),
         n_missing=int((votes.labelled & np.isnan(said)).sum()),
         measures=measures,
         by_word={word: _allowed(each, "sensitivity", votes, terms, place) for word, each in by_word.items()},
-        **directed,
+        **failing,
         **({"alone": alone} if isinstance(alone, Alone) else {"no_alone": alone}),
     )
 
@@ -139,18 +146,18 @@ def hits(said: Floats, truth: Floats, word: float) -> Floats:
 def coefficients(votes: Votes, pair: Sequence[Floats], ci_level: float) -> dict[str, Estimate]:
     """Kappa and AC1 of two raters; with words that are numbers kappa and AC2 with quadratic weights as well."""
     asked = votes.question
-    names = ["cohen_kappa", "gwet_ac1"] + (["cohen_kappa_quadratic", "gwet_ac2_quadratic"] if asked.ordinal else [])
+    names = {name: of for name, of in COEFFICIENT_OF.items() if asked.ordinal or not name.endswith("_quadratic")}
     values = np.column_stack(pair)
     categories: list[float] = list(range(len(asked.words)))
     if asked.ordinal:
         order = np.array(asked.values)
         values = np.where(np.isnan(values), np.nan, order[np.nan_to_num(values).astype(np.intp)])
         categories = list(asked.values)
-    found = clustered_coefficients(
-        values, names, categories=categories, clusters=votes.clusters, cluster_unit=votes.unit, ci_level=ci_level
-    )
-    short = {"cohen_kappa": "kappa", "gwet_ac1": "ac1", "cohen_kappa_quadratic": "kappa_quadratic"}
-    return {short.get(name, "ac2_quadratic"): each for name, each in found.items()}
+    found = agreement_coefficients(
+        values, list(names.values()), categories=categories, clusters=votes.clusters, cluster_unit=votes.unit,
+        ci_level=ci_level,
+    )  # fmt: skip
+    return {name: found[of] for name, of in names.items()}
 
 
 def _agreement(votes: Votes, said: Floats, terms: Terms) -> dict[str, Estimate]:
@@ -188,21 +195,12 @@ def _f1(overlap: ClusteredShare) -> Estimate:
     return replace(overlap, **ends, method=overlap.method and f"2 J / (1 + J), J by {overlap.method}")
 
 
-def _failing(votes: Votes, place: int, measures: dict[str, Estimate], terms: Terms) -> dict[str, Any]:
+def _failing(votes: Votes, place: int, measures: dict[str, Any], terms: Terms) -> dict[str, Any]:
     said, truth = votes.ratings[:, place], votes.reference
     sensitivity = measures["sensitivity"]
-    caught = hits(said, truth, 1)
-    n_lost = int(((truth == 1) & np.isnan(said)).sum())
-    bounds = None
-    if n_lost:
-        n, n_caught = int((truth == 1).sum()), float(np.nansum(caught))
-        bounds = n_caught / n, (n_caught + n_lost) / n
-    more = None
-    if isinstance(sensitivity, ClusteredShare):
-        more = more_for_half_width(sensitivity, WANTED_HALF_WIDTH)
-    sampling = terms.sampling
-    if sampling == "by_judge_verdict" and terms.drawn_for != votes.judges[place]:
-        sampling = "unknown"
+    n, n_lost = int((truth == 1).sum()), int(((truth == 1) & np.isnan(said)).sum())
+    n_caught = float(np.nansum(hits(said, truth, 1)))
+    sampling = "unknown" if _by_another(terms, votes, place) else terms.sampling
     corrected = None
     if not votes.in_full:
         corrected = corrected_rate(
@@ -216,8 +214,8 @@ def _failing(votes: Votes, place: int, measures: dict[str, Estimate], terms: Ter
     return {
         "said_failing": share(np.where(votes.labelled, said, np.nan) if votes.in_full else said, votes, terms.ci_level),
         "corrected": corrected,
-        "more_failures": more,
-        "caught_bounds": bounds,
+        "more_failures": more_for_half_width(sensitivity, WANTED_HALF_WIDTH),
+        "caught_bounds": (n_caught / n, (n_caught + n_lost) / n) if n_lost else None,
     }
 
 
@@ -238,12 +236,16 @@ def _alone(votes: Votes, place: int, terms: Terms) -> Alone | str:
     )
 
 
+def _by_another(terms: Terms, votes: Votes, place: int) -> bool:
+    """Whether the labelled items were drawn by the verdicts of another judge."""
+    return terms.sampling == "by_judge_verdict" and terms.drawn_for != votes.judges[place]
+
+
 def _allowed(each: Any, name: str, votes: Votes, terms: Terms, place: int) -> Any:
     """The estimate, or nothing where the draw of the labels would bend it."""
-    spoilt = () if votes.in_full else _SPOILT.get(terms.sampling, ())
-    by_another = terms.sampling == "by_judge_verdict" and terms.drawn_for != votes.judges[place]
     base = name.removesuffix("_quadratic").replace("ac2", "ac1")
-    if base not in spoilt and not (by_another and name == "precision" and not votes.in_full):
+    spoilt = base in _SPOILT.get(terms.sampling, ()) or (name == "precision" and _by_another(terms, votes, place))
+    if votes.in_full or not spoilt:
         return each
     reason = f"labelled items were drawn {terms.sampling.replace('_', ' ')}, which bends it"
     return replace(each, estimate=math.nan, ci_low=math.nan, ci_high=math.nan, reason=reason)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from axisjudge.stats.estimate import Estimate
+from axisjudge.studies._shared.templates import template
+from axisjudge.studies.check.compute import COEFFICIENT_OF
 from axisjudge.studies.check.sentences import answer, report
 from axisjudge.studies.check.tables import heading, spoken
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
-
     from axisjudge.studies.check.checked import Checked
 
 _TITLES = {
@@ -22,25 +21,22 @@ _TITLES = {
     "supported": "What the file supports",
     "next": "Next",
 }
-#: Measures that can fall below zero, drawn from -1 to 1.
-_SIGNED = ("kappa", "ac1", "kappa_quadratic", "ac2_quadratic")
 
 
 def page(result: Checked) -> str:
     """The whole page."""
-    return _environment().get_template("page.html.j2").render(**_parts(result))
+    return template("axisjudge.studies.check", "page.html.j2").render(**_parts(result))
 
 
 def fragment(result: Checked) -> str:
     """The same without its frame, for a notebook."""
-    return _environment().get_template("fragment.html.j2").render(**_parts(result))
+    return template("axisjudge.studies.check", "fragment.html.j2").render(**_parts(result))
 
 
 def _parts(result: Checked) -> dict[str, Any]:
-    parts = [(_TITLES[name], lines) for name, lines in report(result).items() if lines]
-    level = f"{result.terms.ci_level:.0%}"
+    parts = [(name, _TITLES[name], lines) for name, lines in report(result).items() if lines]
     return {
-        "level": level,
+        "level": f"{result.terms.ci_level:.0%}",
         "source": result.source,
         "answer": answer(result),
         "parts": parts,
@@ -52,8 +48,8 @@ def _measures(result: Checked) -> list[dict[str, Any]]:
     """One block a measure, one bar a judge."""
     blocks = []
     for name in result.judges[0].measures:
-        bars = [_bar(judge.name, judge.measures[name], signed=name in _SIGNED) for judge in result.judges]
-        blocks.append({"heading": heading(result, name), "bars": bars, "zero": 50 if name in _SIGNED else 0})
+        bars = [_bar(judge.name, judge.measures[name], signed=name in COEFFICIENT_OF) for judge in result.judges]
+        blocks.append({"heading": heading(result, name), "bars": bars, "zero": 50 if name in COEFFICIENT_OF else 0})
     if not result.votes.question.directed:
         for word in result.judges[0].by_word:
             bars = [_bar(judge.name, judge.by_word[word], signed=False) for judge in result.judges]
@@ -65,16 +61,3 @@ def _bar(judge: str, found: Estimate, *, signed: bool) -> dict[str, Any]:
     ends = (found.estimate, found.ci_low, found.ci_high)
     at, low, high = (None if math.isnan(end) else (50 + 50 * end if signed else 100 * end) for end in ends)
     return {"judge": judge, "at": at, "low": low, "high": high, "text": spoken(found), "reason": found.reason}
-
-
-@cache
-def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    return Environment(
-        loader=PackageLoader("axisjudge.studies.check", "."),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from axisjudge.checks import InputError
 from axisjudge.imports.sheets import read_columns
+from axisjudge.studies._shared.frames import Kind, kind_of, narwhals_of
 
-Kind = Literal["pandas", "polars", "pyarrow"]
 Cells = list[str | None]
 
 
@@ -30,13 +30,15 @@ class CellTable:
 
     def where(self, conditions: Iterable[str]) -> CellTable:
         """The rows that meet every condition ``COLUMN=WORD``."""
-        kept = list(range(self.n_rows))
+        conditions, kept = list(conditions), list(range(self.n_rows))
         for condition in conditions:
             name, equals, word = condition.partition("=")
             if not equals or name not in self.columns:
                 raise InputError("--where", "must be COLUMN=WORD with a column of the file", condition, self.named())
             cells = self.columns[name]
             kept = [row for row in kept if (cells[row] or "").strip() == word.strip()]
+        if not conditions:
+            return self
         if not kept:
             raise InputError("--where", "leaves no row", ", ".join(conditions))
         columns = {name: [cells[row] for row in kept] for name, cells in self.columns.items()}
@@ -62,16 +64,9 @@ def read_cells(table: Any) -> CellTable:
     if isinstance(table, Mapping):
         columns = {str(name): _cells(list(values)) for name, values in table.items()}
         return _checked(CellTable(columns, "table"))
-    import narwhals.stable.v2 as nw
-
-    try:
-        frame = nw.from_native(table, eager_only=True)
-    except TypeError:
-        rule = "must be a path, a pandas, polars or arrow table, or a dict of columns"
-        raise InputError("table", rule, type(table).__name__) from None
-    kinds: dict[str, Kind] = {"polars": "polars", "pyarrow": "pyarrow"}
+    frame = narwhals_of(table, "table")
     columns = {str(name): _cells(frame[name].to_list()) for name in frame.columns}
-    return _checked(CellTable(columns, "table", kinds.get(str(frame.implementation), "pandas")))
+    return _checked(CellTable(columns, "table", kind_of(table)))
 
 
 def _checked(table: CellTable) -> CellTable:

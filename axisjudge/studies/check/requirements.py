@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from axisjudge.checks import InputError
+from axisjudge.studies.check.tables import NAMES
 
 if TYPE_CHECKING:
     from axisjudge.stats.estimate import Estimate
@@ -23,13 +24,7 @@ MEASURES = {
     "recall": "sensitivity",
     "accuracy": "agreement",
     "failure_rate": "failure_rate",
-    **{
-        name: name
-        for name in (
-            *("sensitivity", "specificity", "precision", "f1", "balanced_accuracy"),
-            *("agreement", "kappa", "ac1", "kappa_quadratic", "ac2_quadratic"),
-        )
-    },
+    **{name: name for name in NAMES},
 }
 #: Exit codes of the command, the worst of all decisions.
 EXIT = {"met": 0, "short": 1, "cannot_tell": 4}

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from axisjudge.stats.clusters import effective_clusters
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.rates.clustered import effective_clusters
+from axisjudge.studies._shared.words import listed, many
 from axisjudge.studies.check.compute import WANTED_HALF_WIDTH, JudgeCheck, comparable
 
 if TYPE_CHECKING:
     from axisjudge.studies.check.checked import Checked
 
 #: With more judges than this each has one line; the rest stands in the table and in --json.
-MOST_TOLD = 4
+MOST_IN_DETAIL = 4
 #: Fewer items more than this are not worth a line.
 FEWEST_MORE = 10
 #: A judge whose share of hits is below this even at the upper bound misses most.
@@ -41,11 +41,11 @@ def answer(result: Checked) -> str:
 
 
 def _several(result: Checked) -> str:
-    if len(result.judges) <= MOST_TOLD:
+    if len(result.judges) <= MOST_IN_DETAIL:
         names = ("sensitivity", "specificity") if result.votes.question.directed else ("agreement",)
         verbs = {"sensitivity": "caught", "specificity": "passed", "agreement": "agreed with people on"}
         each = [
-            f"{judge.name} {_listed([f'{verbs[name]} {_share(judge.measures[name])}' for name in names])}"
+            f"{judge.name} {listed([f'{verbs[name]} {_share(judge.measures[name])}' for name in names])}"
             for judge in result.judges
         ]
         return f"{'; '.join(each)}."
@@ -64,27 +64,24 @@ def _several(result: Checked) -> str:
 
 def _read(result: Checked) -> list[str]:
     votes, roles = result.votes, result.roles
-    n_labelled = int(votes.labelled.sum())
     labelled = "all labelled" if votes.in_full else f"{votes.n_items - votes.n_unseen:,} labelled"
-    lines = [f"{result.source}: {_many(votes.n_items, votes.noun)}, {labelled}."]
+    lines = [f"{result.source}: {many(votes.n_items, votes.noun)}, {labelled}."]
     where = f" (raters in {roles.rater!r}, their words in {roles.value!r})" if roles.long else ""
-    lines.append(f"Judges: {_listed(roles.judges)}. People: {_listed(roles.people)}{where}.")
+    lines.append(f"Judges: {listed(roles.judges)}. People: {listed(roles.people)}{where}.")
     if roles.cluster:
         worth = effective_clusters(votes.cluster_sizes)
-        many = f"{votes.n_clusters} in all" + (
-            "" if worth > 0.9 * votes.n_clusters else f", worth {worth:.1f} equal ones"
-        )
-        lines.append(f"Rows of one {roles.cluster!r} belong together, {many}; intervals are by {votes.unit}.")
+        equal = "" if worth > 0.9 * votes.n_clusters else f", worth {worth:.1f} equal ones"
+        groups = f"{votes.n_clusters} in all{equal}"
+        lines.append(f"Rows of one {roles.cluster!r} belong together, {groups}; intervals are by {votes.unit}.")
     else:
         lines.append("No column says which rows belong together: each row counts as independent (--cluster COLUMN).")
     lines.append(_words_line(result))
     if roles.confidence:
+        one = set(roles.confidence.values())
         pairs = [f"{judge} = {column}" for judge, column in roles.confidence.items()]
-        lines.append(
-            f"Confidence: {_listed(pairs) if len(set(roles.confidence.values())) > 1 else pairs[0].split(' = ')[1]}."
-        )
+        lines.append(f"Confidence: {listed(pairs) if len(one) > 1 else one.pop()}.")
     if roles.left_out:
-        lines.append(f"Not read: {_listed(roles.left_out[:8])}{' and more' if len(roles.left_out) > 8 else ''}.")
+        lines.append(f"Not read: {listed(roles.left_out[:8])}{' and more' if len(roles.left_out) > 8 else ''}.")
     if votes.n_copies:
         lines.append(f"Rows that repeat another: {votes.n_copies}, counted once.")
     if len(votes.people) > 1:
@@ -92,7 +89,7 @@ def _read(result: Checked) -> list[str]:
         lines.append(f"What people said is the majority of {len(votes.people)}{tied}.")
     if not votes.in_full and result.terms.sampling == "unknown":
         lines.append(
-            f"Figures are of the {n_labelled:,} labelled {votes.noun}s alone: how they were drawn is not known."
+            f"Figures are of the {votes.n_labelled:,} labelled {votes.noun}s alone: how they were drawn is not known."
         )
     return lines
 
@@ -104,28 +101,19 @@ def _words_line(result: Checked) -> str:
     turn = ""
     if asked.assumed:
         turn = f"; if {asked.passing!r} is the one to be caught, say --positive={shlex.quote(asked.passing)}"
-    others = sorted(word for word, code in asked.code.items() if not code and word in _said(result))
-    several = f" ({', '.join(others)})" if asked.passing.startswith("not ") else ""
+    others = sorted(word for word, code in asked.code.items() if not code and word in asked.code)
+    several = f" ({', '.join(others)})" if others and asked.passing not in asked.code else ""
     return f"Failing is {asked.failing!r}, passing is {asked.passing!r}{several}{turn}."
-
-
-def _said(result: Checked) -> set[str]:
-    return set(result.votes.question.code)
 
 
 def _judge(result: Checked, judge: JudgeCheck) -> list[str]:
     lines = [_first_line(result, judge)]
-    if len(result.judges) > MOST_TOLD:
+    if len(result.judges) > MOST_IN_DETAIL:
         return lines
-    if not result.votes.question.directed:
-        return [*lines, *_standing_line(result, judge)]
-    return [
-        *lines,
-        *_standing_line(result, judge),
-        *_too_few(result, judge),
-        *_rates(result, judge),
-        *_alone(result, judge),
-    ]
+    lines += _chance_line(result, judge)
+    if result.votes.question.directed:
+        lines += [*_too_few(result, judge), *_rates(result, judge), *_alone(result, judge)]
+    return lines
 
 
 def _first_line(result: Checked, judge: JudgeCheck) -> str:
@@ -142,13 +130,9 @@ def _first_line(result: Checked, judge: JudgeCheck) -> str:
             f"by people's word {', '.join(words)}{_by(result)}."
         )
     passed, caught = judge.measures["specificity"], judge.measures["sensitivity"]
-    if caught.reason.startswith("labelled"):
+    if not comparable(votes, result.terms):
         return f"{judge.name}: what it passes and catches is not given: {caught.reason}."
-    missing = (
-        f" It gave no verdict on {judge.n_missing:,} labelled {_plural(judge.n_missing, votes.noun)}"
-        if judge.n_missing
-        else ""
-    )
+    missing = f" It gave no verdict on {many(judge.n_missing, f'labelled {votes.noun}')}" if judge.n_missing else ""
     if missing and judge.caught_bounds:
         low, high = judge.caught_bounds
         if f"{low:.0%}" != f"{high:.0%}":
@@ -164,53 +148,45 @@ def _by(result: Checked) -> str:
     return f"; by {result.votes.unit}" if result.roles.cluster else ""
 
 
-def _standing(judge: JudgeCheck) -> str:
-    """shown, worse, not_shown or none: whether a judge tells the words apart, by the bound that decides."""
-    found, chance = _standard(judge)
-    if found is None or math.isnan(found.ci_low):
-        return "none"
-    return "shown" if found.ci_low > chance else "worse" if found.ci_high < chance else "not_shown"
-
-
 def _standard(judge: JudgeCheck) -> tuple[Estimate | None, float]:
     if "balanced_accuracy" in judge.measures:
         return judge.measures["balanced_accuracy"], 0.5
     return judge.measures.get("kappa"), 0.0
 
 
-def _standing_line(result: Checked, judge: JudgeCheck) -> list[str]:
+def _chance_line(result: Checked, judge: JudgeCheck) -> list[str]:
+    """Whether a judge tells the words apart, by the bound that decides."""
     found, chance = _standard(judge)
-    standing = _standing(judge)
-    if found is None or standing == "none":
+    if found is None or math.isnan(found.ci_low):
         reason = found.reason if found else ""
         return [f"  Whether it is above chance cannot be said: {reason}."] if reason else []
-    name = "balanced accuracy" if chance else "kappa"
-    coin = f"{chance:.0%}" if chance else "0"
+    name, coin = ("balanced accuracy", f"{chance:.0%}") if chance else ("kappa", "0")
     low, high = (f"{end:.0%}" if chance else f"{end:.2f}" for end in (found.ci_low, found.ci_high))
-    misses = _misses(result, judge)
-    return {
-        "shown": [f"  Above chance: {name} is at least {low}, where chance has {coin}.{misses}"],
-        "worse": [
+    if found.ci_high < chance:
+        return [
             f"  It is worse than chance: {name} is at most {high}, where chance has {coin}. See what its words mean."
-        ],
-        "not_shown": [f"  Not shown to be above chance: {name} may be as low as {low}, and chance has {coin}.{misses}"],
-    }[standing]
+        ]
+    misses = _misses(result, judge)
+    if found.ci_low > chance:
+        return [f"  Above chance: {name} is at least {low}, where chance has {coin}.{misses}"]
+    return [f"  Not shown to be above chance: {name} may be as low as {low}, and chance has {coin}.{misses}"]
 
 
 def _misses(result: Checked, judge: JudgeCheck) -> str:
     """The plain sentence for a judge that misses most of what it should catch, or fails most of what it should pass."""
-    asked, said = result.votes.question, ""
-    if "sensitivity" in judge.measures and judge.measures["sensitivity"].ci_high < MOST:
-        said += f" It misses at least {1 - judge.measures['sensitivity'].ci_high:.0%} of {asked.failing!r}."
-    if "specificity" in judge.measures and judge.measures["specificity"].ci_high < MOST:
-        said += f" It fails at least {1 - judge.measures['specificity'].ci_high:.0%} of {asked.passing!r}."
-    return said
+    asked = result.votes.question
+    verbs = {"sensitivity": ("misses", asked.failing), "specificity": ("fails", asked.passing)}
+    return "".join(
+        f" It {verb} at least {1 - judge.measures[name].ci_high:.0%} of {word!r}."
+        for name, (verb, word) in verbs.items()
+        if name in judge.measures and judge.measures[name].ci_high < MOST
+    )
 
 
 def _too_few(result: Checked, judge: JudgeCheck) -> list[str]:
     caught = judge.measures["sensitivity"]
     points = f"±{WANTED_HALF_WIDTH * 100:.0f} points"
-    if caught.reason.startswith("labelled"):
+    if not comparable(result.votes, result.terms):
         return []
     if not judge.more_failures or judge.more_failures < FEWEST_MORE:
         if not math.isnan(caught.ci_low):
@@ -221,37 +197,29 @@ def _too_few(result: Checked, judge: JudgeCheck) -> list[str]:
 
 
 def _rates(result: Checked, judge: JudgeCheck) -> list[str]:
-    from axisjudge.studies.check.checked import failing_share
-
     said, word = judge.said_failing, result.votes.question.failing
     if said is None or math.isnan(said.estimate):
         return []
     calls = f"  It calls {_share(said)} {word!r}"
     if judge.corrected is None:
-        return [f"{calls}; people call {_share(failing_share(result))} so."]
+        return [f"{calls}; people call {_share(result.failing_share)} so."]
+    rate = judge.corrected.rate
+    refusal = judge.corrected.refusal or (rate.reason if math.isnan(rate.estimate) else "")
     if result.terms.drawn_for not in ("", judge.name):
-        return [f"{calls}; no corrected rate: labelled items were drawn by the verdicts of {result.terms.drawn_for}."]
-    if judge.corrected.refusal:
-        return [f"{calls}; no corrected rate: {judge.corrected.refusal}."]
+        refusal = f"labelled items were drawn by the verdicts of {result.terms.drawn_for}"
+    if refusal:
+        return [f"{calls}; no corrected rate: {refusal}."]
     how = "at random" if result.terms.sampling == "random" else result.terms.sampling.replace("_", " ")
-    weak = (
-        f" {judge.corrected.warnings[0][0].upper()}{judge.corrected.warnings[0][1:]}."
-        if judge.corrected.warnings
-        else ""
-    )
-    if math.isnan(judge.corrected.rate.estimate):
-        return [f"{calls}; no corrected rate: {judge.corrected.rate.reason}."]
-    return [f"{calls}; corrected by labels drawn {how}, {_share(judge.corrected.rate)}.{weak}"]
+    weak = "".join(f" {warning[0].upper()}{warning[1:]}." for warning in judge.corrected.warnings[:1])
+    return [f"{calls}; corrected by labels drawn {how}, {_share(rate)}.{weak}"]
 
 
 def _alone(result: Checked, judge: JudgeCheck) -> list[str]:
     risk, level = result.terms.risk, result.terms.ci_level
     wish = f"  May it decide some alone, at {risk:.0%} error"
     if judge.alone is None or judge.alone.error is None:
-        reason = judge.no_alone or (judge.alone.refusal if judge.alone else "")
-        return [f"{wish}? Not shown: {reason}."]
-    found = judge.alone
-    error = judge.alone.error
+        return [f"{wish}? Not shown: {judge.why_not_alone}."]
+    found, error = judge.alone, judge.alone.error
     return [
         f"{wish}? Yes, {found.share:.0%} of them: at confidence {found.threshold:g} and above it errs in "
         f"{error.estimate:.0%}, at most {error.ci_high:.0%} with {level:.0%} confidence."
@@ -272,7 +240,7 @@ def _beside(result: Checked) -> list[str]:
                 for verb, found in (("catches", each.caught), ("passes", each.passed))
                 if found is not None and not math.isnan(found.estimate)
             ] or [f"agrees with people {_points(each.agreement)}"]
-            lines.append(f"{one} against {other}, on the same {result.votes.noun}s: it {_listed(parts)}.")
+            lines.append(f"{one} against {other}, on the same {result.votes.noun}s: it {listed(parts)}.")
     return [line for line in lines if line]
 
 
@@ -288,41 +256,37 @@ def _ranking(result: Checked) -> str:
         return f"By {by}, {first[0]} is shown to be above every other (simultaneous rank sets)."
     if sets.tied:
         return f"By {by} no judge is shown to be above another (simultaneous rank sets)."
-    who = _listed(first) if len(first) <= 8 else f"{len(first)} of {len(result.judges)} judges"
+    who = listed(first) if len(first) <= 8 else f"{len(first)} of {len(result.judges)} judges"
     return f"By {by} the first place may belong to {who}; they are not told apart (simultaneous rank sets)."
 
 
 def _people(result: Checked) -> list[str]:
     pairs = [(pair, pair.coefficients["kappa"]) for pair in result.people]
-    found = [f"{' and '.join(pair.people)} {_number(kappa)}" for pair, kappa in pairs if not math.isnan(kappa.estimate)]
+    found = [f"{' and '.join(pair.people)} {kappa.worded()}" for pair, kappa in pairs if not math.isnan(kappa.estimate)]
     if not found:
         return []
     return [f"People beside each other, Cohen's kappa: {'; '.join(found[:6])}{'; ...' if len(found) > 6 else ''}."]
 
 
 def _supports(result: Checked) -> list[str]:
-    can: list[str] = []
-    cannot: list[str] = []
-    to = f" to ±{WANTED_HALF_WIDTH * 100:.0f} points"
-    some, every = result.judges[0], result.judges
+    every, to = result.judges, f" to ±{WANTED_HALF_WIDTH * 100:.0f} points"
+    claims: list[tuple[str, bool]] = []
     if result.votes.question.directed:
-        shown = [judge.name for judge in every if _narrow(judge.measures["sensitivity"])]
-        vague = [judge.name for judge in every if judge.name not in shown]
-        (can if shown else cannot).append(
-            f"what is caught{to}" + (f" ({_listed(shown)})" if shown and vague and len(shown) < 6 else "")
-        )
-        (can if any(_narrow(judge.measures["specificity"]) for judge in every) else cannot).append(
-            f"what is passed{to}"
-        )
-        rate = some.corrected.refusal == "" if some.corrected else True
-        (can if rate else cannot).append("a failure rate")
-        (can if any(judge.alone and judge.alone.error for judge in every) else cannot).append("deciding some alone")
-    (can if any(not math.isnan(judge.measures["kappa"].ci_low) for judge in every) else cannot).append(
-        "chance-corrected agreement"
-    )
-    (can if len(result.votes.people) > 1 else cannot).append("people's agreement with each other")
+        sure = [judge.name for judge in every if _narrow(judge.measures["sensitivity"])]
+        who = f" ({listed(sure)})" if 0 < len(sure) < min(6, len(every)) else ""
+        rate = every[0].corrected
+        claims += [
+            (f"what is caught{to}{who}", bool(sure)),
+            (f"what is passed{to}", any(_narrow(judge.measures["specificity"]) for judge in every)),
+            ("a failure rate", rate is None or not rate.refusal),
+            ("deciding some alone", any(judge.alone and judge.alone.error for judge in every)),
+        ]
+    known = any(not math.isnan(judge.measures["kappa"].ci_low) for judge in every)
+    claims += [("chance-corrected agreement", known)]
+    claims += [("people's agreement with each other", len(result.votes.people) > 1)]
     if len(every) > 1:
-        (can if result.ranks and len(result.ranks.first) == 1 else cannot).append("one best judge")
+        claims.append(("one best judge", bool(result.ranks and len(result.ranks.first) == 1)))
+    can, cannot = ([claim for claim, holds in claims if holds is wanted] for wanted in (True, False))
     lines = [f"The file supports: {', '.join(can)}."] if can else []
     return lines + ([f"It does not support: {', '.join(cannot)}."] if cannot else [])
 
@@ -366,25 +330,7 @@ def _points(found: Estimate) -> str:
     return f"{size:.0f} points {'more' if found.estimate >= 0 else 'less'} ({interval})"
 
 
-def _number(found: Estimate) -> str:
-    interval = "no interval" if math.isnan(found.ci_low) else f"{found.ci_low:.2f} to {found.ci_high:.2f}"
-    return f"{found.estimate:.2f} ({interval})"
-
-
 def _rounded(count: int) -> int:
     """Two leading figures, upwards: a number of labels to plan with."""
     step = int(10 ** max(0, len(str(count)) - 2))
     return -(-count // step) * step
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count:,} {_plural(count, noun)}"
-
-
-def _plural(count: int, noun: str) -> str:
-    return noun if count == 1 else f"{noun}s"
-
-
-def _listed(names: Sequence[str]) -> str:
-    every = list(names)
-    return f"{', '.join(every[:-1])} and {every[-1]}" if len(every) > 1 else "".join(every)

@@ -6,37 +6,34 @@ import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
-from axisjudge.stats.comparisons.ranking import RankSets
-from axisjudge.studies._shared.result import StudyResult
-from axisjudge.studies.check.checked import Checked, checked
-from axisjudge.studies.check.columns import Wishes
+from axisjudge.checks import in_open_unit_interval
+from axisjudge.studies._shared.frames import table_of
+from axisjudge.studies._shared.result import Plot, StudyResult
+from axisjudge.studies.check.checked import Checked
+from axisjudge.studies.check.columns import Roles, roles_of
+from axisjudge.studies.check.comparison import differences, people_pairs, ranks
+from axisjudge.studies.check.compute import comparable, judge_check, terms_of
 from axisjudge.studies.check.figures import plot_agreement, plot_shares
 from axisjudge.studies.check.page import fragment
 from axisjudge.studies.check.page import page as whole_page
+from axisjudge.studies.check.reading import read_cells
 from axisjudge.studies.check.sentences import answer as first_finding
 from axisjudge.studies.check.sentences import report
 from axisjudge.studies.check.tables import COLUMNS, rows
+from axisjudge.studies.check.votes import votes_of
 from axisjudge.studies.check.words import NO_VERDICT, word
-
-if TYPE_CHECKING:
-    from axisjudge.studies._shared.result import Plot
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Check(Checked, StudyResult):
     """What a table supports, and what it does not, as one result."""
 
-    study: ClassVar[str] = "check"
-
     @property
     def table(self) -> Any:
         """One row a judge and measure, as a DataFrame of the caller's kind (pandas where a file or dict was given)."""
-        import narwhals.stable.v2 as nw
-
-        found = rows(self)
-        return nw.from_dict({name: [row[name] for row in found] for name in COLUMNS}, backend=self.kind).to_native()
+        return table_of(rows(self), self.kind, columns=COLUMNS)
 
     @property
     def answer(self) -> str:
@@ -47,37 +44,6 @@ class Check(Checked, StudyResult):
     def sentences(self) -> tuple[str, ...]:
         """All that is said, in the order in which the command prints it."""
         return tuple(line for lines in report(self).values() for line in lines)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, unrounded; NaN is None."""
-        asked, votes = self.votes.question, self.votes
-        return {
-            "source": self.source,
-            "words": {"passing": asked.passing or None, "failing": asked.failing or None, "all": list(asked.words)},
-            "columns": {
-                "judges": list(self.roles.judges),
-                "people": list(self.roles.people),
-                "cluster": self.roles.cluster or None,
-                "item": self.roles.item or None,
-                "confidence": dict(self.roles.confidence),
-                "left_out": list(self.roles.left_out),
-            },
-            "n_items": votes.n_items,
-            "n_labelled": int(votes.labelled.sum()),
-            "n_clusters": votes.n_clusters,
-            "cluster_unit": votes.unit,
-            "n_copies": votes.n_copies,
-            "n_tied": votes.n_tied,
-            "sampling": self.terms.sampling,
-            "risk": self.terms.risk,
-            "ci_level": self.terms.ci_level,
-            "judges": [each.to_dict() for each in self.judges],
-            "differences": [each.to_dict() for each in self.differences],
-            "ranks": None if self.ranks is None else _ranks(self.ranks, self.roles.judges),
-            "people": [each.to_dict() for each in self.people],
-            "answer": self.answer,
-            "sentences": list(self.sentences),
-        }
 
     def plots(self) -> Mapping[str, Plot]:
         """Each judge's shares, and its agreement beyond chance, with their intervals."""
@@ -153,7 +119,7 @@ def check(
     >>> check(said).judges[0].measures["sensitivity"].estimate
     0.5
     """
-    wishes = Wishes(
+    wishes = Roles(
         judges=_names(judges),
         people=_names(human),
         cluster=cluster,
@@ -163,23 +129,36 @@ def check(
         value=value,
         missing=NO_VERDICT | {word(each, frozenset()) or "" for each in missing},
     )
-    found = checked(
-        table,
-        wishes,
-        words=words,
-        positive=positive,
-        missing=missing,
-        where=where,
-        sampling=sampling,
-        risk=risk,
-        ci_level=ci_level,
+    in_open_unit_interval("risk", risk)
+    in_open_unit_interval("ci_level", ci_level)
+    cells = read_cells(table).where(where)
+    roles = roles_of(cells, wishes)
+    votes = votes_of(cells, roles, words=words, positive=positive, missing=wishes.missing)
+    terms = terms_of(sampling, risk, ci_level, votes)
+    compared = comparable(votes, terms)
+    return Check(
+        source=cells.source,
+        votes=votes,
+        roles=roles,
+        terms=terms,
+        judges=tuple(judge_check(votes, place, terms) for place in range(len(votes.judges))),
+        differences=differences(votes, ci_level) if compared else (),
+        ranks=ranks(votes, ci_level) if compared else None,
+        people=people_pairs(votes, ci_level),
+        kind=cells.kind,
+        options=_options(words, positive, missing, where, sampling, cluster),
     )
-    return Check(**vars(found))
 
 
 def _names(given: Sequence[str] | str) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) and given else tuple(given)
 
 
-def _ranks(found: RankSets, judges: Sequence[str]) -> dict[str, Any]:
-    return {"judges": list(judges), **found.to_dict()}
+def _options(
+    words: Sequence[str], positive: str, missing: Sequence[str], where: Sequence[str], sampling: str, cluster: str
+) -> tuple[str, ...]:
+    """The caller's choices as the command takes them, for the next one."""
+    options = [f"--words={','.join(words)}"] * bool(words) + [f"--positive={positive}"] * bool(positive)
+    options += [f"--missing={each}" for each in missing] + [f"--where={each}" for each in where]
+    options += [f"--sampling={sampling}"] * (sampling != "unknown") + ["--cluster", "none"] * (cluster == "none")
+    return tuple(options)

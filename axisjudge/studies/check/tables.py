@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.clustered import ClusteredShare
+from axisjudge.studies.check.compute import COEFFICIENT_OF
 
 if TYPE_CHECKING:
     from axisjudge.studies.check.checked import Checked
@@ -22,10 +24,7 @@ NAMES = {
     "f1": ("F1", "failing"),
     "balanced_accuracy": ("balanced accuracy", ""),
     "agreement": ("agreement", ""),
-    "kappa": ("Cohen's kappa", ""),
-    "ac1": ("Gwet's AC1", ""),
-    "kappa_quadratic": ("Cohen's kappa, quadratic weights", ""),
-    "ac2_quadratic": ("Gwet's AC2, quadratic weights", ""),
+    **{name: (COEFFICIENTS[of].label, "") for name, of in COEFFICIENT_OF.items()},
 }
 #: Judges side by side in print, up to so many; more stand below each other, with these measures.
 MOST_ABREAST = 4
@@ -59,7 +58,7 @@ def label(result: Checked, name: str) -> tuple[str, str, str]:
 def heading(result: Checked, name: str) -> str:
     """Measure, word and scale in one heading."""
     said, word, scale = label(result, name)
-    several = result.votes.question.ordinal and name in ("kappa", "ac1", "kappa_quadratic", "ac2_quadratic")
+    several = result.votes.question.ordinal and name in COEFFICIENT_OF
     return f"{said} of {word!r}" if word else f"{said} ({scale})" if several else said
 
 
@@ -69,19 +68,15 @@ def printed(result: Checked) -> list[dict[str, Any]]:
     few = len(result.judges) <= MOST_ABREAST
     words = [] if result.votes.question.directed else list(result.judges[0].by_word)
     if few:
-        table = [
-            {
-                "measure": heading(result, name),
-                **{judge.name: spoken(judge.measures[name]) for judge in result.judges},
-            }
-            for name in names
-        ]
-        return table + [
-            {
-                "measure": f"recall of {word!r}",
-                **{judge.name: spoken(judge.by_word[word]) for judge in result.judges},
-            }
-            for word in words
+        measures = {
+            heading(result, name): {judge.name: judge.measures[name] for judge in result.judges} for name in names
+        }
+        measures |= {
+            f"recall of {word!r}": {judge.name: judge.by_word[word] for judge in result.judges} for word in words
+        }
+        return [
+            {"measure": measure, **{judge: spoken(found) for judge, found in by_judge.items()}}
+            for measure, by_judge in measures.items()
         ]
     shown = [name for name in SHORT if name in names][:4]
     return [

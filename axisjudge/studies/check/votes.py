@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError
+from axisjudge.stats.raters.reference import majority
+from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies.check.columns import Roles
 from axisjudge.studies.check.reading import CellTable
 from axisjudge.studies.check.words import Question, question, word
 
-Floats = NDArray[np.float64]
 Spoken = dict[str, list[str | None]]
 
 _NOUNS = {"run": "run", "trajectory": "run", "trace": "run", "step": "step", "sample": "sample"}
@@ -49,6 +50,11 @@ class Votes:
         return int(self.reference.size)
 
     @property
+    def n_labelled(self) -> int:
+        """How many items have people's word."""
+        return int(self.labelled.sum())
+
+    @property
     def labelled(self) -> NDArray[np.bool_]:
         """Which items people labelled."""
         return ~np.isnan(self.reference)
@@ -56,7 +62,7 @@ class Votes:
     @property
     def in_full(self) -> bool:
         """Whether people looked at every item, though their words may be tied."""
-        return bool((~np.isnan(self.labels)).any(axis=1).all())
+        return not self.n_unseen
 
     @property
     def n_unseen(self) -> int:
@@ -88,7 +94,7 @@ def votes_of(table: CellTable, roles: Roles, *, words: Sequence[str], positive: 
     spoken, clusters, confidence, n_copies = rows
     asked = question(spoken, people=roles.people, words=words, positive=positive)
     labels = _coded(spoken, roles.people, asked)
-    reference, n_tied = _majority(labels, len(asked.words))
+    reference = majority(labels, len(asked.words))
     unit = re.sub(r"[\W_]*(id|index|name)$", "", roles.cluster, flags=re.IGNORECASE) or roles.cluster
     return Votes(
         judges=roles.judges,
@@ -102,7 +108,7 @@ def votes_of(table: CellTable, roles: Roles, *, words: Sequence[str], positive: 
         unit=unit.replace("_", " ").casefold() if roles.cluster else "item",
         noun=next((noun for part, noun in _NOUNS.items() if part in roles.item.casefold().split("_")), "item"),
         n_copies=n_copies,
-        n_tied=n_tied,
+        n_tied=int((np.isnan(reference) & ~np.isnan(labels).all(axis=1)).sum()),
     )
 
 
@@ -208,13 +214,3 @@ def _coded(spoken: Spoken, names: Sequence[str], asked: Question) -> Floats:
     code: dict[str | None, float] = {None: float("nan")}
     code.update(asked.code)
     return np.array([[code[text] for text in spoken[name]] for name in names], dtype=np.float64).T
-
-
-def _majority(labels: Floats, n_words: int) -> tuple[Floats, int]:
-    """The commonest word of each item, NaN where none or several lead; and how many items are tied."""
-    if labels.shape[1] == 1:
-        return labels[:, 0], 0
-    counts = (labels[:, :, None] == np.arange(n_words)).sum(axis=1)
-    most = counts.max(axis=1)
-    tied = (counts == most[:, None]).sum(axis=1) > 1
-    return np.where((most > 0) & ~tied, counts.argmax(axis=1), np.nan), int((tied & (most > 0)).sum())

@@ -12,23 +12,22 @@ from axisjudge.checks import InputError
 #: Cells that hold no verdict.
 NO_VERDICT = frozenset({"", "na", "n/a", "nan", "null", "none", "<na>", "nat", "-", "–", "—"})
 
+
+def words_in(text: str) -> frozenset[str]:
+    """The words in a line of text."""
+    return frozenset(text.split())
+
+
 # words that say by themselves what is good
-_PASSING = frozenset(
-    (
-        *("pass", "passed", "passing", "correct", "right", "good", "ok", "okay", "success", "successful"),
-        *("succeeded", "valid", "accept", "accepted", "acceptable", "satisfied", "resolved"),
-    )
+_PASSING = words_in("pass passed passing correct right good ok okay success successful succeeded") | words_in(
+    "valid accept accepted acceptable satisfied resolved"
 )
-_FAILING = frozenset(
-    (
-        *("fail", "failed", "failing", "failure", "incorrect", "wrong", "bad", "unsuccessful", "invalid", "reject"),
-        *("rejected", "unacceptable", "unsatisfied", "unresolved", "not_ok"),
-    )
+_FAILING = words_in("fail failed failing failure incorrect wrong bad unsuccessful invalid reject rejected") | words_in(
+    "unacceptable unsatisfied unresolved not_ok"
 )
 # words whose meaning hangs on the question; without a word of the user's, the first is taken as passing
-_AFFIRMING = frozenset({"yes", "true", "1", "y", "t"})
-_DENYING = frozenset({"no", "false", "0", "n", "f"})
-_SINGLE = frozenset((*("y", "t", "n", "f", "1", "0"),))
+_AFFIRMING, _DENYING = words_in("yes true 1 y t"), words_in("no false 0 n f")
+_SINGLE = words_in("y t n f 1 0")
 
 #: More different words than this are no question with words.
 MOST_WORDS = 20

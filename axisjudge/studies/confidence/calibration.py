@@ -12,6 +12,7 @@ import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.labels.sampling import LOOKED_AT, drawn_of
+from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER, once
 from axisjudge.results import Result
 from axisjudge.stats.confidence.calibration import (
@@ -23,7 +24,7 @@ from axisjudge.stats.confidence.calibration import (
 )
 from axisjudge.stats.confidence.recalibration import ConfidenceMap, fit_isotonic, fit_platt
 from axisjudge.stats.estimate import Estimate
-from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, table_of, to_polars
+from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, table_of
 from axisjudge.studies.confidence import sentences as words
 
 CALIBRATION = "calibration"
@@ -31,11 +32,6 @@ CALIBRATION = "calibration"
 NO_SIDE = ("uncertain",)
 
 _ITEM = ("item_id", "question")
-_COLUMNS = (
-    *(*_ITEM, "cluster_id", "rater", "rater_kind", "family", "repeat", "split"),
-    *("status", "verdict", "confidence", "confidence_source"),
-)
-
 
 #: Columns of the table, and where their figures stand.
 _FIGURES = {
@@ -143,26 +139,15 @@ def calibration(
 ) -> Calibration:
     """Confidences of every judge against labels, one source of confidence at a time.
 
-    Parameters
-    ----------
-    ratings, labels : table
-        Ratings tables. Labels are the ratings of people or the planted truth; an item's label is their commonest word,
-        and an item on which they tie has none. Both may be one table.
-    repeat : int
-        Which repeat of the judging.
-    cluster_unit : str
-        What `cluster_id` is.
-    ci_level : float
-        Level of the intervals.
-    seed : int
-        Of the resamples behind the consistency band.
+    An item's label is the commonest word of people or of the planted truth, and an item on which they tie has none.
+    Arguments as `axisjudge.studies.confidence`; `ratings` and `labels` may be one table.
 
     Raises
     ------
     InputError
         There are no labels, or no judge has confidences on labelled items.
     """
-    given = to_polars(ratings, _COLUMNS, where="ratings").filter(BY_JUDGE & (pl.col("repeat") == repeat))
+    given = as_ratings(ratings).filter(BY_JUDGE & (pl.col("repeat") == repeat))
     if given.is_empty():
         raise InputError("ratings", "must hold ratings of judges; people's labels and planted truth go into labels")
     truth = _labels(_not_looked_at(labels))
@@ -186,15 +171,9 @@ def calibration(
 
 def _not_looked_at(labels: Given) -> pl.DataFrame:
     """The labels without decisions on items that judges are at odds on: no confidence is checked against these."""
-    columns: tuple[str, ...] = (*_ITEM, "rater_kind", "verdict")
-    names: Any = getattr(labels, "column_names", None)
-    if names is None:
-        names = getattr(labels, "columns", labels)
-    if "flags" not in names:
-        return to_polars(labels, columns, where="labels")
-    told = to_polars(labels, (*columns, "flags"), where="labels")
-    drawn = [drawn_of(flags if flags is not None else ())["drawn"] for flags in told["flags"].to_list()]
-    return told.filter(~pl.Series(drawn, dtype=pl.String).is_in(LOOKED_AT)).select(columns)
+    table = as_ratings(labels, where="labels")
+    drawn = [drawn_of(flags or ())["drawn"] for flags in table["flags"].to_list()]
+    return table.filter(~pl.Series(drawn, dtype=pl.String).is_in(LOOKED_AT))
 
 
 def _labels(table: pl.DataFrame) -> pl.DataFrame:
@@ -206,6 +185,11 @@ def _labels(table: pl.DataFrame) -> pl.DataFrame:
     counts = given.group_by(*_ITEM, "verdict").len()
     top = counts.filter(pl.col("len") == pl.col("len").max().over(*_ITEM))
     return top.filter(pl.len().over(*_ITEM) == 1).select(*_ITEM, label="verdict")
+
+
+def _several(clusters: pl.Series) -> pl.Series | None:
+    """Clusters, unless all items are of one: then nothing shows how far clusters differ."""
+    return clusters if clusters.n_unique() > 1 else None
 
 
 def _judge(
@@ -228,7 +212,7 @@ def _judge(
         source=source,
         accuracy=float(correct.mean()),
         mean_confidence=float(confidence.mean()),
-        curve=reliability_curve(confidence, correct, rng=seed),
+        curve=reliability_curve(confidence, correct, clusters=_several(sided["cluster_id"]), rng=seed),
         auc=auc,
         risk=risk_coverage(confidence, correct),
         recalibration=_recalibrated(sided, f"{judge}/{source}"),

@@ -9,6 +9,7 @@ from axisjudge.stats.confidence.calibration import ReliabilityCurve
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.words import listed
 
+UNTOLD = "How far confidences can be taken at their word cannot be told: {reason}."
 NO_SPLIT = "the ratings name no calibration split with items outside it"
 
 
@@ -46,11 +47,6 @@ def judge(
 def without(judges: Sequence[str]) -> list[str]:
     """Judges that said nothing of how sure they are; nothing where all did."""
     return [f"Without confidences on labelled items: {', '.join(judges)}."] if judges else []
-
-
-def untold(reason: Missing) -> str:
-    """Why nothing can be said."""
-    return f"How far confidences can be taken at their word cannot be told: {reason}."
 
 
 def answer(found: Mapping[Word, Sequence[str]], widest: str) -> str:

@@ -5,41 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
 
+from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER
-from axisjudge.studies._shared.frames import Given, Table, kind_of, to_polars
-from axisjudge.studies._shared.result import StudyResult
-from axisjudge.studies._shared.scope import banner, made_up_raters
+from axisjudge.studies._shared.frames import Given, Table, kind_of
+from axisjudge.studies._shared.result import Plot, RatedResult
+from axisjudge.studies._shared.scope import made_up_raters
 from axisjudge.studies.confidence import sentences as words
 from axisjudge.studies.confidence.calibration import Calibration, JudgeCalibration, calibration
 from axisjudge.studies.confidence.figures import plot_reliability
 from axisjudge.studies.confidence.sentences import Missing, Word
 
-if TYPE_CHECKING:
-    from axisjudge.studies._shared.result import Plot
-
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Confidence(StudyResult):
+class Confidence(RatedResult):
     """Confidences of every judge against labels, each source of confidence apart; `missing` says why there are none."""
 
-    study: ClassVar[str] = "confidence"
     _keys = ("banner", "calibration", "missing")
 
     calibration: Calibration
     missing: Missing
-    made_up: tuple[str, ...] = ()
 
     @property
     def judges(self) -> tuple[JudgeCalibration, ...]:
         """Every judge and source of confidence."""
         return self.calibration.judges
-
-    @property
-    def banner(self) -> str:
-        """The warning where ratings are made up."""
-        return banner(self.made_up)
 
     @property
     def table(self) -> Table:
@@ -50,7 +40,7 @@ class Confidence(StudyResult):
     def answer(self) -> str:
         """Which judges are over- or underconfident beyond what a calibrated judge of as few items would show."""
         if not self.judges:
-            return words.untold(self.missing)
+            return words.UNTOLD.format(reason=self.missing)
         groups = {word: [each.judge for each in self.judges if _word(each) is word] for word in Word}
         widest = max(self.judges, key=lambda each: abs(each.mean_confidence - each.accuracy))
         return words.answer(groups, widest.sentence)
@@ -125,12 +115,11 @@ def confidence(
     else:
         against = Calibration((), (), kind_of(ratings))
     given = (ratings,) if labels is None else (ratings, labels)
-    tables = (to_polars(each, ("rater", "rater_kind"), where="ratings") for each in given)
-    return Confidence(calibration=against, missing=missing, made_up=made_up_raters(*tables))
+    return Confidence(calibration=against, missing=missing, made_up=made_up_raters(*map(as_ratings, given)))
 
 
 def _missing(ratings: Given) -> Missing:
-    table = to_polars(ratings, ("rater_kind", "confidence"), where="ratings")
+    table = as_ratings(ratings)
     if table.filter(BY_LABELLER).is_empty():
         return Missing.NO_LABELS
     return Missing.NO_CONFIDENCES if table.filter(BY_JUDGE)["confidence"].is_null().all() else Missing.NONE

@@ -12,7 +12,7 @@ import polars as pl
 from axisjudge.checks import InputError
 from axisjudge.results import Result
 from axisjudge.scores.axis.result import DEFAULT_WEIGHTS, GOAL
-from axisjudge.scores.curves.curve import AXIS_CURVE, Curve, Floats
+from axisjudge.scores.curves.curve import AXIS_CURVE, Floats
 from axisjudge.scores.curves.fitted import CurveFit
 from axisjudge.stats.link_lines import normal_density
 from axisjudge.studies._shared.words import listed
@@ -59,13 +59,7 @@ class CompositeComparison(Result):
         ]
 
 
-def compare_composites(
-    scores: pl.DataFrame,
-    fits: Mapping[str, CurveFit],
-    *,
-    assumed: Curve = AXIS_CURVE,
-    weights: Mapping[str, float] = DEFAULT_WEIGHTS,
-) -> CompositeComparison:
+def compare_composites(scores: pl.DataFrame, fits: Mapping[str, CurveFit]) -> CompositeComparison:
     """Composites under the assumed and under the fitted curves, unrounded, with the joint band of the fits.
 
     The band takes together what leaving out each task changes in all curves, so curves fitted to the same tasks are
@@ -76,27 +70,25 @@ def compare_composites(
     scores : polars.DataFrame
         run, agent, task, dimension, raw, goal; the first row of a run and dimension counts.
     fits : mapping of dimension to CurveFit
-    assumed : Curve
-    weights : mapping of dimension to float
     """
-    names = [name for name in weights if name != GOAL]
+    names = [name for name in DEFAULT_WEIGHTS if name != GOAL]
     about = scores.select("run", "agent", "task", "goal").unique("run", keep="first", maintain_order=True)
     first = scores.unique(["run", "dimension"], keep="first", maintain_order=True)
     raw = {name: _of_dimension(first, about, name) for name in names}
     known = [name for name in names if name in fits and fits[name].curve is not None]
-    goal = weights[GOAL] * about["goal"].to_numpy().astype(np.float64)
-    before = goal + sum(weights[name] * assumed.score(raw[name]) for name in names)
+    goal = DEFAULT_WEIGHTS[GOAL] * about["goal"].to_numpy().astype(np.float64)
+    before = goal + sum(DEFAULT_WEIGHTS[name] * AXIS_CURVE.score(raw[name]) for name in names)
     after = goal + sum(
-        weights[name] * (fits[name].band(raw[name]).score if name in known else assumed.score(raw[name]))
+        DEFAULT_WEIGHTS[name] * (fits[name].band(raw[name]).score if name in known else AXIS_CURVE.score(raw[name]))
         for name in names
     )
-    changes = _joint_changes([(weights[name], fits[name], raw[name]) for name in known], about.height)
+    changes = _joint_changes([(DEFAULT_WEIGHTS[name], fits[name], raw[name]) for name in known], about.height)
     width = max((fits[name].line.width(fits[name].median.ci_level) for name in known), default=math.nan)
     half = width * np.sqrt((changes**2).sum(axis=0))
     runs = about.select("run", "agent", "task").with_columns(
         assumed=pl.Series(before), fitted=pl.Series(after), low=pl.Series(after - half), high=pl.Series(after + half)
     )
-    within = {name: _reversed(assumed.score(raw[name]), fits[name].band(raw[name]).score) for name in known}
+    within = {name: _reversed(AXIS_CURVE.score(raw[name]), fits[name].band(raw[name]).score) for name in known}
     n_pairs = about.height * (about.height - 1) // 2
     return CompositeComparison(
         runs=runs,

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
 
 from axisjudge.scores.axis.scoring import axis_results
 from axisjudge.scores.curves.curve import LogNormalCurve
 from axisjudge.studies._shared.frames import Given, Kind, Table, columns_of, kind_of, native, to_polars
-from axisjudge.studies._shared.result import StudyResult
+from axisjudge.studies._shared.result import Plot, StudyResult
 from axisjudge.studies.curves import figures
 from axisjudge.studies.curves import sentences as say
 from axisjudge.studies.curves.composites import CompositeComparison
@@ -18,9 +17,6 @@ from axisjudge.studies.curves.examples import Cliff, PublishedCurve, cliff, ligh
 from axisjudge.studies.curves.fits import CurveReport, ScoreColumns, curve_report
 from axisjudge.studies.curves.sources import ScoreSource, axis_raw_scores, load_scores, source_of
 from axisjudge.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    from axisjudge.studies._shared.result import Plot
 
 _POPULATION = ScoreColumns(human=None, dimension="dimension", run="run")
 
@@ -33,8 +29,6 @@ class Curves(StudyResult):
     composites under assumed and fitted curves; `planted` are the curves behind planted scores. What there are no data
     for is None.
     """
-
-    study: ClassVar[str] = "curves"
 
     kind: Kind
     about: str

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import polars as pl
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, one_of
 from axisjudge.ratings.table import ratings_frame
 from axisjudge.verdict import Rating
 
-_READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
-    ".csv": pl.read_csv,
-    ".jsonl": pl.read_ndjson,
-    ".ndjson": pl.read_ndjson,
-    ".parquet": pl.read_parquet,
+_FORMATS: dict[str, tuple[Callable[[Path], pl.DataFrame], Callable[[pl.DataFrame, Path], None]]] = {
+    ".csv": (pl.read_csv, pl.DataFrame.write_csv),
+    ".jsonl": (pl.read_ndjson, pl.DataFrame.write_ndjson),
+    ".ndjson": (pl.read_ndjson, pl.DataFrame.write_ndjson),
+    ".parquet": (pl.read_parquet, pl.DataFrame.write_parquet),
 }
 
 
@@ -30,11 +30,9 @@ def read_table(path: str | Path) -> pl.DataFrame:
     file = Path(path)
     if not file.is_file():
         raise InputError(str(path), "no such table")
-    reader = _READERS.get(file.suffix.lower())
-    if reader is None:
-        raise InputError(str(path), f"a table ends in {', '.join(_READERS)}", file.suffix)
+    read, _ = _FORMATS[_ending(file)]
     try:
-        return reader(file)
+        return read(file)
     except (pl.exceptions.PolarsError, OSError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(str(path), f"cannot be read as {file.suffix[1:]} ({reason})") from None
@@ -43,15 +41,12 @@ def read_table(path: str | Path) -> pl.DataFrame:
 def write_table(table: pl.DataFrame, path: str | Path) -> None:
     """Write a table as CSV, JSON Lines or Parquet, by the file's name."""
     file = Path(path)
-    match file.suffix.lower():
-        case ".csv":
-            table.write_csv(file)
-        case ".jsonl" | ".ndjson":
-            table.write_ndjson(file)
-        case ".parquet":
-            table.write_parquet(file)
-        case other:
-            raise InputError(str(path), f"a table ends in {', '.join(_READERS)}", other)
+    _, write = _FORMATS[_ending(file)]
+    write(table, file)
+
+
+def _ending(file: Path) -> str:
+    return one_of(str(file), file.suffix.lower(), _FORMATS)
 
 
 def scores_of_ratings(ratings: pl.DataFrame) -> pl.DataFrame:

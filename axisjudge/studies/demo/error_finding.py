@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from axisjudge.checks import InputError, one_of
+from axisjudge.results import Result
 from axisjudge.stats.agreement.effective import EffectiveJudges, effective_judges
 from axisjudge.stats.comparisons.ranking import RankSets, rank_sets
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.raters.balanced import balanced_accuracy, balanced_pseudo_values
 from axisjudge.stats.rates.proportions import clustered_proportion
-from axisjudge.studies._shared.frames import Kind, kind_of, table_of
-from axisjudge.studies._shared.pooled import Floats, Pooled, pooled
+from axisjudge.studies._shared.arrays import Floats
+from axisjudge.studies._shared.frames import Kind, frame_of, kind_of, with_ends
+from axisjudge.studies._shared.pooled import Pooled, pooled
+from axisjudge.studies._shared.scope import Intervals
 from axisjudge.studies._shared.words import listed, many
 
 #: What always giving the same vote reaches.
 CHANCE = 0.5
+#: Level of all intervals and rank sets.
+CI_LEVEL = 0.95
 #: Share of the rarer kind of step from which rank sets keep their level (see `balanced_pseudo_values`).
 RAREST = 0.2
-#: In which share of 150 samples of the shipped votes' queries, drawn with replacement, all rank sets held the rank of
-#: the whole at a nominal 95%: hotpotqa, tau2, bfcl. Few queries hold most of what a judge finds; sign flips miss that.
-HELD = (0.83, 0.94, 0.96)
 
 
 @dataclass(frozen=True)
-class JudgeOnErrors:
+class JudgeOnErrors(Result):
     """One judge: `found` of the steps that people call wrong, `passed` of the others, and the mean of both.
 
     A lost vote neither finds nor passes. `best` is the balanced accuracy had every lost vote been right. The judge's
@@ -45,18 +48,19 @@ class JudgeOnErrors:
     rank_low: int
     rank_high: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for a report."""
-        estimates = {name: getattr(self, name).to_dict() for name in ("found", "passed", "balanced")}
-        return {
-            **{name: getattr(self, name) for name in ("judge", "family", "n_lost", "best", "rank_low", "rank_high")},
-            **estimates,
-        }
-
 
 @dataclass(frozen=True, eq=False)
-class ErrorFinding:
+class ErrorFinding(Result):
     """Judges by balanced accuracy from the highest, their rank sets, and how many independent judges they are worth."""
+
+    _keys: ClassVar[Mapping[str, str]] = {
+        **{name: name for name in ("failing", "n_steps", "n_wrong", "n_clusters", "cluster_unit", "ci_level")},
+        "judges": "judges",
+        "ranks": "ranks",
+        "may_be_best": "first",
+        "may_be_worst": "last",
+        "no_better_than_chance": "no_better_than_chance",
+    }
 
     judges: tuple[JudgeOnErrors, ...]
     ranks: RankSets
@@ -86,43 +90,19 @@ class ErrorFinding:
 
     def to_frame(self) -> Any:
         """One row a judge."""
-        rows = [
-            {
-                "judge": judge.judge,
-                "family": judge.family,
-                **{
-                    name + end: getattr(getattr(judge, name), field)
-                    for name in ("found", "passed", "balanced")
-                    for end, field in (("", "estimate"), ("_low", "ci_low"), ("_high", "ci_high"))
-                },
-                "rank_from": judge.rank_low,
-                "rank_to": judge.rank_high,
-                "lost": judge.n_lost,
-            }
-            for judge in self.judges
-        ]
-        return table_of(rows, self.kind)
+        columns = {"judge": "judge", "family": "family"}
+        for name in ("found", "passed", "balanced"):
+            columns |= with_ends(name, name, low=f"{name}_low", high=f"{name}_high")
+        return frame_of(
+            self.judges, columns | {"rank_from": "rank_low", "rank_to": "rank_high", "lost": "n_lost"}, self.kind
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, unrounded."""
         worth = self.effective
-        return {
-            **{name: getattr(self, name) for name in ("failing", "n_steps", "n_wrong", "n_clusters", "cluster_unit")},
-            "ci_level": self.ci_level,
-            "judges": [judge.to_dict() for judge in self.judges],
-            "may_be_best": list(self.first),
-            "may_be_worst": list(self.last),
-            "no_better_than_chance": list(self.no_better_than_chance),
-            "ranks": self.ranks.to_dict(),
-            "effective_judges": None
-            if worth is None
-            else {
-                **worth.n_effective.to_dict(),
-                "majority": worth.majority,
-                "best_single": worth.best_single,
-            },
-            "sentences": self.sentences(),
-        }
+        beside = worth and {"majority": worth.majority, "best_single": worth.best_single}
+        effective = worth and {**worth.n_effective.to_dict(), **(beside or {})}
+        return {**super().to_dict(), "effective_judges": effective, "sentences": self.sentences()}
 
     def sentences(self) -> list[str]:
         """What was measured, who can be told apart, what was lost, and what the panel is worth."""
@@ -142,10 +122,7 @@ class ErrorFinding:
             return [f"The judges are not ranked: {self.ranks.refusal}."]
         if self.ranks.tied:
             return [f"No two judges can be told apart ({self.ci_level:.0%}, all pairs together)."]
-        sure = (
-            f"nominally {self.ci_level:.0%} for all pairs together, paired by {self.cluster_unit}; where the shipped "
-            f"votes were drawn again, 95% sets held in {min(HELD):.0%} to {max(HELD):.0%}"
-        )
+        sure = f"{self.ci_level:.0%} for all pairs together, paired by {self.cluster_unit}"
         said = [self._extreme(self.first, "highest", sure), self._extreme(self.last, "lowest", "")]
         if chance := self.no_better_than_chance:
             said.append(f"Not shown to be better than always giving the same vote (0.50): {listed(chance)}.")
@@ -153,7 +130,7 @@ class ErrorFinding:
 
     def _extreme(self, names: tuple[str, ...], which: str, sure: str) -> str:
         end = f" ({sure})" if sure else ""
-        figures = {judge.judge: _said(judge.balanced) for judge in self.judges}
+        figures = {judge.judge: judge.balanced.worded() for judge in self.judges}
         if len(names) == 1:
             return f"{names[0]} alone has the {which} balanced accuracy, {figures[names[0]]}{end}."
         return f"{many(len(names), 'judge')} may have the {which} balanced accuracy{end}: {listed(names, 'or')}."
@@ -187,28 +164,16 @@ class ErrorFinding:
 
 
 def error_finding(
-    ratings: Any,
-    question: str = "step",
-    *,
-    failing: str = "-1",
-    step_level: bool = True,
-    cluster_unit: str = "task",
-    ci_level: float = 0.95,
-    rng: np.random.Generator,
+    ratings: Any, *, failing: str = "-1", cluster_unit: str = "task", rng: np.random.Generator
 ) -> ErrorFinding:
     """Judges against people on whether a step is wrong, each kind of step counting the same.
 
     Parameters
     ----------
     ratings : table
-        A ratings table with people's labels (or planted truth) on the items that judges rated; all judges are taken to
-        have been asked all of them, so that a missing vote is a lost one. Labels are the commonest of several people's.
-    question : str
-        Which question.
-    failing : str
+        A ratings table with answers to the question ``step`` and people's labels (or planted truth) on the items that
+        judges rated. All judges are taken to have been asked all of them, so that a missing vote is a lost one.
         The word that means wrong.
-    step_level : bool
-        Ratings of steps instead of whole trajectories.
     cluster_unit : str
         What `cluster_id` holds; intervals and comparisons take clusters as independent.
     rng : numpy.random.Generator
@@ -219,7 +184,7 @@ def error_finding(
     InputError
         There are no labels, no judges, no such word, or only one kind of step.
     """
-    panel = pooled(ratings, question, step_level=step_level)
+    panel = pooled(ratings, "step", step_level=True)
     one_of("failing", failing, panel.categories)
     labelled = ~np.isnan(panel.label)
     wrong = (panel.label == panel.categories.index(failing))[labelled]
@@ -229,15 +194,15 @@ def error_finding(
     votes, clusters = panel.codes[labelled, : panel.n_judges], panel.clusters[labelled]
     lost = np.isnan(votes)
     right = (~lost & ((votes == panel.categories.index(failing)) == wrong[:, None])).astype(float)
-    about: dict[str, Any] = {"cluster_unit": cluster_unit, "ci_level": ci_level}
-    ranks = _ranks(right, wrong, clusters, ci_level, rng)
+    intervals: Intervals = {"cluster_unit": cluster_unit, "ci_level": CI_LEVEL}
+    ranks = _ranks(right, wrong, clusters, rng)
     judges = tuple(
         JudgeOnErrors(
             judge=panel.judges[j],
             family=panel.families[j],
-            found=clustered_proportion(right[wrong, j], clusters[wrong], **about),
-            passed=clustered_proportion(right[~wrong, j], clusters[~wrong], **about),
-            balanced=balanced_accuracy(right[:, j], wrong, clusters, **about),
+            found=clustered_proportion(right[wrong, j], clusters[wrong], **intervals),
+            passed=clustered_proportion(right[~wrong, j], clusters[~wrong], **intervals),
+            balanced=balanced_accuracy(right[:, j], wrong, clusters, **intervals),
             best=balanced_accuracy(np.where(lost[:, j], 1.0, right[:, j]), wrong).estimate,
             n_lost=int(lost[:, j].sum()),
             rank_low=int(ranks.rank_low[j]),
@@ -245,7 +210,7 @@ def error_finding(
         )
         for j in ranks.order
     )
-    effective = _effective(panel, about)
+    effective = _effective(panel, intervals)
     return ErrorFinding(
         judges=judges,
         ranks=ranks,
@@ -255,14 +220,14 @@ def error_finding(
         n_wrong=int(wrong.sum()),
         n_clusters=np.unique(clusters).size,
         cluster_unit=cluster_unit,
-        ci_level=ci_level,
+        ci_level=CI_LEVEL,
         kind=kind_of(ratings),
     )
 
 
-def _ranks(right: Floats, wrong: Any, clusters: Any, ci_level: float, rng: np.random.Generator) -> RankSets:
+def _ranks(right: Floats, wrong: Any, clusters: Any, rng: np.random.Generator) -> RankSets:
     """Rank sets by balanced accuracy, paired by cluster; none where few clusters hold one kind of step."""
-    sets = rank_sets(balanced_pseudo_values(right, wrong, clusters), ci_level=ci_level, rng=rng)
+    sets = rank_sets(balanced_pseudo_values(right, wrong, clusters), ci_level=CI_LEVEL, rng=rng)
     rarer = min(wrong.mean(), 1 - wrong.mean())
     if sets.refusal or rarer >= RAREST:
         return sets
@@ -279,13 +244,8 @@ def _ranks(right: Floats, wrong: Any, clusters: Any, ci_level: float, rng: np.ra
     )
 
 
-def _effective(panel: Pooled, about: dict[str, Any]) -> EffectiveJudges | None:
+def _effective(panel: Pooled, intervals: Intervals) -> EffectiveJudges | None:
     """On the words themselves, as `panel_worth` gives it (for labels without error); one judge is no panel."""
     if panel.n_judges < 2:
         return None
-    return effective_judges(panel.codes[:, : panel.n_judges], panel.label, clusters=panel.clusters, **about)
-
-
-def _said(found: Estimate) -> str:
-    interval = "no interval" if math.isnan(found.ci_low) else f"{found.ci_low:.2f} to {found.ci_high:.2f}"
-    return f"{found.estimate:.2f} ({interval})"
+    return effective_judges(panel.codes[:, : panel.n_judges], panel.label, clusters=panel.clusters, **intervals)

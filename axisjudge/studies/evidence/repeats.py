@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,7 +11,7 @@ from numpy.typing import NDArray
 from axisjudge.checks import InputError
 from axisjudge.results import Result
 from axisjudge.stats.raters.repeats import ConfidenceBand, SelfAgreement, flips_by_confidence, self_agreement
-from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, table_of
+from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, with_ends
 from axisjudge.studies._shared.scope import Intervals
 from axisjudge.studies._shared.variances import (
     QuestionVariance,
@@ -22,14 +20,22 @@ from axisjudge.studies._shared.variances import (
     repeated_verdicts,
     spread,
 )
+from axisjudge.studies._shared.words import listed
 from axisjudge.studies.evidence import sentences as words
 from axisjudge.studies.evidence.sentences import NoBands, NoRepeat
 from axisjudge.verdict import VERDICTS
 
-_FRAME = (
-    *("judge", "family", "question", "items", "repeats", "agreement", "agreement_low", "agreement_high"),
-    *("flips", "flips_low", "flips_high", "tasks", "refusal"),
-)
+_FRAME = {
+    "judge": "judge",
+    "family": "family",
+    "question": "question",
+    "items": "n_items",
+    "repeats": "n_repeats",
+    **with_ends("agreement", "found.agreement", low="agreement_low", high="agreement_high"),
+    **with_ends("flips", "found.flips", low="flips_low", high="flips_high"),
+    "tasks": "found.flips.n_clusters",
+    "refusal": "refusal.value",
+}
 
 
 @dataclass(frozen=True)
@@ -68,18 +74,7 @@ class RepeatReport(Result):
 
     def to_frame(self) -> Table:
         """One row a judge and question."""
-        return table_of([_row(each) for each in self.judges], self.kind, columns=_FRAME)
-
-    def bands_frame(self) -> Table:
-        """One row a judge, question and confidence band: the share of items on which the verdict changed."""
-        columns = ("judge", "question", "confidence_from", "confidence_to", "items", "flips", "low", "high")
-        rows = [
-            (each.judge, each.question, band.low, band.high, flips.n_items, flips.estimate, flips.ci_low, flips.ci_high)
-            for each in self.judges
-            for band in each.bands
-            for flips in [band.flips]
-        ]
-        return table_of([dict(zip(columns, row, strict=True)) for row in rows], self.kind, columns=columns)
+        return frame_of(self.judges, _FRAME, self.kind)
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -94,7 +89,7 @@ class RepeatReport(Result):
         variances = [each for each in self.variances if each.components is not None]
         return (
             *(sentence for mine in again for sentence in _sentences(mine)),
-            *([words.asked_once(once)] if once else []),
+            *([words.ASKED_ONCE.format(judges=listed(once))] if once else []),
             *(words.variance(each.question, each.judges, each.components) for each in variances if each.components),
         )
 
@@ -105,21 +100,7 @@ def repeat_report(
     """Self-agreement, flips by confidence, and variance components of verdicts on whole trajectories.
 
     Variance components are of 0/1 verdicts: 1 incorrect, 0 correct or not applicable; runs that lack a decided verdict
-    of any judge and repeat are left out and counted.
-
-    Parameters
-    ----------
-    ratings : table
-        A ratings table of one rubric and prompt for each judge and question.
-    n_bands : int
-        Into how many bands a judge's items are split at the quantiles of its mean confidence over repeats.
-    cluster_unit : str
-        What `cluster_id` holds.
-
-    Raises
-    ------
-    InputError
-        Two ratings of one judge, run, question and repeat.
+    of any judge and repeat are left out and counted. Arguments and errors as `axisjudge.studies.evidence`.
     """
     table = repeated_verdicts(ratings)
     if n_bands < 2:
@@ -180,20 +161,6 @@ def _bands(
         return (), NoBands.NO_CONFIDENCES
     bands = flips_by_confidence(verdicts, confidences, edges=edges, **sample)
     return (tuple(bands), NoBands.NONE) if len(bands) > 1 else ((), NoBands.EQUAL_CONFIDENCES)
-
-
-def _row(each: JudgeRepeats) -> dict[str, Any]:
-    found = each.found
-    figures = (
-        (math.nan,) * 6 + (None,)
-        if found is None
-        else (
-            *(found.agreement.estimate, found.agreement.ci_low, found.agreement.ci_high),
-            *(found.flips.estimate, found.flips.ci_low, found.flips.ci_high, found.flips.n_clusters),
-        )
-    )
-    names = (each.judge, each.family, each.question, each.n_items, each.n_repeats)
-    return dict(zip(_FRAME, (*names, *figures, each.refusal.value), strict=True))
 
 
 def _sentences(mine: list[JudgeRepeats]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -10,19 +10,17 @@ import numpy as np
 import polars as pl
 
 from axisjudge.checks import InputError
+from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import BY_JUDGE, VERDICT_ON_RUN
 from axisjudge.results import Result
 from axisjudge.stats.raters.self_preference import SelfPreference, self_preference
-from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, table_of, to_polars
+from axisjudge.studies._shared.arrays import Floats
+from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, table_of
 from axisjudge.studies._shared.per_run import per_run
-from axisjudge.studies._shared.pooled import Floats, Pooled, pooled
+from axisjudge.studies._shared.pooled import Pooled, pooled
+from axisjudge.studies._shared.scope import questions_in_order
+from axisjudge.studies._shared.words import many
 from axisjudge.studies.evidence import sentences as words
-from axisjudge.verdict import AXES
-
-_COLUMNS = (
-    *("trajectory_id", "item_id", "step_index", "interaction_id", "cluster_id", "agent", "question", "scale"),
-    *("rater", "rater_kind", "family", "repeat", "verdict", "confidence"),
-)
 
 _CELLS = ("judge_family", "agent_family", "own", "says_correct", "verdicts", "agents")
 
@@ -62,15 +60,6 @@ class SelfPreferenceReport(Result):
         ]
         return table_of([dict(zip(_CELLS, row, strict=True)) for row in rows], self.kind, columns=_CELLS)
 
-    def preference_frame(self) -> Table:
-        """One row for each family with a preference estimated; empty where it is refused."""
-        columns = ("family", "preference", "low", "high", "tasks", "reason")
-        rows = [
-            (family, each.estimate, each.ci_low, each.ci_high, each.n_clusters, each.reason)
-            for family, each in self.found.preference.items()
-        ]
-        return table_of([dict(zip(columns, row, strict=True)) for row in rows], self.kind, columns=columns)
-
     @property
     def sentences(self) -> tuple[str, ...]:
         """The preference of each family, or the refusal and what the table is."""
@@ -78,7 +67,7 @@ class SelfPreferenceReport(Result):
         if self.refusal:
             return (words.leniency_alone(self.where, self.refusal, bool(self.labels)), *left_out)
         return (
-            words.basis(self.where, self.n_failed, self.labels),
+            words.BASIS.format(where=self.where, items=many(self.n_failed, "item"), labels=self.labels),
             *(words.preference(family, each) for family, each in self.found.preference.items()),
             *([words.RELATIVE] if len(self.found.preference) > 1 else []),
             *left_out,
@@ -86,12 +75,7 @@ class SelfPreferenceReport(Result):
 
 
 def self_preference_report(
-    ratings: Given,
-    agent_families: Given,
-    *,
-    question: str | Sequence[str] | None = None,
-    repeat: int = 0,
-    ci_level: float = 0.95,
+    ratings: Given, agent_families: Given, *, repeat: int = 0, ci_level: float = 0.95
 ) -> SelfPreferenceReport:
     """Self-preference of judge families on whole trajectories.
 
@@ -102,21 +86,16 @@ def self_preference_report(
     Parameters
     ----------
     ratings : table
-        A ratings table with the agent of each run and one rating for each run, question and rater. Raters of kind
-        ``human`` or ``planted`` give labels, all others are judges.
+        A ratings table with the agent of each run and one rating for each run, question and rater.
     agent_families : mapping or table
         ``{trajectory_id: agent_family}``, or a table with these two columns. Runs without a family are left out.
-    question : str or sequence of str, optional
-        One question, or several whose items are pooled; by default all that judges gave verdicts on.
-    repeat : int
-        Which repeat.
 
     Raises
     ------
     InputError
         No run has an agent and a family, an agent has two families, or no judge rates these runs.
     """
-    table = to_polars(ratings, _COLUMNS, where="ratings").filter(VERDICT_ON_RUN)
+    table = as_ratings(ratings).filter(VERDICT_ON_RUN)
     agents = _agents(table)
     families = per_run(agent_families, "agent_family", where="agent_families")
     families = {run: families[run] for run in agents if families.get(run) is not None}
@@ -125,7 +104,7 @@ def self_preference_report(
     judged = known.filter(BY_JUDGE)
     if judged.is_empty():
         raise InputError("ratings", "must hold verdicts of judges on the runs with an agent family")
-    panel = pooled(known, _questions(judged) if question is None else question, repeat=repeat)
+    panel = pooled(known, questions_in_order(judged["question"]), repeat=repeat)
     runs = dict(known.select("item_id", "trajectory_id").iter_rows())
     failed = _incorrect(panel, panel.label)
     labelled = bool((~np.isnan(failed)).any())
@@ -163,11 +142,6 @@ def _check_families(agents: dict[str, str], families: dict[str, str]) -> None:
     for run, family in families.items():
         if by_agent.setdefault(agents[run], family) != family:
             raise InputError("agent_families", "an agent has one family", agents[run])
-
-
-def _questions(judged: pl.DataFrame) -> list[str]:
-    named = set(judged["question"])
-    return [*(axis for axis in AXES if axis in named), *sorted(named - set(AXES))]
 
 
 def _incorrect(panel: Pooled, codes: Floats) -> Floats:

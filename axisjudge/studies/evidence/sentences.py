@@ -27,6 +27,8 @@ class NoBands(StrEnum):
     NO_CONFIDENCES = "it gave no confidences"
 
 
+ASKED_ONCE = f"No self-agreement of {{judges}}: {NoRepeat.ONE_REPEAT}."
+BASIS = "{where}: {items} that {labels} call incorrect."
 NO_VERDICT = "No judge gave a verdict, so there is no repeat."
 
 
@@ -52,11 +54,6 @@ def flips_by_sureness(judge: str, unsure: tuple[int, int], sure: tuple[int, int]
         f"{judge} changed its verdict on {unsure[0]:,} of {unsure[1]:,} items in its least sure band and on "
         f"{sure[0]:,} of {sure[1]:,} in its surest."
     )
-
-
-def asked_once(judges: Sequence[str]) -> str:
-    """Who cannot be compared with itself."""
-    return f"No self-agreement of {listed(judges)}: {NoRepeat.ONE_REPEAT}."
 
 
 def variance(question: str, judges: Sequence[str], found: VarianceComponents) -> str:
@@ -102,11 +99,6 @@ def leniency_alone(where: str, refusal: str, labelled: bool) -> str:
     """Why there is no preference, and what the table is."""
     of = "failed items that a judge family calls correct" if labelled else "verdicts that say correct"
     return f"{where}: {refusal}. The table gives the share of {of}, and no p value."
-
-
-def basis(where: str, n_failed: int, labels: str) -> str:
-    """What preferences rest on."""
-    return f"{where}: {many(n_failed, 'item')} that {labels} call incorrect."
 
 
 def preference(family: str, found: Estimate) -> str:

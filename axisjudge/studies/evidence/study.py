@@ -5,37 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
 
+from axisjudge.ratings.edge import as_ratings
 from axisjudge.studies._shared.citations import CitationReport, citation_report
-from axisjudge.studies._shared.frames import Given, Table, to_polars
-from axisjudge.studies._shared.result import StudyResult
-from axisjudge.studies._shared.scope import banner, made_up_raters
+from axisjudge.studies._shared.frames import Given, Table
+from axisjudge.studies._shared.result import Plot, RatedResult
+from axisjudge.studies._shared.scope import made_up_raters
 from axisjudge.studies.evidence import sentences as words
 from axisjudge.studies.evidence.figures import plot_citation_overlap, plot_self_agreement
 from axisjudge.studies.evidence.repeats import RepeatReport, repeat_report
 from axisjudge.studies.evidence.self_preference import SelfPreferenceReport, self_preference_report
 from axisjudge.trajectory import Trajectory
 
-if TYPE_CHECKING:
-    from axisjudge.studies._shared.result import Plot
-
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Evidence(StudyResult):
+class Evidence(RatedResult):
     """Cited steps of judges, judges asked again, and judges of an agent's own family (None: no family is known)."""
-
-    study: ClassVar[str] = "evidence"
 
     citations: CitationReport
     repeats: RepeatReport
     self_preference: SelfPreferenceReport | None
-    made_up: tuple[str, ...] = ()
-
-    @property
-    def banner(self) -> str:
-        """The warning where ratings are made up."""
-        return banner(self.made_up)
 
     @property
     def table(self) -> Table:
@@ -81,7 +70,7 @@ def evidence(
     ratings : table
         A ratings table (polars, pandas, arrow, or a dict of columns), with all repeats.
     runs : sequence of Trajectory
-        The runs that were rated: their numbers of steps tell which shared steps are chance, their agents' families
+        The runs that were rated (others are passed over): their numbers of steps tell which shared steps are chance, their agents' families
         whether judges are kinder to their own.
     repeat : int
         Which repeat of the judges is looked at for cited steps and families; self-agreement takes all.
@@ -110,6 +99,8 @@ def evidence(
     >>> len(axisjudge.studies.evidence(ratings, runs).table)
     5
     """
+    rated = set(to_polars(ratings, ("trajectory_id", "rater"), where="ratings")["trajectory_id"])
+    runs = [run for run in runs if run.id in rated]
     families = {run.id: run.agent_family for run in runs if run.agent_family}
     steps = {run.id: len(run.steps) for run in runs} or None
     return Evidence(
@@ -118,5 +109,5 @@ def evidence(
         self_preference=self_preference_report(ratings, families, repeat=repeat, ci_level=ci_level)
         if families
         else None,
-        made_up=made_up_raters(to_polars(ratings, ("rater", "rater_kind"), where="ratings")),
+        made_up=made_up_raters(as_ratings(ratings)),
     )

@@ -1,10 +1,8 @@
 """Where do agents fail? (notebook 05, `axisjudge profile`)"""
 
-import sys
-
 from axisjudge.studies._shared.result import open_door
 from axisjudge.studies.failures.study import Failures, failures
 
 __all__ = ["Failures", "failures"]
 
-open_door(sys.modules[__name__], failures)
+open_door(failures)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from axisjudge.results import Result
 from axisjudge.studies._shared.frames import Kind, table_of
 from axisjudge.studies._shared.words import counted, many
 from axisjudge.studies.failures.profiles import FailureProfile, profile_panel
 
 
 @dataclass(frozen=True, eq=False)
-class DomainProfiles:
+class DomainProfiles(Result):
     """One profile for each domain that the ratings name; `unnamed` runs name none and are in no part."""
+
+    _keys: ClassVar = {"unnamed": "unnamed", "domains": "parts"}
 
     parts: Mapping[str, FailureProfile]
     unnamed: int
@@ -23,12 +26,10 @@ class DomainProfiles:
 
     def to_frame(self) -> Any:
         """One row per domain and axis, over all agents."""
-        rows = [{"domain": domain, **cell.row()} for domain, part in self.parts.items() for cell in part.totals]
+        rows = [
+            {"domain": domain, **cell.named_values()} for domain, part in self.parts.items() for cell in part.totals
+        ]
         return table_of(rows, self.kind)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for a report."""
-        return {"unnamed": self.unnamed, "domains": {domain: part.to_dict() for domain, part in self.parts.items()}}
 
     @property
     def sentence(self) -> str:

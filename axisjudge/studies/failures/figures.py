@@ -9,7 +9,7 @@ import numpy as np
 
 from axisjudge.figures.heatmap import cell_text, plot_heatmap
 from axisjudge.figures.marks import at_the_right, interval_mark, named_rows, percent_axis
-from axisjudge.figures.theme import ACCENT, FAINT, LABEL, QUIET, SMALL, dress, in_words, legend_below, new_axes
+from axisjudge.figures.theme import ACCENT, LABEL, QUIET, SMALL, dress, grid, in_words, legend_below, new_axes
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.ranking import Ranking
 from axisjudge.studies.failures.profiles import ALL_AGENTS, FailureProfile, RateGrid
@@ -50,8 +50,7 @@ def plot_rank_sets(ranking: Ranking, *, ax: Axes | None = None) -> Axes:
     named_rows(ax, [in_words(ranking.names[j]) for j in sets.order])
     ax.set_xticks(range(1, count + 1))
     ax.set_xlim(0.6, count + 0.4)
-    ax.grid(axis="x", color=FAINT, linewidth=0.8)
-    ax.set_axisbelow(True)
+    grid(ax)
     ax.set_xlabel(
         f"rank by {ranking.quantity} (1 = highest); at the right the rate itself", fontsize=SMALL, color=QUIET
     )

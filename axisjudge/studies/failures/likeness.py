@@ -10,17 +10,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from axisjudge.results import Result
 from axisjudge.stats.comparisons.profiles import ProfileTest, profile_test
 from axisjudge.stats.comparisons.sign_flips import holm, paired_sign_flip
-from axisjudge.studies._shared.frames import Kind, table_of
+from axisjudge.studies._shared.arrays import mean_of
+from axisjudge.studies._shared.frames import Kind, frame_of
 from axisjudge.studies._shared.words import many, p_words
 from axisjudge.studies.failures.order import agents_by_task
 from axisjudge.studies.failures.profiles import FailureProfile
 
-_COLUMNS = (
-    *("agents", "success_gap", "success_p", "like_reward", "profile_p"),
-    *("profile_p_holm", "widest_axis", "widest_gap", "tasks", "failures"),
-)
+_COLUMNS = {
+    "agents": "both",
+    **{name: name for name in ("success_gap", "success_p")},
+    "like_reward": "like",
+    "profile_p": "test.p_value",
+    "profile_p_holm": "p_holm",
+    **{name: name for name in ("widest_axis", "widest_gap")},
+    "tasks": "test.n_clusters",
+    "failures": "test.n_failures",
+}
 
 
 @dataclass(frozen=True)
@@ -41,10 +49,14 @@ class PairedProfiles:
     widest_axis: str
     widest_gap: float
 
+    both = property(lambda self: " / ".join(self.agents))
+
 
 @dataclass(frozen=True)
-class ProfileComparison:
+class ProfileComparison(Result):
     """The test of all agents together, and of each pair."""
+
+    _keys = ("overall", "like_margin", "pairs")
 
     overall: ProfileTest
     pairs: tuple[PairedProfiles, ...]
@@ -61,27 +73,7 @@ class ProfileComparison:
 
     def to_frame(self) -> Any:
         """One row a pair."""
-        rows = [
-            {
-                "agents": " / ".join(pair.agents),
-                "success_gap": pair.success_gap,
-                "success_p": pair.success_p,
-                "like_reward": pair.like,
-                "profile_p": pair.test.p_value,
-                "profile_p_holm": pair.p_holm,
-                "widest_axis": pair.widest_axis,
-                "widest_gap": pair.widest_gap,
-                "tasks": pair.test.n_clusters,
-                "failures": pair.test.n_failures,
-            }
-            for pair in self.pairs
-        ]
-        return table_of(rows, self.kind, columns=_COLUMNS)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for a report."""
-        pairs = [{**vars(pair), "agents": list(pair.agents), "test": pair.test.to_dict()} for pair in self.pairs]
-        return {"overall": self.overall.to_dict(), "like_margin": self.like_margin, "pairs": pairs}
+        return frame_of(self.pairs, _COLUMNS, self.kind)
 
     @property
     def sentence(self) -> str:
@@ -145,9 +137,9 @@ def _paired(
     first, second = pair
     gaps = success[:, first] - success[:, second]
     known = bool((~np.isnan(gaps)).any())
-    gap = _mean(gaps)
-    apart = np.array([_mean(table[:, first, axis] - table[:, second, axis]) for axis in range(table.shape[2])])
-    apart -= _mean(apart)
+    gap = mean_of(gaps)
+    apart = np.array([mean_of(table[:, first, axis] - table[:, second, axis]) for axis in range(table.shape[2])])
+    apart -= mean_of(apart)
     shared = bool((~np.isnan(apart)).any())
     widest = int(np.nanargmax(np.abs(apart))) if shared else 0
     return PairedProfiles(
@@ -179,8 +171,3 @@ def _described(pair: PairedProfiles) -> str:
         f"{first} and {second} ({p_words(pair.p_holm)} after Holm; furthest apart on {pair.widest_axis}, where {more} "
         f"fails {points} more than {less} beyond the difference in their overall rates)"
     )
-
-
-def _mean(values: NDArray[np.float64]) -> float:
-    given = values[~np.isnan(values)]
-    return float(given.mean()) if given.size else math.nan

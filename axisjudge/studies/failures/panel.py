@@ -11,31 +11,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.studies._shared.frames import Kind, kind_of, to_polars
-from axisjudge.verdict import AXES
+from axisjudge.ratings.edge import as_ratings
+from axisjudge.ratings.selection import BY_JUDGE, VERDICT_ON_RUN, once
+from axisjudge.studies._shared.frames import Kind, kind_of
+from axisjudge.studies._shared.scope import questions_in_order
 
 UNNAMED = "(agent not named)"
 
-#: Raters of these kinds are no judges: the planted truth, and people, with whom judges are compared elsewhere.
-NOT_JUDGES = ("planted", "human")
-
-_COLUMNS = (
-    "trajectory_id",
-    "step_index",
-    "interaction_id",
-    "task_id",
-    "cluster_id",
-    "agent",
-    "domain",
-    "question",
-    "scale",
-    "rater",
-    "rater_kind",
-    "family",
-    "repeat",
-    "status",
-    "verdict",
-)
 
 Flags = NDArray[np.bool_]
 
@@ -125,41 +107,25 @@ class Panel:
 
 
 def panel_of(ratings: Any, *, judges: Sequence[str] | None = None, repeat: int = 0) -> Panel:
-    """Spread the verdicts of a panel over runs, axes and judges.
-
-    Parameters
-    ----------
-    ratings : table
-        A ratings table (polars, pandas, arrow); verdicts on whole trajectories are taken.
-    judges : sequence of str, optional
-        Which raters make the panel; by default all but the planted truth and people.
-    repeat : int
-        Which repeat; verdicts of other repeats are left out and counted.
+    """Spread the verdicts of a panel over runs, axes and judges; arguments as `axisjudge.studies.failures`.
 
     Raises
     ------
     InputError
         No such ratings, a judge that is not in the table, or two ratings of one judge on one item.
     """
-    table = to_polars(ratings, _COLUMNS, where="ratings").filter(
-        (pl.col("scale") == "verdict") & pl.col("step_index").is_null() & pl.col("interaction_id").is_null()
-    )
+    table = as_ratings(ratings).filter(VERDICT_ON_RUN)
     chosen = _of_panel(table, judges)
     kept = chosen.filter(pl.col("repeat") == repeat)
     if kept.is_empty():
         raise InputError("ratings", "must hold verdicts of judges on whole trajectories", cure="judge some runs first")
-    if not (twice := kept.filter(pl.struct("trajectory_id", "question", "rater").is_duplicated())).is_empty():
-        cure = "filter by rubric_version, prompt_sha256 or rater_version first"
-        row = twice.row(0, named=True)
-        raise InputError(
-            "ratings", "one rating for each run, axis and judge", f"{row['trajectory_id']} {row['question']}", cure
-        )
+    once(kept, "trajectory_id", "question", "rater", rule="one rating for each run, axis and judge")
     return _spread(kept, chosen.height - kept.height, kind_of(ratings))
 
 
 def _of_panel(table: pl.DataFrame, judges: Sequence[str] | None) -> pl.DataFrame:
     if judges is None:
-        return table.filter(~pl.col("rater_kind").is_in(NOT_JUDGES))
+        return table.filter(BY_JUDGE)
     known = sorted(set(table["rater"]))
     return table.filter(pl.col("rater").is_in([one_of("judges", judge, known) for judge in judges]))
 
@@ -167,8 +133,7 @@ def _of_panel(table: pl.DataFrame, judges: Sequence[str] | None) -> pl.DataFrame
 def _spread(kept: pl.DataFrame, left_out: int, kind: Kind) -> Panel:
     runs = kept.select("trajectory_id", "agent", "cluster_id", "domain").unique("trajectory_id").sort("trajectory_id")
     raters = kept.select("rater", "family").unique("rater").sort("family", "rater")
-    named = set(kept["question"])
-    axes = [*(axis for axis in AXES if axis in named), *sorted(named - set(AXES))]
+    axes = questions_in_order(kept["question"])
     place = [
         {name: index for index, name in enumerate(names)} for names in (runs["trajectory_id"], axes, raters["rater"])
     ]

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, one_of
+from axisjudge.results import Result
 from axisjudge.stats.agreement.independent_panel import independent_panel
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_proportion
-from axisjudge.studies._shared.frames import table_of, to_polars
+from axisjudge.studies._shared.frames import frame_of, table_of, to_polars, with_ends
 from axisjudge.studies._shared.words import many
 from axisjudge.studies.failures.panel import Panel, panel_of
 
@@ -26,7 +27,7 @@ MEASURES = {"any": "any judge says incorrect", "consensus": "all judges that dec
 
 
 @dataclass(frozen=True)
-class Failures:
+class FailureRate:
     """How often a panel fails an axis, by one of the two `MEASURES`.
 
     `rate` is over the runs on which enough judges decided. `best` and `worst` are over all runs to which the axis
@@ -41,9 +42,28 @@ class Failures:
     independent: Estimate
 
 
+#: Columns of a table of failures by one measure, and where their figures stand.
+_FIGURES = {
+    "incorrect": "count",
+    "judged": "rate.n_items",
+    **with_ends("rate", "rate"),
+    "best": "best",
+    "worst": "worst",
+    **with_ends("independent", "independent", low="independent_low", high="independent_high"),
+}
+
+
 @dataclass(frozen=True)
-class Cell:
+class Cell(Result):
     """One agent on one axis; ratings without a verdict are counted by their reason."""
+
+    _keys: ClassVar[Mapping[str, str]] = {
+        **{name: name for name in ("agent", "axis", "n_runs", "not_applicable", "uncertain", "lost", "not_rated")},
+        **{f"any_{column}": f"any_judge.{path}" for column, path in _FIGURES.items()},
+        **{f"consensus_{column}": f"consensus.{path}" for column, path in _FIGURES.items()},
+        "n_tasks": "any_judge.rate.n_clusters",
+        "method": "any_judge.rate.method",
+    }
 
     agent: str
     axis: str
@@ -52,38 +72,18 @@ class Cell:
     uncertain: int
     lost: int
     not_rated: int
-    any_judge: Failures
-    consensus: Failures
+    any_judge: FailureRate
+    consensus: FailureRate
 
-    def failures(self, measure: str) -> Failures:
+    def failures(self, measure: str) -> FailureRate:
         """The failures by one of the two measures."""
         one_of("measure", measure, MEASURES)
         return self.any_judge if measure == "any" else self.consensus
 
-    def row(self) -> dict[str, Any]:
-        """The cell as a row of the result table."""
-        counts = {name: getattr(self, name) for name in ("n_runs", "not_applicable", "uncertain", "lost", "not_rated")}
-        columns = {"agent": self.agent, "axis": self.axis, **counts}
-        for measure in MEASURES:
-            failures = self.failures(measure)
-            columns |= {
-                f"{measure}_incorrect": failures.count,
-                f"{measure}_judged": failures.rate.n_items,
-                f"{measure}_rate": failures.rate.estimate,
-                f"{measure}_low": failures.rate.ci_low,
-                f"{measure}_high": failures.rate.ci_high,
-                f"{measure}_best": failures.best,
-                f"{measure}_worst": failures.worst,
-                f"{measure}_independent": failures.independent.estimate,
-                f"{measure}_independent_low": failures.independent.ci_low,
-                f"{measure}_independent_high": failures.independent.ci_high,
-            }
-        return columns | {"n_tasks": self.any_judge.rate.n_clusters, "method": self.any_judge.rate.method}
-
 
 @dataclass(frozen=True, eq=False)
-class FailureProfile:
-    """Failures per agent and axis, over all agents, and the end-task success rate beside them."""
+class FailureProfile(Result):
+    """FailureRate per agent and axis, over all agents, and the end-task success rate beside them."""
 
     panel: Panel
     cells: tuple[Cell, ...]
@@ -136,13 +136,13 @@ class FailureProfile:
 
     def to_frame(self) -> Any:
         """One row per agent and axis and, last, per axis over all agents: a table of the kind that was passed in."""
-        return table_of([cell.row() for cell in (*self.cells, *self.totals)], self.panel.kind)
+        return frame_of((*self.cells, *self.totals), Cell._keys, self.panel.kind)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for a report."""
         return {
             "judges": list(self.panel.judges),
-            "cells": [cell.row() for cell in (*self.cells, *self.totals)],
+            "cells": [cell.to_dict() for cell in (*self.cells, *self.totals)],
             "success": {agent: self.success(agent).to_dict() for agent in self.agents},
             "repeats_left_out": self.panel.repeats_left_out,
             "ci_level": self.ci_level,
@@ -203,23 +203,7 @@ def failure_profile(
     success_at: float = 1.0,
     ci_level: float = 0.95,
 ) -> FailureProfile:
-    """Failures per agent and axis.
-
-    Parameters
-    ----------
-    ratings : table
-        A ratings table of one or several judges (polars, pandas or arrow).
-    rewards : table, optional
-        Columns trajectory_id and reward; a run succeeds at `success_at` or more.
-    judges : sequence of str, optional
-        Which raters make the panel; by default all but the planted truth and people.
-    repeat : int
-        Which repeat of the judges; the others are counted as left out.
-
-    Returns
-    -------
-    FailureProfile
-        Intervals take tasks as clusters.
+    """FailureRate per agent and axis, intervals by task; arguments as `axisjudge.studies.failures`.
 
     Notes
     -----
@@ -293,8 +277,8 @@ def _cell(panel: Panel, agent: str, axis: int, ci_level: float) -> Cell:
 
 def _failures(
     failed: NDArray[np.float64], clusters: NDArray[Any], best: NDArray[Any], worst: NDArray[Any], independent: Estimate
-) -> Failures:
-    return Failures(
+) -> FailureRate:
+    return FailureRate(
         count=int(np.nansum(failed)),
         rate=_rate(failed, clusters, independent.ci_level),
         best=float(best.mean()) if best.size else math.nan,

@@ -7,12 +7,15 @@ from itertools import combinations
 from typing import Any, ClassVar
 
 from axisjudge.checks import InputError
+from axisjudge.results import reached
 from axisjudge.stats.comparisons.ranking import count_contrast
 from axisjudge.stats.comparisons.sign_flips import holm
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies._shared.frames import Kind, kind_of, table_of, to_polars
 from axisjudge.studies.failures.profiles import RateGrid
+
+_RATE = {"rate": "estimate", "low": "ci_low", "high": "ci_high"}
 
 
 @dataclass(frozen=True)
@@ -58,15 +61,8 @@ class PublishedProfile:
     def to_frame(self) -> Any:
         """One row per axis and agent."""
         rows = [
-            {
-                "axis": axis,
-                "agent": agent,
-                "incorrect": count,
-                "n": self.n,
-                "rate": self.rates[axis, agent].estimate,
-                "low": self.rates[axis, agent].ci_low,
-                "high": self.rates[axis, agent].ci_high,
-            }
+            {"axis": axis, "agent": agent, "incorrect": count, "n": self.n}
+            | {column: reached(self.rates[axis, agent], path) for column, path in _RATE.items()}
             for (axis, agent), count in self.counts.items()
         ]
         return table_of(rows, self.kind)
@@ -128,14 +124,15 @@ def published_profile(counts: Any, *, ci_level: float = 0.95) -> PublishedProfil
             for key, count in found.items()
         },
         contrasts=tuple(
-            Contrast(axis, pair, (found[axis, pair[0]], found[axis, pair[1]]), _contrast(found, axis, pair, n))
+            Contrast(
+                axis,
+                pair,
+                (found[axis, pair[0]], found[axis, pair[1]]),
+                count_contrast(found[axis, pair[0]], found[axis, pair[1]], n),
+            )
             for axis in axes
             for pair in combinations(agents, 2)
         ),
         ci_level=ci_level,
         kind=kind_of(counts),
     )
-
-
-def _contrast(found: dict[tuple[str, str], int], axis: str, pair: tuple[str, str], n: int) -> float:
-    return count_contrast(found[axis, pair[0]], found[axis, pair[1]], n)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from axisjudge.studies._shared.frames import table_of
 from axisjudge.studies._shared.ranking import Ranking
-from axisjudge.studies._shared.result import StudyResult
+from axisjudge.studies._shared.result import Plot, StudyResult
 from axisjudge.studies.failures.domains import DomainProfiles, by_domain
 from axisjudge.studies.failures.figures import plot_independence, plot_profile_heatmap, plot_rank_sets, plot_success
 from axisjudge.studies.failures.independence import SharedFailures, shared_failures
@@ -19,9 +19,6 @@ from axisjudge.studies.failures.likeness import ProfileComparison, compare_profi
 from axisjudge.studies.failures.order import rank_agents, rank_axes, rank_success
 from axisjudge.studies.failures.profiles import FailureProfile, failure_profile
 from axisjudge.studies.failures.sentences import extremes, false_failures
-
-if TYPE_CHECKING:
-    from axisjudge.studies._shared.result import Plot
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -32,8 +29,6 @@ class Failures(StudyResult):
     `agents` ranks the agents by their failures, `success` by end-task success. `likeness` compares agents of like
     reward by any judge, `likeness_consensus` by consensus.
     """
-
-    study: ClassVar[str] = "failures"
 
     profile: FailureProfile
     shared: SharedFailures

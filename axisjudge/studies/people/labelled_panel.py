@@ -16,11 +16,12 @@ from axisjudge.checks import InputError, one_of
 from axisjudge.labels.sampling import LOOKED_AT, with_drawn
 from axisjudge.labels.simulated_people import FAMILY
 from axisjudge.ratings import to_matrix
-from axisjudge.ratings.selection import BY_LABELLER
+from axisjudge.ratings.edge import as_ratings
+from axisjudge.ratings.selection import BY_LABELLER, EMPTY_RUN
 from axisjudge.stats.raters.reference import AgainstReference, against_reference, majority
 from axisjudge.stats.rates.correction import SAMPLING, Sampling
-from axisjudge.studies._shared.frames import Given, to_polars
-from axisjudge.studies._shared.pooled import Floats
+from axisjudge.studies._shared.arrays import Floats
+from axisjudge.studies._shared.frames import Given
 
 #: Who gives labels: people, planted truth, and simulated people (simulated judges do not).
 BY_PEOPLE = BY_LABELLER | (pl.col("family") == FAMILY)
@@ -28,11 +29,6 @@ BY_PEOPLE = BY_LABELLER | (pl.col("family") == FAMILY)
 #: The word that means failure, by scale; other scales have none.
 FAILING = {"verdict": "incorrect", "step": "-1"}
 UNDECIDED = ("uncertain",)
-
-COLUMNS = (
-    *("item_id", "trajectory_id", "step_index", "cluster_id", "agent", "question", "scale", "repeat"),
-    *("rater", "rater_kind", "family", "status", "verdict", "confidence", "cited_step_indices", "flags"),
-)
 
 
 class DrawProblem(StrEnum):
@@ -156,13 +152,9 @@ class LabelledPanel:
 
 def prepared(ratings: Given, labels: Given, repeat: int, step_level: bool) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Judges' and people's rows, without runs that have no messages (their ratings follow from the definition)."""
-    tables = [to_polars(table, COLUMNS, where=name) for name, table in (("ratings", ratings), ("labels", labels))]
+    tables = [as_ratings(table, where=name) for name, table in (("ratings", ratings), ("labels", labels))]
     chosen = [
-        table.filter(
-            (pl.col("step_index").is_not_null() == step_level)
-            & (pl.col("repeat") == repeat)
-            & ~pl.col("flags").list.contains("empty_run").fill_null(False)
-        )
+        table.filter((pl.col("step_index").is_not_null() == step_level) & (pl.col("repeat") == repeat) & ~EMPTY_RUN)
         for table in tables
     ]
     judges, people = chosen[0].filter(~BY_PEOPLE), chosen[1].filter(BY_PEOPLE & pl.col("verdict").is_not_null())

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import polars as pl
 
 from axisjudge.ratings.selection import MADE_UP
 from axisjudge.studies._shared.frames import Given, Table, kind_of
-from axisjudge.studies._shared.result import StudyResult
+from axisjudge.studies._shared.result import Plot, StudyResult
 from axisjudge.studies._shared.scope import SCOPE
 from axisjudge.studies.people import sentences, tables
 from axisjudge.studies.people.claims import ClaimKind
@@ -19,9 +19,6 @@ from axisjudge.studies.people.comparison import HumanComparison, compare_questio
 from axisjudge.studies.people.figures import plot_against_people, plot_corrected_rates, plot_stand_in
 from axisjudge.studies.people.labelled_panel import labelled_panel, prepared, questions_of
 from axisjudge.studies.people.trials import FewLabels, PlantedRate, few_labels, planted_rates
-
-if TYPE_CHECKING:
-    from axisjudge.studies._shared.result import Plot
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -31,8 +28,6 @@ class People(StudyResult):
     `few` tries few labels where all items are labelled; `planted` sets corrected rates beside planted ones, where the
     truth is known.
     """
-
-    study: ClassVar[str] = "people"
 
     comparison: HumanComparison
     few: FewLabels

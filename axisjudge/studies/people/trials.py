@@ -12,8 +12,8 @@ from axisjudge.checks import InputError
 from axisjudge.results import Result
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.correction import CorrectedRate, corrected_rate
+from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies._shared.frames import Given, to_polars
-from axisjudge.studies._shared.pooled import Floats
 from axisjudge.studies.people.comparison import HumanComparison
 from axisjudge.studies.people.labelled_panel import LabelledPanel
 

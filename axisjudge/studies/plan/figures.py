@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from axisjudge.figures.theme import FAINT, QUIET, SMALL, dress, legend_below, new_axes
+from axisjudge.figures.theme import QUIET, SMALL, dress, grid, legend_below, new_axes
 from axisjudge.stats.planning.study_curve import Curve
 from axisjudge.studies._shared.words import many
 from axisjudge.studies.plan.repeats import PanelError
@@ -63,7 +63,6 @@ def plot_repeats(errors: Sequence[PanelError], *, ax: Axes | None = None) -> Axe
 
 
 def _finished(ax: Axes, title: str, note: str) -> Axes:
-    ax.grid(axis="y", color=FAINT, linewidth=0.8)
-    ax.set_axisbelow(True)
+    grid(ax, "y")
     legend_below(ax, inches=0.55, ncols=4)
     return dress(ax, title, note)

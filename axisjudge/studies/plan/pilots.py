@@ -14,8 +14,9 @@ from axisjudge.judges.pricing import Tokens
 from axisjudge.ratings import as_ratings
 from axisjudge.results import Result
 from axisjudge.stats.agreement.chance_corrected import cohen_kappa, percent_agreement
+from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies._shared.frames import Given
-from axisjudge.studies._shared.pooled import Floats, pooled
+from axisjudge.studies._shared.pooled import pooled
 from axisjudge.studies._shared.words import listed
 from axisjudge.verdict import VERDICTS
 

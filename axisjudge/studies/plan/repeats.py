@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,6 +11,9 @@ from axisjudge.results import Result
 from axisjudge.stats.planning.studies import panel_error
 from axisjudge.studies._shared.frames import Given
 from axisjudge.studies._shared.variances import question_variances
+
+#: Of judges, and of repeats.
+NUMBERS = (1, 2, 3, 5)
 
 
 @dataclass(frozen=True)
@@ -38,13 +41,7 @@ class PanelError(Result):
         return self.judges * self.repeats
 
 
-def panel_errors(
-    ratings: Given,
-    *,
-    question: str | None = None,
-    judges: Sequence[int] = (1, 2, 3, 5),
-    repeats: Sequence[int] = (1, 2, 3, 5),
-) -> tuple[PanelError, ...]:
+def panel_errors(ratings: Given, *, question: str | None = None) -> tuple[PanelError, ...]:
     """Standard error of an item's mean verdict for panels of k judges asked r times, per question of a pilot.
 
     sqrt(sigma2_judge / k + sigma2_item.judge / k + sigma2_error / (k r)); with fewer than 5 judges in the pilot the
@@ -64,6 +61,5 @@ def panel_errors(
         if question in (None, variance.question)
         and (parts := variance.components) is not None
         and not math.isnan(parts.error)
-        for k in judges
-        for r in repeats
+        for k, r in itertools.product(NUMBERS, NUMBERS)
     )

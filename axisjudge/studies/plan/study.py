@@ -5,24 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
 
 from axisjudge.ratings import as_ratings
 from axisjudge.spec import JudgeSpec
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 from axisjudge.stats.planning.studies import SIZES, plan_agreement, plan_corrected_rate, plan_stand_in
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, table_of
-from axisjudge.studies._shared.result import StudyResult
-from axisjudge.studies._shared.scope import banner, made_up_raters
+from axisjudge.studies._shared.result import Plot, RatedResult
+from axisjudge.studies._shared.scope import made_up_raters
 from axisjudge.studies.plan.figures import plot_plans, plot_repeats
 from axisjudge.studies.plan.pilots import Pilot, pilot_of
 from axisjudge.studies.plan.prices import TOKENS, StudyPlan, judge_prices, study_plan
 from axisjudge.studies.plan.repeats import PanelError, panel_errors
 from axisjudge.studies.plan.sentences import needs, pilot_sentence, plan_sentence, repeats_sentence
 from axisjudge.studies.plan.tables import plan_rows
-
-if TYPE_CHECKING:
-    from axisjudge.studies._shared.result import Plot
 
 #: Judges by name with their sensitivity and specificity.
 QUALITIES = {"strong judge (.95, .95)": (0.95, 0.95), "fair (.85, .85)": (0.85, 0.85), "weak (.60, .50)": (0.6, 0.5)}
@@ -31,7 +27,7 @@ PEOPLE = 3
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Plan(StudyResult):
+class Plan(RatedResult):
     """Plans of four kinds.
 
     `agreement` has a plan for each coefficient, the first with prices, `pilot_agreement` the first coefficient's from
@@ -39,26 +35,18 @@ class Plan(StudyResult):
     are the pilot's; `pilot` and what comes of it are None or empty where none was given.
     """
 
-    study: ClassVar[str] = "plan"
-
     pilot: Pilot | None
     agreement: Mapping[str, StudyPlan]
     pilot_agreement: StudyPlan | None
     labels: Mapping[str, StudyPlan]
     stand_in: Mapping[str, StudyPlan]
     repeats: tuple[PanelError, ...]
-    made_up: tuple[str, ...]
     kind: Kind
 
     @property
     def first(self) -> StudyPlan:
         """The plan for the first coefficient, with prices."""
         return next(iter(self.agreement.values()))
-
-    @property
-    def banner(self) -> str:
-        """Which ratings are made up; empty where none is."""
-        return banner(self.made_up)
 
     @property
     def table(self) -> Table:

@@ -1,11 +1,9 @@
 """Did a new rubric make the judges agree, or only less sure? (notebook 01, `rubric compare`, `axisjudge.iterate`)"""
 
-import sys
-
 from axisjudge.studies._shared.result import open_door
 from axisjudge.studies.rubric_versions.loop import Iteration, iterate
 from axisjudge.studies.rubric_versions.study import RubricVersions, rubric_versions
 
 __all__ = ["Iteration", "RubricVersions", "iterate", "rubric_versions"]
 
-open_door(sys.modules[__name__], rubric_versions)
+open_door(rubric_versions)

@@ -2,33 +2,47 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
-from axisjudge.studies._shared.frames import Table, table_of
-from axisjudge.studies.rubric_versions import sentences
+from axisjudge.studies._shared.frames import Table, frame_of, rows_of, table_of
 from axisjudge.studies.rubric_versions.turn import Turn
+from axisjudge.verdict import VERDICTS
+
+#: Columns of the table of turns, and where their figures stand.
+_TURN = {
+    "axis": "axis",
+    "before": "before",
+    "after": "after",
+    "runs": "n_items",
+    "tasks": "agreement.change.n_clusters",
+    "change": "agreement.mean",
+    "low": "agreement.change.ci_low",
+    "high": "agreement.change.ci_high",
+    "p": "agreement.p_value",
+    "p_holm": "agreement.p_adjusted",
+    "verdict": "outcome",
+}
+#: Columns of the table of judges, and where their figures stand.
+_JUDGE = {
+    "judge": "judge",
+    "items": "n_items",
+    "flipped": "n_flipped",
+    "turnover": "turnover",
+    "noise": "noise",
+    "stayed": "n_stayed",
+    "confidence_before": "confidence_before",
+    "confidence_after": "confidence_after",
+    "shift": "confidence.mean",
+    "shift_low": "confidence.change.ci_low",
+    "shift_high": "confidence.change.ci_high",
+    "p_holm": "confidence.p_adjusted",
+}
 
 
 def turn_rows(turns: Sequence[Turn]) -> list[dict[str, Any]]:
     """One row a turn: the change of agreement, its test and what may be said."""
-    return [
-        {
-            "axis": turn.axis,
-            "before": turn.versions[0].version,
-            "after": turn.versions[1].version,
-            "runs": turn.n_items,
-            "tasks": turn.agreement.change.n_clusters,
-            "change": turn.agreement.mean,
-            "low": turn.agreement.change.ci_low,
-            "high": turn.agreement.change.ci_high,
-            "p": turn.agreement.p_value,
-            "p_holm": turn.agreement.p_adjusted,
-            "verdict": sentences.outcome(turn.decision),
-        }
-        for turn in turns
-    ]
+    return rows_of(turns, _TURN)
 
 
 def agreement_table(turns: Sequence[Turn]) -> Table:
@@ -53,29 +67,16 @@ def agreement_table(turns: Sequence[Turn]) -> Table:
 
 def judges_table(turn: Turn) -> Table:
     """One row a judge: flips beside noise, and how its confidence moved where its verdict stayed."""
-    rows = [
-        {
-            "judge": each.judge,
-            "items": each.n_items,
-            "flipped": each.n_flipped,
-            "turnover": each.turnover,
-            "noise": each.noise,
-            "stayed": each.n_stayed,
-            "confidence_before": each.confidence_before,
-            "confidence_after": each.confidence_after,
-            "shift": math.nan if each.confidence is None else each.confidence.mean,
-            "shift_low": math.nan if each.confidence is None else each.confidence.change.ci_low,
-            "shift_high": math.nan if each.confidence is None else each.confidence.change.ci_high,
-            "p_holm": math.nan if each.confidence is None else each.confidence.p_adjusted,
-        }
-        for each in turn.shifts
-    ]
-    return table_of(rows, turn.kind)
+    return frame_of(turn.shifts, _JUDGE, turn.kind)
 
 
-def flips_table(turn: Turn) -> Table:
-    """One row a flip: verdict, confidence, cited steps and reason under both versions."""
-    names = ("verdict", "confidence", "cited", "rationale")
-    columns = [f"{name}_{when}" for when in ("before", "after") for name in names]
-    rows = [flip.to_dict() for flip in turn.flips]
-    return table_of(rows, turn.kind, columns=("item", "judge", *columns, "agreement_change"))
+def transitions_text(turn: Turn) -> str:
+    """How each judge's verdicts moved, for a terminal: the old version down, the new one across."""
+    before, after = (version.version for version in turn.versions)
+    lines = []
+    for shift in turn.shifts:
+        lines.append(f"{shift.judge}: {shift.n_flipped} of {shift.n_items} flipped ({before} down, {after} across)")
+        lines.append(f"  {'':16}" + "".join(f"{word:>16}" for word in VERDICTS))
+        rows = zip(VERDICTS, shift.matrix, strict=True)
+        lines += [f"  {word:16}" + "".join(f"{n:>16}" for n in row) for word, row in rows if any(row)]
+    return "\n".join(lines)

@@ -8,24 +8,27 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from axisjudge.ratings.selection import MADE_UP
 from axisjudge.results import Result
 from axisjudge.stats.comparisons.progress import Decision, Moved, VersionOutcome, adjusted, decide, moved
 from axisjudge.studies._shared.citations import CitationReport, citation_report
 from axisjudge.studies._shared.disagreements import Disagreements, disagreements
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of
-from axisjudge.studies._shared.scope import banner
+from axisjudge.studies._shared.pooled import pooled
+from axisjudge.studies._shared.scope import banner, made_up_raters
 from axisjudge.studies._shared.triage import PanelTriage, panel_triage
 from axisjudge.studies.rubric_versions import sentences
 from axisjudge.studies.rubric_versions.flips import (
     BeliefMove,
     Flip,
     JudgeShift,
+    VerdictRow,
     belief_moves,
     commonest,
     flips_of,
     judge_shifts,
+    verdict_rows,
 )
+from axisjudge.studies.rubric_versions.looked_at import LookedAt, looked_at
 from axisjudge.studies.rubric_versions.version_agreement import (
     SoftSplit,
     VersionAgreement,
@@ -59,6 +62,7 @@ class Turn(Result):
     shifts: tuple[JudgeShift, ...]
     flips: tuple[Flip, ...]
     beliefs: tuple[BeliefMove, ...]
+    verdicts: tuple[VerdictRow, ...]
     citations: CitationReport
     contested: Disagreements
     triage: PanelTriage
@@ -70,11 +74,18 @@ class Turn(Result):
     made_up: tuple[str, ...]
     kind: Kind
 
+    before = property(lambda self: self.versions[0].version)
+    after = property(lambda self: self.versions[1].version)
+
     @property
     def title(self) -> str:
         """Axis and versions: ``argument_validity, v1 to v2``."""
-        before, after = (version.version for version in self.versions)
-        return f"{self.axis}, {before} to {after}"
+        return f"{self.axis}, {self.before} to {self.after}"
+
+    @property
+    def outcome(self) -> str:
+        """What may be said."""
+        return sentences.outcome(self.decision)
 
     @property
     def n_flipped(self) -> int:
@@ -95,30 +106,49 @@ class Turn(Result):
     @property
     def headline(self) -> str:
         """What may be said, and which part of the rule decided."""
-        return f"{self.title}: {sentences.outcome(self.decision)}. {self.reason.capitalize()}."
+        return f"{self.title}: {self.outcome}. {self.reason.capitalize()}."
 
     @property
     def answer(self) -> str:
         """What may be said, with the change of agreement, its interval and n; and why."""
-        outcome = sentences.outcome(self.decision)
-        return f"{self.title}: {sentences.answer(outcome, self.agreement, self.n_items)}. {self.reason.capitalize()}."
+        return (
+            f"{self.title}: {sentences.answer(self.outcome, self.agreement, self.n_items)}. {self.reason.capitalize()}."
+        )
 
     @property
     def details(self) -> tuple[str, ...]:
         """The figures behind the headline, in words."""
-        claimed = self.decision.outcome is VersionOutcome.PROGRESS
+        return (*self._changed, *(sentences.judge_shift(shift) for shift in self.shifts), *self._beside)
+
+    @property
+    def brief(self) -> tuple[str, ...]:
+        """The same without the judges one by one, for a page that has them in a matrix."""
+        return (*self._changed, *self._beside)
+
+    @property
+    def _changed(self) -> tuple[str, ...]:
         return (
             *sentences.needed(self.decision, self.agreement),
             sentences.agreement(self.versions, self.agreement, self.n_items, len(self.family)),
             sentences.beyond_chance(self.versions),
             sentences.run_noise(self.versions, self.agreement.noise),
             self.split_sentence,
-            *(sentences.judge_shift(shift) for shift in self.shifts),
+        )
+
+    @property
+    def _beside(self) -> tuple[str, ...]:
+        claimed = self.decision.outcome is VersionOutcome.PROGRESS
+        return (
             *([sentences.prevalence(self.versions)] if claimed else []),
             *self.citations.version_sentences,
             self.contested.sentence,
             *sentences.aside(self.aside, same_text=self.same_text, left_out=self.left_out),
         )
+
+    def looked_at(self, decisions: pl.DataFrame | None) -> LookedAt:
+        """What people who looked at the flips decided (`axisjudge.labels.decisions`)."""
+        before, after = (version.version for version in self.versions)
+        return looked_at(self.flips, self.axis, (before, after), decisions)
 
     @property
     def split_sentence(self) -> str:
@@ -141,7 +171,7 @@ class Turn(Result):
             "word": decision.outcome,
             "decision": words | {"noise_measured": decision.noise_measured, "needed": decision.needed},
             "n_contested": self.contested.n_split,
-            "normalised": sentences.normalised(self.ranked_over),
+            "normalised": sentences.NORMALISED.format(ranked_over=self.ranked_over),
         }
 
 
@@ -179,7 +209,7 @@ def _turn(pair: Versions, agreement: Moved, family: tuple[str, ...], kind: Kind,
     shifts = judge_shifts(pair, verdicts, cluster_unit=unit, seed=seed)
     alphas = (before.coefficients["alpha"].estimate, after.coefficients["alpha"].estimate)
     new = pair.table.filter(pl.col("rubric_version") == pair.after)
-    first = int(new["repeat"].min())  # type: ignore[arg-type]
+    newest = pooled(new, pair.axis, repeat=int(new["repeat"].min()))  # type: ignore[arg-type]
     return Turn(
         axis=pair.axis,
         family=family,
@@ -191,14 +221,15 @@ def _turn(pair: Versions, agreement: Moved, family: tuple[str, ...], kind: Kind,
         shifts=shifts,
         flips=flips_of(pair, verdicts),
         beliefs=belief_moves(pair, verdicts),
+        verdicts=verdict_rows(pair, verdicts),
         citations=citation_report(pair.table, steps=settings.steps, cluster_unit=unit, ci_level=level),
-        contested=disagreements(new, pair.axis, repeat=first, most=settings.most),
-        triage=panel_triage(new, pair.axis, repeat=first, cluster_unit=unit, ci_level=level),
+        contested=disagreements(new, newest, most=settings.most),
+        triage=panel_triage(newest, cluster_unit=unit, ci_level=level),
         decision=decide(agreement, alphas, [each.confidence for each in shifts if each.confidence is not None]),
         ranked_over=pair.ranked_over,
         same_text=pair.same_text,
         aside=pair.aside,
         left_out=pair.left_out,
-        made_up=tuple(pair.table.filter(pl.col("rater_kind").is_in(MADE_UP))["rater"].unique().sort()),
+        made_up=made_up_raters(pair.table),
         kind=kind,
     )

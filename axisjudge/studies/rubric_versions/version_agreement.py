@@ -14,7 +14,8 @@ from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coef
 from axisjudge.stats.agreement.coefficients import coefficient_names
 from axisjudge.stats.agreement.soft import SoftAgreement, beliefs, soft_agreement, split_change
 from axisjudge.stats.estimate import Estimate
-from axisjudge.studies.rubric_versions.versions import Floats, Versions, mean_of, words_of
+from axisjudge.studies._shared.arrays import Floats, mean_of, words_of
+from axisjudge.studies.rubric_versions.versions import Versions
 from axisjudge.verdict import VERDICTS
 
 
@@ -75,7 +76,7 @@ def version_agreement(pair: Versions, version: int, ci_level: float, cluster_uni
         rng=seed,
     )
     # a rank is mapped to [1/2, 1], so that a belief stays on its verdict's side
-    held = beliefs(words_of(codes), (1 + pair.stacked(pair.ranks, version)[0]) / 2)
+    held = beliefs(words_of(codes, VERDICTS), (1 + pair.stacked(pair.ranks, version)[0]) / 2)
     given = codes[~np.isnan(codes)]
     return VersionAgreement(
         version=pair.names[version],
@@ -94,7 +95,7 @@ def version_agreement(pair: Versions, version: int, ci_level: float, cluster_uni
 
 def soft_split(pair: Versions) -> SoftSplit:
     """The change of raw soft agreement, split, over pairs of judges and repeats that both versions have."""
-    words, sure = words_of(pair.codes), (1 + pair.ranks) / 2
+    words, sure = words_of(pair.codes, VERDICTS), (1 + pair.ranks) / 2
     parts = [
         split_change(*(of[version][:, [one, other], repeat] for version in (0, 1) for of in (words, sure)))
         for one, other in combinations(range(len(pair.judges)), 2)

@@ -14,24 +14,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError
-from axisjudge.ratings.selection import BY_JUDGE, VERDICT_ON_RUN, once
-from axisjudge.stats.confidence.recalibration import fit_mid_rank
-from axisjudge.studies._shared.frames import Given, to_polars
+from axisjudge.ratings.edge import as_ratings
+from axisjudge.ratings.selection import BY_JUDGE, EMPTY_RUN, VERDICT_ON_RUN, once
+from axisjudge.studies._shared.arrays import Floats
+from axisjudge.studies._shared.frames import Given
+from axisjudge.studies._shared.ranked_confidence import fitted_maps
 from axisjudge.verdict import VERDICTS
-
-Floats = NDArray[np.float64]
-Codes = NDArray[np.object_]
 
 #: The side of a split on which rubrics are tuned, and the sides on which they are not, unless a split says otherwise.
 CALIBRATION, HELD_OUT = "calibration", ("evaluation",)
-
-_COLUMNS = (
-    *("item_id", "trajectory_id", "step_index", "interaction_id", "cluster_id", "question", "scale", "split"),
-    *("rater", "rater_kind", "family", "rubric_version", "rubric_sha256", "prompt_sha256", "repeat", "status"),
-    *("verdict", "confidence", "confidence_source", "cited_step_indices", "invalid_citations", "rationale", "flags"),
-)
-
-_EMPTY_RUN = pl.col("flags").list.contains("empty_run").fill_null(False)
 
 
 class RankedOver(StrEnum):
@@ -103,18 +94,6 @@ class Versions:
         return np.concatenate([of[version, :, :, at] for at in repeats]), np.tile(self.clusters, len(repeats))
 
 
-def words_of(codes: Floats) -> Codes:
-    """Positions in `VERDICTS` as words; None where nothing came."""
-    words: Codes = np.array([*VERDICTS, None], dtype=object)
-    return np.asarray(words[np.where(np.isnan(codes), -1, codes).astype(int)])
-
-
-def mean_of(values: Floats) -> float:
-    """Mean of what is there; NaN where nothing is."""
-    given = values[~np.isnan(values)]
-    return float(given.mean()) if given.size else math.nan
-
-
 def read_versions(
     ratings: Given, axis: str, before: str, after: str, *, held_out: Sequence[str] = HELD_OUT
 ) -> Versions:
@@ -131,7 +110,7 @@ def read_versions(
     if before == after:
         raise InputError("versions", "must be two different ones", before)
     where = f"ratings of {axis}"
-    asked = to_polars(ratings, _COLUMNS, where="ratings").filter(VERDICT_ON_RUN, BY_JUDGE, pl.col("question") == axis)
+    asked = as_ratings(ratings).filter(VERDICT_ON_RUN, BY_JUDGE, pl.col("question") == axis)
     is_open = ~pl.col("split").is_in(list(held_out)).fill_null(False)
     open_to_tuning = asked.filter(is_open)
     if open_to_tuning.is_empty() and not asked.is_empty():
@@ -139,7 +118,7 @@ def read_versions(
         raise InputError(where, rule, cure="judge the calibration split")
     reading = open_to_tuning.filter(pl.col("rubric_version").is_not_null())
     under_both = reading.filter(pl.col("rubric_version").is_in([before, after]))
-    chosen = under_both.filter(~_EMPTY_RUN)
+    chosen = under_both.filter(~EMPTY_RUN)
     _check(axis, reading, chosen, (before, after))
     judges = _in_both(chosen, "rater", before, after)
     if len(judges) < 2:
@@ -226,19 +205,12 @@ def _ranks(ratings: Given, is_open: pl.Expr, judges: Sequence[str], confidences:
 
     Ranks taken within a version would erase the very shift that should show.
     """
-    columns = ("rater", "split", "confidence", "confidence_source")
-    given = to_polars(ratings, columns, where="ratings").filter(
+    given = as_ratings(ratings).filter(
         pl.col("rater").is_in(list(judges)) & pl.col("confidence").is_not_null() & is_open
     )
-    named = not given.filter(pl.col("split") == CALIBRATION).is_empty()
-    fitting = given.filter(pl.col("split") == CALIBRATION) if named else given
+    maps, named = fitted_maps(given)
     ranks = np.full(confidences.shape, math.nan)
     for number, judge in enumerate(judges):
-        mine = fitting.filter(pl.col("rater") == judge)
-        if (sources := mine["confidence_source"].unique().sort().to_list())[1:]:
-            cure = "filter the ratings to one confidence_source"
-            raise InputError(f"confidences of {judge}", "must be of one source", sources, cure)
-        if not mine.is_empty():
-            fitted = fit_mid_rank(mine["confidence"].to_numpy(), source=judge)
-            ranks[:, :, number] = fitted(confidences[:, :, number], source=judge)
+        if judge in maps:
+            ranks[:, :, number] = maps[judge](confidences[:, :, number], source=judge)
     return ranks, RankedOver.CALIBRATION if named else RankedOver.NO_SPLIT

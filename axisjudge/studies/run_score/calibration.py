@@ -19,12 +19,11 @@ from axisjudge.scores.run_score.score import DEFAULT
 from axisjudge.stats.confidence.calibration import auroc
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_mean, clustered_proportion
+from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies._shared.frames import Given, to_polars
 from axisjudge.studies._shared.words import listed
 from axisjudge.studies.run_score import sentences as say
 from axisjudge.studies.run_score.sentences import Ranks
-
-Floats = NDArray[np.float64]
 
 #: A reward from here on counts as success.
 SUCCESS = 1.0
@@ -139,16 +138,9 @@ def calibrate_score(
 ) -> ScoreCalibration:
     """Compare scores with labels, clustered by spec.
 
-    Parameters
-    ----------
-    scored : polars.DataFrame
-        What `score_runs` gave.
-    labels : polars.DataFrame
-        ``run_id`` and ``good`` (0 or 1), see `rated_labels` and `reward_labels`.
-    name : str
-        What the labels are, for sentences.
-    dropped : str
-        A component to leave out: ``completion`` where the outcome was read off these very labels.
+    `scored` is what `score_runs` gave; `labels` have ``run_id`` and ``good`` (see `rated_labels`, `reward_labels`) and
+    are called `name` in sentences. `dropped` is a component to leave out: ``completion`` where the outcome was read off
+    these very labels.
 
     Raises
     ------

@@ -81,16 +81,8 @@ def compete(
 ) -> Competition:
     """Rank the runs of a spec by score, and its agents by what their repeats allow to be said.
 
-    Parameters
-    ----------
-    scored : polars.DataFrame
-        What `score_runs` gave for `runs`.
-    runs : polars.DataFrame
-        The runs themselves, for the wall time that breaks ties.
-    spec : str, optional
-        Rank the runs of this one, and take wins over it alone; by default wins over all specs.
-    rng : numpy.random.Generator
-        For the sign flips of the rank sets.
+    `scored` is what `score_runs` gave for `runs`, which have the wall time that breaks ties. With a `spec` its runs are
+    ranked, and wins are over it alone.
 
     Raises
     ------

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import polars as pl
@@ -13,7 +12,7 @@ import polars as pl
 from axisjudge.scores.run_score import RUN_SCHEMA, ScorecardRules, frozen_baseline, runs_frame, runs_of, score_runs
 from axisjudge.scores.run_score.score import DEFAULT
 from axisjudge.studies._shared.frames import Given, Kind, Table, columns_of, kind_of, native, to_polars
-from axisjudge.studies._shared.result import StudyResult
+from axisjudge.studies._shared.result import Plot, StudyResult
 from axisjudge.studies.run_score import figures
 from axisjudge.studies.run_score.calibration import ScoreCalibration, calibrate_score, rated_labels, reward_labels
 from axisjudge.studies.run_score.competition import Competition, comparable, compete
@@ -21,9 +20,6 @@ from axisjudge.studies.run_score.sentences import NO_LABELS
 from axisjudge.studies.run_score.summary import ScoreSummary, describe
 from axisjudge.studies.run_score.trend import Trend, tier_changes, tiers_kept, trend
 from axisjudge.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    from axisjudge.studies._shared.result import Plot
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -34,8 +30,6 @@ class RunScore(StudyResult):
     how often agents win over all specs; `by_labels` compares the score with labels, `by_reward` that of trajectories
     with their end-task reward. What there are no data for is None.
     """
-
-    study: ClassVar[str] = "run_score"
 
     kind: Kind
     scored: pl.DataFrame

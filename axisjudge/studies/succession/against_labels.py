@@ -11,6 +11,7 @@ import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.ratings import to_matrix
+from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.scales import level_of
 from axisjudge.ratings.selection import BY_LABELLER
 from axisjudge.results import Result
@@ -18,14 +19,9 @@ from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coef
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.raters.reference import majority
 from axisjudge.stats.rates.proportions import clustered_proportion
-from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, table_of, to_polars
+from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, table_of
 from axisjudge.studies._shared.words import in_cell
 from axisjudge.studies.succession.verdicts import verdicts_of
-
-_COLUMNS = (
-    *("trajectory_id", "item_id", "step_index", "interaction_id", "cluster_id", "question", "scale"),
-    *("rater", "rater_kind", "family", "repeat", "verdict", "confidence"),
-)
 
 
 @dataclass(frozen=True)
@@ -110,7 +106,7 @@ def against_labels(
 def _verdicts(ratings: Given, steps: bool) -> pl.DataFrame:
     """The verdicts that count in a failure rate, with kinds and families of raters."""
     kept = verdicts_of(ratings, steps=steps).select("item_id", "question", "scale").unique()
-    return to_polars(ratings, _COLUMNS, where="ratings").join(kept, on=["item_id", "question", "scale"], how="semi")
+    return as_ratings(ratings).join(kept, on=["item_id", "question", "scale"], how="semi")
 
 
 def _rows(

@@ -19,11 +19,12 @@ from axisjudge.stats.comparisons.equivalence import MARGIN, Equivalence, equival
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.raters.repeats import self_agreement
 from axisjudge.stats.rates.correction import Sampling
+from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies._shared.frames import Given
-from axisjudge.studies._shared.pooled import Floats
+from axisjudge.studies._shared.scope import questions_in_order
 from axisjudge.studies.succession.restated import Restated, restated_rates
 from axisjudge.studies.succession.verdicts import check_rubrics, floats, of_rater, verdicts_of
-from axisjudge.verdict import AXES, VERDICTS
+from axisjudge.verdict import VERDICTS
 
 #: How anchors may be drawn: by a key or a human label they are not.
 DRAWN: tuple[Sampling, ...] = ("random", "by_judge_verdict", "unknown")
@@ -116,7 +117,7 @@ def bridge_judges(
     for question in questions or ():
         one_of("questions", question, sorted(shared))
     bridges, restated = [], []
-    for question in questions or [name for name in [*AXES, *sorted(shared - set(AXES))] if name in shared]:
+    for question in questions or questions_in_order(shared):
         mine = before.filter(pl.col("question") == question)
         both = _joined(mine, after.filter(pl.col("question") == question))
         bridge = _bridge(question, mine, both.filter("asked"), terms)

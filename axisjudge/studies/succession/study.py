@@ -5,41 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
 from axisjudge.ratings import as_ratings
 from axisjudge.stats.comparisons.equivalence import MARGIN
 from axisjudge.stats.rates.correction import Sampling
-from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, table_of
-from axisjudge.studies._shared.result import StudyResult
-from axisjudge.studies._shared.scope import banner, made_up_raters
+from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, table_of
+from axisjudge.studies._shared.result import Plot, RatedResult
+from axisjudge.studies._shared.scope import made_up_raters
 from axisjudge.studies.succession.bridge import Bridge, Terms, bridge_judges
 from axisjudge.studies.succession.drift import Drift, watch_drift
 from axisjudge.studies.succession.figures import plot_bridge, plot_drift
 from axisjudge.studies.succession.sentences import doubts, drift_sentence, largest_shift, not_restated, verdict, widened
-from axisjudge.studies.succession.tables import bridge_row, drift_rows, restated_row
-
-if TYPE_CHECKING:
-    from axisjudge.studies._shared.result import Plot
+from axisjudge.studies.succession.tables import RESTATED, bridge_row, drift_rows
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Succession(StudyResult):
+class Succession(RatedResult):
     """The bridge from an old judge to a new one, and the old one's drift, None where no occasions were given."""
-
-    study: ClassVar[str] = "succession"
 
     bridge: Bridge
     drift: Drift | None
-    made_up: tuple[str, ...]
     kind: Kind
-
-    @property
-    def banner(self) -> str:
-        """Which ratings are made up; empty where none is."""
-        return banner(self.made_up)
 
     @property
     def table(self) -> Table:
@@ -49,7 +37,7 @@ class Succession(StudyResult):
     @property
     def restated_table(self) -> Table:
         """One row an agent and question: the old rate, the re-stated one, and how much wider it became."""
-        return table_of([restated_row(each) for each in self.bridge.restated], self.kind)
+        return frame_of(self.bridge.restated, RESTATED, self.kind)
 
     @property
     def drift_table(self) -> Table:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from axisjudge.studies._shared.frames import with_ends
 from axisjudge.studies.succession.bridge import QuestionBridge
 from axisjudge.studies.succession.drift import Drift
-from axisjudge.studies.succession.restated import Restated
 
 
 def bridge_row(bridge: QuestionBridge) -> dict[str, Any]:
@@ -30,22 +30,16 @@ def bridge_row(bridge: QuestionBridge) -> dict[str, Any]:
     }
 
 
-def restated_row(each: Restated) -> dict[str, Any]:
-    """The rate as it was, as it is re-stated, and how much wider it became."""
-    old, new = each.before, each.rate.rate
-    return {
-        "agent": each.agent,
-        "question": each.question,
-        "runs": old.n_items,
-        "anchors": each.n_anchors,
-        "old judge": old.estimate,
-        "low": old.ci_low,
-        "high": old.ci_high,
-        "re-stated": new.estimate,
-        "from": new.ci_low,
-        "to": new.ci_high,
-        "wider": each.extra_doubt,
-    }
+#: Columns of rates as they were and as they are re-stated, and where their figures stand.
+RESTATED = {
+    "agent": "agent",
+    "question": "question",
+    "runs": "before.n_items",
+    "anchors": "n_anchors",
+    **with_ends("old judge", "before"),
+    **with_ends("re-stated", "rate.rate", low="from", high="to"),
+    "wider": "extra_doubt",
+}
 
 
 def drift_rows(drift: Drift) -> list[dict[str, Any]]:
@@ -59,12 +53,14 @@ def drift_rows(drift: Drift) -> list[dict[str, Any]]:
                 "from": seen.first_day,
                 "to": seen.last_day,
                 "model": ", ".join(seen.returned_models) or None,
+                "runs": seen.n_runs,
                 "ratings": seen.n_ratings,
                 "shift": change and change.estimate,
                 "low": change and change.ci_low,
                 "high": change and change.ci_high,
                 "p": each and each.change.p_value,
                 "stops at p": each and each.allowed,
+                "noise up to": each and each.threshold,
                 "stop": each and each.stop,
             }
         )

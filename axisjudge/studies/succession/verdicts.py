@@ -8,20 +8,16 @@ import numpy as np
 import polars as pl
 
 from axisjudge.checks import InputError
+from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import WHOLE_RUN, once
-from axisjudge.studies._shared.frames import Given, to_polars
-from axisjudge.studies._shared.pooled import Floats
+from axisjudge.studies._shared.arrays import Floats
+from axisjudge.studies._shared.frames import Given
 from axisjudge.studies._shared.words import listed, many
 
 #: How a word counts in a failure rate; an uncertain or lost verdict takes no side. On the scale ``step`` -1 is failure.
 FAILED = {"incorrect": 1.0, "correct": 0.0, "not_applicable": 0.0, "-1": 1.0, "0": 0.0, "+1": 0.0}
 #: Scales that know failure.
 SCALES = ("verdict", "step")
-
-_COLUMNS = (
-    *("trajectory_id", "item_id", "step_index", "interaction_id", "cluster_id", "agent", "question", "scale"),
-    *("rater", "repeat", "verdict", "rubric_version", "rubric_sha256", "returned_model", "created_at"),
-)
 
 
 def verdicts_of(ratings: Given, *, steps: bool = False) -> pl.DataFrame:
@@ -32,7 +28,7 @@ def verdicts_of(ratings: Given, *, steps: bool = False) -> pl.DataFrame:
     InputError
         There are none, but others: of steps instead of trajectories (or the reverse), or on scales without failure.
     """
-    table = to_polars(ratings, _COLUMNS, where="ratings")
+    table = as_ratings(ratings)
     of_step, known = pl.col("step_index").is_not_null(), pl.col("scale").is_in(SCALES)
     chosen = table.filter(known & (of_step if steps else WHOLE_RUN))
     if chosen.is_empty() and not table.is_empty():

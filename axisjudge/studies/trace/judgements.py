@@ -11,15 +11,11 @@ import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.figures.markup import visible
+from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import VERDICT_ON_RUN, once
 from axisjudge.stats.raters.citations import chance_jaccard, jaccard, step_distance
-from axisjudge.studies._shared.frames import Given, to_polars
+from axisjudge.studies._shared.frames import Given
 from axisjudge.verdict import AXES
-
-_COLUMNS = (
-    *("trajectory_id", "step_index", "interaction_id", "question", "scale", "rater", "rater_kind", "family", "repeat"),
-    *("status", "verdict", "confidence", "cited_step_indices", "invalid_citations", "rationale"),
-)
 
 
 @dataclass(frozen=True)
@@ -68,7 +64,7 @@ def verdicts_of(ratings: Given, repeat: int) -> pl.DataFrame:
     InputError
         There are none.
     """
-    table = to_polars(ratings, _COLUMNS, where="ratings").filter(VERDICT_ON_RUN, pl.col("repeat") == repeat)
+    table = as_ratings(ratings).filter(VERDICT_ON_RUN, pl.col("repeat") == repeat)
     if table.is_empty():
         raise InputError("ratings", "must hold verdicts on whole trajectories", cure="judge some runs first")
     return table

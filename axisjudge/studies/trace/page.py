@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
-from typing import TYPE_CHECKING
 
 from axisjudge.figures.markup import cut, literal, markdown_rows
 from axisjudge.figures.theme import in_words, look_of
-from axisjudge.studies.trace import sentences
+from axisjudge.studies._shared.scope import banner
+from axisjudge.studies._shared.templates import template
 from axisjudge.studies.trace.judgements import Judgement
 from axisjudge.studies.trace.run import TracedRun, TracedStep
-
-if TYPE_CHECKING:
-    from jinja2 import Template
 
 #: Longer texts are folded in HTML and cut in markdown, where the cut is stated.
 FOLD, CUT = 600, 280
@@ -28,8 +24,10 @@ class TracePage:
 
     def to_html(self) -> str:
         """The trace as HTML with inline styles only: no script, no address, long texts folded."""
-        banner = sentences.banner(self.run.made_up)
-        return _template().render(run=self.run, banner=banner, look_of=look_of, in_words=in_words, fold=FOLD)
+        warning = banner(self.run.made_up)
+        return template("axisjudge.studies.trace", "trace.html.j2").render(
+            run=self.run, banner=warning, look_of=look_of, in_words=in_words, fold=FOLD
+        )
 
     def to_markdown(self) -> str:
         """The trace as markdown: facts, verdicts, then the steps, untrusted text fenced as code."""
@@ -68,12 +66,3 @@ def _spoken(given: Judgement | None) -> str:
     sure = "" if given.confidence is None else f" {given.confidence:.2f}"
     cited = f" @ {', '.join(map(str, given.cited))}" if given.cited else ""
     return f"{look_of(given.verdict).sign} {in_words(given.word)}{sure}{cited}"
-
-
-@cache
-def _template() -> Template:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    loader = PackageLoader("axisjudge.studies.trace", ".")
-    of = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    return of.get_template("trace.html.j2")

@@ -11,8 +11,8 @@ import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.figures.markup import visible
-from axisjudge.ratings.selection import MADE_UP
 from axisjudge.results import Result
+from axisjudge.studies._shared.scope import made_up_raters
 from axisjudge.studies.trace.judgements import Judgement, Overlap, judgements, overlaps
 from axisjudge.trajectory import Step, ToolCall, Trajectory
 
@@ -44,7 +44,7 @@ class TracedStep:
 
 @dataclass(frozen=True)
 class TracedRun(Result):
-    """A trajectory with the judges' verdicts on it; `made_up` names the kinds of raters that are no judges."""
+    """A trajectory with the judges' verdicts on it; `made_up` names the raters that are no judges."""
 
     _keys: ClassVar[tuple[str, ...]] = ("trajectory_id", "facts", "n_steps", "verdicts", "overlaps", "contested")
 
@@ -107,7 +107,7 @@ def traced(trajectory: Trajectory, verdicts: pl.DataFrame) -> TracedRun:
         steps=tuple(_traced(step, given, trajectory.steps) for step in trajectory.steps),
         verdicts=given,
         overlaps=overlaps(given, len(trajectory.steps)),
-        made_up=tuple(sorted(set(table["rater_kind"]) & set(MADE_UP))),
+        made_up=made_up_raters(table),
     )
 
 

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from axisjudge.studies._shared.words import many
 from axisjudge.studies.trace.run import TracedRun
-
-
-def banner(made_up: Sequence[str]) -> str:
-    """The warning that verdicts are made up; empty where none are."""
-    return f"{' and '.join(made_up).capitalize()} verdicts: not measurements." if made_up else ""
 
 
 def headline(run: TracedRun) -> str:

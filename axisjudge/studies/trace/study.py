@@ -5,38 +5,28 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 from axisjudge.checks import InputError
+from axisjudge.protocol import no_such_run
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, table_of
-from axisjudge.studies._shared.result import StudyResult
+from axisjudge.studies._shared.result import Plot, RatedResult
 from axisjudge.studies.trace import sentences
 from axisjudge.studies.trace.figures import plot_trace
 from axisjudge.studies.trace.judgements import most_contested, verdicts_of
 from axisjudge.studies.trace.run import TracedRun, TracedStep, traced
 from axisjudge.trajectory import Trajectory
 
-if TYPE_CHECKING:
-    from axisjudge.studies._shared.result import Plot
-
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Trace(StudyResult):
+class Trace(RatedResult):
     """A run with the judges' verdicts and the steps they cite; `n_runs` is how many it was chosen from."""
-
-    study: ClassVar[str] = "trace"
 
     run: TracedRun
     n_runs: int
     kind: Kind
-
-    @property
-    def banner(self) -> str:
-        """The warning that verdicts are made up; empty where none are."""
-        return sentences.banner(self.run.made_up)
 
     @property
     def table(self) -> Table:
@@ -140,7 +130,8 @@ def trace(
         run, n_runs = runs, 1
     else:
         run, n_runs = pick(runs, trajectory_id or most_contested(verdicts)), len(runs)
-    return Trace(run=traced(run, verdicts), n_runs=n_runs, kind=kind_of(ratings))
+    shown = traced(run, verdicts)
+    return Trace(run=shown, n_runs=n_runs, kind=kind_of(ratings), made_up=shown.made_up)
 
 
 def pick(runs: Sequence[Trajectory], trajectory_id: str) -> Trajectory:
@@ -150,6 +141,4 @@ def pick(runs: Sequence[Trajectory], trajectory_id: str) -> Trajectory:
         raise InputError("trajectory_id", "must name one run", f"{trajectory_id}, the id of {len(named)} runs")
     if named:
         return named[0]
-    near = get_close_matches(trajectory_id, [run.id for run in runs], n=1)
-    cure = f"did you mean {near[0]!r}?" if near else "axisjudge read lists what a file holds"
-    raise InputError("trajectory_id", f"no such run among {len(runs):,}", trajectory_id, cure)
+    raise no_such_run("trajectory_id", trajectory_id, [run.id for run in runs])

@@ -1,10 +1,8 @@
 """Does a judge notice what is broken, and only that? (notebook 11, `axisjudge twins`)"""
 
-import sys
-
 from axisjudge.studies._shared.result import open_door
 from axisjudge.studies.twins.study import Twins, twins
 
 __all__ = ["Twins", "twins"]
 
-open_door(sys.modules[__name__], twins)
+open_door(twins)

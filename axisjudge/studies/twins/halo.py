@@ -13,18 +13,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError
+from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER, VERDICT_ON_RUN
 from axisjudge.results import Result
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, jackknife_interval
-from axisjudge.studies._shared.frames import Given, to_polars
-from axisjudge.studies._shared.pooled import Floats
+from axisjudge.studies._shared.arrays import Floats
+from axisjudge.studies._shared.frames import Given
 from axisjudge.verdict import AXES
-
-_COLUMNS = (
-    *("trajectory_id", "step_index", "interaction_id", "cluster_id", "question", "scale"),
-    *("rater", "rater_kind", "repeat", "status", "verdict"),
-)
 
 
 class NoInterval(StrEnum):
@@ -103,7 +99,7 @@ def halo(ratings: Given, labels: Given | None = None, *, ci_level: float = 0.95)
 def _decided(frame: Given, where: str) -> pl.DataFrame:
     decided = pl.col("verdict").is_in(["correct", "incorrect"]) & (pl.col("status") == "ok")
     on_axis = pl.col("question").is_in(AXES) & (pl.col("repeat") == 0)
-    return to_polars(frame, _COLUMNS, where=where).filter(VERDICT_ON_RUN, decided, on_axis)
+    return as_ratings(frame, where=where).filter(VERDICT_ON_RUN, decided, on_axis)
 
 
 def _rows(table: pl.DataFrame) -> dict[str, Floats]:

@@ -17,11 +17,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval
+from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import BY_JUDGE, VERDICT_ON_RUN, once
 from axisjudge.results import Result
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_proportion
-from axisjudge.studies._shared.frames import Given, to_polars
+from axisjudge.studies._shared.frames import Given
 from axisjudge.twins import EDITS, Expectation, Twin
 from axisjudge.verdict import AXES, Axis
 
@@ -33,11 +34,6 @@ Verdicts = Mapping[tuple[str, str, str], str | None]
 MUST_RATE = 0.8
 #: A judge that calls one sound run in twenty incorrect doubles a failure rate of 5%. A convention, stated.
 MUST_NOT_MARGIN = 0.05
-
-_COLUMNS = (
-    *("trajectory_id", "step_index", "interaction_id", "cluster_id", "question", "scale"),
-    *("rater", "rater_kind", "repeat", "status", "verdict"),
-)
 
 
 @dataclass(frozen=True)
@@ -171,7 +167,7 @@ def twin_matrix(
     upper bound lies below `margin`. Twins of one task, and their originals, are not independent.
     """
     thresholds = thresholds or Thresholds()
-    table = to_polars(ratings, _COLUMNS, where="ratings").filter(VERDICT_ON_RUN)
+    table = as_ratings(ratings).filter(VERDICT_ON_RUN)
     first = table.filter(pl.col("repeat") == 0)
     by_judges = first.filter(BY_JUDGE)
     named = list(judges) if judges is not None else by_judges["rater"].unique().sort().to_list()
@@ -194,6 +190,9 @@ def twin_matrix(
 
 
 def _verdicts(ratings: pl.DataFrame) -> Verdicts:
+    """Verdicts by run, axis and judge. Rules abstain where they find no fault: that is where they start, and stay."""
+    stays = (pl.col("rater_kind") == "rules") & (pl.col("verdict") == "uncertain")
+    ratings = ratings.with_columns(pl.when(stays).then(pl.lit("correct")).otherwise("verdict").alias("verdict"))
     once(ratings, "trajectory_id", "question", "rater", rule="one rating for each run, axis and judge")
     rows = ratings.select("trajectory_id", "question", "rater", "status", "verdict").iter_rows()
     return {(run, axis, judge): verdict if status == "ok" else None for run, axis, judge, status, verdict in rows}

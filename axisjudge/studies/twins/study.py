@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
 from axisjudge.ratings import as_ratings
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, table_of
-from axisjudge.studies._shared.result import StudyResult
-from axisjudge.studies._shared.scope import banner, made_up_raters
+from axisjudge.studies._shared.result import Plot, RatedResult
+from axisjudge.studies._shared.scope import made_up_raters
 from axisjudge.studies.twins.figures import plot_twin_matrix
 from axisjudge.studies.twins.halo import Halo, halo
 from axisjudge.studies.twins.matrix import MUST_NOT_MARGIN, MUST_RATE, Thresholds, TwinMatrix, twin_matrix
@@ -20,30 +19,19 @@ from axisjudge.studies.twins.sentences import all_claims, claims, halo_sentence,
 from axisjudge.studies.twins.tables import halo_row
 from axisjudge.twins import Twin
 
-if TYPE_CHECKING:
-    from axisjudge.studies._shared.result import Plot
-
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Twins(StudyResult):
+class Twins(RatedResult):
     """How often verdicts move between originals and twins, and how each judge's verdicts on originals correlate.
 
     `examples` has for each edit, by name, the axis that it breaks (None where it breaks none) and what it did to one
     run.
     """
 
-    study: ClassVar[str] = "twins"
-
     matrix: TwinMatrix
     halos: tuple[Halo, ...]
     examples: Mapping[str, tuple[str | None, str]]
-    made_up: tuple[str, ...]
     kind: Kind
-
-    @property
-    def banner(self) -> str:
-        """Which ratings are made up; empty where none is."""
-        return banner(self.made_up)
 
     @property
     def table(self) -> Table:

@@ -11,6 +11,7 @@ from axisjudge.checks import InputError
 from axisjudge.datasets import demo_paths, list_datasets
 from axisjudge.labels import read_agentprocessbench
 from axisjudge.readers import read_trajectories
+from axisjudge.studies._shared.pooled import pooled
 from axisjudge.studies._shared.sources import load_source, source_of
 from axisjudge.studies.agreement import agreement
 from axisjudge.studies.agreement.cross_family import cross_family
@@ -45,7 +46,9 @@ def test_the_demo_has_two_simulated_families_and_the_planted_truth():
     assert found.questions == AXES
     kinds = set(found.ratings["rater_kind"])
     assert kinds == {"rules", "simulated", "planted"}
-    pair = cross_family(found.ratings, "sequencing", **found.how)
+    pair = cross_family(
+        pooled(found.ratings, "sequencing", step_level=found.how["step_level"]), cluster_unit=found.how["cluster_unit"]
+    )
     assert sum(one.within for one in pair.pairs) == 2
     assert pair.planted
     assert step_scores_of(found) == ()
@@ -94,7 +97,9 @@ def test_the_report_of_the_command_line_is_that_of_the_notebook_s_parts(shared_d
     assert report.to_dict()["effective_judges"]["n_effective"]["estimate"] == pytest.approx(2.25, abs=5e-3)
     assert report.family_table["question"].to_list() == ["step"]
     assert report.overall.questions[0].raters == tuple(
-        cross_family(source.ratings, "step", **source.how).judges
+        cross_family(
+            pooled(source.ratings, "step", step_level=source.how["step_level"]), cluster_unit=source.how["cluster_unit"]
+        ).judges
     )  # people are no judges
     assert report.to_dict()["confident"] is None
     assert len(report.of_panel) == 3

@@ -11,6 +11,7 @@ from sklearn.metrics import cohen_kappa_score
 from axisjudge.checks import InputError
 from axisjudge.labels import read_agentprocessbench
 from axisjudge.stats.agreement.chance_corrected import cohen_kappa
+from axisjudge.studies._shared.pooled import pooled
 from axisjudge.studies.agreement.cross_family import cross_family
 
 WORDS = ("correct", "incorrect")
@@ -38,7 +39,7 @@ FAMILIES = {"a1": "a", "a2": "a", "b1": "b", "b2": "b"}
 
 def test_the_matrix_is_cohen_s_kappa_of_every_pair_by_family_and_name():
     said = panel(np.random.default_rng(1))
-    found = cross_family(table(dict(reversed(said.items())), FAMILIES), "termination")
+    found = cross_family(pooled(table(dict(reversed(said.items())), FAMILIES), "termination"))
     assert found.raters == ("a1", "a2", "b1", "b2")
     for i, first in enumerate(found.raters):
         assert math.isnan(found.matrix[i, i])
@@ -52,7 +53,7 @@ def test_the_matrix_is_cohen_s_kappa_of_every_pair_by_family_and_name():
 
 def test_the_interval_is_the_jackknife_written_out():
     said = panel(np.random.default_rng(2), tasks=12)
-    found = cross_family(table(said, FAMILIES, per_task=4), "termination")
+    found = cross_family(pooled(table(said, FAMILIES, per_task=4), "termination"))
 
     def within(kept):
         pairs = (("a1", "a2"), ("b1", "b2"))
@@ -74,10 +75,10 @@ def test_the_interval_is_the_jackknife_written_out():
 def test_intervals_cover(panels, least, mean):
     """Panels of 50 tasks x 4; the truth is that of one of 8,000 tasks."""
     rng = np.random.default_rng(3)
-    truth = cross_family(table(panel(rng, tasks=8_000), FAMILIES, per_task=4), "termination")
+    truth = cross_family(pooled(table(panel(rng, tasks=8_000), FAMILIES, per_task=4), "termination"))
     hits = np.zeros(3)
     for _ in range(panels):
-        found = cross_family(table(panel(rng), FAMILIES, per_task=4), "termination")
+        found = cross_family(pooled(table(panel(rng), FAMILIES, per_task=4), "termination"))
         for number, name in enumerate(("within", "across", "difference")):
             hits[number] += getattr(found, name).ci_low <= getattr(truth, name).estimate <= getattr(found, name).ci_high
     assert (hits / panels > least).all(), hits / panels
@@ -88,7 +89,7 @@ def test_one_pair_has_the_interval_of_its_coefficient():
     said = panel(np.random.default_rng(11))
     columns = {"a1": said["a1"], "b1": said["b1"], "truth": said["a2"]}
     ratings = table(columns, {**FAMILIES, "truth": "planted"}, per_task=4, kinds={"truth": "planted"})
-    found = cross_family(ratings, "termination").with_labels["a1"]
+    found = cross_family(pooled(ratings, "termination")).with_labels["a1"]
     expected = cohen_kappa(np.column_stack([said["a1"], said["a2"]]), categories=range(4), clusters=np.arange(200) // 4)
     assert (found.estimate, found.ci_low, found.ci_high) == (expected.estimate, expected.ci_low, expected.ci_high)
 
@@ -97,16 +98,16 @@ def test_labels_stand_last_and_are_no_judges():
     said = panel(np.random.default_rng(4))
     columns = {**said, "p1": said["a1"], "p2": said["b1"]}
     families = {**FAMILIES, "p1": "human", "p2": "human"}
-    found = cross_family(table(columns, families, kinds={"p1": "human", "p2": "human"}), "termination")
+    found = cross_family(pooled(table(columns, families, kinds={"p1": "human", "p2": "human"}), "termination"))
     assert found.raters == ("a1", "a2", "b1", "b2", "p1", "p2")
-    assert found.within.estimate == cross_family(table(said, FAMILIES), "termination").within.estimate
+    assert found.within.estimate == cross_family(pooled(table(said, FAMILIES), "termination")).within.estimate
     assert found.among_people.estimate == pytest.approx(cohen_kappa_score(said["a1"], said["b1"]))
     assert found.with_labels["a1"].estimate == pytest.approx((1 + cohen_kappa_score(said["a1"], said["b1"])) / 2)
 
 
 def test_a_family_with_one_judge_has_no_within_and_says_so():
     said = panel(np.random.default_rng(5))
-    found = cross_family(table({"a1": said["a1"], "b1": said["b1"]}, FAMILIES), "termination")
+    found = cross_family(pooled(table({"a1": said["a1"], "b1": said["b1"]}, FAMILIES), "termination"))
     assert math.isnan(found.within.estimate)
     assert found.within.reason == "no family has two judges here"
     assert math.isnan(found.difference.estimate)
@@ -115,7 +116,7 @@ def test_a_family_with_one_judge_has_no_within_and_says_so():
 
 def test_few_tasks_give_no_interval():
     said = panel(np.random.default_rng(6), tasks=5)
-    found = cross_family(table(said, FAMILIES, per_task=4), "termination")
+    found = cross_family(pooled(table(said, FAMILIES, per_task=4), "termination"))
     assert not math.isnan(found.across.estimate)
     assert math.isnan(found.across.ci_low)
     assert "5 clusters" in found.across.reason
@@ -124,7 +125,7 @@ def test_few_tasks_give_no_interval():
 def test_an_undefined_pair_is_left_out_and_counted_not_taken_as_zero_or_one():
     said = panel(np.random.default_rng(7))
     columns = {**said, "a1": [0] * 200, "a2": [0] * 200}  # two judges who never find anything: no kappa
-    found = cross_family(table(columns, FAMILIES), "termination")
+    found = cross_family(pooled(table(columns, FAMILIES), "termination"))
     assert math.isnan(found.matrix[0, 1])
     assert found.within.estimate == pytest.approx(cohen_kappa_score(said["b1"], said["b2"]))
     assert found.within.notes == ("1 of 2 pairs are undefined and left out",)
@@ -133,7 +134,7 @@ def test_an_undefined_pair_is_left_out_and_counted_not_taken_as_zero_or_one():
 def test_lost_verdicts_leave_the_pair_and_not_the_item():
     said = {name: list(column) for name, column in panel(np.random.default_rng(8)).items()}
     said["a1"][:20] = [None] * 20
-    found = cross_family(table(said, FAMILIES), "termination")
+    found = cross_family(pooled(table(said, FAMILIES), "termination"))
     assert [pair.n_items for pair in found.pairs] == [180, 180, 180, 200, 200, 200]
 
 
@@ -141,7 +142,7 @@ def test_pooled_questions_keep_their_items_apart():
     said = panel(np.random.default_rng(9))
     other = {name: 1 - column for name, column in said.items()}
     both = pl.concat([table(said, FAMILIES), table(other, FAMILIES, question="sequencing")])
-    found = cross_family(both, ["termination", "sequencing"])
+    found = cross_family(pooled(both, ["termination", "sequencing"]))
     assert found.pairs[0].n_items == 400
     stacked = [np.concatenate([said[name], other[name]]) for name in ("a1", "a2")]
     assert found.pairs[0].value == pytest.approx(cohen_kappa_score(*stacked))
@@ -150,21 +151,21 @@ def test_pooled_questions_keep_their_items_apart():
 def test_wrong_input_is_named():
     ratings = table(panel(np.random.default_rng(10)), FAMILIES)
     with pytest.raises(InputError, match="coefficient: must be one of percent_agreement, cohen_kappa"):
-        cross_family(ratings, "termination", coefficient="kappa")
+        cross_family(pooled(ratings, "termination"), coefficient="kappa")
     with pytest.raises(InputError, match="the table has no such ratings"):
-        cross_family(ratings, "sequencing")
+        cross_family(pooled(ratings, "sequencing"))
 
 
 def test_summeval_within_and_across(alttest):
     """Six judges of four families on 6,400 items: .372 within a family, .150 across, if a near miss is a miss."""
     ratings = alttest("summeval")
     questions = sorted(ratings["question"].unique())
-    found = cross_family(ratings, questions, coefficient="cohen_kappa", cluster_unit="document")
+    found = cross_family(pooled(ratings, questions), coefficient="cohen_kappa", cluster_unit="document")
     assert found.within.estimate == pytest.approx(0.372, abs=5e-4)
     assert found.across.estimate == pytest.approx(0.150, abs=5e-4)
     assert (found.within.n_items, found.within.clusters) == (6400, "100 documents")
     for question in questions:
-        apart = cross_family(ratings, question, cluster_unit="document")
+        apart = cross_family(pooled(ratings, question), cluster_unit="document")
         assert apart.difference.ci_low > 0
         assert apart.pairs[0].n_items == 1600
         assert apart.label == "Cohen's kappa, quadratic weights"  # grades are in order
@@ -172,7 +173,7 @@ def test_summeval_within_and_across(alttest):
 
 def test_agentprocessbench_clusters_are_queries_and_never_steps(shared_data):
     ratings = read_agentprocessbench(shared_data / "agentprocessbench", "tau2")
-    found = cross_family(ratings, "step", step_level=True, cluster_unit="query")
+    found = cross_family(pooled(ratings, "step", step_level=True), cluster_unit="query")
     assert found.within.clusters == "50 queries"
     assert len(found.judges) == 20
     assert found.families[:2] == ("deepseek", "deepseek")

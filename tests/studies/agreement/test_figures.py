@@ -14,6 +14,7 @@ import matplotlib.pyplot as plt
 from judged import ratings
 
 from axisjudge.labels import read_agentprocessbench
+from axisjudge.studies._shared.pooled import pooled
 from axisjudge.studies._shared.triage import panel_triage
 from axisjudge.studies.agreement.cross_family import cross_family
 from axisjudge.studies.agreement.effective import panel_worth
@@ -60,7 +61,7 @@ def overlapping(ax) -> list[tuple[str, str]]:
 
 
 def test_the_matrix_prints_every_value_and_frames_each_family():
-    found = cross_family(panel(people=("p",)), "termination")
+    found = cross_family(pooled(panel(people=("p",)), "termination"))
     ax = plot_agreement_matrix(found)
     values = [f"{pair.value:.2f}".replace("0.", ".", 1) for pair in found.pairs]
     assert sorted(text for text in texts(ax) if text.startswith(".")) == sorted(values * 2)
@@ -71,8 +72,10 @@ def test_the_matrix_prints_every_value_and_frames_each_family():
 
 def test_an_undefined_pair_is_a_dash_and_a_value_just_below_nought_is_nought():
     found = cross_family(
-        ratings({"a": ["correct"] * 40, "b": ["correct"] * 40, "c": ["correct", "incorrect"] * 20}, per_task=2),
-        "termination",
+        pooled(
+            ratings({"a": ["correct"] * 40, "b": ["correct"] * 40, "c": ["correct", "incorrect"] * 20}, per_task=2),
+            "termination",
+        )
     )
     assert math.isnan(found.matrix[0, 1])
     said = texts(plot_agreement_matrix(found))
@@ -82,7 +85,7 @@ def test_an_undefined_pair_is_a_dash_and_a_value_just_below_nought_is_nought():
 
 def test_twenty_judges_stay_readable(shared_data):
     table = read_agentprocessbench(shared_data / "agentprocessbench", "hotpotqa")
-    found = cross_family(table, "step", step_level=True, cluster_unit="query")
+    found = cross_family(pooled(table, "step", step_level=True), cluster_unit="query")
     figure = plot_agreement_matrices([found])
     assert len([text for text in texts(figure.axes[0]) if text[-3:].startswith(".")]) == 21 * 20
     assert not overlapping(figure.axes[0])
@@ -90,13 +93,13 @@ def test_twenty_judges_stay_readable(shared_data):
 
 
 def test_several_questions_stand_side_by_side():
-    found = [cross_family(panel(seed=seed), "termination") for seed in range(3)]
+    found = [cross_family(pooled(panel(seed=seed), "termination")) for seed in range(3)]
     figure = plot_agreement_matrices(found)
     assert [ax.axison for ax in figure.axes] == [True, True, True, False]
 
 
 def test_every_pair_is_a_dot_and_each_mean_has_its_interval():
-    found = cross_family(panel(("a1", "a2", "b1", "b2"), people=("p",)), "termination")
+    found = cross_family(pooled(panel(("a1", "a2", "b1", "b2"), people=("p",)), "termination"))
     ax = plot_families([found])
     dots = [line for line in ax.lines if line.get_marker() == "."]
     assert sorted(len(line.get_xdata()) for line in dots) == [2, 4]
@@ -106,29 +109,29 @@ def test_every_pair_is_a_dot_and_each_mean_has_its_interval():
 
 
 def test_families_of_one_judge_each_are_drawn_without_a_within_mark():
-    ax = plot_families([cross_family(panel(("a1", "b1")), "termination")])
+    ax = plot_families([cross_family(pooled(panel(("a1", "b1")), "termination"))])
     assert texts(ax)
 
 
 def test_the_ceiling_is_drawn_where_two_people_labelled():
-    with_two = plot_with_labels(cross_family(panel(people=("p", "q")), "termination"))
-    with_one = plot_with_labels(cross_family(panel(people=("p",)), "termination"))
+    with_two = plot_with_labels(cross_family(pooled(panel(people=("p", "q")), "termination")))
+    with_one = plot_with_labels(cross_family(pooled(panel(people=("p",)), "termination")))
     assert "people among themselves" in texts(with_two)
     assert "people among themselves" not in texts(with_one)
 
 
 def test_the_panel_s_worth_says_number_interval_and_majority():
-    worth = panel_worth(panel(people=("p",)), "termination")
+    worth = panel_worth(pooled(panel(people=("p",)), "termination"))
     said = " ".join(texts(plot_panel_worth(worth)))
     assert f"majority {worth.measured.majority:.1%}" in said
     assert f"3 judges are worth {worth.measured.n_effective.estimate:.1f}" in said
     assert "Not shown: there are no labels" in " ".join(
-        texts(plot_panel_worth(panel_worth(panel(), "termination")))
+        texts(plot_panel_worth(panel_worth(pooled(panel(), "termination"))))
     ).replace("\n", " ")
 
 
 def test_triage_prints_its_four_cells():
-    found = panel_triage(panel(), "termination", quantile=0.25)
+    found = panel_triage(pooled(panel(), "termination"), quantile=0.25)
     ax = plot_triage(found)
     cells = [found.table.agree_sure, found.table.disagree_sure, found.table.agree_unsure, found.table.disagree_unsure]
     assert sum(cells) == 120
@@ -137,7 +140,7 @@ def test_triage_prints_its_four_cells():
     assert not overlapping(ax)
     assert any(
         "fewer than two judges" in text
-        for text in texts(plot_triage(panel_triage(panel(confident=False), "termination")))
+        for text in texts(plot_triage(panel_triage(pooled(panel(confident=False), "termination"))))
     )
 
 

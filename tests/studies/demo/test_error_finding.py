@@ -10,6 +10,7 @@ from sklearn.metrics import balanced_accuracy_score
 from axisjudge.checks import InputError
 from axisjudge.datasets import published_votes
 from axisjudge.ratings import ratings_frame
+from axisjudge.studies._shared.pooled import pooled
 from axisjudge.studies.agreement.effective import panel_worth
 from axisjudge.studies.demo.error_finding import error_finding
 from axisjudge.verdict import Rating
@@ -116,7 +117,7 @@ def test_a_lost_vote_is_neither_found_nor_passed():
 
 
 def test_effective_judges_are_those_of_the_report(votes, found):
-    worth = panel_worth(votes, "step", step_level=True, cluster_unit="query")
+    worth = panel_worth(pooled(votes, "step", step_level=True), cluster_unit="query")
     assert found.effective.n_effective == worth.measured.n_effective
     assert found.effective.majority == worth.measured.majority
 

@@ -74,7 +74,6 @@ def test_bands_are_of_each_judge_s_own_scale(asked):
         assert [band.flips.n_items for band in each.bands] == [10, 10, 10]
         assert [band.flips.estimate for band in each.bands] == [1, 0, 0]
     assert found.judges[0].bands[-1].low < found.judges[1].bands[0].high  # other limits for other judges
-    assert found.bands_frame().height == 6
     assert "j1 changed its verdict on 10 of 10 items in its least sure band and on 0 of 10 in its surest." in (
         found.sentences
     )
@@ -95,7 +94,7 @@ def test_one_repeat_is_refused_in_a_sentence(asked):
     assert [each.refusal for each in found.judges] == [NoRepeat.ONE_REPEAT] * 2
     assert all(each.found is None for each in found.judges)
     assert found.sentences == (f"No self-agreement of j1 and j2: {NoRepeat.ONE_REPEAT}.",)
-    assert math.isnan(found.to_frame()["agreement"][0])
+    assert found.to_frame()["agreement"][0] is None
     json.dumps(found.to_dict(), allow_nan=False)
 
 
@@ -178,5 +177,6 @@ def test_the_demo():
     assert set(by_judge["rules"]) == {1.0}  # rules are deterministic
     assert all(0.7 < share < 1 for share in by_judge["simulated:heron"] + by_judge["simulated:wren"])
     assert all(each.components.n_judges == 3 for each in found.variances)
-    assert all(each.components.error > 0 for each in found.variances)
+    errors = [each.components.error for each in found.variances]
+    assert min(errors) >= 0 < max(errors)  # on an axis on which the rules decide seldom all may agree with themselves
     json.dumps(found.to_dict(), allow_nan=False)

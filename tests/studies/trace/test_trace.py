@@ -141,7 +141,7 @@ def test_equal_verdicts_without_any_citation_are_not_called_agreement_without_a_
 def test_simulated_verdicts_are_marked(one_rating):
     said = one_rating("ant-1", "termination", "j1", "c", rater_kind="simulated")
     result = trace(ratings_frame([said]), RUN)
-    assert result.run.made_up == ("simulated",)
+    assert result.run.made_up == ("j1",)
     assert result.banner in result._repr_html_()
 
 
