@@ -17,7 +17,7 @@ from axisjudge.checks import InputError
 from axisjudge.imports.judgement import Judgement, Reading
 from axisjudge.imports.sheets import Row
 from axisjudge.readers.traces.pieces import json_of
-from axisjudge.verdict import RaterKind
+from axisjudge.verdict import RaterKind, Status
 
 _MLFLOW: dict[str, RaterKind] = {"HUMAN": "human", "LLM_JUDGE": "llm", "AI_JUDGE": "llm", "CODE": "rules"}
 _LANGFUSE: dict[str, RaterKind] = {"ANNOTATION": "human", "EVAL": "llm"}
@@ -221,8 +221,9 @@ def read_langsmith(path: Path, rows: Sequence[Row]) -> Reading:
         where = f"{path}, feedback {number}"
         if thing in (None, ""):
             raise InputError(where, "names no run", row.get("id"))
-        said = (None, kind, "api_error") if failed else (word, kind, None)
-        found.append(Judgement(where, str(thing), str(row["key"]), str(rater), *said, fields))
+        lost: Status | None = "api_error" if failed else None
+        word = None if failed else word
+        found.append(Judgement(where, str(thing), str(row["key"]), str(rater), word, kind, lost, fields))
     notes = [f"{empty} pieces of feedback hold neither a score nor a word and are left out"] if empty else []
     return Reading("langsmith", tuple(found), notes=tuple(notes))
 

@@ -11,7 +11,7 @@ import pytest
 from axisjudge.datasets import published_votes
 from axisjudge.imports import ImportOptions, import_ratings
 from axisjudge.ratings import write_ratings
-from axisjudge.report import run_report
+from axisjudge.report import ReportError, run_report
 
 RATERS = {"anna": "human", "bert": "human", "gpt-4o": "llm", "qwen3-8b": "llm"}
 
@@ -71,6 +71,10 @@ def test_notebooks_02_and_03_take_every_scale(bench, table, question):
     assert alpha["estimate"] == pytest.approx(expected)
     assert any(name.startswith("icc") for name in coefficients) == (level == "interval")
     assert any("nominal" in name or name == "kappa" for name in coefficients) == (level == "nominal")
+    if level == "interval":
+        with pytest.raises(ReportError, match="never right or wrong"):
+            results(bench, "03_people", ratings=str(path), question=question)
+        return
     compared = results(bench, "03_people", ratings=str(path), question=question)["comparison"]
     assert [each["question"] for each in compared["questions"]] == [question]
     assert {judge["judge"] for judge in compared["questions"][0]["judges"]} == set(judges)
