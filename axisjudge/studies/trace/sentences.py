@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
-from axisjudge.studies._shared.words import many
+from axisjudge.studies._shared.words import listed, many
 from axisjudge.studies.trace.run import TracedRun
+from axisjudge.verdict import VERDICTS
 
 
-def headline(run: TracedRun) -> str:
-    """How far the judges are of one mind."""
+def answer(run: TracedRun, n_runs: int) -> str:
+    """How far the judges are of one mind on this run, whether they point at common steps, and what one run is not."""
+    given = [each for each in run.verdicts if each.word in VERDICTS]
+    which = f"run {run.trajectory_id}" + (f", one of {n_runs:,}" if n_runs > 1 else "")
+    if not given:
+        return f"On {which}, no judge gave a verdict: {many(len(run.verdicts), 'verdict')} lost."
+    judges = {each.judge for each in given}
+    if len(judges) == 1:
+        failed = [each.axis for each in given if each.word == "incorrect"]
+        what = f"calls {listed(failed)} incorrect" if failed else "calls no axis incorrect"
+        asked = f"({many(len(run.axes), 'axis')} asked)"
+        return f"On {which}, {given[0].judge} {what} {asked}. One judge has nobody to agree with."
     return (
-        f"{many(len(run.judges), 'judge')} on {len(run.axes)} axes: {len(run.contested)} contested (one says correct, "
-        f"another incorrect), {len(run.correct)} found correct by all."
+        f"On {which}, {_of_one_mind(run, len(judges))}. {evidence(run)} One run shows neither who is right nor how "
+        "often judges differ."
     )
+
+
+def _of_one_mind(run: TracedRun, n_judges: int) -> str:
+    """On which axes judges contradict each other, and on how many all say correct."""
+    axes = many(len(run.axes), "axis")
+    contested = f"contradict each other on {len(run.contested)} of {axes} ({listed(run.contested)})"
+    clash = contested if run.contested else f"contradict each other on none of {axes}"
+    return f"{many(n_judges, 'judge')} {clash} and all say correct on {len(run.correct) or 'none'}"
 
 
 def verdicts(run: TracedRun) -> tuple[str, ...]:
@@ -22,14 +41,14 @@ def verdicts(run: TracedRun) -> tuple[str, ...]:
 def evidence(run: TracedRun) -> str:
     """How often judges of one verdict cite a common step, and how often they agree on the verdict alone."""
     if not run.overlaps:
-        return "No axis has verdicts of two judges, so there is no evidence to share."
+        return "No axis has verdicts of two judges, so that there is no common evidence to look for."
     agree = [pair for pair in run.overlaps if pair.same_verdict]
     if not agree:
-        return "No two judges give the same verdict on an axis, so there is no shared evidence to look for."
+        return "No two judges give the same verdict on an axis, so that there is no common evidence to look for."
     grounded = sum(bool(pair.shared) for pair in agree)
     alone = dict.fromkeys(pair.axis for pair in agree if not pair.shared and pair.n_either)
-    apart = f" Agreement without a common step: {', '.join(alone)}." if alone else ""
-    return f"Of {many(len(agree), 'pair')} of equal verdicts {grounded} cite a common step.{apart}"
+    apart = f"; equal verdicts without one stand on {listed(list(alone))}" if alone else ""
+    return f"Of {many(len(agree), 'pair')} of equal verdicts, {grounded or 'none'} cite a common step{apart}."
 
 
 def _on_axis(run: TracedRun, axis: str) -> str:

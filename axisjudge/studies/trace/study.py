@@ -65,7 +65,7 @@ class Trace(RatedResult):
     @property
     def answer(self) -> str:
         """Which run this is, and how far the judges are of one mind."""
-        return f"Run {self.run.trajectory_id}, one of {self.n_runs:,}. {sentences.headline(self.run)}"
+        return sentences.answer(self.run, self.n_runs)
 
     @property
     def sentences(self) -> tuple[str, ...]:

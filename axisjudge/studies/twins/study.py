@@ -15,7 +15,7 @@ from axisjudge.studies._shared.scope import made_up_raters
 from axisjudge.studies.twins.figures import plot_twin_matrix
 from axisjudge.studies.twins.halo import Halo, halo
 from axisjudge.studies.twins.matrix import MUST_NOT_MARGIN, MUST_RATE, Thresholds, TwinMatrix, twin_matrix
-from axisjudge.studies.twins.sentences import all_claims, claims, halo_sentence, weakest
+from axisjudge.studies.twins.sentences import answer, claims, halo_sentence
 from axisjudge.studies.twins.tables import halo_row
 from axisjudge.twins import Twin
 
@@ -52,7 +52,7 @@ class Twins(RatedResult):
     @property
     def answer(self) -> str:
         """How many claims are met, not shown and refuted, and which broken axis is least surely noticed."""
-        return f"{all_claims(self.matrix)} {weakest(self.matrix)}"
+        return answer(self.matrix)
 
     @property
     def sentences(self) -> tuple[str, ...]:

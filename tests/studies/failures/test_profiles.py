@@ -140,7 +140,7 @@ def test_domains_are_profiled_apart(table):
     retail = table({"ant-1": {AXIS: "ii"}})
     airline = table({"ant-9": {AXIS: "cc"}}, domain="airline")
     domains = by_domain(failure_profile(pl.concat([retail, airline])))
-    assert domains.sentence.startswith("2 domains. airline (1 agent, 1 run): no failure found on any axis.")
+    assert "airline (1 agent, 1 run): no judge calls a run incorrect" in domains.sentence
     assert domains.to_frame()["domain"].to_list() == ["airline", "retail"]
     assert {domain: part.cell("ant", AXIS).any_judge.count for domain, part in domains.parts.items()} == {
         "airline": 0,
@@ -155,12 +155,11 @@ def test_one_domain_or_none_is_said_so(table):
 
 
 def test_findings_give_counts_intervals_and_bounds(two_agents, table):
-    assert extremes(two_agents).startswith("The highest rate is that of ant on tool_selection, 12 of 20 runs (60%, ")
-    assert "the lowest 0%, in 4 cells." in extremes(two_agents)
+    assert "from 0% (in 4 cells) to 60% (in 2 cells)" in extremes(two_agents)
     assert "Undecided" not in extremes(two_agents)
     open_ended = failure_profile(table({f"ant-{task}": {AXIS: "iu" if task else "cx"} for task in range(4)}))
     assert "Undecided verdicts leave the highest between 75% and 100%" in extremes(open_ended)
-    assert extremes(failure_profile(table({"ant-1": {AXIS: "uu"}}))) == "No rate can be given: nothing was decided."
+    assert "nothing was decided" in extremes(failure_profile(table({"ant-1": {AXIS: "uu"}})))
 
 
 def test_shared_failures_are_told_from_independent_errors(two_agents, table):

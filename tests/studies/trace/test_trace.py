@@ -81,7 +81,7 @@ def test_lost_verdicts_and_citations_beyond_the_run_are_shown(traced):
 
 
 def test_sentences_say_who_and_where(traced):
-    assert traced.answer.startswith("Run ant-1, one of 1. 2 judges on 3 axes: 1 contested")
+    assert "2 judges contradict each other on 1 of 3 axes" in traced.answer
     assert (
         "result_interpretation: incorrect by j1 at 0.80, citing steps 2, 3; correct by j2 at 0.80, citing step 3."
         in (traced.sentences)
