@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from axisjudge.judges.pricing import price_list_version
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 from axisjudge.stats.estimate import plural
+from axisjudge.stats.planning.study_curve import ASSURANCE
 from axisjudge.studies._shared.words import listed, many
 from axisjudge.studies.plan.pilots import LabelledPilot, Pilot
 from axisjudge.studies.plan.prices import JudgePrice, StudyPlan
@@ -85,8 +86,9 @@ def _wanted(plan: StudyPlan, *, together: bool = False) -> str:
     curve = plan.curve
     what = COEFFICIENTS[curve.what].label if curve.what in COEFFICIENTS else curve.what
     what = _AGREEMENT if together and curve.what in COEFFICIENTS else what
-    target = f"power of {curve.target:.0%}" if curve.of_power else f"half width of {curve.target:.3g}"
-    return f"A {target} for {what}"
+    if curve.of_power:
+        return f"A power of {curve.target:.0%} for {what}"
+    return f"A half width of {curve.target:.3g} for {what} in {ASSURANCE:.0%} of studies"
 
 
 def _size(plan: StudyPlan) -> str:
