@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from axisjudge.studies._shared.words import listed, many
+from axisjudge.studies.trace.judgements import Judgement
 from axisjudge.studies.trace.run import TracedRun
 from axisjudge.verdict import VERDICTS
 
@@ -61,3 +64,31 @@ def _on_axis(run: TracedRun, axis: str) -> str:
         names = [each.judge if each.confidence is None else f"{each.judge} at {each.confidence:.2f}" for each in who]
         parts.append(f"{verdict} by {', '.join(names)}{cited}")
     return f"{axis}: {'; '.join(parts)}."
+
+
+def brief(judgement: Judgement) -> str:
+    """A verdict at its confidence: ``incorrect at 0.90``."""
+    at = "" if judgement.confidence is None else f" at {judgement.confidence:.2f}"
+    return f"{judgement.word}{at}"
+
+
+def published(judgements: Sequence[Judgement]) -> str:
+    """Of one mind or not, common steps, and confidences of the published judges on one run."""
+    axes = {
+        axis: [each for each in judgements if each.axis == axis] for axis in dict.fromkeys(j.axis for j in judgements)
+    }
+    agree = [axis for axis, of in axes.items() if len({each.word for each in of}) == 1]
+    failed = [axis for axis in agree if axes[axis][0].word == "incorrect"]
+    cited = {axis: [set(each.cited) for each in of] for axis, of in axes.items()}
+    same = [axis for axis, steps in cited.items() if all(steps) and all(each == steps[0] for each in steps)]
+    judges = list(dict.fromkeys(each.judge for each in judgements))
+    by = {judge: {each.axis: each.confidence or 0.0 for each in judgements if each.judge == judge} for judge in judges}
+    lower = sum(by[judges[-1]].get(axis, 0.0) < by[judges[0]].get(axis, 0.0) for axis in axes)
+    incorrect = f", incorrect on {listed(failed)}" if failed else ""
+    steps = f" Published steps are the same on {listed(same)}." if same else " No cited steps were published."
+    return (
+        f"As published, {listed(judges)} give one verdict on {len(agree)} of "
+        f"{many(len(axes), 'axis')}{incorrect}.{steps} "
+        f"{judges[-1]} is the less confident on {lower} of {many(len(axes), 'axis')}; one run cannot show that it "
+        "generally is."
+    )

@@ -16,6 +16,7 @@ from axisjudge.studies._shared.result import Plot, RatedResult
 from axisjudge.studies.trace import sentences
 from axisjudge.studies.trace.figures import plot_trace
 from axisjudge.studies.trace.judgements import most_contested, verdicts_of
+from axisjudge.studies.trace.published_trace import side_by_side
 from axisjudge.studies.trace.run import TracedRun, TracedStep, traced
 from axisjudge.trajectory import Trajectory
 
@@ -47,6 +48,11 @@ class Trace(RatedResult):
             for each in self.run.verdicts
         ]
         return self._table(columns, rows)
+
+    @property
+    def side_by_side(self) -> Table:
+        """One row an axis: each judge's verdict at its confidence, and the steps that all cite; a table."""
+        return table_of(side_by_side(self.run.verdicts), self.kind, columns=("axis",))
 
     @property
     def overlaps(self) -> Table:
