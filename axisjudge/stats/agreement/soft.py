@@ -57,10 +57,10 @@ class SoftChange:
     def sentence(self) -> str:
         """The mean change, split."""
         total, flips, hedging = (float(np.nanmean(part)) for part in (self.total, self.flips, self.hedging))
-        split = (
-            f"raw agreement {total:+.2f}: {flips:+.2f} by {self.flipped} flipped verdicts, {hedging:+.2f} by hedging"
-        )
-        return split + ("" if self.flipped else "; no verdict changed: not progress")
+        if not self.flipped:
+            return f"raw agreement {total:+.2f}, all of it hedging: no verdict changed, so that none of it is progress"
+        flipped = many(self.flipped, "flipped verdict")
+        return f"raw agreement {total:+.2f}: {flips:+.2f} by {flipped}, {hedging:+.2f} by hedging"
 
 
 def beliefs(verdicts: Sequence[object] | NDArray[Any], confidences: ArrayLike) -> Floats:

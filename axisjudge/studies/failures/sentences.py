@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from axisjudge.stats.agreement.independent_panel import any_judge_rate
+from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.ranking import Ranking
 from axisjudge.studies._shared.words import agreeing, counted, listed, many
 from axisjudge.studies.failures.profiles import Cell, FailureProfile
@@ -117,3 +118,60 @@ def false_failures(profile: FailureProfile) -> str:
         f"For orientation: {agreeing(n_judges, 'independent judge', 'calls', 'call')} {rate:.1%} of flawless runs "
         f"failed on an axis if the specificity of each is {SPECIFICITY:.2f}; with 6 judges it would be {six:.0%}."
     )
+
+
+def published(
+    n: int,
+    widest: Estimate,
+    none: Estimate | None,
+    n_contrasts: int,
+    least: tuple[tuple[int, int], str, float],
+    apart: int,
+) -> str:
+    """What published counts of few tasks allow to be said: the least of all contrasts, and how many hold."""
+    (first, second), axis, p = least
+    tells = f"{apart} of them {'tells' if apart == 1 else 'tell'}" if apart else "none of them tells"
+    zero = f"0 of {n} is compatible with a failure rate of up to {none.ci_high:.0%}; " if none else ""
+    return (
+        f"With {many(n, 'task')} an agent, {zero}the widest interval is {widest.interval('.0%')}. Of "
+        f"{many(n_contrasts, 'contrast')} of two agents on one axis the smallest p value is {p:.2f} ({first} against "
+        f"{second} of {n} on {axis}); after Holm's correction {tells} two agents apart."
+    )
+
+
+def fewest_failures(agent: str, failed: int, cells: int, least_p: float) -> dict[str, str]:
+    """The finding that one agent is strongest."""
+    what = f"{agent} is the strongest agent of the sample"
+    return _finding(what, f"{failed} of {cells} runs and axes failed", _not_apart(agent, least_p))
+
+
+def most_failures(agent: str, failed: int, cells: int, least_p: float) -> dict[str, str]:
+    """The finding that one agent is weakest."""
+    what = f"{agent} is the weakest agent of the sample"
+    return _finding(what, f"{failed} of {cells} runs and axes failed", _not_apart(agent, least_p))
+
+
+def alike(pair: tuple[str, str], axes: Sequence[str], open_to: float) -> dict[str, str]:
+    """The finding that two agents have nearly the same profile."""
+    what = f"{listed(pair)} have nearly the same profile"
+    apart = f"counts differ on {listed(axes)} alone" if axes else "counts are the same on all axes"
+    allow = f"Not shown: equal counts are no equal rates, as one without a failure may fail in up to {open_to:.0%}."
+    return _finding(what, apart, allow)
+
+
+def most_failed(axis: str, counts: Sequence[int], n: int, rate: Estimate) -> dict[str, str]:
+    """The finding that one axis fails most."""
+    figures = f"{listed([str(count) for count in counts])} of {n} runs failed, by agent"
+    allow = (
+        f"Not shown: {rate.estimate:.0%} of {many(n, 'run')} reads {rate.interval('.0%')}, and axes were not paired."
+    )
+    return _finding(f"{axis} fails most, and for most agents", figures, allow)
+
+
+def _not_apart(agent: str, least_p: float) -> str:
+    shown = f"Not shown: of its contrasts on one axis the smallest p value is {least_p:.2f}, before any correction."
+    return shown if least_p > 0.05 else f"A contrast of {agent} has p = {least_p:.2f} before Holm's correction."
+
+
+def _finding(what: str, figures: str, allows: str) -> dict[str, str]:
+    return {"published finding": what, "figures": figures, "what the data allow": allows}

@@ -337,7 +337,7 @@ def planted_sentence(rates: Sequence[PlantedRate]) -> str:
 def few_labels_sentence(few: FewLabels) -> str:
     """How often the intervals hold the rate of all labels, and what the judges save."""
     if not few.judges:
-        few_runs = f", or {few.n_runs} runs are too few" if few.n_runs < FEWEST_LABELS else ""
+        few_runs = f", or {agreeing(few.n_runs, 'run', 'is', 'are')} too few" if few.n_runs < FEWEST_LABELS else ""
         return f"Few labels cannot be tried here: not every item is labelled, or the scale knows no failure{few_runs}."
     held, alone, width, without = (
         float(np.mean([getattr(judge, name) for judge in few.judges]))

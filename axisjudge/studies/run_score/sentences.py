@@ -152,3 +152,9 @@ def ranking(ranks: Ranks, labels: str, auc: Estimate) -> str:
             return f"The score ranks runs against {labels}: a good run scores lower than another, {sample}."
         case Ranks.UNTOLD:
             return f"Whether the score ranks runs in line with {labels} cannot be told: {sample}; one half is chance."
+
+
+def worked(exact: float, score: int, tier: str, as_printed: bool | None) -> str:
+    """The weighted sum of an example, its score and tier, and whether the text prints the same."""
+    beside = "" if as_printed is None else f", {'as' if as_printed else 'other than'} the text prints"
+    return f"The weighted sum is {exact:g}, so the score is {score} and the tier {tier}{beside}."
