@@ -103,8 +103,8 @@ def stand_in_table(comparison: HumanComparison) -> Table:
             passed = "yes" if test.passed else "no"
             yield len(test.tested), test.winning_rate, in_cell(test.advantage), passed, *constant, *balanced
 
-    columns = ("people", "winning rate", "advantage", "passed", "constant", "its winning rate", "balanced")
-    columns += ("constant, balanced",)
+    test = ("people", "winning rate", "advantage", "passed")
+    columns = (*test, "constant", "its winning rate", "balanced", "constant, balanced")
     return _by_judge(comparison, columns, rows)
 
 
