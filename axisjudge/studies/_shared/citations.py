@@ -329,7 +329,10 @@ def _evidence_sentences(pairs: Sequence[PairCitations]) -> list[str]:
     same, apart = (sum(pair.n_same_verdict for pair in pairs), sum(len(pair.no_common_step) for pair in pairs))
     if not same:
         return []
-    said = f"Of {many(same, 'pair')} of equal verdicts, {f'{apart:,}' if apart else 'none'} cite steps and share none"
+    said = (
+        f"Of {many(same, 'pair')} of equal verdicts, {f'{apart:,}' if apart else 'none'} "
+        f"{'cites' if apart == 1 else 'cite'} steps and share{'s' if apart == 1 else ''} none"
+    )
     where = [*dict.fromkeys(pair.question for pair in pairs if pair.no_common_step)]
     everywhere = len(where) == len({pair.question for pair in pairs})
     return [f"{said}." if everywhere or not where else f"{said}, all on {listed(where)}."]

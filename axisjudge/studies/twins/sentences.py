@@ -44,7 +44,7 @@ def weakest(matrix: TwinMatrix) -> str:
     start = "The broken axis" if len(broken) == 1 else f"The lowest bound of {len(broken)} broken axes"
     return (
         f"{start} is {who}{least.axis} after {least.edit}: the verdict moved in {least.moved or 'none'} of "
-        f"{many(least.started, 'twin')} ({least.strict.interval('.0%')} of {least.strict.clusters})."
+        f"{many(least.started, 'twin')} ({least.strict.interval('.0%')}; {least.strict.clusters})."
     )
 
 

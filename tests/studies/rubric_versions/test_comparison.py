@@ -112,7 +112,7 @@ def test_hedging_alone_moves_soft_agreement_by_hedging_alone():
     assert turn.decision.outcome == "hedging only"
     assert turn.soft.flips == 0
     assert turn.flips == ()
-    assert "no verdict changed, so none of it is progress" in turn.split_sentence
+    assert "all of it hedging: no verdict changed" in turn.split_sentence
     assert "No verdict flipped" not in "".join(turn.details)
     for shift in turn.shifts:
         assert shift.confidence.mean == pytest.approx(-0.2)
