@@ -218,7 +218,7 @@ def test_one_judge_alone_has_no_consensus(table):
     cell = profile.cell("ant", "termination").consensus
     assert (cell.count, cell.rate.n_items) == (0, 0)
     assert math.isnan(cell.best)
-    assert extremes(profile, "consensus") == "No rate can be given: consensus takes two judges."
+    assert "consensus takes two judges" in extremes(profile, "consensus")
     assert "0 clusters" in rank_axes(profile, measure="consensus", rng=rng()).sentence
 
 
