@@ -66,12 +66,13 @@ def extremes(profile: FailureProfile, measure: str = "any") -> str:
     top, bottom = high.failures(measure), low.failures(measure)
     if top.rate.estimate == bottom.rate.estimate:
         every = f"{by} the observed rate is {top.rate.estimate:.0%}"
-        return f"{every} in every cell of an agent and an axis ({many(len(cells), 'cell')})."
-    least, most = (_end(cells, cell, measure) for cell in (low, high))
-    sentence = (
-        f"{by} observed rates of one agent on one axis go from {least} to {most}. Single cells are not tested against "
-        "each other."
-    )
+        sentence = f"{every} in every cell of an agent and an axis ({many(len(cells), 'cell')})."
+    else:
+        least, most = (_end(cells, cell, measure) for cell in (low, high))
+        sentence = (
+            f"{by} observed rates of one agent on one axis go from {least} to {most}. Single cells are not tested "
+            "against each other."
+        )
     if top.worst - top.best < 1e-9:
         return sentence
     return f"{sentence} Undecided verdicts leave the highest between {top.best:.0%} and {top.worst:.0%}."
