@@ -94,7 +94,7 @@ class RunComparison(Result):
             return say.REFUSED.format(reason=self.refusal)
         shown = [each for each in self.changes if each.direction in (Direction.HIGHER, Direction.LOWER)]
         untold = [each for each in self.changes if each.direction is Direction.CANNOT_TELL]
-        changes = [say.change(each.quantity, each.direction, each.over_repeats) for each in shown]
+        changes = [say.change(each.quantity, each.over_repeats) for each in shown]
         rest = len(self.changes) - len(shown) - len(untold)
         reason = "; ".join(dict.fromkeys(each.over_repeats.reason for each in untold))
         without = [say.untold(each.quantity, each.before, each.after) for each in untold]

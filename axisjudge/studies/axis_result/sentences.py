@@ -8,8 +8,11 @@ from enum import StrEnum
 from axisjudge.scores.axis.result import AxisResult
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.scope import SCOPE, banner
-from axisjudge.studies._shared.words import listed, many
+from axisjudge.studies._shared.words import agreeing, directed, listed, many
 from axisjudge.studies.axis_result.means import AgentMeans
+
+#: So many agents are named in a row.
+_NAMED = 6
 
 
 class Direction(StrEnum):
@@ -28,9 +31,25 @@ class Refused(StrEnum):
     NO_SHARED_TASK = "the two sets of runs share no task"
 
 
-RUNS = "{runs} runs, agents: {agents}; {failed} of the runs failed and score 0."
-BETWEEN = "From {first} to {second}: {sentence}"
-REFUSED = "No comparison: {reason}."
+REFUSED = "There is no comparison: {reason}."
+#: What must be known of every AXIS Result.
+ASSUMED = "The curve behind these scores is assumed, not fitted to what people think of the runs."
+
+
+def runs_counted(n_runs: int, n_agents: int, n_failed: int) -> str:
+    """How many runs and agents, and how many runs failed."""
+    failed = f"{agreeing(n_failed, 'run', 'failed and scores', 'failed and score')} 0" if n_failed else "none failed"
+    return f"{many(n_runs, 'run')} of {many(n_agents, 'agent')}; {failed}."
+
+
+def between(names: tuple[str, str], sentence: str) -> str:
+    """The sentence of a comparison under the names of its two sides."""
+    return f"From {names[0]} to {names[1]}: {sentence}"
+
+
+def one_run(result: AxisResult) -> str:
+    """The answer where there is one run alone."""
+    return f"{of_run(result)[0]} One run cannot show a change. {ASSUMED}"
 
 
 def of_run(result: AxisResult) -> list[str]:
@@ -38,10 +57,10 @@ def of_run(result: AxisResult) -> list[str]:
     counts = result.counts
     calls = sum(each.is_call for each in result.interactions)
     band = f" ({result.band})" if result.band else ""
-    size = f"{many(calls, 'call')} in {many(counts.interactions, 'interaction')}"
+    failed = f"{agreeing(counts.errors, 'call', 'failed', 'failed')}" if counts.errors else "no call failed"
     words = [
-        f"Run {result.trajectory_id} has AXIS Result {result.shown}{band}: "
-        f"{size} over {counts.wall_clock_ms / 1000:,.1f} s, {counts.errors} of them failed."
+        f"Run {result.trajectory_id} has AXIS Result {result.shown}{band}: {many(calls, 'call')} in "
+        f"{many(counts.interactions, 'interaction')} over {counts.wall_clock_ms / 1000:,.1f} s; {failed}."
     ]
     if slow := result.slowest:
         words.append(f"Its slowest call is #{slow.id} {slow.tool_name} with {slow.duration_ms / 1000:,.1f} s.")
@@ -62,13 +81,12 @@ def of_means(agents: Sequence[AgentMeans]) -> str:
         else f"{agent} none, as no goal was graded in {many(n_runs, 'run')}"
         for agent, mean, n_runs in means
     ]
-    return f"Mean AXIS Result: {listed(each_agent)}."
+    return f"Mean AXIS Result: {listed(each_agent, most=_NAMED)}."
 
 
-def change(quantity: str, direction: Direction, points: Estimate) -> str:
+def change(quantity: str, points: Estimate) -> str:
     """A change that is shown, with its interval."""
-    ends = f"{points.ci_low:+.1f} to {points.ci_high:+.1f}"
-    return f"{quantity} is {direction} by {abs(points.estimate):.1f} points ({ends})"
+    return f"{quantity.replace('_', ' ')} is {directed(points, 'higher', 'lower', spec='.1f')}"
 
 
 def untold(quantity: str, before: float, after: float) -> str:
@@ -94,9 +112,10 @@ def comparison(
             f"{told} No interval ({reason}), so whether other repeats would show it cannot be told: {listed(without)}."
         )
     if not changes:
-        return f"No change is shown: {runs}."
-    others = f" The other {many(n_others, 'change')} cannot be told from the noise of repeats." if n_others else ""
-    return f"Over repeats of the same tasks, {'; '.join(changes)}: {runs}.{others}"
+        return f"no change is shown ({runs})."
+    others = agreeing(n_others, "other change", "cannot", "cannot")
+    rest = f" {others} be told from the noise of repeats." if n_others else ""
+    return f"over repeats of the same tasks {listed(changes)} ({runs}).{rest}"
 
 
 def of_judges(raters: Sequence[str], families: Sequence[str], made_up: Sequence[str], within: float) -> list[str]:
@@ -116,5 +135,5 @@ def of_agreement(
     if n_families < 2:
         words.append("All judges are of one family, so nothing here is agreement across families.")
     if n_other_repeats:
-        words.append(f"Left out: {n_other_repeats} ratings of other repeats.")
+        words.append(f"Left out: {many(n_other_repeats, 'rating')} of other repeats.")
     return [*words, SCOPE]

@@ -75,7 +75,7 @@ def test_in_a_notebook_one_cell_judges_what_is_new_and_shows_the_comparison(benc
     assert "takes a planted fault of" in page
     assert "to be read next" in page
     assert "v2 to v3: progress" in shown["text/plain"]
-    assert "Of 2 turns" in lines[1]  # the trail: v2 to v3 stands beside v3 to v4
+    assert "v2 to v3 was" in lines[1]  # the trail: v2 to v3 stands beside v3 to v4
     assert "v3 to v4: progress" not in lines[1]
     ratings = read_ratings(bench / "data" / "ratings" / "ratings.jsonl")
     assert set(ratings["split"]) == {"calibration"}
