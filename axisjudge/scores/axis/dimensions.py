@@ -141,7 +141,7 @@ def score_dimension(
         raw=raw,
         signals=signals,
         n_interactions=len(in_scope),
-        n_audited=sum(audit.rationale != DEFAULT for audit in said.audits),
+        n_audited=sum(audit.rationale != DEFAULT and audit.judged for audit in said.audits),
         audits=said.audits,
         necessity=said.necessity,
         no_data=not in_scope,

@@ -61,7 +61,7 @@ def _time_marks(interactions: Sequence[Interaction]) -> list[str]:
         ids = ", ".join(f"#{each.id}" for each in doubtful)
         longest = max(each.duration_ms or 0 for each in doubtful) / 1000
         marks.append(
-            f"too long for a file, so perhaps a permission was waited for: {ids}, up to {longest:,.0f} s; they count as "
-            "fast, the bounds have them slow"
+            f"too long for a file, so perhaps a permission was waited for: {ids}, up to {longest:,.0f} s; they count "
+            "as fast, the bounds have them slow"
         )
     return marks

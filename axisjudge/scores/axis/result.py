@@ -118,8 +118,8 @@ class AxisResult(Result):
 
     @property
     def shown(self) -> str:
-        """The composite as people read it: a number, or the ends of an interval."""
-        return f"{self.interval[0]}-{self.interval[1]}" if self.composite is None else f"{self.composite}"
+        """The composite as people read it: a number, or the ends between which it lies by all that is known."""
+        return f"{self.bounds[0]}-{self.bounds[1]}" if self.composite is None else f"{self.composite}"
 
     @property
     def signal_rows(self) -> list[dict[str, Any]]:
@@ -314,9 +314,7 @@ def _slowest(interactions: Sequence[Interaction]) -> Slowest | None:
     if not timed:
         return None
     longest = max(timed, key=lambda each: each.duration_ms or 0)
-    return Slowest(
-        longest.id, longest.tool_name, longest.duration_ms or 0, _speed_of(longest)
-    )
+    return Slowest(longest.id, longest.tool_name, longest.duration_ms or 0, _speed_of(longest))
 
 
 def _speed_of(interaction: Interaction) -> float:
