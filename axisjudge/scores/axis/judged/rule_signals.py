@@ -47,6 +47,7 @@ def rule_signals(run: AxisRun) -> Signals:
         audits = tuple(seen.audit(each) for each in in_scope)
         if category != "agent":
             audits = tuple(audit._replace(weight=None, relevance=None) for audit in audits)
+        audits = tuple(audit for audit in audits if audit.judged)
         found[category] = CategorySignals(audits, seen.necessity() if category == "agent" else Necessity())
     return found
 
