@@ -45,7 +45,7 @@ def test_the_next_version_is_a_draft_with_the_text_of_the_one_named(bench):
     assert draft.text == load_rubric(AXIS, "v2").text
     assert load_rubric(AXIS).version == "v4"  # the current one stays it
     assert read_rubric(begin_version(AXIS)).text == load_rubric(AXIS, "v4").text
-    assert read_rubric(begin_version("sequencing")).version == "v2"
+    assert read_rubric(begin_version("sequencing")).version == "v3"
 
 
 def test_a_draft_that_nobody_edited_is_not_begun_twice(bench):
@@ -53,7 +53,7 @@ def test_a_draft_that_nobody_edited_is_not_begun_twice(bench):
     with pytest.raises(InputError, match=r"v5.md: is a draft with the text of v4"):
         begin_version(AXIS)
     edit(path, "## Question", "## Question\n\nRead the last step first.")
-    assert begin_version(AXIS).stem == "v5"
+    assert begin_version(AXIS).stem == "v6"
     with pytest.raises(InputError, match="version of"):
         begin_version(AXIS, "v9")
     with pytest.raises(InputError, match="axis: must be one of"):
@@ -96,7 +96,7 @@ def test_two_current_versions_are_found_by_lint_and_judge_nothing(bench, runs):
 @pytest.mark.parametrize(
     ("name", "old", "new", "rule"),
     [
-        ("v5", "version: v5", "version: v5", "version is not its file's"),
+        ("v6", "version: v5", "version: v5", "version is not its file's"),
         ("v5", "axis: argument_validity", "axis: sequencing", "axis is not its file's"),
         ("v5", "version: v5\n", "", "version is not its file's"),
         ("final", "version: v5", "version: v5", "not named v1.md, v2.md, ..."),

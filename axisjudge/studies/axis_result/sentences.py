@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from axisjudge.scores.axis.result import AxisResult
+from axisjudge.scores.axis.transcript.interactions import Wait
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.scope import SCOPE, banner
 from axisjudge.studies._shared.words import listed, many
@@ -27,6 +28,13 @@ class Refused(StrEnum):
     NO_SHARED_TASK = "the two sets of runs share no task"
 
 
+#: What a wait is called.
+WAITS: dict[Wait, str] = {
+    "answer": "a person's answer",
+    "refusal": "a person's refusal",
+    "message": "a person's next message",
+    "permission": "perhaps a permission",
+}
 RUNS = "{runs} runs, agents: {agents}; {failed} of the runs failed and score 0."
 BETWEEN = "From {first} to {second}: {sentence}"
 REFUSED = "No comparison: {reason}."
