@@ -24,7 +24,7 @@ def test_one_run_is_printed_with_its_signals_and_marks():
     for words in (
         "Dimensions",
         "necessity",
-        "asks again what #5 asked",
+        "unnecessary: #7, #15",
         "Slowest call: #21 Bash, 4.4 s",
         "an interval",
     ):

@@ -190,7 +190,9 @@ def test_needless_calls_bound_necessity_and_survive_as_ratings() -> None:
         rule_signals(judged),
         signals_of_ratings(ratings_frame(ratings_of_signals(judged, rule_signals(judged)))),
     ):
-        signal = score_run(judged, signals).dimension("agent").signal("necessity")
+        agent = score_run(judged, signals).dimension("agent")
+        assert agent.low <= agent.score <= agent.high < 100
+        signal = agent.signal("necessity")
         assert (signal.value, signal.low, signal.high) == (None, 0.0, 0.5)
         assert signals["agent"].necessity.unnecessary == (2,)
 

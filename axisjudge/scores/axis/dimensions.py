@@ -133,11 +133,16 @@ def score_dimension(
     if not rules.weightless_insights:
         signals = tuple(signal for signal in signals if signal.weight)
     raw = _raw(signals)
+    low = axis_score(sum(signal.low * signal.weight for signal in signals), curve)
+    high = axis_score(sum(signal.high * signal.weight for signal in signals), curve)
+    score = None if raw is None else axis_score(raw, curve)
+    if score is not None and not defaults:  # a signal without a value may be known not to be perfect
+        score = min(score, high)
     return Dimension(
         name=category,
-        score=None if raw is None else axis_score(raw, curve),
-        low=axis_score(sum(signal.low * signal.weight for signal in signals), curve),
-        high=axis_score(sum(signal.high * signal.weight for signal in signals), curve),
+        score=score,
+        low=low,
+        high=high,
         raw=raw,
         signals=signals,
         n_interactions=len(in_scope),
