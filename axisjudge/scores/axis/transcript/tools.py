@@ -104,7 +104,7 @@ TOOLSETS = (
     Toolset(
         "OpenAI Responses API: platform.openai.com/docs/api-reference/responses",
         environment="shell_call apply_patch_call code_interpreter code_interpreter_call",
-        service="file_search file_search_call mcp_call image_generation image_generation_call",
+        service="file_search_call mcp_call image_generation image_generation_call",
     ),
 )
 
