@@ -54,8 +54,8 @@ def plot_axis_timeline(result: AxisResult, *, ax: Axes | None = None) -> Axes:
             if each.has_error:
                 ax.plot(start, row - 0.42, "X", color=_ERROR, markersize=6)
     ax.set_xlim(-0.01 * end, 1.01 * end)
-    for category, row in rows.items():
-        _name_longest(ax, [each for each in timed if each.categories[0] == category and each.duration_ms], row)
+    for name, row in rows.items():
+        _name_longest(ax, [each for each in timed if each.categories[0] == name and each.duration_ms], row)
     ax.plot([], [], "D", color=theme.QUIET, markerfacecolor="white", markersize=4, label="duration unknown")
     ax.plot([], [], "X", color=_ERROR, markersize=6, linestyle="none", label="failed")
     if any(each.wait for each in timed):
