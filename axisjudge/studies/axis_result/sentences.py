@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from axisjudge.scores.axis.result import AxisResult
+from axisjudge.scores.axis.transcript.interactions import Wait
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.scope import SCOPE, banner
 from axisjudge.studies._shared.words import agreeing, directed, listed, many
@@ -31,6 +32,13 @@ class Refused(StrEnum):
     NO_SHARED_TASK = "the two sets of runs share no task"
 
 
+#: What a wait is called.
+WAITS: dict[Wait, str] = {
+    "answer": "a person's answer",
+    "refusal": "a person's refusal",
+    "message": "a person's next message",
+    "permission": "perhaps a permission",
+}
 REFUSED = "There is no comparison: {reason}."
 #: What must be known of every AXIS Result.
 ASSUMED = "The curve behind these scores is assumed, not fitted to what people think of the runs."

@@ -24,8 +24,12 @@ def demo():
 
 @pytest.fixture
 def bench(tmp_path, demo):
-    """A workbench of its own with a split of the demo, and no ratings."""
+    """A workbench of its own with a split of the demo, no ratings, and v3 of the axis as its newest version."""
     with workbench.at(protocol.rehearsal(tmp_path)) as place:
+        folder = Path(place) / "rubrics" / AXIS
+        (folder / "v4.md").unlink()
+        third = (folder / "v3.md").read_text(encoding="utf-8")
+        (folder / "v3.md").write_text(third.replace("status: superseded", "status: current"), encoding="utf-8")
         protocol.make_split(demo, salt="demo")
         yield Path(place)
 
