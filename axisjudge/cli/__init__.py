@@ -13,7 +13,7 @@ import typer
 
 from axisjudge.checks import InputError
 from axisjudge.cli import show
-from axisjudge.cli.labels import adjudicate, files, label
+from axisjudge.cli.labels import adjudicate, files, label, next_
 from axisjudge.cli.labels import lint as label_lint
 from axisjudge.cli.results import agreement, check, compare, confidence, cost, curve, explore, plan, profile, report
 from axisjudge.cli.rubrics import holdout, rubric, split
@@ -120,6 +120,10 @@ label.app.command(
     epilog="Example: axisjudge label adjudicate labels/*.jsonl --ratings ratings.jsonl "
     "--plan adjudicate.sampling.json --decisions third.jsonl"
 )(adjudicate.adjudicate)
+label.app.command(
+    "next",
+    epilog="Example: axisjudge label next --trajectories data/demo/results --half-width 0.1 --out next.sampling.json",
+)(next_.next_)
 app.add_typer(label.app, name="label")
 app.add_typer(scorecard_service.app, name="scorecard")
 

@@ -273,6 +273,9 @@ ELSEWHERE = {
     "comparisons.ranking",
     "comparisons.sign_flips",
     "link_lines",
+    "sequences.betting",
+    "sequences.evidence",
+    "sequences.price",
     "planning.studies",
     "planning.study_curve",
 }
