@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from axisjudge import studies
     from axisjudge.datasets import demo_paths
     from axisjudge.explorer import explore
+    from axisjudge.explorer.iterating import iterate
     from axisjudge.judges import Answer, Judge, Reply, judge_function
     from axisjudge.judging import judge
     from axisjudge.ratings import read_ratings, to_matrix
     from axisjudge.readers import read_trajectories, write_trajectories
     from axisjudge.rubric import load_rubric
     from axisjudge.spec import JudgeSpec, Provider
-    from axisjudge.studies.rubric_versions import iterate
     from axisjudge.trajectory import Step, ToolCall, ToolSchema, Trajectory
 
 __version__ = "0.1.0"
@@ -33,7 +33,7 @@ _HOME = {
     "Reply": "axisjudge.judges",
     "demo_paths": "axisjudge.datasets",
     "explore": "axisjudge.explorer",
-    "iterate": "axisjudge.studies.rubric_versions",
+    "iterate": "axisjudge.explorer.iterating",
     "judge": "axisjudge.judging",
     "judge_function": "axisjudge.judges",
     "load_rubric": "axisjudge.rubric",

@@ -3,7 +3,20 @@
 from collections.abc import Collection
 
 
-class InputError(ValueError):
+class OneLine:
+    """An exception that a notebook shows as the line of the cell and its own message, without frames of libraries."""
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython prints in the place of the traceback."""
+        from pathlib import Path
+        from traceback import extract_tb
+
+        frames = extract_tb(getattr(self, "__traceback__", None))
+        cells = [frame for frame in frames if frame.line and not Path(frame.filename).exists()]  # a cell is no file
+        return [*(f"line {cell.lineno}: {cell.line}" for cell in cells), f"{type(self).__name__}: {self}"]
+
+
+class InputError(OneLine, ValueError):
     """Something a user gave cannot be used; the message is one line that says what, where and how to mend it.
 
     Parameters

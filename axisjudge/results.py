@@ -101,9 +101,26 @@ def pandas_rows(frame: Any) -> list[dict[str, Any]]:
     return rows
 
 
+#: Digits of a number in a file: fewer than sums in another order (another BLAS, more threads) disagree on.
+DIGITS = 10
+
+
+def rounded(value: Any) -> Any:
+    """Plain values whose numbers have `DIGITS` significant digits; whole numbers and words stay as they are."""
+    match value:
+        case float():
+            short = float(f"{value:.{DIGITS - 1}e}") + 0.0  # no -0.0, which is a matter of the order of a sum
+            return short if math.isfinite(short) else value
+        case dict():
+            return {key: rounded(item) for key, item in value.items()}
+        case list() | tuple():
+            return [rounded(item) for item in value]
+    return value
+
+
 def dumps(value: Any) -> str:
-    """JSON text with sorted keys, one item a line, and a newline at the end."""
-    return json.dumps(value, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    """JSON text with rounded numbers, sorted keys, one item a line, and a newline at the end: a file of results."""
+    return json.dumps(rounded(value), sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _named(names: Iterable[str]) -> Mapping[str, str]:

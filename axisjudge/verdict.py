@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, model_validator
 Axis = Literal["tool_selection", "argument_validity", "sequencing", "result_interpretation", "termination"]
 Word = Literal["correct", "incorrect", "uncertain", "not_applicable"]
 Status = Literal["ok", "refused", "truncated", "parse_error", "api_error"]
-RaterKind = Literal["llm", "decision_model", "rules", "simulated", "planted", "human"]
+RaterKind = Literal["llm", "decision_model", "rules", "simulated", "planted", "human", "reference"]
 ConfidenceSource = Literal["verbalized", "token_probability", "native", "rule", "simulated", "human"]
 
 AXES: tuple[Axis, ...] = get_args(Axis)

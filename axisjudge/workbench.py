@@ -159,6 +159,10 @@ data/labels/*.lock
 rubrics/*.lock
 reports/*/*.html
 reports/*/*.ipynb
+reports/gallery/*/*.html
+reports/gallery/*/*.ipynb
+reports/gallery/.*/
+reports/bundles/
 reports/*.html
 reports/.*/
 reports/.index.html

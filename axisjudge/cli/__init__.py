@@ -15,7 +15,19 @@ from axisjudge.checks import InputError
 from axisjudge.cli import show
 from axisjudge.cli.labels import adjudicate, files, label, next_
 from axisjudge.cli.labels import lint as label_lint
-from axisjudge.cli.results import agreement, check, compare, confidence, cost, curve, explore, plan, profile, report
+from axisjudge.cli.results import (
+    agreement,
+    check,
+    compare,
+    confidence,
+    cost,
+    curve,
+    explore,
+    panel,
+    plan,
+    profile,
+    report,
+)
 from axisjudge.cli.rubrics import holdout, rubric, split
 from axisjudge.cli.runs import (
     axis_result,
@@ -104,6 +116,7 @@ app.add_typer(holdout.app, name="holdout")
 app.add_typer(data.app, name="data")
 app.add_typer(plan.app, name="plan")
 app.add_typer(curve.app, name="curve")
+app.add_typer(panel.app, name="panel")
 label.app.command(
     "import", epilog="Example: axisjudge label import export.json --sampling random --out data/labels/mine.jsonl"
 )(files.import_)

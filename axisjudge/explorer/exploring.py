@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from axisjudge.explorer.grid import Grid
+from axisjudge.protocol import held_out_side, no_such_run
 from axisjudge.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -45,8 +46,14 @@ def explore(
     Raises
     ------
     InputError
-        No ratings of whole runs, or all runs are held out and not opened.
+        No ratings of whole runs, or all runs are held out and not opened; the run named by `at` is held out.
     """
+    from urllib.parse import parse_qs
+
     from axisjudge.explorer.grid_widget import Explorer
 
-    return Explorer(Grid.of(ratings, trajectories), at=at, rater=rater, folder=folder)
+    grid = Grid.of(ratings, trajectories)
+    for name in parse_qs(at).get("run", []):
+        if name not in grid.runs and held_out_side(name):
+            raise no_such_run("at", name, grid.runs)
+    return Explorer(grid, at=at, rater=rater, folder=folder)

@@ -21,14 +21,13 @@ from axisjudge.labels.decisions import decided, decision_base
 from axisjudge.labels.record import OPEN
 from axisjudge.ratings import as_ratings
 from axisjudge.ratings.scales import has_words
+from axisjudge.ratings.selection import LABELS
 from axisjudge.rubric import Rubric, list_rubrics, load_rubric
 from axisjudge.studies._shared.scope import MADE_UP, banner
 from axisjudge.studies._shared.words import many
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import AXES, STATUSES, VERDICTS
 
-#: Whose words are what judges are held against, not a judge's.
-LABELS = ("human", "planted")
 #: Flags that say how a rating came about, not that something is wrong with it.
 _USUAL = re.compile(r"(drawn|opening|decided|answer)\w*:|exploratory$|not_asked")
 

@@ -15,12 +15,12 @@ def literal(text: str) -> str:
 
 def visible(text: str) -> str:
     """Text with control and direction characters, which could reorder or hide what is read, made visible."""
-    return "".join(
-        character
-        if character in "\n\t" or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co")
-        else f"\\u{ord(character):04x}"
-        for character in text.replace("\r\n", "\n")
-    )
+    return re.sub(r"[^ -~\n\t]", _shown, text.replace("\r\n", "\n"))
+
+
+def _shown(found: re.Match[str]) -> str:
+    hidden = unicodedata.category(found[0]) in ("Cc", "Cf", "Cs", "Co")
+    return f"\\u{ord(found[0]):04x}" if hidden else found[0]
 
 
 def cut(text: str, most: int) -> str:

@@ -2,7 +2,7 @@
 
 from axisjudge.judges.answer import Answer, Reply
 from axisjudge.judges.base import Judge, Rubrics
-from axisjudge.judges.making import JudgeLike, make_judges
+from axisjudge.judges.making import JudgeLike, in_one_call, make_judges
 from axisjudge.judges.plugged import FunctionJudge, Prompt, judge_function
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Prompt",
     "Reply",
     "Rubrics",
+    "in_one_call",
     "judge_function",
     "make_judges",
 ]

@@ -51,6 +51,9 @@ class Reply:
     failure: Failure | None = None
 
 
+#: Flag of ratings that came out of one call together.
+ONE_CALL = "one_call"
+
 _NOT_WRITABLE = "text that cannot be written as UTF-8"
 
 _Count = Annotated[int, Field(ge=0)]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Container, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
 
 from axisjudge.judges.answer import lost
+from axisjudge.judges.failure import failure_in_batch
 from axisjudge.judges.pricing import Tokens
 from axisjudge.judges.prompt import Page
-from axisjudge.judges.remote import LONG_THINKING, MAX_TOKENS, Body, Received, Shutdown
+from axisjudge.judges.remote import LONG_THINKING, MAX_TOKENS, BatchResult, BatchStatus, Body, Received, Shutdown
 from axisjudge.judges.written import Said, WrittenJudge
 from axisjudge.spec import REMOTE, Provider
 
@@ -73,6 +75,7 @@ class AnthropicJudge(WrittenJudge):
     mechanisms: ClassVar[tuple[str, ...]] = ("forced_tool", "json_schema_output")
     key_env: ClassVar[str] = "ANTHROPIC_API_KEY"
     price_list: ClassVar[str | None] = "anthropic"
+    can_batch: ClassVar[bool] = True
 
     def default_mechanism(self) -> str:
         return "forced_tool" if takes_forced_tool_use(self.model or "") else "json_schema_output"
@@ -141,6 +144,36 @@ class AnthropicJudge(WrittenJudge):
         async with client.messages.stream(**body) as stream:
             return await stream.get_final_message()
 
+    async def submit_batch(self, requests: Mapping[str, Body], tag: str) -> str:
+        listed: list[Any] = [{"custom_id": name, "params": _in_full(body)} for name, body in requests.items()]
+        batch = await self._connected().messages.batches.create(requests=listed)
+        return str(batch.id)
+
+    async def find_batch(self, tag: str, n_requests: int, since: datetime, known: Container[str]) -> str | None:
+        """Its batches bear no words of ours: one of the same length, made since, that nobody knows of."""
+        async for batch in self._connected().messages.batches.list(limit=100):
+            if batch.created_at < since:
+                return None
+            if batch.id not in known and sum(vars(batch.request_counts).values()) == n_requests:
+                return str(batch.id)
+        return None
+
+    async def batch_status(self, batch: str) -> BatchStatus:
+        now = await self._connected().messages.batches.retrieve(batch)
+        counts = now.request_counts
+        return BatchStatus(now.processing_status == "ended", sum(vars(counts).values()) - counts.processing)
+
+    async def batch_results(self, batch: str) -> AsyncIterator[BatchResult]:
+        async for line in await self._connected().messages.batches.results(batch):
+            result = line.result
+            if result.type == "succeeded":
+                yield line.custom_id, result.message
+            elif result.type == "errored":
+                error = result.error.error
+                yield line.custom_id, failure_in_batch(error.type, error.message)
+            else:
+                yield line.custom_id, failure_in_batch(f"batch_{result.type}", f"the request was {result.type}")
+
     def lifecycle(self, model: ModelInfo) -> Shutdown | None:
         if model.lifecycle not in ("deprecated", "retired"):  # a record without that field says nothing of an end
             return None
@@ -161,6 +194,11 @@ class AnthropicJudge(WrittenJudge):
                 return lost("parse_error", f"expected one call of {tool}, found {[call.name for call in calls]}")
             return calls[0].input
         return "".join(block.text for block in message.content if block.type == "text")
+
+
+def _in_full(body: Body) -> Body:
+    """A request as it goes over the wire: what the SDK would add to it stands in it."""
+    return {**{name: value for name, value in body.items() if name != "extra_body"}, **body.get("extra_body", {})}
 
 
 def _tool(form: str) -> str:

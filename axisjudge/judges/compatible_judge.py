@@ -4,18 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from axisjudge.checks import InputError
 from axisjudge.judges.answer import lost
+from axisjudge.judges.base import Rubrics
 from axisjudge.judges.openai_judge import cached_and_written
 from axisjudge.judges.pricing import Tokens
-from axisjudge.judges.prompt import Page
+from axisjudge.judges.prompt import BUDGET, Page
 from axisjudge.judges.remote import Body, Received
-from axisjudge.judges.written import Said, WrittenJudge
+from axisjudge.judges.written import JOINT_REPLY_TOKENS, Said, WrittenJudge
+from axisjudge.rubric import TOKEN_CEILING
 from axisjudge.spec import REMOTE, Provider
+from axisjudge.verdict import AXES
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
     from openai.types import CompletionUsage
     from openai.types.chat import ChatCompletion
+
+#: Tokens of a prompt beside record and rubrics: instructions, schema, roles.
+FRAME_TOKENS = 1_500
+#: Characters that make a token, at the least, in English and JSON.
+CHARACTERS_PER_TOKEN = 3
+#: A record that may not take so many tokens is not worth asking about.
+LEAST_RECORD = 500
 
 #: Servers count the reply against the model's context, which is often small.
 MAX_TOKENS = 4_096
@@ -24,7 +35,9 @@ MAX_TOKENS = 4_096
 class CompatibleJudge(WrittenJudge):
     """A model on a server that speaks OpenAI's chat completions.
 
-    Options: effort, max_tokens, temperature, seed, key_env. A server that wraps its JSON in prose gives parse errors.
+    Options: effort, max_tokens, temperature, seed, key_env, and context, the tokens of the model's context as the
+    server was started with it: longer records are shortened to fit. A server that wraps its JSON in prose gives parse
+    errors.
     """
 
     mechanisms: ClassVar[tuple[str, ...]] = ("chat_json_schema",)
@@ -34,6 +47,23 @@ class CompatibleJudge(WrittenJudge):
     @property
     def longest_reply(self) -> int:
         return MAX_TOKENS
+
+    def record_budget(self, rubrics: Rubrics) -> int:
+        """What the context leaves beside the reply, rubrics at their longest and the frame; alike for every axis."""
+        if "context" not in self.options:
+            return super().record_budget(rubrics)
+        return max(1, min(BUDGET, CHARACTERS_PER_TOKEN * self._record_tokens(len(rubrics))))
+
+    def _record_tokens(self, n_axes: int) -> int:
+        reply = self.options.get("max_tokens", max(MAX_TOKENS, JOINT_REPLY_TOKENS * n_axes if self.joint else 0))
+        return int(self.options["context"]) - int(reply) - TOKEN_CEILING * n_axes - FRAME_TOKENS
+
+    def check_options(self) -> None:
+        n_axes = len(AXES) if self.joint else 1
+        if "context" in self.options and self._record_tokens(n_axes) < LEAST_RECORD:
+            rule = "leaves no room for a record beside the reply (max_tokens) and the rubrics"
+            cure = "start the server with a longer context, or give a smaller max_tokens"
+            raise InputError(f"context of {self.rater}", rule, self.options["context"], cure)
 
     def body(self, page: Page) -> Body:
         asked = f"{page.prefix.text}\n{page.question}"
@@ -83,4 +113,4 @@ def _tokens(usage: CompletionUsage | None) -> Tokens | None:
     return Tokens(usage.prompt_tokens, usage.completion_tokens, *cached_and_written(usage.prompt_tokens_details))
 
 
-PROVIDER = Provider(CompatibleJudge, {**REMOTE, "seed": int}, at_url=True)
+PROVIDER = Provider(CompatibleJudge, {**REMOTE, "seed": int, "context": int}, at_url=True)

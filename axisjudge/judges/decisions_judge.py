@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from axisjudge.judges.answer import Answer, all_lost, lost
+from axisjudge.judges.answer import ONE_CALL, Answer, all_lost, lost
 from axisjudge.judges.base import Rubrics
 from axisjudge.judges.openai_judge import cached_and_written, cached_prefix, shutdown_of
 from axisjudge.judges.pricing import Tokens
@@ -20,9 +20,6 @@ from axisjudge.verdict import VERDICTS, Axis, RaterKind
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
     from openai.types import Decision, Model
-
-#: Flag of ratings that came out of one call together.
-FLAG = "one_call"
 
 
 class DecisionsJudge(RemoteJudge):
@@ -76,7 +73,7 @@ class DecisionsJudge(RemoteJudge):
             model=response.model,
             call_id=response._request_id,
             tokens=_tokens(response.usage),
-            flags=(FLAG,),
+            flags=(ONE_CALL,),
         )
 
     def axes_answers(self, said: list[_Named], rubrics: Rubrics) -> dict[Axis, Answer]:

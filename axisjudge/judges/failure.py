@@ -83,6 +83,33 @@ def failure_of(error: BaseException, *secrets: str) -> Failure | None:
     return Failure(kind, words, _retry_after_s(headers), maybe_paid=kind == "timeout")
 
 
+#: The kinds of errors that stand in the results of a batch, where no status comes with them.
+_IN_A_BATCH: Mapping[str, FailureKind] = {
+    "authentication_error": "key",
+    "permission_error": "key",
+    "billing_error": "quota",
+    "not_found_error": "model",
+    "invalid_request_error": "request",
+    "rate_limit_error": "passing",
+    "overloaded_error": "passing",
+    "timeout_error": "passing",
+    "api_error": "passing",
+    "batch_expired": "passing",
+    "batch_cancelled": "passing",
+    "request_timeout": "passing",
+    "token_limit_exceeded": "limit",
+}
+
+
+def failure_in_batch(code: str, message: str, status: int | None = None) -> Failure:
+    """The failure that one request of a batch met: by its status where it has one, else by the code of its error."""
+    kind = _kind(status or 400, f"{code} {message}")
+    if status is None and kind == "request":
+        kind = _IN_A_BATCH.get(code, "passing")
+    words = f"in a batch: {code or status}" + ("" if kind == "key" else f": {without_secrets(message)}")
+    return Failure("passing" if kind == "timeout" else kind, words[:KEPT_OF_RAW])
+
+
 def unreadable(words: str) -> Failure:
     """A reply that came, was paid, and cannot be read."""
     return Failure("unreadable", words, maybe_paid=True)

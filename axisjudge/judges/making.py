@@ -42,6 +42,23 @@ def make_judges(judges: Sequence[JudgeLike]) -> list[Judge]:
     return made
 
 
+def in_one_call(judges: Sequence[JudgeLike]) -> list[JudgeLike]:
+    """The same judges, those that write asked about all axes of a run in one call (option ``one_call``).
+
+    Judges that answer all axes together anyway, and those that are not asked over a wire, stay as they are.
+    """
+    if isinstance(judges, str | JudgeSpec | Judge):
+        raise InputError("judges", "must be a list", judges, "write judges=[...]")
+    return [judge if isinstance(judge, Judge) else _jointly(judge) for judge in judges]
+
+
+def _jointly(judge: str | JudgeSpec) -> JudgeSpec:
+    spec = JudgeSpec.parse(judge) if isinstance(judge, str) else judge
+    if "one_call" not in find_provider(spec.provider).options:
+        return spec
+    return spec.model_copy(update={"options": {**spec.options, "one_call": True}})
+
+
 def judges_of(spec: JudgeSpec) -> list[Judge]:
     """The judge of a spec, or all of them where it names several.
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
-from datetime import date
+from collections.abc import AsyncIterator, Container, Mapping
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from axisjudge.judges.answer import lost
+from axisjudge.judges.failure import failure_in_batch
 from axisjudge.judges.pricing import Tokens
 from axisjudge.judges.prompt import Page
-from axisjudge.judges.remote import LONG_THINKING, MAX_TOKENS, Body, Received, Shutdown
+from axisjudge.judges.remote import LONG_THINKING, MAX_TOKENS, BatchResult, BatchStatus, Body, Received, Shutdown
 from axisjudge.judges.written import Said, WrittenJudge
 from axisjudge.spec import REMOTE, Provider
 
@@ -20,6 +23,10 @@ if TYPE_CHECKING:
 
 #: From this version on a prompt cache breakpoint can be set by hand; before it there is only the cache key.
 FIRST_WITH_BREAKPOINTS = (5, 6)
+
+
+#: Where each request of a batch goes.
+BATCH_ENDPOINT = "/v1/responses"
 
 
 def takes_breakpoints(model: str) -> bool:
@@ -66,6 +73,7 @@ class OpenAIJudge(WrittenJudge):
     mechanisms: ClassVar[tuple[str, ...]] = ("responses_json_schema",)
     key_env: ClassVar[str] = "OPENAI_API_KEY"
     price_list: ClassVar[str | None] = "openai"
+    can_batch: ClassVar[bool] = True
 
     def body(self, page: Page) -> Body:
         shared = {"type": "input_text", "text": page.prefix.text}
@@ -117,11 +125,68 @@ class OpenAIJudge(WrittenJudge):
                 return event.response
         raise TypeError("the stream ended without a response")
 
+    async def submit_batch(self, requests: Mapping[str, Body], tag: str) -> str:
+        client = self._connected()
+        lines = [
+            json.dumps({"custom_id": name, "method": "POST", "url": BATCH_ENDPOINT, "body": body}, ensure_ascii=False)
+            for name, body in requests.items()
+        ]
+        file = await client.files.create(file=(f"{tag}.jsonl", "\n".join(lines).encode()), purpose="batch")
+        batch = await client.batches.create(
+            input_file_id=file.id, endpoint=BATCH_ENDPOINT, completion_window="24h", metadata={"axisjudge": tag}
+        )
+        return str(batch.id)
+
+    async def find_batch(self, tag: str, n_requests: int, since: datetime, known: Container[str]) -> str | None:
+        async for batch in self._connected().batches.list(limit=100):
+            if batch.created_at < since.timestamp():
+                return None
+            if (batch.metadata or {}).get("axisjudge") == tag:
+                return str(batch.id)
+        return None
+
+    async def batch_status(self, batch: str) -> BatchStatus:
+        now = await self._connected().batches.retrieve(batch)
+        counts = now.request_counts
+        n_done = counts.completed + counts.failed if counts else 0
+        if now.status == "failed":
+            errors = (now.errors.data if now.errors else None) or []
+            code, message = (errors[0].code or "", errors[0].message or "") if errors else ("", "no reason given")
+            return BatchStatus(True, n_done, failure_in_batch(code or "invalid_request_error", message))
+        return BatchStatus(now.status in ("completed", "expired", "cancelled"), n_done)
+
+    async def batch_results(self, batch: str) -> AsyncIterator[BatchResult]:
+        client = self._connected()
+        now = await client.batches.retrieve(batch)
+        for file in filter(None, (now.output_file_id, now.error_file_id)):
+            content = await client.files.content(file)
+            for line in content.text.splitlines():
+                if line.strip():
+                    yield _result(json.loads(line))
+
     def lifecycle(self, model: Model) -> Shutdown | None:
         return shutdown_of(model)
 
     def read(self, response: Response, form: str) -> Received:
         return Received(_said(response), response.model, response.id, _tokens(response.usage))
+
+
+def _result(line: Mapping[str, Any]) -> BatchResult:
+    """One line of a batch's output: a response with its status, or an error where none was made."""
+    from openai.types.responses import Response
+
+    name, response, error = str(line.get("custom_id")), line.get("response"), line.get("error")
+    if (
+        isinstance(response, Mapping)
+        and response.get("status_code") == 200
+        and isinstance(response.get("body"), Mapping)
+    ):
+        return name, Response.construct(**response["body"])
+    status = response.get("status_code") if isinstance(response, Mapping) else None
+    inner = response.get("body") if isinstance(response, Mapping) else None
+    told = (inner.get("error") if isinstance(inner, Mapping) else None) or error
+    told = told if isinstance(told, Mapping) else {}
+    return name, failure_in_batch(str(told.get("code") or ""), str(told.get("message") or "no reason given"), status)
 
 
 def _said(response: Response) -> Said:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import lru_cache, partial
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 UNPRICED = "unpriced"
+#: What the batch interfaces of both providers cost of the list price, tokens of a cache included.
+BATCH_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -18,6 +23,23 @@ class Tokens:
     output: int
     cache_read: int = 0
     cache_write: int = 0
+
+
+@dataclass(frozen=True)
+class Tariff:
+    """US dollars for a call and for each token of it, where the prompt is of a length that is priced alike."""
+
+    call: Decimal
+    input: Decimal
+    output: Decimal
+    cache_read: Decimal
+    cache_write: Decimal
+
+    def price(self, tokens: Tokens) -> float:
+        """What a call of so many tokens costs."""
+        fresh = tokens.input - tokens.cache_read - tokens.cache_write
+        cached = self.cache_read * tokens.cache_read + self.cache_write * tokens.cache_write
+        return float(self.call + self.input * fresh + cached + self.output * tokens.output)
 
 
 def cost_usd(tokens: Tokens, *models: str | None, provider: str | None = None, url: str | None = None) -> float | None:
@@ -31,22 +53,47 @@ def cost_usd(tokens: Tokens, *models: str | None, provider: str | None = None, u
     provider : str, optional
         Whose prices: ``anthropic``, ``openai``. Else `url`, the server's address, decides.
     """
-    from genai_prices import Usage, calc_price
-
-    usage = Usage(
-        input_tokens=tokens.input,
-        output_tokens=tokens.output,
-        cache_read_tokens=tokens.cache_read,
-        cache_write_tokens=tokens.cache_write,
-    )
     for model in filter(None, models):
-        try:
-            if provider is not None:
-                return float(calc_price(usage, model, provider_id=provider).total_price)
-            return float(calc_price(usage, model, provider_api_url=url).total_price)
-        except LookupError:
-            continue
+        if tariffs := _tariffs(model, provider, url, datetime.now(UTC).replace(minute=0, second=0, microsecond=0)):
+            return next(tariff for start, tariff in tariffs if tokens.input > start).price(tokens)
     return None
+
+
+@lru_cache(maxsize=256)
+def _tariffs(model: str, provider: str | None, url: str | None, hour: datetime) -> tuple[tuple[int, Tariff], ...]:
+    """The tariffs of a model in an hour, each with the prompt's length above which it holds, the longest first.
+
+    A price list is a step function of the prompt's length and linear between the steps, so that a few questions to it
+    tell all: asked for every reply it would take as long as all else that is done for one.
+    """
+    from genai_prices import Usage, calc_price
+    from genai_prices.types import TieredPrices
+
+    def price(input: int, output: int = 0, read: int = 0, write: int = 0) -> Decimal:
+        usage = Usage(input_tokens=input, output_tokens=output, cache_read_tokens=read, cache_write_tokens=write)
+        return asked(usage).total_price
+
+    asked = partial(
+        calc_price,
+        model_ref=model,
+        provider_id=provider,
+        provider_api_url=None if provider else url,
+        genai_request_timestamp=hour,
+    )
+    try:
+        prices = vars(asked(Usage(input_tokens=0, output_tokens=0)).model_price).values()
+    except LookupError:
+        return ()
+    starts = {-1, *(tier.start for each in prices if isinstance(each, TieredPrices) for tier in each.tiers)}
+    call = price(0)
+    tariffs = []
+    for start in sorted(starts, reverse=True):
+        n = max(start, 0) + 1
+        whole = price(n)
+        fresh = (whole - call) / n
+        output, read, write = (price(n, *one) - whole for one in ((1,), (0, 1), (0, 0, 1)))
+        tariffs.append((start, Tariff(call, fresh, output, fresh + read, fresh + write)))
+    return tuple(tariffs)
 
 
 def is_own_host(url: str) -> bool:

@@ -11,21 +11,21 @@ import os
 import time
 import uuid
 from abc import abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Container, Iterable, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from functools import cached_property
 from hashlib import sha256
 from importlib import import_module
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, NamedTuple, get_args
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.judges.answer import Answer, Reply, all_lost, not_sent
 from axisjudge.judges.base import Judge, Rubrics
 from axisjudge.judges.failure import Failure, failure_of, unreadable
 from axisjudge.judges.lifecycle import Retirement, known_retirement
-from axisjudge.judges.pricing import UNPRICED, Tokens, cost_usd, is_own_host
-from axisjudge.judges.prompt import Prefix, shared_prefix
+from axisjudge.judges.pricing import BATCH_SHARE, UNPRICED, Tokens, cost_usd, is_own_host
+from axisjudge.judges.prompt import BUDGET, Prefix, shared_prefix
 from axisjudge.spec import JudgeSpec
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import Axis, RaterKind
@@ -37,6 +37,9 @@ MAX_TOKENS = 16_000
 
 #: The form of an answer about axes.
 VERDICT = "verdict"
+
+#: Flag of ratings that came by a provider's batch interface.
+BATCH = "batch"
 
 #: Efforts after which minutes may pass before the first word of an answer.
 LONG_THINKING = frozenset({"high", "xhigh", "max"})
@@ -62,6 +65,18 @@ class Received:
     flags: tuple[str, ...] = ()
 
 
+class BatchStatus(NamedTuple):
+    """How far a provider came with a batch; `failure` where it refused the batch as a whole."""
+
+    has_ended: bool
+    n_done: int = 0
+    failure: Failure | None = None
+
+
+#: One request of a batch: its own id, and what came back, as the SDK has it, or why nothing did.
+BatchResult = tuple[str, Any]
+
+
 class NoReplyError(Exception):
     """Nothing that can be read came back; `failure` says why."""
 
@@ -83,6 +98,8 @@ class RemoteJudge(Judge):
     key_env: ClassVar[str]
     key_required: ClassVar[bool] = True
     price_list: ClassVar[str | None] = None
+    #: Whether the provider has a batch interface that this judge uses (`axisjudge.judging.batch`).
+    can_batch: ClassVar[bool] = False
     #: What is called with every reply as the SDK's transport has it, for who wants its headers.
     on_response: Callable[[Any], Awaitable[None]] | None = None
 
@@ -135,6 +152,13 @@ class RemoteJudge(Judge):
         """Tokens that a reply may take where nothing else is asked for."""
         return MAX_TOKENS
 
+    def record_budget(self, rubrics: Rubrics) -> int:
+        """Characters that a fenced trajectory may take beside these rubrics."""
+        return BUDGET
+
+    def _prefix(self, trajectory: Trajectory, rubrics: Rubrics) -> Prefix:
+        return shared_prefix(trajectory, budget=self.record_budget(rubrics))
+
     def worst_usd(self, n_bytes: int, n_points: int = 1, reply_tokens: int = 0) -> float | None:
         output = int(self.options.get("max_tokens", max(self.longest_reply, reply_tokens)))
         prices = [self.price(Tokens(n_bytes, output)), self.price(Tokens(n_bytes, output, cache_write=n_bytes))]
@@ -149,6 +173,11 @@ class RemoteJudge(Judge):
     def price(self, tokens: Tokens, returned_model: str | None = None) -> float | None:
         """US dollars by the list price; None where the model has none."""
         return cost_usd(tokens, returned_model, self.model, provider=self.price_list, url=self.spec.base_url)
+
+    @property
+    def axes_form(self) -> str:
+        """The form of an answer about axes."""
+        return VERDICT
 
     @abstractmethod
     def axes_body(self, prefix: Prefix, n_steps: int, rubrics: Rubrics) -> Body:
@@ -180,15 +209,17 @@ class RemoteJudge(Judge):
 
     def prompt_sha256(self, trajectory: Trajectory, rubrics: Rubrics) -> str:
         """Hash of the request body, in which the trajectory is present by its own hash (taken once for all axes)."""
-        return self._sha256_of(self.axes_body(shared_prefix(trajectory).by_hash, len(trajectory.steps), rubrics))
+        return self._sha256_of(
+            self.axes_body(self._prefix(trajectory, rubrics).by_hash, len(trajectory.steps), rubrics)
+        )
 
     async def grade(self, trajectory: Trajectory, rubrics: Rubrics, *, repeat: int = 0) -> Reply:
-        prefix = shared_prefix(trajectory)
+        prefix = self._prefix(trajectory, rubrics)
         if (unsent := not_sent(prefix, rubrics)) is not None:
             return unsent
         begun = time.perf_counter()
         try:
-            received = await self._asked(self.axes_body(prefix, len(trajectory.steps), rubrics), VERDICT)
+            received = await self._asked(self.axes_body(prefix, len(trajectory.steps), rubrics), self.axes_form)
             answers = self.axes_answers(received.said, rubrics)
         except NoReplyError as end:
             return self._failed(rubrics, end.failure, begun, prefix.flags)
@@ -212,6 +243,43 @@ class RemoteJudge(Judge):
             return self.read(response, form)
         except (AttributeError, TypeError) as error:  # the SDKs do not check a reply against their own models
             raise NoReplyError(unreadable("the server's reply has not the shape of this API")) from error
+
+    def request(self, trajectory: Trajectory, rubrics: Rubrics) -> Body | Reply:
+        """What is sent for axes of a run; a reply where it is too long to be sent."""
+        prefix = self._prefix(trajectory, rubrics)
+        unsent = not_sent(prefix, rubrics)
+        return unsent if unsent is not None else self.axes_body(prefix, len(trajectory.steps), rubrics)
+
+    def reply_from_batch(self, result: Any, trajectory: Trajectory, rubrics: Rubrics) -> Reply:
+        """The reply in what a batch brought for one request, at the price of a batch."""
+        begun, flags = time.perf_counter(), (*self._prefix(trajectory, rubrics).flags, BATCH)
+        if isinstance(result, Failure):
+            return self._failed(rubrics, result, begun, flags)
+        try:
+            received = self.read(result, self.axes_form)
+            answers = self.axes_answers(received.said, rubrics)
+        except (AttributeError, TypeError):
+            return self._failed(
+                rubrics, unreadable("the reply in the batch has not the shape of this API"), begun, flags
+            )
+        reply = self._reply(answers, received, begun, flags)
+        return replace(reply, latency_s=None, cost_usd=None if reply.cost_usd is None else reply.cost_usd * BATCH_SHARE)
+
+    async def submit_batch(self, requests: Mapping[str, Body], tag: str) -> str:
+        """Hand in requests by their ids; the provider's name for the batch. `tag` is ours."""
+        raise NotImplementedError
+
+    async def find_batch(self, tag: str, n_requests: int, since: datetime, known: Container[str]) -> str | None:
+        """A batch that was handed in when nobody was left to note its name."""
+        raise NotImplementedError
+
+    async def batch_status(self, batch: str) -> BatchStatus:
+        """How far a batch is."""
+        raise NotImplementedError
+
+    def batch_results(self, batch: str) -> AsyncIterator[BatchResult]:
+        """What a batch brought: for each id the SDK's response, or a `Failure`."""
+        raise NotImplementedError
 
     def _sha256_of(self, body: Body) -> str:
         return sha256(json.dumps([self.mechanism, body], sort_keys=True, ensure_ascii=False).encode()).hexdigest()

@@ -1,4 +1,9 @@
-"""Judges that write their answer as JSON: a verdict on one axis, or the answers to all points of a sheet."""
+"""Judges that write their answer as JSON: a verdict on one axis or on each of them, or the answers to a sheet.
+
+With the option ``one_call`` a judge is asked about all axes of a run at once. That costs less and is another question:
+a verdict may colour the next one (notebook 11 measures that). The option stands in the judge's name, so that such
+ratings are nowhere taken for those of single calls.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +11,27 @@ import json
 import time
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from pydantic import ValidationError
 
-from axisjudge.judges.answer import Answer, Reply, all_lost, lost
+from axisjudge.judges.answer import ONE_CALL, Answer, Reply, all_lost, lost
 from axisjudge.judges.base import Rubrics
-from axisjudge.judges.prompt import INSTRUCTIONS, Page, Prefix, question
+from axisjudge.judges.prompt import INSTRUCTIONS, JOINT_INSTRUCTIONS, Page, Prefix, joint_question, question
 from axisjudge.judges.redaction import head
 from axisjudge.judges.remote import VERDICT, Body, NoReplyError, RemoteJudge
 from axisjudge.judges.sheet import Sheet, Told
+from axisjudge.spec import JudgeSpec
 from axisjudge.verdict import Axis, Verdict, verdict_schema
 
 #: Made once: it stands in every request.
 SCHEMA = verdict_schema()
+
+#: The form of an answer about several axes, and the tokens that each of them may take.
+VERDICTS = "verdicts"
+JOINT_REPLY_TOKENS = 1_500
 
 #: What `RemoteJudge.read` finds in a reply: an end without an answer, a text, or the fields of a tool call.
 Said = Answer | str | Mapping[str, Any]
@@ -32,11 +44,26 @@ class WrittenJudge(RemoteJudge):
     def body(self, page: Page) -> Body:
         """The request: messages, schema, mechanism and parameters, nothing of transport."""
 
+    def __init__(self, spec: JudgeSpec) -> None:
+        super().__init__(spec)
+        self.joint = bool(spec.options.get("one_call", False))
+
+    @property
+    def axes_form(self) -> str:
+        return VERDICTS if self.joint else VERDICT
+
     def axes_body(self, prefix: Prefix, n_steps: int, rubrics: Rubrics) -> Body:
+        if self.joint:
+            asked, about = joint_question(rubrics, n_steps), "Record your verdict on each axis."
+            reply = JOINT_REPLY_TOKENS * len(rubrics)
+            schema = joint_schema(tuple(rubrics))
+            return self.body(Page(JOINT_INSTRUCTIONS, prefix, asked, VERDICTS, schema, about, reply, alone=True))
         asked = question(rubrics[only_axis(rubrics)], n_steps)
         return self.body(Page(INSTRUCTIONS, prefix, asked, VERDICT, SCHEMA, "Record your verdict on the axis."))
 
     def axes_answers(self, said: Said, rubrics: Rubrics) -> dict[Axis, Answer]:
+        if self.joint:
+            return verdicts_from(said, rubrics)
         return {only_axis(rubrics): said if isinstance(said, Answer) else verdict_from(said)}
 
     def points(self, sheet: Sheet) -> tuple[str, ...]:
@@ -54,6 +81,13 @@ class WrittenJudge(RemoteJudge):
             return self._failed(sheet.points, end.failure, begun)
         told = _told(received.said, sheet)
         return self._reply(told.answers, received, begun, told.flags)
+
+
+@cache
+def joint_schema(axes: tuple[Axis, ...]) -> dict[str, Any]:
+    """JSON schema of an object with a verdict on each of these axes."""
+    verdicts = dict.fromkeys(axes, SCHEMA)
+    return {"type": "object", "properties": verdicts, "required": list(axes), "additionalProperties": False}
 
 
 def only_axis(rubrics: Rubrics) -> Axis:
@@ -78,6 +112,22 @@ def verdict_from(said: str | Mapping[str, Any]) -> Answer:
         cited_step_indices=tuple(verdict.cited_step_indices),
         rationale=verdict.rationale,
     )
+
+
+def verdicts_from(said: Said, rubrics: Rubrics) -> dict[Axis, Answer]:
+    """The verdicts of one reply, axis by axis: what one of them lacks is lost for that axis alone."""
+    if isinstance(said, Answer):
+        return all_lost(rubrics, said.status, said.rationale or "")
+    fields: Any = said
+    if isinstance(said, str):
+        try:
+            fields = json.loads(said)
+        except ValueError as error:
+            return all_lost(rubrics, "parse_error", f"reply: {error}; received: {head(said)}")
+    if not isinstance(fields, Mapping):
+        return all_lost(rubrics, "parse_error", f"reply: expected an object; received: {head(str(said))}")
+    answers = {axis: verdict_from(fields.get(axis) or {}) for axis in rubrics}
+    return {axis: replace(answer, flags=(*answer.flags, ONE_CALL)) for axis, answer in answers.items()}
 
 
 def _told(said: Said, sheet: Sheet) -> Told:

@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from axisjudge.checks import InputError, positive
-from axisjudge.judges import JudgeLike, make_judges
+from axisjudge.judges import JudgeLike, in_one_call, make_judges
 from axisjudge.judging.judging_run import JudgingRun
 from axisjudge.judging.lane import PATIENCE_S
 from axisjudge.judging.plan import Plan, make_plan
+from axisjudge.protocol import locked_judges, plan_of, read_ledger, read_lock, read_split
 from axisjudge.protocol.gate import admit
-from axisjudge.rubric import load_rubric
+from axisjudge.protocol.ledger import openings
+from axisjudge.rubric import check_versions, load_rubric
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import AXES
+from axisjudge.workbench import own
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,6 +35,7 @@ class How(TypedDict, total=False):
     out: str | Path | None
     keep_lost: bool
     retry: Sequence[str]
+    one_call: bool
 
 
 def judge(
@@ -48,11 +52,14 @@ def judge(
     concurrency: int = 16,
     keep_lost: bool = False,
     retry: Sequence[str] = (),
+    one_call: bool = False,
     progress: bool | None = None,
     patience_s: float = PATIENCE_S,
     budget_usd: float | None = None,
     allow_unpriced: bool = False,
     confirm: bool = False,
+    batch: bool = False,
+    keep_prompts: str | Path | None = None,
 ) -> pl.DataFrame:
     """Have judges grade trajectories and return the ratings table of this run.
 
@@ -88,6 +95,9 @@ def judge(
         Leave lost verdicts lost instead of asking again.
     retry : sequence of str
         Losses that would come again and are asked again all the same: ``refused``, ``truncated``.
+    one_call : bool
+        Have judges that write answer for all axes of a run in one call: cheaper, and another question. Their ratings
+        bear a name of their own (``,one_call=True``) and are nowhere taken for those of single calls.
     progress : bool, optional
         Show a progress bar; by default on a terminal, and in a notebook where a judge may cost something.
     patience_s : float
@@ -98,6 +108,10 @@ def judge(
         Ask models that have no list price.
     confirm : bool
         Spend more than `axisjudge.judging.estimate.ASK_ABOVE_USD` without being asked first.
+    batch : bool
+        By the batch interfaces of Anthropic and OpenAI: half price, within a day, and resumed by the same call.
+    keep_prompts : path, optional
+        Keep the whole prompt of each call beside its hash in this file (JSON Lines), each once.
 
     Returns
     -------
@@ -129,6 +143,7 @@ def judge(
         out=out,
         keep_lost=keep_lost,
         retry=retry,
+        one_call=one_call,
     )
     return run.carry_out(
         concurrency=concurrency,
@@ -137,6 +152,8 @@ def judge(
         budget_usd=budget_usd,
         allow_unpriced=allow_unpriced,
         confirm=confirm,
+        batch=batch,
+        keep_prompts=keep_prompts,
     )
 
 
@@ -148,6 +165,36 @@ def plan_judging(
 ) -> Plan:
     """The plan that `judge` would carry out with the same arguments; nothing is asked and nothing written."""
     return judging_run(trajectories, judges, axes, **how).plan()
+
+
+def held_out_run(
+    trajectories: Sequence[Trajectory], *, side: str | None = None, out: str | Path | None = None
+) -> JudgingRun:
+    """The run on a held-out side that the lock describes: its judges, its rubric versions, its plan's axes.
+
+    Parameters
+    ----------
+    trajectories : sequence of Trajectory
+        The runs of the study; those of the side are taken.
+    side : str, optional
+        Which, where several sides are held out.
+    out : path, optional
+        By default data/ratings/opening-K.jsonl, so that each opening has its own ratings.
+
+    Raises
+    ------
+    InputError
+        No split, no lock that holds, no opening under it; several held-out sides and none named.
+    """
+    split, lock = read_split(), read_lock()
+    if side is None and len(split.held_out) > 1:
+        raise InputError("side", "several are held out", list(split.held_out), "name one (--side)")
+    axes = plan_of(lock).axes
+    versions: dict[str, str] = {axis: lock["rubrics"][axis]["version"] for axis in axes}
+    opening = len(openings(read_ledger()))
+    path = out or own() / "data" / "ratings" / f"opening-{opening}.jsonl"
+    judges = locked_judges(lock)
+    return judging_run(trajectories, judges, axes, versions=versions, split=side or split.held_out[0], out=path)
 
 
 def judging_run(
@@ -171,8 +218,9 @@ def judging_run(
     if unknown := [axis for axis in versions if axis not in asked]:
         raise InputError("versions", "must name an axis that is judged", unknown[0])
     loaded = {axis: load_rubric(axis, versions.get(axis)) for axis in asked}
+    check_versions(loaded.values())
     rubrics = {axis: loaded[axis] for axis in AXES if axis in loaded}  # one order, so that a joint prompt is the same
-    raters = make_judges(judges)
+    raters = make_judges(in_one_call(judges) if how.get("one_call") else judges)
     exploratory = how.get("exploratory", False)
     admitted = admit(trajectories, raters, rubrics, split=how.get("split"), exploratory=exploratory)
     plan_of = partial(

@@ -38,13 +38,22 @@ class Budget:
             await self._settled.wait()
         if worst > 0:
             self._reserved[id(call)] = worst
-            self.under_way_usd = sum(self._reserved.values())
+            self.under_way_usd += worst
+        return True
+
+    def set_aside(self, call: Call, share: float, *, anyway: bool = False) -> bool:
+        """Set a share of the worst of a call aside, if there is room for it now, or because it is under way."""
+        worst = share * (call.inquiry.worst_usd(call.judge) or 0.0)
+        if self.spent_usd + self.under_way_usd + worst > self.limit_usd and worst > 0 and not anyway:
+            return False
+        self._reserved[id(call)] = worst
+        self.under_way_usd += worst
         return True
 
     def settle(self, call: Call, cost_usd: float | None) -> None:
         """Count what a call cost; one whose cost nobody knows counts at its worst."""
         worst = self._reserved.pop(id(call), 0.0)
-        self.under_way_usd = sum(self._reserved.values())
+        self.under_way_usd = self.under_way_usd - worst if self._reserved else 0.0
         self.spent_usd += worst if cost_usd is None else cost_usd
         self._settled.set()
         self._settled = asyncio.Event()

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from axisjudge.checks import InputError
 from axisjudge.judges.base import Judge
-from axisjudge.judges.pricing import Tokens
+from axisjudge.judges.pricing import BATCH_SHARE, Tokens
 from axisjudge.judges.remote import RemoteJudge
+from axisjudge.judging.asking import asked_yes
 from axisjudge.judging.cost import call_key
 from axisjudge.judging.plan import Call, Plan
 
@@ -29,12 +30,12 @@ ASK_ABOVE_USD = 5.0
 CHARACTERS = (5.0, 3.0)
 #: Tokens and seconds of an answer where the judge has no history: a short verdict, and one after long thinking.
 ANSWER, SECONDS = (150, 4_000), (2.0, 60.0)
+#: How long a batch may take.
+BATCH_SECONDS = (60.0, 86_400.0)
 #: Calls that make a history.
 ENOUGH = 10
 #: What a provider adds to a prompt (schema, roles), in characters.
 FRAME = 1_500
-#: What the batch interfaces of both providers cost of the list price.
-BATCH_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,16 @@ class JudgeEstimate:
     @property
     def batch_usd(self) -> tuple[float, float] | None:
         """What it would cost by the provider's batch interface, which answers within a day."""
-        if self.uncached_usd is None or not isinstance(self.judge, RemoteJudge):
+        if self.uncached_usd is None or not isinstance(self.judge, RemoteJudge) or not self.judge.can_batch:
             return None
         return (self.uncached_usd[0] * BATCH_SHARE, self.uncached_usd[1] * BATCH_SHARE)
+
+    @property
+    def in_a_batch(self) -> JudgeEstimate:
+        """The same by the batch interface; a batch may find nothing in a cache."""
+        if self.batch_usd is None:
+            return self
+        return replace(self, usd=self.batch_usd, cached_tokens=(0.0, self.cached_tokens[1]), seconds=BATCH_SECONDS)
 
     def row(self) -> dict[str, Any]:
         """The estimate as a line of a table."""
@@ -114,7 +122,7 @@ class Estimate:
         return [each.row() for each in self.judges]
 
 
-def estimate_of(plan: Plan, history: pl.DataFrame, *, concurrency: int = 16) -> Estimate:
+def estimate_of(plan: Plan, history: pl.DataFrame, *, concurrency: int = 16, batch: bool = False) -> Estimate:
     """The estimate of a plan.
 
     Parameters
@@ -124,12 +132,15 @@ def estimate_of(plan: Plan, history: pl.DataFrame, *, concurrency: int = 16) -> 
         Ratings that are there; of these the judge's own count.
     concurrency : int
         Calls under way at once, of each judge.
+    batch : bool
+        By the batch interfaces: at their price, within their time.
     """
     groups: dict[Judge, list[tuple[Call, ...]]] = {}
     for group in plan.groups:
         if group[0].judge.kind in ("llm", "decision_model") and group[0].inquiry.by_definition() is None:
             groups.setdefault(group[0].judge, []).append(group)
-    return Estimate(tuple(_of_judge(judge, mine, history, concurrency) for judge, mine in groups.items()))
+    judges = (_of_judge(judge, mine, history, concurrency) for judge, mine in groups.items())
+    return Estimate(tuple(each.in_a_batch if batch else each for each in judges))
 
 
 @dataclass(frozen=True)
@@ -178,7 +189,9 @@ def _of_judge(
                 tokens = told if told is not None else (sum(parts) + FRAME) / per_token
                 whole[end] += tokens
                 shared[end] += tokens * sum(parts[:-1]) / (sum(parts) + FRAME) if place else 0.0
-    output = tuple(n_calls * each for each in history.output_tokens)
+    n_verdicts = sum(len(call.rubrics) for group in groups for call in group) if judge.kind == "llm" else n_calls
+    more = 0 if history.n_calls else ANSWER[0] * (n_verdicts - n_calls)  # a call that asks about several points
+    output = tuple(n_calls * each + more for each in history.output_tokens)
     ends = [(whole[0], shared[0], output[0]), (whole[1], shared[1], output[1])]
     with_cache = [_price(judge, *end, n_calls) for end in ends]
     without = [_price(judge, tokens, 0.0, out, n_calls) for tokens, _, out in ends]
@@ -254,9 +267,7 @@ def agree(estimate: Estimate, *, confirm: bool, allow_unpriced: bool, budget_usd
     most = high if budget_usd is None else min(high, budget_usd)
     if most <= ASK_ABOVE_USD or confirm:
         return
-    if sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty():
-        print("axisjudge: go on? [y/N] ", end="", file=sys.stderr, flush=True)
-        if sys.stdin.readline().strip().lower() in ("y", "yes"):
-            return
+    if asked_yes("go on?"):
+        return
     rule = f"may cost up to ${most:,.2f}, more than ${ASK_ABOVE_USD:,.2f}, and nobody said yes"
     raise InputError("this run", rule, cure="say so: --yes, confirm=True; or keep a budget: --budget, budget_usd=")

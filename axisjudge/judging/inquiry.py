@@ -10,7 +10,9 @@ from typing import Any
 from axisjudge.judges.answer import Answer, Reply
 from axisjudge.judges.base import Judge, Rubrics
 from axisjudge.judges.prompt import INSTRUCTIONS, question, shared_prefix
+from axisjudge.judges.remote import RemoteJudge
 from axisjudge.judges.sheet import Sheet
+from axisjudge.judges.written import JOINT_REPLY_TOKENS, WrittenJudge
 from axisjudge.rubric import RubricText
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import Axis, Word
@@ -44,6 +46,10 @@ class Inquiry(ABC):
     @abstractmethod
     def prompt(self) -> list[str]:
         """The parts of the assembled prompt, as a judge that reads is shown them."""
+
+    @abstractmethod
+    def request(self, judge: Judge) -> Any:
+        """What the judge is sent, as it is sent; the parts of the prompt where it is not asked over a wire."""
 
     @property
     def reply_tokens(self) -> int:
@@ -82,10 +88,17 @@ class OfAxes(Inquiry):
     async def put_to(self, judge: Judge, repeat: int) -> Reply:
         return await judge.grade(self.trajectory, self.rubrics, repeat=repeat)
 
+    def request(self, judge: Judge) -> Any:
+        return judge.request(self.trajectory, self.rubrics) if isinstance(judge, RemoteJudge) else self.prompt()
+
     def prompt(self) -> list[str]:
         n_steps = len(self.trajectory.steps)
         asked = [question(rubric, n_steps) for rubric in self.rubrics.values()]
         return [INSTRUCTIONS, shared_prefix(self.trajectory).text, *asked]
+
+    @property
+    def reply_tokens(self) -> int:
+        return JOINT_REPLY_TOKENS * len(self.rubrics) if len(self.rubrics) > 1 else 0
 
     def by_definition(self) -> dict[Any, Answer] | None:
         if self.trajectory.steps:
@@ -113,6 +126,9 @@ class OfSheet(Inquiry):
     @property
     def reply_tokens(self) -> int:
         return self.sheet.page.reply_tokens
+
+    def request(self, judge: Judge) -> Any:
+        return judge.body(self.sheet.page) if isinstance(judge, WrittenJudge) else self.prompt()
 
     def prompt(self) -> list[str]:
         page = self.sheet.page

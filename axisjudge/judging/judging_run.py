@@ -12,9 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from axisjudge.checks import positive
+from axisjudge.checks import InputError, positive
+from axisjudge.judging.batch import Batches, check_batch
 from axisjudge.judging.estimate import Estimate, agree, estimate_of
-from axisjudge.judging.kept import KeptRatings
+from axisjudge.judging.kept import KeptPrompts, KeptRatings
 from axisjudge.judging.lane import PATIENCE_S
 from axisjudge.judging.outcome import Outcome
 from axisjudge.judging.plan import Done, Plan
@@ -37,6 +38,8 @@ class Money(TypedDict, total=False):
     budget_usd: float | None
     allow_unpriced: bool
     confirm: bool
+    batch: bool
+    keep_prompts: str | Path | None
 
 
 class JudgingRun:
@@ -54,14 +57,14 @@ class JudgingRun:
 
     def __init__(self, plan_of: Callable[[Done], Plan], admitted: Admitted, out: str | Path | None = None) -> None:
         self.admitted, self.kept = admitted, KeptRatings(out)
-        self._plan_of = plan_of
+        self.plan_of = plan_of
         self._plan: Plan | None = None
         self.outcome = Outcome()
 
     def plan(self) -> Plan:
         """What is to be asked. Nothing is asked and nothing written."""
         if self._plan is None or not self.kept.is_current:
-            self._plan = self._plan_of(self.kept.done())
+            self._plan = self.plan_of(self.kept.done())
         return self._plan
 
     def carry_out(
@@ -73,6 +76,8 @@ class JudgingRun:
         budget_usd: float | None = None,
         allow_unpriced: bool = False,
         confirm: bool = False,
+        batch: bool = False,
+        keep_prompts: str | Path | None = None,
     ) -> pl.DataFrame:
         """Ask what is missing, and return the ratings of this run, those that were there included.
 
@@ -95,6 +100,11 @@ class JudgingRun:
             Ask models that have no list price.
         confirm : bool
             Spend more than `axisjudge.judging.estimate.ASK_ABOVE_USD` without being asked first.
+        batch : bool
+            Hand the calls in by the providers' batch interfaces (half price, within a day). It waits for them; stopped,
+            the same call goes on where this one was, because what is under way stands beside the ratings file.
+        keep_prompts : path, optional
+            Keep the whole prompt of each call beside its hash in this file (JSON Lines), each once.
 
         Raises
         ------
@@ -113,10 +123,17 @@ class JudgingRun:
 
                 sinks.insert(0, stack.enter_context(RatingsWriter(self.kept.path)).append)
             plan = self.plan()
+            batches = self._batches() if batch else None
             if plan.groups:
+                if batch:
+                    check_batch(plan.asked)
                 for judge in plan.asked:
                     judge.check()
-                agree(self.estimate(concurrency), confirm=confirm, allow_unpriced=allow_unpriced, budget_usd=budget_usd)
+                estimate = self.estimate(concurrency, batch=batch)
+                agree(estimate, confirm=confirm, allow_unpriced=allow_unpriced, budget_usd=budget_usd)
+                prompts = None if keep_prompts is None else KeptPrompts(keep_prompts)
+                if prompts is not None:
+                    stack.callback(prompts.close)
                 self._plan = None  # the next one finds these ratings there
                 self.admitted.record_look()
                 running = Running(
@@ -126,11 +143,20 @@ class JudgingRun:
                     progress=progress,
                     budget_usd=budget_usd,
                     patience_s=patience_s,
+                    batches=batches,
+                    prompts=prompts,
                 )
                 self._carry_out(running)
             ratings = of_plan(self.kept.table(), plan)
             self.outcome = Outcome.of(plan, ratings, self.outcome.ends, was_interrupted=self.outcome.was_interrupted)
         return ratings
+
+    def _batches(self) -> Batches:
+        if self.kept.path is None:
+            raise InputError("batch", "needs a ratings file, beside which its state is kept", cure="name it with out")
+        batches = Batches.beside(self.kept.path)
+        batches.drop_answered(self.kept.done())
+        return batches
 
     def _carry_out(self, running: Running) -> None:
         try:
@@ -144,9 +170,9 @@ class JudgingRun:
             self.kept.wrote_all()
             self.outcome = replace(self.outcome, ends=tuple(running.ends))
 
-    def estimate(self, concurrency: int = 16) -> Estimate:
+    def estimate(self, concurrency: int = 16, *, batch: bool = False) -> Estimate:
         """What carrying it out would take and cost, by the judges' own history in the file where there is one."""
-        return estimate_of(self.plan(), self.kept.table(), concurrency=concurrency)
+        return estimate_of(self.plan(), self.kept.table(), concurrency=concurrency, batch=batch)
 
 
 def _to_all(sinks: Sequence[Sink], ratings: Sequence[Rating]) -> None:

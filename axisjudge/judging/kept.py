@@ -1,12 +1,15 @@
-"""The ratings that a run finds in its file and adds to it: read once."""
+"""The ratings that a run finds in its file and adds to it: read once. And the prompts that it sent."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from axisjudge.judging.plan import Done
+from axisjudge.checks import InputError
+from axisjudge.judges.answer import Reply
+from axisjudge.judging.plan import Call, Done
 from axisjudge.verdict import IDENTITY, Rating
 
 if TYPE_CHECKING:
@@ -79,6 +82,52 @@ class KeptRatings:
         except FileNotFoundError:
             return None
         return (now.st_ino, now.st_size, now.st_mtime_ns) if now.st_size else None
+
+
+class KeptPrompts:
+    """The whole prompt of each call beside its hash, each once: one JSON line with who was asked and what was sent.
+
+    A torn last line (the writer was killed) is cut off, and its prompt written again when it is sent again.
+
+    Parameters
+    ----------
+    path : path
+        JSON Lines; what is there stays.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written, or holds other things.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            whole, _, torn = self.path.read_bytes().rpartition(b"\n") if self.path.exists() else (b"", b"", b"")
+            self._there = {json.loads(line)["prompt_sha256"] for line in whole.splitlines()}
+            self._file = self.path.open("ab")
+            if torn:
+                self._file.truncate(self.path.stat().st_size - len(torn))
+        except OSError as error:
+            raise InputError(str(self.path), f"cannot be written ({error.strerror or error})") from error
+        except (ValueError, TypeError, KeyError) as error:
+            raise InputError(str(self.path), "holds no prompts", cure="name another file to keep them in") from error
+
+    def keep(self, call: Call) -> None:
+        """Write the prompt of a call, unless it is there or nothing was sent."""
+        judge = call.judge
+        if call.prompt_sha256 in self._there or judge.kind not in ("llm", "decision_model"):
+            return
+        if call.inquiry.by_definition() is not None or isinstance(sent := call.inquiry.request(judge), Reply):
+            return
+        line = {"prompt_sha256": call.prompt_sha256, "rater": judge.rater, "mechanism": judge.mechanism, "sent": sent}
+        self._file.write(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+        self._file.flush()
+        self._there.add(call.prompt_sha256)
+
+    def close(self) -> None:
+        self._file.close()
 
 
 def done_of(table: pl.DataFrame) -> Done:

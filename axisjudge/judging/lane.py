@@ -40,6 +40,9 @@ LONGEST_WAIT_S = 60.0
 #: How long a provider may stay closed before its judges are given up.
 PATIENCE_S = 3_600.0
 
+#: A judge that answers within these seconds may never have waited: others must have their turn.
+AT_ONCE_S = 0.001
+
 _FIRST_WAIT_S = 0.5
 _LONGEST_RETRY_S = 8.0
 
@@ -177,9 +180,21 @@ class Lane:
         self._wake.set()
 
     def _start(self, calls: tuple[Call, ...]) -> None:
-        task = asyncio.create_task(self._work(*calls))
+        task = asyncio.create_task(self._work_on(calls))
         self._tasks.add(task)
         task.add_done_callback(self._ended)
+
+    async def _work_on(self, calls: tuple[Call, ...]) -> None:
+        """One call after the other, the next one at once: its connection is then not left idle, and not looked over."""
+        clock = asyncio.get_running_loop().time
+        while True:
+            begun = clock()
+            await self._work(*calls)
+            if clock() - begun < AT_ONCE_S:
+                await asyncio.sleep(0)
+            if not self._stack or self.has_ended:
+                return
+            calls = self._stack.pop()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
@@ -192,6 +207,7 @@ class Lane:
             self.end.not_asked -= len(first.wanted)
             self._answered(first, reply)
             self._stack.extend((call,) for call in reversed(others))  # the provider's cache of the prompt is still warm
+            self._wake.set()
         except Exception as error:
             self.errors.append(error)
             self._notify()

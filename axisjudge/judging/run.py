@@ -11,7 +11,10 @@ from contextlib import AsyncExitStack
 from axisjudge.judges.answer import Reply
 from axisjudge.judges.base import Judge
 from axisjudge.judges.lifecycle import warn_of
+from axisjudge.judges.remote import RemoteJudge
+from axisjudge.judging.batch import Batches, BatchLane
 from axisjudge.judging.budget import Budget
+from axisjudge.judging.kept import KeptPrompts
 from axisjudge.judging.lane import PATIENCE_S, Lane, LaneEnd, Pause
 from axisjudge.judging.plan import Call, Plan
 from axisjudge.judging.progress import Progress
@@ -37,6 +40,10 @@ class Running:
         What may be spent at most.
     patience_s : float
         How long a provider may stay closed before its judges are given up.
+    batches : Batches, optional
+        Hand the calls in by the batch interfaces of their providers, and note them here.
+    prompts : KeptPrompts, optional
+        Keep the prompts here.
     """
 
     def __init__(
@@ -48,7 +55,10 @@ class Running:
         progress: bool | None = None,
         budget_usd: float | None = None,
         patience_s: float = PATIENCE_S,
+        batches: Batches | None = None,
+        prompts: KeptPrompts | None = None,
     ) -> None:
+        self.batches, self.prompts = batches, prompts
         self.plan, self.statuses = plan, Counter[str]()
         self.ends: list[LaneEnd] = []
         self._sink, self._concurrency, self._patience_s = sink, concurrency, patience_s
@@ -70,22 +80,36 @@ class Running:
         if errors := [error for lane in lanes for error in lane.errors]:
             raise errors[0]
 
-    def _lanes(self, bar: Progress) -> list[Lane]:
+    def _lanes(self, bar: Progress) -> list[Lane | BatchLane]:
         budget = None if self._budget_usd is None else Budget(self._budget_usd)
         pauses: dict[str, Pause] = {}
         groups: dict[Judge, list[tuple[Call, ...]]] = {judge: [] for judge in self.plan.judges}
         for group in self.plan.groups:
             groups[group[0].judge].append(group)
 
-        def lane_of(judge: Judge) -> Lane:
+        def lane_of(judge: Judge) -> Lane | BatchLane:
             def answered(call: Call, reply: Reply) -> None:
                 ratings = ratings_of(call, reply, self._run_id)
+                if self.prompts is not None:
+                    self.prompts.keep(call)
                 self._sink(ratings)
                 statuses = [rating.status for rating in ratings]
                 self.statuses.update(statuses)
                 lane.end.statuses.update(statuses)
                 bar.advance(ratings, self.ends)
 
+            lane: Lane | BatchLane
+            if self.batches is not None and isinstance(judge, RemoteJudge):
+                lane = BatchLane(
+                    judge,
+                    groups[judge],
+                    batches=self.batches,
+                    budget=budget,
+                    patience_s=self._patience_s,
+                    answered=answered,
+                    tell=bar.tell,
+                )
+                return lane
             lane = Lane(
                 judge,
                 groups[judge],
@@ -103,7 +127,7 @@ class Running:
         return lanes
 
     @staticmethod
-    async def _drive(lane: Lane, lanes: Sequence[Lane]) -> None:
+    async def _drive(lane: Lane | BatchLane, lanes: Sequence[Lane | BatchLane]) -> None:
         await lane.run()
         if lane.errors:  # one that no rating can hold: nobody begins anything new
             for other in lanes:

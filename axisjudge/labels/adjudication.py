@@ -21,6 +21,7 @@ import polars as pl
 from axisjudge.checks import InputError
 from axisjudge.labels.sampling import Drawn, Sampling, drawn_flags, drawn_of, set_drawn, with_plan
 from axisjudge.labels.simulated_people import FAMILY
+from axisjudge.ratings.selection import BY_JUDGE
 from axisjudge.verdict import Rating
 
 #: Strata of the queue; the last is the one that is drawn from.
@@ -63,7 +64,7 @@ def labelled_items(labels: pl.DataFrame, ratings: pl.DataFrame, judges: Sequence
         Nobody labelled, or no judge rated, or a judge is not there.
     """
     people = _first(labels).filter((pl.col("rater_kind") == "human") | (pl.col("family") == FAMILY))
-    rated = _first(ratings).filter(~pl.col("rater_kind").is_in(["human", "planted"]) & (pl.col("family") != FAMILY))
+    rated = _first(ratings).filter(BY_JUDGE & (pl.col("family") != FAMILY))
     names = sorted(rated["rater"].unique())
     if absent := [judge for judge in judges if judge not in names]:
         raise InputError("judge", f"must be one of {', '.join(names)}", absent[0])

@@ -11,22 +11,20 @@ import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.labels.columns import completed, read_json
+from axisjudge.labels.crosswalk import BY_REASON as OPEN_AXIS
+from axisjudge.labels.crosswalk import NONE, category_key, read_crosswalk
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import Axis
 
-#: A part of a failure's category, and the axis it speaks of; None where the axis depends on the failure's reason.
-CROSSWALK: dict[str, Axis | None] = {
-    "misinterpretation of tool output": "result_interpretation",
-    "invalid invocation": "argument_validity",
-    "adherence": "sequencing",
-    "intent plan misalignment": None,
-}
 #: The axes of the failures whose category leaves it open, by failure_id, as their reasons say: a whole order cancelled
 #: where a part was meant; items changed before the address, twice.
 BY_REASON: dict[int, Axis] = {13: "tool_selection", 21: "sequencing", 28: "sequencing"}
-#: The question under which the user's own failures stand: they are on no axis of the agent's.
+#: The question under which failures stand that are on no axis of the agent's: the user's, the environment's.
 NO_AXIS = "no_axis"
-_USERS = {"underspecified user intent": "underspecified_user_intent", "intent not supported": "intent_not_supported"}
+#: The user's own failures, on the scale that their labels have.
+_USERS = ("underspecified_user_intent", "intent_not_supported")
+#: A word by which a category is known although its labels call it otherwise ("Instruction Adherence Failure").
+_KNOWN_BY = {"instruction plan adherence failure": "adherence"}
 
 
 def read_agentrx(
@@ -73,7 +71,7 @@ def read_agentrx(
         for failure in record["failures"]:
             question = _question(failure, by_reason, path)
             found[run.id, question].append((_step(run, failure, path), failure, run))
-    rows = [_row(question, failures) for (_, question), failures in found.items()]
+    rows = [_row(question, failures, path) for (_, question), failures in found.items()]
     return completed(
         {name: [row[name] for row in rows] for name in rows[0]} if rows else {},
         rater="people",
@@ -91,18 +89,21 @@ def _records(path: Path) -> list[Mapping[str, Any]]:
     return records
 
 
-def _category(failure: Mapping[str, Any]) -> str:
-    return " ".join(str(failure["failure_category"]).replace("-", " ").lower().split())
+def _category(failure: Mapping[str, Any], path: Path) -> str:
+    """The category of the crosswalk that a failure's own words name."""
+    words = category_key(str(failure["failure_category"]))
+    for label in (crosswalk := read_crosswalk("agentrx")):
+        if _KNOWN_BY.get(category_key(label), category_key(label)) in words:
+            return label
+    raise InputError(str(path), f"the category must be one of {', '.join(crosswalk)}", failure["failure_category"])
 
 
 def _question(failure: Mapping[str, Any], by_reason: Mapping[int, Axis], path: Path) -> str:
-    category = _category(failure)
-    if any(name in category for name in _USERS):
+    category = _category(failure, path)
+    mapped = read_crosswalk("agentrx")[category]
+    if mapped == NONE:
         return NO_AXIS
-    name = next((name for name in CROSSWALK if name in category), None)
-    if name is None:
-        raise InputError(str(path), f"the category must be one of {', '.join((*CROSSWALK, *_USERS))}", category)
-    axis = CROSSWALK[name] or by_reason.get(int(failure["failure_id"]))
+    axis = by_reason.get(int(failure["failure_id"])) if mapped == OPEN_AXIS else mapped
     if axis is None:
         cure = "read its reason and name the axis in by_reason"
         raise InputError(str(path), f"the axis of failure {failure['failure_id']} is open", category, cure)
@@ -117,9 +118,11 @@ def _step(run: Trajectory, failure: Mapping[str, Any], path: Path) -> int:
     return index
 
 
-def _row(question: str, failures: list[tuple[int, Mapping[str, Any], Trajectory]]) -> dict[str, Any]:
-    run = failures[0][2]
-    users = next((word for name, word in _USERS.items() if name in _category(failures[0][1])), None)
+def _row(question: str, failures: list[tuple[int, Mapping[str, Any], Trajectory]], path: Path) -> dict[str, Any]:
+    run, crosswalk = failures[0][2], read_crosswalk("agentrx")
+    words = {label: category_key(label).replace(" ", "_") for label in crosswalk if crosswalk[label] == NONE}
+    word = words.get(_category(failures[0][1], path))
+    scale = _USERS if word in _USERS else tuple(words.values())  # labels of the user's failures keep their scale
     return {
         "trajectory_id": run.id,
         "item_id": run.id,
@@ -128,8 +131,8 @@ def _row(question: str, failures: list[tuple[int, Mapping[str, Any], Trajectory]
         "agent": run.agent,
         "domain": run.domain,
         "question": question,
-        "scale": f"nominal:{','.join(_USERS.values())}" if question == NO_AXIS else "verdict",
-        "verdict": users if question == NO_AXIS else "incorrect",
+        "scale": f"nominal:{','.join(scale)}" if question == NO_AXIS else "verdict",
+        "verdict": word if question == NO_AXIS else "incorrect",
         "cited_step_indices": sorted({step for step, _, _ in failures}),
         "rationale": " ".join(str(failure.get("category_reason", "")) for _, failure, _ in failures).strip() or None,
     }

@@ -32,15 +32,26 @@ raises `axisjudge.checks.InputError` with the command that comes next.
 """
 
 from axisjudge.protocol.aliases import Alias, alias_of
-from axisjudge.protocol.claims import check_held_out, tuned_tasks
+from axisjudge.protocol.claims import check_held_out, check_panel, check_tuning, tuned_tasks
 from axisjudge.protocol.gate import Admitted, Stamp, admit, open_holdout, open_runs
 from axisjudge.protocol.leakage import Leak, find_leaks
 from axisjudge.protocol.ledger import Entry, LedgerError, read_ledger
-from axisjudge.protocol.lock import Status, make_lock, plan_of, read_lock, status
+from axisjudge.protocol.lock import Status, locked_judges, make_lock, plan_of, read_lock, status
 from axisjudge.protocol.plan import AnalysisPlan, freeze_maps
+from axisjudge.protocol.rated_before import RatedBefore, kept_ratings, rated_before, rated_tasks
 from axisjudge.protocol.records import Change
 from axisjudge.protocol.rehearsal import rehearsal
-from axisjudge.protocol.split import Holding, Split, find_split, holdings, make_split, read_split
+from axisjudge.protocol.sources import Source, read_sources
+from axisjudge.protocol.split import (
+    Holding,
+    Split,
+    find_split,
+    held_out_side,
+    holdings,
+    make_split,
+    no_such_run,
+    read_split,
+)
 from axisjudge.protocol.standing import Standing, frozen_maps, standing_of
 
 __all__ = [
@@ -52,6 +63,8 @@ __all__ = [
     "Holding",
     "Leak",
     "LedgerError",
+    "RatedBefore",
+    "Source",
     "Split",
     "Stamp",
     "Standing",
@@ -59,18 +72,27 @@ __all__ = [
     "admit",
     "alias_of",
     "check_held_out",
+    "check_panel",
+    "check_tuning",
     "find_leaks",
     "find_split",
     "freeze_maps",
     "frozen_maps",
+    "held_out_side",
     "holdings",
+    "kept_ratings",
+    "locked_judges",
     "make_lock",
     "make_split",
+    "no_such_run",
     "open_holdout",
     "open_runs",
     "plan_of",
+    "rated_before",
+    "rated_tasks",
     "read_ledger",
     "read_lock",
+    "read_sources",
     "read_split",
     "rehearsal",
     "standing_of",

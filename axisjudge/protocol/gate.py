@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.judges.base import Judge
 from axisjudge.protocol import ledger
 from axisjudge.protocol.lock import NEXT, read_lock, status
+from axisjudge.protocol.rated_before import rated_before
 from axisjudge.protocol.records import digest
 from axisjudge.protocol.split import PLACE as SPLIT
 from axisjudge.protocol.split import Split, check_names, find_split, read_split, study_check
 from axisjudge.rubric import RubricText
 from axisjudge.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    import polars as pl
 
 #: What a run judges by: the rubric of each axis, or of each signal.
 Rubrics = Mapping[Any, RubricText]
@@ -151,13 +155,21 @@ def open_for(split: Split, judges: Sequence[Judge], rubrics: Rubrics, side: str)
     return opened[-1]
 
 
-def open_holdout(reason: str) -> ledger.Entry:
+def open_holdout(reason: str, *, ratings: pl.DataFrame | None = None, despite_ratings: bool = False) -> ledger.Entry:
     """Open the held-out side: an entry of the ledger with the reason, the lock and the data it is opened for.
+
+    Parameters
+    ----------
+    reason : str
+    ratings : polars.DataFrame, optional
+        Where ratings of held-out runs are looked for that were made before; by default the files in data/ratings.
+    despite_ratings : bool
+        Open although there are some. The ledger then says so.
 
     Raises
     ------
     InputError
-        No reason, no split, no lock, or a lock that no longer holds.
+        No reason, no split, no lock, a lock that no longer holds, or ratings of held-out runs that are there already.
     LedgerError
         The ledger's chain is broken.
     """
@@ -167,6 +179,10 @@ def open_holdout(reason: str) -> ledger.Entry:
             SPLIT, "no task stands on a held-out side", cure="add trajectories: axisjudge split make PATHS"
         )
     lock = _holding_lock("held-out")
+    if early := rated_before(ratings, split):
+        if not despite_ratings:
+            raise InputError("held-out side", early.rule, ", ".join(early.raters), early.cure)
+        reason = reason and f"{reason} (although {early.rule})"
     return ledger.append("opening", reason, lock_sha256=digest(lock), data_sha256=split.data_sha256)
 
 

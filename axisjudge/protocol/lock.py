@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import PurePath
+from hashlib import sha256
+from pathlib import Path, PurePath
 from typing import Any
 
 import polars as pl
@@ -20,7 +21,7 @@ from axisjudge.protocol.plan import AnalysisPlan
 from axisjudge.protocol.probe import prompt_hashes, truncation_sha256
 from axisjudge.protocol.records import ABSENT, Change, changes, digest, read_json, write_json
 from axisjudge.protocol.split import find_split, read_split
-from axisjudge.rubric import Rubric, load_rubric
+from axisjudge.rubric import Rubric, check_versions, load_rubric
 from axisjudge.spec import JudgeSpec, parse_specs
 from axisjudge.verdict import AXES, Axis, verdict_schema
 from axisjudge.workbench import home, own
@@ -59,6 +60,7 @@ def make_lock(
     versions: Mapping[str, str] | None = None,
     allow_alias: bool = False,
     ratings: pl.DataFrame | None = None,
+    panels: Sequence[str | Path] = (),
 ) -> dict[str, Any]:
     """Lock rubrics, prompts, judges, split and plan: write rubrics/lock.json and an entry of the ledger.
 
@@ -75,6 +77,8 @@ def make_lock(
         Take model names that their provider moves; the lock then says so, with the models that answered.
     ratings : polars.DataFrame, optional
         Ratings on the open side: the models that answered to an alias are read from them.
+    panels : sequence of path
+        Fitted panels (`axisjudge panel fit`) that will speak of the held-out side; their judges must be locked too.
 
     Returns
     -------
@@ -84,7 +88,8 @@ def make_lock(
     Raises
     ------
     InputError
-        No split, an alias, a judge that only replays, a plan for more runs than the held-out side has.
+        No split, an alias, a judge that only replays, a plan for more runs than the held-out side has; a panel fitted
+        on held-out tasks, or one whose judges are not locked.
     LedgerError
         The ledger's chain is broken.
     """
@@ -96,13 +101,16 @@ def make_lock(
     plan = plan if plan.n is not None else plan.model_copy(update={"n": n_held_out or None})
     if plan.n is not None and plan.n > n_held_out:
         raise InputError("plan.n", f"the held-out side has {n_held_out} runs", plan.n)
+    rubrics: dict[Axis, Rubric] = {axis: load_rubric(axis, (versions or {}).get(axis)) for axis in AXES}
+    check_versions(rubrics.values())
     lock = {
         "locked_at": datetime.now(UTC).isoformat(timespec="seconds"),
-        **_present(specs, {axis: load_rubric(axis, (versions or {}).get(axis)) for axis in AXES}),
+        **_present(specs, rubrics, panels),
         "aliases": _aliases(specs, ratings, allow=allow_alias),
         "retirements": _retirements(specs),
         "plan": plan.model_dump(mode="json"),
     }
+    _check_panels(panels, lock["judges"], split.held_out_tasks)
     ledger.append("lock", "lock", lock_sha256=digest(lock), data_sha256=split.data_sha256, lock=lock)
     write_json(own() / PLACE, lock)
     return lock
@@ -128,6 +136,11 @@ def read_lock() -> dict[str, Any]:
         raise InputError(PLACE, "nothing is locked yet", cure=f"lock it: {NEXT}")
     lock: dict[str, Any] = read_json(path, PLACE)
     return lock
+
+
+def locked_judges(lock: Mapping[str, Any]) -> list[JudgeSpec]:
+    """The judges in a lock, as they may be asked again."""
+    return [JudgeSpec.model_validate(judge["spec"]) for judge in lock["judges"].values()]
 
 
 def plan_of(lock: Mapping[str, Any]) -> AnalysisPlan:
@@ -158,14 +171,15 @@ def status() -> Status:
 
 def _since(lock: dict[str, Any]) -> list[Change]:
     """What is there now against the lock."""
-    judges = lock["judges"].values()
-    specs = [JudgeSpec.model_validate(judge["spec"]) for judge in judges]
     rubrics: dict[Axis, Rubric] = {axis: load_rubric(axis, lock["rubrics"][axis]["version"]) for axis in AXES}
-    now = _present(specs, rubrics)
+    panels = [panel["file"] for panel in lock.get("panels", {}).values()]
+    now = _present(locked_judges(lock), rubrics, panels)
     return list(changes({key: lock.get(key, ABSENT) for key in now}, now))
 
 
-def _present(specs: Sequence[JudgeSpec], rubrics: Mapping[Axis, Rubric]) -> dict[str, Any]:
+def _present(
+    specs: Sequence[JudgeSpec], rubrics: Mapping[Axis, Rubric], panels: Sequence[str | Path] = ()
+) -> dict[str, Any]:
     """All that a lock freezes but the plan, worked out from what is there now."""
     from axisjudge import __version__
     from axisjudge.judges import make_judges
@@ -189,7 +203,39 @@ def _present(specs: Sequence[JudgeSpec], rubrics: Mapping[Axis, Rubric]) -> dict
             }
             for spec, judge in zip(known, make_judges(known), strict=True)
         },
+        **({"panels": dict(map(_locked_panel, panels))} if panels else {}),
     }
+
+
+def _locked_panel(path: str | Path) -> tuple[str, dict[str, Any]]:
+    """The rater of a fitted panel's ratings, with its file (as seen from the workbench) and the hash of the fit."""
+    file = home() / path
+    if not file.is_file():
+        raise InputError(str(path), "no such panel file", cure="write it again: axisjudge panel fit")
+    if not file.resolve().is_relative_to(home().resolve()):
+        raise InputError(str(path), "must stand in the workbench, where the lock finds it again", cure="copy it there")
+    name = file.resolve().relative_to(home().resolve())
+    return f"panel:{_panel(file)['name']}", {"file": name.as_posix(), "sha256": sha256(file.read_bytes()).hexdigest()}
+
+
+def _panel(file: Path) -> dict[str, Any]:
+    fields = read_json(file, str(file))
+    if not isinstance(fields, dict) or not {"name", "judges", "weights", "tuned_on"} <= fields.keys():
+        raise InputError(str(file), "is not a fitted panel", cure="write one: axisjudge panel fit")
+    return fields
+
+
+def _check_panels(panels: Sequence[str | Path], judges: Mapping[str, Any], held_out: Mapping[str, Any]) -> None:
+    """A panel may speak of held-out runs if it was not tuned on them, and if its judges are locked too."""
+    for path in panels:
+        panel = _panel(home() / path)
+        asked = [name for name, weight in zip(panel["judges"], panel["weights"], strict=True) if weight]
+        if strangers := sorted(set(asked) - set(judges)):
+            raise InputError(str(path), "asks judges that are not locked", strangers[0], "lock them too: --judge")
+        if tuned := sorted(set(panel["tuned_on"]) & set(held_out)):
+            raise InputError(
+                str(path), f"was fitted on {len(tuned)} held-out tasks", tuned[0], "fit it on the open side"
+            )
 
 
 def _lasting(spec: JudgeSpec) -> dict[str, Any]:

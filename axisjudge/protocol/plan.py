@@ -11,15 +11,13 @@ from pydantic import Field, ValidationError, field_validator
 from axisjudge.checks import InputError, one_of
 from axisjudge.protocol.records import Record
 from axisjudge.protocol.split import Split
+from axisjudge.ratings.selection import LABELS
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 from axisjudge.stats.confidence.recalibration import ConfidenceMap, fit_mid_rank
 from axisjudge.verdict import AXES, Axis
 
 #: What can be declared besides the coefficients of agreement.
 OTHER_STATISTICS = ("soft_agreement", "case_weighted_kappa", "failure_rate")
-
-#: Raters whose confidences need no map.
-_LABELS = ("human", "planted")
 
 
 def statistics() -> tuple[str, ...]:
@@ -139,7 +137,7 @@ def freeze_maps(ratings: pl.DataFrame, split: Split, *, raters: Sequence[str] | 
     """
     tasks = list(split.tasks.get(split.open_side, ()))
     given = ratings.filter(
-        pl.col("cluster_id").is_in(tasks) & pl.col("confidence").is_not_null() & ~pl.col("rater_kind").is_in(_LABELS)
+        pl.col("cluster_id").is_in(tasks) & pl.col("confidence").is_not_null() & ~pl.col("rater_kind").is_in(LABELS)
     )
     names = list(raters) if raters is not None else given["rater"].unique().sort().to_list()
     maps: dict[str, Any] = {}

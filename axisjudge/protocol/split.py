@@ -8,18 +8,21 @@ out from the first: a file in which they disagree was edited, and is refused wit
 from __future__ import annotations
 
 import json
-import secrets
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from hashlib import sha256
 from typing import Any
 
 from pydantic import Field, ValidationError
 
 from axisjudge.checks import InputError, one_of
+from axisjudge.protocol.balance import balanced_salt, lopsided, off_shares
 from axisjudge.protocol.ledger import read_ledger
 from axisjudge.protocol.records import Record, digest, read_json, write_json
+from axisjudge.protocol.sources import NEXT as _NEXT
+from axisjudge.protocol.sources import Source
 from axisjudge.trajectory import Trajectory
 from axisjudge.workbench import home, own
 
@@ -28,7 +31,6 @@ SHARES: Mapping[str, float] = {"calibration": 0.5, "evaluation": 0.5}
 
 _FINGERPRINT = 16
 _RULE = ("salt", "shares", "held_out", "tuned_on")
-_NEXT = "axisjudge split make PATHS"
 
 
 class Split(Record):
@@ -46,6 +48,10 @@ class Split(Record):
         Tasks that were looked at while a rubric was tuned. They stand on the first side that is not held out.
     tasks : dict of side to dict of task to list of fingerprints
         The tasks of the study, as far as they were seen.
+    runs : dict of trajectory id to task
+        The runs of the study, so that one that is held out can be called so.
+    sources : tuple of Source
+        Where the runs are read from, as far as that was said.
     """
 
     salt: str
@@ -53,6 +59,8 @@ class Split(Record):
     held_out: tuple[str, ...]
     tuned_on: dict[str, str] = Field(default_factory=dict)
     tasks: dict[str, dict[str, list[str]]] = Field(default_factory=dict)
+    runs: dict[str, str] = Field(default_factory=dict)
+    sources: tuple[Source, ...] = ()
 
     def side_of(self, task: Trajectory | str) -> str:
         """The side of a trajectory, or of a task by its name (a trajectory's `cluster_id`)."""
@@ -75,7 +83,14 @@ class Split(Record):
     @property
     def rule(self) -> dict[str, Any]:
         """What decides the side of every task, also of tasks not seen yet; a lock holds this."""
-        return self.model_dump(mode="json", exclude={"tasks"})
+        return self.model_dump(mode="json", include=set(_RULE))
+
+    @property
+    def lopsided(self) -> dict[str, tuple[int, int]]:
+        """Sides far from their share: how many tasks they have, of how many that were not used while tuning."""
+        free = [task for tasks in self.tasks.values() for task in tasks if task not in self.tuned_on]
+        far = lopsided(off_shares(self.side_of, free, self.shares), len(free))
+        return {side: (sum(self.side_of(task) == side for task in free), len(free)) for side in far}
 
     @property
     def held_out_tasks(self) -> dict[str, list[str]]:
@@ -114,6 +129,7 @@ def make_split(
     shares: Mapping[str, float] | None = None,
     held_out: Sequence[str] | None = None,
     tuned_on: Mapping[str, str] | None = None,
+    source: Source | None = None,
 ) -> Split:
     """Make the split of the workbench, or add trajectories to the one that is there, and write it.
 
@@ -124,19 +140,21 @@ def make_split(
     ----------
     trajectories : iterable of Trajectory
     salt : str, optional
-        By default a random one, or the one that is there.
+        By default the one that is there, or a random one under which the sides come near to their shares.
     shares : mapping of side to share, optional
         By default half calibration, half evaluation.
     held_out : sequence of str, optional
         By default the last side.
     tuned_on : mapping of task to reason, optional
         Tasks that were used while tuning; a task is named as in `cluster_id`, or by its `task_id` where that is plain.
+    source : Source, optional
+        Where the trajectories are read from; commands that come later read them from there.
 
     Raises
     ------
     InputError
         A split is there, or was locked, with another salt, other shares or other held-out sides; a task that does not
-        exist; a run that stands in the split under another task.
+        exist; a run that stands in the split under another task; `tuned_on` leaves no task to hold out.
     """
     path = own() / PLACE
     given = list(trajectories)
@@ -147,16 +165,46 @@ def make_split(
     else:
         sides = dict(shares or SHARES)
         kept = tuple(held_out) if held_out is not None else tuple(sides)[-1:]
-        split = Split(salt=salt or secrets.token_hex(8), shares=sides, held_out=kept)
+        split = Split(salt=salt or "", shares=sides, held_out=kept)
         _check_rule(split)
     check_names(split, given)
     found = {trajectory.cluster_id for trajectory in given}
     known = found | {task for tasks in split.tasks.values() for task in tasks}
     named = {_task_named(name, known): reason for name, reason in (tuned_on or {}).items()}
     split = split.model_copy(update={"tuned_on": dict(sorted({**split.tuned_on, **named}.items()))})
-    split = split.model_copy(update={"tasks": _placed(split, given)})
+    if not split.salt:
+        free = sorted(found - set(split.tuned_on))
+        chosen = balanced_salt(lambda drawn: split.model_copy(update={"salt": drawn}).side_of, free, split.shares)
+        split = split.model_copy(update={"salt": chosen})
+    split = split.model_copy(
+        update={
+            "tasks": _placed(split, given),
+            "runs": dict(sorted((split.runs | {run.id: run.cluster_id for run in given}).items())),
+            "sources": tuple(dict.fromkeys([*split.sources, *([source] if source else [])])),
+        }
+    )
+    if named and not split.held_out_tasks:
+        rule = f"all {len(known)} tasks were used while tuning, so that none is left to hold out"
+        raise InputError("tuned_on", rule, cure="add runs of tasks that nobody has looked at")
     write_json(path, split.model_dump(mode="json"))
     return split
+
+
+def held_out_side(name: str) -> str | None:
+    """The held-out side on which a run of that id stands, by the workbench's split; None where it stands on none."""
+    split = find_split()
+    side = split.side_of(split.runs[name]) if split and name in split.runs else None
+    return side if split and side in split.held_out else None
+
+
+def no_such_run(where: str, name: str, known: Sequence[str]) -> InputError:
+    """The error for a run that is not among those known: it is held out, or the nearest name is suggested."""
+    if side := held_out_side(name):
+        cure = "it can be looked at after lock and opening: axisjudge holdout open --reason TEXT"
+        return InputError(where, f"this run is held out ({side})", name, cure)
+    near = get_close_matches(name, known, n=1)
+    cure = f"did you mean {near[0]!r}?" if near else "axisjudge read lists what a file holds"
+    return InputError(where, f"no such run among {len(known):,}", name, cure)
 
 
 def read_split() -> Split:

@@ -18,10 +18,10 @@ from axisjudge.protocol.lock import plan_of, read_lock, status
 from axisjudge.protocol.plan import AnalysisPlan
 from axisjudge.protocol.records import changes, digest
 from axisjudge.protocol.split import SHARES, Split, find_split, locked_rule
+from axisjudge.ratings.selection import LABELS
 from axisjudge.stats.comparisons.optimism import optimism_bound, optimism_of_one
 from axisjudge.stats.confidence.recalibration import ConfidenceMap
 
-_LABELS = ("human", "planted")
 #: Where no split is there to say it, this side counts as held out.
 _HELD_OUT = tuple(SHARES)[-1:]
 #: Reasons that a banner names; all of them stand in results.json.
@@ -129,7 +129,7 @@ def standing_of(ratings: pl.DataFrame, *, statistic: str | None = None) -> Stand
     statistic : str, optional
         What is to be claimed: one that the plan does not declare is a reason of its own.
     """
-    judged = ratings.filter(~pl.col("rater_kind").is_in(_LABELS))
+    judged = ratings.filter(~pl.col("rater_kind").is_in(LABELS))
     reasons: list[str] = []
     split = _attempt(find_split, reasons)
     absent = split is None and not reasons
@@ -187,7 +187,11 @@ def _not_locked(rows: pl.DataFrame, lock: Mapping[str, Any] | None) -> Iterator[
     yield from (reason for reason in status().reasons if lock or reason != "nothing is locked")
     if lock is None:
         return
-    if strangers := sorted(set(rows["rater"]) - set(lock["judges"])):
+    panels = lock.get("panels", {})
+    for rater, fitted in rows.select("rater", "prompt_sha256").unique().sort("rater").iter_rows():
+        if rater in panels and fitted != panels[rater]["sha256"]:
+            yield f"{rater} is another fit than the locked one"
+    if strangers := sorted(set(rows["rater"]) - set(lock["judges"]) - set(panels)):
         yield f"judges that are not locked: {', '.join(strangers)}"
     for rater, alias in lock.get("aliases", {}).items():
         answered = set(rows.filter(pl.col("rater") == rater)["returned_model"].drop_nulls())
@@ -251,7 +255,7 @@ def _optimism(ratings: pl.DataFrame, rows: pl.DataFrame, plan: AnalysisPlan | No
     if seen < 2 or rows.is_empty():
         return None
     axes = list(plan.axes) if plan else rows["question"].unique().to_list()
-    labels = ratings.filter(pl.col("rater_kind").is_in(_LABELS) & pl.col("item_id").is_in(rows["item_id"].implode()))
+    labels = ratings.filter(pl.col("rater_kind").is_in(LABELS) & pl.col("item_id").is_in(rows["item_id"].implode()))
     by_opening = {
         number: _agreement(pl.concat([rows.filter(pl.col("flags").list.contains(flag)), labels]), axes)
         for number, flag in sorted(_openings_of(rows).items())

@@ -6,8 +6,8 @@ import polars as pl
 
 from axisjudge.checks import InputError
 
-#: People's labels and planted truth: whose word judges are compared with.
-LABELS = ("human", "planted")
+#: People's labels, planted truth and what a benchmark knows of its tasks: whose word judges are compared with.
+LABELS = ("human", "planted", "reference")
 #: Raters whose word is made up: never shown without a banner.
 MADE_UP = ("simulated", "planted")
 

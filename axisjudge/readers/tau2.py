@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.checks import InputError
+from axisjudge.readers.expectations import tau2_expectations
 from axisjudge.readers.messages import (
     Found,
     Note,
@@ -73,6 +74,7 @@ def read(value: Any, where: str, folder: Path) -> Iterator[Found]:
         yield _found(value, {}, where) if _is_simulation(value) else _of_task(value, where)
         return
     run = field(value, "info", dict, where)
+    run = {**run, "tasks": value["tasks"]}
     if "simulations" in value:
         place = at(where, "simulations")
         for number, simulation in enumerate(objects(value["simulations"], place)):
@@ -122,7 +124,7 @@ def _of_task(value: dict[str, Any], where: str) -> Found:
     domain = value.get("domain") or (instructions.get("domain") if isinstance(instructions, dict) else None)
     simulation = {**run, "duration": run.get("duration_sec", run.get("duration")), **value}
     named = word(value.get("id") or run.get("simulation_id") or run.get("id"))
-    environment = {"environment_info": {"domain_name": domain}}
+    environment = {"environment_info": {"domain_name": domain}, "tasks": [value.get("task")]}
     found = _found({**simulation, "id": named or "unnamed"}, environment, where)
     if named is None and found.trajectory:
         own = content_id(found.trajectory.steps, value["task_id"], value.get("trial"))
@@ -139,6 +141,7 @@ def _found(simulation: dict[str, Any], run: dict[str, Any], where: str) -> Found
     judged = field(simulation, "reward_info", dict, where, {})
     kept = {key: simulation.get(key) for key in _KEPT_AS_META}
     kept |= {"reward_basis": judged.get("reward_basis"), "reward_breakdown": judged.get("reward_breakdown")}
+    kept["expected"] = tau2_expectations(simulation, run.get("tasks"))
     trajectory = made(
         Trajectory,
         where,

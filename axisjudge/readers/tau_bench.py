@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from axisjudge.readers.expectations import tau_bench_expectations
 from axisjudge.readers.messages import Found, Note, at, chat_steps, content_id, field, made, objects, reward_of, word
 from axisjudge.trajectory import Trajectory
 
@@ -47,5 +48,6 @@ def read_runs(value: Any, where: str, source: str) -> Iterator[Found]:
 def _meta(run: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
     judged = details.get("reward_info")
     breakdown = judged.get("info") if isinstance(judged, dict) else None
-    told = {"trial": run.get("trial"), "reward_breakdown": breakdown, "error": details.get("error")}
-    return {key: value for key, value in told.items() if value is not None}
+    known = {"trial": run.get("trial"), "reward_breakdown": breakdown, "error": details.get("error")}
+    known["expected"] = tau_bench_expectations(run)
+    return {key: value for key, value in known.items() if value is not None}

@@ -6,8 +6,9 @@ import hashlib
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
+from glob import has_magic
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -30,10 +31,10 @@ def notebook_sha256(notebook: Any) -> str:
 
 
 def input_digest(workbench: Path, notebook: Any, parameters: Mapping[str, Any]) -> str:
-    """One hash of all that may change a report.
+    """One hash of what is known of a report before it is made.
 
-    The notebook, the parameters, this package, the versions of the packages it stands on, the rubrics, the data of
-    the workbench (not its cache, which is pinned by checksum), and every file or folder that a parameter names.
+    The notebook, the parameters, this package, the versions of the packages it stands on, and every file or folder that
+    a parameter names. What a run reads beside is known afterwards; see `axisjudge.report.made`.
     """
     return sum_up(
         (
@@ -41,7 +42,6 @@ def input_digest(workbench: Path, notebook: Any, parameters: Mapping[str, Any]) 
             ("parameters", repr(sorted(parameters.items()))),
             ("package", package_sha256()),
             ("versions", repr(versions())),
-            *((folder, file_sha256(workbench / folder)) for folder in ("rubrics", "data")),
             *named_inputs(parameters, workbench).items(),
         )
     )
@@ -69,24 +69,69 @@ def git_commit(folder: Path) -> str:
     return commit + (" with uncommitted changes" if _git(folder, "status", "--porcelain") else "")
 
 
-def named_path(value: Any, workbench: Path) -> Path | None:
-    """The file or folder that a parameter names: text with a slash or a suffix that exists."""
-    if not isinstance(value, str) or not re.search(r"[/\\]|\.\w+$", value) or len(value) > 1000:
+def paths_in(text: str, start: Path) -> list[tuple[str, Path]]:
+    """The parts of a parameter's text that name files or folders, and where these are.
+
+    The whole text (``mine/ratings.jsonl``), what stands behind a colon (``replay:mine/ratings.jsonl``) or an equals
+    sign (``simulated:heron,truth=mine/truth.jsonl``), and patterns (``runs/*.json``), as seen from `start`.
+    """
+    if len(text) > 1000:
+        return []
+    if found := _existing(text, start):
+        return [(text, found)]
+    parts = [re.sub(r"^[a-z][a-z-]+:", "", part.rpartition("=")[2]) for part in text.split(",")]
+    return [(part, found) for part in parts if (found := _existing(part, start))]
+
+
+def _existing(text: str, start: Path) -> Path | None:
+    """The file, folder or pattern of files that `text` names: it has a slash or a suffix, and something is there."""
+    if not re.search(r"[/\\]|\.\w+$", text) or "\0" in text:
         return None
-    path = workbench / value
-    return path.resolve() if path.exists() else None
+    path = start / text
+    try:
+        if path.exists():
+            return path.resolve()
+        return path.parent.resolve() / path.name if has_magic(text) and _matches(path) else None
+    except OSError:
+        return None
+
+
+def with_paths(value: Any, start: Path, put: Callable[[Path], str]) -> Any:
+    """A parameter's value, its lists and dicts through and through, with `put` of every path that it names."""
+    if isinstance(value, str):
+        for part, path in paths_in(value, start):
+            value = value.replace(part, put(path))
+        return value
+    if isinstance(value, list | tuple):
+        return [with_paths(item, start, put) for item in value]
+    if isinstance(value, dict):
+        return {key: with_paths(item, start, put) for key, item in value.items()}
+    return value
 
 
 def named_inputs(parameters: Mapping[str, Any], workbench: Path) -> dict[str, str]:
-    """Hashes of the files and folders that parameters name."""
-    paths = {key: named_path(value, workbench) for key, value in parameters.items()}
-    return {f"parameter {key}": file_sha256(path) for key, path in paths.items() if path is not None}
+    """Hashes of the files and folders that parameters name, inside lists and judge specs too."""
+    found: dict[str, str] = {}
+    for key, value in parameters.items():
+        paths: list[Path] = []
+        with_paths(value, workbench, lambda path, kept=paths: kept.append(path) or "")  # type: ignore[misc]
+        for path in paths:
+            named = f"parameter {key}" if len(paths) == 1 else f"parameter {key}: {portable(path, workbench)}"
+            found[named] = (
+                file_sha256(path)
+                if path.exists()
+                else sum_up((each.name, file_sha256(each)) for each in _matches(path))
+            )
+    return found
+
+
+def _matches(pattern: Path) -> list[Path]:
+    return sorted(path for path in pattern.parent.glob(pattern.name) if not path.name.startswith("."))
 
 
 def published_value(value: Any, workbench: Path) -> Any:
-    """A parameter's value as it may be published: a path without the folders of this machine."""
-    path = named_path(value, workbench)
-    return value if path is None else portable(path, workbench)
+    """A parameter's value as it may be published: paths without the folders of this machine."""
+    return with_paths(value, workbench, lambda path: portable(path, workbench))
 
 
 def portable(path: Path, workbench: Path) -> str:

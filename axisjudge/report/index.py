@@ -7,22 +7,24 @@ import json
 from pathlib import Path
 from typing import Any
 
+from axisjudge.figures.markup import visible
 from axisjudge.report.render import TEMPLATES, css
 
 
 def write_index(reports: Path) -> Path:
     """Write reports/index.html: every published report with its title, first finding, banner and first figure.
 
-    Real measurements stand first, then what simulated or planted ratings show.
+    The gallery leads, real measurements follow, then what simulated or planted ratings show.
     """
     from jinja2 import Environment, FileSystemLoader
 
     environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True)
-    cards = [
+    shown = [
         _card(path.parent) for path in sorted(reports.glob("*/results.json")) if (path.parent / "report.html").exists()
     ]
-    cards.sort(key=lambda card: bool(card["banner"]))
-    page = environment.get_template("reports.html.j2").render(reports=cards, css=css())
+    shown.sort(key=lambda card: bool(card["banner"]))
+    kept = [_card(path.parent) for path in sorted(reports.glob("gallery/*/results.json"))]
+    page = visible(environment.get_template("reports.html.j2").render(gallery=kept, reports=shown, css=css()))
     staged = reports / ".index.html"
     staged.write_text(page, encoding="utf-8")
     return staged.replace(reports / "index.html")
@@ -32,12 +34,19 @@ def _banners(said: dict[str, Any]) -> list[str]:
     return [banner for banner in (said.get("standing", {}).get("banner"), said["banner"]) if banner]
 
 
+def _page_of(folder: Path) -> str:
+    """The page of a report, else, in a fresh clone, its text."""
+    return "report.html" if (folder / "report.html").exists() else "report.md"
+
+
 def _card(folder: Path) -> dict[str, Any]:
+    name = f"gallery/{folder.name}" if folder.parent.name == "gallery" else folder.name
     said = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     figures = [folder / "figures" / f"{name}.png" for name in said["figures"][:1]]
     return {
-        "name": folder.name,
+        "address": f"{name}/{_page_of(folder)}",
         "title": said["title"],
+        "subset": said.get("parameters", {}).get("subset", "") if name != folder.name else "",
         "finding": said.get("finding") or next(iter(said["findings"]), ""),
         "banner": "; ".join(banner.partition(":")[0] for banner in _banners(said)),
         "thumbnail": base64.b64encode(figures[0].read_bytes()).decode() if figures else "",

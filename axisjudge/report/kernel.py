@@ -7,49 +7,72 @@ import os
 import sys
 import tempfile
 from collections.abc import Mapping
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from axisjudge.report.page import REPORT_DIR
+from axisjudge.checks import OneLine
 
 # Kernels that run now by their private folder, so that an interrupted process can stop them.
 _RUNNING: dict[str, Any] = {}
 
 
-class ReportError(RuntimeError):
+class ReportError(OneLine, RuntimeError):
     """A notebook failed; its old report stays as it is."""
 
 
-def execute(source: Path, target: Path, parameters: Mapping[str, Any], *, workbench: Path, staging: Path) -> Any:
-    """Run the notebook at `source`, save it with its outputs at `target`, and return it.
+class Lane:
+    """One warm kernel after another: notebooks that run in it find its imports done and nothing else left.
 
-    The kernel stands in the notebook's folder, as JupyterLab's does, and finds the workbench by AXISJUDGE_HOME.
-
-    Raises
-    ------
-    ReportError
-        A cell failed, or the kernel died; the message names notebook, cell and the exception's last line.
+    A lane belongs to one thread. A kernel in which a notebook failed is not used again.
     """
-    import papermill
-    from jupyter_core.utils import ensure_event_loop
-    from nbclient.exceptions import CellExecutionError
-    from papermill.exceptions import PapermillExecutionError
 
-    logging.getLogger("papermill").setLevel(logging.CRITICAL)
-    with tempfile.TemporaryDirectory(prefix="axisjudge-") as private:
-        environment = _environment(workbench, staging, private)
+    def __init__(self, workbench: Path) -> None:
+        self.workbench = workbench
+        self._private: tempfile.TemporaryDirectory[str] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+        from jupyter_core.utils import ensure_event_loop
+
+        ensure_event_loop().close()  # this thread's own
+
+    def execute(self, source: Path, target: Path, parameters: Mapping[str, Any], *, staging: Path) -> Any:
+        """Run the notebook at `source`, save it with its outputs at `target`, and return it.
+
+        The kernel stands in the notebook's folder, as JupyterLab's does, and finds the workbench by AXISJUDGE_HOME.
+
+        Raises
+        ------
+        ReportError
+            A cell failed, or the kernel died; the message names notebook, cell and the exception's last line.
+        """
+        import papermill
+        from nbclient.exceptions import CellExecutionError
+        from papermill.exceptions import PapermillExecutionError
+
+        logging.getLogger("papermill").setLevel(logging.CRITICAL)
+        whole = False
         try:
-            return papermill.execute_notebook(
+            self._prepare(source.parent, staging)
+            book = papermill.execute_notebook(
                 source,
                 target,
                 parameters=dict(parameters),
+                engine_name=_warm_engine(),
                 kernel_name="python3",
                 language="python",
                 progress_bar=False,
-                kernel_manager_class=_this_python(environment, private),
-                resources={"metadata": {"path": str(source.parent)}},
+                request_save_on_cell_execute=False,
+                manager=self._manager,
+                target=target,
             )
+            whole = True
+            return book
         except PapermillExecutionError as error:
             last = [line for line in f"{error.ename}: {error.evalue}".splitlines() if line.strip()][-1]
             number = error.cell_index + 1 - bool(parameters)  # papermill puts a cell of its own after the parameters
@@ -57,8 +80,61 @@ def execute(source: Path, target: Path, parameters: Mapping[str, Any], *, workbe
         except (CellExecutionError, RuntimeError) as error:
             raise ReportError(f"{source.name}: {str(error).splitlines()[-1]}") from error
         finally:
-            _stop(_RUNNING.pop(private, None))
-            ensure_event_loop().close()  # this thread's own
+            if not whole:
+                self._end()
+
+    def _prepare(self, folder: Path, staging: Path) -> None:
+        """A kernel that is as if nothing had run in it, told whose report comes next."""
+        import nbformat
+        from nbclient import NotebookClient
+
+        if self._private is None:
+            self._private = tempfile.TemporaryDirectory(prefix="axisjudge-")
+            kind = _this_python(_environment(self.workbench, self._private.name), self._private.name)
+            self._manager = kind(kernel_name="python3")
+        places = ", ".join(repr(str(path)) for path in (self.workbench, staging, folder))
+        code = f"from axisjudge.report.room import enter\nenter({places})\nget_ipython().reset(new_session=True)"
+        cell = nbformat.v4.new_code_cell(code)  # type: ignore[no-untyped-call]
+        book = nbformat.v4.new_notebook(cells=[cell])  # type: ignore[no-untyped-call]
+        client = NotebookClient(book, km=self._manager, kernel_name="python3")
+        client.execute()
+        client.kc.stop_channels()  # type: ignore[union-attr]
+
+    def _end(self) -> None:
+        """Stop the kernel, if there is one."""
+        if self._private is not None:
+            from jupyter_core.utils import ensure_event_loop
+
+            _stop(_RUNNING.pop(self._private.name, None))
+            ensure_event_loop().run_until_complete(self._manager.cleanup_resources())
+            self._private.cleanup()
+            self._private = None
+
+
+@cache
+def _warm_engine() -> str:
+    """Papermill's own way of running a notebook, in a kernel that is there already."""
+    import nbformat
+    from papermill.clientwrap import PapermillNotebookClient
+    from papermill.engines import NBClientEngine, papermill_engines
+
+    class Warm(NBClientEngine):  # type: ignore[misc]
+        @classmethod
+        def execute_managed_notebook(
+            cls, nb_man: Any, kernel_name: str, *, manager: Any, target: Path, **_: Any
+        ) -> Any:
+            client = PapermillNotebookClient(nb_man, km=manager, kernel_name=kernel_name)
+            try:
+                return client.execute()
+            except BaseException:
+                nbformat.write(nb_man.nb, target)  # type: ignore[no-untyped-call]
+                raise
+            finally:
+                if client.kc is not None:
+                    client.kc.stop_channels()
+
+    papermill_engines.register("axisjudge-warm", Warm)
+    return "axisjudge-warm"
 
 
 def stop_kernels() -> None:
@@ -95,13 +171,12 @@ def _this_python(environment: Mapping[str, str], private: str) -> type[Any]:
     return ThisPython
 
 
-def _environment(workbench: Path, staging: Path, private: str) -> dict[str, str]:
-    """What the kernel sees: the workbench, the staging folder, nobody's personal start-up files or styles."""
+def _environment(workbench: Path, private: str) -> dict[str, str]:
+    """What the kernel sees: the workbench, nobody's personal start-up files or styles."""
     matplotlib = find_spec("matplotlib")
     styles = Path(str(matplotlib.origin)).parent / "mpl-data" / "matplotlibrc" if matplotlib else ""
     return {
         "AXISJUDGE_HOME": str(workbench),
-        REPORT_DIR: str(staging),
         "IPYTHONDIR": private,
         "MATPLOTLIBRC": str(styles),
         "PYTHONHASHSEED": "0",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,6 +43,43 @@ def find_notebook(name: str, workbench: Path) -> Path:
     return known[one_of("report", wanted, list(known) if wanted[:1].isdigit() else [*known, *plain])]
 
 
+@dataclass(frozen=True)
+class Cell:
+    """A cell as it stands in the source of a notebook."""
+
+    cell_type: str
+    source: str
+    metadata: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Source:
+    """The cells of a notebook, without outputs."""
+
+    cells: tuple[Cell, ...]
+
+
+def read_source(path: Path) -> Source:
+    """The cells of the notebook in a file: what decides whether its report is up to date, read in no time.
+
+    Raises
+    ------
+    InputError
+        The file is not a notebook of format 4.
+    """
+    try:
+        book = json.loads(path.read_text(encoding="utf-8"))
+        if book["nbformat"] != 4:
+            raise InputError(str(path), "must be a notebook of format 4", book["nbformat"])
+        return Source(
+            tuple(Cell(cell["cell_type"], "".join(cell["source"]), cell.get("metadata", {})) for cell in book["cells"])
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(str(path), "not a notebook", cure=str(error).splitlines()[0]) from error
+
+
 def read_notebook(path: Path) -> Any:
     """The notebook in a file.
 
@@ -77,7 +115,12 @@ def parameters_of(notebook: Any, name: str) -> dict[str, Parameter]:
     if len(cells) != 1:
         cure = "tag the cell that holds the parameters with `parameters`"
         raise InputError(f"notebook {name}", "needs exactly one cell tagged parameters", len(cells), cure)
-    found = [_parameter(statement, name) for statement in ast.parse(cells[0].source).body]
+    return parameters_in(cells[0].source, name)
+
+
+def parameters_in(source: str, name: str) -> dict[str, Parameter]:
+    """The parameters in the source of a cell of notebook `name`: assignments of literals, nothing else."""
+    found = [_parameter(statement, name) for statement in ast.parse(source).body]
     return {parameter.name: parameter for parameter in found}
 
 

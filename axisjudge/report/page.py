@@ -18,7 +18,8 @@ from axisjudge.checks import InputError
 from axisjudge.figures.markup import literal
 from axisjudge.protocol.standing import Standing, standing_of
 from axisjudge.report.digest import file_sha256, portable
-from axisjudge.report.scope import ratings_sha256, scope_of
+from axisjudge.report.room import read_so_far
+from axisjudge.report.scope import asked_of, ratings_sha256, scope_of
 from axisjudge.report.tables import as_polars, html_table, markdown_table
 from axisjudge.results import dumps, plain
 from axisjudge.studies._shared.declared import Declared, declared_results, declared_sentence
@@ -41,6 +42,8 @@ _FONTS: dict[Any, Any] = {
     "font.monospace": ["DejaVu Sans Mono"],
     "mathtext.fontset": "dejavusans",
     "savefig.facecolor": "white",
+    "svg.hashsalt": "axisjudge",
+    "pdf.fonttype": 42,
 }
 _BANNER_STYLE = "border-left: 4px solid #b3261e; background-color: #fdf0ee; color: #5c1410; padding: 8px 14px"
 
@@ -92,6 +95,7 @@ class Page:
         self.figures: list[str] = []
         self.findings: list[str] = []
         self.finding = ""
+        self.judged_with = asked_of(ratings)
         self.inputs = {"ratings": ratings_sha256(ratings)}
         for path in inputs:
             full = workbench.home() / path
@@ -170,8 +174,8 @@ class Page:
 
         figure: Any = drawn.get_figure(root=True)
         self._claim(name, self.figures)
-        alt = alt or _title(figure) or name.replace("_", " ")
-        png = _png(figure, self.note(statistic, axis) if of_ratings else None)
+        alt = alt or title_of_figure(figure) or name.replace("_", " ")
+        png = drawn_bytes(figure, self.note(statistic, axis) if of_ratings else None)
         plt.close(figure)
         if self._folder:
             path = self._folder / "figures" / f"{name}.png"
@@ -263,7 +267,9 @@ class Page:
             "banner": self.scope.banner,
             "conditional_on": self.scope.conditional_on,
             "raters": self.scope.raters,
+            "judged_with": self.judged_with,
             "inputs": self.inputs,
+            "read": read_so_far(),
             "results": self.results,
             "figures": self.figures,
             "findings": self.findings,
@@ -294,21 +300,30 @@ def _staging(name: str) -> Path | None:
     return folder
 
 
-def _png(figure: Any, banner: str | None) -> bytes:
-    """The figure's bytes: no date, no version, fixed fonts and resolution; the banner stands above the figure."""
+#: What a file of a figure says of itself: no date, no version.
+_METADATA: dict[str, dict[str, Any]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+
+
+def drawn_bytes(figure: Any, banner: str | None, kind: str = "png") -> bytes:
+    """The figure as PNG, SVG or PDF: no date, no version, fixed fonts and resolution; the banner stands above it."""
     import matplotlib as mpl
 
     stream = io.BytesIO()
     with mpl.rc_context(_FONTS):
         text = banner and figure.text(0, 1, banner.upper(), va="bottom", fontsize=8, weight="bold", color="#b3261e")
-        options = {"bbox_inches": "tight", "pad_inches": 0.15, "metadata": {"Software": None}}
-        figure.savefig(stream, format="png", dpi=DPI, **options)
+        options = {"bbox_inches": "tight", "pad_inches": 0.15, "metadata": _METADATA[kind]}
+        figure.savefig(stream, format=kind, dpi=DPI, **options)
         if text:
             text.remove()
     return stream.getvalue()
 
 
-def _title(figure: Any) -> str:
+def title_of_figure(figure: Any) -> str:
+    """The title of a figure's first axes that have one."""
     titles = (axes.get_title(loc) for axes in figure.axes for loc in ("left", "center", "right"))
     return " ".join(next(filter(None, titles), "").split())
 

@@ -21,13 +21,15 @@ def provenance_cell(
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
         "computed in": f"{seconds:.1f} s",
         "commit": git_commit(workbench),
+        "made again by": results["command"],
     }
     parts = [
         "## Provenance",
         _table("run", run),
         _table("parameter", {name: repr(value) for name, value in results["parameters"].items()}),
         _table("input (sha256)", results["inputs"]),
-        _rows(raters),
+        _rows(raters, ("rater", "rater_kind", "family", "model", "ratings", "lost")),
+        _rows([_brief(row) for row in results["judged_with"] if _has_read(row)], _ASKED),
         "Versions: " + ", ".join(f"{name} {version}" for name, version in versions().items()) + ".",
     ]
     cell = nbformat.v4.new_markdown_cell("\n\n".join(filter(None, parts)))  # type: ignore[no-untyped-call]
@@ -40,8 +42,23 @@ def _table(head: str, values: Mapping[str, Any]) -> str:
     return "\n".join([f"| {head} | |", "|---|---|", *lines]) if lines else ""
 
 
-def _rows(rows: Sequence[Mapping[str, Any]]) -> str:
-    names = ("rater", "rater_kind", "family", "model", "ratings", "lost")
+_ASKED = ("rater", "question", "returned_models", "rubric", "prompts", "prompts_sha256")
+
+
+def _has_read(row: Mapping[str, Any]) -> bool:
+    """Whether a rater was given a rubric or a prompt, or said which model it was."""
+    return bool(row["rubric_sha256"] or row["prompts"] or row["returned_models"])
+
+
+def _brief(row: Mapping[str, Any]) -> dict[str, Any]:
+    rubric = f"{row['rubric_version']} ({row['rubric_sha256'][:12]})" if row["rubric_sha256"] else None
+    prompts = row["prompts_sha256"] and row["prompts_sha256"][:12]
+    models = ", ".join(row["returned_models"]) or None
+    return {**row, "returned_models": models, "rubric": rubric, "prompts_sha256": prompts}
+
+
+def _rows(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> str:
     lines = [[literal(str(row[name] if row[name] is not None else "–")) for name in names] for row in rows]
-    head = [[name.replace("_", " ") for name in names], ["---"] * 4 + ["---:"] * 2]
+    numbers = {name for name in names if all(isinstance(row[name], int) for row in rows)}
+    head = [[name.replace("_", " ") for name in names], ["---:" if name in numbers else "---" for name in names]]
     return "\n".join("| " + " | ".join(line) + " |" for line in [*head, *lines]) if rows else ""

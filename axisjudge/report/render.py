@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from axisjudge.figures.markup import literal
+from axisjudge.figures.markup import literal, visible
 from axisjudge.report.page import MARKDOWN_MIME
 
 TEMPLATES = Path(__file__).resolve().parent / "page"
@@ -64,7 +64,7 @@ def report_html(notebook: Any, title: str, made_from: str, first: str = "") -> s
     exporter.register_filter("safe_html", safe_html)  # type: ignore[no-untyped-call]
     said = {"title": title, "made_from": made_from, "css": css(), "first": first}
     page, _ = exporter.from_notebook_node(notebook, resources={"axisjudge": said})
-    return str(page)
+    return visible(str(page))
 
 
 def report_markdown(notebook: Any, first: str = "") -> str:
@@ -76,7 +76,7 @@ def report_markdown(notebook: Any, first: str = "") -> str:
         parts += [
             output.data[MARKDOWN_MIME] for output in cell.get("outputs", []) if MARKDOWN_MIME in output.get("data", {})
         ]
-    return "\n\n".join(part.strip() for part in parts) + "\n"
+    return visible("\n\n".join(part.strip() for part in parts)) + "\n"
 
 
 def safe_html(markup: str) -> str:
@@ -84,7 +84,7 @@ def safe_html(markup: str) -> str:
     import nh3
 
     return nh3.clean(
-        markup,
+        visible(markup),
         tags=_TAGS,
         attributes=_ATTRIBUTES,
         attribute_filter=_safe_attribute,

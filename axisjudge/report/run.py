@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 import json
-import re
+import queue
+import shutil
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from axisjudge import workbench as place
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, one_of
 from axisjudge.report import digest
-from axisjudge.report.index import write_index
-from axisjudge.report.kernel import ReportError, execute, stop_kernels
+from axisjudge.report.kernel import Lane, ReportError, stop_kernels
+from axisjudge.report.made import NOTES, figures_in, read_note, why_stale, write_note
 from axisjudge.report.notebook import (
+    Source,
     checked_parameters,
     find_notebook,
-    notebook_text,
     parameters_of,
-    read_notebook,
+    read_source,
     report_notebooks,
 )
-from axisjudge.report.page import PAGE_FILE
-from axisjudge.report.provenance import provenance_cell
-from axisjudge.report.render import report_html, report_markdown, title_of
-from axisjudge.results import dumps
 
 #: Notebooks run at the same time: a kernel is one process, and takes most of a core.
 AT_ONCE = 2
@@ -59,15 +56,25 @@ class ReportResult:
     n_results: int
 
 
+OnDone = Callable[[ReportResult, int, int], None]
+
+
 @dataclass(frozen=True)
-class _Job:
-    """A notebook whose parameters have been checked."""
+class Job:
+    """A notebook whose parameters have been checked, and the folder in which its report is published.
+
+    `given` are the parameters that are passed to it, `parameters` those and the defaults of all others; `command` makes
+    the report again.
+    """
 
     name: str
     source: Path
-    notebook: Any
+    notebook: Source
     given: dict[str, Any]
     parameters: dict[str, Any]
+    folder: Path
+    made_from: str
+    command: str
 
 
 def run_report(
@@ -83,13 +90,13 @@ def run_reports(
     *,
     force: bool = False,
     workbench: str | Path | None = None,
-    on_done: Callable[[ReportResult], None] | None = None,
+    on_done: OnDone | None = None,
 ) -> list[ReportResult]:
     """Run notebooks with papermill and publish reports/<name>/: report.md, report.html, results.json and figures.
 
-    A report is made anew when its notebook, its parameters, this package, the packages below it, the rubrics or the
-    data have changed, and only then. A notebook that fails publishes nothing: the old report stays, and the notebook
-    as far as it ran is left as reports/<name>/failed.ipynb.
+    A report is made anew when its notebook, its parameters, this package, the packages below it or a file that its last
+    run read have changed, and only then. A notebook that fails publishes nothing: the old report stays, and the
+    notebook as far as it ran is left as reports/<name>/failed.ipynb.
 
     Parameters
     ----------
@@ -102,7 +109,7 @@ def run_reports(
     workbench : path, optional
         By default the workbench of this process.
     on_done : callable, optional
-        Called with each result as it comes.
+        Called with each result as it comes, how many there are by now, and how many there will be.
 
     Raises
     ------
@@ -116,92 +123,199 @@ def run_reports(
     sources = list(known.values()) if names is None else [find_notebook(name, home) for name in names]
     if not sources:
         raise InputError("notebooks", "there is no notebook named NN_name.ipynb to run", str(home / "notebooks"))
-    jobs = [_checked(source, parameters or {}, home) for source in dict.fromkeys(sources)]
-    done: list[ReportResult] = []
-    failures: list[str] = []
-    with ThreadPoolExecutor(max_workers=AT_ONCE) as pool:
-        futures = [pool.submit(_report, job, home, force) for job in jobs]
-        for future in futures:
-            try:
-                while not future.done():
-                    wait([future], timeout=0.2)  # without a limit an interrupt may not be heard
-                result = future.result()
-            except ReportError as error:
-                failures.append(str(error))
-                continue
-            except KeyboardInterrupt:
-                pool.shutdown(wait=False, cancel_futures=True)
-                while not all(started.done() for started in futures):
-                    stop_kernels()
-                    time.sleep(0.2)
-                raise
-            done.append(result)
-            if on_done:
-                on_done(result)
-    write_index(home / "reports")
-    if failures:
-        raise ReportError("\n".join(failures))
+    jobs = [checked_job(source, parameters or {}, home) for source in dict.fromkeys(sources)]
+    return run_jobs(jobs, home, force=force, on_done=on_done)
+
+
+def run_gallery(
+    names: Iterable[str] | None = None, *, force: bool = False, on_done: OnDone | None = None
+) -> list[ReportResult]:
+    """Make the reports that reports/gallery/gallery.toml lists: a notebook and its parameters for each.
+
+    Raises
+    ------
+    InputError
+        There is no such list, or an entry of it names no notebook or an unknown parameter.
+    """
+    from axisjudge.report.gallery import read_gallery, write_contents
+
+    home = place.own()
+    entries = read_gallery(home)
+    chosen = (
+        list(entries) if names is None else [one_of("report of the gallery", name, list(entries)) for name in names]
+    )
+    folder = home / "reports" / "gallery"
+    jobs = [
+        checked_job(find_notebook(entries[name].notebook, home), entries[name].parameters, home, folder / name)
+        for name in chosen
+    ]
+    done = run_jobs(jobs, home, force=force, on_done=on_done)
+    write_contents(home)
     return done
 
 
-def _checked(source: Path, given: Mapping[str, Any], home: Path) -> _Job:
-    name, notebook = source.stem, read_notebook(source)
+def run_jobs(
+    jobs: Iterable[Job], home: Path, *, force: bool = False, on_done: OnDone | None = None
+) -> list[ReportResult]:
+    """Run the notebooks of stale reports, as many at once as there are lanes; see `run_reports`."""
+    jobs, stale = list(jobs), []
+    done: dict[Path, ReportResult] = {}
+    failures: dict[Path, str] = {}
+    for job in jobs:
+        start = time.perf_counter()
+        if force or why_stale(job.folder, home, job.made_from):
+            stale.append(job)
+        else:
+            done[job.folder] = _result(job, "up to date", time.perf_counter() - start)
+            if on_done:
+                on_done(done[job.folder], len(done), len(jobs))
+    stale.sort(key=lambda job: -read_note(job.folder).get("seconds", 0))  # the longest first
+    for job, result in _in_lanes(stale, home):
+        if isinstance(result, ReportError):
+            failures[job.folder] = str(result)
+        elif isinstance(result, BaseException):
+            raise result
+        else:
+            done[job.folder] = result
+            if on_done:
+                on_done(result, len(done), len(jobs))
+    if stale or not (home / "reports" / "index.html").exists():
+        from axisjudge.report.index import write_index
+
+        write_index(home / "reports")
+    if failures:
+        raise ReportError("\n".join(failures[job.folder] for job in jobs if job.folder in failures))
+    return [done[job.folder] for job in jobs]
+
+
+def _in_lanes(jobs: list[Job], home: Path) -> Iterator[tuple[Job, ReportResult | BaseException]]:
+    """Every job with its result, or with what went wrong, as they come; an interrupt stops the kernels at once."""
+    waiting: queue.SimpleQueue[Job] = queue.SimpleQueue()
+    for job in jobs:
+        waiting.put(job)
+    ended: queue.SimpleQueue[tuple[Job, ReportResult | BaseException]] = queue.SimpleQueue()
+    lanes = [
+        threading.Thread(target=_run_lane, args=(waiting, ended, home), daemon=True)
+        for _ in range(min(AT_ONCE, len(jobs)))
+    ]
+    for lane in lanes:
+        lane.start()
+    whole = False
+    try:
+        for _ in jobs:
+            while ended.empty():
+                time.sleep(0.02)  # and never a wait without end, in which an interrupt may not be heard
+            yield ended.get()
+        whole = True
+    finally:
+        while not waiting.empty():
+            waiting.get()
+        while any(lane.is_alive() for lane in lanes):
+            if not whole:
+                stop_kernels()
+            for lane in lanes:
+                lane.join(timeout=0.2)
+
+
+def _run_lane(waiting: Any, ended: Any, home: Path) -> None:
+    with Lane(home) as lane:
+        while True:
+            try:
+                job = waiting.get_nowait()
+            except queue.Empty:
+                return
+            try:
+                ended.put((job, _make(job, home, lane)))
+            except BaseException as error:
+                ended.put((job, error))
+
+
+def checked_job(source: Path, given: Mapping[str, Any], home: Path, folder: Path | None = None) -> Job:
+    """The notebook at `source` with parameters that it knows; its report goes to `folder`, else to reports/<name>."""
+    name, notebook = source.stem, read_source(source)
     known = parameters_of(notebook, name)
     parameters = checked_parameters(known, given, name)
     given = {key: _absolute(parameters[key], home) for key in given}
-    return _Job(name, source, notebook, given, parameters | given)
+    parameters |= given
+    made_from = digest.input_digest(home, notebook, parameters)
+    target = home / "reports" / name if folder is None else folder
+    again = f"axisjudge report --gallery {target.name}" if folder else _command(name, given, home)
+    return Job(name, source, notebook, given, parameters, target, made_from, again)
+
+
+def _command(name: str, given: Mapping[str, Any], home: Path) -> str:
+    """The command that makes a report anew, without the folders of this machine."""
+    import shlex
+
+    words = (f"-p {shlex.quote(f'{key}={digest.published_value(value, home)}')}" for key, value in given.items())
+    return " ".join([f"axisjudge report {name}", *words])
 
 
 def _absolute(value: Any, home: Path) -> Any:
-    """A path as the notebook can find it, from where the caller stands or from the workbench; all else unchanged."""
-    for start in (Path.cwd(), home):
-        if (path := digest.named_path(value, start)) is not None:
-            return str(path)
-    return value
+    """Paths as the notebook can find them, from where the caller stands or from the workbench; all else unchanged."""
+    return digest.with_paths(digest.with_paths(value, Path.cwd(), str), home, str)
 
 
-def _report(job: _Job, home: Path, force: bool) -> ReportResult:
-    """Run one notebook in a staging folder and publish what it made, unless its report is up to date."""
-    start = time.perf_counter()
-    folder = home / "reports" / job.name
-    made_from = digest.input_digest(home, job.notebook, job.parameters)
-    up_to_date = not force and _found_seal(folder) == _seal(folder, made_from)
-    if not up_to_date:
-        (home / "reports").mkdir(exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{job.name}-", dir=home / "reports") as aside:
+def _result(job: Job, status: Literal["written", "up to date"], seconds: float) -> ReportResult:
+    results = json.loads((job.folder / "results.json").read_text(encoding="utf-8"))["results"]
+    return ReportResult(job.folder.name, job.folder, job.folder / "report.html", status, seconds, len(results))
+
+
+def _make(job: Job, home: Path, lane: Lane) -> ReportResult:
+    """Run one notebook in a staging folder and publish what it made; one process at a time makes a report."""
+    from filelock import FileLock
+
+    start, began = time.perf_counter(), time.time()
+    (job.folder.parent / NOTES).mkdir(parents=True, exist_ok=True)
+    with FileLock(job.folder.parent / NOTES / f"{job.folder.name}.lock"):
+        for left in job.folder.parent.glob(f".{job.folder.name}-*"):  # by a run that was killed
+            shutil.rmtree(left, ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix=f".{job.folder.name}-", dir=job.folder.parent) as aside:
             staging = Path(aside) / job.name
             staging.mkdir()
-            _run(job, home, staging, folder)
-            _write_pages(job, home, staging, made_from, time.perf_counter() - start)
-            _publish(staging, folder)
-    results = json.loads((folder / "results.json").read_text(encoding="utf-8"))["results"]
-    status: Literal["written", "up to date"] = "up to date" if up_to_date else "written"
-    return ReportResult(job.name, folder, folder / "report.html", status, time.perf_counter() - start, len(results))
+            book = _run(job, home, staging, lane)
+            read = _write_pages(job, home, staging, book, time.perf_counter() - start)
+            _publish(staging, job)
+        write_note(job.folder, home, job.made_from, read, began=began, seconds=time.perf_counter() - start)
+    return _result(job, "written", time.perf_counter() - start)
 
 
-def _run(job: _Job, home: Path, staging: Path, folder: Path) -> None:
+def _run(job: Job, home: Path, staging: Path, lane: Lane) -> Any:
     """Run the notebook; if it fails, leave it beside the old report as far as it came."""
+    from axisjudge.report.page import PAGE_FILE
+
     executed = staging / f"{job.name}.ipynb"
     try:
-        execute(job.source, executed, job.given, workbench=home, staging=staging)
+        book = lane.execute(job.source, executed, job.given, staging=staging)
     except ReportError as error:
-        folder.mkdir(exist_ok=True)
-        executed.replace(folder / FAILED)
-        raise ReportError(f"{error} (as far as it ran: {digest.portable(folder / FAILED, home)})") from error
+        job.folder.mkdir(exist_ok=True)
+        if not executed.exists():
+            raise
+        executed.replace(job.folder / FAILED)
+        raise ReportError(f"{error} (as far as it ran: {digest.portable(job.folder / FAILED, home)})") from error
     if not (staging / PAGE_FILE).exists():
         raise ReportError(f"{job.source.name}: made no Page, so there is nothing to publish")
+    return book
 
 
-def _write_pages(job: _Job, home: Path, staging: Path, made_from: str, seconds: float) -> None:
-    """results.json, report.md and report.html from what the notebook said, all in the staging folder."""
+def _write_pages(job: Job, home: Path, staging: Path, executed: Any, seconds: float) -> dict[str, Any]:
+    """results.json, report.md and report.html from what the notebook said; what it read is given back."""
+    from axisjudge import __version__
+    from axisjudge.report.notebook import notebook_text
+    from axisjudge.report.page import PAGE_FILE
+    from axisjudge.report.provenance import provenance_cell
+    from axisjudge.report.render import report_html, report_markdown, title_of
+    from axisjudge.results import dumps
+
     said = json.loads((staging / PAGE_FILE).read_text(encoding="utf-8"))
-    raters = said.pop("raters")
-    executed = read_notebook(staging / f"{job.name}.ipynb")
+    raters, read = said.pop("raters"), said.pop("read")
     parameters = {key: digest.published_value(value, home) for key, value in job.parameters.items()}
     results = {
         **said,
         "report": job.name,
         "title": title_of(job.notebook, job.name),
+        "axisjudge": __version__,
+        "command": job.command,
         "parameters": parameters,
         "seeds": {key: value for key, value in parameters.items() if key.split("_")[-1] == "seed"},
         "inputs": {
@@ -215,39 +329,24 @@ def _write_pages(job: _Job, home: Path, staging: Path, made_from: str, seconds: 
     (staging / "report.md").write_text(report_markdown(executed, first), encoding="utf-8")
     executed.cells.append(provenance_cell(home, results, raters, seconds))
     (staging / f"{job.name}.ipynb").write_text(notebook_text(executed), encoding="utf-8")
-    html = report_html(executed, results["title"], _seal(staging, made_from), first)
+    html = report_html(executed, results["title"], job.made_from, first)
     (staging / "report.html").write_text(html, encoding="utf-8")
+    return dict(read)
 
 
-def _publish(staging: Path, folder: Path) -> None:
-    """Move the files of a report into place, each in one step, the page last.
+def _publish(staging: Path, job: Job) -> None:
+    """Move the files of a report into place, each in one step.
 
-    The page's seal names the other files: should a kill come between two moves, the seal is broken and the next run
-    makes the report anew.
+    The note on what it was made from names these files and is written last: should a kill come between two moves, the
+    note fits no longer and the next run makes the report anew.
     """
-    (folder / "figures").mkdir(parents=True, exist_ok=True)
-    fresh = sorted((staging / "figures").glob("*.png"))
+    figures = job.folder / "figures"
+    figures.mkdir(parents=True, exist_ok=True)
+    fresh = figures_in(staging)
     for figure in fresh:
-        figure.replace(folder / "figures" / figure.name)
-    for stale in {path.name for path in (folder / "figures").glob("*.png")} - {path.name for path in fresh}:
-        (folder / "figures" / stale).unlink()
-    for name in ("results.json", "report.md", f"{folder.name}.ipynb", "report.html"):
-        (staging / name).replace(folder / name)
-    (folder / FAILED).unlink(missing_ok=True)
-
-
-def _seal(folder: Path, made_from: str) -> str:
-    """What a report was made from and the files that were made, as one text."""
-    files = [folder / "results.json", folder / "report.md", *sorted((folder / "figures").glob("*.png"))]
-    made = ((path.name, digest.file_sha256(path) if path.exists() else "") for path in files)
-    return f"{made_from} {digest.sum_up(made)}"
-
-
-def _found_seal(folder: Path) -> str | None:
-    """The seal in the head of the published page."""
-    page = folder / "report.html"
-    if not page.exists():
-        return None
-    with page.open(encoding="utf-8") as lines:
-        found = re.search(r'content="([0-9a-f]{64} [0-9a-f]{64})"', lines.read(4000))
-    return found and found[1]
+        figure.replace(figures / figure.name)
+    for stale in {path.name for path in figures_in(job.folder)} - {path.name for path in fresh}:
+        (figures / stale).unlink()
+    for name in ("results.json", "report.md", f"{job.name}.ipynb", "report.html"):
+        (staging / name).replace(job.folder / name)
+    (job.folder / FAILED).unlink(missing_ok=True)

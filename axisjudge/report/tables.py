@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from axisjudge.figures.markup import literal
-from axisjudge.results import pandas_rows
+from axisjudge.results import pandas_rows, rounded
 
 #: Rows shown in the page and in report.md; the rest is counted.
 PAGE_ROWS, MARKDOWN_ROWS, CELL_CHARACTERS = 200, 20, 80
@@ -51,14 +51,16 @@ def html_table(frame: pl.DataFrame, formats: Mapping[str, str], caption: str, no
     return str(table.as_raw_html())
 
 
-def markdown_table(frame: pl.DataFrame, formats: Mapping[str, str], caption: str, note: str | None) -> str:
-    """The table as short markdown: at most 20 rows, long cells cut."""
-    texts = formatted(frame.head(MARKDOWN_ROWS), formats)
+def markdown_table(
+    frame: pl.DataFrame, formats: Mapping[str, str], caption: str, note: str | None, *, most: int = MARKDOWN_ROWS
+) -> str:
+    """The table as short markdown: at most `most` rows, long cells cut."""
+    texts = formatted(frame.head(most), formats)
     rule = ["---:" if kind.is_numeric() else "---" for kind in frame.schema.values()]
     rows = [[_label(name) for name in frame.columns], rule, *texts.rows()]
     lines = ["| " + " | ".join(cell if row is rule else _cell(cell) for cell in row) + " |" for row in rows]
     head = [f"**{literal(caption)}**", ""] if caption else []
-    foot = [f"\n*{literal(line)}*" for line in (note, _rest(frame, MARKDOWN_ROWS)) if line]
+    foot = [f"\n*{literal(line)}*" for line in (note, _rest(frame, most)) if line]
     return "\n".join([*head, *lines, *foot])
 
 
@@ -76,7 +78,7 @@ def _shown(value: Any, spec: str | None) -> str:
         return ", ".join(_shown(item, spec) for item in value) or "–"
     if spec is None:
         spec = "," if isinstance(value, int) else ".2f" if isinstance(value, float) else ""
-    return format(value, spec) if isinstance(value, int | float) else str(value)
+    return format(rounded(value), spec) if isinstance(value, int | float) else str(value)
 
 
 def _label(name: str) -> str:

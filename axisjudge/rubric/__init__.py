@@ -10,6 +10,7 @@ from axisjudge.rubric.axes import (
     load_rubric,
     read_rubric,
 )
+from axisjudge.rubric.next_version import begin_version, check_versions
 
 __all__ = [
     "MIN_EXAMPLES",
@@ -17,6 +18,8 @@ __all__ = [
     "TOKEN_CEILING",
     "Rubric",
     "RubricText",
+    "begin_version",
+    "check_versions",
     "list_rubrics",
     "load_rubric",
     "read_rubric",

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.rubric.axes import SECTIONS, TOKEN_CEILING
+from axisjudge.rubric.next_version import UNSAID
 from axisjudge.verdict import AXES, VERDICTS
 from axisjudge.workbench import home
 
@@ -109,6 +110,10 @@ class RubricFile:
     start: int
     locked: tuple[str, str] | None = None
 
+    def line_of(self, key: str) -> int:
+        """The line of a field of the front matter; the first line where it has none."""
+        return next((2 + at for at, name in enumerate(self.front) if name == key), 1)
+
     @property
     def text(self) -> str:
         """What judges are shown."""
@@ -150,16 +155,16 @@ def lint_rubrics(
     """
     findings: list[BrokenRule] = []
     for axis in [one_of("axis", axis, AXES) for axis in axes] or AXES:
-        for path in sorted((home() / "rubrics" / axis).glob("v*.md"), key=lambda path: (len(path.stem), path.stem)):
-            file = replace(read_file(path), locked=(locked or {}).get(axis))
-            if superseded or file.front.get("status") != "superseded":
-                findings += lint_file(file)
+        paths = sorted((home() / "rubrics" / axis).glob("*.md"), key=lambda path: (len(path.stem), path.stem))
+        files = [replace(read_file(path), locked=(locked or {}).get(axis)) for path in paths]
+        asked = [file for file in files if superseded or file.front.get("status") != "superseded"]
+        findings += [finding for file in asked for finding in (*_among(file, files), *lint_file(file))]
     return findings
 
 
 def lint_file(file: RubricFile) -> list[BrokenRule]:
     """All findings in one rubric, by line."""
-    rules = (_sections, _owners, _claims, _outcomes, _examples, _length, _unbumped)
+    rules = (_named, _unsaid, _sections, _owners, _claims, _outcomes, _examples, _length, _unbumped)
     return sorted((finding for rule in rules for finding in rule(file)), key=lambda found: (found.line, found.rule))
 
 
@@ -178,6 +183,35 @@ def _parsed(name: str, content: str) -> RubricFile | None:
     front = dict(re.findall(r"(?m)^(\w+): *(.*)$", match[1]))
     _, axis, version = name.removesuffix(".md").rsplit("/", 2)
     return RubricFile(name, axis, version, front, tuple(match[2].splitlines()), match[1].count("\n") + 4)
+
+
+def _among(file: RubricFile, files: Sequence[RubricFile]) -> Iterator[BrokenRule]:
+    """What is wrong between this version and those before it: two are current, or two have one text."""
+    before = files[: files.index(file)]
+    if file.front.get("status") == "current":
+        for other in (each for each in before if each.front.get("status") == "current"):
+            found = f"{other.version} and {file.version}"
+            yield BrokenRule(file.name, file.line_of("status"), "two current versions", found, "make one superseded")
+    if twin := next((each for each in before if each.text.split() == file.text.split()), None):
+        found, cure = f"the text of {twin.version}", "edit it before it judges, or remove the file"
+        yield BrokenRule(file.name, file.start, "same text under a new number", found, cure)
+
+
+def _named(file: RubricFile) -> Iterator[BrokenRule]:
+    """The file is named v<k>.md, and its front matter says the same axis and version."""
+    if not re.fullmatch(r"v[1-9]\d*", file.version):
+        yield BrokenRule(file.name, 1, "not named v1.md, v2.md, ...", f"{file.version}.md", "rename it")
+        return
+    for key, place in (("axis", file.axis), ("version", file.version)):
+        if (said := file.front.get(key, "").strip("\"' ")) != place:
+            cure = f"write {key}: {place}, or rename the file"
+            yield BrokenRule(file.name, file.line_of(key), f"{key} is not its file's", said or "nothing", cure)
+
+
+def _unsaid(file: RubricFile) -> Iterator[BrokenRule]:
+    """What changed is said."""
+    if UNSAID in (said := file.front.get("changes", "")):
+        yield BrokenRule(file.name, file.line_of("changes"), "change not said", said, "say it in one sentence")
 
 
 def _sections(file: RubricFile) -> Iterator[BrokenRule]:

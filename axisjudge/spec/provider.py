@@ -18,13 +18,20 @@ TRANSPORT: Mapping[str, type] = {
 }
 
 #: What judges behind an API take.
-REMOTE: Mapping[str, type] = {"effort": str, "max_tokens": int, "temperature": float, "mechanism": str, **TRANSPORT}
+REMOTE: Mapping[str, type] = {
+    "effort": str,
+    "max_tokens": int,
+    "temperature": float,
+    "mechanism": str,
+    "one_call": bool,
+    **TRANSPORT,
+}
 
 #: What every plugged judge takes, because the run carries it out.
 CARRIED_OUT: Mapping[str, type] = {"family": str, "rpm": float, "tpm": float, "concurrency": int}
 
 #: Numbers that must be greater than 0.
-ABOVE_ZERO = ("max_tokens", "timeout", "rpm", "tpm", "concurrency")
+ABOVE_ZERO = ("context", "max_tokens", "timeout", "rpm", "tpm", "concurrency")
 
 
 @dataclass(frozen=True)

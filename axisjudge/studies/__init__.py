@@ -16,6 +16,8 @@
 | succession | May a new judge take the old one's place? | 10 | |
 | twins | Does a judge notice what is broken, and only that? | 11 | twins |
 | evidence | Do judges point at the same steps, and does a judge agree with itself? | 12 | agreement |
+| panels | Which judges, how put together, and which verdicts may stand without a person? | 13 | panel |
+| located | What do rules, reference, reward and people say of the same runs? | 14 | |
 """
 
 from importlib import import_module
@@ -29,6 +31,8 @@ __all__ = [
     "curves",
     "evidence",
     "failures",
+    "located",
+    "panels",
     "people",
     "plan",
     "rubric_versions",

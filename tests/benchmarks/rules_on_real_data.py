@@ -15,7 +15,7 @@ from random import Random
 
 from axisjudge.judges import Answer
 from axisjudge.judges.rules import grade_trajectory
-from axisjudge.judges.rules.chance import shuffled_pass_rate, told_pass_rate
+from axisjudge.judges.rules.chance import pass_rate, shuffled_pass_rate
 from axisjudge.readers import read_trajectories
 from axisjudge.trajectory import ToolSchema, Trajectory
 from axisjudge.verdict import AXES, Axis
@@ -129,7 +129,7 @@ def _index_of(run: Trajectory, source_index: int) -> int:
 def by_chance(name: str, trajectories: Sequence[Trajectory]) -> None:
     """How many amounts pass as they were told, and how many when each comes from another run."""
     for what, found in (
-        ("as told", told_pass_rate(trajectories)),
+        ("as told", pass_rate(trajectories)),
         ("shuffled", shuffled_pass_rate(trajectories, rng=Random(20260601))),
     ):
         ways = ", ".join(f"{way} {n}" for way, n in sorted(found.by_way.items()))

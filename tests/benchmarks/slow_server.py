@@ -1,19 +1,26 @@
-"""A provider that takes 200 ms: answers every POST with the reply it read from standard input. Prints its port."""
+"""A provider that takes 200 ms: answers every POST with the reply it read from standard input. Prints its port.
+
+Whatever else is asked for is not there (404).
+"""
 
 import asyncio
 import sys
 
 WAIT_S = 0.2
+UNKNOWN = b"HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}"
 
 
 async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     try:
         while True:
             head = (await reader.readuntil(b"\r\n\r\n")).lower()
-            length = int(head.split(b"content-length:", 1)[1].split(b"\r\n", 1)[0])
-            await reader.readexactly(length)
-            await asyncio.sleep(WAIT_S)
-            writer.write(REPLY)
+            _, has_body, rest = head.partition(b"content-length:")
+            if head.startswith(b"post ") and has_body:
+                await reader.readexactly(int(rest.partition(b"\r\n")[0]))
+                await asyncio.sleep(WAIT_S)
+                writer.write(REPLY)
+            else:  # the models endpoint, which tells nothing here
+                writer.write(UNKNOWN)
             await writer.drain()
     except (asyncio.IncompleteReadError, ConnectionError):
         writer.close()

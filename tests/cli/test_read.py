@@ -75,7 +75,8 @@ def test_read_to_writes_what_could_be_read(folder: Path) -> None:
 def test_the_stated_kind_of_a_tool_reaches_the_rules(kind: str | None, verdict: str, folder: Path) -> None:
     out = folder.parent / "ratings.jsonl"
     stated = [] if kind is None else ["--tool-kind", f"cancel_trip={kind}"]
-    page = run("judge", folder / "1.json", "--axis", "sequencing", "--out", out, *stated, "--json")
+    rules = ["--judge", "rules,all=true"]  # the kind of finding that rests on it is off by default
+    page = run("judge", folder / "1.json", "--axis", "sequencing", "--out", out, *rules, *stated, "--json")
     assert page.exit_code == 0, page.output
     (line,) = (json.loads(line) for line in out.read_text().splitlines())
     assert line["verdict"] == verdict

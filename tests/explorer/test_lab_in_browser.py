@@ -53,6 +53,10 @@ runs = axisjudge.read_trajectories({str(bench / "data" / "runs.jsonl")!r}).traje
 axisjudge.explore(polars.read_parquet({str(bench / "data" / "ratings.parquet")!r}), runs, at="only=flipped")"""
     look = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)], metadata=book.metadata)
     nbformat.write(look, bench / "notebooks" / "look.ipynb")
+    judges = ["simulated:jackdaw", "simulated:dunnock"]
+    cell = f"import axisjudge\naxisjudge.iterate('argument_validity', 'v3', judges={judges}, split=False)"
+    turn = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)], metadata=book.metadata)
+    nbformat.write(turn, bench / "notebooks" / "turn.ipynb")
     return bench
 
 
@@ -237,3 +241,21 @@ def test_from_flips_to_the_cited_step_and_a_decision_that_stays(visit, workbench
     page.locator(f"{host}[data-theme=dark]").wait_for()
     assert_accessible(page, host)
     page.screenshot(path=pictures / "lab-explorer-dark.png")
+
+
+def test_from_a_turn_of_the_loop_to_the_cited_step_and_the_decision_in_the_next_turn(visit, workbench, pictures):
+    host = ".axisjudge-explorer"
+    page = visit("turn.ipynb", host)
+    page.get_by_text("nobody has looked at any yet").wait_for()
+    page.locator(f"{host} .grid").focus()
+    press(page, "d")  # one key from the turn to the step that the flipped verdict cites
+    page.wait_for_selector(f"{host} article[aria-current]")
+    page.screenshot(path=pictures / "lab-turn.png")
+    press(page, "w")
+    page.keyboard.type("Ann")
+    press(page, "Enter", "1")
+    page.get_by_text("1 decided, 1 new right").wait_for()
+    (line,) = (workbench / "data" / "labels" / "Ann.decisions.jsonl").read_text().splitlines()
+    assert "drawn:by_flip" in json.loads(line)["flags"]
+    command(page, "notebook:run-all-cells")
+    page.get_by_text(re.compile(r"^Of \d+ flips 1 is an improvement; \d+ not looked at yet")).first.wait_for()

@@ -173,6 +173,18 @@ def test_the_five_axes_stay_on_one_screen(visit):
         assert box["y"] + box["height"] < 720
 
 
+def test_on_a_phone_the_panel_leaves_the_run_two_thirds(visit):
+    page = visit(viewport={"width": 390, "height": 844})
+    assert page.locator("h1").count() == 1
+    for keys in ((), ("1", "Enter"), ("i",)):  # the rubric opened takes no more
+        press(page, *keys)
+        run, panel = (page.locator(part).first.bounding_box() for part in (".pane", ".panel"))
+        assert run["height"] / (run["height"] + panel["height"]) >= 0.66
+        assert run["y"] + run["height"] <= panel["y"] + 1
+        assert run["width"] > 380
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
 def test_by_tab_alone_everything_is_reached(visit):
     page = visit()
     reached = set()

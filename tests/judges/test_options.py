@@ -19,6 +19,7 @@ from judges.servers import (
 )
 
 from axisjudge.checks import InputError
+from axisjudge.judges import make_judges
 from axisjudge.rubric import Rubric
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import Axis
@@ -172,7 +173,9 @@ def test_a_reply_without_usage_keeps_its_verdict(
     [
         ("openai:gpt-5", "/responses", openai_response),
         ("openai:gpt-6.1-sol,effort=low,max_tokens=900", "/responses", openai_response),
+        ("openai:gpt-5,one_call=true", "/responses", openai_response),
         ("openai-compatible:qwen3-8b@URL,temperature=0,seed=5", "/chat/completions", chat_completion),
+        ("openai-compatible:qwen3-8b@URL,one_call=true", "/chat/completions", chat_completion),
     ],
 )
 def test_bodies_are_such_as_the_provider_s_own_description_takes(
@@ -207,3 +210,25 @@ def properties(schema: dict[str, Any], described: dict[str, Any]) -> set[str]:
         return properties(described["components"]["schemas"][name], described)
     parts = [properties(part, described) for key in ("allOf", "anyOf", "oneOf") for part in schema.get(key, [])]
     return set(schema.get("properties", {})).union(*parts)
+
+
+@pytest.mark.parametrize("context", [8_192, 32_768])
+def test_a_record_is_shortened_to_the_context_of_a_local_model(
+    context: int, trajectory: Trajectory, rubrics: dict[Axis, Rubric], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = [*trajectory.steps]
+    steps[3] = steps[3].model_copy(update={"content": "x" * 200_000})
+    long = trajectory.model_copy(update={"steps": tuple(steps)})
+    with serving(Scripted(chat_completion(verdict_text()))) as server:
+        judge = made(f"openai-compatible:qwen3-8b@URL,max_tokens=1000,context={context}", server, monkeypatch)
+        reply = grade(judge, long, {AXIS: rubrics[AXIS]})
+    asked = sum(len(message["content"]) for message in server.requests[0]["messages"])
+    assert 0.3 * context < asked / 3 < context - 1_000
+    assert reply.answers[AXIS].status == "ok"
+    assert any(flag.startswith("shortened:") for flag in reply.flags)
+
+
+def test_a_context_without_room_is_refused_before_the_first_call() -> None:
+    (judge,) = make_judges(["openai-compatible:qwen3-8b@http://127.0.0.1:9/v1,context=4096"])
+    with pytest.raises(InputError, match="context"):
+        judge.check()

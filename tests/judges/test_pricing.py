@@ -1,5 +1,7 @@
 """Costs by the bundled list prices, cached tokens at their own price."""
 
+import random
+
 import pytest
 
 from axisjudge.judges.pricing import Tokens, cost_usd
@@ -30,3 +32,22 @@ def test_a_model_without_a_price_is_none_and_not_zero() -> None:
 def test_the_model_asked_for_is_priced_when_the_returned_name_is_not_listed() -> None:
     cost = cost_usd(Tokens(1_000_000, 0), "internal-build-7", "gpt-5", provider="openai")
     assert cost == pytest.approx(1.25)
+
+
+@pytest.mark.parametrize(
+    ("provider", "model"),
+    [("anthropic", "claude-sonnet-4-5"), ("openai", "gpt-5"), ("openai", "gpt-5.6-sol"), ("google", "gemini-2.5-pro")],
+)
+def test_tariffs_are_the_price_list_to_the_last_digit(provider: str, model: str) -> None:
+    """Lists with steps by the length of the prompt included; the list itself is the oracle."""
+    from genai_prices import Usage, calc_price
+
+    draw = random.Random(5)
+    for _ in range(60):
+        n = int(10 ** draw.uniform(0, 6))
+        read = draw.randint(0, n)
+        write = draw.randint(0, n - read)
+        output = draw.randint(0, 60_000)
+        usage = Usage(input_tokens=n, output_tokens=output, cache_read_tokens=read, cache_write_tokens=write)
+        listed = float(calc_price(usage, model, provider_id=provider).total_price)
+        assert cost_usd(Tokens(n, output, read, write), model, provider=provider) == listed

@@ -181,9 +181,13 @@ def test_what_is_cut_and_what_is_kept_add_up(lengths: list[int], budget: int) ->
 def test_the_prefix_is_built_once_and_the_cache_stays_small(
     trajectory: Trajectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prompt, "_CACHE_SIZE", 3)
+    room = 3 * len(shared_prefix(trajectory).text)
+    monkeypatch.setattr(prompt, "_CACHE", prompt._Cache(room))
     first = shared_prefix(trajectory)
     assert shared_prefix(trajectory.model_copy()) is first
-    for number in range(5):
+    for number in range(20):
         shared_prefix(Trajectory(id="x", source="test", policy=json.dumps(number)))
-    assert len(prompt._CACHE) <= 3
+    kept = sum(len(prefix.text) for prefix in prompt._CACHE.prefixes.values())
+    assert 0 < kept <= room
+    assert prompt._CACHE.room == room - kept
+    assert len(prompt._CACHE.prefixes) < 21

@@ -193,6 +193,56 @@ def test_diff_shows_text_beside_verdicts(command, bench):
     assert [rows[version][4:6] for version in ("v1", "v3")] == [["2", "28"], ["2", "28"]]
     assert rows["v2"][4:6] == ["-", "-"]
     assert "from v.jsonl" in shown
+    versions = {
+        row["version"]: row for row in json.loads(command("rubric log argument_validity --json")[1])["versions"]
+    }
+    last = versions["v3"]
+    assert (last["on"], last["compared"]) == (28, "with v1")  # v2 has no ratings, so the row before is v1
+    assert (last["side"], versions["v2"]["change"]) == ("no split", None)
+
+
+def test_the_log_compares_like_with_like(command, bench, tmp_path):
+    import polars as pl
+
+    import axisjudge
+    from axisjudge.datasets import demo_paths
+
+    runs = axisjudge.read_trajectories(*demo_paths()).trajectories[:30]
+    judges = ["simulated:jackdaw", "simulated:dunnock", "simulated:wren"]
+    both = [
+        axisjudge.judge(
+            some, judges[:2], ["argument_validity"], versions={"argument_validity": version}, progress=False
+        )
+        for some, version in ((runs[:20], "v1"), (runs[10:], "v2"))
+    ]
+
+    def row(older, newer):
+        pl.concat([older, newer]).write_parquet(tmp_path / "r.parquet")
+        said = json.loads(command(f"rubric log argument_validity --json --ratings {tmp_path / 'r.parquet'}")[1])
+        return next(each for each in said["versions"] if each["version"] == "v2")
+
+    found = row(*both)
+    shared = [run.id for run in runs[10:20]]
+    percent = [
+        table.filter(pl.col("trajectory_id").is_in(shared), pl.col("verdict").is_not_null())
+        .group_by("trajectory_id")
+        .agg(same=pl.col("verdict").n_unique() == 1, n=pl.len())
+        .filter(pl.col("n") == 2)["same"]
+        .mean()
+        for table in both
+    ]
+    assert found["n"] <= 20
+    assert found["on"] == 10
+    assert found["change"] == pytest.approx(percent[1] - percent[0])
+    assert found["compared"] == "with v1, of 20 and 20 runs"
+    calibration, evaluation = (pl.lit(side).alias("split") for side in ("calibration", "evaluation"))
+    for older, newer, why in (
+        (both[0].with_columns(calibration), both[1].with_columns(evaluation), "not with v1: another side"),
+        (both[0].with_columns(pl.col("rater") + "-other"), both[1], "not with v1: other judges"),
+        (both[0].filter(pl.col("trajectory_id").is_in(shared).not_()), both[1], "not with v1: other runs"),
+    ):
+        found = row(older, newer)
+        assert (found["change"], found["compared"]) == (None, why)
 
 
 def test_compare_tests_several_axes_as_one_family(command, bench, tmp_path):

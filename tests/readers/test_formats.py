@@ -16,7 +16,8 @@ def test_tau_bench_names_no_agent_domain_or_ending(tmp_path: Path) -> None:
     assert (first.source, first.task_id, first.reward) == ("tau_bench", "3", 1.0)
     assert (first.agent, first.agent_family, first.domain, first.termination) == (None, None, None, None)
     assert (first.tools, first.policy) == (None, None)
-    assert first.meta == {"trial": 0, "reward_breakdown": {"r_actions": 1.0}}
+    expected = {"actions": [], "communicate": [], "database_matches": True}
+    assert first.meta == {"trial": 0, "reward_breakdown": {"r_actions": 1.0}, "expected": expected}
     assert first.id != second.id, "two trials with the same words are two runs"
     _, call, result, _ = first.steps
     assert call.content == ""

@@ -135,3 +135,33 @@ def test_outputs_do_not_change_what_a_notebook_is(notebook: Write) -> None:
     assert digest.notebook_sha256(book) == before
     book.cells[1].source += "\n"
     assert digest.notebook_sha256(book) != before
+
+
+class Shell:
+    """An IPython shell in which these cells ran."""
+
+    def __init__(self, *cells: str) -> None:
+        self.user_ns = {"In": ["", *cells]}
+
+
+@pytest.mark.parametrize(
+    ("injected", "message"),
+    [
+        ("# Parameters\nsede = 3\n", "did you mean 'seed'"),
+        ('# Parameters\nseed = "three"\n', "must be int"),
+        ("# Parameters\nseed = 3\nlevel = 0.9\n", ""),
+        ("# Parameters\nseed = print(3)\n", ""),
+        ("sede = 3", ""),
+    ],
+)
+def test_plain_papermill_cannot_misspell_a_parameter(
+    monkeypatch: pytest.MonkeyPatch, injected: str, message: str
+) -> None:
+    import IPython
+
+    monkeypatch.setattr(IPython, "get_ipython", lambda: Shell(PARAMETERS, injected))
+    if message:
+        with pytest.raises(InputError, match=message):
+            from axisjudge.report import Page
+    else:
+        from axisjudge.report import Page  # noqa: F401

@@ -214,3 +214,15 @@ def test_the_hostile_text_does_work_where_nothing_cleans_it(
     assert asked
     assert hits
     tab.close()
+
+
+HIDDEN = "a\x1b[31mb\x00c\x07d\u202ee\u2066f\x9bg\rh\ud800i\u200bj"
+
+
+def test_control_characters_never_reach_a_page_or_its_text(tmp_path: Path) -> None:
+    """In every place an output has, and in the title; what is written can be encoded."""
+    book = notebook_with(HIDDEN)
+    book.cells[1].outputs.append(new_output("display_data", {MARKDOWN_MIME: HIDDEN, "text/plain": "x"}))
+    for text in (report_html(book, HIDDEN, "seal", HIDDEN), report_markdown(book, HIDDEN)):
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066-\u2069\ud800-\udfff]", text)
+        text.encode()

@@ -14,10 +14,12 @@ from benches import COUNTS, FIGURE, rating, write_ratings
 
 from axisjudge.report import ReportError, digest, run_report, run_reports
 from axisjudge.report.digest import input_digest
+from axisjudge.report.made import why_stale
 from axisjudge.report.notebook import read_notebook
 
 Write = Callable[..., Path]
 
+DEFAULTS = {"ratings": "data/ratings/demo.jsonl", "seed": 7, "level": 0.95, "title": None}
 KEPT = ("results.json", "report.md", "figures/failures.png")
 
 
@@ -65,7 +67,8 @@ def test_a_report_is_written_once_and_again_only_when_something_changed(bench: P
         {"failures": 1, "question": "sequencing"}
     ]
     assert not (first.folder / "figures" / "failures.png").exists(), "a figure that is no longer made is removed"
-    assert sorted(path.name for path in (bench / "reports").iterdir()) == ["05_profiles", "index.html"], "nothing aside"
+    left = sorted(path.name for path in (bench / "reports").iterdir())
+    assert left == [".made", "05_profiles", "index.html"], "nothing aside"
 
 
 def test_results_carry_scope_parameters_seeds_and_hashes_but_no_date_or_path(bench: Path, notebook: Write) -> None:
@@ -153,7 +156,7 @@ def test_an_interrupted_run_ends_at_once_and_leaves_nothing(bench: Path, noteboo
         finally:
             run.kill()
     assert "KeyboardInterrupt" in errors
-    left = {str(path.relative_to(bench / "reports")) for path in (bench / "reports").rglob("*") if path.is_file()}
+    left = {str(path.relative_to(bench / "reports")) for path in (bench / "reports").rglob("*.[!l]*") if path.is_file()}
     assert left <= {"05_long/failed.ipynb", "06_long/failed.ipynb"}
 
 
@@ -191,9 +194,7 @@ page.record("transport", connection["transport"])"""
     assert "TCP" not in executed
 
 
-@pytest.mark.parametrize(
-    "changed", ["rubrics/v1.md", "data/new.csv", "notebooks/05_x.ipynb", "parameter", "mine.jsonl"]
-)
+@pytest.mark.parametrize("changed", ["notebooks/05_x.ipynb", "parameter", "mine.jsonl"])
 def test_the_digest_follows_each_thing_a_report_is_made_from(bench: Path, notebook: Write, changed: str) -> None:
     path = notebook("05_x")
     mine = bench.parent / "mine.jsonl"
@@ -208,6 +209,102 @@ def test_the_digest_follows_each_thing_a_report_is_made_from(bench: Path, notebo
     else:
         (mine if changed == "mine.jsonl" else bench / changed).write_text("two")
     assert input_digest(bench, read_notebook(path), parameters) != before
+
+
+@pytest.mark.parametrize("value", ["replay:{}", "simulated:heron,truth={}", "{}", "rules,{}"])
+@pytest.mark.parametrize("within", [str, lambda text: ["rules", text], lambda text: {"a": [text]}])
+def test_the_digest_follows_files_in_lists_and_judge_specs(
+    bench: Path, notebook: Write, value: str, within: Callable[[str], object]
+) -> None:
+    book = read_notebook(notebook("05_x"))
+    mine = bench.parent / "mine.jsonl"
+    mine.write_text("one")
+    parameters = {"judges": within(value.format(mine))}
+    before = input_digest(bench, book, parameters)
+    mine.write_text("two")
+    assert input_digest(bench, book, parameters) != before
+
+
+def test_a_pattern_names_the_files_that_it_matches(bench: Path, notebook: Write) -> None:
+    book = read_notebook(notebook("05_x"))
+    parameters = {"trajectories": "data/ratings/*.json"}
+    before = input_digest(bench, book, parameters)
+    (bench / "data" / "ratings" / "other.txt").write_text("x")
+    assert input_digest(bench, book, parameters) == before
+    (bench / "data" / "ratings" / "a.json").write_text("x")
+    assert input_digest(bench, book, parameters) != before
+
+
+def test_paths_that_are_passed_lose_the_folders_of_this_machine(bench: Path) -> None:
+    outside = bench.parent / "mine.jsonl"
+    outside.write_text("one")
+    said = digest.published_value(["rules", f"replay:{outside}", f"x:y,truth={bench / 'rubrics' / 'v1.md'}"], bench)
+    assert said == ["rules", "replay:mine.jsonl", "x:y,truth=rubrics/v1.md"]
+
+
+READS = """\
+import polars as pl
+import beside
+home = workbench.home()
+page.record("rows", pl.read_csv(home / "data" / "read.csv").height)
+page.record("text", (home / "data" / "read.txt").read_text())
+page.record("listed", sorted(path.name for path in (home / "rubrics" / "axis").glob("v*.md")))
+page.record("value", beside.VALUE)"""
+
+
+@pytest.mark.slow
+def test_a_report_is_stale_when_and_only_when_something_that_it_read_changed(bench: Path, notebook: Write) -> None:
+    """Files opened by Python and by polars, folders listed by a pattern, a module beside the notebook."""
+    notebook("05_reads", cells=[READS])
+    (bench / "notebooks" / "beside.py").write_text("VALUE = 1\n")
+    (bench / "rubrics" / "axis").mkdir()
+    for name in ("rubrics/axis/v1.md", "data/read.csv", "data/read.txt"):
+        (bench / name).write_text("a\n1\n")
+    assert run_report("reads", workbench=bench).status == "written"
+    unread = ["data/new.csv", "rubrics/v1.md", "rubrics/axis/notes.txt", "rubrics/other/v1.md", "notebooks/else.py"]
+    for name in unread:
+        (bench / name).parent.mkdir(exist_ok=True)
+        (bench / name).write_text("not read")
+        assert run_report("reads", workbench=bench).status == "up to date", name
+    changed = ["rubrics/axis/v2.md", "data/read.csv", "data/read.txt", "notebooks/beside.py", "rubrics/split.json"]
+    made_from = digest.input_digest(bench, read_notebook(bench / "notebooks" / "05_reads.ipynb"), DEFAULTS)
+    folder = bench / "reports" / "05_reads"
+    for name in changed:
+        assert why_stale(folder, bench, made_from) == ""
+        before = (bench / name).read_bytes() if (bench / name).exists() else None
+        (bench / name).write_text("VALUE = 2\n")
+        assert why_stale(folder, bench, made_from), name
+        (bench / name).unlink() if before is None else (bench / name).write_bytes(before)
+    (bench / "data" / "read.csv").write_text("a\n1\n2\n")
+    assert run_report("reads", workbench=bench).status == "written"
+    assert json.loads((folder / "results.json").read_text())["results"]["rows"] == 2
+
+
+LEAVES = """\
+import os, warnings
+import matplotlib as mpl
+page.record("left", ["LEFT" in os.environ, mpl.rcParams["font.size"], "left" in globals(), workbench._chosen is None])
+os.environ["LEFT"], mpl.rcParams["font.size"], left = "1", 3, 1
+workbench.use(workbench.home())"""
+
+
+def test_two_notebooks_in_one_kernel_know_nothing_of_each_other(
+    bench: Path, notebook: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("axisjudge.report.run.AT_ONCE", 1)
+    for name in ("05_first", "06_second"):
+        notebook(name, cells=[LEAVES])
+    first, second = run_reports(workbench=bench)
+    left = [json.loads((report.folder / "results.json").read_text())["results"]["left"] for report in (first, second)]
+    assert left[0] == left[1] == [False, 10.0, False, True]
+
+
+def test_a_staging_folder_that_a_kill_left_is_cleared(bench: Path, notebook: Write) -> None:
+    notebook("05_profiles", cells=[])
+    left = bench / "reports" / ".05_profiles-killed" / "05_profiles"
+    left.mkdir(parents=True)
+    run_report("profiles", workbench=bench)
+    assert not left.parent.exists()
 
 
 @pytest.mark.parametrize("kept_out", ["data/cache/big.json", "data/ratings/demo.jsonl.lock", "rubrics/.hidden"])

@@ -263,6 +263,7 @@ PARTS = {
     ),
     *("majority", "in_short"),
     *("effective_clusters", "least_design_effect", "more_for_half_width", "posterior_interval"),
+    *("more_for_upper_end", "upper_end_at", "sequence", "thresholds"),
     "balanced_pseudo_values",
 }
 #: Modules with tests of their own kind.
@@ -273,6 +274,15 @@ ELSEWHERE = {
     "comparisons.ranking",
     "comparisons.sign_flips",
     "link_lines",
+    "panels.cascade",
+    "panels.conditional_logit",
+    "panels.dawid_skene",
+    "panels.linear",
+    "panels.nested",
+    "panels.stacking",
+    "panels.votes",
+    "panels.ways",
+    "raters.fairness",
     "sequences.betting",
     "sequences.evidence",
     "sequences.price",

@@ -13,6 +13,7 @@ import axisjudge
 from axisjudge import studies
 from axisjudge.checks import InputError
 from axisjudge.datasets import demo_run_labels, demo_runs, demo_transcripts, demo_truth
+from axisjudge.datasets.verdicts import published_findings, published_verdicts
 from axisjudge.judging.signals import judge_signals
 from axisjudge.scores.run_score import read_runs
 from axisjudge.studies._shared.result import StudyResult
@@ -46,10 +47,12 @@ def results(demo):
     judged = axisjudge.judge([*runs[:8], *(twin.trajectory for twin in made)], progress=False)
     return {
         "agreement": studies.agreement(labelled),
+        "located": studies.located(*published_verdicts("agentrx"), findings=published_findings()),
         "confidence": studies.confidence(labelled),
         "evidence": studies.evidence(ratings, runs),
         "check": studies.check(said),
         "failures": studies.failures(ratings, runs),
+        "panels": studies.panels(ratings, truth, question="sequencing", prices={"simulated:heron": 0.01}),
         "people": studies.people(ratings, truth, truth=truth, questions=["sequencing"], n_few=10, n_draws=5),
         "curves": studies.curves("planted", transcripts),
         "axis_result": studies.axis_result(transcripts, signals=signals),
@@ -99,15 +102,15 @@ def test_the_file_of_another_study_is_refused(results, tmp_path):
 
 def test_simulated_and_planted_ratings_are_never_shown_without_a_banner(results):
     # of simulated judges, and of the rules against planted labels
-    for name in ("agreement", "confidence", "evidence", "plan", "succession", "twins"):
+    for name in ("agreement", "confidence", "evidence", "panels", "plan", "succession", "twins"):
         assert results[name].banner.startswith("SIMULATED OR PLANTED")
         assert results[name].banner in repr(results[name])
     assumed = studies.plan(sizes=(10,), shares=[0.3], qualities={"fair": (0.85, 0.85)})
     assert assumed.banner == ""
 
 
-STUDIES = ["agreement", "axis_result", "check", "confidence", "curves", "evidence", "failures", "people"]
-STUDIES += ["plan", "rubric_versions", "run_score", "succession", "trace", "twins"]
+STUDIES = ["agreement", "axis_result", "check", "confidence", "curves", "evidence", "failures", "located", "panels"]
+STUDIES += ["people", "plan", "rubric_versions", "run_score", "succession", "trace", "twins"]
 
 
 @pytest.mark.parametrize("name", STUDIES)

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def label_until(
+    *,
     trajectories: list[Path],
     labels: list[Path],
-    *,
     half_width: float,
     axis: str | None,
     n: int,

@@ -1,37 +1,129 @@
 """`axisjudge label next`: which runs to label next."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from axisjudge.cli import show
+from axisjudge.cli.options import new_file
 
 
 def next_(
-    out: Annotated[Path, typer.Option(help="The plan, NAME.sampling.json: written once, read at the next look.")],
-    trajectories: Annotated[list[Path], typer.Option(help="The runs to be labelled.")] = [],  # noqa: B006
+    out: Annotated[Path, typer.Option(help="The plan, NAME.sampling.json; --half-width reads it at later looks.")],
+    ratings: Annotated[list[Path] | None, typer.Argument(help="Ratings files of the panel's judges.")] = None,
+    panel: Annotated[
+        Path | None, typer.Option(help="A fitted panel: runs of which it is less sure are likelier.")
+    ] = None,
+    half_width: Annotated[
+        float | None, typer.Option(help="Without a panel: label until failure rates are known within this; .1 if none.")
+    ] = None,
+    axis: Annotated[str | None, typer.Option(help="With --half-width: one axis; all five if none.")] = None,
+    n: Annotated[
+        int | None, typer.Option(min=1, help="With a panel how many runs the draw holds, else how many come next (10).")
+    ] = None,
     labels: Annotated[list[Path], typer.Option(help="Labels that there are.")] = [],  # noqa: B006
-    half_width: Annotated[float, typer.Option(help="Label until failure rates are known within this.")] = 0.1,
-    axis: Annotated[str | None, typer.Option(help="The axis whose rate is wanted; all five if none.")] = None,
-    n: Annotated[int, typer.Option(min=1, help="How many runs.")] = 10,
+    keep: Annotated[
+        Path | None, typer.Option(help="Write the labels that there are of drawn runs, as of this draw.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the draw and of the order.")] = 0,
-    page: Annotated[Path | None, typer.Option(help="Write the blind labelling page of the next runs as well.")] = None,
+    page: Annotated[Path | None, typer.Option(help="Write the blind labelling page as well.")] = None,
+    trajectories: Annotated[list[Path], typer.Option(help="The runs: for the page, and without a panel.")] = [],  # noqa: B006
     rater: Annotated[str | None, typer.Option(help="Who labels; the page asks if not given.")] = None,
     json: show.Json = False,
 ) -> None:
-    """Say which runs to label next, and when failure rates are known well enough to stop."""
-    from axisjudge.cli.labels.looking import label_until
+    """Say which runs to label next: where a panel is unsure, or at random until failure rates are known well enough.
 
-    label_until(
-        trajectories,
-        labels,
-        half_width=half_width,
-        axis=axis,
-        n=n,
-        out=out,
-        seed=seed,
-        page=page,
-        rater=rater,
-        json=json,
-    )
+    Every draw has known probabilities, so that rates can still be estimated from the labels.
+    """
+    from axisjudge.checks import InputError
+
+    paged: dict[str, Any] = {
+        "labels": labels,
+        "seed": seed,
+        "page": page,
+        "trajectories": trajectories,
+        "rater": rater,
+        "json": json,
+    }
+    if panel is None:
+        from axisjudge.cli.labels.looking import label_until
+
+        if ratings or keep is not None:
+            raise InputError("--panel", "is needed to draw by what judges said", cure="name one, or leave ratings out")
+        label_until(out=out, half_width=half_width or 0.1, axis=axis, n=n or 10, **paged)
+        return
+    if not ratings or n is None:
+        raise InputError("--panel", "needs the ratings of its judges and --n, how many runs to draw")
+    if half_width is not None or axis is not None:
+        raise InputError("--half-width", "is known without a panel only: its draws are of a fixed number")
+    _by_panel(ratings, panel, n=n, out=out, keep=keep, **paged)
+
+
+def _by_panel(
+    ratings: list[Path],
+    panel: Path,
+    *,
+    n: int,
+    out: Path,
+    keep: Path | None,
+    labels: list[Path],
+    seed: int,
+    page: Path | None,
+    trajectories: list[Path],
+    rater: str | None,
+    json: bool,
+) -> None:
+    """Draw runs where labels help most, with known probabilities."""
+    from dataclasses import replace
+
+    import polars as pl
+
+    from axisjudge.checks import InputError
+    from axisjudge.labels.formats.terms import ratings_of
+    from axisjudge.labels.record import read_labels
+    from axisjudge.labels.sampling import set_drawn, write_sampling
+    from axisjudge.labels.uncertain import draw_uncertain
+    from axisjudge.protocol import check_tuning
+    from axisjudge.ratings import RatingsWriter, read_ratings
+    from axisjudge.studies.panels.applied import panel_ratings
+    from axisjudge.studies.panels.fitted import read_panel
+
+    fitted = read_panel(panel)
+    given = panel_ratings(fitted, read_ratings(*ratings, latest=True))
+    check_tuning(given["cluster_id"].unique().to_list())
+    sure = given.with_columns(pl.col("confidence").fill_null(0.5))  # nobody's word: as unsure as can be
+    key = f"{fitted.rater} {fitted.sha256[:12]}: unsure"
+    plan = draw_uncertain(sure.select("trajectory_id", "cluster_id", "confidence").iter_rows(), n, key=key, seed=seed)
+    told = read_labels(*labels) if labels else None
+    has = set() if told is None else set(told.filter(question=fitted.question)["trajectory_id"])
+    drawn = {item.trajectory_id: item for item in plan.items}
+    again = sorted(has & drawn.keys())
+    if keep is not None and told is not None:
+        with RatingsWriter(new_file(keep)) as writer:
+            for run in again:
+                of_run = ratings_of(told.filter(trajectory_id=run, question=fitted.question))
+                writer.append(set_drawn(of_run, plan.flags_for(drawn[run])))
+    if page is not None:
+        from axisjudge.explorer import write_page
+        from axisjudge.explorer.session import Session
+        from axisjudge.readers import read_trajectories
+
+        if not trajectories:
+            raise InputError("--page", "needs the runs", cure="name them with --trajectories")
+        rest = replace(plan, items=tuple(item for item in plan.items if item.trajectory_id not in has))
+        write_page(page, Session.of(read_trajectories(*trajectories).trajectories, rest, rater))
+    write_sampling(out, plan)
+    rows = [{"run": item.trajectory_id, "probability": item.probability, "labelled": item.trajectory_id in has}
+            for item in plan.items]  # fmt: skip
+    if json:
+        show.as_json({"plan": str(out), "runs": rows, "to_label": len(rows) - len(again), "keep": keep and str(keep)})
+        return
+    show.table(rows[:_MOST_ROWS], f"{len(rows) - len(again)} of {len(rows)} drawn runs are still to be labelled: {out}")
+    if (more := len(rows) - _MOST_ROWS) > 0:
+        typer.echo(f"  and {more:,} more, all of them with --json")
+    if again and keep is None:
+        typer.echo(f"{len(again)} have labels already: --keep FILE writes these as labels of this draw.")
+
+
+_MOST_ROWS = 20

@@ -11,7 +11,13 @@ from axisjudge.cli.options import Steps
 
 def compare(
     ratings: Annotated[list[Path], typer.Argument(help="Ratings files of judges (JSONL or Parquet).")],
-    labels: Annotated[list[Path], typer.Option("--labels", help="Ratings files of people, or planted truth.")],
+    labels: Annotated[
+        list[str],
+        typer.Option(
+            "--labels",
+            help="Ratings files of people, or planted truth; reference:FILE takes what tau2 or tau-bench results know.",
+        ),
+    ],
     sampling: Annotated[
         str | None,
         typer.Option(
@@ -23,14 +29,16 @@ def compare(
     json: show.Json = False,
 ) -> None:
     """What may be claimed of judges against people's labels and what not, then the figures behind it."""
+    from axisjudge.imports.reference import read_label_files
     from axisjudge.ratings import read_ratings
     from axisjudge.results import plain
     from axisjudge.studies._shared.sources import source_of
     from axisjudge.studies.people import people
 
     source = source_of(read_ratings(*ratings, latest=True), ", ".join(path.name for path in ratings), steps=steps)
-    told = read_ratings(*labels, latest=True)
-    result = people(source.ratings, told, sampling=sampling, epsilon=epsilon, n_draws=0, **source.how)
+    result = people(
+        source.ratings, read_label_files(labels), sampling=sampling, epsilon=epsilon, n_draws=0, **source.how
+    )
     if json:
         show.as_json({**result.to_dict(), **show.standing_fields(source.ratings)})
         return

@@ -1,36 +1,159 @@
 """`axisjudge report`: regenerate reports."""
 
+import sys
+import time
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from axisjudge.cli import show
+
+if TYPE_CHECKING:
+    from axisjudge.report import ReportResult
 
 
 def report(
     names: Annotated[list[str], typer.Argument(help="Reports, with or without their number; all if none.")] = [],  # noqa: B006
     parameter: Annotated[list[str], typer.Option("-p", help="KEY=VALUE of the notebook's parameters.")] = [],  # noqa: B006
     force: Annotated[bool, typer.Option("--force", help="Run even where nothing has changed.")] = False,
+    gallery: Annotated[bool, typer.Option("--gallery", help="Make the reports of reports/gallery.")] = False,
+    publish: Annotated[str, typer.Option("--publish", help="Write a document of this name from ratings.")] = "",
+    ratings: Annotated[list[str], typer.Option("--from", help="Its ratings: files, or votes:tau2.")] = [],  # noqa: B006
+    labels: Annotated[list[str], typer.Option(help="People's labels, where the ratings hold none.")] = [],  # noqa: B006
+    trajectories: Annotated[list[str], typer.Option(help="The runs that were rated.")] = [],  # noqa: B006
+    title: Annotated[str, typer.Option(help="Its title; by default the name in words.")] = "",
+    author: Annotated[list[str], typer.Option(help="An author; by default those of pyproject.toml.")] = [],  # noqa: B006
+    bib: Annotated[str, typer.Option(help="BibTeX entries to list beside those of the methods.")] = "",
+    check: Annotated[str, typer.Option("--check", help="Compute the numbers of a published folder anew.")] = "",
+    diff: Annotated[tuple[str, str] | None, typer.Option("--diff", help="Two results, number by number.")] = None,
     json: show.Json = False,
 ) -> None:
-    """Run the notebooks and write reports/<name>/; what has not changed is left alone."""
-    from axisjudge.report import ReportError, ReportResult, run_reports
+    """Run the notebooks and write reports/<name>/; what has not changed is left alone.
 
-    def tell(result: ReportResult) -> None:
-        if not json:
-            typer.echo(f"  {result.name}  {result.status} in {result.seconds:.1f} s: {result.html}")
+    Example: axisjudge report --publish my_study --from ratings.jsonl --labels labels.jsonl
+    """
+    from axisjudge.checks import InputError
 
+    asked = [name for name, given in (("--publish", publish), ("--check", check), ("--diff", diff)) if given]
+    if len(asked) > 1 or (asked and (names or gallery)):
+        raise InputError("report", "does one thing at a time", [*names, *asked])
+    if bool(publish) != bool(ratings):
+        raise InputError("--publish", "needs ratings, and --from a name", cure="--publish NAME --from RATINGS")
+    given = dict(_pair(text) for text in parameter)
+    if publish:
+        _publish(publish, ratings, labels, trajectories, given, {"title": title, "authors": author, "bib": bib}, json)
+    elif check:
+        _check(check, json)
+    elif diff:
+        _diff(*diff, json)
+    else:
+        _run(names, given, gallery, force, json)
+
+
+def _run(names: list[str], given: dict[str, str], gallery: bool, force: bool, json: bool) -> None:
+    from axisjudge.report.kernel import ReportError
+    from axisjudge.report.run import run_gallery, run_reports
+
+    start = time.perf_counter()
     try:
-        results = run_reports(names or None, dict(_pair(text) for text in parameter), force=force, on_done=tell)
+        if gallery:
+            results = run_gallery(names or None, force=force, on_done=_progress)
+        else:
+            results = run_reports(names or None, given, force=force, on_done=_progress)
     except ReportError as error:
         typer.echo(f"axisjudge: {error}", err=True)
         raise typer.Exit(1) from None
     if json:
         rows = [{**asdict(result), "folder": str(result.folder), "html": str(result.html)} for result in results]
         show.as_json({"reports": rows})
+        return
+    written = [result for result in results if result.status == "written"]
+    for result in written:
+        typer.echo(f"  {result.name}  written in {result.seconds:.1f} s: {result.html}")
+    rest = len(results) - len(written)
+    typer.echo(f"{len(written)} written, {rest} up to date, in {time.perf_counter() - start:.1f} s")
+    if results:
+        reports = results[0].folder.parents[1 if gallery else 0]
+        typer.echo(f"All reports: {reports / 'index.html'}")
+
+
+def _publish(
+    name: str,
+    ratings: list[str],
+    labels: list[str],
+    trajectories: list[str],
+    settings: dict[str, str],
+    head: dict[str, Any],
+    json: bool,
+) -> None:
+    from axisjudge import workbench
+    from axisjudge.report.bundle import publish
+
+    made = publish(name, ratings, labels, trajectories, settings=settings, **head, home=workbench.own())
+    if json:
+        show.as_json({**asdict(made), "folder": str(made.folder)})
+        return
+    typer.echo(f"{', '.join(made.parts)}: {made.n_figures} figures, {made.n_tables} tables")
+    if made.without_pdf:
+        typer.echo(f"No PDF: {made.without_pdf}; print article.html from a browser, or install chromium.")
+    typer.echo(f"Written: {made.folder / 'article.html'}")
+    typer.echo("It holds the ratings themselves, with the reasons of judges: look through inputs/ before it leaves.")
+
+
+def _check(folder: str, json: bool) -> None:
+    from axisjudge.report.bundle import check_bundle
+
+    found = check_bundle(folder)
+    if json:
+        differ = [each.row() for each in found.differences]
+        show.as_json({**asdict(found), "differences": differ, "holds": found.holds})
     else:
-        typer.echo(f"All reports: {results[0].folder.parent / 'index.html'}")
+        if found.made_with != found.checked_with:
+            typer.echo(f"Made with axisjudge {found.made_with}, checked with {found.checked_with}.")
+        if found.differences:
+            first = found.differences[0]
+            typer.echo(f"{len(found.differences):,} differences; the first: {first.where}")
+            typer.echo(f"  the bundle says  {show.text(first.before)}\n  its ratings say  {show.text(first.after)}")
+        else:
+            typer.echo(f"The ratings give the same results: {found.n_numbers:,} numbers.")
+        for line in found.files:
+            typer.echo(f"  {show.text(line)}")
+    if not found.holds:
+        raise typer.Exit(1)
+
+
+def _diff(before: str, after: str, json: bool) -> None:
+    from axisjudge.report.difference import compare_results
+
+    rows = [each.row() for each in compare_results(before, after)]
+    if json:
+        show.as_json({"differences": rows})
+    elif not rows:
+        typer.echo("The results are the same.")
+    else:
+        show.table([{key: _short(value) for key, value in row.items()} for row in rows[:_MOST]], "Differences")
+        if len(rows) > _MOST:
+            typer.echo(f"  and {len(rows) - _MOST:,} more; --json gives all")
+
+
+#: Differences that are printed.
+_MOST = 40
+
+
+def _short(value: Any) -> Any:
+    """A number as it is; a text, list or row in few words."""
+    if value is None or isinstance(value, int | float):
+        return None if value is None else f"{value:.10g}"
+    text = str(value)
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def _progress(result: "ReportResult", done: int, of: int) -> None:
+    """One line that is written over, for a person who waits; nothing where nobody looks."""
+    if sys.stderr.isatty():
+        line = f"\r  {done} of {of} reports, last {result.name} in {result.seconds:.1f} s"
+        print(line.ljust(79), end="\r" if done < of else "\r" + " " * 79 + "\r", file=sys.stderr, flush=True)
 
 
 def _pair(text: str) -> tuple[str, str]:

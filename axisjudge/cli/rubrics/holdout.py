@@ -1,25 +1,37 @@
 """`axisjudge holdout`: opening the held-out side, and the record of it."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from axisjudge.cli import show
+from axisjudge.cli.rubrics.holdout_run import run
 
-app = show.group("The held-out side: open it, and see who did.")
+app = show.group("The held-out side: open it, judge it, and see who did.")
 
 
 @app.command("open", epilog='Example: axisjudge holdout open --reason "v3 is final"')
 def open_(
     reason: Annotated[str, typer.Option(help="Why, in words.")],
+    ratings: Annotated[
+        list[Path] | None,
+        typer.Option(help="Where ratings of held-out runs are looked for [default: those in data/ratings]"),
+    ] = None,
+    despite_ratings: Annotated[
+        bool, typer.Option("--despite-ratings", help="Open although such ratings are there; the ledger says so.")
+    ] = False,
     json: show.Json = False,
 ) -> None:
-    """Open the held-out side under the lock that holds; the ledger keeps the reason and the number."""
-    from axisjudge.protocol import open_holdout, read_ledger
+    """Open the held-out side under the lock that holds; the ledger keeps the reason and the number.
+
+    Nothing is opened where judges have rated held-out runs already: what is no longer unseen confirms nothing.
+    """
+    from axisjudge.protocol import kept_ratings, open_holdout, read_ledger
     from axisjudge.protocol.ledger import looks
 
     with show.failed_check():
-        entry = open_holdout(reason)
+        entry = open_holdout(reason, ratings=kept_ratings(ratings or ()), despite_ratings=despite_ratings)
         seen = looks(read_ledger())
     if json:
         show.as_json({**entry.model_dump(), "looks": seen})
@@ -27,7 +39,10 @@ def open_(
     typer.echo(f"Opening {entry.opening}: {entry.reason}")
     if seen > 1:
         typer.echo(f"The held-out side has now been seen {seen} times; reports print by how much the best may flatter.")
-    typer.echo("Next: axisjudge judge PATHS --split evaluation, with the locked judges")
+    typer.echo("Next: axisjudge holdout run")
+
+
+app.command("run", epilog="Example: axisjudge holdout run --report 02_agreement")(run)
 
 
 @app.command("log", epilog="Example: axisjudge holdout log")

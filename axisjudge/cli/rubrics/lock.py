@@ -10,6 +10,8 @@ from axisjudge.cli import show
 from axisjudge.cli.options import Panel, pairs
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from axisjudge.protocol import AnalysisPlan
     from axisjudge.spec import JudgeSpec
 
@@ -22,7 +24,10 @@ def statistics() -> Iterable[str]:
 
 
 def lock(
-    judge: Annotated[list[str], typer.Option(help="A judge of the held-out side; may be given several times.")] = [],  # noqa: B006
+    judge: Annotated[
+        list[str],
+        typer.Option(help="A judge of the held-out side; repeatable [default: those of the open side's ratings]"),
+    ] = [],  # noqa: B006
     panel: Panel = None,
     rubric: Annotated[list[str], typer.Option(help="A rubric version for an axis, as axis=v2 [default: current]")] = [],  # noqa: B006
     axis: Annotated[list[str], typer.Option(help="A primary axis; may be given several times. All five if none.")] = [],  # noqa: B006
@@ -36,18 +41,24 @@ def lock(
     plan: Annotated[Path | None, typer.Option(help="An analysis plan as JSON; options go before it.")] = None,
     ratings: Annotated[
         list[Path] | None,
-        typer.Option(help="Calibration ratings: confidence maps are fitted on them and frozen, aliases looked up."),
+        typer.Option(
+            help="Calibration ratings: confidence maps are fitted on them and frozen, aliases looked up "
+            "[default: those in data/ratings]"
+        ),
     ] = None,
+    panel_file: Annotated[
+        list[Path],
+        typer.Option(help="A fitted panel that will speak of the held-out side; may be given several times."),
+    ] = [],  # noqa: B006
     allow_alias: Annotated[bool, typer.Option("--allow-alias", help="Take models that their provider moves.")] = False,
     json: show.Json = False,
 ) -> None:
     """Freeze rubrics, prompts, judges, split and analysis plan; the held-out side can then be opened."""
-    from axisjudge.protocol import AnalysisPlan, freeze_maps, make_lock, plan_of, read_split
+    from axisjudge.protocol import AnalysisPlan, freeze_maps, kept_ratings, make_lock, plan_of, rated_before, read_split
     from axisjudge.protocol.lock import PLACE
-    from axisjudge.ratings import read_ratings
     from axisjudge.spec import panel as panel_of
     from axisjudge.spec import parse_specs
-    from axisjudge.verdict import AXES
+    from axisjudge.verdict import AXES, IDENTITY
 
     chosen = {
         "axes": axis or None,
@@ -58,11 +69,13 @@ def lock(
         "n": n,
     }
     given = {name: value for name, value in chosen.items() if value is not None}
-    judges = parse_specs([*judge, *(panel_of(panel) if panel else [])])
-    table = read_ratings(*ratings) if ratings else None
     fields = {"axes": list(AXES), **_from_file(plan), **given}
+    AnalysisPlan.of(fields)
+    split, every = read_split(), kept_ratings(ratings or ())
+    table = None if every is None else every.unique(subset=list(IDENTITY), keep="last", maintain_order=True)
+    judges = parse_specs([*judge, *(panel_of(panel) if panel else [])] or _judges_of(split.open_side, table))
     if table is not None:
-        fields["maps"] = freeze_maps(table, read_split(), raters=_confident(judges, table))
+        fields["maps"] = freeze_maps(table, split, raters=_confident(judges, table))
     with show.failed_check():
         locked = make_lock(
             judges,
@@ -70,17 +83,22 @@ def lock(
             versions=pairs("--rubric", rubric, "axis=version", cure="for example argument_validity=v2"),
             allow_alias=allow_alias,
             ratings=table,
+            panels=[path.absolute() for path in panel_file],
         )
     if json:
         show.as_json(locked)
         return
     show.table([{"axis": name, "rubric": held["version"]} for name, held in locked["rubrics"].items()])
     show.table([{"judge": name, "mechanism": held["mechanism"]} for name, held in locked["judges"].items()])
+    if fitted := locked.get("panels"):
+        show.table([{"panel": name, "sha256": held["sha256"][:12]} for name, held in fitted.items()])
     for name, alias in locked["aliases"].items():
         answered = ", ".join(alias["returned_models"]) or "nothing on record"
         typer.echo(f"Alias: {name} may be moved by its provider; answered so far: {answered}")
     typer.echo(plan_of(locked).sentence)
     _print_plan(plan_of(locked))
+    if early := rated_before(every, split):
+        typer.echo(f"Not held out in truth: {early.rule} ({', '.join(early.raters)}); {early.cure}.")
     typer.echo(f'\nLock: {PLACE}. Next: axisjudge holdout open --reason "..."')
 
 
@@ -119,7 +137,21 @@ def _from_file(path: Path | None) -> dict[str, Any]:
     return fields
 
 
-def _confident(judges: "list[JudgeSpec]", table: Any) -> list[str]:
+def _judges_of(side: str, table: "pl.DataFrame | None") -> list[str]:
+    """The judges that rated the open side."""
+    import polars as pl
+
+    from axisjudge.checks import InputError
+    from axisjudge.protocol.rated_before import LABELS
+
+    mine = (pl.col("split") == side) & ~pl.col("rater_kind").is_in(LABELS)
+    if table is not None and (rated := table.filter(mine)).height:
+        return rated["rater"].unique().sort().to_list()
+    cure = f"name them: --judge SPEC, or judge first: axisjudge judge --split {side} --judge SPEC"
+    raise InputError("--judge", f"no judge is named, and none has rated the {side} side", cure=cure)
+
+
+def _confident(judges: "list[JudgeSpec]", table: "pl.DataFrame") -> list[str]:
     """The judges that give confidences in a table."""
     giving = set(table.drop_nulls("confidence")["rater"])
     return [spec.rater for spec in judges if spec.rater in giving]

@@ -9,6 +9,7 @@ from axisjudge.cli import show
 from axisjudge.cli.rubrics.lock import lock, statistics, status
 from axisjudge.cli.rubrics.rubric_compare import compare
 from axisjudge.cli.rubrics.rubric_lint import lint
+from axisjudge.cli.rubrics.rubric_log import log
 
 if TYPE_CHECKING:
     import polars as pl
@@ -54,6 +55,26 @@ def show_(
     typer.echo(load_rubric(axis, version).text, nl=False)
 
 
+@app.command("new", epilog="Example: axisjudge rubric new argument_validity --from v3")
+def new(
+    axis: Annotated[str, typer.Argument(help="One of the five axes.")],
+    from_: Annotated[str | None, typer.Option("--from", help="The version it begins with [default: current]")] = None,
+    changes: Annotated[str, typer.Option(help="What will be changed, in one sentence.")] = "",
+    json: show.Json = False,
+) -> None:
+    """Begin the next version as a draft with the text of another; nothing is opened or judged."""
+    from axisjudge.rubric import begin_version, read_rubric
+    from axisjudge.workbench import home
+
+    path = begin_version(axis, from_, changes=changes)
+    draft, place = read_rubric(path), path.relative_to(home()).as_posix()
+    if json:
+        show.as_json({"path": place, **draft.model_dump(mode="json", exclude={"text"})})
+        return
+    typer.echo(f"{place}: a draft of {axis} {draft.version}.")
+    typer.echo(f"Next: edit it, say what changed in its front matter, then axisjudge rubric lint {axis}")
+
+
 app.command("lint", epilog="Example: axisjudge rubric lint argument_validity --superseded")(lint)
 app.command(
     "lock",
@@ -66,7 +87,7 @@ app.command("compare", epilog="Example: axisjudge rubric compare ratings.jsonl -
     compare
 )
 
-Found = Annotated[list[Path] | None, typer.Option(help="A ratings file [default: data/ratings/*.jsonl, for log]")]
+Found = Annotated[list[Path] | None, typer.Option(help="A ratings file.")]
 
 
 @app.command("diff", epilog="Example: axisjudge rubric diff argument_validity v2 v3 --ratings ratings.jsonl")
@@ -97,50 +118,7 @@ def diff(
     show.standing(table)
 
 
-@app.command("log", epilog="Example: axisjudge rubric log argument_validity")
-def log(
-    axis: Annotated[str, typer.Argument(help="One of the five axes.")],
-    ratings: Found = None,
-    json: show.Json = False,
-) -> None:
-    """The trail of an axis: version, date, commit, and the judges' agreement then, from ratings given or found."""
-    from dataclasses import asdict
-
-    from axisjudge.protocol.history import rubric_trail
-    from axisjudge.ratings import read_ratings
-    from axisjudge.workbench import home
-
-    trail = rubric_trail(axis)
-    paths = ratings or sorted((home() / "data" / "ratings").glob("*.jsonl"))
-    table = read_ratings(*paths) if paths else None
-    rows = [{**asdict(stone), **_agreement_then(table, axis, stone.sha256)} for stone in trail]
-    if json:
-        claim = {} if table is None else show.standing_fields(table)
-        show.as_json({"axis": axis, "ratings": [str(path) for path in paths], "versions": rows, **claim})
-        return
-    shown = ("version", "date", "status", "commit", "judges", "n", "percent", "kappa", "changes")
-    show.table([{name: row[name] for name in shown} for row in rows])
-    read = ", ".join(path.name for path in paths) or "no ratings file"
-    typer.echo(f"Agreement of judges that were shown the version, from {read}.")
-    if table is not None:
-        show.standing(table)
-
-
-def _agreement_then(table: "pl.DataFrame | None", axis: str, sha256: str) -> dict[str, Any]:
-    """Agreement of the judges that were shown this text; nothing where fewer than two were."""
-    import polars as pl
-
-    from axisjudge.studies.agreement.by_question import agreement_by_axis
-
-    nothing = {"judges": None, "n": None, "percent": None, "kappa": None}
-    if table is None:
-        return nothing
-    shown = (pl.col("question") == axis) & (pl.col("rubric_sha256") == sha256) & (pl.col("repeat") == 0)
-    own = table.filter(shown).unique(subset=["item_id", "rater"], keep="last", maintain_order=True)
-    if own["rater"].n_unique() < 2:
-        return nothing
-    row = agreement_by_axis(own).questions[0].brief()
-    return {"judges": own["rater"].n_unique(), **{name: row[name] for name in ("n", "percent", "kappa")}}
+app.command("log", epilog="Example: axisjudge rubric log argument_validity")(log)
 
 
 def _counts(verdicts: "pl.DataFrame") -> list[dict[str, Any]]:

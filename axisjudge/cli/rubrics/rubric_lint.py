@@ -15,7 +15,7 @@ def lint(
     superseded: Annotated[bool, typer.Option("--superseded", help="Superseded versions as well.")] = False,
     json: show.Json = False,
 ) -> None:
-    """Missing sections, a peer's questions, outcome words, examples without verdict, length, silent changes."""
+    """Copies, names, missing sections, a peer's questions, outcome words, examples without verdict, silent changes."""
     from axisjudge.protocol.lock import locked_rubrics
     from axisjudge.rubric.lint import lint_rubrics
 

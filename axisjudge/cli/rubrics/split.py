@@ -7,18 +7,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from axisjudge.cli import show
-from axisjudge.cli.options import Domain, Paths, pairs
+from axisjudge.cli.options import Agent, Domain, Paths, Policy, ToolKinds, Tools, pairs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from axisjudge.protocol import Leak, Split
+    from axisjudge.protocol import Leak, RatedBefore, Split
     from axisjudge.trajectory import Trajectory
 
 app = show.group("Splits: each task on one side, by a hash; some sides held out.")
 
 
+Ratings = Annotated[list[Path] | None, typer.Option(help="A ratings file [default: those in data/ratings]")]
+
 _LISTED = 20
+_BALANCE = (
+    "Before anything is locked: remove rubrics/split.json and make it without --salt, for one that balances the sides."
+)
 
 
 @app.command("make", epilog='Example: axisjudge split make results/ --tuned-on "28=v3 was tuned on simulation 14"')
@@ -33,22 +38,40 @@ def make(
     ] = [],  # noqa: B006
     held_out: Annotated[list[str], typer.Option(help="A side that is held out [default: the last]")] = [],  # noqa: B006
     salt: Annotated[str | None, typer.Option(help="The salt of the hash [default: a random one]")] = None,
+    agent: Agent = None,
     domain: Domain = None,
+    tools: Tools = None,
+    tool_kind: ToolKinds = [],  # noqa: B006
+    policy: Policy = None,
+    ratings: Ratings = None,
+    rated_open: Annotated[
+        bool, typer.Option("--rated-open", help="Tasks that judges have rated already stand on the open side.")
+    ] = False,
     json: show.Json = False,
 ) -> None:
-    """Make the split, or add trajectories to the one that is there: no task changes its side by that."""
-    from axisjudge.protocol import make_split
-    from axisjudge.readers import read_trajectories
+    """Make the split, or add trajectories to the one that is there: no task changes its side by that.
 
-    runs = read_trajectories(*paths, domain=domain).trajectories
+    Without --salt one is drawn under which the sides come near to their shares. Where the runs are is written down:
+    `judge --split` and `holdout run` read them from there.
+    """
+    from axisjudge.protocol import Source, kept_ratings, make_split, rated_before, rated_tasks
+
+    source = Source.of(paths, agent=agent, domain=domain, tools=tools, policy=policy, tool_kinds=tool_kind)
+    runs = source.read().trajectories
+    rated = kept_ratings(ratings or ())
+    mine = {run.cluster_id for run in runs}
+    known = {task: why for task, why in rated_tasks(rated).items() if task in mine} if rated_open else {}
     split = make_split(
         runs,
+        source=source,
         salt=salt,
         shares={name: _share(share) for name, share in pairs("--side", side, "NAME=SHARE").items()} or None,
         held_out=held_out or None,
-        tuned_on=pairs("--tuned-on", tuned_on, "TASK=REASON"),
+        tuned_on=known | pairs("--tuned-on", tuned_on, "TASK=REASON"),
     )
-    _print(split, runs, json=json)
+    _print(split, runs, json=json, rated=rated_before(rated, split))
+    if not json:
+        typer.echo(f"Next: axisjudge judge --split {split.open_side} --judge SPEC")
 
 
 @app.command("show", epilog="Example: axisjudge split show results/")
@@ -58,16 +81,16 @@ def show_(
     json: show.Json = False,
 ) -> None:
     """What each side holds; with trajectories their rewards too, and what is nearly the same on two sides (exit 1)."""
-    from axisjudge.protocol import read_split
+    from axisjudge.protocol import rated_before, read_split
     from axisjudge.readers import read_trajectories
 
     split = read_split()
     runs = read_trajectories(*paths, domain=domain).trajectories if paths else []
-    if _print(split, runs, json=json):
+    if _print(split, runs, json=json, rated=rated_before(None, split)):
         raise typer.Exit(1)
 
 
-def _print(split: "Split", runs: "Sequence[Trajectory]", *, json: bool) -> int:
+def _print(split: "Split", runs: "Sequence[Trajectory]", *, json: bool, rated: "RatedBefore") -> int:
     """Print the split; returns the number of leaks."""
     from axisjudge.protocol import find_leaks, holdings
     from axisjudge.protocol.split import PLACE
@@ -75,11 +98,17 @@ def _print(split: "Split", runs: "Sequence[Trajectory]", *, json: bool) -> int:
     leaks = find_leaks(runs, split)
     if json:
         held = [asdict(holding) for holding in holdings(split, runs)] if runs else _listed(split)
-        show.as_json({**split.rule, "sides": held, "leaks": [asdict(leak) for leak in leaks]})
+        found = {"leaks": [asdict(leak) for leak in leaks], "rated_before": asdict(rated), "lopsided": split.lopsided}
+        show.as_json({**split.rule, "sides": held, **found})
         return len(leaks)
     show.table(_rows(split, runs) if runs else _listed(split))
     for task, reason in split.tuned_on.items():
         typer.echo(f"Used while tuning, so never held out: task {task} ({reason})")
+    for side, (n_tasks, of) in split.lopsided.items():
+        share = f"{n_tasks} of {of} tasks, {n_tasks / of:.0%}, where its share is {split.shares[side]:.0%}"
+        typer.echo(f"Lopsided: {side} holds {share}. {_BALANCE}")
+    if rated:
+        typer.echo(f"Not held out in truth: {rated.rule} ({', '.join(rated.raters)}); {rated.cure}.")
     if runs:
         _print_leaks(split, leaks)
     typer.echo(f"\nSplit: {PLACE}")

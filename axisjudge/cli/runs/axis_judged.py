@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from axisjudge.judges import JudgeLike
+    from axisjudge.judging.judging_run import Money
     from axisjudge.judging.signals import SignalQuestions
     from axisjudge.scores.axis.scoring import Scoring
     from axisjudge.studies.axis_result.judged import JudgedResults
@@ -53,7 +54,7 @@ def print_plan(
     trajectories: Sequence[Trajectory], judges: Sequence[JudgeLike], questions: SignalQuestions, out: Path
 ) -> None:
     """The calls to come and what is there, with the length of the prompts and the price."""
-    from axisjudge.cli.runs.judge import print_estimate
+    from axisjudge.cli.runs.judged import print_estimate
     from axisjudge.judging.signals import signals_run
 
     run = signals_run(trajectories, judges, questions, out=out)
@@ -64,12 +65,25 @@ def print_plan(
 
 
 def ask(
-    trajectories: Sequence[Trajectory], judges: Sequence[JudgeLike], questions: SignalQuestions, out: Path
+    trajectories: Sequence[Trajectory],
+    judges: Sequence[JudgeLike],
+    questions: SignalQuestions,
+    out: Path,
+    money: Money,
+    *,
+    quiet: bool = False,
 ) -> pl.DataFrame:
-    """The ratings of these judges on the runs, those that were there included."""
-    from axisjudge.judging.signals import judge_signals
+    """The ratings of these judges on the runs, those that were there included; ends with 3 at the budget."""
+    from axisjudge.cli.runs.judged import print_outcome, stop
+    from axisjudge.judging.outcome import AT_BUDGET
+    from axisjudge.judging.signals import signals_run
 
-    return judge_signals(trajectories, judges, questions, out=out)
+    run = signals_run(trajectories, judges, questions, out=out)
+    ratings = run.carry_out(**money)
+    if run.outcome.code() == AT_BUDGET:
+        print_outcome(run.outcome, quiet=quiet)
+        stop(AT_BUDGET)
+    return ratings
 
 
 def print_judges(judged: JudgedResults) -> None:
@@ -82,7 +96,7 @@ def print_judges(judged: JudgedResults) -> None:
 
 def print_lost(ratings: pl.DataFrame, out: Path) -> None:
     """What was lost and why, and where the ratings are."""
-    from axisjudge.cli.runs.judge import losses
+    from axisjudge.cli.runs.judged import losses
 
     if lost := losses(ratings):
         show.table(lost, "Lost answers (the same command asks for them again)")

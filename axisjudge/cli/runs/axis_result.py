@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.cli import show
-from axisjudge.cli.options import Panel
+from axisjudge.cli import options, show
 
 if TYPE_CHECKING:
+    from axisjudge.judging.judging_run import Money
     from axisjudge.scores.axis.result import AxisResult
     from axisjudge.scores.axis.scoring import Scoring
     from axisjudge.studies.axis_result import AxisResults
@@ -30,7 +30,7 @@ def axis_result(
     judge: Annotated[
         list[str], typer.Option(help="A judge of signals and checks, as a judge spec; may be given several times.")
     ] = [],  # noqa: B006
-    panel: Panel = None,
+    panel: options.Panel = None,
     combine: Annotated[
         str, typer.Option(help="What several judges' numbers become, signal by signal: mean or median.")
     ] = "mean",
@@ -44,6 +44,9 @@ def axis_result(
         Path | None, typer.Option(help="Where judges' ratings are kept [default: data/ratings/axis_signals.jsonl]")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan of the judging and stop.")] = False,
+    budget: options.Budget = None,
+    allow_unpriced: options.AllowUnpriced = False,
+    yes: options.Yes = False,
     grades: Annotated[Path | None, typer.Option(help="Ratings of the goal checks; else those among --signals.")] = None,
     rules: Annotated[
         str, typer.Option(help="documented (the published text) or upstream (the original program).")
@@ -84,7 +87,8 @@ def axis_result(
         if dry_run:
             axis_judged.print_plan([*runs, *later], judges, questions, place)
             return
-        table = axis_judged.ask([*runs, *later], judges, questions, place)
+        money: Money = {"budget_usd": budget, "allow_unpriced": allow_unpriced, "confirm": yes}
+        table = axis_judged.ask([*runs, *later], judges, questions, place, money, quiet=json)
     found = study(runs, later, signals=table, names=("before", "after"), **how)
     if compare and found.comparison.refusal:
         cure = "runs of one scenario need one task: name it with --checks, or give AXIS reports"

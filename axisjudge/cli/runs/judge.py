@@ -10,6 +10,7 @@ import typer
 
 from axisjudge.cli import options, show
 from axisjudge.cli.results.agreement import print_agreement
+from axisjudge.cli.runs.judged import losses, print_estimate, print_outcome, stop, tally
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,14 +18,14 @@ if TYPE_CHECKING:
     import polars as pl
 
     from axisjudge.judges import JudgeLike
-    from axisjudge.judging.estimate import Estimate
-    from axisjudge.judging.outcome import Outcome
     from axisjudge.studies.succession.drift import Drift
     from axisjudge.trajectory import Trajectory
 
 
 def judge(
-    paths: options.Paths,
+    paths: Annotated[
+        list[Path], typer.Argument(help="Trajectory files, folders or globs [default, with --split: the split's]")
+    ] = [],  # noqa: B006
     judge: Annotated[
         list[str], typer.Option(help="A judge spec, of a plug-in too; may be given several times. Rules if none.")
     ] = [],  # noqa: B006
@@ -54,6 +55,20 @@ def judge(
     retry: Annotated[
         str | None, typer.Option(help="Ask again what would be lost again: refused,truncated, or one of them.")
     ] = None,
+    one_call: Annotated[
+        bool, typer.Option("--one-call", help="All axes of a run in one call: cheaper, and kept apart by name.")
+    ] = False,
+    keep_prompts: Annotated[
+        Path | None, typer.Option(help="Keep the whole prompt of each call beside its hash in this file (JSON Lines).")
+    ] = None,
+    cascade: Annotated[
+        str | None, typer.Option(help='"SPEC > SPEC": the second judge where the first is unsure, and on --audit.')
+    ] = None,
+    below: Annotated[float, typer.Option(help="A confidence below this is unsure, in a cascade.")] = 0.8,
+    audit: Annotated[float, typer.Option(help="Share of what is sure that the second judge is asked, too.")] = 0.1,
+    batch: Annotated[
+        bool, typer.Option("--batch", help="By the providers' batch interfaces: half price, within a day; resumable.")
+    ] = False,
     max_lost: Annotated[
         float, typer.Option(min=0, max=1, help="Share of its verdicts that a judge may lose before the exit code is 1.")
     ] = 0.05,
@@ -72,15 +87,20 @@ def judge(
     A broken file among others is listed with its reason and the others are judged; the exit code is then 1, as it is
     where a judge gave no verdicts or lost more than --max-lost. It is 3 at the budget and 130 after Ctrl-C.
     """
+    from axisjudge.checks import InputError
     from axisjudge.judges.lifecycle import known_retirement, warn_of
     from axisjudge.judging import judging_run
+    from axisjudge.protocol import read_sources, read_split
     from axisjudge.readers import read_trajectories
     from axisjudge.spec import panel as panel_of
     from axisjudge.workbench import own
 
-    reading = read_trajectories(
-        *paths, tools=tools, policy=policy, agent=agent, domain=domain, tool_kinds=tool_kind, strict=strict
-    )
+    if split is not None and not paths:
+        reading = read_sources(read_split().sources, strict=strict)
+    else:
+        reading = read_trajectories(
+            *paths, tools=tools, policy=policy, agent=agent, domain=domain, tool_kinds=tool_kind, strict=strict
+        )
     refused = [asdict(file) for file in reading.refused]
     trajectories = _side(reading.trajectories, split)[:limit]
     judges: list[JudgeLike] = [*judge, *(panel_of(panel) if panel else [])] or ["rules"]
@@ -94,8 +114,27 @@ def judge(
         "again": again,
         "out": out,
         "keep_lost": keep_lost,
+        "one_call": one_call,
         "retry": [name for name in (retry or "").split(",") if name],
     }
+    money: dict[str, Any] = {
+        "concurrency": concurrency,
+        "patience_s": patience,
+        "budget_usd": budget,
+        "allow_unpriced": allow_unpriced,
+        "confirm": yes,
+        "batch": batch,
+        "keep_prompts": keep_prompts,
+    }
+    if cascade is not None:
+        if judge or panel:
+            raise InputError("--cascade", "names its judges itself", cure="leave --judge and --panel out")
+        from axisjudge.cli.runs.cascade import run_cascade
+        from axisjudge.judging.cascade import Cascade
+
+        both = Cascade.parse(cascade, below=below, audit=audit)
+        run_cascade(trajectories, both, arguments, money, max_lost=max_lost, dry_run=dry_run, json=json)
+        return
     run = judging_run(trajectories, judges, **arguments)
     plan = run.plan()
     if not json:
@@ -105,7 +144,7 @@ def judge(
         )
     if dry_run:
         warn_of(known_retirement(each.spec.provider, each.model) for each in plan.judges)
-        estimate = run.estimate(concurrency)
+        estimate = run.estimate(concurrency, batch=batch)
         if json:
             counts = {"calls": plan.n_calls, "cached": plan.cached, "refused": refused}
             show.as_json({"plan": plan.rows(), **counts, "estimate": estimate.rows()})
@@ -115,13 +154,7 @@ def judge(
         show.stop_if_refused(reading.refused, quiet=json)
         return
     try:
-        ratings = run.carry_out(
-            concurrency=concurrency,
-            patience_s=patience,
-            budget_usd=budget,
-            allow_unpriced=allow_unpriced,
-            confirm=yes,
-        )
+        ratings = run.carry_out(**money)
     except KeyboardInterrupt:
         print_outcome(run.outcome, quiet=json)
         raise
@@ -153,29 +186,6 @@ def judge(
     show.stop_if_refused(reading.refused)
 
 
-def print_estimate(estimate: Estimate) -> None:
-    """What the calls to models will take and cost, as ranges."""
-    if estimate.judges:
-        show.table(estimate.rows(), "Tokens, list price in US dollars and minutes, low to high")
-        typer.echo(f"\n{estimate.sentence}.")
-
-
-def print_outcome(outcome: Outcome, *, quiet: bool = False) -> None:
-    """The last lines of a run: judges that were stopped, what is left, what was spent."""
-    if quiet:
-        return
-    if any(end.stopped or end.failures for end in outcome.ends) or outcome.was_interrupted:
-        show.table(outcome.rows(), "How far each judge came")
-    for sentence in outcome.sentences():
-        typer.echo(f"\n{sentence}")
-
-
-def stop(code: int) -> None:
-    """End with an exit code other than 0."""
-    if code:
-        raise typer.Exit(code)
-
-
 def _side(trajectories: Sequence[Trajectory], split: str | None) -> Sequence[Trajectory]:
     """The trajectories of one side, so that --limit counts those; without one, or a name that is none, all of them."""
     if split is None:
@@ -184,28 +194,6 @@ def _side(trajectories: Sequence[Trajectory], split: str | None) -> Sequence[Tra
 
     known = read_split()
     return [run for run in trajectories if known.side_of(run) == split] if split in known.shares else trajectories
-
-
-def tally(ratings: pl.DataFrame) -> list[dict[str, Any]]:
-    """For each rater and axis: how many ratings, each verdict's count, and how many were lost."""
-    import polars as pl
-
-    from axisjudge.verdict import AXES, VERDICTS
-
-    words = [(pl.col("verdict") == word).sum().alias(word) for word in VERDICTS]
-    lost = (pl.col("status") != "ok").sum().alias("lost")
-    grouped = ratings.group_by("rater", "question", maintain_order=True).agg(pl.len().alias("n"), *words, lost)
-    tallies = grouped.rename({"question": "axis"}).to_dicts()
-    return sorted(tallies, key=lambda row: (row["rater"], AXES.index(row["axis"])))
-
-
-def losses(ratings: pl.DataFrame) -> list[dict[str, Any]]:
-    """For each rater and status other than ok: how many ratings, and the commonest reason."""
-    import polars as pl
-
-    lost = ratings.filter(pl.col("status") != "ok").group_by("rater", "status")
-    reason = pl.col("rationale").fill_null("no reason given").mode().sort().first().alias("commonest reason")
-    return lost.agg(pl.len().alias("n"), reason).sort("rater", "status").to_dicts()
 
 
 def _agreement(ratings: pl.DataFrame) -> Any:

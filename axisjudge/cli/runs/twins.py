@@ -50,7 +50,7 @@ def twins(
         show.table(made.rows(), "Twins")
         typer.echo(f"\n{written} twins: {write}")
         return
-    from axisjudge.cli.runs.judge import print_estimate, print_outcome, stop
+    from axisjudge.cli.runs.judged import print_estimate, print_outcome, stop
     from axisjudge.judging import judging_run
     from axisjudge.ratings import read_ratings
     from axisjudge.studies.twins import twins as study

@@ -36,19 +36,19 @@ class KnownAmounts:
         self.direct |= numbers
         self.money |= money
 
-    def add_result(self, text: str, found: list[Leaf]) -> None:
+    def add_result(self, text: str, result_leaves: list[Leaf]) -> None:
         """Take in a tool result: the numbers of its JSON, else of its words."""
-        if not found:
+        if not result_leaves:
             self.add_words(text)
             return
         if "$" in text:
             self.money |= {amount.cents for amount in amounts_in(text)}
-        self.add_leaves(found)
+        self.add_leaves(result_leaves)
 
-    def add_leaves(self, found: list[Leaf]) -> None:
+    def add_leaves(self, result_leaves: list[Leaf]) -> None:
         """Take in the numbers of a JSON value, and their totals by key."""
         groups: dict[str, list[int]] = defaultdict(list)
-        for name, value, _ in found:
+        for name, value, _ in result_leaves:
             if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < _LARGEST:
                 groups[name].append(abs(to_cents(value)))
         for key, values in groups.items():
@@ -58,7 +58,7 @@ class KnownAmounts:
             self.totals |= totals | {total - one for total in totals | _pairs(values) for one in others}
         self.direct |= self.money
 
-    def add_told(self, cents: int) -> None:
+    def add_explained(self, cents: int) -> None:
         """Take in an amount that was told and explained: later ones may rest on it."""
         self.money.add(cents)
         self.direct.add(cents)
@@ -81,6 +81,8 @@ class KnownAmounts:
             return "total within one result"
         if cents in _totals(before[-_MOST_PARTS:]) | _runs(before):
             return "total of amounts told"
+        if cents in _differences(before[-_MOST_PARTS:]):
+            return "difference of two totals told"
         return None
 
 
@@ -100,6 +102,19 @@ def _totals(values: list[int]) -> set[int]:
 
 def _pairs(values: list[int]) -> set[int]:
     return {one + other for one, other in combinations(values, 2)} if len(values) <= _MOST_PARTS else set()
+
+
+def _differences(values: list[int]) -> set[int]:
+    """What two totals differ by: of the last amounts and those before them, or of every second one (old, new, ...)."""
+    if len(values) < 3:
+        return set()
+    pairs = values[len(values) % 2 :]
+    split = {
+        abs(sum(values[middle:]) - sum(values[start:middle]))
+        for start in range(len(values) - 2)
+        for middle in range(start + 1, len(values))
+    }
+    return split | {abs(sum(pairs[start::2]) - sum(pairs[start + 1 :: 2])) for start in range(0, len(pairs), 2)}
 
 
 def _runs(values: list[int]) -> set[int]:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from axisjudge.judges.rules.facts import Call, Facts, plain, stands_in
 from axisjudge.judges.rules.findings import Clean, Finding
-from axisjudge.judges.rules.schema import faults
+from axisjudge.judges.rules.formats import is_identifier
+from axisjudge.judges.rules.schema import allows_one_value, faults
 
 _BLAMES = re.compile(
     r"not found|does(?: not|n't) exist|\bno (?!longer)\w+ (?:with|for|by|named|called|found|\S*\d)|no such|invalid"
@@ -24,6 +25,16 @@ _STATE = re.compile(
 )
 _UNKNOWN_RECORD = re.compile(r"not found|does(?: not|n't) exist|\bno (?!longer)\w+|unknown", re.IGNORECASE)
 _NUMBER_WORD = re.compile(r"(?<![\w-])\d{2,}(?![\w-])")
+_WORD = re.compile(r"[A-Za-z]+(?:[_-][A-Z]+)*")
+_DELEGATES = re.compile(
+    r"\b(?:any(?: one)?|whichever|whatever|either)\b(?: of)?(?: the| my| your)?(?: \w+){0,2} ?"
+    r"(?:card|payment|method|account|option|one|works|you|is fine|will do)"
+    r"|\bup to you\b|\byou (?:can |may )?(?:choose|pick|decide|select)\b|\bno preference\b|\bon file\b"
+    r"|\b(?:does ?n['\u2019]?t|do not|don['\u2019]t) (?:matter|mind|care)\b"
+    r"|\b(?:same|original|default|usual|existing) (?:\w+ )?(?:card|payment|method|account)\b",
+    re.IGNORECASE,
+)
+_LONGEST_REFUSAL = 300
 _NEW_OR_OLD = re.compile(r"^(?:new|old|from|to|target|source)_?")
 _KEY_OF_RECORD = re.compile(r"_ids?$|[a-z]I[dD]s?$")
 
@@ -45,15 +56,20 @@ def findings(facts: Facts) -> Iterator[Finding]:
 
 
 def clean(facts: Facts) -> Clean:
-    """What is said when nothing was found."""
+    """What is said when nothing was found: correct where a schema left nothing to choose, else uncertain."""
     if not facts.calls:
         return Clean("not_applicable", 0.95, (), "The agent called no tool, so there are no arguments to judge.")
     steps = tuple(sorted({call.step for call in facts.calls}))
-    if facts.tools is None:
-        told = "No schemas are known; the tools took the calls, and each identifier was known before it was used."
-        return Clean("correct", 0.60, steps, told)
-    told = "Every call fits its tool's schema, and each identifier in it was known before it was used."
-    return Clean("correct", 0.80, steps, told)
+    if all(
+        call.schema is not None and call.succeeded and allows_one_value(call.schema.parameters) for call in facts.calls
+    ):
+        return Clean("correct", 0.90, steps, "Every call went through, and its tool's schema leaves nothing to choose.")
+    known = "The calls fit their tools' schemas" if facts.tools is not None else "No schemas are known"
+    text = (
+        f"{known}, and each identifier was known before it was used. Whether these were the values that were wanted "
+        "cannot be told."
+    )
+    return Clean("uncertain", 0.30, steps, text)
 
 
 def _malformed(call: Call) -> Iterator[Finding]:
@@ -64,14 +80,16 @@ def _malformed(call: Call) -> Iterator[Finding]:
         )
     elif call.schema is not None:
         for kind, part in faults(call.arguments, call.schema.parameters):
+            if kind == "missing_parameter" and call.succeeded:
+                kind = "missing_but_accepted"  # the tool did without it, so its schema may be wrong
             yield Finding(kind, call.steps, f"At step {call.step}, in the call of {call.name}, {part}.")
 
 
 def _ungrounded(facts: Facts, call: Call) -> Iterator[Finding]:
     """An identifier that no earlier step contains: made up, or used before it was returned."""
     for parameter, value in call.identifiers:
-        if facts.seen_before(value, call.step):
-            continue
+        if facts.seen_before(value, call.step) or (call.succeeded and _WORD.fullmatch(value)):
+            continue  # a plain word that the tool takes ("START", "all") names no record
         used = f"At step {call.step} {parameter} = {value!r} is given to {call.name}, but no earlier step contains it"
         later = facts.returned_after(call, value)
         if later is None:
@@ -106,10 +124,12 @@ def _related(one: str, other: str) -> bool:
 
 def _not_as_agreed(facts: Facts, call: Call) -> Iterator[Finding]:
     """A change to a record that nobody had named, after the agent had proposed it for another of the same kind."""
-    before = facts.told_before(call.step)
+    before = facts.last_agent_message(call.step)
     if call.kind != "write" or before is None or not isinstance(call.arguments, dict):
         return
-    talk = [text.lower() for index, text in facts.told if index < call.step]
+    if any(_DELEGATES.search(text) for index, text in facts.user_messages if index < call.step):
+        return
+    talk = [text.lower() for index, text in facts.agent_messages if index < call.step]
     used = {value for _, value in call.identifiers}
     for parameter, value in call.identifiers:
         if call.arguments.get(parameter) != value or not _KEY_OF_RECORD.search(parameter):
@@ -118,7 +138,7 @@ def _not_as_agreed(facts: Facts, call: Call) -> Iterator[Finding]:
             continue
         if any(stands_in(plain(value), text) for text in talk):
             continue
-        alike = [other for other in facts.shown_under(parameter, call.step) if other != value]
+        alike = [other for other in facts.values_under(parameter, call.step) if other != value]
         named = [other for other in alike if stands_in(plain(other), before[1].lower())]
         if named and not used & set(named):
             text = (
@@ -132,7 +152,7 @@ def _numbers_from_nowhere(facts: Facts, call: Call) -> Iterator[Finding]:
     """A number inside a worded argument of a change (a house number, a size) that nobody and nothing had given."""
     if call.kind != "write":
         return
-    own = [text for index, text in facts.told if index <= call.step]
+    own = [text for index, text in facts.agent_messages if index <= call.step]
     for parameter, value, _ in call.values:
         if not isinstance(value, str) or " " not in value.strip() or len(value) > 60:
             continue
@@ -144,15 +164,17 @@ def _numbers_from_nowhere(facts: Facts, call: Call) -> Iterator[Finding]:
 
 def _refused(facts: Facts, call: Call) -> Iterator[Finding]:
     """A failed call whose error speaks of the arguments, unless the user gave them or the record's state is meant."""
-    said = " ".join(call.result.split())[:120]
+    words = " ".join(call.result.split())[:120]
+    if call.runs_program or len(call.result) > _LONGEST_REFUSAL:
+        return  # a program's output, or a page: not the tool's word about its arguments
     if _STATE.search(call.result) or (_UNKNOWN_RECORD.search(call.result) and _all_from_user(facts, call)):
         return
     if _BLAMES.search(call.result):
         mended = any(other.name == call.name and other.succeeded and other.step > call.step for other in facts.calls)
-        text = f"At step {call.result_step} the tool refuses the arguments given at step {call.step}: {said!r}."
+        text = f"At step {call.result_step} the tool refuses the arguments given at step {call.step}: {words!r}."
         yield Finding("argument_blamed_mended" if mended else "argument_blamed", call.steps, text)
     elif _RULES_OUT.search(call.result):
-        text = f"At step {call.result_step} the tool names a rule against the call of step {call.step}: {said!r}."
+        text = f"At step {call.result_step} the tool names a rule against the call of step {call.step}: {words!r}."
         yield Finding("rule_of_the_tool", call.steps, text)
     elif call.schema is None:
         yield from _unlike_accepted(facts, call)
@@ -160,10 +182,12 @@ def _refused(facts: Facts, call: Call) -> Iterator[Finding]:
 
 def _all_from_user(facts: Facts, call: Call) -> bool:
     """Whether the user gave every word that was passed on; a sign put before it is no fault, one left out is."""
-    said = " ".join(text.lower().replace("\xa0", " ") for index, text in facts.asked if index < call.step)
+    words = " ".join(text.lower().replace("\xa0", " ") for index, text in facts.user_messages if index < call.step)
     texts = [leaf.value.lower().replace("\xa0", " ").strip() for leaf in call.values if isinstance(leaf.value, str)]
     return bool(texts) and all(
-        stands_in(plain(text), said) and (text[:1] == "#" or "#" + text not in said) for text in texts
+        (stands_in(plain(text), words) or (is_identifier(text.upper()) and facts.user_gave(text, call.step)))
+        and (text[:1] == "#" or "#" + text not in words)
+        for text in texts
     )
 
 

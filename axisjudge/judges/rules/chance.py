@@ -27,7 +27,7 @@ class PassRate:
         return self.n_explained / self.n_tried if self.n_tried else float("nan")
 
 
-def told_pass_rate(trajectories: Iterable[Trajectory]) -> PassRate:
+def pass_rate(trajectories: Iterable[Trajectory]) -> PassRate:
     """How many of the amounts that agents told are explained by what they had been given."""
     return _tried([Facts.of(trajectory) for trajectory in trajectories], None)
 
@@ -36,37 +36,37 @@ def shuffled_pass_rate(trajectories: Iterable[Trajectory], *, rng: Random) -> Pa
     """How many amounts would be explained if each were one told in another run.
 
     Each amount is replaced by a random one of another trajectory, written with or without hundredths alike; what the
-    run itself had been given stays. The lower this is below `told_pass_rate`, the more an unexplained amount says.
+    run itself had been given stays. The lower this is below `pass_rate`, the more an unexplained amount says.
     """
     return _tried([Facts.of(trajectory) for trajectory in trajectories], rng)
 
 
 def _tried(all_facts: list[Facts], rng: Random | None) -> PassRate:
     pool = [
-        (place, amount)
-        for place, facts in enumerate(all_facts)
+        (run, amount)
+        for run, facts in enumerate(all_facts)
         for _, _, amounts, _ in amounts_by_message(facts)
         for amount in amounts
         if amount.cents
     ]
     ways: Counter[str] = Counter()
-    for place, facts in enumerate(all_facts):
+    for run, facts in enumerate(all_facts):
         for _, text, amounts, known in amounts_by_message(facts):
             counts = count_words(text)
             if rng is not None:
-                drawn = (_stranger(pool, place, amount, rng) for amount in amounts if amount.cents)
+                drawn = (_stranger(pool, run, amount, rng) for amount in amounts if amount.cents)
                 ways.update(known.explain(one, [], counts) or "unexplained" for one in drawn if one is not None)
-            told = explain_all(amounts, known, counts)
+            explained = explain_all(amounts, known, counts)
             if rng is None:
-                ways.update(way or "unexplained" for amount, way in told if amount.cents)
+                ways.update(way or "unexplained" for amount, way in explained if amount.cents)
     tried = sum(ways.values())
     return PassRate(tried, tried - ways["unexplained"], dict(ways))
 
 
-def _stranger(pool: list[tuple[int, Amount]], place: int, amount: Amount, rng: Random) -> Amount | None:
+def _stranger(pool: list[tuple[int, Amount]], run: int, amount: Amount, rng: Random) -> Amount | None:
     """A random amount told in another run, with or without hundredths alike; None where there is none."""
     for _ in range(100):
-        other_place, other = pool[rng.randrange(len(pool))]
-        if other_place != place and other.exact == amount.exact:
+        other_run, other = pool[rng.randrange(len(pool))]
+        if other_run != run and other.exact == amount.exact:
             return other
     return None

@@ -23,6 +23,11 @@ _SPELLED = re.compile(r"\b(?:underscore|hyphen|dash|hash(?:tag)?|pound|dot)\b", 
 _SPACED = re.compile(r"[ /\n\t]")
 _FINAL_NUMBER = re.compile(r"\d{5,}$")
 _SQUEEZE = re.compile(r"[\W_]+")
+_RUNS_PROGRAMS = re.compile(
+    r"(?:^|_)(?:bash|sh|shell|exec\w*|terminal|console|python|interpreter|cmd|command|code|script|tests?)(?:_|$)",
+    re.IGNORECASE,
+)
+_PROGRAM_PARAMETERS = {"command", "cmd", "commands", "script", "code", "source_code"}
 BEFORE_ALL = -1  #: the place of the policy and the tool descriptions: known before the first step
 
 
@@ -53,6 +58,15 @@ class Call:
     def may_have_changed(self) -> bool:
         """The call did not fail, and its tool changes something or nobody says that it does not."""
         return not self.failed and self.kind in (None, "write")
+
+    @property
+    def runs_program(self) -> bool:
+        """The tool runs what it is given: its result is a program's output, which says nothing of the arguments.
+
+        Such a program may have changed something even where it failed.
+        """
+        names = set(self.arguments) if isinstance(self.arguments, dict) else set()
+        return bool(_PROGRAM_PARAMETERS & names) or _RUNS_PROGRAMS.search(_snake(self.name)) is not None
 
     @property
     def steps(self) -> tuple[int, ...]:
@@ -112,8 +126,8 @@ class Facts:
 
     trajectory: Trajectory
     calls: tuple[Call, ...]
-    told: tuple[tuple[int, str], ...]
-    asked: tuple[tuple[int, str], ...]
+    agent_messages: tuple[tuple[int, str], ...]
+    user_messages: tuple[tuple[int, str], ...]
     sources: tuple[Source, ...]
     tools: dict[str, ToolSchema] | None
     rulebook: str
@@ -126,16 +140,16 @@ class Facts:
         steps, kinds = trajectory.steps, trajectory.kinds
         results, agents = _pair(steps)
         calls = tuple(
-            _call(step, call, results.get((step.index, place)), (tools or {}).get(call.name), kinds.get(call.name))
-            for step, place, call in _made(steps)
+            _call(step, call, results.get((step.index, position)), (tools or {}).get(call.name), kinds.get(call.name))
+            for step, position, call in _made(steps)
         )
         return cls(
             trajectory=trajectory,
             calls=calls,
-            told=tuple(
+            agent_messages=tuple(
                 (s.index, s.content) for s in steps if s.role == "assistant" and not s.kind and s.content.strip()
             ),
-            asked=tuple((s.index, s.content) for s in steps if s.role == "user" and s.content.strip()),
+            user_messages=tuple((s.index, s.content) for s in steps if s.role == "user" and s.content.strip()),
             sources=tuple(_sources(trajectory, agents)),
             tools=tools,
             rulebook="\n".join(
@@ -161,7 +175,7 @@ class Facts:
     @cached_property
     def claims(self) -> tuple[tuple[int, str], ...]:
         """(step, participle) of everything that the agent tells as done."""
-        return tuple((index, word) for index, text in self.told for word in phrases.claims_of(text))
+        return tuple((index, word) for index, text in self.agent_messages for word in phrases.claims_of(text))
 
     @cached_property
     def keys_of(self) -> dict[str, set[str]]:
@@ -174,7 +188,7 @@ class Facts:
                     keys.setdefault(value, set()).add(key)
         return keys
 
-    def shown_under(self, key: str, step: int) -> set[str]:
+    def values_under(self, key: str, step: int) -> set[str]:
         """The words that results before a step show under a key."""
         return {
             leaf.value
@@ -189,13 +203,13 @@ class Facts:
         """Every key under which a result shows something."""
         return {leaf.key for call in self.calls for leaf in call.result_leaves}
 
-    def told_before(self, step: int) -> tuple[int, str] | None:
+    def last_agent_message(self, step: int) -> tuple[int, str] | None:
         """The agent's last words before a step."""
-        return next(((index, text) for index, text in reversed(self.told) if index < step), None)
+        return next(((index, text) for index, text in reversed(self.agent_messages) if index < step), None)
 
-    def asked_before(self, step: int) -> tuple[int, str] | None:
+    def last_user_message(self, step: int) -> tuple[int, str] | None:
         """The user's last words before a step."""
-        return next(((index, text) for index, text in reversed(self.asked) if index < step), None)
+        return next(((index, text) for index, text in reversed(self.user_messages) if index < step), None)
 
     def first_seen(self, token: str, *, ending: bool = False) -> int | None:
         """The first step at which a token stands in a text that the agent did not write; None if it never does.
@@ -228,6 +242,10 @@ class Facts:
         return next(later, None)
 
 
+def _snake(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
+
+
 def plain(token: str) -> str:
     """A token as it is compared: lower case, without a leading ``#``."""
     return token.lower().replace("\xa0", " ").strip().lstrip("#")
@@ -243,9 +261,9 @@ def _identifiers(values: list[Leaf]) -> Iterator[tuple[str, str]]:
 
 def _made(steps: tuple[Step, ...]) -> Iterator[tuple[Step, int, ToolCall]]:
     for step in steps:
-        for place, call in enumerate(step.tool_calls):
+        for position, call in enumerate(step.tool_calls):
             if call.requestor == "assistant" and step.role == "assistant":
-                yield step, place, call
+                yield step, position, call
 
 
 def _pair(steps: tuple[Step, ...]) -> tuple[dict[tuple[int, int], Step], set[int]]:
@@ -262,7 +280,7 @@ def _pair(steps: tuple[Step, ...]) -> tuple[dict[tuple[int, int], Step], set[int
             if entry[2].requestor == "assistant":
                 agents.add(step.index)
         elif step.tool_calls:
-            waiting = deque((step.index, place, call) for place, call in enumerate(step.tool_calls))
+            waiting = deque((step.index, position, call) for position, call in enumerate(step.tool_calls))
         elif step.role != "tool":
             waiting.clear()
     return results, agents

@@ -12,11 +12,21 @@ from axisjudge.verdict import Axis, Word
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of finding: the axis it belongs to, the verdict it carries and how sure it is."""
+    """A kind of finding: the axis it belongs to, the verdict it carries and how sure it is.
+
+    `on` is False where too few of the runs that it flags on real data had failed (`STATED_PRECISION`).
+    """
 
     axis: Axis
     verdict: Literal["incorrect", "uncertain"]
     confidence: float
+    on: bool = True
+
+
+#: A kind is off by default where it flagged `FEWEST_FLAGGED` real runs or more and less than this share of them had
+#: failed. Reward does not see every fault of a run, so that the share is a lower bound of the kind's precision.
+#: data/reference/rules_findings.csv holds the counts, over all halves; ``rules,all=true`` turns every kind on.
+STATED_PRECISION, FEWEST_FLAGGED = 0.5, 3
 
 
 #: Every kind of finding. The confidences were set by hand, from what each rule can see and how often its flags were
@@ -33,6 +43,7 @@ KINDS: dict[str, Kind] = {
     # argument_validity
     "not_an_object": Kind("argument_validity", "incorrect", 0.95),
     "missing_parameter": Kind("argument_validity", "incorrect", 0.95),
+    "missing_but_accepted": Kind("argument_validity", "uncertain", 0.40),
     "unknown_parameter": Kind("argument_validity", "incorrect", 0.90),
     "not_in_enum": Kind("argument_validity", "incorrect", 0.90),
     "wrong_type": Kind("argument_validity", "incorrect", 0.85),
@@ -48,7 +59,7 @@ KINDS: dict[str, Kind] = {
     "no_schema": Kind("argument_validity", "uncertain", 0.30),
     # sequencing
     "after_refusal": Kind("sequencing", "incorrect", 0.85),
-    "unconfirmed": Kind("sequencing", "incorrect", 0.75),
+    "unconfirmed": Kind("sequencing", "incorrect", 0.75, on=False),
     "unread": Kind("sequencing", "incorrect", 0.75),
     "identical_write": Kind("sequencing", "incorrect", 0.90),
     "used_before_returned": Kind("sequencing", "incorrect", 0.75),
@@ -71,6 +82,7 @@ KINDS: dict[str, Kind] = {
     "keeps_talking": Kind("termination", "incorrect", 0.60),
     "open_question": Kind("termination", "incorrect", 0.75),
     "open_promise": Kind("termination", "incorrect", 0.70),
+    "confirmed_not_done": Kind("termination", "incorrect", 0.75),
     "no_reply": Kind("termination", "incorrect", 0.70),
     "no_reply_due": Kind("termination", "uncertain", 0.40),
     "success_after_failure": Kind("termination", "incorrect", 0.80),
@@ -96,24 +108,27 @@ class Clean:
     text: str
 
 
-_MOST_TOLD = 4
+_MOST_SENTENCES = 4
 
 
-def answer(findings: Iterable[Finding], clean: Clean) -> Answer:
-    """One answer from all findings of an axis: a fault outweighs a doubt, a doubt outweighs silence."""
-    found = list(findings)
+def answer(findings: Iterable[Finding], clean: Clean, *, every_kind: bool = False) -> Answer:
+    """One answer from all findings of an axis: a fault outweighs a doubt, a doubt outweighs silence.
+
+    Kinds that are off by default count only with `every_kind`.
+    """
+    every = [finding for finding in findings if every_kind or KINDS[finding.kind].on]
     for verdict in ("incorrect", "uncertain"):
-        if chosen := [finding for finding in found if KINDS[finding.kind].verdict == verdict]:
+        if chosen := [finding for finding in every if KINDS[finding.kind].verdict == verdict]:
             return _from(chosen, verdict, max(KINDS[finding.kind].confidence for finding in chosen))
     return _ok(clean.verdict, clean.confidence, clean.steps, clean.text, ())
 
 
 def _from(chosen: list[Finding], verdict: Word, confidence: float) -> Answer:
     steps = tuple(sorted({step for finding in chosen for step in finding.steps}))
-    told = [finding.text for finding in chosen[:_MOST_TOLD]]
-    if len(chosen) > _MOST_TOLD:
-        told.append(f"And {len(chosen) - _MOST_TOLD} more of the kind.")
-    return _ok(verdict, confidence, steps, " ".join(told), tuple(sorted({finding.kind for finding in chosen})))
+    sentences = [finding.text for finding in chosen[:_MOST_SENTENCES]]
+    if len(chosen) > _MOST_SENTENCES:
+        sentences.append(f"And {len(chosen) - _MOST_SENTENCES} more of the kind.")
+    return _ok(verdict, confidence, steps, " ".join(sentences), tuple(sorted({finding.kind for finding in chosen})))
 
 
 def _ok(verdict: Word, confidence: float, steps: tuple[int, ...], rationale: str, flags: tuple[str, ...]) -> Answer:

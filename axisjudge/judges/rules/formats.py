@@ -36,7 +36,8 @@ _ENDING = re.compile(
 )
 _NUMBERED_NAME = re.compile(r"[A-Za-z]\w*_[A-Za-z]*\d{4,}")
 _MEASURE = re.compile(r"\d+[A-Z]+")
-_CLOCK_OR_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:T.*)?|\d{1,2}:\d{2}.*|\d{1,3}(?:-\d{1,3})+|\d+-[A-Za-z]+s?")
+_CLOCK_OR_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:T.*)?|\d{1,2}:\d{2}.*|\d+(?:-\d+)+|\d+-[A-Za-z]+s?")
+_NUMBERED_WORD = re.compile(r"[A-Za-z]+-\d{1,2}")
 _EXAMPLE = re.compile(
     r"(?:e\.g\.|example|such as|\blike|format|looks?|starts? with|begins? with|placeholder)\W{0,4}(?:\w+\W{1,4}){0,4}$",
     re.IGNORECASE,
@@ -112,12 +113,12 @@ def plain_numbers_in(text: str) -> set[int]:
 def days_in(text: str, *, any_case: bool = False) -> list[tuple[tuple[Day, ...], str]]:
     """Dates in a text, each with its possible readings (``03/04/2024`` has two) and its wording."""
     month_first, day_first = (_MONTH_FIRST_ANY_CASE, _DAY_FIRST_ANY_CASE) if any_case else (_MONTH_FIRST, _DAY_FIRST)
-    found = [(tuple(_numeric(match)), match) for match in _NUMERIC_DATE.finditer(text)]
-    found += [((_named(match[1], match[2], match[3]),), match) for match in month_first.finditer(text)]
-    found += [((_named(match[2], match[1], match[3]),), match) for match in day_first.finditer(text)]
+    matches = [(tuple(_numeric(match)), match) for match in _NUMERIC_DATE.finditer(text)]
+    matches += [((_named(match[1], match[2], match[3]),), match) for match in month_first.finditer(text)]
+    matches += [((_named(match[2], match[1], match[3]),), match) for match in day_first.finditer(text)]
     return [
         (days, match.group())
-        for readings, match in sorted(found, key=lambda pair: pair[1].start())
+        for readings, match in sorted(matches, key=lambda pair: pair[1].start())
         if (days := tuple(day for day in readings if 1 <= day.month <= 12 and 1 <= day.day <= 31))
         and not (match.start() and (text[match.start() - 1].isalnum() or text[match.start() - 1] == "/"))
     ]
@@ -144,8 +145,12 @@ def is_identifier(token: str) -> bool:
     [True, True, True, True, True]
     >>> [is_identifier(token) for token in ("1080p", "12-inch", "2024-05-15", "size_10", "256GBSSD")]
     [False, False, False, False, False]
+    >>> [is_identifier(token) for token in ("2005-2008", "COVID-19", "1937\u5e743\u67086\u65e5")]
+    [False, False, False]
     """
     core = token.lstrip("#")
+    if not core.isascii() or _NUMBERED_WORD.fullmatch(core):
+        return False  # systems name in ASCII; a word and its number are a name that people gave
     if core.isdigit():
         return len(core) >= 6
     if _CLOCK_OR_DATE.fullmatch(core):
@@ -160,11 +165,11 @@ def is_identifier(token: str) -> bool:
 
 def identifiers_in(text: str) -> list[tuple[str, int]]:
     """Identifiers told in a text and where they stand: record ids, e-mail addresses, endings of card numbers."""
-    found = [(match.group().rstrip("-_"), match.start()) for match in _TOKEN.finditer(text)]
-    found = [(token, start) for token, start in found if len(token) > 4 and is_identifier(token)]
+    matches = [(match.group().rstrip("-_"), match.start()) for match in _TOKEN.finditer(text)]
+    matches = [(token, start) for token, start in matches if len(token) > 4 and is_identifier(token)]
     if "@" in text:
-        found += [(match.group(), match.start()) for match in _EMAIL.finditer(text)]
-    return found + [(match.group(1) or match.group(2), match.start()) for match in _ENDING.finditer(text)]
+        matches += [(match.group(), match.start()) for match in _EMAIL.finditer(text)]
+    return matches + [(match.group(1) or match.group(2), match.start()) for match in _ENDING.finditer(text)]
 
 
 def is_example(token: str, text: str, start: int) -> bool:
@@ -186,17 +191,17 @@ def parse_json(text: str) -> Any:
 
 def leaves(value: Any) -> list[Leaf]:
     """Every scalar inside a JSON value, in order."""
-    found: list[Leaf] = []
-    _collect(value, "", None, found)
-    return found
+    collected: list[Leaf] = []
+    _collect(value, "", None, collected)
+    return collected
 
 
-def _collect(value: Any, key: str, owner: dict[str, Any] | None, found: list[Leaf]) -> None:
+def _collect(value: Any, key: str, owner: dict[str, Any] | None, collected: list[Leaf]) -> None:
     if isinstance(value, dict):
         for name, inner in value.items():
-            _collect(inner, name, value, found)
+            _collect(inner, name, value, collected)
     elif isinstance(value, list):
         for inner in value:
-            _collect(inner, key, owner, found)
+            _collect(inner, key, owner, collected)
     else:
-        found.append(Leaf(key, value, owner))
+        collected.append(Leaf(key, value, owner))

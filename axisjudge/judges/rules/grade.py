@@ -21,14 +21,45 @@ _RULES: dict[Axis, tuple[Callable[[Facts], Iterator[Finding]], Callable[[Facts],
 _EMPTY = Clean("not_applicable", 0.95, (), "The run holds no message, so there is nothing to judge on this axis.")
 
 
-def grade_trajectory(trajectory: Trajectory, axes: Iterable[Axis] = AXES) -> dict[Axis, Answer]:
-    """Answer for each axis asked; the facts are read off the trajectory once."""
+def grade_trajectory(
+    trajectory: Trajectory, axes: Iterable[Axis] = AXES, *, every_kind: bool = False
+) -> dict[Axis, Answer]:
+    """Answer for each axis asked; the facts are read off the trajectory once.
+
+    ``incorrect`` has evidence. ``correct`` is said only where what the rules check exhausts the axis for this run:
+
+    | axis | correct where | else |
+    |---|---|---|
+    | tool_selection | never: a rule cannot tell which calls were needed | uncertain |
+    | argument_validity | every call went through and its schema leaves nothing to choose | uncertain |
+    | sequencing | only tools that read were called, and no policy or system message could demand an order | uncertain |
+    | result_interpretation | never: a rule reads no more than amounts, dates, identifiers and statuses | uncertain |
+    | termination | every tool offered only reads, the user's last words close, nothing is left open | uncertain |
+
+    ``not_applicable`` is said where there is nothing to judge: no calls, no results, no two calls.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+        The run.
+    axes : iterable of str
+        The axes to answer for.
+    every_kind : bool
+        Count the kinds of finding too that are off by default (`findings.KINDS`).
+    """
     facts = Facts.of(trajectory)
-    return {axis: _grade(facts, axis) for axis in axes}
+    return {axis: _grade(facts, axis, every_kind) for axis in axes}
 
 
-def _grade(facts: Facts, axis: Axis) -> Answer:
+def findings_of(trajectory: Trajectory) -> list[Finding]:
+    """Every finding of every kind on all axes, those that are off by default included."""
+    facts = Facts.of(trajectory)
+    axes = AXES if trajectory.steps else ("termination",)
+    return [finding for axis in axes for finding in _RULES[axis][0](facts)]
+
+
+def _grade(facts: Facts, axis: Axis, every_kind: bool) -> Answer:
     if not facts.trajectory.steps and axis != "termination":
         return answer((), _EMPTY)
     find, clean = _RULES[axis]
-    return answer(find(facts), clean(facts))
+    return answer(find(facts), clean(facts), every_kind=every_kind)

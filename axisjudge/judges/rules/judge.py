@@ -13,13 +13,14 @@ from axisjudge.spec import JudgeSpec, Provider
 from axisjudge.trajectory import Trajectory
 
 #: Part of every rating's identity: raised whenever a rule, a word list or a confidence changes an answer.
-VERSION = "rules-2"
+VERSION = "rules-3"
 
 
 class RulesJudge(Judge):
     """Grades what a program can know of a trajectory; says ``uncertain`` where it cannot.
 
-    It reads no rubric, so that a new rubric version does not move it.
+    Kinds of finding that were right too seldom on real data are off; ``rules,all=true`` turns them on. It reads no
+    rubric, so that a new rubric version does not move it.
     """
 
     kind = "rules"
@@ -30,6 +31,7 @@ class RulesJudge(Judge):
         super().__init__(spec)
         self.mechanism = "program"
         self.version = VERSION
+        self.every_kind = bool(spec.options.get("all"))
 
     def prompt_sha256(self, trajectory: Trajectory, rubrics: Rubrics) -> str:
         """Hash of the trajectory: it is all that the rules see."""
@@ -37,7 +39,7 @@ class RulesJudge(Judge):
 
     async def grade(self, trajectory: Trajectory, rubrics: Rubrics, *, repeat: int = 0) -> Reply:
         """Answer for every axis asked; the same each time."""
-        return Reply(answers=grade_trajectory(trajectory, rubrics))
+        return Reply(answers=grade_trajectory(trajectory, rubrics, every_kind=self.every_kind))
 
     def points(self, sheet: Sheet) -> tuple[str, ...]:
         """Signals that can be seen without understanding (`scores.axis.judged.rule_signals`), no goal checks."""
@@ -45,12 +47,12 @@ class RulesJudge(Judge):
 
     def sheet_sha256(self, sheet: Sheet) -> str:
         """Hash of the trajectory and of what a sheet shows of it."""
-        shown = [sheet.trajectory.content_sha256, sheet.page.prefix.by_hash.text]
-        return sha256(json.dumps(shown).encode()).hexdigest()
+        parts = [sheet.trajectory.content_sha256, sheet.page.prefix.by_hash.text]
+        return sha256(json.dumps(parts).encode()).hexdigest()
 
     async def fill(self, sheet: Sheet, *, repeat: int = 0) -> Reply:
         """What the sheet brings along; the same each time."""
         return Reply(answers=sheet.by_rules)
 
 
-PROVIDER = Provider(RulesJudge, family="rules", model="", model_required=False, free=True)
+PROVIDER = Provider(RulesJudge, {"all": bool}, family="rules", model="", model_required=False, free=True)

@@ -23,6 +23,13 @@ _CONSENT = _any_of(
     "|swap|exchange|return|refund|continue)",
     *("i(?:'d| would) like to", "i want to", "i(?:'ll| will) (?:take|go|have)"),
 )
+_YES = re.compile(
+    r"^\W*(?:yes|yeah|yep|yup|sure|ok(?:ay)?|confirm(?:ed)?|correct|absolutely|certainly|definitely|of course|please do"
+    r"|go ahead|perfect|great|alright"
+    r"|that(?:['\u2019]s| is| sounds| works)?(?: all)? (?:right|correct|fine|good|great|perfect))\b"
+    r"|\b(?:i confirm|go ahead|please proceed|you (?:may|can) proceed)\b",
+    re.IGNORECASE,
+)
 _GO_AHEAD = _any_of("go ahead", "do it", "i confirm", "proceed", "no need to (?:ask|confirm)", "without asking")
 _DENIED_CONSENT = re.compile(
     r"(?:\b(?:not|never|cannot|before (?:i|you|we)|until i|without)|n['’]t)\s+(?:\w+\s+){0,2}(?:confirm\w*|agree\w*"
@@ -128,6 +135,19 @@ _PROPOSES = _any_of(
     ),
     *("i can", "i will", "i'll"),
 )
+_OFFERS = _any_of(
+    "i can",
+    "i could",
+    "we can",
+    "we could",
+    "how about",
+    "would you",
+    "propos(?:e|ed|ing|al)",
+    "suggest(?:ed|ing|ion)?",
+    "offer(?:ed|ing)?",
+    "available (?:windows?|slots?|dates?|days?)",
+    "window",
+)
 _ASKS_CONSENT = _any_of(
     *(r"confirm\w*", "proceed", "go ahead", "would you like (?:me|to)", "shall i", "should i", "do you want (?:me|to)"),
     *(
@@ -158,6 +178,12 @@ def consents(text: str) -> bool:
     return _CONSENT.search(_DENIED_CONSENT.sub(" ", text)) is not None
 
 
+def agrees(text: str) -> bool:
+    """Whether a short message opens with a yes, or says in so many words that it confirms."""
+    words = _STOP_TOKEN.sub("", text).strip()
+    return len(words) <= 300 and "?" not in words and _YES.search(_DENIED_CONSENT.sub(" ", words)) is not None
+
+
 def tells_to_go_ahead(text: str) -> bool:
     """Whether the words leave no need to ask: "go ahead", "do it"."""
     return _GO_AHEAD.search(_DENIED_CONSENT.sub(" ", text)) is not None
@@ -175,8 +201,8 @@ def consent_is_demanded(rulebook: str) -> bool:
 
 def closes(text: str) -> bool:
     """Whether a message ends the conversation and asks for nothing more."""
-    said = _STOP_TOKEN.sub("", text).strip()
-    return len(said) <= 400 and _CLOSING.search(said) is not None and _WANTS_MORE.search(said) is None
+    words = _STOP_TOKEN.sub("", text).strip()
+    return len(words) <= 400 and _CLOSING.search(words) is not None and _WANTS_MORE.search(words) is None
 
 
 def asks_something(text: str) -> bool:
@@ -206,6 +232,11 @@ def proposes(text: str) -> bool:
     return "?" in text or _PROPOSES.search(text) is not None
 
 
+def offers(text: str) -> bool:
+    """Whether words put forward something that could be done: "I can", "how about", "we propose"."""
+    return _OFFERS.search(text) is not None
+
+
 def asks_consent(text: str) -> bool:
     """Whether a message asks the user to agree to something."""
     return "?" in text and _ASKS_CONSENT.search(text) is not None
@@ -233,8 +264,8 @@ def claims_of(text: str) -> list[str]:
 
 
 def _done_in(sentence: str) -> list[str]:
-    told = [match for match in _DONE.finditer(sentence) if not is_conditional(sentence[: match.start()])]
-    return [next(word for word in match.groups() if word).lower() for match in told]
+    done = [match for match in _DONE.finditer(sentence) if not is_conditional(sentence[: match.start()])]
+    return [next(word for word in match.groups() if word).lower() for match in done]
 
 
 def sentences_of(text: str) -> list[str]:

@@ -37,6 +37,16 @@ def faults(value: Any, schema: Any, name: str = "") -> Iterator[tuple[str, str]]
             yield from faults(item, schema.get("items"), name)
 
 
+def allows_one_value(schema: Any) -> bool:
+    """Whether an object of this schema can be given in one way only: no parameter, or constants alone."""
+    properties = schema.get("properties", {}) if isinstance(schema, dict) else None
+    if not isinstance(properties, dict) or (not properties and schema.get("additionalProperties")):
+        return False
+    return all(
+        isinstance(one, dict) and ("const" in one or len(one.get("enum") or ()) == 1) for one in properties.values()
+    ) and set(properties) <= set(schema.get("required") or ())
+
+
 def _object_faults(value: dict[str, Any], schema: dict[str, Any], name: str) -> Iterator[tuple[str, str]]:
     properties = schema.get("properties")
     where = f" of {name}" if name else ""

@@ -11,7 +11,11 @@ from axisjudge.judges.rules.facts import Call, Facts, plain, stands_in
 from axisjudge.judges.rules.findings import Finding
 from axisjudge.judges.rules.formats import is_identifier
 
-_NOT_IN_STATE = re.compile(r"\bnon-([a-z]+)\b|\bnot (?:in )?(?:an? )?([a-z]+)(?: status| state)?\b", re.IGNORECASE)
+_WANTED_STATE = re.compile(
+    r"\bnon-([a-z]+)\b|\bnot (?:in )?(?:an? )?(?!be\b|been\b)([a-z]+)(?: status| state)?\b"
+    r"|\b(?:must|has to|have to|needs? to|should) be (?:in )?(?:an? )?([a-z]+)\b|\bonly (?:an? )?([a-z]+)\b"
+)
+_STATE_WORD = re.compile(r"(?:ed|ing|active|open|closed)$")  # "non-delivered", but not "non-refundable"
 _STATUS_IS = r"\bstatus\b\W{0,6}(?:is|of|as)?\W{0,4}(?:now |currently |still )?\W{0,4}"
 _IS_NOT = r"\b(?:is|are|was|has|have|had)(?: not|n['’]t)(?: yet)?(?: been)?(?: yet)? "
 _STATUS_KEYS = ("status", "state")
@@ -27,10 +31,10 @@ class Given(NamedTuple):
     step: int
 
 
-def told_statuses(facts: Facts) -> Iterator[Finding]:
+def contradicted_statuses(facts: Facts) -> Iterator[Finding]:
     """A status told of a record that is none of those which results had given it, or denied though it is the last."""
     given = [one for call in facts.calls if call.succeeded for one in _statuses(call)]
-    for index, text in facts.told:
+    for index, text in facts.agent_messages:
         known = [one for one in given if one.step < index]
         for sentence in phrases.sentences_of(text) if known else ():
             yield from _status_faults(sentence, index, known)
@@ -42,39 +46,68 @@ def _status_faults(sentence: str, index: int, known: list[Given]) -> Iterator[Fi
         return
     about = [one for one in known if stands_in(one.record, lowered)]
     kinds = {one.kind for one in about}
-    said, denied = _status_said(lowered, {one.status for one in known if one.kind in kinds})
-    if said is None:
+    status, denied = _status_said(lowered, {one.status for one in known if one.kind in kinds})
+    if status is None:
         return
     last = max(about, key=lambda one: one.step)
-    wrong = last.status == said if denied else not any(said in one.status or one.status in said for one in about)
+    wrong = last.status == status if denied else not any(status in one.status or one.status in status for one in about)
     if wrong:
-        told = f"Step {index} tells that {last.record} is {'not ' if denied else ''}{said!r}"
-        yield Finding("status", (last.step, index), f"{told}, but step {last.step} had returned {last.status!r}.")
+        claim = f"Step {index} tells that {last.record} is {'not ' if denied else ''}{status!r}"
+        yield Finding("status", (last.step, index), f"{claim}, but step {last.step} had returned {last.status!r}.")
 
 
 def against_status(facts: Facts) -> Iterator[Finding]:
     """A change refused for a record's state, although a result had already shown that state."""
-    seen = {one.status for call in facts.calls for one in _statuses(call)}
+    vocabulary = {one.status for call in facts.calls for one in _statuses(call)}
     for call in facts.writes:
-        wanted = _state_wanted(call)
-        if wanted is None or not any(wanted in status for status in seen):
+        known = _last_status(facts, call)
+        if not call.failed or known is None:
             continue
-        for other in reversed(facts.calls):
-            used = {plain(value) for _, value in call.identifiers}
-            shown = [one.status for one in _statuses(other) if one.record in used]
-            if shown and other.succeeded and other.result_step is not None and other.result_step < call.step:
-                if wanted not in shown[0]:
-                    text = (
-                        f"{call.name} at step {call.step} needs a record that is {wanted}, but step {other.result_step}"
-                        f" had shown it as {shown[0]!r}; the tool refuses it at step {call.result_step}."
-                    )
-                    yield Finding("against_status", (other.result_step, *call.steps), text)
-                break
+        refusal = call.result.lower().replace("_", " ")
+        wanted = [
+            state
+            for state in _states_wanted(refusal)
+            if any(state in status for status in vocabulary)
+            or (f"non-{state}" in refusal and _STATE_WORD.search(state))
+        ]
+        if wanted and not any(state in known.status for state in wanted):
+            needs = f"needs a record that is {' or '.join(wanted)}"
+        elif not wanted and _names_as_reason(refusal, known.status):
+            needs = f"is refused for a record that is {known.status}"
+        else:
+            continue
+        text = (
+            f"{call.name} at step {call.step} {needs}, but step {known.step} had shown it as {known.status!r};"
+            f" the tool refuses it at step {call.result_step}."
+        )
+        yield Finding("against_status", (known.step, *call.steps), text)
 
 
-def _state_wanted(call: Call) -> str | None:
-    match = _NOT_IN_STATE.search(call.result) if call.failed else None
-    return None if match is None else (match[1] or match[2]).lower()
+def _last_status(facts: Facts, call: Call) -> Given | None:
+    """The last status that a result before a call had given to a record that it names."""
+    used = {plain(value) for _, value in call.identifiers}
+    for other in reversed(facts.calls):
+        if other.succeeded and other.result_step is not None and other.result_step < call.step:
+            for given in _statuses(other):
+                if given.record in used:
+                    return given
+    return None
+
+
+def _names_as_reason(refusal: str, status: str) -> bool:
+    """Whether a refusal gives a state as its reason: "is already cancelled", "cancelled orders cannot"."""
+    word = re.escape(status)
+    said_of_record = (
+        rf"\b(?:already|currently|is|are|was|been|status:?)\W{{1,4}}(?:an? )?['\"]?{word}\b(?!\W*(?:order|record)s?\b)"
+    )
+    return (
+        re.search(rf"{said_of_record}|\b{word}\b \w+ (?:cannot|can't|can not|may not|must not)\b", refusal) is not None
+    )
+
+
+def _states_wanted(refusal: str) -> list[str]:
+    """The states that a refusal asks for: "non-pending order", "must be delivered", "only lent books"."""
+    return [next(word for word in match.groups() if word) for match in _WANTED_STATE.finditer(refusal)]
 
 
 def _statuses(call: Call) -> Iterator[Given]:
@@ -105,8 +138,8 @@ def _status_said(lowered: str, vocabulary: set[str]) -> tuple[str | None, bool]:
     for status in sorted((status for status in vocabulary if status in lowered), key=len, reverse=True):
         word = re.escape(status)
         denied = re.search(rf"{_IS_NOT}{word}\b", lowered)
-        told = re.search(rf"{_STATUS_IS}{word}\b|{_RECORD_IS}{word}\b(?![ -]\w*(?:ed|ing)\b)", lowered)
-        match = denied or told
+        claim = re.search(rf"{_STATUS_IS}{word}\b|{_RECORD_IS}{word}\b(?![ -]\w*(?:ed|ing)\b)", lowered)
+        match = denied or claim
         if match is not None and not phrases.is_conditional(lowered[: match.start()]):
             return status, denied is not None
     return None, False

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from axisjudge.judges.rules import phrases, verbs
-from axisjudge.judges.rules.claims import told_as_success
+from axisjudge.judges.rules.claims import claimed_success
 from axisjudge.judges.rules.facts import Call, Facts
 from axisjudge.judges.rules.findings import Clean, Finding
 
@@ -23,6 +23,7 @@ def findings(facts: Facts) -> Iterator[Finding]:
     yield from _keeps_talking(facts)
     yield from _after_handover(facts)
     yield from _left_open(facts)
+    yield from _confirmed_not_done(facts)
     yield from _success_after_failure(facts)
 
 
@@ -31,11 +32,26 @@ def clean(facts: Facts) -> Clean:
     steps = facts.trajectory.steps
     if not steps:
         return Clean("not_applicable", 0.95, (), "The run holds no message, and nothing says how it ended.")
+    last = tuple(index for index, _ in facts.agent_messages[-1:]) or (steps[-1].index,)
+    if _nothing_can_be_left(facts):
+        text = "The user closed, nothing is left open, and no tool on the list could have changed anything."
+        return Clean("correct", 0.80, last, text)
     text = (
-        "The run was not cut off, nothing was done after the user had closed, and no question or promise is left open."
+        "The run was not cut off, nothing was done after the user had closed, and no question or promise is left open. "
+        "Whether all that was wanted had been done cannot be told."
     )
-    last = tuple(index for index, _ in facts.told[-1:]) or (steps[-1].index,)
-    return Clean("correct", 0.60, last, text)
+    return Clean("uncertain", 0.30, last, text)
+
+
+def _nothing_can_be_left(facts: Facts) -> bool:
+    """Every tool only reads, and the user's last words close the conversation with nothing asked or promised."""
+    kinds = facts.trajectory.kinds
+    closing = facts.user_messages[-1:]
+    return (
+        facts.tools is not None
+        and all(kinds.get(name) == "read" for name in {*facts.tools, *(call.name for call in facts.calls)})
+        and any(phrases.closes(text) and not _is_open(facts, index) for index, text in closing)
+    )
 
 
 def _ending(facts: Facts) -> Iterator[Finding]:
@@ -57,38 +73,40 @@ def _at(last: tuple[int, ...]) -> str:
 
 def _only_talk_was_cut(facts: Facts) -> bool:
     """The user had closed, and no call came after: the limit cut nothing but talk."""
-    closed = [index for index, text in facts.asked if phrases.closes(text)]
+    closed = [index for index, text in facts.user_messages if phrases.closes(text)]
     return bool(closed) and all(call.step < closed[-1] for call in facts.calls) and not _is_open(facts, closed[-1])
 
 
 def _is_open(facts: Facts, step: int) -> bool:
-    before = facts.told_before(step)
+    before = facts.last_agent_message(step)
     return before is not None and (phrases.asks_something(before[1]) or phrases.promises_more(before[1]))
 
 
 def _after_closing(facts: Facts) -> Iterator[Finding]:
     """A call made after the user had said that there was nothing more, before the user spoke again."""
-    for index, text in facts.asked:
+    for index, text in facts.user_messages:
         if not phrases.closes(text) or _is_open(facts, index):
             continue
-        speaks_again = next((later for later, _ in facts.asked if later > index), len(facts.trajectory.steps))
+        speaks_again = next((later for later, _ in facts.user_messages if later > index), len(facts.trajectory.steps))
         if after := [call for call in facts.calls if index < call.step < speaks_again]:
             names = ", ".join(dict.fromkeys(call.name for call in after))
-            said = f"The user closes at step {index}, yet the agent goes on at step {after[0].step} ({names})."
-            yield Finding("after_closing", (index, after[0].step), said)
+            words = f"The user closes at step {index}, yet the agent goes on at step {after[0].step} ({names})."
+            yield Finding("after_closing", (index, after[0].step), words)
 
 
 def _keeps_talking(facts: Facts) -> Iterator[Finding]:
     """The user closes and wants nothing more, and the agent asks again and again."""
-    for index, text in facts.asked:
+    for index, text in facts.user_messages:
         if phrases.closes(text) and not _is_open(facts, index):
-            later = ((i, said) for i, said in facts.asked if i > index)
-            resumed = next((i for i, said in later if not phrases.closes(said) and not phrases.refuses(said)), None)
+            later = ((i, words) for i, words in facts.user_messages if i > index)
+            resumed = next((i for i, words in later if not phrases.closes(words) and not phrases.refuses(words)), None)
             until = len(facts.trajectory.steps) if resumed is None else resumed
-            asked = [i for i, said in facts.told if index < i < until and "?" in said]
-            if len(asked) >= 2:
-                text = f"The user closes at step {index}, yet the agent asks on at steps {', '.join(map(str, asked))}."
-                yield Finding("keeps_talking", (index, *asked), text)
+            questions = [i for i, words in facts.agent_messages if index < i < until and "?" in words]
+            if len(questions) >= 2:
+                text = (
+                    f"The user closes at step {index}, yet the agent asks on at steps {', '.join(map(str, questions))}."
+                )
+                yield Finding("keeps_talking", (index, *questions), text)
                 return
 
 
@@ -97,32 +115,57 @@ def _after_handover(facts: Facts) -> Iterator[Finding]:
     if handed and (
         after := [call for call in facts.writes if call.step > handed[0].step and not verbs.hands_over(call.name)]
     ):
-        said = f"The user was handed over at step {handed[0].step}, yet step {after[0].step} calls {after[0].name}."
-        yield Finding("after_handover", (handed[0].step, after[0].step), said)
+        words = f"The user was handed over at step {handed[0].step}, yet step {after[0].step} calls {after[0].name}."
+        yield Finding("after_handover", (handed[0].step, after[0].step), words)
 
 
 def _left_open(facts: Facts) -> Iterator[Finding]:
-    """The run ends on the agent: on a question, an announcement or a result that was never told."""
+    """The run ends on a question or a result that was never told, or on an announcement that nothing follows.
+
+    A user who leaves leaves a question open, but not what the agent had announced to do at once.
+    """
     steps = facts.trajectory.steps
-    if not steps or not facts.told or _USER_LEFT.search(facts.trajectory.termination or ""):
+    if not steps or not facts.agent_messages:
         return
-    last = steps[-1]
-    if last.role == "assistant" and last.content.strip() and not last.agent_calls:
-        if phrases.asks_something(last.content):
-            yield Finding(
-                "open_question", (last.index,), f"The run ends at step {last.index} on a question to the user."
-            )
-        elif phrases.promises_more(last.content):
-            said = f"The run ends at step {last.index}, where the agent announces something that it never does."
-            yield Finding("open_promise", (last.index,), said)
-    elif facts.calls and _ends_untold(facts.calls[-1], last.index):
-        call = facts.calls[-1]
-        said = f"The run ends at step {last.index} on a tool result about which the user was told nothing"
-        if call.kind is not None:
-            yield Finding("no_reply", (call.step, last.index), f"{said}.")
-        else:
-            said += f"; what {call.name} does is not documented, so it may be a last word."
-            yield Finding("no_reply_due", (call.step, last.index), said)
+    index, words = facts.agent_messages[-1]
+    idle = all(call.step < index for call in facts.calls)
+    handed = any(verbs.hands_over(call.name) and call.succeeded for call in facts.calls)  # others keep the promise
+    on_agent, user_left = steps[-1].index == index, _USER_LEFT.search(facts.trajectory.termination or "") is not None
+    if idle and not handed and phrases.promises_more(words) and not (on_agent and phrases.asks_something(words)):
+        if on_agent or not any(phrases.refuses(text) for later, text in facts.user_messages if later > index):
+            text = f"The run ends with step {index}, where the agent announces something that it never does."
+            yield Finding("open_promise", (index,), text)
+    elif user_left:
+        return
+    elif on_agent and idle and phrases.asks_something(words):
+        yield Finding("open_question", (index,), f"The run ends at step {index} on a question to the user.")
+    elif facts.calls and _ends_untold(facts.calls[-1], steps[-1].index):
+        yield _untold(facts.calls[-1], steps[-1].index)
+
+
+def _untold(call: Call, last: int) -> Finding:
+    text = f"The run ends at step {last} on a tool result about which the user was told nothing"
+    if call.kind is not None:
+        return Finding("no_reply", (call.step, last), f"{text}.")
+    text += f"; what {call.name} does is not documented, so it may be a last word."
+    return Finding("no_reply_due", (call.step, last), text)
+
+
+def _confirmed_not_done(facts: Facts) -> Iterator[Finding]:
+    """The user's last word but for a farewell agrees to a change that the agent had put to them, and none follows."""
+    asked = [(index, text) for index, text in facts.user_messages if not phrases.closes(text)]
+    if not asked or not facts.write_verbs:
+        return
+    index, text = asked[-1]
+    proposal = facts.last_agent_message(index)
+    if proposal is None or phrases.refuses(text) or not phrases.agrees(text) or not phrases.asks_consent(proposal[1]):
+        return
+    after = [words for later, words in facts.agent_messages if later > index]
+    named = any(verbs.mentions(proposal[1], verb) for verb in facts.write_verbs)
+    acted = any(call.step > index and call.kind != "read" for call in facts.calls)
+    if named and not acted and not any(phrases.admits_failure(words) or "?" in words for words in after):
+        text = f"The user agrees at step {index} to what step {proposal[0]} proposes, and the run ends without it."
+        yield Finding("confirmed_not_done", (proposal[0], index), text)
 
 
 def _ends_untold(call: Call, last: int) -> bool:
@@ -130,7 +173,7 @@ def _ends_untold(call: Call, last: int) -> bool:
 
 
 def _success_after_failure(facts: Facts) -> Iterator[Finding]:
-    for call, index in told_as_success(facts):
+    for call, index in claimed_success(facts):
         text = (
             f"{call.name} failed at step {call.result_step} and was not tried again; step {index} closes on a success."
         )

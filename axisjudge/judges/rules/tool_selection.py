@@ -35,16 +35,17 @@ def findings(facts: Facts) -> Iterator[Finding]:
 
 
 def clean(facts: Facts) -> Clean:
-    """What is said when nothing was found."""
+    """What is said when nothing was found: nothing to choose where no tool was offered, else uncertain."""
+    if facts.tools == {} and not facts.calls:
+        return Clean("not_applicable", 0.95, (), "No tool was offered and none was called.")
     if not facts.calls:
         text = "The agent called no tool; whether one was needed is more than a rule can tell."
         return Clean("uncertain", 0.30, (), text)
     steps = tuple(sorted({call.step for call in facts.calls}))
     known = "Every tool exists" if facts.tools is not None else "No call was refused as unknown"
-    text = f"{known}, and no refused call was repeated unchanged."
-    if not facts.undocumented:
-        text = f"{known}, no refused call was repeated unchanged, and no change goes against what was spoken of."
-    return Clean("correct", 0.60 if facts.tools is not None else 0.50, steps, text)
+    told = "" if facts.undocumented else ", and no change goes against what was spoken of"
+    text = f"{known}, no refused call was repeated unchanged{told}. Whether other calls were needed cannot be told."
+    return Clean("uncertain", 0.30, steps, text)
 
 
 def _unknown(facts: Facts) -> Iterator[Finding]:
@@ -60,15 +61,17 @@ def _unknown(facts: Facts) -> Iterator[Finding]:
 
 def _repeated(facts: Facts) -> Iterator[Finding]:
     """A call that failed, made again unchanged although nothing that could help had happened since."""
-    for place, call in enumerate(facts.calls):
+    for position, call in enumerate(facts.calls):
         if not call.failed or _PASSING.search(call.result):
             continue
-        for earlier in reversed(facts.calls[:place]):
+        for earlier in reversed(facts.calls[:position]):
             if earlier.may_have_changed and earlier.succeeded:
                 break
+            if earlier.runs_program and not (earlier.same_as(call) and earlier is facts.calls[position - 1]):
+                break  # a program may have changed something, failed or not
             if earlier.same_as(call) and earlier.failed:
-                asked = facts.asked_before(call.step)
-                if earlier.step != call.step and (asked is None or asked[0] < earlier.step):
+                requests = facts.last_user_message(call.step)
+                if earlier.step != call.step and (requests is None or requests[0] < earlier.step):
                     text = (
                         f"{call.name} is called at step {call.step} exactly as at step {earlier.step}, where it failed."
                     )
@@ -79,20 +82,20 @@ def _repeated(facts: Facts) -> Iterator[Finding]:
 def _against_words(facts: Facts, call: Call) -> Iterator[Finding]:
     """A change whose verb nobody has spoken of, while the user spoke of what another tool does."""
     verb = verbs.verb_of(call.name)
-    asked = [(index, text) for index, text in facts.asked if index < call.step]
-    own = [(index, text) for index, text in facts.told if index < call.step]
-    if not asked or not own or not verbs.has_family(verb):
+    requests = [(index, text) for index, text in facts.user_messages if index < call.step]
+    own = [(index, text) for index, text in facts.agent_messages if index < call.step]
+    if not requests or not own or not verbs.has_family(verb):
         return
     others = sorted(other for other in facts.write_verbs - {verb} if verbs.has_family(other))
-    if not any(verbs.mentions(text, verb) for _, text in (*asked, *own)):
-        spoken = [other for other in others if any(verbs.mentions(text, other) for _, text in asked)]
-        kind, where = "tool_against_words", asked[-1][0]
+    if not any(verbs.mentions(text, verb) for _, text in (*requests, *own)):
+        spoken = [other for other in others if any(verbs.mentions(text, other) for _, text in requests)]
+        kind, where = "tool_against_words", requests[-1][0]
     else:
-        about = [own[-1], asked[-1], *((i, text) for i, text in (*asked, *own) if _names_record(text, call))]
+        about = [own[-1], requests[-1], *((i, text) for i, text in (*requests, *own) if _names_record(text, call))]
         if any(verbs.mentions(text, verb) for _, text in about):
             return
-        spoken = [other for other in others if all(verbs.names(text, other) for _, text in (own[-1], asked[-1]))]
-        kind, where = "tool_against_last_words", asked[-1][0]
+        spoken = [other for other in others if all(verbs.names(text, other) for _, text in (own[-1], requests[-1]))]
+        kind, where = "tool_against_last_words", requests[-1][0]
     if spoken:
         text = (
             f"{call.name} is called at step {call.step}, but nobody had asked or offered to {verb} there;"

@@ -14,6 +14,7 @@ from typing import Any
 
 from axisjudge.checks import InputError
 from axisjudge.labels.agentrx import BY_REASON, NO_AXIS, read_agentrx
+from axisjudge.labels.crosswalk import category_key, read_crosswalk
 from axisjudge.labels.formats.strict_json import read_strict_json
 from axisjudge.labels.formats.terms import Naming, Read, Terms, ratings_of
 from axisjudge.trajectory import Trajectory
@@ -24,8 +25,6 @@ _CATEGORIES = {
     "argument_validity": "Invalid Invocation",
     "sequencing": "Instruction/Plan Adherence Failure",
     "tool_selection": "Intent Plan Misalignment",
-    "underspecified_user_intent": "Underspecified User Intent",
-    "intent_not_supported": "Intent Not Supported",
 }
 
 
@@ -89,7 +88,8 @@ def write_agentrx_failures(ratings: Sequence[Rating], terms: Terms) -> str:
 
 def _failures(label: Rating, run: Trajectory) -> Iterator[dict[str, Any]]:
     users = label.question == NO_AXIS
-    category = _CATEGORIES.get(str(label.verdict) if users else label.question)
+    nowhere = {category_key(name).replace(" ", "_"): name for name in read_crosswalk("agentrx")}
+    category = nowhere.get(str(label.verdict)) if users else _CATEGORIES.get(label.question)
     if category is None or not (users or label.verdict == "incorrect"):
         found = f"{label.verdict} on {label.question}"
         raise InputError("labels", "AgentRx holds failures on its own axes alone", found, "export those alone")

@@ -1,9 +1,12 @@
 """What a judge may decide alone at a stated error, and what it hands on to people: a threshold on its confidence.
 
 Thresholds are tested from the most confident items downwards, each hypothesis "among items at or above it the judge
-errs in more than `risk`" at level 1 - `confidence_level`, until one is not rejected. The order is fixed before labels
-are seen, so that no correction for many thresholds is needed (fixed-sequence testing). The test is the upper end of the
-clustered interval of `axisjudge.stats.rates.clustered`, so that tasks and not items are its units.
+errs in more than `risk`" at level 1 - `confidence_level`, until one is not rejected. The order and the threshold with
+which it begins are fixed before labels are seen, so that no correction for many thresholds is needed (fixed-sequence
+testing). It begins where the bound would be lowest, were the confidences taken at their word: earlier, a single error
+among few items would end it. The test is the upper end of the clustered interval of `axisjudge.stats.rates.clustered`,
+so that tasks and not items are its units, and labels that were drawn with unequal probabilities count with their
+weights.
 
 References
 ----------
@@ -14,6 +17,7 @@ Learn then Test, Ann. Appl. Stat. 19:1641-1662, arXiv:2110.01052 (fixed-sequence
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,11 +25,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval
-from axisjudge.stats.rates.clustered import ClusteredShare, clustered_share
+from axisjudge.stats.rates.clustered import ClusteredShare, clustered_share, more_for_upper_end, upper_end_at
 from axisjudge.stats.rates.proportions import cluster_codes
 
 #: Thresholds tried, at even steps of the items from the most confident down.
 STEPS = 20
+
+
+Flags = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """One threshold of the sequence: the share of the judged items at or above it, and the error among the labelled."""
+
+    threshold: float
+    share: float
+    error: ClusteredShare
 
 
 @dataclass(frozen=True)
@@ -34,7 +51,10 @@ class Alone:
 
     `share` is the share of the judged items at or above `threshold`, `error` the judge's error among them that people
     labelled (its interval is two-sided at 2 `confidence_level` - 1, so that its upper end is the bound that was
-    tested). `refusal` says why nothing may be decided alone, and is empty otherwise.
+    tested). `refusal` says why nothing may be decided alone, and is empty otherwise. `tests` holds every threshold that
+    was tested, in order; the last one failed unless all passed. `more_labels` says how many more labels of the same
+    kind would carry the threshold at which the sequence ended, if the error there is what was seen; None where no
+    number would, or nothing failed.
     """
 
     share: float
@@ -44,10 +64,12 @@ class Alone:
     confidence_level: float
     n_items: int
     refusal: str = ""
+    tests: tuple[Threshold, ...] = ()
+    more_labels: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for a report."""
-        plain = {name: None if value != value else value for name, value in vars(self).items()}
+        """Plain values for a report, without the single tests."""
+        plain = {name: None if value != value else value for name, value in vars(self).items() if name != "tests"}
         return {**plain, "error": None if self.error is None else self.error.to_dict()}
 
 
@@ -56,6 +78,7 @@ def decides_alone(
     error: ArrayLike,
     clusters: ArrayLike | None = None,
     *,
+    weights: ArrayLike | None = None,
     risk: float = 0.1,
     confidence_level: float = 0.95,
     cluster_unit: str = "cluster",
@@ -68,8 +91,10 @@ def decides_alone(
         The judge's confidence; NaN where it gave no verdict or no confidence.
     error : array of 1, 0 or NaN, shape (n_items,)
         1 where the judge and people differ, NaN where people did not label. Labels must be a random sample of the
-        items, or all of them.
+        items, or all of them, or have `weights`.
     clusters : array, shape (n_items,), optional
+    weights : array, shape (n_items,), optional
+        1 over the probability with which an item was drawn for labelling, up to a factor; read where it is labelled.
     risk : float
         The error that is allowed among the items decided alone.
     confidence_level : float
@@ -93,48 +118,128 @@ def decides_alone(
         raise InputError("error", f"needs one entry for each of the {sure.size} confidences", wrong.shape)
     if confidence_level <= 0.5:
         raise InputError("confidence_level", "must be above .5", confidence_level)
-    groups = None if clusters is None else cluster_codes(clusters, sure.size)
     judged = ~np.isnan(sure)
-
-    def bound(counted: NDArray[np.bool_], errors: NDArray[np.float64]) -> ClusteredShare:
-        level = 2 * confidence_level - 1
-        return clustered_share(
-            errors[counted],
-            None if groups is None else groups[counted],
-            cluster_unit=cluster_unit,
-            ci_level=level,
-        )
+    labelled = judged & ~np.isnan(wrong)
 
     def nothing(refusal: str) -> Alone:
         return Alone(0.0, math.nan, None, risk, confidence_level, int(judged.sum()), refusal)
 
-    labelled = judged & ~np.isnan(wrong)
     if not labelled.any():
         return nothing("no item has a confidence, a verdict and a label")
     if np.unique(sure[labelled]).size < 2:
         return nothing("its confidence is the same everywhere, and so says nothing of single items")
-    best: tuple[float, ClusteredShare] | None = None
-    first: ClusteredShare | None = None
-    for threshold in _thresholds(sure[labelled]):
-        counted = labelled & (sure >= threshold)
-        if best is None and not bound(counted, np.zeros(sure.size)).ci_high <= risk:
-            continue  # so few items that not even no error at all would do: known before labels are seen
-        found = bound(counted, wrong)
-        first = first or found
-        if not found.ci_high <= risk:  # NaN is no finding
+    ends = thresholds(sure[labelled])
+    return sequence(
+        ends,
+        [sure >= end for end in ends],
+        judged,
+        [wrong] * len(ends),
+        [1 - sure] * len(ends),
+        clusters,
+        weights=weights,
+        risk=risk,
+        confidence_level=confidence_level,
+        cluster_unit=cluster_unit,
+    )
+
+
+def sequence(
+    ends: Sequence[float] | Floats,
+    kept: Sequence[Flags],
+    judged: Flags,
+    wrong: Sequence[Floats],
+    expected: Sequence[Floats],
+    clusters: ArrayLike | None,
+    *,
+    weights: ArrayLike | None = None,
+    risk: float,
+    confidence_level: float,
+    cluster_unit: str = "cluster",
+) -> Alone:
+    """Fixed-sequence tests of sets of items, in the order in which they are given.
+
+    Parameters
+    ----------
+    ends : sequence of float
+        What each set is known by: its threshold.
+    kept : sequence of array of bool, shape (n_items,)
+        The items of each set; order and sets must not depend on labels.
+    judged : array of bool, shape (n_items,)
+        The items of which shares are taken.
+    wrong : sequence of array of 1, 0 or NaN, shape (n_items,)
+        Errors for each set, which may differ: a cascade's items move from stage to stage. NaN is without a label.
+    expected : sequence of array, shape (n_items,)
+        1 less the confidence of each item in each set: what its error would be, were confidences calibrated. Only where
+        the sequence begins depends on it.
+    """
+    groups = cluster_codes(clusters, judged.size)
+    weight = np.ones(judged.size) if weights is None else np.asarray(weights, dtype=np.float64)
+    labelled = ~np.isnan(wrong[0])
+    if not (weight[labelled] > 0).all():
+        raise InputError("weights", "must be positive where there is a label", weight[labelled])
+    level = 2 * confidence_level - 1
+
+    def bound(inside: Flags, errors: Floats) -> ClusteredShare:
+        counted = inside & labelled
+        return clustered_share(
+            errors[counted],
+            None if clusters is None else groups[counted],
+            weights=weight[counted],
+            cluster_unit=cluster_unit,
+            ci_level=level,
+        )
+
+    def bound_at(share: float, inside: Flags) -> float:
+        counted = inside & labelled
+        return upper_end_at(share, groups[counted], weights=weight[counted], ci_level=level)
+
+    n_judged = int(judged.sum())
+    if (start := _start(kept, [inside & labelled for inside in kept], expected, weight, bound_at, risk)) is None:
+        few = f"{int((labelled & judged).sum())} labelled items: without a single error they could not show {risk:.0%}"
+        return Alone(0.0, math.nan, None, risk, confidence_level, n_judged, few)
+    tests: list[Threshold] = []
+    for end, inside, errors in zip(ends[start:], kept[start:], wrong[start:], strict=True):
+        tests.append(Threshold(float(end), float(inside[judged].mean()), bound(inside, errors)))
+        if not tests[-1].error.ci_high <= risk:  # NaN is no proof
             break
-        best = float(threshold), found
-    if first is None:
-        return nothing(f"{int(labelled.sum())} labelled items: without a single error they could not show {risk:.0%}")
-    if best is None:
+    failed = not tests[-1].error.ci_high <= risk
+    more = _more_labels(tests[-1].error, risk) if failed else None
+    passed = tests[:-1] if failed else tests
+    about = {"tests": tuple(tests), "more_labels": more}
+    if not passed:
+        first = tests[0].error
         seen = f"among its {first.n_items} most confident items it errs in {first.estimate:.0%}"
-        return nothing(f"{seen}, and up to {first.ci_high:.0%} cannot be excluded")
-    threshold, found = best
-    share = float((sure[judged] >= threshold).mean())
-    return Alone(share, threshold, found, risk, confidence_level, int(judged.sum()))
+        refusal = f"{seen}, and up to {first.ci_high:.0%} cannot be excluded"
+        return Alone(0.0, math.nan, None, risk, confidence_level, n_judged, refusal, **about)  # type: ignore[arg-type]
+    best = passed[-1]
+    return Alone(best.share, best.threshold, best.error, risk, confidence_level, n_judged, **about)  # type: ignore[arg-type]
 
 
-def _thresholds(confidence: NDArray[np.float64]) -> NDArray[np.float64]:
+def _start(
+    kept: Sequence[Flags],
+    counted: Sequence[Flags],
+    expected: Sequence[Floats],
+    weight: Floats,
+    bound_at: Callable[[float, Flags], float],
+    risk: float,
+) -> int | None:
+    """Where a sequence begins, known before labels are seen; None where not even no error at all would do."""
+    promised = np.full(len(kept), np.inf)
+    for position, (inside, count) in enumerate(zip(kept, counted, strict=True)):
+        if count.any() and bound_at(0.0, inside) <= risk:
+            error = float(np.average(np.clip(expected[position][count], 0.0, 1.0), weights=weight[count]))
+            promised[position] = bound_at(error, inside)
+    return int(promised.argmin()) if np.isfinite(promised).any() else None
+
+
+def _more_labels(error: ClusteredShare, risk: float) -> int | None:
+    """How many more labels among these items would bring the upper end to the risk, clusters growing as items do."""
+    if math.isnan(error.ci_high) or error.estimate >= risk:
+        return None
+    return more_for_upper_end(error, risk)
+
+
+def thresholds(confidence: Floats) -> Floats:
     """Distinct confidences from the highest down, `STEPS` of them at most, at even steps of the items."""
     ends = np.quantile(confidence, 1 - np.arange(1, STEPS + 1) / STEPS, method="inverted_cdf")
     return np.unique(ends)[::-1]

@@ -26,6 +26,7 @@ doi:10.1093/biomet/73.1.13 (the variance between clusters). Zou and Donner (2008
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,7 +79,12 @@ def effective_clusters(sizes: ArrayLike) -> float:
 
 
 def clustered_share(
-    values: ArrayLike, clusters: ArrayLike | None = None, *, cluster_unit: str = "cluster", ci_level: float = 0.95
+    values: ArrayLike,
+    clusters: ArrayLike | None = None,
+    *,
+    weights: ArrayLike | None = None,
+    cluster_unit: str = "cluster",
+    ci_level: float = 0.95,
 ) -> ClusteredShare:
     """The share of ones among `values`, with an interval that holds for clusters of unequal sizes.
 
@@ -89,6 +95,9 @@ def clustered_share(
     clusters : array, shape (n_items,), optional
         Which items belong together; without it items are taken as independent, and the interval is Wilson's, or the
         exact one while either outcome was seen fewer than 15 times.
+    weights : array, shape (n_items,), optional
+        What an item stands for, 1 over the probability with which it was drawn, up to a factor: cluster totals are of
+        weights then, and n is Kish's, (sum w)^2 / sum w^2.
     cluster_unit : str
         What a cluster is ("task"); printed with the count.
 
@@ -111,9 +120,11 @@ def clustered_share(
     outcome, groups, kept = _counted(values, clusters)
     in_open_unit_interval("ci_level", ci_level)
     n, hits = outcome.size, int(outcome.sum())
-    sizes = np.bincount(groups) if n else np.array([], dtype=np.intp)
+    weight = _weights(weights, kept)
+    sizes = np.bincount(groups, weights=weight) if n else np.array([])
     sizes = sizes[sizes > 0]
-    independent = clusters is None or bool((sizes == 1).all())
+    even = bool((weight == 1).all())
+    independent = even and (clusters is None or bool((sizes == 1).all()))
     worth = effective_clusters(sizes)
     about: dict[str, Any] = {
         "ci_level": ci_level,
@@ -127,7 +138,7 @@ def clustered_share(
     if not n:
         reason = "no item counts: a share needs at least one"
         return ClusteredShare(estimate=math.nan, reason=reason, **about)
-    share = hits / n
+    share = float(weight @ outcome / weight.sum())
     if independent:
         exact = min(hits, n - hits) < FEWEST_FOR_WILSON
         low, high = (clopper_pearson_interval if exact else wilson_interval)(hits, n, ci_level=ci_level)
@@ -136,7 +147,7 @@ def clustered_share(
     if worth < FEWEST_EFFECTIVE:
         few = f"the {n} items are worth {worth:.1f} {cluster_unit}s; an interval needs {FEWEST_EFFECTIVE:g}"
         return ClusteredShare(estimate=share, reason=few, **about)
-    effect = _design_effect(outcome, groups, sizes, worth)
+    effect = _design_effect(outcome, groups, sizes, worth, weight)
     low, high = _wilson(share, n / effect, t_quantile(worth - 1, ci_level))
     method = f"Wilson at n / {effect:.2f}, t on {worth - 1:.1f} degrees"
     return ClusteredShare(estimate=share, ci_low=low, ci_high=high, method=method, design_effect=effect, **about)
@@ -147,6 +158,7 @@ def paired_share_difference(
     second: ArrayLike,
     clusters: ArrayLike | None = None,
     *,
+    weights: ArrayLike | None = None,
     cluster_unit: str = "cluster",
     ci_level: float = 0.95,
 ) -> Estimate:
@@ -157,6 +169,8 @@ def paired_share_difference(
     Parameters
     ----------
     first, second : array of 1, 0 or NaN, shape (n_items,)
+    weights : array, shape (n_items,), optional
+        As in `clustered_share`.
 
     References
     ----------
@@ -167,7 +181,7 @@ def paired_share_difference(
         raise InputError("second", f"needs one entry for each of the {one.size} items", other.shape)
     both = ~np.isnan(one) & ~np.isnan(other)
     ups, downs = (np.where(both, way, np.nan) for way in ((one > other), (one < other)))
-    up, down = _shares(ups, downs, clusters=clusters, cluster_unit=cluster_unit, ci_level=ci_level)
+    up, down = _shares(ups, downs, clusters=clusters, weights=weights, cluster_unit=cluster_unit, ci_level=ci_level)
     together = min(0.0, _correlation(ups, downs, clusters)) if both.any() else 0.0
     about = _about(up, n_missing=up.n_missing)
     difference = up.estimate - down.estimate
@@ -225,18 +239,43 @@ def more_for_half_width(share: ClusteredShare, half_width: float) -> int | None:
     n = share.n_items
 
     def width(items: int) -> float:
-        degrees = max(share.effective_clusters * items / n - 1, 1.0)
-        low, high = _wilson(centre, items / share.design_effect, t_quantile(degrees, share.ci_level))
+        low, high = _at_more(share, centre, items)
         return (high - low) / 2
 
+    return _least(width, half_width, n) - n
+
+
+def more_for_upper_end(share: ClusteredShare, limit: float) -> int | None:
+    """How many more items of the same kind would bring the upper end down to `limit`; None where no number would.
+
+    As `more_for_half_width`, at the share seen.
+
+    Examples
+    --------
+    >>> more_for_upper_end(clustered_share([1] * 5 + [0] * 95), 0.1)
+    41
+    """
+    if math.isnan(share.ci_high) or share.estimate >= limit:
+        return None
+    return _least(lambda items: _at_more(share, share.estimate, items)[1], limit, share.n_items) - share.n_items
+
+
+def _at_more(share: ClusteredShare, centre: float, items: int) -> tuple[float, float]:
+    """The interval around `centre` if there were so many items, clusters growing in number as items do."""
+    degrees = max(share.effective_clusters * items / share.n_items - 1, 1.0)
+    return _wilson(centre, items / share.design_effect, t_quantile(degrees, share.ci_level))
+
+
+def _least(value: Callable[[int], float], limit: float, n: int) -> int:
+    """The least number from `n` on at which a falling value is no more than `limit`."""
     most = n
-    while width(most) > half_width:
+    while value(most) > limit:
         most *= 2
     least = n
     while least < most:
         middle = (least + most) // 2
-        least, most = (least, middle) if width(middle) <= half_width else (middle + 1, most)
-    return least - n
+        least, most = (least, middle) if value(middle) <= limit else (middle + 1, most)
+    return least
 
 
 def _counted(values: ArrayLike, clusters: ArrayLike | None) -> tuple[Floats, NDArray[np.intp], NDArray[np.bool_]]:
@@ -247,13 +286,60 @@ def _counted(values: ArrayLike, clusters: ArrayLike | None) -> tuple[Floats, NDA
     return outcome[kept], cluster_codes(clusters, outcome.size)[kept], kept
 
 
-def _design_effect(outcome: Floats, groups: NDArray[np.intp], sizes: NDArray[np.intp], worth: float) -> float:
-    n, share = outcome.size, float(outcome.mean())
-    between = worth / (worth - 1) * float((np.bincount(groups, weights=outcome - share) ** 2).sum()) / n**2
+def _weights(weights: ArrayLike | None, kept: NDArray[np.bool_]) -> Floats:
+    """The weights of the items that count, of mean 1; exactly 1 where all are alike."""
+    if weights is None:
+        return np.ones(int(kept.sum()))
+    given = np.asarray(weights, dtype=np.float64)
+    if given.shape != kept.shape:
+        raise InputError("weights", f"needs one for each of the {kept.size} items", given.shape)
+    used = given[kept]
+    if not (np.isfinite(used) & (used > 0)).all():
+        raise InputError("weights", "must be positive", used)
+    return np.ones(used.size) if (used == used[:1]).all() else used / used.mean()
+
+
+def _design_effect(
+    outcome: Floats, groups: NDArray[np.intp], sizes: NDArray[Any], worth: float, weight: Floats
+) -> float:
+    n = outcome.size
+    share = float(weight @ outcome / n)  # weights have a mean of 1
+    totals = np.bincount(groups, weights=weight * (outcome - share))
+    between = worth / (worth - 1) * float((totals**2).sum()) / n**2
     independent = share * (1 - share) / max(n - 1, 1)
     largest = float((sizes.astype(np.float64) ** 2).sum()) / n
-    least = least_design_effect(sizes, worth * min(share, 1 - share))
-    return float(np.clip(between / independent, least, largest)) if independent > 0 else least
+    least = least_design_effect(sizes, worth * min(share, 1 - share)) * float((weight**2).mean())
+    return float(np.clip(between / independent, min(least, largest), largest)) if independent > 0 else least
+
+
+def upper_end_at(
+    share: float, clusters: ArrayLike, *, weights: ArrayLike | None = None, ci_level: float = 0.95
+) -> float:
+    """Where the interval of `clustered_share` would end if this share were seen in items of these clusters.
+
+    What a study can show is known from this before any label is: with the design effect that few clusters are taken to
+    have at least. NaN where the items are worth fewer than two clusters.
+
+    Parameters
+    ----------
+    share : float
+    clusters, weights : array, shape (n_items,)
+        Of the items that count.
+
+    Examples
+    --------
+    >>> tasks = [task for task in range(50) for _ in range(4)]
+    >>> round(upper_end_at(0.05, tasks), 3)
+    0.105
+    """
+    groups = cluster_codes(clusters, np.size(clusters))
+    weight = _weights(weights, np.ones(groups.size, dtype=bool))
+    sizes = np.bincount(groups, weights=weight)
+    worth = effective_clusters(sizes)
+    if worth < FEWEST_EFFECTIVE:
+        return math.nan
+    effect = least_design_effect(sizes, worth * min(share, 1 - share)) * float((weight**2).mean())
+    return _wilson(share, groups.size / effect, t_quantile(worth - 1, ci_level))[1]
 
 
 def least_design_effect(sizes: ArrayLike, with_rarer: float, least_icc: float = LEAST_ICC) -> float:

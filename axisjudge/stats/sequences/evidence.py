@@ -148,8 +148,10 @@ def evidence_of_drift(rates: ArrayLike, *, noise: float, level: float = 0.05) ->
 
     Examples
     --------
+    The third occasion after the first has left the others:
+
     >>> evidence_of_drift([0.2, 0.2, 0.2, 0.4, 0.4, 0.4], noise=0.04).stopped_at
-    4
+    3
     """
     in_open_unit_interval("noise", noise)
     in_open_unit_interval("level", level)

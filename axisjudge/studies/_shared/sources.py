@@ -97,7 +97,8 @@ def load_source(
         with the judges' reasons, from the public files. ``summeval``: three experts and six judges on four criteria. Or
         the path of a ratings file.
     ratings, labels : str
-        A ratings file of one's own, taken instead of `name`, and a file of people's labels that belongs to it.
+        A ratings file of one's own, taken instead of `name`, and a file of people's labels that belongs to it, or
+        ``reference:FILE`` with the benchmark's results.
     steps : bool
         Of one's own ratings those of steps, where finals stand beside them.
     question, scale : str
@@ -182,13 +183,13 @@ def _votes(subset: str) -> Source:
 
 
 def _file(name: str, labels: str, steps: bool, question: str, scale: str) -> Source:
-    from axisjudge.ratings import read_ratings
+    from axisjudge.imports.reference import read_label_files
 
     if not Path(name).is_file():
         raise InputError("source", f"must be {', '.join(NAMED)} or a ratings file", name)
-    files = [Path(each) for each in (name, labels) if each]
+    files = [each for each in (name, labels) if each]
     questions = [question] if question else []
-    return source_of(read_ratings(*files, latest=True), Path(name).stem, steps=steps, questions=questions, scale=scale)
+    return source_of(read_label_files(files), Path(name).stem, steps=steps, questions=questions, scale=scale)
 
 
 #: Answers of more words than this are texts; coefficients count equal words.

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from axisjudge.checks import InputError
+from axisjudge.protocol import no_such_run
 from axisjudge.results import Result
 from axisjudge.scores.axis.judged.signals import SIGNALS
 from axisjudge.scores.axis.result import DIMENSIONS, AxisResult
@@ -38,7 +39,7 @@ def chosen(results: Sequence[AxisResult], run_id: str = "") -> AxisResult:
     for each in results:
         if each.trajectory_id == run_id:
             return each
-    raise InputError("run_id", "no run bears it", run_id, f"the first is {results[0].trajectory_id}")
+    raise no_such_run("run_id", run_id, [each.trajectory_id for each in results])
 
 
 def results_frame(results: Iterable[AxisResult]) -> pl.DataFrame:

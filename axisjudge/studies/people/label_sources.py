@@ -11,6 +11,7 @@ import polars as pl
 from axisjudge.checks import InputError, one_of
 from axisjudge.datasets import fetch
 from axisjudge.datasets.fetching import MIRROR
+from axisjudge.imports.reference import PREFIX, read_reference
 from axisjudge.labels.sampling import draw_at_random, drawn_flags
 from axisjudge.studies._shared.sources import Source, load_source, source_of
 from axisjudge.studies.people.labelled_panel import BY_PEOPLE
@@ -51,6 +52,7 @@ def load_labelled(
     ``agentrx``: the rules on AgentRx's runs, against the failures that people found. ``agentprocessbench`` (`subset`):
     people and 20 judges on steps. ``summeval``: three experts and six judges. Or the path of a ratings file; `labels`
     is a labels file where it holds none, for ``agentrx`` its ``human_labels.json`` if AXISJUDGE_DATA has none.
+    Or ``reference:FILE``, the faults that a benchmark's own results locate; without ratings the rules judge its runs.
     `ratings` is such a path too and goes before `name`; `steps`, `question` and `scale` choose from such a file as in
     `load_source`.
 
@@ -61,6 +63,8 @@ def load_labelled(
     """
     if ratings or Path(name).is_file():
         source = load_source(ratings or name, labels=labels, steps=steps, question=question, scale=scale)
+    elif labels.startswith(PREFIX):
+        return _reference(labels.removeprefix(PREFIX))
     elif name == "demo":
         return _demo(n_labelled, seed)
     elif name == "agentrx":
@@ -91,6 +95,19 @@ def _demo(n_labelled: int, seed: int) -> LabelledSource:
         "way on the planted truth. Nothing here is a finding about judges or people; it shows what a comparison says."
     )
     return LabelledSource(_judges_of(source, about), simulated_people(asked, seed=seed), truth)
+
+
+def _reference(path: str) -> LabelledSource:
+    from axisjudge.judging import judge
+    from axisjudge.readers import read_trajectories
+
+    faults = read_reference(path)
+    source = source_of(judge(read_trajectories(path).trajectories, ["rules"], progress=False), Path(path).stem)
+    about = (
+        f"The runs in {Path(path).name}, judged by the rules, against the faults that the benchmark's knowledge of "
+        "each task locates in failed runs. Passing runs and all other axes are unlabelled, not clean."
+    )
+    return LabelledSource(_judges_of(source, about), faults)
 
 
 def _agentrx(labels: str) -> LabelledSource:

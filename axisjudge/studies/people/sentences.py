@@ -42,6 +42,10 @@ _CHOSEN_BY = {
     "by_flip": "flip",
     "by_disagreement": "disagreement",
 }
+_REFERENCE = (
+    "The reference is no person: it holds what the benchmark knows of its tasks against runs that failed, and nothing "
+    "else. With reward it goes round in a circle, with judges it does not."
+)
 #: So many people are named.
 _NAMED = 6
 
@@ -175,6 +179,8 @@ def question_sentence(question: QuestionComparison) -> str:
         f"{question.question}: {question.n_reference:,} of {len(panel.items):,} items have a label that takes a side "
         f"({named}{ties}); {drawn}{problem}.{left}"
     )
+    if people == ("reference",):
+        return f"{start} {_REFERENCE}"
     if not question.ceiling:
         return f"{start} One person labelled, so that what people agree on among themselves is not known."
     kappa, percent = question.ceiling["kappa"], question.ceiling["percent"]

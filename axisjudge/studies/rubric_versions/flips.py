@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations, product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -64,13 +64,28 @@ class BeliefMove:
 
 
 @dataclass(frozen=True)
+class VerdictRow:
+    """The verdicts of all judges on one run under both versions, in the order of the judges; None where none came."""
+
+    item: str
+    before: tuple[str | None, ...]
+    after: tuple[str | None, ...]
+
+
+@dataclass(frozen=True)
 class JudgeShift(Result):
     """One judge between the versions; `directions` counts its flips, ``correct → incorrect`` and so on.
 
     `turnover` is the share of differing verdicts between a repeat of one version and a repeat of the other, `noise` the
     same between two repeats of one version (NaN where there is one repeat): what exceeds it is the rubric's doing.
-    `confidence` is None where the judge gave no confidences on runs where its verdict stayed.
+    `confidence` is None where the judge gave no confidences on runs where its verdict stayed. `matrix` counts runs by
+    the verdict before (rows) and after (columns), both in the order of `VERDICTS`.
     """
+
+    _keys: ClassVar[tuple[str, ...]] = (
+        *("judge", "family", "n_items", "directions", "turnover", "noise", "n_stayed"),
+        *("confidence_before", "confidence_after", "confidence"),
+    )
 
     judge: str
     family: str
@@ -82,6 +97,7 @@ class JudgeShift(Result):
     confidence_before: float
     confidence_after: float
     confidence: Moved | None
+    matrix: tuple[tuple[int, ...], ...] = ()
 
     @property
     def n_flipped(self) -> int:
@@ -127,7 +143,21 @@ def _shift(pair: Versions, verdicts: Floats, judge: int, confidence: Moved | Non
         confidence_before=mean_of(pair.confidences[0, stayed, judge]),
         confidence_after=mean_of(pair.confidences[1, stayed, judge]),
         confidence=confidence,
+        matrix=_matrix(first[both], second[both]),
     )
+
+
+def _matrix(before: Floats, after: Floats) -> tuple[tuple[int, ...], ...]:
+    """Counts of runs by verdict before (rows) and after (columns)."""
+    counts = np.zeros((len(VERDICTS), len(VERDICTS)), dtype=int)
+    np.add.at(counts, (before.astype(int), after.astype(int)), 1)
+    return tuple(tuple(row) for row in counts.tolist())
+
+
+def verdict_rows(pair: Versions, verdicts: Floats) -> tuple[VerdictRow, ...]:
+    """Every judge's commonest verdict on every run under both versions."""
+    before, after = words_of(verdicts, VERDICTS)
+    return tuple(VerdictRow(item, tuple(before[at]), tuple(after[at])) for at, item in enumerate(pair.items))
 
 
 def flips_of(pair: Versions, verdicts: Floats) -> tuple[Flip, ...]:

@@ -6,7 +6,7 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import polars as pl
 
@@ -14,13 +14,20 @@ from axisjudge.checks import InputError, one_of
 from axisjudge.datasets import demo_paths
 from axisjudge.judges import JudgeLike, make_judges
 from axisjudge.judging import judging_run
+from axisjudge.judging.asking import asked_yes
 from axisjudge.judging.forecast import Forecast, forecast
-from axisjudge.protocol import Split, find_split
+from axisjudge.judging.judging_run import JudgingRun, Money
+from axisjudge.judging.outcome import AT_BUDGET
+from axisjudge.protocol import Source, Split, find_split, make_split
 from axisjudge.rubric import Rubric, list_rubrics, load_rubric
 from axisjudge.spec import PANELS, panel
+from axisjudge.studies._shared.scope import SCOPE
 from axisjudge.studies.rubric_versions import sentences
 from axisjudge.studies.rubric_versions.flips_page import FlipsPage, contested_html
+from axisjudge.studies.rubric_versions.looked_at import LookedAt
 from axisjudge.studies.rubric_versions.study import RubricVersions, rubric_versions
+from axisjudge.studies.rubric_versions.tables import transitions_text
+from axisjudge.studies.rubric_versions.turn import Turn
 from axisjudge.studies.rubric_versions.versions import HELD_OUT
 from axisjudge.verdict import AXES, IDENTITY
 from axisjudge.workbench import home, own
@@ -30,36 +37,56 @@ if TYPE_CHECKING:
 
 #: Where trajectories and ratings are looked for when none are named; relative to the workbench.
 TRAJECTORIES, RATINGS = "data/trajectories", "data/ratings/ratings.jsonl"
+#: Where decisions on flips are looked for.
+DECISIONS = "data/labels"
 
 
 @dataclass(frozen=True, eq=False)
 class Iteration:
     """What one call of `iterate` showed: in a notebook a page of its own, in a terminal its sentences.
 
-    `result` is None where nothing was asked yet (`dry_run`).
+    `result` compares every version of the trail with the one before it, the asked one last; it is None where nothing
+    was asked yet (`dry_run`). `looked_at` counts what people decided on the last turn's flips. `ratings` and `runs` are
+    what the comparison rests on.
     """
 
     notes: tuple[str, ...]
     forecast: Forecast
     result: RubricVersions | None
+    looked_at: LookedAt | None = None
+    ratings: pl.DataFrame | None = None
+    runs: tuple[Trajectory, ...] = ()
+
+    @property
+    def turn(self) -> Turn | None:
+        """The turn that was asked for."""
+        return self.result.turns[-1] if self.result else None
+
+    @property
+    def decided(self) -> str:
+        """How many of the flips are improvements, in words; empty where nothing was asked."""
+        return sentences.looked_at(self.looked_at) if self.looked_at else ""
 
     def __repr__(self) -> str:
-        if self.result is None:
+        if self.result is None or self.turn is None:
             return "\n".join(self.notes)
         banner = [self.result.banner] if self.result.banner else []
-        flips = FlipsPage(self.result.turns[-1]).to_text()
-        return "\n".join([*self.notes, "", *banner, *self.result.sentences, "", flips])
+        words = [self.result.answer, self.decided, *self.turn.brief, SCOPE]
+        flips = FlipsPage(self.turn).to_text()
+        return "\n".join([*self.notes, "", *banner, *words, "", transitions_text(self.turn), "", flips])
 
     def _repr_html_(self) -> str:
         notes = "".join(f'<p style="color: #6b6b6b">{html.escape(line)}</p>' for line in self.notes)
-        if self.result is None:
+        if self.result is None or self.turn is None:
             return notes
         from axisjudge.figures.inline import inline
 
-        turn, banner = self.result.turns[-1], self.result.banner
-        figures = "".join(inline(draw(), note=banner) for draw in self.result.plots().values())
+        turn, last, plots = self.turn, len(self.result.turns), self.result.plots()
+        names = ("trail", *(f"{name}_{last}" for name in ("transitions", "contested", "flips", "beliefs")))
+        figures = "".join(inline(plots[name](), note=self.result.banner) for name in names)
         read_next = f"<p>{sentences.READ_NEXT}</p>{contested_html(turn.contested)}"
-        return f"{notes}{self.result._repr_html_()}{figures}{FlipsPage(turn).to_html()}{read_next}"
+        decided = f"<p><strong>{html.escape(self.decided)}</strong></p>"
+        return f"{notes}{self.result._repr_html_()}{decided}{figures}{FlipsPage(turn).to_html()}{read_next}"
 
 
 def iterate(
@@ -71,8 +98,10 @@ def iterate(
     judges: Sequence[JudgeLike] | str | None = None,
     ratings: str | Path | None = None,
     repeats: int | None = None,
+    split: bool | None = None,
     dry_run: bool = False,
     progress: bool | None = None,
+    **money: Unpack[Money],
 ) -> Iteration:
     """Judge a rubric version on the calibration side, as far as that was not done, and compare it with the one before.
 
@@ -94,10 +123,16 @@ def iterate(
     repeats : int, optional
         How often each version is asked; by default as often as the version before was, at least once. Three tell
         run-to-run noise from change.
+    split : bool, optional
+        Where there is no split yet: make one of the trajectories' files first (True), or go on without (False). By
+        default it is asked, where somebody can be.
     dry_run : bool
         Only say what is to come.
     progress : bool, optional
-        Show a progress bar; by default when standard error is a terminal.
+        Show a progress bar; by default on a terminal, and in a notebook where a judge may cost something.
+    **money
+        ``budget_usd``, ``allow_unpriced``, ``confirm`` and the others that `axisjudge.judge` takes. The budget is one
+        for both versions.
 
     Returns
     -------
@@ -113,9 +148,9 @@ def iterate(
     new = load_rubric(axis, version)
     old = load_rubric(axis, against) if against else _before(new)
     out = Path(ratings) if ratings is not None else own() / RATINGS
-    split = find_split()
-    side = split.open_side if split else None
-    runs, notes = _runs(trajectories, split)
+    known_split = find_split() or (None if dry_run else _offer_split(trajectories, split))
+    side = known_split.open_side if known_split else None
+    runs, notes = _runs(trajectories, known_split)
     known = _known(out, axis, runs)
     for rubric in (old, new):
         _refuse_edited(rubric, known)
@@ -128,13 +163,76 @@ def iterate(
     if dry_run:
         return Iteration(notes, calls, None)
     print(notes[-1], flush=True)
-    tables = [run.carry_out(progress=progress) for run in asked]
+    tables = _carried_out(asked, progress, money)
     others = _known(out, axis, runs).filter(~pl.col("rubric_version").is_in([old.version, new.version]))
     table = pl.concat([*tables, others.filter(pl.col("rater").is_in(tables[0]["rater"].unique().implode()))])
     table = table.unique(subset=list(IDENTITY), keep="first", maintain_order=True)
-    steps, held_out = {run.id: len(run.steps) for run in runs}, split.held_out if split else HELD_OUT
-    result = rubric_versions(table, {axis: [old.version, new.version]}, steps=steps, held_out=held_out)
-    return Iteration(notes[:-1], calls, result)
+    steps, held_out = {run.id: len(run.steps) for run in runs}, known_split.held_out if known_split else HELD_OUT
+    result = rubric_versions(table, {axis: _trail(table, old, new)}, steps=steps, held_out=held_out)
+    decided = result.turns[-1].looked_at(_decisions())
+    return Iteration(notes[:-1], calls, result, decided, table, tuple(runs))
+
+
+def _trail(table: pl.DataFrame, old: Rubric, new: Rubric) -> list[str]:
+    """The versions before the old one that can be compared with the one after them, then the old and the new one."""
+    trail = [old.version, new.version]
+    given = table.filter(pl.col("verdict").is_not_null() & pl.col("rubric_version").is_not_null())
+    for version in sorted(given["rubric_version"].unique(), key=_number, reverse=True):
+        mine, later = (given.filter(pl.col("rubric_version") == each) for each in (version, trail[0]))
+        once = not mine.select("item_id", "rater", "repeat").is_duplicated().any()
+        judges, items = (set(mine[name]) & set(later[name]) for name in ("rater", "item_id"))
+        same_text = mine["rubric_sha256"].n_unique() == 1
+        if _number(version) < _number(old.version) and once and same_text and len(judges) > 1 and items:
+            trail.insert(0, version)
+    return trail
+
+
+def _number(version: str) -> int:
+    return int(version.removeprefix("v"))
+
+
+def _decisions() -> pl.DataFrame | None:
+    """What people decided on flips and splits, from all their files; None where there is none."""
+    from axisjudge.ratings import read_ratings
+
+    paths = sorted((home() / DECISIONS).glob("*.decisions.jsonl"))
+    return read_ratings(*paths) if paths else None
+
+
+def _offer_split(
+    trajectories: str | Path | Sequence[str | Path] | Sequence[Trajectory] | None, wanted: bool | None
+) -> Split | None:
+    """Make the split first, where that is wanted; ask, where nobody said and somebody can be asked."""
+    from axisjudge.readers import read_trajectories
+
+    paths = _paths(trajectories)
+    if wanted is False or not paths:
+        return None
+    if wanted is None and not asked_yes(sentences.OFFER):
+        return None
+    made = make_split(read_trajectories(*paths).trajectories, source=Source.of(paths))
+    print(sentences.split_made(made), flush=True)
+    return made
+
+
+def _carried_out(runs: Sequence[JudgingRun], progress: bool | None, money: Money) -> list[pl.DataFrame]:
+    """The ratings of each run; what one spends of a budget the next ones lack.
+
+    Raises
+    ------
+    InputError
+        The budget was reached: a version that is judged in part is compared with nothing.
+    """
+    tables, budget = [], money.get("budget_usd")
+    for run in runs:
+        if budget is not None:
+            spent = sum(end.spent_usd for each in runs for end in each.outcome.ends)
+            money = {**money, "budget_usd": max(budget - spent, 1e-9)}
+        tables.append(run.carry_out(progress=progress, **money))
+        if run.outcome.code() == AT_BUDGET:
+            rule = f"was reached before both versions were judged; {run.outcome.sentences()[-1]}"
+            raise InputError("budget_usd", rule, budget, "give a higher one: what is there is not asked again")
+    return tables
 
 
 def _before(rubric: Rubric) -> Rubric:
@@ -160,13 +258,9 @@ def _runs(
         if len(given) == len(trajectories):
             _refuse_held_out(given, split)
             return given, without_split
+    paths = _paths(trajectories)
     if trajectories is None:
-        folder = home() / TRAJECTORIES
-        filled = folder.is_dir() and any(folder.iterdir())
-        paths: list[str | Path] = [folder] if filled else list(demo_paths())
-        notes.append(f"Trajectories of {TRAJECTORIES if filled else 'the shipped demo'}.")
-    else:
-        paths = [trajectories] if isinstance(trajectories, (str, Path)) else [Path(str(path)) for path in trajectories]
+        notes.append(f"Trajectories of {TRAJECTORIES if paths == [home() / TRAJECTORIES] else 'the shipped demo'}.")
     runs = list(read_trajectories(*paths).trajectories)
     if split is None:
         return runs, (*notes, *without_split)
@@ -176,6 +270,18 @@ def _runs(
         raise InputError("trajectories", f"all {len(runs)} are held out ({', '.join(split.held_out)})", cure=cure)
     mine = [run for run, side in zip(runs, sides, strict=True) if side == split.open_side]
     return mine, (*notes, sentences.ONE_SIDE.format(runs=len(mine), side=split.open_side, others=len(runs) - len(mine)))
+
+
+def _paths(
+    trajectories: str | Path | Sequence[str | Path] | Sequence[Trajectory] | None,
+) -> list[str | Path]:
+    """The files to read; none where trajectories are given as such."""
+    if trajectories is None:
+        folder = home() / TRAJECTORIES
+        return [folder] if folder.is_dir() and any(folder.iterdir()) else list(demo_paths())
+    if isinstance(trajectories, (str, Path)):
+        return [trajectories]
+    return [path for path in trajectories if isinstance(path, (str, Path))]
 
 
 def _refuse_held_out(runs: Sequence[Trajectory], split: Split | None) -> None:

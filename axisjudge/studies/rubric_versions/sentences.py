@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from axisjudge.judging.forecast import Forecast
+from axisjudge.protocol import Split
 from axisjudge.stats.comparisons.progress import (
     FEWEST_TASKS,
     LEVEL,
@@ -21,6 +22,7 @@ from axisjudge.stats.comparisons.progress import (
 )
 from axisjudge.studies._shared.words import listed, many, p_words
 from axisjudge.studies.rubric_versions.flips import JudgeShift
+from axisjudge.studies.rubric_versions.looked_at import Looked, LookedAt
 from axisjudge.studies.rubric_versions.version_agreement import SoftSplit, VersionAgreement
 from axisjudge.studies.rubric_versions.versions import LeftOut
 
@@ -45,8 +47,12 @@ NORMALISED = "ranks of each judge's confidences over {ranked_over}, all rubric v
 ONE_SIDE = "{runs} runs of the {side} side; {others} of other sides are left alone."
 READ_NEXT = "Where the judges are split now, to be read next:"
 NO_SPLIT = (
-    "There is no split: no task is held out yet (axisjudge split make PATHS), so that nothing will be left to confirm "
-    "this on."
+    "There is no split: no task is held out yet (split=True makes one first, axisjudge split make PATHS too), so that "
+    "nothing will be left to confirm this on."
+)
+OFFER = (
+    "There is no split yet, so that no task is held out to confirm this on. Make one now, half of the tasks on either "
+    "side?"
 )
 
 
@@ -209,6 +215,35 @@ def flips_counted(n_flips: int, n_listed: int, where: str) -> str:
     count = f"{n_flips} verdicts" if n_flips > 1 else "One verdict"
     most = f"; the {n_listed} that changed agreement most" if n_flips > n_listed else ""
     return f"{count} flipped on {where}{most}:"
+
+
+#: What people decided on flips, by code: for one flip, and for several.
+LOOKED = {
+    Looked.IMPROVED: ("is an improvement", "are improvements"),
+    Looked.WORSENED: ("is for the worse", "are for the worse"),
+    Looked.BOTH_WRONG: ("is from one wrong verdict to another", "are from one wrong verdict to another"),
+    Looked.CANNOT_TELL: ("cannot be told", "cannot be told"),
+    Looked.PEOPLE_DIFFER: ("is one on which people differ", "are such that people differ"),
+}
+
+
+def looked_at(found: LookedAt) -> str:
+    """How many of the flips are improvements, by people who looked at them; no rate of anything else."""
+    if not found.flips:
+        return "No verdict flipped, so that there is nothing to decide on."
+    flips = many(found.flips, "flip")
+    if not found.looked_at:
+        return f"Of {flips} nobody has looked at any yet: decide on them in the explorer (W, then 1 to 4)."
+    given = [(each, n) for each, n in found.counts.items() if n or each is Looked.IMPROVED]
+    parts = [f"{n} {LOOKED[each][n != 1]}" for each, n in given]
+    left = found.flips - found.looked_at
+    return f"Of {flips} {listed(parts)}{f'; {left} not looked at yet' if left else ''}."
+
+
+def split_made(split: Split) -> str:
+    """What the new split holds."""
+    sides = listed([f"{many(len(tasks), 'task')} for {side}" for side, tasks in split.tasks.items()])
+    return f"Split made: {sides}; held out: {', '.join(split.held_out)}."
 
 
 def cost(forecast: Forecast) -> str:

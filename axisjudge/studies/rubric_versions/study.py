@@ -15,6 +15,7 @@ from axisjudge.studies.rubric_versions.figures import plot_agreement_by_version,
 from axisjudge.studies.rubric_versions.sentences import counted
 from axisjudge.studies.rubric_versions.tables import agreement_table, turn_rows
 from axisjudge.studies.rubric_versions.turn import Settings, Steps, Turn, compare_axes
+from axisjudge.studies.rubric_versions.verdict_figures import plot_contested, plot_trail, plot_transitions
 from axisjudge.studies.rubric_versions.versions import HELD_OUT
 
 
@@ -52,13 +53,16 @@ class RubricVersions(StudyResult):
         return (*(text for turn in self.turns for text in (turn.headline, *turn.details)), SCOPE)
 
     def plots(self) -> Mapping[str, Plot]:
-        """Agreement by version of each axis; flips and beliefs of each turn."""
+        """Trail and agreement by version of each axis; transitions, flips, beliefs and contested runs of each turn."""
         axes = dict.fromkeys(turn.axis for turn in self.turns)
         plots: dict[str, Plot] = {}
         for axis in axes:
-            name = f"agreement_by_version{f'_{axis}' if len(axes) > 1 else ''}"
-            plots[name] = partial(plot_agreement_by_version, [turn for turn in self.turns if turn.axis == axis])
+            which, turns = f"_{axis}" if len(axes) > 1 else "", [turn for turn in self.turns if turn.axis == axis]
+            plots[f"trail{which}"] = partial(plot_trail, turns)
+            plots[f"agreement_by_version{which}"] = partial(plot_agreement_by_version, turns)
         for number, turn in enumerate(self.turns, start=1):
+            plots[f"transitions_{number}"] = partial(plot_transitions, turn)
+            plots[f"contested_{number}"] = partial(plot_contested, turn)
             plots[f"flips_{number}"] = partial(plot_flips, turn)
             plots[f"beliefs_{number}"] = partial(plot_beliefs, turn)
         return plots

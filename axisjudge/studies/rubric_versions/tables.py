@@ -7,6 +7,7 @@ from typing import Any
 
 from axisjudge.studies._shared.frames import Table, frame_of, rows_of, table_of
 from axisjudge.studies.rubric_versions.turn import Turn
+from axisjudge.verdict import VERDICTS
 
 #: Columns of the table of turns, and where their figures stand.
 _TURN = {
@@ -67,3 +68,15 @@ def agreement_table(turns: Sequence[Turn]) -> Table:
 def judges_table(turn: Turn) -> Table:
     """One row a judge: flips beside noise, and how its confidence moved where its verdict stayed."""
     return frame_of(turn.shifts, _JUDGE, turn.kind)
+
+
+def transitions_text(turn: Turn) -> str:
+    """How each judge's verdicts moved, for a terminal: the old version down, the new one across."""
+    before, after = (version.version for version in turn.versions)
+    lines = []
+    for shift in turn.shifts:
+        lines.append(f"{shift.judge}: {shift.n_flipped} of {shift.n_items} flipped ({before} down, {after} across)")
+        lines.append(f"  {'':16}" + "".join(f"{word:>16}" for word in VERDICTS))
+        rows = zip(VERDICTS, shift.matrix, strict=True)
+        lines += [f"  {word:16}" + "".join(f"{n:>16}" for n in row) for word, row in rows if any(row)]
+    return "\n".join(lines)

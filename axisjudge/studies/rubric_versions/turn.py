@@ -21,11 +21,14 @@ from axisjudge.studies.rubric_versions.flips import (
     BeliefMove,
     Flip,
     JudgeShift,
+    VerdictRow,
     belief_moves,
     commonest,
     flips_of,
     judge_shifts,
+    verdict_rows,
 )
+from axisjudge.studies.rubric_versions.looked_at import LookedAt, looked_at
 from axisjudge.studies.rubric_versions.version_agreement import (
     SoftSplit,
     VersionAgreement,
@@ -59,6 +62,7 @@ class Turn(Result):
     shifts: tuple[JudgeShift, ...]
     flips: tuple[Flip, ...]
     beliefs: tuple[BeliefMove, ...]
+    verdicts: tuple[VerdictRow, ...]
     citations: CitationReport
     contested: Disagreements
     triage: PanelTriage
@@ -114,19 +118,37 @@ class Turn(Result):
     @property
     def details(self) -> tuple[str, ...]:
         """The figures behind the headline, in words."""
-        claimed = self.decision.outcome is VersionOutcome.PROGRESS
+        return (*self._changed, *(sentences.judge_shift(shift) for shift in self.shifts), *self._beside)
+
+    @property
+    def brief(self) -> tuple[str, ...]:
+        """The same without the judges one by one, for a page that has them in a matrix."""
+        return (*self._changed, *self._beside)
+
+    @property
+    def _changed(self) -> tuple[str, ...]:
         return (
             *sentences.needed(self.decision, self.agreement),
             sentences.agreement(self.versions, self.agreement, self.n_items, len(self.family)),
             sentences.beyond_chance(self.versions),
             sentences.run_noise(self.versions, self.agreement.noise),
             self.split_sentence,
-            *(sentences.judge_shift(shift) for shift in self.shifts),
+        )
+
+    @property
+    def _beside(self) -> tuple[str, ...]:
+        claimed = self.decision.outcome is VersionOutcome.PROGRESS
+        return (
             *([sentences.prevalence(self.versions)] if claimed else []),
             *self.citations.version_sentences,
             self.contested.sentence,
             *sentences.aside(self.aside, same_text=self.same_text, left_out=self.left_out),
         )
+
+    def looked_at(self, decisions: pl.DataFrame | None) -> LookedAt:
+        """What people who looked at the flips decided (`axisjudge.labels.decisions`)."""
+        before, after = (version.version for version in self.versions)
+        return looked_at(self.flips, self.axis, (before, after), decisions)
 
     @property
     def split_sentence(self) -> str:
@@ -199,6 +221,7 @@ def _turn(pair: Versions, agreement: Moved, family: tuple[str, ...], kind: Kind,
         shifts=shifts,
         flips=flips_of(pair, verdicts),
         beliefs=belief_moves(pair, verdicts),
+        verdicts=verdict_rows(pair, verdicts),
         citations=citation_report(pair.table, steps=settings.steps, cluster_unit=unit, ci_level=level),
         contested=disagreements(new, newest, most=settings.most),
         triage=panel_triage(newest, cluster_unit=unit, ci_level=level),

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import partial
 from operator import attrgetter
 from typing import Any
 
 from axisjudge.checks import InputError
+from axisjudge.protocol import no_such_run
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, table_of
 from axisjudge.studies._shared.result import Plot, RatedResult
 from axisjudge.studies.trace import sentences
@@ -141,6 +141,4 @@ def pick(runs: Sequence[Trajectory], trajectory_id: str) -> Trajectory:
         raise InputError("trajectory_id", "must name one run", f"{trajectory_id}, the id of {len(named)} runs")
     if named:
         return named[0]
-    near = get_close_matches(trajectory_id, [run.id for run in runs], n=1)
-    cure = f"did you mean {near[0]!r}?" if near else "axisjudge read lists what a file holds"
-    raise InputError("trajectory_id", f"no such run among {len(runs):,}", trajectory_id, cure)
+    raise no_such_run("trajectory_id", trajectory_id, [run.id for run in runs])

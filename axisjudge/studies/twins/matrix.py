@@ -190,6 +190,9 @@ def twin_matrix(
 
 
 def _verdicts(ratings: pl.DataFrame) -> Verdicts:
+    """Verdicts by run, axis and judge. Rules abstain where they find no fault: that is where they start, and stay."""
+    stays = (pl.col("rater_kind") == "rules") & (pl.col("verdict") == "uncertain")
+    ratings = ratings.with_columns(pl.when(stays).then(pl.lit("correct")).otherwise("verdict").alias("verdict"))
     once(ratings, "trajectory_id", "question", "rater", rule="one rating for each run, axis and judge")
     rows = ratings.select("trajectory_id", "question", "rater", "status", "verdict").iter_rows()
     return {(run, axis, judge): verdict if status == "ok" else None for run, axis, judge, status, verdict in rows}

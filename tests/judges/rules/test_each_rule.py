@@ -1,13 +1,16 @@
 """Each rule with a run that it must flag and a near-miss that it must leave alone."""
 
+import asyncio
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from judges.rules.conftest import TOOLS
 
-from axisjudge.judges.rules import grade_trajectory
+from axisjudge.judges.rules import RulesJudge, grade_trajectory
 from axisjudge.judges.rules.findings import KINDS
-from axisjudge.trajectory import Trajectory
+from axisjudge.spec import JudgeSpec
+from axisjudge.trajectory import ToolSchema, Trajectory
 from axisjudge.verdict import AXES, Axis
 
 Lines = list[tuple[Any, ...]]
@@ -74,7 +77,8 @@ CASES: dict[str, tuple[Lines, Lines, dict[str, Any]]] = {
         {},
     ),
     "not_an_object": ([*READY, *modify("LN-40213, 2", ("error", "bad request"))], DONE, {}),
-    "missing_parameter": ([*READY, *modify({"loan_id": "LN-40213"})], DONE, {}),
+    "missing_parameter": ([*READY, *modify({"loan_id": "LN-40213"}, ("error", "no"))], DONE, {}),
+    "missing_but_accepted": ([*READY, *modify({"loan_id": "LN-40213"})], DONE, {}),
     "unknown_parameter": (
         [*READY, *modify({**GOOD, "months": 1})],
         [*READY, *modify({**GOOD, "reason": "holiday"})],
@@ -207,7 +211,7 @@ CASES: dict[str, tuple[Lines, Lines, dict[str, Any]]] = {
         {},
     ),
     "computed_date": (
-        [*ASK, *read(), ("agent", "Two days later would be March 16, 2031.")],
+        [*ASK, *read(), ("agent", "Two days later is March 16, 2031.")],
         [*ASK, *read(), ("agent", "The due day is 03/14/2031.")],
         {},
     ),
@@ -260,6 +264,11 @@ CASES: dict[str, tuple[Lines, Lines, dict[str, Any]]] = {
         {},
     ),
     "open_question": ([*ASK, ("agent", "By how many weeks?")], DONE, {}),
+    "confirmed_not_done": (
+        [*READY, ("agent", "Thank you, goodbye."), ("user", "That is all. Goodbye!")],
+        [*READY, *modify(GOOD, ("error", "Error: reserved")), ("user", "That is all. Goodbye!")],
+        {"termination": "user_stop"},
+    ),
     "open_promise": ([*ASK, ("agent", "One moment, I will check.")], DONE, {}),
     "no_reply": ([("agent", "Hello."), *ASK, *read()], [*ASK, *read(), ("agent", "It is lent.")], {}),
     "no_reply_due": ([("agent", "Hello."), *ASK, *read()], [*ASK, *read(), ("agent", "It is lent.")], {"tools": None}),
@@ -267,14 +276,14 @@ CASES: dict[str, tuple[Lines, Lines, dict[str, Any]]] = {
 
 
 def kinds(run: Trajectory) -> set[str]:
-    return {flag for answer in grade_trajectory(run).values() for flag in answer.flags}
+    return {flag for answer in grade_trajectory(run, every_kind=True).values() for flag in answer.flags}
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_has_a_fault_that_shows_it_and_a_near_miss_that_does_not(kind: str, play: Play) -> None:
     fault, near_miss, fields = CASES[kind]
     run = play(*fault, **fields)
-    answer = grade_trajectory(run)[KINDS[kind].axis]
+    answer = grade_trajectory(run, every_kind=True)[KINDS[kind].axis]
     # a doubt does not show where the same axis has a fault
     shown = {finding for finding in kinds(run) if KINDS[finding].axis == KINDS[kind].axis}
     assert kind in shown, answer
@@ -285,9 +294,11 @@ def test_every_kind_has_a_fault_that_shows_it_and_a_near_miss_that_does_not(kind
         assert kind not in kinds(play(*near_miss, **fields))
 
 
-def test_a_sound_run_is_correct_on_every_axis(play: Play, opening: Lines, change: Lines, closing: Lines) -> None:
-    answers = grade_trajectory(play(*opening, *change, *closing, termination="user_stop"))
-    assert {axis: answer.verdict for axis, answer in answers.items()} == dict.fromkeys(AXES, "correct")
+def test_of_a_sound_run_with_a_change_the_rules_abstain(
+    play: Play, opening: Lines, change: Lines, closing: Lines
+) -> None:
+    answers = grade_trajectory(play(*opening, *change, *closing, termination="user_stop"), every_kind=True)
+    assert {axis: answer.verdict for axis, answer in answers.items()} == dict.fromkeys(AXES, "uncertain")
     assert all(answer.status == "ok" and answer.confidence_source == "rule" for answer in answers.values())
 
 
@@ -296,7 +307,7 @@ def test_a_sound_run_is_correct_on_every_axis(play: Play, opening: Lines, change
     [
         ([], {"termination": "agent_error"}, ("not_applicable",) * 4 + ("incorrect",)),
         ([], {}, ("not_applicable",) * 5),
-        ([("user", "Hello?"), ("agent", "Good day.")], {}, ("uncertain", *("not_applicable",) * 3, "correct")),
+        ([("user", "Hello?"), ("agent", "Good day.")], {}, ("uncertain", *("not_applicable",) * 3, "uncertain")),
         ([("user", "Is it open on Sundays? Loan LN-40213."), *read(), ("agent", "Yes.")], {}, None),
     ],
 )
@@ -323,8 +334,152 @@ def test_calls_of_the_user_simulator_are_not_the_agents(play: Play) -> None:
 
 def test_without_a_demand_for_consent_a_clear_request_is_enough(play: Play) -> None:
     lines = [*ASK, *read(), *modify(GOOD)]
-    assert grade_trajectory(play(*lines, policy=None))["sequencing"].verdict == "correct"
-    assert grade_trajectory(play(*lines))["sequencing"].verdict == "incorrect"
+    assert "unconfirmed" not in kinds(play(*lines, policy=None))
+    assert "unconfirmed" in kinds(play(*lines))
+
+
+def test_a_kind_that_is_off_counts_only_when_asked_for(play: Play) -> None:
+    run = play(*ASK, *read(), *modify(GOOD))
+    off = {kind for kind, of in KINDS.items() if not of.on}
+    assert "unconfirmed" in off
+    assert not off & {flag for answer in grade_trajectory(run).values() for flag in answer.flags}
+    judges = [RulesJudge(JudgeSpec.parse(spec)) for spec in ("rules", "rules,all=true")]
+    words = [asyncio.run(judge.grade(run, {"sequencing": None})).answers["sequencing"].verdict for judge in judges]
+    assert words == ["uncertain", "incorrect"]
+    assert len({judge.rater for judge in judges}) == 2
+
+
+READS = tuple(tool for tool in TOOLS if tool.kind == "read")
+LOOKED: Lines = [("user", "Is LN-40213 lent?"), *read(), ("agent", "Yes."), ("user", "Thanks, that is all. Bye!")]
+
+
+@pytest.mark.parametrize(
+    ("axis", "exhausted", "not_exhausted"),
+    [
+        # an order matters only where something is changed or a text demands one
+        ("sequencing", {"tools": READS, "policy": None}, {"tools": READS}),
+        # nothing can be left undone where every tool only reads
+        ("termination", {"tools": READS}, {}),
+    ],
+)
+def test_correct_is_said_where_the_checks_exhaust_the_axis_and_nowhere_else(
+    axis: Axis, exhausted: dict[str, Any], not_exhausted: dict[str, Any], play: Play
+) -> None:
+    lines = [*LOOKED[:-2], *read("LN-40213"), *LOOKED[-2:]]
+    assert grade_trajectory(play(*lines, **exhausted))[axis].verdict == "correct"
+    answer = grade_trajectory(play(*lines, **not_exhausted))[axis]
+    assert answer.verdict == "uncertain"
+    assert "cannot be told" in (answer.rationale or "")
+
+
+def test_arguments_are_correct_where_a_schema_leaves_nothing_to_choose(play: Play) -> None:
+    only = {"type": "object", "properties": {"desk": {"enum": ["main"]}}, "required": ["desk"]}
+    free = {"type": "object", "properties": {"desk": {"type": "string"}}, "required": ["desk"]}
+    calls = [("user", "Hello."), ("call", "", ("hours", {"desk": "main"})), ("result", "9-17"), ("agent", "9 to 17.")]
+    for parameters, verdict in ((only, "correct"), (free, "uncertain")):
+        tool = ToolSchema(name="hours", kind="read", parameters=parameters)
+        assert grade_trajectory(play(*calls, tools=(tool,)))["argument_validity"].verdict == verdict
+
+
+SHELL = (
+    ToolSchema(name="run_shell", kind="write", parameters={"type": "object", "properties": {"command": {}}}),
+    ToolSchema(name="edit_file", kind="generic", parameters={"type": "object", "properties": {"path": {}}}),
+)
+TESTS = ("call", "", ("run_shell", {"command": "pytest"}))
+FAILING = ("error", "FAILED: expected 3, found 4; invalid state")
+
+
+@pytest.mark.parametrize(
+    ("kind", "lines", "fields"),
+    [
+        # two totals and their difference in one message, the totals themselves not told
+        (
+            "unexplained_total",
+            [
+                *ASK,
+                *read(a=11.1, b=23.7, c=41.9, d=97.3),
+                ("agent", "Old: $11.10, $23.70. New: $41.90, $97.30. The difference is $104.40."),
+            ],
+            {},
+        ),
+        # a day that is only put to the user
+        ("date", [*ASK, *read(), ("agent", "Would a delivery between May 3, 2031 and May 9, 2031 suit you?")], {}),
+        ("date", [*ASK, *read(), ("agent", "We could bring it on May 3, 2031.")], {}),
+        # a flight that lands after midnight
+        ("date", [*ASK, *read(arrives="01:00:00+1"), ("agent", "It arrives on March 15, 2031.")], {}),
+        # the user left the choice to the agent
+        (
+            "not_as_agreed",
+            [
+                ("user", "One of my loans, please, it does not matter which. You choose."),
+                ("call", "", ("find_reader", {"name": "Venn"})),
+                ("result", [{"loan_id": "LN-40213"}, {"loan_id": "LN-40777"}]),
+                *AGREE,
+                *modify({"loan_id": "LN-40777", "weeks": 2}),
+            ],
+            {},
+        ),
+        # a program's output says nothing of the arguments, and a program may have changed something
+        ("argument_blamed", [("user", "Mend it."), TESTS, FAILING], {"tools": SHELL}),
+        ("argument_blamed", [("user", "Mend it."), TESTS, FAILING], {"tools": None}),
+        (
+            "same_failing_call",
+            [
+                ("user", "Mend it."),
+                TESTS,
+                FAILING,
+                ("call", "", ("run_shell", {"command": "sed -i s/3/4/ a.py; false"})),
+                ("error", "exit code 1"),
+                TESTS,
+                FAILING,
+            ],
+            {"tools": SHELL},
+        ),
+        # a plain word that the tool takes is no identifier, and neither are years and words of other scripts
+        ("fabricated", [*ASK, ("call", "", ("show_loan", {"loan_id": "START"})), ("result", "{}")], {}),
+        ("identifier", [*ASK, *read(), ("agent", "Printed 1998-2004, 第1998年版, COVID-19 edition.")], {}),
+        # the agent put the letters before the number that the user gave
+        (
+            "argument_blamed_mended",
+            [
+                ("user", "It is number 77100."),
+                ("call", "", ("show_title", {"title_id": "TT-77100"})),
+                ("error", "title not found"),
+                ("call", "", ("show_title", {"title_id": "TT-77100"})),
+                ("result", "{}"),
+            ],
+            {},
+        ),
+        # whoever takes over keeps the promise
+        (
+            "open_promise",
+            [
+                *ASK,
+                ("call", "", ("transfer_to_human_agents", {})),
+                ("result", "ok"),
+                ("agent", "You are being transferred. Please hold."),
+            ],
+            {},
+        ),
+    ],
+)
+def test_false_alarms_that_were_mended_as_classes(kind: str, lines: Lines, fields: dict[str, Any], play: Play) -> None:
+    assert kind not in kinds(play(*lines, **fields))
+
+
+@pytest.mark.parametrize(
+    ("kind", "lines", "fields"),
+    [
+        ("against_status", [*READY, *modify(GOOD, ("error", "Error: the loan is already lent"))], {}),
+        ("against_status", [*READY, *modify(GOOD, ("error", "Error: status must be overdue"))], {"status": "overdue"}),
+        ("open_promise", [*ASK, ("agent", "One moment, I will check."), ("user", "Thanks, bye!")], {}),
+        ("argument_blamed", [*READY, *modify({**GOOD, "weeks": 99}, ("error", "weeks: expected at most 4"))], {}),
+        ("date", [*ASK, *read(), ("agent", "It is due on March 15, 2031.")], {}),
+    ],
+)
+def test_misses_that_were_mended_as_classes(kind: str, lines: Lines, fields: dict[str, Any], play: Play) -> None:
+    more = read("LN-7", **fields) if fields else []
+    assert kind in kinds(play(*lines, *more, termination="user_stop"))
 
 
 def test_only_the_axes_asked_for_are_answered(play: Play) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from axisjudge.judges import Answer
 from axisjudge.judges.rules import RulesJudge, grade_trajectory
-from axisjudge.judges.rules.chance import shuffled_pass_rate, told_pass_rate
+from axisjudge.judges.rules.chance import pass_rate, shuffled_pass_rate
 from axisjudge.judges.rules.formats import amounts_in, days_in
 from axisjudge.readers import read_trajectories
 from axisjudge.rubric import Rubric
@@ -161,7 +161,7 @@ def test_shuffled_amounts_pass_less_often_than_true_ones(play: Play) -> None:
     prices = (3.17, 8.29, 14.63, 21.41, 30.77)
     asked = [("user", "What does it cost?"), ("call", "", ("show_title", {"title_id": "TT-1"}))]
     all_runs = [play(*asked, ("result", {"price": price}), ("agent", f"It costs ${price}.")) for price in prices]
-    told, shuffled = told_pass_rate(all_runs), shuffled_pass_rate(all_runs, rng=Random(1))
+    told, shuffled = pass_rate(all_runs), shuffled_pass_rate(all_runs, rng=Random(1))
     assert told.rate == 1.0
     assert (told.n_tried, shuffled.n_tried) == (5, 5)
     assert shuffled.rate == 0.0
@@ -181,7 +181,7 @@ def test_real_runs_are_graded_whole_and_chance_is_stated(shared_data: Path) -> N
     for answer, run in zip(answers, trajectories, strict=True):
         for one in answer.values():
             assert not check_citations(one.cited_step_indices, len(run.steps))
-    told = told_pass_rate(trajectories[::4])
+    told = pass_rate(trajectories[::4])
     shuffled = shuffled_pass_rate(trajectories[::4], rng=Random(1))
     assert told.n_tried > 500
     # a rule that lets every stranger's amount pass would be no rule

@@ -13,6 +13,7 @@ from axisjudge.trajectory import Trajectory
 
 #: Findings that rest on a tool's changing something, or on its not changing anything.
 ON_A_KIND = {
+    "confirmed_not_done",
     *("after_refusal", "unconfirmed", "unread", "identical_write", "tool_against_words", "tool_against_last_words"),
     *("not_as_agreed", "number_from_nowhere", "error_as_success", "never_done", "no_reply", "after_handover"),
     *("success_after_failure",),
@@ -21,7 +22,7 @@ WITHOUT_KINDS = tuple(tool.model_copy(update={"kind": None}) for tool in TOOLS)
 
 
 def flags(run: Trajectory) -> set[str]:
-    return {flag for answer in grade_trajectory(run).values() for flag in answer.flags}
+    return {flag for answer in grade_trajectory(run, every_kind=True).values() for flag in answer.flags}
 
 
 def renamed(run: Trajectory, names: dict[str, str]) -> Trajectory:

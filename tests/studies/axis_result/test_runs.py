@@ -179,7 +179,7 @@ def test_a_run_in_words(results):
     assert lowest.is_sorted()
     assert lowest.max() < 1
     assert chosen(results, results[3].trajectory_id) is results[3]
-    with pytest.raises(InputError, match="no run bears it"):
+    with pytest.raises(InputError, match="no such run among"):
         chosen(results, "nobody")
     with pytest.raises(InputError, match="holds no transcript"):
         chosen([])

@@ -177,5 +177,6 @@ def test_the_demo():
     assert set(by_judge["rules"]) == {1.0}  # rules are deterministic
     assert all(0.7 < share < 1 for share in by_judge["simulated:heron"] + by_judge["simulated:wren"])
     assert all(each.components.n_judges == 3 for each in found.variances)
-    assert all(each.components.error > 0 for each in found.variances)
+    errors = [each.components.error for each in found.variances]
+    assert min(errors) >= 0 < max(errors)  # on an axis on which the rules decide seldom all may agree with themselves
     json.dumps(found.to_dict(), allow_nan=False)

@@ -1,5 +1,6 @@
 """`axisjudge.iterate` as a user meets it: in a notebook, on a rehearsal of the workbench, with simulated judges."""
 
+import sys
 from pathlib import Path
 
 import nbformat
@@ -38,6 +39,11 @@ def write_draft(bench: Path, version: str, changes: str = "A draft.") -> Path:
     return path
 
 
+def page_of(outputs):
+    """What a cell displayed as its page."""
+    return next(out.data for out in outputs if "text/html" in out.get("data", {}) and "<img" in out.data["text/html"])
+
+
 def test_in_a_notebook_one_cell_judges_what_is_new_and_shows_the_comparison(bench, monkeypatch):
     monkeypatch.setenv("AXISJUDGE_HOME", str(bench))
     monkeypatch.delenv("AXISJUDGE_REPORT_DIR", raising=False)
@@ -45,8 +51,8 @@ def test_in_a_notebook_one_cell_judges_what_is_new_and_shows_the_comparison(benc
     cells = [
         "import axisjudge",
         f"axisjudge.iterate('{AXIS}', 'v3', judges={JUDGES}, repeats=2)",
-        f"axisjudge.iterate('{AXIS}', 'v4')",
-        f"axisjudge.iterate('{AXIS}', 'v4')",
+        f"print(axisjudge.iterate('{AXIS}', 'v4'))",
+        f"again = axisjudge.iterate('{AXIS}', 'v4')",
     ]
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     NotebookClient(book, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(bench)}}).execute()
@@ -59,17 +65,18 @@ def test_in_a_notebook_one_cell_judges_what_is_new_and_shows_the_comparison(benc
     assert "To come: 240 calls" in lines[1]
     assert "240 ratings are there already" in lines[1]
     assert "Nothing to ask: all 480 ratings are there." in lines[2]
-    shown = next(out.data for out in first if out.output_type == "execute_result")
+    shown = page_of(first)
     page = shown["text/html"]
     assert "v2 to v3: progress" in page
-    assert page.count("data:image/png;base64,") == 3
+    assert page.count("data:image/png;base64,") == 5  # trail, transitions, contested, flips, beliefs
+    assert any("application/vnd.jupyter.widget-view+json" in out.get("data", {}) for out in first)
     assert "SIMULATED OR PLANTED" in page
     assert "<script" not in page
     assert "takes a planted fault of" in page
     assert "to be read next" in page
     assert "v2 to v3: progress" in shown["text/plain"]
-    unchanged = next(out.data for out in second if out.output_type == "execute_result")["text/plain"]
-    assert "v3 to v4: progress" not in unchanged
+    assert "Of 2 turns" in lines[1]  # the trail: v2 to v3 stands beside v3 to v4
+    assert "v3 to v4: progress" not in lines[1]
     ratings = read_ratings(bench / "data" / "ratings" / "ratings.jsonl")
     assert set(ratings["split"]) == {"calibration"}
     assert ratings.height == 3 * 240
@@ -127,3 +134,71 @@ def test_without_a_split_it_says_that_nothing_is_held_out(tmp_path):
     with workbench.at(protocol.rehearsal(tmp_path)):
         found = axisjudge.iterate(AXIS, "v2", judges=JUDGES, dry_run=True)
     assert "There is no split" in repr(found)
+
+
+def test_the_split_is_made_first_where_that_is_wanted(tmp_path, capsys):
+    with workbench.at(protocol.rehearsal(tmp_path)):
+        found = axisjudge.iterate(AXIS, "v2", judges=JUDGES, split=True, progress=False)
+        split = protocol.read_split()
+        assert set(found.ratings["split"]) == {"calibration"}
+        assert "Split made: 14 tasks for calibration and 14 tasks for evaluation" in capsys.readouterr().out
+        assert not {run.cluster_id for run in found.runs} & set(split.held_out_tasks)
+        assert len(protocol.read_sources(split.sources).trajectories) == 112
+
+
+@pytest.mark.parametrize(("said", "made"), [("y", True), ("", False), (EOFError, False), (NotImplementedError, False)])
+def test_the_split_is_offered_where_somebody_can_be_asked(tmp_path, monkeypatch, said, made):
+    def answer(_):
+        if isinstance(said, str):
+            return said
+        raise said
+
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    monkeypatch.setattr("builtins.input", answer)
+    with workbench.at(protocol.rehearsal(tmp_path)) as home:
+        with pytest.raises(InputError, match="name some, or a panel"):
+            axisjudge.iterate(AXIS, "v2")  # nothing is judged: there are no judges to take over
+        assert (home / "rubrics" / "split.json").exists() is made
+
+
+def test_the_matrix_of_a_judge_counts_every_run_and_its_flips(bench):
+    turn = axisjudge.iterate(AXIS, "v3", judges=JUDGES, progress=False).turn
+    for place, shift in enumerate(turn.shifts):
+        total = sum(map(sum, shift.matrix))
+        stayed = sum(shift.matrix[at][at] for at in range(4))
+        assert (total, total - stayed) == (shift.n_items, shift.n_flipped)
+        pairs = [(row.before[place], row.after[place]) for row in turn.verdicts]
+        assert total == sum(None not in pair for pair in pairs)
+        assert shift.n_flipped == sum(None not in pair and pair[0] != pair[1] for pair in pairs)
+    split = sum(len({word for word in row.after if word}) > 1 for row in turn.verdicts)
+    assert split == turn.contested.n_split
+
+
+def test_what_people_decided_on_flips_stands_in_the_next_turn(bench):
+    found = axisjudge.iterate(AXIS, "v3", judges=JUDGES, progress=False)
+    n = len(found.turn.flips)
+    assert n > 4
+    assert found.looked_at.looked_at == 0
+    assert "nobody has looked" in repr(found)
+    explorer = found.explorer
+    assert explorer.at == f"axis={AXIS}&only=flipped"
+
+    def decide(flip, answer, rater, *, before="v2", stratum=None):
+        verdict = {"new_right": flip.after.verdict, "old_right": flip.before.verdict}.get(answer)
+        word = {"answer": answer, "way": "by_flip", "of": f"{flip.judge} {before} to v3", "verdict": verdict}
+        word["stratum"] = stratum or f"{flip.before.verdict} to {flip.after.verdict}"
+        content = {"run": explorer._grid.runs.index(flip.item), "question": AXIS, "rater": rater, "word": word}
+        explorer.answer("decide", content)
+
+    one, two, three, four, *_ = found.turn.flips
+    decide(one, "new_right", "ada")
+    decide(two, "old_right", "ada")
+    decide(two, "new_right", "ada")  # the last word of one person counts
+    decide(three, "both_wrong", "ada")
+    decide(three, "old_right", "bo")  # people differ
+    decide(four, "new_right", "ada", before="v1")  # a decision on another turn
+    again = axisjudge.iterate(AXIS, "v3", progress=False)
+    counts = {str(each): count for each, count in again.looked_at.counts.items() if count}
+    assert counts == {"new_right": 2, "people_differ": 1}
+    assert f"Of {n} flips 2 are improvements and 1 " in repr(again)
+    assert f"{n - 3} not looked at yet" in again.decided

@@ -1,0 +1,69 @@
+"""`axisjudge holdout run`: the opened side judged as the lock says, and the report of it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from axisjudge.cli import show
+from axisjudge.cli.options import Budget, Yes
+
+#: The report on judges' agreement; it prints first what was declared.
+REPORT = "02_agreement"
+
+
+def run(
+    paths: Annotated[
+        list[Path], typer.Argument(help="Trajectory files, folders or globs [default: those of the split]")
+    ] = [],  # noqa: B006
+    side: Annotated[str | None, typer.Option(help="Which side, where several are held out.")] = None,
+    concurrency: Annotated[int, typer.Option(min=1, help="Calls under way at once, of each judge.")] = 16,
+    budget: Budget = None,
+    yes: Yes = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan with its price and stop.")] = False,
+    report: Annotated[str, typer.Option(help="The report to make from the ratings; empty for none.")] = REPORT,
+    out: Annotated[Path | None, typer.Option(help="Ratings file [default: data/ratings/opening-K.jsonl]")] = None,
+    json: show.Json = False,
+) -> None:
+    """Judge the opened side with the judges, rubrics and axes of the lock, and make the report; run again, it resumes.
+
+    Exit codes as `axisjudge judge` has them.
+    """
+    from axisjudge.cli.runs.judged import losses, print_estimate, print_outcome, stop, tally
+    from axisjudge.judging.api import held_out_run
+    from axisjudge.protocol import read_sources, read_split
+    from axisjudge.readers import read_trajectories
+
+    with show.failed_check():
+        reading = read_trajectories(*paths) if paths else read_sources(read_split().sources)
+        judging = held_out_run(reading.trajectories, side=side, out=out)
+    plan = judging.plan()
+    if dry_run:
+        show.table(plan.rows())
+        print_estimate(judging.estimate(concurrency))
+        return
+    ratings = judging.carry_out(concurrency=concurrency, budget_usd=budget, confirm=yes)
+    code = judging.outcome.code(max_lost=0.05)
+    page = None if code or not report else _report(report, judging.kept.path)
+    if json:
+        found = {"ratings": tally(ratings), "lost": losses(ratings), "stopped": judging.outcome.sentences()}
+        show.as_json({"out": str(judging.kept.path), "report": page, **found, **show.standing_fields(ratings)})
+        stop(code)
+        return
+    show.table(tally(ratings))
+    show.standing(ratings)
+    typer.echo(f"\nRatings: {judging.kept.path}")
+    print_outcome(judging.outcome)
+    stop(code)
+    if page:
+        typer.echo(f"Report: {page}")
+
+
+def _report(name: str, ratings: Path | None) -> str:
+    from axisjudge.report import ReportError, run_report
+
+    try:
+        return str(run_report(name, {"ratings": str(ratings)}).html)
+    except ReportError as error:
+        typer.echo(f"axisjudge: {error}", err=True)
+        raise typer.Exit(1) from None

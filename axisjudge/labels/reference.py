@@ -1,0 +1,268 @@
+"""The reference rater: what a benchmark itself knows of a task, as located faults on the five axes.
+
+tau2-bench and tau-bench state, for every task, the changes that a right run makes and the words that it must tell. Of a
+run that failed, the difference between these and what the agent did is a fault with a place:
+
+| what the agent did | axis | step |
+|---|---|---|
+| the expected change with other arguments | argument_validity | the call |
+| a change that no expected one asks for | tool_selection | the call |
+| left out a change, and made another of the same record or handed over instead | tool_selection | that call |
+| left out a change, and nothing stands in its place | termination | the agent's last |
+| all changes right, in another order, and the database differs | sequencing | the first out of order |
+| did not tell what had to be told | result_interpretation | the agent's last message |
+
+Changes are calls of tools that write, and that did not fail. They are matched one to one: equal ones first, then those
+of one tool, most equal arguments first. Lists of one length are compared as rows without order (items with their new
+items). Where the benchmark found the database as expected, no change is held against the agent, whatever it was.
+
+It is circular with reward by construction: it looks at failed runs alone, and says nothing of a run that passed, nor
+of an axis without a fault. It is not circular with judges, who see neither task nor reward. It does not see a fault
+that left the database right, and takes another way to a right end for a fault where the benchmark does.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import polars as pl
+
+from axisjudge.labels.columns import completed
+from axisjudge.trajectory import Trajectory
+from axisjudge.verdict import Axis
+from axisjudge.workbench import find
+
+#: Raised whenever a rule changes what is held against a run.
+VERSION = "reference-1"
+#: Which tools of the benchmarks write, as their own code declares it.
+TOOL_KINDS = "data/reference/tool_kinds.csv"
+HANDOVER = "transfer_to_human_agents"
+
+
+class FaultKind(StrEnum):
+    """How a failed run differs from what its task expects."""
+
+    WRONG_ARGUMENT = "wrong_argument"
+    EXTRA_WRITE = "extra_write"
+    REPLACED_WRITE = "replaced_write"
+    MISSING_WRITE = "missing_write"
+    ORDER = "order"
+    NOT_COMMUNICATED = "not_communicated"
+
+
+AXIS_OF: Mapping[FaultKind, Axis] = {
+    FaultKind.WRONG_ARGUMENT: "argument_validity",
+    FaultKind.EXTRA_WRITE: "tool_selection",
+    FaultKind.REPLACED_WRITE: "tool_selection",
+    FaultKind.MISSING_WRITE: "termination",
+    FaultKind.ORDER: "sequencing",
+    FaultKind.NOT_COMMUNICATED: "result_interpretation",
+}
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One difference: its kind, the steps where it shows (none in a run without messages), and what was expected."""
+
+    kind: FaultKind
+    steps: tuple[int, ...]
+    expected: str
+
+    @property
+    def axis(self) -> Axis:
+        """The axis that the fault is one of."""
+        return AXIS_OF[self.kind]
+
+
+@dataclass(frozen=True, eq=False)
+class Change:
+    """A call of a tool that writes: made at a step, or expected (no step)."""
+
+    name: str
+    arguments: Mapping[str, Any]
+    step: int | None = None
+    compare: tuple[str, ...] | None = None
+
+    @property
+    def words(self) -> str:
+        """The call as one line."""
+        return f"{self.name}({', '.join(f'{key}={json.dumps(value)}' for key, value in self.arguments.items())})"
+
+    def differing(self, made: Change) -> list[str]:
+        """The arguments in which a call that was made differs from this expected one."""
+        names = self.compare if self.compare is not None else sorted({*self.arguments, *made.arguments})
+        if _rows(self.arguments) == _rows(made.arguments):
+            return []
+        return [name for name in names if self.arguments.get(name) != made.arguments.get(name)]
+
+
+def read_tool_kinds() -> dict[str, str]:
+    """Tool -> read, write or generic, over the domains of the benchmarks; no name has two kinds."""
+    with find(TOOL_KINDS).open(encoding="utf-8", newline="") as lines:
+        return {row["tool"]: row["kind"] for row in csv.DictReader(lines)}
+
+
+def reference_faults(run: Trajectory, kinds: Mapping[str, str]) -> list[Fault]:
+    """What a run's own task holds against it, with steps; nothing for a run that passed or whose task is not known.
+
+    Parameters
+    ----------
+    run : Trajectory
+        As the readers of tau2 and tau-bench give it: `reward`, and the task's knowledge under ``expected`` in `meta`.
+    kinds : mapping
+        Tool -> kind (`read_tool_kinds`); what the run's own tools declare goes before it.
+    """
+    expected = run.meta.get("expected")
+    if not isinstance(expected, dict) or run.reward is None or run.reward >= 1:
+        return []
+    faults = [*_not_communicated(run, expected["communicate"])]
+    if expected["database_matches"] is not True:
+        kinds = {**kinds, **run.kinds}
+        wanted = [
+            Change(
+                action["name"], action["arguments"], None, None if (names := action["compare"]) is None else (*names,)
+            )
+            for action in expected["actions"]
+            if kinds.get(action["name"]) == "write"
+        ]
+        differs = expected["database_matches"] is False
+        faults = [*_differences(run, wanted, _changes(run, kinds), differs=differs), *faults]
+    return faults
+
+
+def reference_ratings(trajectories: Iterable[Trajectory]) -> pl.DataFrame:
+    """Located faults as a ratings table: ``incorrect`` on the axis of each, citing its steps.
+
+    Everything else has no rating here: what the reference does not hold against a run is unlabelled, not correct, so
+    that these labels show how many faults a judge finds and never how often it cries wolf.
+
+    Returns
+    -------
+    polars.DataFrame
+        One rating for each run and axis with a fault: `rater`, `rater_kind` and `family` ``reference``, the kinds of
+        fault under `flags`, what was expected under `rationale`.
+    """
+    kinds = read_tool_kinds()
+    rows = [row for run in trajectories for row in _rows_of(run, reference_faults(run, kinds))]
+    columns = {name: [row[name] for row in rows] for name in rows[0]} if rows else {"trajectory_id": []}
+    fixed = {"scale": "verdict", "verdict": "incorrect", "mechanism": "program", "rater_version": VERSION}
+    return completed(columns, rater="reference", rater_kind="reference", family="reference", **fixed)
+
+
+def _rows_of(run: Trajectory, faults: list[Fault]) -> Iterator[dict[str, Any]]:
+    for axis in dict.fromkeys(fault.axis for fault in faults):
+        of_axis = [fault for fault in faults if fault.axis == axis]
+        yield {
+            "trajectory_id": run.id,
+            "item_id": run.id,
+            "task_id": run.task_id,
+            "cluster_id": run.cluster_id,
+            "agent": run.agent,
+            "domain": run.domain,
+            "question": axis,
+            "prompt_sha256": run.content_sha256,
+            "cited_step_indices": sorted({step for fault in of_axis for step in fault.steps}),
+            "rationale": " ".join(fault.expected for fault in of_axis),
+            "flags": sorted({fault.kind.value for fault in of_axis}),
+        }
+
+
+def _differences(run: Trajectory, wanted: list[Change], made: list[Change], *, differs: bool) -> Iterator[Fault]:
+    pairs, left, extra = _matched(wanted, made)
+    for one, other in pairs:
+        if names := one.differing(other):
+            given = ", ".join(f"{name}={json.dumps(one.arguments.get(name))}" for name in names)
+            yield Fault(FaultKind.WRONG_ARGUMENT, _at(other), f"Expected of {one.name}: {given}.")
+    handover = next((step.index for step in run.steps for call in step.agent_calls if call.name == HANDOVER), None)
+    for one in left:
+        instead = next((_at(other) for other in extra if _of_one_record(one, other)), None)
+        if instead is None and handover is not None:
+            instead = (handover,)
+        kind = FaultKind.MISSING_WRITE if instead is None else FaultKind.REPLACED_WRITE
+        yield Fault(kind, _last(run) if instead is None else instead, f"Expected {one.words}.")
+    for other in extra:
+        yield Fault(FaultKind.EXTRA_WRITE, _at(other), f"Expected no {other.words}.")
+    if differs and not left and not extra and not any(one.differing(other) for one, other in pairs):
+        order = [other for _, other in sorted(pairs, key=lambda pair: wanted.index(pair[0]))]
+        late = next((b for a, b in zip(order, made, strict=True) if a is not b), None)
+        if late is not None:
+            in_order = ", then ".join(one.words for one in wanted)
+            yield Fault(FaultKind.ORDER, _at(late), f"Expected in this order: {in_order}.")
+
+
+def _matched(
+    wanted: list[Change], made: list[Change]
+) -> tuple[list[tuple[Change, Change]], list[Change], list[Change]]:
+    """Pairs of expected and made changes of one tool, fewest differences first; then what is left of each."""
+    candidates = sorted(
+        (len(one.differing(other)), i, j)
+        for i, one in enumerate(wanted)
+        for j, other in enumerate(made)
+        if one.name == other.name
+    )
+    of_wanted: dict[int, int] = {}
+    for _, i, j in candidates:
+        if i not in of_wanted and j not in of_wanted.values():
+            of_wanted[i] = j
+    pairs = [(wanted[i], made[j]) for i, j in sorted(of_wanted.items())]
+    left = [one for i, one in enumerate(wanted) if i not in of_wanted]
+    return pairs, left, [other for j, other in enumerate(made) if j not in of_wanted.values()]
+
+
+def _changes(run: Trajectory, kinds: Mapping[str, str]) -> list[Change]:
+    """The agent's calls of tools that write, those that failed left out."""
+    return [
+        Change(call.name, call.arguments, step.index)
+        for step in run.steps
+        for position, call in enumerate(step.tool_calls)
+        if call.requestor == "assistant" and kinds.get(call.name) == "write" and isinstance(call.arguments, dict)
+        if not _failed(run, step.index, position, call.id)
+    ]
+
+
+def _failed(run: Trajectory, step: int, position: int, call_id: str | None) -> bool:
+    later = [one for one in run.steps[step + 1 :] if one.role == "tool"]
+    by_id = (one for one in later if call_id and one.tool_call_id == call_id)
+    result = next(by_id, None) or (later[position] if position < len(later) else None)
+    return result is None or result.error is True or result.content.startswith("Error")
+
+
+def _not_communicated(run: Trajectory, communicate: Iterable[Mapping[str, Any]]) -> Iterator[Fault]:
+    told = [step.content.lower().replace(",", "") for step in run.steps if step.role == "assistant"]
+    words = [step.index for step in run.steps if step.role == "assistant" and step.content.strip()]
+    for one in communicate:
+        met = one["met"] if one["met"] is not None else any(one["text"].lower() in text for text in told)
+        if not met:
+            yield Fault(FaultKind.NOT_COMMUNICATED, tuple(words[-1:]), f"Expected to tell: {one['text']}.")
+
+
+def _last(run: Trajectory) -> tuple[int, ...]:
+    return tuple([step.index for step in run.steps if step.role == "assistant"][-1:])
+
+
+def _at(change: Change) -> tuple[int, ...]:
+    return () if change.step is None else (change.step,)
+
+
+def _of_one_record(one: Change, other: Change) -> bool:
+    """Whether two changes are of one record: they bear the same identifier, a way to pay left aside."""
+    records = [key for key in one.arguments if key.endswith("_id") and not key.startswith("payment")]
+    return any(key in other.arguments and other.arguments[key] == one.arguments[key] for key in records)
+
+
+def _rows(arguments: Mapping[str, Any]) -> str:
+    """Arguments with lists of one length as rows without order."""
+    lists = {key: value for key, value in arguments.items() if isinstance(value, list)}
+    rows: list[Any] = []
+    for length in sorted({len(value) for value in lists.values()}):
+        alike = {key: value for key, value in sorted(lists.items()) if len(value) == length}
+        rows.append(
+            [sorted(alike), sorted(json.dumps(row, sort_keys=True) for row in zip(*alike.values(), strict=True))]
+        )
+    plain = {key: value for key, value in arguments.items() if key not in lists}
+    return json.dumps([plain, rows], sort_keys=True)

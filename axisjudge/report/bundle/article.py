@@ -1,0 +1,235 @@
+"""The writeup as text: markdown with figures and tables, from the results, the lock and the ratings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from axisjudge.figures.markup import literal, visible
+from axisjudge.protocol.standing import Standing
+from axisjudge.report.bundle.citing import Work
+from axisjudge.report.bundle.parts import Part
+from axisjudge.report.scope import Scope
+from axisjudge.report.tables import markdown_table
+from axisjudge.studies._shared.words import listed, many
+
+#: Rows of a table on the page; the rest stands in its CSV.
+ROWS, COLUMNS = 25, 9
+#: Tables of a part on the page; all are files.
+TABLES = 3
+
+
+#: What a figure shows, where its title is short: the unit and the marks belong into a caption.
+_CAPTIONS = {
+    "agreement_matrix": "Agreement of every two raters; frames hold the judges of one family.",
+    "families": "Agreement of pairs of judges within a family and across families. A dot is a pair, a large mark the "
+    "mean of its group with its interval.",
+    "with_labels": "Agreement of each judge with the labels, with intervals, judges of one family together.",
+    "triage": "Accuracy of judges by agreement and confidence.",
+    "against_people": "Agreement of each judge with the majority of people, with intervals. A grey band, where there "
+    "is one, is what people reach among themselves.",
+    "stand_in": "The alternative annotator test: how often each judge is at least as close to people as a person is.",
+    "corrected_rates": "Failure rates as each judge gives them (open marks) and corrected by the labels (filled marks, "
+    "with intervals); grey is the interval of the labels alone.",
+    "reliability": "Reliability: how often a judge is right at each level of its confidence.",
+}
+
+
+def caption_of(name: str, title: str) -> str:
+    """The caption of a figure: its title where that states something, and what is drawn."""
+    words = _CAPTIONS.get(name, "")
+    if not words:
+        return title or name.replace("_", " ").capitalize()
+    return words if len(title.split()) < 5 or not any(letter.isdigit() for letter in title) else f"{title}. {words}"
+
+
+@dataclass(frozen=True)
+class Writeup:
+    """All that a writeup says beside its results.
+
+    `figures` are name and caption of every part's figures, in order; `rubrics` the texts of the rubrics that judges
+    read, by name and version, as far as the workbench has them, `unknown_rubrics` those it has not.
+    """
+
+    title: str
+    authors: Sequence[str]
+    parts: Sequence[Part]
+    figures: Mapping[str, Sequence[tuple[str, str]]]
+    scope: Scope
+    standing: Standing
+    asked: Sequence[Mapping[str, Any]]
+    settings: Mapping[str, Any]
+    rubrics: Mapping[str, str]
+    unknown_rubrics: Sequence[str]
+    files: Mapping[str, str]
+    versions: Mapping[str, str]
+    works: Mapping[str, Work]
+    about: str
+
+    @property
+    def abstract(self) -> str:
+        """The answers, one after the other, under what must be said before them."""
+        return " ".join([*self.warnings, *(part.study.answer for part in self.parts)])
+
+    @property
+    def warnings(self) -> list[str]:
+        """What stands above everything: exploratory, simulated or planted ratings."""
+        return [banner for banner in (self.standing.headline, self.scope.banner) if banner]
+
+    def markdown(self) -> str:
+        """The whole document."""
+        sections = (
+            self._head(),
+            "## Abstract",
+            literal(" ".join(part.study.answer for part in self.parts)),
+            "## Methods",
+            *self._methods(),
+            "## Results",
+            *self._results(),
+            "## Limits",
+            self._limits(),
+            "## Data and code availability",
+            *self._availability(),
+            "## References",
+            *self._references(),
+            *self._appendix(),
+        )
+        return visible("\n\n".join(filter(None, sections))) + "\n"
+
+    def _head(self) -> str:
+        byline = literal(listed(list(self.authors))) if self.authors else "No author is named."  # none is made up
+        banners = [f"> **{literal(warning)}**" for warning in self.warnings]
+        return "\n\n".join([f"# {literal(self.title)}", byline, *banners])
+
+    def _methods(self) -> list[str]:
+        raters = [{**row, "lost": row["lost"] or 0} for row in self.scope.raters]
+        table = pl.DataFrame(raters, infer_schema_length=None).drop("model")
+        unit, level = self.settings["cluster_unit"], self.settings["ci_level"]
+        return [
+            f"**Material.** {literal(' '.join([self.about, self.scope.sentence, self.scope.retirement]))}",
+            markdown_table(table, {}, "Who rated", None, most=60),
+            f"**What judges were asked.** {self._asked()}",
+            f"**Protocol.** {self._protocol()}",
+            f"**Intervals.** Intervals have a level of {level:.0%}. They take each {literal(unit)} as independent of "
+            "the others, so that several ratings of one do not count as several observations. Where no correction is "
+            f"named, each of several claims is to be read alone. The seed is {self.settings['seed']}.",
+            f"**Software.** {', '.join(f'{name} {version}' for name, version in self.versions.items())}.",
+            f"**Coefficients and corrections.** {self._cited()}" if self.works else "",
+        ]
+
+    def _asked(self) -> str:
+        read = [row for row in self.asked if row["rubric_sha256"] or row["prompts"] or row["returned_models"]]
+        if not read:
+            return "The ratings name no rubric, no prompt and no returned model, so none can be given here."
+        rows = [
+            {
+                "rater": row["rater"],
+                "question": row["question"],
+                "returned model": ", ".join(row["returned_models"]) or None,
+                "rubric": row["rubric_version"],
+                "rubric sha256": row["rubric_sha256"] and row["rubric_sha256"][:12],
+                "prompts": row["prompts"],
+                "prompts sha256": row["prompts_sha256"] and row["prompts_sha256"][:12],
+            }
+            for row in read
+        ]
+        frame = pl.DataFrame(rows, infer_schema_length=None)
+        texts = "Texts of rubrics stand in the appendix." if self.rubrics else ""
+        unknown = list(self.unknown_rubrics)
+        missing = f"The texts of {literal(listed(unknown))} are not in this workbench." if unknown else ""
+        prompts = "A judge's prompts are given by their number and one hash of all of them."
+        return (
+            " ".join(filter(None, [texts, missing, prompts]))
+            + "\n\n"
+            + markdown_table(frame, {}, "Rubrics, prompts and returned models", None, most=60)
+        )
+
+    def _protocol(self) -> str:
+        if self.standing.matters:
+            return literal(self.standing.sentence)
+        return (
+            "No rating is of a held-out run under a lock of this workbench: what was chosen (judges, rubrics, "
+            "statistics) may have been chosen with an eye on these data."
+        )
+
+    def _cited(self) -> str:
+        of_parts = ((part.heading, [key for key in part.cites if key in self.works]) for part in self.parts)
+        return " ".join(
+            f"{literal(heading)} See {listed([f'[{self._number(key)}]' for key in keys])}."
+            for heading, keys in of_parts
+            if keys
+        )
+
+    def _number(self, key: str) -> int:
+        return list(self.works).index(key) + 1
+
+    def _results(self) -> list[str]:
+        blocks: list[str] = []
+        n_figures = n_tables = 0
+        for part in self.parts:
+            blocks += [f"### {literal(part.heading)}", f"**{literal(part.study.answer)}**"]
+            tables = []
+            for name, (caption, frame) in list(part.tables.items())[:TABLES]:
+                n_tables += 1
+                tables.append(_table(f"Table {n_tables}. {caption}.", frame, f"tables/{part.name}_{name}.csv"))
+            blocks += tables[:1]
+            for name, caption in self.figures[part.name]:
+                n_figures += 1
+                text = literal(caption)
+                blocks.append(f"![{text}](figures/{name}.png)\n\n*Figure {n_figures}. {text}*")
+            said = "\n".join(f"- {literal(sentence)}" for sentence in part.study.sentences if sentence)
+            blocks += tables[1:]
+            blocks.append(f"<details>\n<summary>In numbers</summary>\n\n{said}\n\n</details>" if said else "")
+        return blocks
+
+    def _limits(self) -> str:
+        limits = [limit for part in self.parts for limit in part.limits]
+        general = (
+            "All of this is conditional on these judges, agents and tasks; others may read otherwise.",
+            "Judges answer differently on another day or under another version of a model; what was returned stands in "
+            "the methods as far as it was recorded.",
+        )
+        return "\n".join(f"- {literal(limit)}" for limit in (*limits, *general))
+
+    def _availability(self) -> list[str]:
+        files = "\n".join(f"| `{literal(name)}` | {digest} |" for name, digest in self.files.items())
+        return [
+            "The ratings and labels behind every number stand in `inputs/`, the numbers in `results.json`, every table "
+            "as CSV and LaTeX in `tables/`, every figure as PNG, SVG and PDF in `figures/`, the hash of every file in "
+            "`MANIFEST.sha256`. In this folder `axisjudge report --check .` computes all numbers anew from the "
+            "ratings, without the network, and names the first that differs.",
+            f"| input | sha256 |\n| --- | --- |\n{files}",
+        ]
+
+    def _references(self) -> list[str]:
+        return [f"[{number}] {literal(work.sentence)}." for number, work in enumerate(self.works.values(), start=1)]
+
+    def _appendix(self) -> list[str]:
+        if not self.rubrics:
+            return []
+        texts = [f"### {literal(name)}\n\n~~~~~~text\n{text.strip()}\n~~~~~~" for name, text in self.rubrics.items()]
+        return ["## Appendix: rubrics", *texts]
+
+
+_NOTHING = (None, "", "–")
+
+
+def _table(caption: str, frame: pl.DataFrame, file: str) -> str:
+    """A table as it fits a page: what is the same in all rows goes into the caption, what is too wide into its file."""
+    texts = [name for name, kind in frame.schema.items() if kind == pl.String]
+    same = [name for name in texts if frame.height > 1 and frame[name].n_unique() == 1]
+    varied = frame.drop(same)
+    left = varied.width - COLUMNS
+    said = [
+        caption,
+        *(
+            f"In all rows {name.replace('_', ' ')} is {frame[name][0]}."
+            for name in same
+            if frame[name][0] not in _NOTHING
+        ),
+    ]
+    said += [f"{many(left, 'more column')} in {file}."] if left > 0 else []
+    return markdown_table(varied.select(varied.columns[:COLUMNS]), {}, " ".join(said), None, most=ROWS)

@@ -1,0 +1,163 @@
+"""Which questions ratings can answer, and the answers: one study a part of the writeup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from axisjudge.ratings.scales import has_words
+from axisjudge.report.bundle.inputs import Inputs
+from axisjudge.report.tables import as_polars
+from axisjudge.studies._shared.result import StudyResult
+from axisjudge.verdict import AXES
+
+
+@dataclass(frozen=True)
+class Part:
+    """One question: its heading, the study that answers it, the works it cites, and its tables by name."""
+
+    name: str
+    heading: str
+    study: StudyResult
+    cites: tuple[str, ...]
+    limits: tuple[str, ...]
+    tables: dict[str, tuple[str, pl.DataFrame]] = field(default_factory=dict)
+
+
+def parts_of(inputs: Inputs) -> list[Part]:
+    """The parts that these ratings allow, computed; what they do not allow is left out.
+
+    Agreement takes two judges, comparison with people takes labels, calibration takes both labels and confidences,
+    a failure profile takes verdicts on the five axes, and evidence takes cited steps or repeats.
+    """
+    return [part for make in (_agreement, _people, _confidence, _failures, _evidence) for part in make(inputs)]
+
+
+def _agreement(inputs: Inputs) -> Iterator[Part]:
+    from axisjudge.studies.agreement.study import agreement
+
+    source, settings = inputs.source, inputs.settings
+    if len(source.judges) < 2:
+        return
+    found = agreement(source, ci_level=settings["ci_level"], seed=settings["seed"])
+    tables = {"agreement": ("Agreement of all judges, per question", as_polars(found.overall.brief()))}
+    if found.families:
+        caption = "Agreement of pairs of judges within families and across them"
+        tables["families"] = (caption, as_polars(found.family_table))
+    if found.worth is not None and found.worth.measured is not None:
+        caption = "How many independent judges the panel is worth, and without each family or judge"
+        tables["effective_judges"] = (caption, as_polars(found.worth.to_frame()))
+    yield Part(
+        "agreement",
+        "Do the judges agree, and what is their agreement worth?",
+        found,
+        ("cohen1960", "gwet2008", "hayes2007"),
+        ("Agreement is not accuracy: judges may share a mistake, and without labels nothing here would show it.",),
+        tables,
+    )
+
+
+def _people(inputs: Inputs) -> Iterator[Part]:
+    from axisjudge.studies.people.study import people
+
+    source, settings = inputs.source, inputs.settings
+    if inputs.labels.is_empty() or not source.judges or not _in_words(inputs):
+        return
+    how = {"epsilon": settings["epsilon"], "ci_level": settings["ci_level"], "seed": settings["seed"]}
+    found = people(source.ratings, n_draws=0, **how, **source.how)
+    shown = {
+        "claims": "What may be claimed of each judge",
+        "judges": "Each judge against the majority of people",
+        "stand_in": "The alternative annotator test",
+        "rates": "Failure rates, corrected by the labels",
+    }
+    made = found.tables()
+    order = [*shown, *(name for name in made if name not in shown)]
+    tables = {name: (shown.get(name, _in_title(name)), as_polars(made[name])) for name in order if name in made}
+    yield Part(
+        "people",
+        "May a judge stand in for people?",
+        found,
+        ("calderon2025", "rogan1978", "angelopoulos2023"),
+        ("Labels are the standard here, and people err as well; where one person labelled, no ceiling can be given.",),
+        {name: each for name, each in tables.items() if not each[1].is_empty()},
+    )
+
+
+def _confidence(inputs: Inputs) -> Iterator[Part]:
+    from axisjudge.studies.confidence.study import confidence
+
+    ratings = inputs.source.ratings
+    if inputs.labels.is_empty() or ratings["confidence"].is_null().all() or not _in_words(inputs):
+        return
+    unit, settings = inputs.source.cluster_unit, inputs.settings
+    found = confidence(ratings, cluster_unit=unit, ci_level=settings["ci_level"], seed=settings["seed"])
+    if found.judges:
+        yield Part(
+            "confidence",
+            "How far can confidences be taken at their word?",
+            found,
+            ("naeini2015",),
+            ("Calibration is measured on the labelled items alone.",),
+            {"confidence": ("Confidence against labels", as_polars(found.table))},
+        )
+
+
+def _failures(inputs: Inputs) -> Iterator[Part]:
+    from axisjudge.studies.failures.profiles import reward_table
+    from axisjudge.studies.failures.study import failures
+
+    source = inputs.source
+    if source.scale != "verdict" or source.step_level or not set(source.questions) <= set(AXES) or not source.judges:
+        return
+    ratings = source.ratings.filter(pl.col("rater").is_in(source.judges))
+    if ratings["agent"].is_null().all():
+        return
+    settings = inputs.settings
+    found = failures(ratings, reward_table(inputs.runs), ci_level=settings["ci_level"], seed=settings["seed"])
+    yield Part(
+        "failures",
+        "Where do the agents fail?",
+        found,
+        ("wilson1927",),
+        ("Failure rates say what these judges call incorrect; how often they are right takes labels.",),
+        {"failures": ("Failed runs per agent and axis, by any judge and by consensus", as_polars(found.table))},
+    )
+
+
+def _evidence(inputs: Inputs) -> Iterator[Part]:
+    from axisjudge.studies.evidence.study import evidence
+
+    source = inputs.source
+    ratings = source.ratings.filter(pl.col("rater").is_in(source.judges))
+    cites = ratings["cited_step_indices"].list.len().fill_null(0).max() or 0
+    repeats = ratings["repeat"].n_unique() > 1
+    if source.scale != "verdict" or source.step_level or not (cites or repeats):
+        return
+    found = evidence(ratings, inputs.runs, cluster_unit=source.cluster_unit, ci_level=inputs.settings["ci_level"])
+    yield Part(
+        "evidence",
+        "Do judges point at the same steps, and does a judge agree with itself?",
+        found,
+        (),
+        ("Judges that cite the same wrong step share evidence too.",),
+        {"evidence": ("Shared evidence, or verdicts asked again", as_polars(found.table))},
+    )
+
+
+def results_of(parts: list[Part]) -> dict[str, Any]:
+    """All numbers of the parts as plain values."""
+    from axisjudge.results import plain
+
+    return {part.name: {"answer": part.study.answer, **plain(part.study, part.name)} for part in parts}
+
+
+def _in_words(inputs: Inputs) -> bool:
+    return all(has_words(scale) for scale in inputs.source.ratings["scale"].unique())
+
+
+def _in_title(name: str) -> str:
+    return name.replace("_", " ").capitalize()

@@ -1,0 +1,63 @@
+"""Reports of real data that are kept in git: which there are, and their table of contents."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from axisjudge.checks import InputError
+from axisjudge.figures.markup import literal, visible
+
+FOLDER, LIST = "reports/gallery", "gallery.toml"
+
+
+_ABOUT = (
+    "Reports of real judges and real people, from the votes that ship with the workbench; those of the subset tau2 are "
+    "[02_agreement](../02_agreement/report.md) and [03_people](../03_people/report.md). `axisjudge report --gallery` "
+    "makes these."
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A report of the gallery: its notebook, and the parameters that it is run with."""
+
+    notebook: str
+    parameters: dict[str, Any]
+
+
+def read_gallery(home: Path) -> dict[str, Entry]:
+    """The entries of reports/gallery/gallery.toml, in their order.
+
+    Raises
+    ------
+    InputError
+        There is no such file, or an entry of another shape.
+    """
+    path = home / FOLDER / LIST
+    try:
+        listed = tomllib.loads(path.read_text(encoding="utf-8"))
+        return {name: Entry(str(entry.pop("notebook")), entry) for name, entry in listed.items()}
+    except (OSError, tomllib.TOMLDecodeError, KeyError, AttributeError) as error:
+        cure = 'an entry is [name], notebook = "02_agreement", and a line for each parameter'
+        raise InputError(f"{FOLDER}/{LIST}", f"cannot be read ({error})", cure=cure) from None
+
+
+def write_contents(home: Path) -> None:
+    """README.md of the gallery: every report with its question and its finding."""
+    lines = [
+        "# Gallery",
+        "",
+        "Reports of real judges and real people, from the votes that ship with the workbench.",
+        "",
+    ]
+    for name in read_gallery(home):
+        results = home / FOLDER / name / "results.json"
+        if results.exists():
+            said = json.loads(results.read_text(encoding="utf-8"))
+            finding = literal(said["finding"] or next(iter(said["findings"]), ""))
+            lines += [f"- [{literal(said['title'])}]({name}/report.md) (`{said['command']}`): {finding}"]
+    (home / FOLDER / "README.md").write_text(visible("\n".join(lines)) + "\n", encoding="utf-8")

@@ -1,0 +1,111 @@
+"""What a report was made from, as it was noted when it was made: the ground on which it is stale or up to date."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from axisjudge.report import digest
+
+#: Below reports/: the notes, which hold paths of this machine and stay out of git, and the locks of reports.
+NOTES = ".made"
+#: Whether a page may claim anything held out hangs on these, also while they are not there.
+RECORD = ("rubrics/split.json", "rubrics/lock.json", "rubrics/ledger.jsonl")
+_ABSENT, _UNSURE = "absent", "changed while it was read"
+
+
+def note_path(folder: Path) -> Path:
+    """Where the note on the report in `folder` is kept."""
+    return folder.parent / NOTES / f"{folder.name}.json"
+
+
+def write_note(
+    folder: Path, home: Path, made_from: str, read: Mapping[str, Any], *, began: float, seconds: float
+) -> None:
+    """Note what the report in `folder` was made from.
+
+    Parameters
+    ----------
+    made_from : str
+        `axisjudge.report.digest.input_digest`, as it was when the run began.
+    read : mapping
+        What `axisjudge.report.room.read_so_far` gave: ``files``, and ``listed`` as pairs of folder and pattern.
+    began : float
+        When the run began, in seconds since 1970: a file that changed since counts as changed, whatever was read of it.
+    seconds : float
+        How long it took.
+    """
+    files = {*read["files"], *(str(home / name) for name in RECORD)}
+    note = {
+        "made_from": made_from,
+        "files": {_named(path, home): _state(Path(path), began) for path in sorted(files)},
+        "listed": [[_named(folder, home), pattern, _listing(folder, pattern)] for folder, pattern in read["listed"]],
+        "published": _published(folder),
+        "seconds": round(seconds, 2),
+    }
+    path = note_path(folder)
+    path.parent.mkdir(exist_ok=True)
+    staged = path.with_suffix(".new")
+    staged.write_text(json.dumps(note, indent=1), encoding="utf-8")
+    staged.replace(path)
+
+
+def read_note(folder: Path) -> dict[str, Any]:
+    """The note on the report in `folder`; empty where there is none."""
+    try:
+        note = json.loads(note_path(folder).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return note if isinstance(note, dict) else {}
+
+
+def why_stale(folder: Path, home: Path, made_from: str) -> str:
+    """Why the report in `folder` must be made anew; empty where nothing that it used has changed."""
+    note = read_note(folder)
+    if not note:
+        return "it was not made here yet"
+    if note.get("made_from") != made_from:
+        return "its notebook, its parameters or the package have changed"
+    if note.get("published") != _published(folder):
+        return "its published files have changed"
+    for name, state in note["files"].items():
+        if _state(home / name) != state:
+            return f"{name} has changed"
+    for name, pattern, listing in note["listed"]:
+        if _listing(str(home / name), pattern) != listing:
+            return f"other files are in {name}"
+    return ""
+
+
+def _published(folder: Path) -> dict[str, str]:
+    names = ["results.json", "report.md", "report.html", *(f"figures/{path.name}" for path in figures_in(folder))]
+    return {name: _state(folder / name) for name in names}
+
+
+def figures_in(folder: Path) -> list[Path]:
+    """The figures of a report, in order."""
+    return sorted((folder / "figures").glob("*.png"))
+
+
+def _state(path: Path, began: float | None = None) -> str:
+    if path.is_dir() or not path.exists():
+        return _ABSENT
+    return _UNSURE if began is not None and path.stat().st_mtime > began else digest.file_sha256(path)
+
+
+def _listing(folder: str, pattern: str) -> str:
+    """The names in a folder that fit a pattern, those of hidden files, locks and caches left out."""
+    start = Path(folder)
+    if not start.is_dir():
+        return _ABSENT
+    paths = start.iterdir() if not pattern else start.glob(pattern)
+    names = (path.relative_to(start).as_posix() if path.is_relative_to(start) else str(path) for path in paths)
+    kept = (name for name in names if not name.startswith(".") and not name.endswith((".lock", "__pycache__")))
+    return digest.sum_up((name, "") for name in sorted(kept))
+
+
+def _named(path: str, home: Path) -> str:
+    """Relative to the workbench where it is below it."""
+    return Path(path).relative_to(home).as_posix() if Path(path).is_relative_to(home) else path

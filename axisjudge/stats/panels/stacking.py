@@ -1,0 +1,115 @@
+"""Stacks: judges weighted by what labels say of them, shrunk towards one vote for each family.
+
+    readable (`logistic`)  score_c = a_c + sum_j (s f_j + d_j) 1[v_j = c]        one weight a judge, d_j with a ridge
+    full (`ridge`)         score_c = a_c + s sum_j f_j 1[v_j = c] + sum_j D_j[v_j, c]    least squares on 1[label = c]
+
+f_j gives each family one vote. Only the departures d and D are penalised, so that too strong a penalty ends at a
+calibrated vote of families and not at a constant. The penalty is the one with the least log loss on tasks left out
+within the labels, and the temperature is fitted on the same held-out scores: scores of the labels that a stack was
+fitted on would be too sure.
+
+References
+----------
+Wolpert (1992), Stacked generalization, doi:10.1016/S0893-6080(05)80023-1. Breiman (1996), doi:10.1007/BF00117832.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from axisjudge.stats.panels.conditional_logit import conditional_logit, temperature
+from axisjudge.stats.panels.dawid_skene import pulls
+from axisjudge.stats.panels.linear import Codes, Floats, LinearPanel, codes, family_weights, softmax
+from axisjudge.stats.panels.votes import Votes, held_out
+
+#: Penalties tried, strongest first, in labels' worth of information.
+LOGISTIC_PENALTIES = (1000.0, 100.0, 30.0, 10.0, 3.0, 1.0)
+RIDGE_PENALTIES = (3000.0, 1000.0, 300.0, 100.0, 30.0, 10.0)
+
+
+def logistic(votes: Votes, rng: np.random.Generator) -> LinearPanel:
+    """One weight a judge, by penalised conditional logit."""
+    return _tuned(votes, rng, logistic_path)
+
+
+def ridge(votes: Votes, rng: np.random.Generator) -> LinearPanel:
+    """A weight for each judge, word and class, by penalised least squares."""
+    return _tuned(votes, rng, ridge_path)
+
+
+def _tuned(votes: Votes, rng: np.random.Generator, path: Callable[[Votes], list[LinearPanel]]) -> LinearPanel:
+    """The panel of the penalty with the least log loss on tasks left out."""
+    every = path(votes)
+    rows = votes.labelled
+    truth, weight = votes.labels[rows].astype(np.intp), votes.weights[rows]
+    scores = np.full((len(every), rows.size, votes.n_categories), np.nan)
+    for training, inside in held_out(votes, rng):
+        if training.labelled.any():
+            scores[:, inside] = [panel.scores(votes.words[inside]) for panel in path(training)]
+    trials = [_loss(of_penalty[rows], truth, weight) for of_penalty in scores]
+    best = int(np.nanargmin([loss for loss, _ in trials])) if np.isfinite([loss for loss, _ in trials]).any() else 0
+    return replace(every[best], temperature=trials[best][1])
+
+
+def _loss(scores: Floats, truth: Codes, weight: Floats) -> tuple[float, float]:
+    """Mean log loss at the best temperature, and that temperature."""
+    given = ~np.isnan(scores).any(axis=1)
+    if not given.any():
+        return np.inf, 1.0
+    s = temperature(scores, truth, weight)
+    own = softmax(s * scores[given])[np.arange(int(given.sum())), truth[given]]
+    return float(np.average(-np.log(np.maximum(own, 1e-12)), weights=weight[given])), s
+
+
+def _design(votes: Votes) -> tuple[Floats, Codes, Floats]:
+    """The labelled items' words as indicators (items, judges, classes), their labels and weights."""
+    rows = votes.labelled
+    coded = codes(votes.words[rows], votes.n_categories)
+    said = np.eye(votes.n_categories + 1)[coded][..., : votes.n_categories]
+    return said, votes.labels[rows].astype(np.intp), votes.weights[rows]
+
+
+def logistic_path(votes: Votes, penalties: Sequence[float] = LOGISTIC_PENALTIES) -> list[LinearPanel]:
+    """One panel a penalty, from the strongest on, uncalibrated."""
+    said, truth, weight = _design(votes)
+    n, k, q = said.shape
+    family = family_weights(votes.families)
+    classes = np.broadcast_to(np.eye(q)[:, 1:], (n, q, q - 1))
+    common = np.einsum("j,ijc->ic", family, said)[..., None]
+    features = np.ascontiguousarray(np.concatenate([classes, common, said.transpose(0, 2, 1)], axis=2))
+    beta, panels = None, []
+    for strength in penalties:
+        penalty = np.concatenate([np.full(q - 1, 0.1), [0.01], np.full(k, strength)])
+        beta = conditional_logit(features, truth, penalty, weights=weight, start=beta)
+        each = beta[q - 1] * family + beta[q:]
+        table = np.eye(q) * each[:, None, None]
+        panels.append(LinearPanel(np.concatenate([[0.0], beta[: q - 1]]), table, each, penalty=strength))
+    return panels
+
+
+def ridge_path(votes: Votes, penalties: Sequence[float] = RIDGE_PENALTIES) -> list[LinearPanel]:
+    """One panel a penalty, uncalibrated."""
+    said, truth, weight = _design(votes)
+    n, k, q = said.shape
+    w = weight / weight.mean()
+    target = np.eye(q)[truth]
+    family = family_weights(votes.families)
+    share = np.einsum("j,ijc->ic", family, said)
+    at_mean, target_mean = np.average(share, axis=0, weights=w), np.average(target, axis=0, weights=w)
+    centred = share - at_mean
+    slope = float((w[:, None] * centred * (target - target_mean)).sum() / max((w[:, None] * centred**2).sum(), 1e-12))
+    rest = target - target_mean - slope * centred
+    indicators = said.reshape(n, k * q)
+    mean = np.average(indicators, axis=0, weights=w)
+    x = indicators - mean
+    gram, moment = (x * w[:, None]).T @ x, (x * w[:, None]).T @ rest
+    panels = []
+    for strength in penalties:
+        departure = np.linalg.solve(gram + strength * np.eye(k * q), moment)
+        table = departure.reshape(k, q, q) + slope * family[:, None, None] * np.eye(q)
+        intercept = target_mean - slope * at_mean - mean @ departure
+        panels.append(LinearPanel(intercept, table, pulls(table), penalty=strength))
+    return panels

@@ -1,0 +1,145 @@
+"""The named ways of putting judges together, from those that need no label to those that need many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from axisjudge.checks import InputError, one_of
+from axisjudge.stats.panels.conditional_logit import temperature
+from axisjudge.stats.panels.dawid_skene import dawid_skene
+from axisjudge.stats.panels.linear import Floats, LinearPanel, family_weights, likeliest, vote
+from axisjudge.stats.panels.stacking import logistic, logistic_path, ridge, ridge_path
+from axisjudge.stats.panels.votes import Votes, held_out
+
+#: Sizes tried for a majority of the best.
+BEST_OF = (1, 3, 5, 7)
+#: A way that weighs judges by labels needs so many tasks with labels: fewer cannot be left out in turn.
+FEWEST_TASKS = 5
+
+Fit = Callable[[Votes, np.random.Generator], LinearPanel]
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way of putting judges together, and whether it weighs them by labels."""
+
+    fit: Fit
+    by_labels: bool
+
+
+def fit_panel(votes: Votes, way: str, *, rng: np.random.Generator) -> LinearPanel:
+    """Judges put together in one of the ways of `WAYS`.
+
+    Parameters
+    ----------
+    votes : Votes
+        With labels on some items, or on none where the way needs none; labels then calibrate its probabilities.
+    way : str
+        ``majority``, ``families_equal``, ``dawid_skene``, ``best_single``, ``best_majority``, ``logistic``, ``ridge``.
+    rng : numpy.random.Generator
+        Of the parts in which penalties and sizes are chosen.
+
+    Raises
+    ------
+    InputError
+        No such way, or labels of too few tasks.
+
+    Examples
+    --------
+    >>> words = np.array([[1.0, 1, 0], [0, 0, 0], [1, 0, 0]])
+    >>> rest = np.full(3, np.nan), np.ones(3), np.arange(3), ("a", "b", "b"), 2
+    >>> panel = fit_panel(Votes(words, *rest), "families_equal", rng=np.random.default_rng(0))
+    >>> panel.weights.tolist(), likeliest(panel.scores(words)).tolist()
+    ([1.0, 0.5, 0.5], [1.0, 0.0, 0.0])
+    """
+    one_of("way", way, WAYS)
+    if WAYS[way].by_labels and votes.n_labelled_groups < FEWEST_TASKS:
+        rule = f"weighing judges needs labels of {FEWEST_TASKS} tasks at least"
+        cure = "label more, or take families_equal, which needs none"
+        raise InputError("labels", rule, votes.n_labelled_groups, cure)
+    return WAYS[way].fit(votes, rng)
+
+
+def refit_panel(votes: Votes, way: str, panel: LinearPanel, *, rng: np.random.Generator) -> LinearPanel:
+    """The same way on other votes, with the penalty and the temperature of a stack as they were chosen for `panel`."""
+    if way not in _PATHS:
+        return fit_panel(votes, way, rng=rng)
+    (again,) = _PATHS[way](votes, (panel.penalty,))
+    return replace(again, temperature=panel.temperature)
+
+
+def accuracies(votes: Votes) -> Floats:
+    """Each judge's accuracy on the labelled items, shape (n_judges,); an item without its word counts as wrong."""
+    rows = votes.labelled
+    right = votes.words[rows] == votes.labels[rows, None]
+    return np.asarray(np.average(right, axis=0, weights=votes.weights[rows]))
+
+
+def calibrated(panel: LinearPanel, votes: Votes) -> LinearPanel:
+    """The panel with the temperature that fits the labels best; as it is without any."""
+    rows = votes.labelled
+    if not rows.any():
+        return panel
+    scores, truth = panel.scores(votes.words[rows]), votes.labels[rows].astype(np.intp)
+    return replace(panel, temperature=temperature(scores, truth, votes.weights[rows]))
+
+
+def _vote(votes: Votes, weights: Floats) -> LinearPanel:
+    panel = vote(votes.words, weights, votes.n_categories)
+    labelled = votes.labelled.any()
+    return calibrated(panel, votes) if labelled else replace(panel, temperature=UNLABELLED_VOTE)
+
+
+#: Without labels a vote's shares are sharpened by this: three of four become .73. No label says how far to trust it.
+UNLABELLED_VOTE = 2.0
+
+
+def _majority(votes: Votes, rng: np.random.Generator) -> LinearPanel:
+    return _vote(votes, np.ones(votes.words.shape[1]))
+
+
+def _families_equal(votes: Votes, rng: np.random.Generator) -> LinearPanel:
+    return _vote(votes, family_weights(votes.families))
+
+
+def _dawid_skene(votes: Votes, rng: np.random.Generator) -> LinearPanel:
+    return calibrated(dawid_skene(votes.words, votes.n_categories), votes)
+
+
+def _best(votes: Votes, size: int) -> LinearPanel:
+    order = np.argsort(-accuracies(votes), kind="stable")
+    chosen = np.zeros(order.size)
+    chosen[order[:size]] = 1.0
+    return _vote(votes, chosen)
+
+
+def _best_single(votes: Votes, rng: np.random.Generator) -> LinearPanel:
+    return _best(votes, 1)
+
+
+def _best_majority(votes: Votes, rng: np.random.Generator) -> LinearPanel:
+    """The size with the highest accuracy on tasks left out within the labels, the smaller where two are level."""
+    sizes = [size for size in BEST_OF if size < votes.words.shape[1]] or [votes.words.shape[1]]
+    right = np.zeros(len(sizes))
+    for training, inside in held_out(votes, rng):
+        truth = votes.labels[inside]
+        for position, size in enumerate(sizes):
+            hits = likeliest(_best(training, size).scores(votes.words[inside])) == truth
+            right[position] += float(votes.weights[inside] @ hits)
+    return _best(votes, sizes[int(right.argmax())])
+
+
+#: Every way by name.
+WAYS: dict[str, Way] = {
+    "majority": Way(_majority, by_labels=False),
+    "families_equal": Way(_families_equal, by_labels=False),
+    "dawid_skene": Way(_dawid_skene, by_labels=False),
+    "best_single": Way(_best_single, by_labels=True),
+    "best_majority": Way(_best_majority, by_labels=True),
+    "logistic": Way(logistic, by_labels=True),
+    "ridge": Way(ridge, by_labels=True),
+}
+_PATHS = {"logistic": logistic_path, "ridge": ridge_path}

@@ -1,0 +1,79 @@
+"""Whether judges find the faults that are located: on their axis, and at their step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import polars as pl
+
+from axisjudge.results import Result
+from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.verdict import AXES
+
+
+@dataclass(frozen=True)
+class FaultsFound(Result):
+    """One judge against the faults of one labeller on one axis (``any axis``: on whichever axis).
+
+    A fault is a run and axis that the labeller calls incorrect. `on_axis` is the share that the judge calls incorrect
+    on that axis, `at_step` the share where it also cites a step within `within` of the fault's, of the faults that have
+    a step; `on_any` the share whose run it calls incorrect on some axis; `undecided` the share of which it is
+    uncertain on that axis.
+    """
+
+    labeller: str
+    judge: str
+    domain: str
+    axis: str
+    n_faults: int
+    within: int
+    on_axis: Estimate
+    at_step: Estimate
+    on_any: Estimate
+    undecided: Estimate
+
+
+def faults_found(table: pl.DataFrame, labels: pl.DataFrame, *, within: int, ci_level: float) -> Iterator[FaultsFound]:
+    """Every labeller's faults, for every judge of the same runs; of the labels only `incorrect` on an axis counts."""
+    faults = labels.filter(pl.col("verdict") == "incorrect", pl.col("question").is_in(AXES))
+    flagged = table.group_by("judge", "trajectory_id").agg((pl.col("verdict") == "incorrect").any().alias("flagged"))
+    said = table.select("judge", "trajectory_id", "question", "verdict", pl.col("cited_step_indices").alias("cited"))
+    met = faults.join(said, on=["trajectory_id", "question"]).join(flagged, on=["judge", "trajectory_id"])
+    if met.is_empty():
+        return
+    met = met.sort("rater", "judge", "domain", "trajectory_id", "question")
+    rows = zip(met["cited_step_indices"], met["cited"], met["verdict_right"], strict=True)
+    near = [
+        None if not len(steps) else word == "incorrect" and any(abs(a - b) <= within for a in steps for b in cited)
+        for steps, cited, word in rows
+    ]
+    met = met.with_columns(pl.Series("near", near, dtype=pl.Boolean))
+    for (labeller, judge, domain), of_set in met.group_by("rater", "judge", "domain", maintain_order=True):
+        for axis in (*AXES, "any axis"):
+            of_axis = of_set if axis == "any axis" else of_set.filter(question=axis)
+            if not of_axis.is_empty():
+                who = {"labeller": str(labeller), "judge": str(judge), "domain": str(domain)}
+                yield _found(of_axis, axis=axis, within=within, ci_level=ci_level, **who)
+
+
+def _found(
+    faults: pl.DataFrame, *, labeller: str, judge: str, domain: str, axis: str, within: int, ci_level: float
+) -> FaultsFound:
+    def share(of: pl.Expr) -> Estimate:
+        values = faults.select(of.cast(pl.Float64).alias("x"))["x"].fill_null(float("nan")).to_numpy()
+        return clustered_proportion(values, faults["cluster_id"].to_numpy(), cluster_unit="task", ci_level=ci_level)
+
+    return FaultsFound(
+        labeller=labeller,
+        judge=judge,
+        domain=domain,
+        axis=axis,
+        n_faults=faults.height,
+        within=within,
+        on_axis=share(pl.col("verdict_right") == "incorrect"),
+        at_step=share(pl.col("near")),
+        on_any=share(pl.col("flagged")),
+        undecided=share(pl.col("verdict_right") == "uncertain"),
+    )

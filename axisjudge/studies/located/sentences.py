@@ -1,0 +1,115 @@
+"""What located truth allows to be said, in sentences that are computed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from axisjudge.judges.rules.findings import FEWEST_FLAGGED, STATED_PRECISION
+from axisjudge.studies._shared.words import listed, many, share
+from axisjudge.studies.located.decided import ANY_AXIS, Decided
+from axisjudge.studies.located.faults import FaultsFound
+from axisjudge.studies.located.parting import KindCount, Parting
+
+
+def decided_sentences(decided: Sequence[Decided]) -> tuple[str, ...]:
+    """For every judge, summed over axes: how much it decides, and on how many failed runs it says correct."""
+    rows = [one for one in decided if one.half == "all" and one.axis != ANY_AXIS]
+    said = []
+    for judge in dict.fromkeys(one.judge for one in rows):
+        own = [one for one in rows if one.judge == judge]
+        applies = sum(one.n_runs - one.n_not_applicable for one in own)
+        taken = sum(one.n_incorrect + one.n_correct for one in own)
+        missed = sum(
+            round(one.said_correct.estimate * one.said_correct.n_items) for one in own if one.said_correct.n_items
+        )
+        of_failed = sum(one.said_correct.n_items for one in own)
+        said.append(
+            f"{judge} takes a side on {taken:,} of {applies:,} runs and axes ({taken / max(applies, 1):.0%}); of "
+            f"failed runs and axes it calls {missed:,} of {of_failed:,} correct."
+        )
+    return tuple(said)
+
+
+def precision_sentence(decided: Sequence[Decided]) -> str:
+    """For the last judge, set by set: of the runs it calls incorrect on any axis, how many failed."""
+    rows = [one for one in decided if one.half == "all" and one.axis == ANY_AXIS]
+    if not rows:
+        return "Nothing was judged."
+    last = rows[-1].judge
+    parts = [
+        f"{one.domain} {share(one.precision)}, against {one.failing.estimate:.0%} of all runs"
+        if one.n_incorrect
+        else f"{one.domain} none"
+        for one in rows
+        if one.judge == last
+    ]
+    return f"Of the runs that {last} calls incorrect on some axis these failed: {'; '.join(parts)}."
+
+
+def halves_sentence(decided: Sequence[Decided]) -> str:
+    """For the last judge over all sets: precision by half, where halves are told apart."""
+    rows = [one for one in decided if one.half != "all" and one.axis == ANY_AXIS]
+    if not rows:
+        return "The data are not split into halves."
+    last, parts = rows[-1].judge, []
+    for half in dict.fromkeys(one.half for one in rows):
+        own = [one for one in rows if one.half == half and one.judge == last and one.n_incorrect]
+        flagged = sum(one.n_incorrect for one in own)
+        failed = sum(round(one.precision.estimate * one.n_incorrect) for one in own)
+        parts.append(f"{half}: {failed} of {flagged} flagged runs failed")
+    return f"{last}, by half of the tasks: {'; '.join(parts)}."
+
+
+def faults_sentence(faults: Sequence[FaultsFound]) -> str:
+    """For every labeller and judge over all sets: located faults, found on their axis, at the step, on any axis."""
+    rows = [one for one in faults if one.axis == ANY_AXIS]
+    if not rows:
+        return "No fault is located in a run that a judge judged."
+    parts = []
+    for labeller, judge in dict.fromkeys((one.labeller, one.judge) for one in rows):
+        own = [one for one in rows if (one.labeller, one.judge) == (labeller, judge)]
+        n = sum(one.n_faults for one in own)
+        on_axis, on_any = (
+            sum(round(of.estimate * of.n_items) for of in column)
+            for column in ([one.on_axis for one in own], [one.on_any for one in own])
+        )
+        with_step = [one.at_step for one in own if one.at_step.n_items]
+        step = sum(round(one.estimate * one.n_items) for one in with_step)
+        parts.append(
+            f"Of {many(n, 'fault')} by {labeller} {judge} calls {on_axis} incorrect on that axis, {step} of them at "
+            f"the step, and {on_any} on some axis."
+        )
+    return " ".join(parts)
+
+
+def parting_sentence(partings: Sequence[Parting]) -> str:
+    """Over all sets for the last judge: failed runs by who holds a fault against them, and passing runs flagged."""
+    if not partings:
+        return "Nothing was judged."
+    last = partings[-1].judge
+    failed = [one for one in partings if one.judge == last and one.failed and one.reference is not None]
+    by: Counter[tuple[bool, bool]] = Counter()
+    for one in failed:
+        by[one.judge_says, bool(one.reference)] += one.n_runs
+    n, passing = sum(by.values()), [one for one in partings if one.judge == last and not one.failed]
+    flagged = sum(one.n_runs for one in passing if one.judge_says)
+    start = (
+        f"Of {many(n, 'failed run')} whose task the reference knows, {last} and the reference both hold a fault "
+        f"against {by[True, True]}, the reference alone against {by[False, True]}, {last} alone against "
+        f"{by[True, False]}, and neither against {by[False, False]}. "
+        if n
+        else ""
+    )
+    return f"{start}Of {many(sum(one.n_runs for one in passing), 'passing run')} {last} flags {flagged}."
+
+
+def kinds_sentence(kinds: Sequence[KindCount]) -> str:
+    """Which kinds of finding flag most, and which are right too seldom."""
+    if not kinds:
+        return "Kinds of finding were not counted here."
+    most = sorted(kinds, key=lambda one: -one.n_flagged)[:3]
+    named = listed([f"{one.kind} ({one.n_failed} of {one.n_flagged} failed)" for one in most])
+    low = [one.kind for one in kinds if one.n_flagged >= FEWEST_FLAGGED and one.precision.estimate < STATED_PRECISION]
+    rest = f"Below {STATED_PRECISION:.0%} with {FEWEST_FLAGGED} runs or more: {listed(low)}." if low else ""
+    return f"The kinds that flag most are {named}. {rest}".strip()

@@ -1,0 +1,155 @@
+"""Figures of panels: ways side by side, weights, reliability, what may stand, and error against price."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from axisjudge.figures.marks import at_the_right, interval_mark, named_rows
+from axisjudge.figures.theme import ACCENT, FAINT, INK, LABEL, QUIET, SMALL, dress, grid, legend_below, new_axes
+from axisjudge.stats.confidence.calibration import ReliabilityCurve
+from axisjudge.stats.panels.nested import REFERENCE, NestedWay
+from axisjudge.studies.panels.fitted import FittedPanel
+from axisjudge.studies.panels.frontier import Frontier, Kind, Point
+from axisjudge.studies.panels.sentences import NAMES
+from axisjudge.studies.panels.trust import Trust
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: A colour and a marker for each kind of point, after Okabe and Ito.
+KINDS = {
+    Kind.SINGLE: ("#0072B2", "o"),
+    Kind.PAIR: ("#009E73", "s"),
+    Kind.PANEL: ("#D55E00", "D"),
+    Kind.CASCADE: ("#CC79A7", "^"),
+}
+
+
+def plot_ways(ways: Mapping[str, NestedWay], *, ax: Axes | None = None) -> Axes:
+    """The gain of every way over the best single judge, on tasks left out; the accuracy itself at the right."""
+    ax = new_axes(7.0, 1.2 + 0.42 * len(ways)) if ax is None else ax
+    ax.axvline(0, color=QUIET, linewidth=1)
+    for row, (way, each) in enumerate(ways.items()):
+        at_the_right(ax, row, f"{each.accuracy.estimate:.1%}")
+        if way == REFERENCE:
+            ax.plot(0, row, "o", color=INK, markersize=7, markerfacecolor="white")
+        else:
+            interval_mark(ax, each.gain, row)
+    named_rows(ax, [NAMES[way] for way in ways])
+    ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:+.0f}" if share else "0")
+    ax.set_xlabel("points of accuracy more than the best single judge; at the right the accuracy", fontsize=SMALL,
+                  color=QUIET)  # fmt: skip
+    grid(ax)
+    accuracy = ways[REFERENCE].accuracy
+    note = f"{accuracy.n_items:,} labelled items, {accuracy.clusters}; {accuracy.ci_level:.0%} intervals, paired"
+    return dress(ax, "What putting judges together gains on tasks left out", note)
+
+
+def plot_weights(panel: FittedPanel, *, ax: Axes | None = None) -> Axes:
+    """Each judge's weight, the heaviest on top, with its family."""
+    order = np.argsort(-np.array(panel.weights), kind="stable")
+    ax = new_axes(7.0, 1.1 + 0.27 * len(order)) if ax is None else ax
+    weights = np.array(panel.weights)[order]
+    ax.barh(range(len(order)), weights, color=[ACCENT if weight > 0 else "#D55E00" for weight in weights], height=0.6)
+    ax.axvline(0, color=QUIET, linewidth=1)
+    named_rows(ax, [panel.judges[place] for place in order])
+    for row, place in enumerate(order):
+        at_the_right(ax, row, panel.families[place])
+    grid(ax)
+    ax.tick_params(axis="y", labelsize=SMALL)
+    meaning = "log odds that a judge's word adds to it" if panel.way == "logistic" else "weight of a judge's word"
+    ax.set_xlabel(f"{meaning}; at the right its family", fontsize=SMALL, color=QUIET)
+    note = f"{NAMES[panel.way]}; {panel.n_labels:,} labels of {len(panel.tuned_on):,} tasks"
+    return dress(ax, "How much each judge's word counts", note)
+
+
+def plot_reliability(curve: ReliabilityCurve, *, ax: Axes | None = None) -> Axes:
+    """The panel's probability of its own word against how often it is right, on tasks left out."""
+    ax = new_axes(5.2, 4.6) if ax is None else ax
+    ax.plot([0, 1], [0, 1], color=QUIET, linewidth=1, linestyle=":")
+    ax.fill_between(curve.confidence, curve.band_low, curve.band_high, color=FAINT, linewidth=0,
+                    label="if perfectly calibrated")  # fmt: skip
+    ax.step(curve.confidence, curve.calibrated, where="mid", color=ACCENT, linewidth=2, label="seen")
+    ax.set_xlim(max(0.0, float(curve.confidence.min()) - 0.02), 1.01)
+    ax.set_ylim(0, 1.02)
+    ax.set_xlabel("probability of the panel's word", fontsize=LABEL, color=INK)
+    ax.set_ylabel("share that is right", fontsize=LABEL, color=INK)
+    grid(ax, "both")
+    ax.legend(frameon=False, fontsize=SMALL, labelcolor=QUIET, loc="lower right")
+    return dress(ax, "Can its probabilities be taken at their word?", f"{curve.n_items:,} labelled items, left out")
+
+
+def plot_trust(trusts: Sequence[Trust], *, ax: Axes | None = None) -> Axes:
+    """The error among what would stand, with the bound that was tested, as more and more is let stand."""
+    ax = new_axes(7.0, 4.0) if ax is None else ax
+    longest = max(trusts, key=lambda each: len(each.alone.tests))
+    shares = [test.share for test in longest.alone.tests]
+    ax.plot(shares, [test.error.estimate for test in longest.alone.tests], "o-", color=ACCENT, markersize=4,
+            label="error among the labelled")  # fmt: skip
+    bounds = [test.error.ci_high for test in longest.alone.tests]
+    ax.plot(shares, bounds, "-", color=ACCENT, linewidth=1, alpha=0.6)
+    ax.fill_between(shares, [test.error.estimate for test in longest.alone.tests], bounds, color=ACCENT, alpha=0.12,
+                    linewidth=0, label=f"up to the bound ({longest.alone.confidence_level:.0%} sure)")  # fmt: skip
+    for each in trusts:
+        ax.axhline(each.alone.risk, color=QUIET, linewidth=0.9, linestyle="--")
+        words = f"{each.alone.share:.0%} stand" if each.granted else "none stand"
+        ax.annotate(f"risk {each.alone.risk:.0%}: {words}", (1.01, each.alone.risk),
+                    xycoords=("axes fraction", "data"), va="center", fontsize=SMALL, color=INK)  # fmt: skip
+        if each.granted and each.alone.error is not None:
+            ax.plot(each.alone.share, each.alone.error.ci_high, "s", color="#D55E00", markersize=7)
+    ax.set_xlim(-0.02, 1.0)
+    ax.set_ylim(0, max([*bounds, *(each.alone.risk for each in trusts)]) * 1.1)
+    ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    ax.locator_params(axis="y", nbins=6, steps=[1, 2, 5, 10])
+    ax.set_xlabel("share of verdicts that would stand, the most confident first", fontsize=LABEL, color=INK)
+    grid(ax, "both")
+    legend_below(ax, inches=0.55, ncols=2)
+    note = f"{longest.subject}: {longest.n_labelled:,} labelled items; squares: as far as the bound holds"
+    return dress(ax, "Which verdicts may stand without a person", note)
+
+
+def plot_frontier(found: Frontier, *, ax: Axes | None = None) -> Axes:
+    """Error against price; what another point beats in both is grey."""
+    ax = new_axes(7.4, 4.6) if ax is None else ax
+    for point in found.points:
+        if point.dominated:
+            ax.plot(point.price, point.error.estimate, KINDS[point.kind][1], color="#c4c4c4", markersize=4.5, zorder=1)
+    best = found.best
+    ax.step([point.price for point in best], [point.error.estimate for point in best], where="post", color=QUIET,
+            linewidth=0.9, zorder=2)  # fmt: skip
+    for point in best:
+        colour, marker = KINDS[point.kind]
+        ends = [point.error.ci_low, point.error.ci_high]
+        ax.plot([point.price] * 2, ends, color=colour, linewidth=1.3, alpha=0.55, zorder=2)
+        ax.plot(point.price, point.error.estimate, marker, color=colour, markersize=8, zorder=3)
+    for number, point in enumerate(best, start=1):
+        ax.annotate(str(number), (point.price, point.error.estimate), xytext=(6, 6), textcoords="offset points",
+                    fontsize=SMALL, color=INK)  # fmt: skip
+    for kind in dict.fromkeys(point.kind for point in found.points):
+        ax.plot([], [], KINDS[kind][1], color=KINDS[kind][0], label=kind.value)
+    ax.plot([], [], "o", color="#c4c4c4", markersize=4.5, label="beaten in price and error")
+    least, most = _least_price(found.points), max(point.price for point in found.points)
+    ax.set_xscale("symlog", linthresh=least, linscale=0.5)
+    ax.set_xlim(-0.3 * least, 2 * max(most, least))
+    decades = range(math.ceil(math.log10(1.2 * least)), math.ceil(math.log10(2 * max(most, least))))
+    ax.set_xticks([0, *(10.0**decade for decade in decades)])
+    ax.set_xticks([], minor=True)
+    ax.xaxis.set_major_formatter(lambda price, _: f"${price:g}" if price else "0")
+    ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    ax.set_xlabel("US dollars an item", fontsize=LABEL, color=INK)
+    ax.set_ylabel("error on tasks left out", fontsize=LABEL, color=INK)
+    grid(ax, "both")
+    legend_below(ax, inches=0.62, ncols=5)
+    error = found.points[0].error
+    note = f"{error.n_items:,} labelled items, {error.clusters}; bars: {error.ci_level:.0%} intervals; numbers: table"
+    return dress(ax, "What money buys", note)
+
+
+def _least_price(points: Sequence[Point]) -> float:
+    """The cheapest price that is not nothing; a dollar where all is free."""
+    return min((point.price for point in points if point.price > 0), default=1.0)

@@ -1,0 +1,193 @@
+"""A fitted panel as it is kept: what it was fitted on, what it weighs, and the hash by which its ratings name it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from axisjudge.checks import InputError
+from axisjudge.stats.panels.linear import LinearPanel, likeliest
+from axisjudge.studies.panels.voted import Draw, Voted
+
+Floats = NDArray[np.float64]
+
+#: Version of the file; raised when its fields change in meaning.
+FILE_VERSION = 1
+
+
+@dataclass(frozen=True)
+class FittedPanel:
+    """Judges put together on one question.
+
+    `tuned_on` names the tasks whose labels it was fitted on; `held_out` gives, for each labelled item, the
+    probabilities from a fit without the item's task. `ratings` and `labels` map each file that it was fitted on to its
+    sha256. `draw` says how the labelled items had been drawn.
+    """
+
+    name: str
+    way: str
+    question: str
+    scale: str
+    categories: tuple[str, ...]
+    judges: tuple[str, ...]
+    families: tuple[str, ...]
+    intercept: tuple[float, ...]
+    table: tuple[tuple[tuple[float, ...], ...], ...]
+    weights: tuple[float, ...]
+    temperature: float
+    shared: bool
+    n_labels: int
+    tuned_on: tuple[str, ...]
+    draw: str
+    held_out: Mapping[str, tuple[float, ...]]
+    ratings: Mapping[str, str]
+    labels: Mapping[str, str]
+    package_version: str
+    file_version: int = FILE_VERSION
+
+    @property
+    def rater(self) -> str:
+        """The name its ratings stand under."""
+        return f"panel:{self.name}"
+
+    @property
+    def linear(self) -> LinearPanel:
+        """The panel as arrays."""
+        intercept, table, weights = (np.array(part, float) for part in (self.intercept, self.table, self.weights))
+        return LinearPanel(intercept, table, weights, temperature=self.temperature, shared=self.shared)
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The judges that it needs."""
+        return tuple(name for name, weight in zip(self.judges, self.weights, strict=True) if weight)
+
+    @property
+    def sha256(self) -> str:
+        """Hash of all that the file holds."""
+        return sha256(self._text().encode()).hexdigest()
+
+    def probabilities(self, votes: Voted) -> Floats:
+        """Probability of each word on these items, shape (n_items, n_categories); NaN where nobody asked answered.
+
+        Raises
+        ------
+        InputError
+            Votes on another question or scale, or none of any judge that the panel asks.
+        """
+        for what, mine, theirs in (("question", self.question, votes.question), ("scale", self.scale, votes.scale)):
+            if mine != theirs:
+                raise InputError("ratings", f"panel {self.name} was fitted on the {what} {mine}", theirs)
+        if missing := sorted(set(self.asked) - set(votes.judges)):
+            cure = "judge with them too, or fit a panel without them"
+            raise InputError("ratings", f"panel {self.name} asks judges that rated nothing here", missing[0], cure)
+        return self.linear.probabilities(votes.of(self.judges).words)
+
+    def words(self, probabilities: Floats) -> Floats:
+        """The panel's words: positions in `categories`, NaN where it gives none."""
+        return likeliest(probabilities)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the file; the same panel gives the same bytes."""
+        target = Path(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(self._text(), encoding="utf-8")
+        return target
+
+    def _text(self) -> str:
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return json.dumps(values, indent=1, ensure_ascii=False, sort_keys=True, allow_nan=False) + "\n"
+
+
+def read_panel(path: str | Path) -> FittedPanel:
+    """Read a panel that `FittedPanel.save` wrote.
+
+    Raises
+    ------
+    InputError
+        No such file, or not a fitted panel of this version.
+    """
+    try:
+        values = json.loads(Path(path).read_text(encoding="utf-8"))
+        if values["file_version"] != FILE_VERSION:
+            raise InputError(str(path), f"must be a panel file of version {FILE_VERSION}", values["file_version"])
+        panel = FittedPanel(**{name: _frozen(value) for name, value in values.items()})
+        _check_shape(panel)
+    except InputError:
+        raise
+    except OSError as error:
+        raise InputError(str(path), f"cannot be read ({error.strerror or error})") from error
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
+        cure = "write one with axisjudge panel fit"
+        raise InputError(str(path), "is not a fitted panel", str(error), cure) from error
+    return panel
+
+
+def _check_shape(panel: FittedPanel) -> None:
+    k, q = len(panel.judges), len(panel.categories)
+    linear = panel.linear
+    shapes = linear.table.shape, linear.weights.shape, linear.intercept.shape, (len(panel.families),)
+    if shapes != ((k, q, q), (k,), (q,), (k,)):
+        raise ValueError(f"weights do not fit {k} judges and {q} words")
+
+
+def kept(
+    name: str, way: str, panel: LinearPanel, votes: Voted, held_out: Floats, files: Mapping[str, Mapping[str, str]]
+) -> FittedPanel:
+    """A panel with all that must be known of its fit.
+
+    Parameters
+    ----------
+    held_out : array, shape (n_labelled, n_categories)
+        Probabilities of the labelled items, in order, from fits without their tasks.
+    files : mapping
+        ``ratings`` and ``labels``: file name to sha256.
+    """
+    from axisjudge import __version__
+
+    if not name or any(letter in name for letter in "/\\: \n\t"):
+        raise InputError("--name", "must be one word without : and /", name)
+    rows = np.flatnonzero(~np.isnan(votes.labels))
+    return FittedPanel(
+        name=name,
+        way=way,
+        question=votes.question,
+        scale=votes.scale,
+        categories=votes.categories,
+        judges=votes.judges,
+        families=votes.families,
+        intercept=tuple(panel.intercept.tolist()),
+        table=_frozen(panel.table.tolist()),
+        weights=tuple(panel.weights.tolist()),
+        temperature=panel.temperature,
+        shared=panel.shared,
+        n_labels=rows.size,
+        tuned_on=tuple(sorted({votes.tasks[row] for row in rows})),
+        draw=str(votes.draw if rows.size else Draw.NONE),
+        held_out={
+            votes.items[row]: tuple(round(value, 6) for value in p)
+            for row, p in zip(rows, held_out.tolist(), strict=True)
+            if not np.isnan(p).any()
+        },
+        ratings=dict(files.get("ratings", {})),
+        labels=dict(files.get("labels", {})),
+        package_version=__version__,
+    )
+
+
+def hashes(paths: list[Path]) -> dict[str, str]:
+    """Each file with its sha256, by the name under which it was given."""
+    return {path.as_posix(): sha256(path.read_bytes()).hexdigest() for path in paths}
+
+
+def _frozen(value: Any) -> Any:
+    """Lists as tuples, all the way down."""
+    if isinstance(value, list):
+        return tuple(_frozen(each) for each in value)
+    return {key: _frozen(each) for key, each in value.items()} if isinstance(value, dict) else value

@@ -1,0 +1,162 @@
+"""Error against price: single judges, pairs, cascades and fitted panels, each on tasks that it was not fitted on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from axisjudge.checks import InputError, one_of
+from axisjudge.results import Result
+from axisjudge.stats.panels.cascade import Cascade, cascade, price_of, stage_of
+from axisjudge.stats.panels.linear import likeliest
+from axisjudge.stats.panels.stacking import logistic_path
+from axisjudge.stats.panels.votes import Votes, held_out
+from axisjudge.stats.panels.ways import accuracies
+from axisjudge.stats.rates.clustered import ClusteredShare, clustered_share
+from axisjudge.studies.panels.voted import Voted
+
+Floats = NDArray[np.float64]
+
+#: Confidences at which a stage of a cascade keeps an item.
+SURE = (0.7, 0.8, 0.9)
+#: The penalty with which judges of a point are weighted: few judges need little.
+PENALTY = 10.0
+#: Sizes of fitted panels, of the best judges first; judges of a cascade.
+SIZES, STAGES = (3, 5, 8), 4
+
+
+class Kind(StrEnum):
+    """What a point of the frontier is."""
+
+    SINGLE = "single judge"
+    PAIR = "pair"
+    PANEL = "fitted panel"
+    CASCADE = "cascade"
+
+
+@dataclass(frozen=True)
+class Point(Result):
+    """One way of spending money on an item: its price in US dollars and its error on tasks left out."""
+
+    kind: Kind
+    judges: tuple[str, ...]
+    price: float
+    error: ClusteredShare
+    dominated: bool
+    sure: float | None = None
+
+
+@dataclass(frozen=True)
+class Frontier(Result):
+    """All points, and the cascade with a guarantee. `unpriced` judges have no known price and are in no point."""
+
+    points: tuple[Point, ...]
+    unpriced: tuple[str, ...]
+    ladder: tuple[str, ...]
+    guaranteed: Cascade | None
+
+    @property
+    def best(self) -> tuple[Point, ...]:
+        """The points that no other one beats in price and error, cheapest first."""
+        return tuple(sorted((point for point in self.points if not point.dominated), key=lambda point: point.price))
+
+
+def frontier(
+    votes: Voted,
+    prices: Mapping[str, float | None],
+    *,
+    order: Sequence[str] = (),
+    risk: float = 0.1,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Frontier:
+    """Error against price, on tasks left out.
+
+    Judges of a point are weighted by the labels of the other tasks (`logistic`), single judges stand as they are. A
+    cascade asks the judges of `order` in turn, else the undominated single judges from the cheapest on; an item stays
+    with the first stage that is sure enough of it, the last one takes the rest. The cascade with a guarantee
+    (`guaranteed`) leaves the rest to people.
+
+    Raises
+    ------
+    InputError
+        `order` names a judge that is not there or has no price.
+    """
+    for name in order:
+        if prices.get(one_of("cascade", name, votes.judges)) is None:
+            raise InputError("cascade", "a judge in it needs a price", name, "give one with prices, or name it local")
+    arrays = votes.votes
+    known = [column for column, name in enumerate(votes.judges) if prices.get(name) is not None]
+    unpriced = tuple(name for name in votes.judges if prices.get(name) is None)
+    cost = np.array([prices.get(name) or 0.0 for name in votes.judges])
+    if not arrays.labelled.any() or not known:
+        return Frontier((), unpriced, (), None)
+    seen = arrays.only(arrays.labelled)
+    terms = {"weights": seen.weights, "cluster_unit": votes.cluster_unit}
+
+    def point(kind: Kind, columns: Sequence[int], words: Floats, price: float, sure: float | None = None) -> Point:
+        wrong = (words != seen.labels).astype(float)  # NaN differs from any label
+        error = clustered_share(wrong, seen.groups, **terms)  # type: ignore[arg-type]
+        return Point(kind, tuple(votes.judges[column] for column in columns), price, error, False, sure)
+
+    points = [point(Kind.SINGLE, [j], seen.words[:, j], float(cost[j])) for j in known]
+    ladder = [votes.judges.index(name) for name in order] or _ladder(points, votes.judges)
+    ranked = [j for j in np.argsort(-accuracies(seen), kind="stable").tolist() if j in set(known)]
+    groups = [(Kind.PAIR, list(pair)) for pair in combinations(ranked[:PAIRED], 2)]
+    groups += [(Kind.PANEL, ranked[:size]) for size in SIZES if size <= len(ranked)]
+    groups += [(Kind.PANEL, known)] if len(known) > max(SIZES) else []
+    for kind, columns in groups:
+        words = likeliest(_held_out(seen, columns, seed))
+        points.append(point(kind, columns, words, float(cost[columns].sum())))
+    guaranteed = None
+    if len(ladder) > 1:
+        stages = [_held_out(seen, ladder[: stage + 1], seed) for stage in range(len(ladder))]
+        words = np.column_stack([likeliest(p) for p in stages])
+        sure = np.column_stack([p.max(axis=1) for p in stages])
+        for limit in SURE:
+            stage = np.minimum(stage_of(sure, limit), len(ladder) - 1)
+            price = price_of(stage, cost[ladder].tolist())
+            points.append(point(Kind.CASCADE, ladder, words[np.arange(len(stage)), stage], price, limit))
+        wrong = np.where(np.isnan(words), np.nan, words != seen.labels[:, None])
+        if votes.draw.carries:
+            guaranteed = cascade(
+                sure, wrong, cost[ladder].tolist(), seen.groups, risk=risk, confidence_level=level,
+                **terms,  # type: ignore[arg-type]
+            )  # fmt: skip
+    marked = tuple(replace(each, dominated=_dominated(each, points)) for each in points)
+    return Frontier(marked, unpriced, tuple(votes.judges[j] for j in ladder), guaranteed)
+
+
+#: Pairs are made of so many of the best judges: pairs of others are beaten by one of theirs.
+PAIRED = 8
+
+
+def _ladder(points: Sequence[Point], judges: Sequence[str]) -> list[int]:
+    """The single judges that none beats in price and error, from the cheapest, the best of those beyond `STAGES`."""
+    best = sorted((each for each in points if not _dominated(each, points)), key=lambda each: each.price)
+    return [judges.index(each.judges[0]) for each in best][-STAGES:]
+
+
+def _dominated(point: Point, points: Sequence[Point]) -> bool:
+    """Whether another point is no dearer and errs no more, and is better in one of the two."""
+    mine = point.price, point.error.estimate
+    return any(
+        other.price <= mine[0] and other.error.estimate <= mine[1] and (other.price, other.error.estimate) != mine
+        for other in points
+    )
+
+
+def _held_out(votes: Votes, columns: Sequence[int], seed: int) -> Floats:
+    """Probabilities of these judges together, each task's from a fit without it, shape (n_items, n_categories)."""
+    families = tuple(votes.families[column] for column in columns)
+    some = replace(votes, words=votes.words[:, list(columns)], families=families)
+    p = np.full((votes.labels.size, votes.n_categories), np.nan)
+    for training, inside in held_out(some, np.random.default_rng(seed)):
+        (panel,) = logistic_path(training, (PENALTY,))
+        p[inside] = panel.probabilities(some.words[inside])
+    return p

@@ -1,0 +1,207 @@
+"""All that is said of panels in words; codes and numbers decide."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+from axisjudge.stats.panels.nested import REFERENCE, NestedWay
+from axisjudge.studies._shared.words import in_points, listed, many
+from axisjudge.studies.panels.combined import Combined
+from axisjudge.studies.panels.frontier import Frontier, Kind
+from axisjudge.studies.panels.trust import Trust, Verdict
+from axisjudge.studies.panels.voted import Draw
+
+#: Ways in words.
+NAMES = {
+    "majority": "majority",
+    "families_equal": "families counted equally",
+    "dawid_skene": "Dawid and Skene, without labels",
+    "best_single": "best single judge",
+    "best_majority": "majority of the best",
+    "logistic": "weighted by labels (logistic)",
+    "ridge": "stacked by labels (ridge)",
+}
+
+#: A kappa that is lower by more than this is said beside a gain in accuracy.
+LOWER_KAPPA = 0.02
+
+_NO_DRAW = {
+    Draw.UNKNOWN: "the labels do not say how they were drawn (--sampling random, if they were drawn at random)",
+    Draw.SEVERAL: "labels were drawn in several ways, which cannot be put together",
+    Draw.LOOKED_AT: "items were labelled because judges disagree on them, and no rate follows from that",
+    Draw.BY_LABEL: "labels were drawn by what people say, and no error of judges follows from that",
+}
+
+
+def gain(found: Combined) -> str:
+    """The chosen way against the best single judge, on tasks that neither was chosen on."""
+    chosen = found.panel.way
+    if not found.ways:
+        few = "no item has a label" if not found.n_labelled else "too few tasks have labels"
+        return (
+            f"{NAMES[chosen].capitalize()}: {few}, so nothing shows whether this is better than any judge alone, "
+            "and its probabilities are shares of votes."
+        )
+    mine, best = found.ways[chosen], found.ways[REFERENCE]
+    tasks = many(found.n_labelled_tasks, found.cluster_unit).replace("querys", "queries")
+    both = (
+        f"On tasks left out ({found.n_labelled:,} labelled items of {tasks}) the panel {NAMES[chosen]} is right on "
+        f"{_percent(mine)}, the best single judge, chosen on the same labels, on {_percent(best)}"
+    )
+    if chosen == REFERENCE:
+        return f"On tasks left out the best single judge is right on {_percent(best)}."
+    points = in_points(mine.gain)
+    if not math.isnan(points.ci_low) and points.ci_low > 0:
+        verdict = "the panel is shown to be better"
+    elif not math.isnan(points.ci_high) and points.ci_high < 0:
+        verdict = "the panel is shown to be worse"
+    else:
+        verdict = "no panel is shown to be better"
+        if better := [way for way, each in found.ways.items() if each.gain.ci_low > 0]:
+            others = listed([NAMES[way] for way in better])
+            verdict = (
+                f"this panel is not shown to be better; {others} would be, were it the only one of "
+                f"{len(found.ways) - 1} looked at"
+            )
+    common = ""
+    if mine.gain.estimate > 0 and mine.kappa.estimate < best.kappa.estimate - LOWER_KAPPA:
+        common = " Its kappa is lower: part of what it gains is to say the commoner words more often."
+    return f"{both}: a gain of {points.worded('.1f')} points; {verdict}.{common}"
+
+
+def _percent(way: NestedWay) -> str:
+    return f"{way.accuracy.estimate:.1%} ({way.accuracy.interval('.0%')}; kappa {way.kappa.estimate:.2f})"
+
+
+def read(found: Combined) -> str:
+    """What was put together."""
+    families = Counter(found.panel.families)
+    return (
+        f"{many(len(found.panel.judges), 'judge')} of {len(families)} families voted on {found.n_items:,} items; "
+        f"the panel asks {len(found.panel.asked)} of them."
+    )
+
+
+def calibrated(found: Combined) -> str:
+    """How far the panel's probabilities can be taken at their word."""
+    curve = found.reliability
+    if curve is None:
+        return "No label shows how far the panel's probabilities can be taken at their word."
+    inside = "no more than" if curve.ece <= curve.ece_if_calibrated else "against"
+    return (
+        f"On tasks left out its probabilities have a Brier score of {curve.brier:.3f}, of which "
+        f"{curve.miscalibration:.3f} is miscalibration; the calibration error is {curve.ece:.3f}, {inside} the "
+        f"{curve.ece_if_calibrated:.3f} of a perfectly calibrated panel with so few items."
+    )
+
+
+def members(found: Combined) -> str:
+    """How many independent judges the panel is worth, and whether it is all one family."""
+    asked = [family for name, family in zip(found.panel.judges, found.panel.families, strict=True)
+             if name in found.panel.asked]  # fmt: skip
+    one = f" All of them are of one family ({asked[0]}), whose errors they may share." if len(set(asked)) == 1 else ""
+    if len(asked) == 1:
+        return f"The panel asks one judge, {found.panel.asked[0]}."
+    if found.effective is None or math.isnan(found.effective.n_effective.estimate):
+        return f"The panel asks {many(len(asked), 'judge')}.{one}"
+    worth = found.effective.n_effective
+    return f"The {len(asked)} judges that it asks are worth {worth.worded('.1f')} independent ones.{one}"
+
+
+def stands(found: Trust) -> str:
+    """What may stand without a person at one risk, or why nothing may."""
+    terms = f"an error of at most {found.alone.risk:.0%} ({found.alone.confidence_level:.0%} sure)"
+    if found.verdict is Verdict.GRANTED and found.alone.error is not None:
+        error = found.alone.error
+        nearly = " Probabilities of tasks fitted on are cross-fitted, for which the bound holds nearly."
+        return (
+            f"At {terms} {found.n_kept:,} of {found.n_items:,} verdicts ({found.n_kept / found.n_items:.0%}) may stand "
+            f"without a person: those with a confidence of {found.alone.threshold:.3f} or more, among which "
+            f"{error.estimate:.1%} of {error.n_items:,} labelled ones are wrong, at most {error.ci_high:.1%}; people "
+            f"read the other {found.n_rest:,}.{_more(found)}{nearly if found.cross_fitted else ''}"
+        )
+    return f"At {terms} no verdict of {found.subject} may stand without a person: {_why(found)}.{_more(found)}"
+
+
+def _why(found: Trust) -> str:
+    if found.verdict is Verdict.NO_LABELS:
+        return "no item has a verdict and a label"
+    if found.verdict is Verdict.DRAW:
+        return _NO_DRAW[found.draw]
+    if found.verdict is Verdict.TUNED:
+        return (
+            f"all {found.n_tuned:,} labels are of tasks that it was fitted on; label other tasks, or take cross-fitted "
+            "probabilities (--cross-fitted)"
+        )
+    return found.alone.refusal
+
+
+def _more(found: Trust) -> str:
+    """How many labels more would carry the threshold at which the tests ended."""
+    if not found.alone.tests or found.alone.tests[-1].error.ci_high <= found.alone.risk:
+        return ""
+    last = found.alone.tests[-1]
+    if found.alone.more_labels is None:
+        return (
+            f" The next threshold, {last.threshold:.3f}, has an error of {last.error.estimate:.1%}: more labels alone "
+            "would not lower it."
+        )
+    return (
+        f" About {found.alone.more_labels:,} more labels of such items would carry {last.share:.0%} "
+        f"(confidence {last.threshold:.3f} or more), if the error there stays at {last.error.estimate:.1%}."
+    )
+
+
+def worst(found: Trust) -> str:
+    """The word or agent with the highest error among the verdicts that stand."""
+    stratum = found.worst
+    if stratum is None:
+        return "Among verdicts that stand, no word and no agent has labels enough to be looked at alone."
+    beyond = (
+        " That is more than the risk, which holds for all verdicts that stand together and not for each part."
+        if stratum.error.estimate > found.alone.risk
+        else ""
+    )
+    by = {"word": "the word", "agent": "the agent"}[stratum.by]
+    return (
+        f"Worst among what stands at {found.alone.risk:.0%} is {by} {stratum.name}: {stratum.error.estimate:.1%} of "
+        f"{stratum.error.n_items:,} labelled ones are wrong ({stratum.error.interval('.0%')}).{beyond}"
+    )
+
+
+def spending(found: Frontier) -> str:
+    """What money buys, and the cascade with a guarantee."""
+    if not found.points:
+        return "No judge has labels and a price, so error cannot be set against price."
+    unpriced = f" Without a known price, and so in no point: {listed(found.unpriced)}." if found.unpriced else ""
+    first, last = found.best[0], found.best[-1]
+    span = (
+        f"From {_dollars(first.price)} an item ({_point(first.kind, first.judges)}, error "
+        f"{first.error.estimate:.1%}) to {_dollars(last.price)} ({_point(last.kind, last.judges)}, error "
+        f"{last.error.estimate:.1%}) {many(len(found.best), 'point')} of {len(found.points)} are beaten by no other."
+    )
+    return f"{span}{_cascade(found)}{unpriced}"
+
+
+def _cascade(found: Frontier) -> str:
+    held = found.guaranteed
+    if held is None:
+        return ""
+    names = " then ".join(found.ladder)
+    if held.alone.refusal:
+        return f" For the cascade {names} no threshold holds an error of {held.alone.risk:.0%}."
+    return (
+        f" The cascade {names} decides {held.alone.share:.0%} of the items at an error of at most "
+        f"{held.alone.risk:.0%} for {_dollars(held.price)} an item, and leaves the rest to people."
+    )
+
+
+def _point(kind: Kind, judges: tuple[str, ...]) -> str:
+    if kind in (Kind.SINGLE, Kind.PAIR):
+        return " with ".join(judges)
+    return f"{kind.value} of {len(judges)}"
+
+
+def _dollars(price: float) -> str:
+    return "nothing" if price == 0 else f"${price:.4f}"

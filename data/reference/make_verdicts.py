@@ -1,0 +1,164 @@
+"""Make verdicts.parquet and rules_findings.csv from public data: verdicts, steps and counts only, ids hashed.
+
+    python data/reference/make_verdicts.py FOLDER [--out FOLDER]
+
+FOLDER holds tau2_retail/, tau_bench/, agentrx/, agentprocessbench/ and context/. What stands in the files of an older
+version of the rules is kept, so that versions can be set side by side.
+"""
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from axisjudge.judges.rules.findings import KINDS
+from axisjudge.judges.rules.grade import findings_of, grade_trajectory
+from axisjudge.judges.rules.judge import VERSION
+from axisjudge.labels.agentrx import NO_AXIS, read_agentrx
+from axisjudge.labels.reference import read_tool_kinds, reference_ratings
+from axisjudge.readers import read_trajectories
+from axisjudge.trajectory import ToolSchema, Trajectory
+
+HERE = Path(__file__).parent
+DIGITS = 8
+#: tau-bench's first version offers a scratch pad that the tools file lacks.
+THINK = ToolSchema(name="think", kind="generic", parameters={"type": "object", "properties": {"thought": {}}})
+SCHEMA = {
+    **dict.fromkeys(("subset", "half", "task_id", "trajectory_id", "agent"), pl.String),
+    "failed": pl.Boolean,
+    **dict.fromkeys(("question", "rater", "rater_kind", "rater_version", "verdict"), pl.String),
+    "cited_step_indices": pl.List(pl.Int16),
+    "flags": pl.List(pl.String),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A run with its outcome: by reward, or by people's label of the result where there is no reward."""
+
+    subset: str
+    task: str
+    trajectory: Trajectory
+    failed: bool
+    steps: dict[int, int] | None = None
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """The columns of every row about this run."""
+        unseen = sha256(self.task.encode()).digest()[0] % 2
+        return {
+            "subset": self.subset,
+            "half": "unseen" if unseen else "looked at",
+            "task_id": short(self.task),
+            "trajectory_id": short(f"{self.subset}/{self.trajectory.id}"),
+            "agent": self.trajectory.agent,
+            "failed": self.failed,
+        }
+
+
+def short(name: str) -> str:
+    """A short hash of a source's id."""
+    return sha256(name.encode()).hexdigest()[:DIGITS]
+
+
+def runs_of(folder: Path) -> list[Run]:
+    """The runs of the four data sets. Half of the tasks were not looked at while the rules were mended."""
+    tools, policy = folder / "context" / "tools.json", folder / "context" / "retail_policy.md"
+    rx = [folder / "agentrx" / name for name in ("tau_dataset_full.json", "tau_dataset_failed.json")]
+    sets = {
+        "retail": read_trajectories(folder / "tau2_retail", tools=tools, policy=policy).trajectories,
+        "airline": read_trajectories(folder / "tau_bench", tools=f"{tools}#airline").trajectories,
+        "agentrx": read_trajectories(*rx, tools=f"{tools}#retail").trajectories,
+    }
+    made = []
+    for subset, runs in sets.items():
+        domain = "airline" if subset == "airline" else "retail"
+        for run in runs:
+            tools_of = run.tools if subset == "retail" else (*(run.tools or ()), THINK)
+            own = run.model_copy(update={"tools": tools_of})
+            made.append(Run(subset, f"{domain}/{run.task_id}", own, (run.reward or 0) < 1))
+    return [*made, *hotpotqa(folder / "agentprocessbench" / "trajectories" / "hotpotqa_half.jsonl")]
+
+
+def hotpotqa(path: Path) -> Iterator[Run]:
+    """Questions answered by search, with people's labels of every step and of the result."""
+    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    for record, run in zip(records, read_trajectories(path).trajectories, strict=True):
+        labels = {int(step): label for step, label in record["step_labels"].items()}
+        yield Run("hotpotqa", f"hotpotqa/{record['query_index']}", run, record["final_label"] != 1, labels)
+
+
+def rows_of(runs: list[Run], labels: Path) -> Iterator[dict[str, Any]]:
+    """What the rules, the reference and people say of the runs."""
+    by_id = {run.trajectory.id: run for run in runs}
+    rules = {"rater": "rules", "rater_kind": "rules", "rater_version": VERSION}
+    for run in runs:
+        for axis, answer in grade_trajectory(run.trajectory).items():
+            said = {"verdict": answer.verdict, "cited_step_indices": answer.cited_step_indices, "flags": answer.flags}
+            yield {**run.about, **rules, "question": axis, **said}
+        if run.steps is not None:
+            wrong = [step for step, label in run.steps.items() if label == -1]
+            people = {"rater": "people", "rater_kind": "human", "question": "any step"}
+            yield {**run.about, **people, "verdict": "incorrect" if wrong else "correct", "cited_step_indices": wrong}
+    located = reference_ratings(run.trajectory for run in runs)
+    named = read_agentrx(labels, [run.trajectory for run in runs if run.subset == "agentrx"])
+    for row in pl.concat([located, named.filter(pl.col("question") != NO_AXIS)]).iter_rows(named=True):
+        yield {**by_id[row["trajectory_id"]].about, **{name: row[name] for name in [*SCHEMA][6:]}}
+
+
+def counts_of(runs: list[Run]) -> pl.DataFrame:
+    """For each kind of finding: the runs that it flags, those of them that failed, and cited steps that people label.
+
+    Kinds that are off by default are counted too.
+    """
+    counts: Counter[tuple[str, ...]] = Counter()
+    for run in runs:
+        found = findings_of(run.trajectory)
+        for kind in {finding.kind for finding in found}:
+            place = (kind, run.subset, run.about["half"])
+            labels = [
+                run.steps[step]
+                for finding in found
+                if finding.kind == kind and run.steps is not None
+                for step in finding.steps
+                if step in run.steps
+            ]
+            counts[*place, "flagged"] += 1
+            counts[*place, "failed"] += run.failed
+            counts[*place, "steps"] += len(labels)
+            counts[*place, "wrong_steps"] += labels.count(-1)
+    places = sorted({key[:3] for key in counts})
+    rows = [
+        {"kind": kind, "axis": KINDS[kind].axis, "subset": subset, "half": half}
+        | {name: counts[kind, subset, half, name] for name in ("flagged", "failed", "steps", "wrong_steps")}
+        for kind, subset, half in places
+    ]
+    return pl.DataFrame(rows)
+
+
+def make(folder: Path, out: Path) -> None:
+    """Write both files."""
+    runs = runs_of(folder)
+    made = pl.DataFrame(list(rows_of(runs, folder / "agentrx" / "human_labels.json")), schema=SCHEMA)
+    path = out / "verdicts.parquet"
+    if path.is_file():
+        older = pl.read_parquet(path).filter(pl.col("rater") == "rules", pl.col("rater_version") != VERSION)
+        made = pl.concat([older.select(list(SCHEMA)), made])
+    made = made.sort("rater_kind", "rater", "rater_version", "subset", "trajectory_id", "question", nulls_last=True)
+    made.write_parquet(path, compression="zstd", compression_level=19, statistics=False, row_group_size=made.height)
+    counts_of(runs).write_csv(out / "rules_findings.csv")
+    print(f"{made.height:,} verdicts, {path.stat().st_size:,} bytes; {len(read_tool_kinds())} tools of known kind")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folder", type=Path, help="as named above")
+    parser.add_argument("--out", type=Path, default=HERE)
+    given = parser.parse_args()
+    make(given.folder, given.out)

@@ -1,0 +1,218 @@
+"""Batches: handed in once, mapped back by their ids, asked again where that may help, found again after a kill."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from judging.batches import Desk, desk
+from judging.worlds import trajectories
+
+import axisjudge
+from axisjudge.checks import InputError
+from axisjudge.judges.anthropic_judge import AnthropicJudge
+from axisjudge.judges.openai_judge import OpenAIJudge
+from axisjudge.judging import batch, judging_run
+from axisjudge.judging.cost import cost_of
+from axisjudge.ratings import read_every_line
+
+SPECS = {"anthropic": "anthropic:claude-sonnet-4-6", "openai": "openai:gpt-6.1-sol"}
+RETURNED = {"anthropic": "claude-sonnet-4-6", "openai": "gpt-5-2025-08-07"}
+CLASSES = {"anthropic": AnthropicJudge, "openai": OpenAIJudge}
+AXES = ["sequencing", "termination"]
+
+
+@pytest.fixture(autouse=True)
+def _at_once(monkeypatch: pytest.MonkeyPatch, no_real_service: None) -> None:
+    monkeypatch.setattr(batch, "FIRST_LOOK_S", 0.001)
+    monkeypatch.setattr(batch, "LOOK_S", 0.001)
+
+
+def point_at(told: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", told.url)
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{told.url}/v1")
+
+
+def judged(provider: str, out: Path, runs: int = 3, **more: Any) -> Any:
+    spec = SPECS[provider]
+    return axisjudge.judge(trajectories(runs), [spec], AXES, out=out, batch=True, progress=False, confirm=True, **more)
+
+
+@pytest.mark.parametrize("provider", SPECS)
+def test_a_batch_brings_the_ratings_of_single_calls_at_half_their_price(
+    provider: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with desk(looks=2) as told:
+        point_at(told, monkeypatch)
+        table = judged(provider, tmp_path / "r.jsonl")
+        assert len(told.batches) == 1
+        assert judged(provider, tmp_path / "r.jsonl").height == table.height == 6
+        assert len(told.batches) == 1
+        plan = judging_run(trajectories(3), [SPECS[provider]], AXES).plan()
+    sent = [call.judge.request(call.trajectory, call.rubrics) for group in plan.groups for call in group]
+    assert sorted(map(json.dumps, told.bodies)) == sorted(map(json.dumps, sent))
+    assert table["status"].to_list() == ["ok"] * 6
+    assert all("batch" in flags for flags in table["flags"])
+    from axisjudge.judges.pricing import Tokens, cost_usd
+
+    written = {"anthropic": 500, "openai": 0}[provider]
+    tokens = Tokens(10_000, 300, {"anthropic": 8_500, "openai": 8_000}[provider], written)
+    assert table["cost_usd"].sum() == pytest.approx(6 * cost_usd(tokens, RETURNED[provider], provider=provider) / 2)
+    assert cost_of(read_every_line(tmp_path / "r.jsonl"))[0].usd == pytest.approx(table["cost_usd"].sum())
+    assert not list(tmp_path.glob("*.batches.*"))
+
+
+@pytest.mark.parametrize("provider", SPECS)
+def test_only_what_failed_in_passing_is_handed_in_again(
+    provider: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fates: dict[str, str] = {}
+
+    def fate(name: str, times: int) -> str:
+        kinds = ["ok", "ok", "overloaded", "expired", "missing", "invalid"]
+        mine = fates.setdefault(name, kinds[len(fates) % 6])
+        return "ok" if times > 1 and mine != "invalid" else mine
+
+    with desk(fate=fate) as told:
+        point_at(told, monkeypatch)
+        table = judged(provider, tmp_path / "r.jsonl")
+    assert sorted(told.times.values()) == [1, 1, 1, 2, 2, 2]
+    assert sorted(table["status"].to_list()) == ["api_error", *["ok"] * 5]
+    lost = table.filter(table["status"] != "ok")["rationale"].to_list()
+    assert "so it is" in lost[0]
+
+
+@pytest.mark.parametrize("provider", SPECS)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_provider_that_stumbles_is_waited_for_and_paid_once(
+    provider: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faults = random.Random(seed).sample(range(2, 12), 5)
+    with desk(faults=faults) as told:
+        point_at(told, monkeypatch)
+        table = judged(provider, tmp_path / "r.jsonl")
+    assert table["status"].to_list() == ["ok"] * 6
+    assert set(told.times.values()) == {1}
+
+
+class _KilledError(BaseException):
+    """What no part of the run may catch."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("provider", SPECS)
+def test_a_run_killed_at_any_step_goes_on_where_it_was(
+    provider: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before and after every word with the provider and every rating that is written; nothing is handed in twice."""
+    kind = CLASSES[provider]
+    steps, until = 0, 0
+
+    def step() -> None:
+        nonlocal steps
+        steps += 1
+        if steps == until:
+            raise _KilledError
+
+    def killing(name: str) -> None:
+        real = getattr(kind, name)
+
+        async def wrapped(self: Any, *args: Any, **more: Any) -> Any:
+            step()
+            found = await real(self, *args, **more)
+            step()
+            return found
+
+        monkeypatch.setattr(kind, name, wrapped)
+
+    for name in ("submit_batch", "find_batch", "batch_status"):
+        killing(name)
+    real_append = axisjudge.ratings.store.RatingsWriter.append
+
+    def append(self: Any, ratings: Any) -> None:
+        step()
+        real_append(self, ratings)
+        step()
+
+    monkeypatch.setattr("axisjudge.ratings.store.RatingsWriter.append", append)
+    n_killed = 0
+    for until in range(1, 40):
+        out = tmp_path / f"r{until}.jsonl"
+        with desk(looks=1) as told:
+            point_at(told, monkeypatch)
+            steps = 0
+            try:
+                judged(provider, out)
+                break
+            except _KilledError:
+                n_killed += 1
+            steps = 100
+            table = judged(provider, out)
+        assert table["status"].to_list() == ["ok"] * 6
+        assert set(told.times.values()) == {1}, until
+        assert read_every_line(out).height == 6
+        assert not list(tmp_path.glob("*.batches.*"))
+    assert n_killed > 10
+
+
+def test_what_another_run_handed_in_is_left_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "r.jsonl"
+    with desk(looks=10**6) as told:
+        point_at(told, monkeypatch)
+        real = AnthropicJudge.batch_status
+
+        async def killed(self: Any, name: str) -> Any:
+            raise _KilledError
+
+        monkeypatch.setattr(AnthropicJudge, "batch_status", killed)
+        with pytest.raises(_KilledError):
+            judged("anthropic", out, 2)
+        monkeypatch.setattr(AnthropicJudge, "batch_status", real)
+        told.looks = 1
+        others = trajectories(4)[2:]
+        spec = SPECS["anthropic"]
+        table = axisjudge.judge(others, [spec], AXES, out=out, batch=True, progress=False, confirm=True)
+        assert table.height == 4
+        assert len(json.loads((tmp_path / "r.jsonl.batches.json").read_text())) == 1
+        told.batches["batch_1"]["left"] = 0
+        assert judged("anthropic", out, 4).height == 8
+    assert set(told.times.values()) == {1}
+
+
+def test_a_budget_holds_back_what_could_pass_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with desk() as told:
+        point_at(told, monkeypatch)
+        run = judging_run(trajectories(20), [SPECS["anthropic"]], AXES, out=tmp_path / "r.jsonl")
+        call = run.plan().groups[0][0]
+        limit = 1.2 * call.inquiry.worst_usd(call.judge) / 2
+        run.carry_out(batch=True, budget_usd=limit, progress=False, confirm=True)
+    assert run.outcome.code() == 3
+    assert max(len(each["fates"]) for each in told.batches.values()) == 1
+    assert read_every_line(tmp_path / "r.jsonl")["cost_usd"].sum() <= limit
+    assert len(told.batches) > 1  # what a batch cost less than its worst buys more
+
+
+def test_a_dead_key_stops_the_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with desk(fate=lambda name, times: "invalid") as told:
+        point_at(told, monkeypatch)
+        run = judging_run(trajectories(3), [SPECS["openai"]], AXES, out=tmp_path / "r.jsonl")
+        run.carry_out(batch=True, progress=False, confirm=True)
+    assert run.outcome.code() == 1
+    assert "failed alike" in (run.outcome.ends[0].stopped or "")
+    assert set(told.times.values()) == {1}
+
+
+def test_a_judge_without_a_batch_interface_and_a_run_without_a_file_are_refused(tmp_path: Path) -> None:
+    local = "openai-compatible:m@http://127.0.0.1:9/v1,family=mine"
+    with pytest.raises(InputError, match="no batch interface"):
+        axisjudge.judge(trajectories(1), [local], out=tmp_path / "r.jsonl", batch=True)
+    with pytest.raises(InputError, match="ratings file"):
+        axisjudge.judge(trajectories(1), [SPECS["openai"]], batch=True)
+
+
+def test_the_estimate_is_half_the_price_without_a_cache(no_real_service: None) -> None:
+    run = judging_run(trajectories(5), [SPECS["openai"]])
+    single, together = run.estimate().judges[0], run.estimate(batch=True).judges[0]
+    assert together.usd == tuple(each / 2 for each in single.uncached_usd or ())
+    assert together.seconds[1] == 86_400

@@ -1,0 +1,201 @@
+"""A writeup as it leaves the house, and whether its check finds what was changed."""
+
+import csv
+import json
+import random
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from benches import rating, write_ratings
+from typer.testing import CliRunner
+
+from axisjudge.checks import InputError
+from axisjudge.cli import app
+from axisjudge.report.bundle import check_bundle, publish, publishing
+from axisjudge.report.bundle.check import MANIFEST, write_manifest
+from axisjudge.report.bundle.citing import SHIPPED, authors_of, citation_cff, read_works
+from axisjudge.report.bundle.printing import print_pdf
+from axisjudge.report.bundle.table_files import latex
+from axisjudge.workbench import at
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workbench with ratings of three judges and a person on 40 runs of ten tasks."""
+    home = tmp_path_factory.mktemp("bench")
+    for folder in ("rubrics", "notebooks", "data/ratings", "reports"):
+        (home / folder).mkdir(parents=True)
+    luck = random.Random(5)
+    raters = {"rules": "rules", "one": "llm", "two_&_50%": "llm", "Person\x1b[31m": "human"}
+    rows = []
+    for run in range(40):
+        truth = luck.random() < 0.3
+        for rater, kind in raters.items():
+            wrong = truth != (luck.random() < (0.05 if kind == "human" else 0.25))
+            rows.append(
+                rating(
+                    trajectory_id=f"t{run}",
+                    task_id=f"task-{run % 10}",
+                    cluster_id=f"task-{run % 10}",
+                    rater=rater,
+                    rater_kind=kind,
+                    family=rater,
+                    verdict="incorrect" if wrong else "correct",
+                    returned_model="one-2026-01-01" if rater == "one" else None,
+                    rationale="a private reason",
+                )
+            )
+    write_ratings(home / "data" / "ratings" / "r.jsonl", rows)
+    return home
+
+
+@pytest.fixture(scope="module")
+def made(home: Path) -> Path:
+    """A bundle of these ratings, without PDF and figures."""
+    with pytest.MonkeyPatch.context() as patch, at(home):
+        patch.setattr(publishing, "print_pdf", lambda *_: "not asked for")
+        patch.setattr(publishing, "_figures", lambda *_: [])
+        done = publish("study", [str(home / "data/ratings/r.jsonl")], authors=["Ada Example"], home=home)
+    assert done.without_pdf == "not asked for"
+    assert done.parts[:2] == ("agreement", "people")
+    return done.folder
+
+
+@pytest.fixture
+def bundle(made: Path, tmp_path: Path) -> Path:
+    """A copy to be changed."""
+    return Path(shutil.copytree(made, tmp_path / "bundle"))
+
+
+def test_a_bundle_holds_document_figures_tables_citation_and_hashes(made: Path) -> None:
+    files = {path.relative_to(made).as_posix() for path in made.rglob("*") if path.is_file()}
+    assert {"article.md", "article.html", "results.json", "CITATION.cff", "references.bib", MANIFEST} <= files
+    assert {"tables/people_claims.csv", "tables/people_claims.tex", "inputs/ratings/r.jsonl"} <= files
+    listed = {line.partition("  ")[2] for line in (made / MANIFEST).read_text().splitlines()}
+    assert listed == files - {MANIFEST}
+    text = (made / "article.md").read_text()
+    sections = ["Abstract", "Methods", "Results", "Limits", "Data and code availability", "References"]
+    assert [text.index(f"## {name}") for name in sections] == sorted(text.index(f"## {name}") for name in sections)
+    assert "one-2026-01-01" in text, "returned models stand in the methods"
+    assert text.index("Ada Example") < text.index("## Abstract")
+    said = json.loads((made / "results.json").read_text())
+    assert said["parts"]["agreement"]["answer"] in text.replace("\\", "").replace("&amp;", "&")
+
+
+def test_nothing_that_a_terminal_or_an_eye_would_obey_is_in_a_document(made: Path) -> None:
+    for name in ("article.md", "article.html", "CITATION.cff", "tables/people_judges.csv", "tables/people_judges.tex"):
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", (made / name).read_text()), name
+
+
+def test_the_ratings_of_a_bundle_give_its_numbers_again(bundle: Path) -> None:
+    found = check_bundle(bundle)
+    assert found.holds
+    assert found.n_numbers > 100
+
+
+def test_a_rating_that_was_changed_is_found_by_what_it_changes(bundle: Path) -> None:
+    ratings = bundle / "inputs" / "ratings" / "r.jsonl"
+    ratings.write_text(ratings.read_text().replace('"verdict":"incorrect"', '"verdict":"correct"', 1))
+    write_manifest(bundle)  # whoever changed it wrote the hashes anew
+    found = check_bundle(bundle)
+    assert found.files == () or all("computed" in line for line in found.files)
+    assert any(each.where.startswith("parts.agreement") for each in found.differences)
+    done = CliRunner().invoke(app, ["report", "--check", str(bundle)])
+    assert done.exit_code == 1
+    assert found.differences[0].where in done.output
+
+
+@pytest.mark.parametrize("name", ["results.json", "article.md", "tables/agreement_agreement.tex", "new.txt"])
+def test_a_file_that_was_changed_lost_or_added_is_named(bundle: Path, name: str) -> None:
+    path = bundle / name
+    path.unlink() if name.endswith("tex") else path.write_text(
+        path.read_text() + " " if path.exists() else "x", encoding="utf-8"
+    )
+    found = check_bundle(bundle)
+    assert [line for line in found.files if line.startswith(name)]
+    assert not found.differences
+
+
+def test_a_table_of_other_numbers_is_found_though_its_hash_is_right(bundle: Path) -> None:
+    path = bundle / "tables" / "people_judges.csv"
+    rows = list(csv.reader(path.read_text().splitlines()))
+    rows[1][-1] = "0.99"
+    with path.open("w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
+    write_manifest(bundle)
+    assert check_bundle(bundle).files == ("tables/people_judges.csv does not hold what is computed",)
+
+
+@pytest.mark.slow
+def test_the_same_ratings_give_the_same_bytes(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures in every format among them; no date and no version is in any."""
+    monkeypatch.setattr(publishing, "print_pdf", lambda *_: "")
+    manifests = []
+    for name in ("study", "study"):
+        with at(home):
+            folder = publish(name, [str(home / "data/ratings/r.jsonl")], authors=["Ada Example"], home=home).folder
+        manifests.append((folder / MANIFEST).read_text())
+    assert manifests[0] == manifests[1]
+    for kind in ("png", "svg", "pdf"):
+        content = (folder / "figures" / f"agreement_agreement_matrix.{kind}").read_bytes()
+        assert not re.search(rb"20[23]\d-\d\d|CreationDate|Matplotlib v|matplotlib \d", content)
+
+
+def test_what_no_bundle_can_be_made_of_is_said(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("do not touch")
+    ratings = str(home / "data/ratings/r.jsonl")
+    with at(home):
+        with pytest.raises(InputError, match="something else than a bundle"):
+            publish(str(tmp_path / "mine"), [ratings], home=home)
+        with pytest.raises(InputError, match="did you mean 'steps'"):
+            publish("x", [ratings], settings={"step": "true"}, home=home)
+        with pytest.raises(InputError, match="no such file"):
+            publish("x", ["nowhere.jsonl"], home=home)
+    with pytest.raises(InputError, match="is no bundle"):
+        check_bundle(tmp_path / "mine")
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "do not touch"
+    assert not (home / "reports" / "bundles" / "x").exists()
+
+
+def test_authors_come_from_options_or_the_workbench_and_nobody_is_made_up(tmp_path: Path) -> None:
+    assert authors_of(tmp_path, []) == []
+    (tmp_path / "pyproject.toml").write_text('[project]\nauthors = [{name = "Family, Given"}, {email = "a@b.example"}]')
+    assert authors_of(tmp_path, []) == ["Family, Given"]
+    assert authors_of(tmp_path, ["Else Where"]) == ["Else Where"]
+    yaml = pytest.importorskip("yaml")
+    said = yaml.safe_load(citation_cff('A "title": yes\x00', ["Family, Given", "Collective"], "x\ny"))
+    assert said["authors"] == [{"family-names": "Family", "given-names": "Given"}, {"name": "Collective"}]
+    assert said["title"] == 'A "title": yes\\u0000'
+    assert yaml.safe_load(citation_cff("t", [], "a"))["authors"] == [{"name": "anonymous"}]
+
+
+def test_bibtex_is_read_as_it_is_written(tmp_path: Path) -> None:
+    works = read_works(SHIPPED)
+    assert works["cohen1960"].sentence.endswith("37–46. https://doi.org/10.1177/001316446002000104")
+    mine = tmp_path / "mine.bib"
+    mine.write_text('@comment{no}\n@book{a:b,\n title = "Two {B}ooks", year = 1990, author={A and B},}\n')
+    (work,) = read_works(mine).values()
+    assert work.sentence == "A; B (1990). Two Books"
+    mine.write_text("@book{a, title = {no end")
+    with pytest.raises(InputError, match=r"mine.bib, line 1"):
+        read_works(mine)
+
+
+def test_latex_shows_what_it_would_obey() -> None:
+    assert latex("50% of a_b & $x^2 {\\input}") == (r"50\% of a\_b \& \$x\textasciicircum{}2 \{\textbackslash{}input\}")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="no chromium")
+def test_a_page_is_printed_to_the_end(tmp_path: Path) -> None:
+    page = tmp_path / "a.html"
+    page.write_text("<p>first</p>" + "<p style='break-before: page'>next</p>" * 3)
+    assert print_pdf(page, tmp_path / "a.pdf") == ""
+    assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
+    if shutil.which("pdftotext"):
+        text = subprocess.run(["pdftotext", tmp_path / "a.pdf", "-"], capture_output=True, text=True, check=True).stdout
+        assert text.count("next") == 3

@@ -1,0 +1,213 @@
+"""Ways of putting judges together: by hand, against scikit-learn, on planted truth, and on tasks left out."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from axisjudge.checks import InputError
+from axisjudge.stats.panels.conditional_logit import conditional_logit, temperature
+from axisjudge.stats.panels.dawid_skene import dawid_skene
+from axisjudge.stats.panels.linear import family_weights, likeliest, softmax, vote
+from axisjudge.stats.panels.nested import judges_worth, nested
+from axisjudge.stats.panels.stacking import LOGISTIC_PENALTIES, logistic_path, ridge_path
+from axisjudge.stats.panels.votes import Votes, folds, held_out
+from axisjudge.stats.panels.ways import WAYS, accuracies, fit_panel, refit_panel
+
+
+def planted(accuracy, n_tasks=40, size=5, q=2, seed=0, families=None, lost=0.0) -> Votes:
+    """Independent judges of these accuracies, wrong words all alike; labels are the truth."""
+    rng = np.random.default_rng(seed)
+    n = n_tasks * size
+    truth = rng.integers(0, q, n)
+    other = (truth[:, None] + rng.integers(1, q, (n, len(accuracy)))) % q
+    words = np.where(rng.random((n, len(accuracy))) < accuracy, truth[:, None], other).astype(float)
+    words[rng.random(words.shape) < lost] = np.nan
+    names = families or tuple("abcdefghij"[: len(accuracy)])
+    return Votes(words, truth.astype(float), np.ones(n), np.repeat(np.arange(n_tasks), size), names, q)
+
+
+def answers(panel, votes):
+    return likeliest(panel.scores(votes.words))
+
+
+def test_a_vote_by_hand_with_families_ties_and_silence():
+    words = np.array([[0, 1, 1], [0, 0, 1], [1, np.nan, np.nan], [np.nan] * 3, [0, 0, 0], [0, 1, np.nan]])
+    assert likeliest(vote(words, np.ones(3), 2).scores(words))[[0, 1, 2, 4]].tolist() == [1, 0, 1, 0]
+    weights = family_weights(["red", "blue", "blue"])
+    panel = vote(words, weights, 2)
+    shares = panel.scores(words)
+    assert shares[0] == pytest.approx([0.5, 0.5], abs=1e-8)
+    assert likeliest(shares)[0] == 0, "level words: the one that is commoner among all votes"
+    assert shares[5] == pytest.approx([1 / 1.5, 0.5 / 1.5], abs=1e-8), "only the weights of those who answered"
+    assert np.isnan(shares[3]).all()
+    assert np.isnan(likeliest(shares)[3])
+
+
+def test_words_that_are_no_words_are_refused():
+    with pytest.raises(InputError, match="must be positions below 2"):
+        vote(np.array([[0.0, 2.0]]), np.ones(2), 2)
+    with pytest.raises(InputError, match="needs one for each of the 3 judges"):
+        Votes(np.zeros((2, 3)), np.zeros(2), np.ones(2), np.arange(2), ("a",), 2)
+    with pytest.raises(InputError, match="labels of 5 tasks"):
+        fit_panel(planted([0.8, 0.7], n_tasks=3), "logistic", rng=np.random.default_rng(0))
+    with pytest.raises(InputError, match="did you mean 'majority'"):
+        fit_panel(planted([0.8]), "majorty", rng=np.random.default_rng(0))
+
+
+def test_dawid_and_skene_find_accuracies_without_labels_and_odds_add_up():
+    truth = [0.9, 0.8, 0.7, 0.65, 0.6]
+    votes = planted(truth, n_tasks=800, q=3, lost=0.1)
+    panel = dawid_skene(votes.words, 3)
+    confusion = np.exp(panel.table)
+    assert confusion.sum(axis=1) == pytest.approx(np.ones((5, 3)))
+    assert np.einsum("jvv->jv", confusion).mean(axis=1) == pytest.approx(truth, abs=0.03)
+    assert (np.diff(panel.weights) < 0.05).all()
+    some = votes.words[:50]
+    by_hand = np.array(
+        [
+            [
+                np.exp(panel.intercept[c])
+                * np.prod([confusion[j, int(word), c] for j, word in enumerate(row) if not np.isnan(word)])
+                for c in range(3)
+            ]
+            for row in some
+        ]
+    )
+    assert panel.probabilities(some) == pytest.approx(by_hand / by_hand.sum(axis=1, keepdims=True))
+
+
+def test_dawid_and_skene_take_shared_errors_for_truth():
+    votes = planted([0.75, 0.75, 0.85])
+    copied = np.column_stack([votes.words[:, [0, 0, 0, 0]], votes.words[:, 2]])
+    panel = dawid_skene(copied, 2)
+    assert (likeliest(panel.scores(copied)) == votes.words[:, 0]).all()
+
+
+def test_the_conditional_logit_is_scikit_learn_s_where_there_are_two_classes():
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((300, 4))
+    y = (rng.random(300) < 1 / (1 + np.exp(-x @ [1, -0.5, 0, 2]))).astype(int)
+    weight = rng.uniform(0.5, 2, 300)
+    weight /= weight.mean()
+    features = np.stack([np.zeros_like(x), x], axis=1)
+    theirs = LogisticRegression(C=1 / 7.0, fit_intercept=False, tol=1e-8).fit(x, y, sample_weight=weight).coef_[0]
+    assert conditional_logit(features, y, np.full(4, 7.0), weights=weight) == pytest.approx(theirs, abs=1e-4)
+
+
+def test_the_temperature_takes_back_what_scores_were_multiplied_with():
+    rng = np.random.default_rng(4)
+    scores = rng.standard_normal((6_000, 3))
+    labels = (rng.random((6_000, 1)) > softmax(scores).cumsum(axis=1)).sum(axis=1)
+    assert temperature(3 * scores, labels) == pytest.approx(1 / 3, rel=0.08)
+    assert temperature(np.full((3, 2), np.nan), np.zeros(3, dtype=int)) == 1.0
+
+
+@pytest.mark.parametrize("path", [logistic_path, ridge_path])
+def test_too_strong_a_penalty_ends_at_a_vote_of_families(path):
+    votes = planted([0.9, 0.6, 0.6, 0.55], families=("a", "b", "b", "b"), q=3)
+    (panel,) = path(votes, (1e9,))
+    families = fit_panel(votes, "families_equal", rng=np.random.default_rng(0))
+    shares = families.scores(votes.words)
+    clear = np.abs(np.diff(np.sort(shares, axis=1)[:, 1:], axis=1))[:, 0] > 0.2
+    same = answers(panel, votes) == answers(families, votes)
+    assert clear.sum() > 100
+    assert same[clear].mean() > 0.97
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_beats_a_coin_gives_probabilities_and_does_not_mind_the_order(way):
+    votes = planted([0.85, 0.75, 0.7, 0.65], q=3, lost=0.05)
+    train = votes.groups < 20
+    panel = fit_panel(votes.hidden(train), way, rng=np.random.default_rng(1))
+    p = panel.probabilities(votes.words)
+    given = ~np.isnan(p).any(axis=1)
+    assert p[given].sum(axis=1) == pytest.approx(np.ones(given.sum()))
+    assert (answers(panel, votes) == votes.labels)[~train].mean() > 0.64
+    order = [2, 0, 3, 1]
+    turned = Votes(votes.words[:, order], votes.labels, votes.weights, votes.groups, tuple("cadb"), 3)
+    again = fit_panel(turned.hidden(train), way, rng=np.random.default_rng(1))
+    assert again.weights == pytest.approx(panel.weights[order], abs=1e-6)
+    assert again.probabilities(turned.words) == pytest.approx(p, abs=1e-6, nan_ok=True)
+
+
+@pytest.mark.parametrize("way", [way for way, each in WAYS.items() if not each.by_labels])
+def test_ways_without_labels_need_none_and_do_not_change_their_words_with_them(way):
+    votes = planted([0.8, 0.7, 0.6])
+    blind = fit_panel(votes.hidden(np.zeros(200, dtype=bool)), way, rng=np.random.default_rng(0))
+    seeing = fit_panel(votes, way, rng=np.random.default_rng(0))
+    assert (answers(blind, votes) == answers(seeing, votes)).all()
+    assert seeing.temperature != blind.temperature
+
+
+def test_parts_keep_tasks_together_and_hide_their_labels():
+    votes = planted([0.8], n_tasks=23)
+    part = folds(votes.groups, np.random.default_rng(0))
+    assert all(np.unique(part[votes.groups == task]).size == 1 for task in range(23))
+    assert np.ptp([np.unique(votes.groups[part == each]).size for each in range(5)]) <= 1
+    seen = np.zeros(votes.labels.size)
+    for training, inside in held_out(votes, np.random.default_rng(0)):
+        assert not set(votes.groups[inside]) & set(votes.groups[training.labelled])
+        seen += inside
+    assert (seen == 1).all()
+
+
+def test_weights_of_labels_count_as_repeated_items():
+    votes = planted([0.8, 0.7], n_tasks=10)
+    twice = np.where(votes.groups < 3, 2.0, 1.0)
+    weighted = Votes(votes.words, votes.labels, twice, votes.groups, votes.families, 2)
+    rows = np.repeat(np.arange(50), twice.astype(int))
+    repeated = votes.only(np.ones(50, dtype=bool))
+    repeated = Votes(votes.words[rows], votes.labels[rows], np.ones(rows.size), votes.groups[rows], votes.families, 2)
+    assert accuracies(weighted) == pytest.approx(accuracies(repeated))
+
+
+def test_nested_figures_are_those_of_tasks_left_out():
+    """Eight judges that toss coins: whatever sees the labels that it is tried on is right more often than half."""
+    votes = planted([0.5] * 8, n_tasks=30, seed=6)
+    noise = nested(votes, ways=["best_single", "logistic", "ridge"], seed=1)
+    for each in noise.values():
+        assert each.accuracy.estimate == pytest.approx(0.5, abs=0.13), "nothing is there to be learnt"
+    assert noise["best_single"].gain.estimate == 0
+
+
+def test_nested_shows_a_panel_that_is_better_and_one_that_is_not():
+    good = nested(planted([0.75] * 7, n_tasks=80), ways=["majority", "logistic"])
+    assert good["majority"].gain.ci_low > 0
+    assert good["logistic"].gain.ci_low > 0
+    assert good["majority"].kappa.estimate > 0.7
+    lone = nested(planted([0.95, 0.6, 0.6, 0.6], n_tasks=80), ways=["majority", "best_single", "logistic"])
+    assert lone["majority"].gain.ci_high < 0
+    assert lone["logistic"].gain.estimate > -0.03
+    assert lone["logistic"].calibration_error == pytest.approx(0, abs=0.05)
+
+
+def test_a_judge_s_worth_is_what_is_lost_without_it():
+    votes = planted([0.9, 0.65, 0.5], n_tasks=80)
+    panel = fit_panel(votes, "logistic", rng=np.random.default_rng(0))
+    worth = {each.judge: each for each in judges_worth(votes, "logistic", panel)}
+    assert worth[0].gain.ci_low > 0.05
+    assert worth[0].loss > worth[1].loss > -0.01
+    assert worth[2].gain.ci_low <= 0 <= worth[2].gain.ci_high
+    assert worth[0].accuracy == pytest.approx(0.9, abs=0.04)
+
+
+def test_a_refit_keeps_penalty_and_temperature():
+    votes = planted([0.85, 0.7, 0.6])
+    panel = fit_panel(votes, "logistic", rng=np.random.default_rng(0))
+    again = refit_panel(votes, "logistic", panel, rng=np.random.default_rng(9))
+    assert panel.penalty in LOGISTIC_PENALTIES
+    assert (again.penalty, again.temperature) == (panel.penalty, panel.temperature)
+    assert again.weights == pytest.approx(panel.weights, abs=1e-3)
+
+
+@pytest.mark.slow
+def test_the_paired_interval_of_the_gain_covers_what_is_gained():
+    """Two judges of one accuracy and a majority of five: the gain on all tasks there could be, by 400 studies."""
+    large = planted([0.75] * 5, n_tasks=4000, seed=1)
+    majority = fit_panel(large, "majority", rng=np.random.default_rng(0))
+    truth = (answers(majority, large) == large.labels).mean() - 0.75
+    covered = []
+    for seed in range(400):
+        gain = nested(planted([0.75] * 5, n_tasks=60, seed=seed), ways=["majority"], seed=seed)["majority"].gain
+        covered.append(gain.ci_low <= truth <= gain.ci_high)
+    assert np.mean(covered) >= 0.93 - 2 * 0.011

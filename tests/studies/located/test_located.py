@@ -1,0 +1,127 @@
+"""Located truth: what is counted equals a count by hand, what ships equals the data, kinds are off by their counts."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from axisjudge import studies
+from axisjudge.checks import InputError
+from axisjudge.datasets.verdicts import SETS, published_findings, published_verdicts
+from axisjudge.judges.rules.findings import FEWEST_FLAGGED, KINDS, STATED_PRECISION
+from axisjudge.judges.rules.judge import VERSION
+from axisjudge.labels.crosswalk import BY_REASON, NONE, TAXONOMIES, read_crosswalk
+from axisjudge.ratings import SCHEMA
+from axisjudge.studies.located.decided import ANY_AXIS
+from axisjudge.verdict import AXES
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(scope="module")
+def shipped():
+    return published_verdicts()
+
+
+@pytest.fixture(scope="module")
+def found(shipped):
+    return studies.located(*shipped, findings=published_findings())
+
+
+def test_counts_equal_a_count_by_hand(shipped, found):
+    table, runs = shipped
+    own = table.filter(rater_version=VERSION, domain="retail", question="termination").join(runs, on="trajectory_id")
+    (row,) = [
+        one
+        for one in found.decided
+        if (one.judge, one.domain, one.half, one.axis) == (VERSION, "retail", "all", "termination")
+    ]
+    flagged = own.filter(verdict="incorrect")
+    assert row.n_runs == own.height == 456
+    assert row.n_incorrect == flagged.height > 0
+    assert row.precision.estimate == pytest.approx(flagged["failed"].mean())
+    assert row.recall.estimate == pytest.approx(flagged["failed"].sum() / own["failed"].sum())
+    assert row.decided.estimate == pytest.approx(own["verdict"].is_in(["correct", "incorrect"]).mean())
+
+
+def test_faults_are_found_on_their_axis_and_at_their_step(shipped, found):
+    table, _ = shipped
+    faults = table.filter(rater="reference", domain="retail")
+    rules = table.filter(rater_version=VERSION, verdict="incorrect").select(
+        "trajectory_id", "question", pl.col("cited_step_indices").alias("cited")
+    )
+    met = faults.join(rules, on=["trajectory_id", "question"])
+    near = sum(
+        any(abs(a - b) <= found.within for a in row["cited_step_indices"] for b in row["cited"])
+        for row in met.iter_rows(named=True)
+    )
+    (row,) = [
+        one
+        for one in found.faults
+        if (one.labeller, one.judge, one.domain, one.axis) == ("reference", VERSION, "retail", ANY_AXIS)
+    ]
+    assert row.n_faults == faults.height
+    assert round(row.on_axis.estimate * row.n_faults) == met.height
+    assert round(row.at_step.estimate * row.at_step.n_items) == near
+
+
+def test_every_run_is_parted_once(shipped, found):
+    _, runs = shipped
+    for judge in found.judges:
+        for domain in SETS:
+            n = sum(one.n_runs for one in found.partings if (one.judge, one.domain) == (judge, domain))
+            assert n == runs.filter(domain=domain).height
+    assert not [one for one in found.partings if not one.failed and one.reference]
+
+
+def test_rules_that_abstain_call_no_failed_run_correct(found):
+    before, now = found.judges
+    assert sum(one.n_correct for one in found.decided if one.judge == before) > 1000
+    assert not any(one.said_correct.estimate > 0 for one in found.decided if one.judge == now and one.axis != ANY_AXIS)
+
+
+def test_a_kind_is_off_where_its_counts_are_below_the_stated_precision():
+    counts = published_findings().group_by("kind").agg(pl.col("flagged", "failed").sum())
+    low = counts.filter(pl.col("flagged") >= FEWEST_FLAGGED, pl.col("failed") / pl.col("flagged") < STATED_PRECISION)[
+        "kind"
+    ]
+    faults = {kind for kind in low if KINDS[kind].verdict == "incorrect"}
+    assert faults == {name for name, kind in KINDS.items() if not kind.on}
+
+
+def test_no_outcome_no_study(shipped):
+    table, runs = shipped
+    with pytest.raises(InputError, match="must hold verdicts of judges on runs with an outcome"):
+        studies.located(table, runs.filter(pl.lit(False)))
+    with pytest.raises(InputError, match="one verdict for each judge, run and axis"):
+        studies.located(pl.concat([table, table]), runs)
+
+
+@pytest.mark.parametrize("taxonomy", TAXONOMIES)
+def test_a_crosswalk_maps_every_category_to_an_axis_or_says_that_it_does_not(taxonomy):
+    mapped = set(read_crosswalk(taxonomy).values())
+    assert mapped <= {*AXES, BY_REASON, NONE}
+    assert NONE in mapped
+    assert len(read_crosswalk("mast")) == 14
+    assert len(read_crosswalk("agentrx")) == 10
+
+
+def test_what_ships_is_a_ratings_table_without_texts(shipped):
+    table, _ = shipped
+    assert table.columns == list(SCHEMA)
+    assert table["rationale"].null_count() == table.height
+    assert table["trajectory_id"].str.len_chars().max() == 8
+
+
+@pytest.mark.slow
+def test_what_ships_equals_the_data(shared_data, tmp_path):
+    maker = ROOT / "data" / "reference" / "make_verdicts.py"
+    subprocess.run([sys.executable, maker, shared_data, "--out", tmp_path], check=True)
+    shipped = pl.read_parquet(maker.with_name("verdicts.parquet")).filter(
+        ~((pl.col("rater") == "rules") & (pl.col("rater_version") != VERSION))
+    )
+    made = pl.read_parquet(tmp_path / "verdicts.parquet")
+    assert made.equals(shipped)
+    assert (tmp_path / "rules_findings.csv").read_bytes() == maker.with_name("rules_findings.csv").read_bytes()

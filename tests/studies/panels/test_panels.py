@@ -1,0 +1,240 @@
+"""The panels study: who votes, how labels were drawn, what is kept of a fit, and what may stand."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from axisjudge.checks import InputError
+from axisjudge.datasets import published_votes
+from axisjudge.ratings import as_ratings, read_ratings, write_ratings
+from axisjudge.studies.panels import panels
+from axisjudge.studies.panels.applied import panel_ratings
+from axisjudge.studies.panels.fitted import read_panel
+from axisjudge.studies.panels.frontier import Kind
+from axisjudge.studies.panels.prices import item_prices
+from axisjudge.studies.panels.trust import Verdict, trust_judge, trust_panel
+from axisjudge.studies.panels.voted import Draw, voted
+
+
+def worlds(n_tasks=60, size=4, accuracy=(0.95, 0.8, 0.75), drawn=None, labelled=1.0, seed=0, kind="llm"):
+    """Ratings of three judges of two families with confidences, and labels of one person."""
+    rng = np.random.default_rng(seed)
+    judged, told = [], []
+    for task in range(n_tasks):
+        asked = rng.random() < labelled
+        for run in range(size):
+            truth = ("pass", "fail")[int(rng.random() < 0.4)]
+            item = {"trajectory_id": f"t{task}-{run}", "cluster_id": f"t{task}", "question": "quality",
+                    "scale": "nominal:fail,pass", "agent": f"agent {run % 2}"}  # fmt: skip
+            for name, right in zip(("one", "two", "three"), accuracy, strict=True):
+                word = truth if rng.random() < right else {"pass": "fail", "fail": "pass"}[truth]
+                sure = min(1.0, right + 0.04 * rng.random())
+                judged.append(item | {"rater": name, "rater_kind": kind, "family": "x" if name == "one" else "y",
+                                      "verdict": word, "confidence": sure})  # fmt: skip
+            if asked:
+                told.append(item | {"rater": "ann", "rater_kind": "human", "family": "human", "verdict": truth,
+                                    "flags": list(drawn or [])})  # fmt: skip
+    return as_ratings(pl.DataFrame(judged)), as_ratings(pl.DataFrame(told))
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    ratings, labels = worlds(labelled=0.5, drawn=["drawn:random"])
+    return ratings, labels, panels(ratings, labels, risks=[0.1], prices={"one": 0.02, "two": 0.001, "three": 0.0})
+
+
+def test_the_answer_has_gain_and_guarantee_and_families_are_marked(fitted):
+    _, labels, result = fitted
+    assert result.n_labelled == labels.height
+    assert set(result.ways) > {"majority", "families_equal", "logistic"}
+    assert result.panel.weights[result.panel.judges.index("one")] == max(result.panel.weights)
+    assert [row["family"] for row in result.judges.to_dicts()].count("y (2)") == 2
+    assert "no panel is shown to be better" in result.answer
+    assert result.trust[0].cross_fitted
+    assert result.trust[0].granted
+
+
+def test_a_panel_is_kept_read_back_and_hashed(fitted, tmp_path):
+    panel = fitted[2].panel
+    path = panel.save(tmp_path / "p.json")
+    again = read_panel(path)
+    assert again == panel
+    assert again.sha256 == panel.sha256
+    fields = json.loads(path.read_text())
+    path.write_text(json.dumps(fields | {"temperature": 3.0}))
+    assert read_panel(path).sha256 != panel.sha256
+    for broken in ("{}", "[1]", "no json", json.dumps(fields | {"extra": 1}), json.dumps(fields | {"file_version": 9}),
+                   json.dumps(fields | {"table": [[[1]]]})):  # fmt: skip
+        path.write_text(broken)
+        with pytest.raises(InputError, match="panel"):
+            read_panel(path)
+    with pytest.raises(InputError, match="cannot be read"):
+        read_panel(tmp_path / "none.json")
+
+
+def test_its_ratings_are_a_judge_s_and_say_which_fit_they_are_of(fitted, tmp_path):
+    ratings, labels, result = fitted
+    given = panel_ratings(result.panel, ratings)
+    assert set(given["rater"]) == {"panel:fitted"}
+    assert set(given["prompt_sha256"]) == {result.panel.sha256}
+    assert given.height == ratings["item_id"].n_unique()
+    probabilities = [json.loads(text) for text in given["probabilities"]]
+    assert all(sum(p.values()) == pytest.approx(1) for p in probabilities)
+    assert all(p[word] == max(p.values()) for p, word in zip(probabilities, given["verdict"], strict=True))
+    assert given["confidence"].to_list() == pytest.approx([max(p.values()) for p in probabilities])
+    write_ratings(given, tmp_path / "p.jsonl")
+    assert read_ratings(tmp_path / "p.jsonl").height == given.height
+    both = pl.concat([ratings, given])
+    assert "panel:fitted" not in voted(both, labels).judges, "a panel is no judge of another one"
+    assert voted(both, labels, judges=["panel:fitted"]).judges == ("panel:fitted",)
+
+
+def test_a_panel_of_simulated_judges_is_simulated_and_lost_words_stay_lost():
+    ratings, _ = worlds(n_tasks=6, kind="simulated")
+    result = panels(ratings)
+    assert result.panel.way == "families_equal"
+    assert result.banner.startswith("SIMULATED")
+    silent = ratings.with_columns(
+        *(pl.when(pl.col("trajectory_id") == "t0-0").then(None).otherwise(pl.col(name)).alias(name)
+          for name in ("verdict", "confidence")),
+        status=pl.when(pl.col("trajectory_id") == "t0-0").then(pl.lit("refused")).otherwise(pl.lit("ok")),
+    )  # fmt: skip
+    given = panel_ratings(result.panel, silent)
+    assert set(given["rater_kind"]) == {"simulated"}
+    assert given.filter(status="refused")["trajectory_id"].to_list() == ["t0-0"]
+
+
+def test_a_panel_does_not_speak_of_another_question_or_without_its_judges(fitted):
+    ratings, _, result = fitted
+    with pytest.raises(InputError, match="was fitted on the scale"):
+        result.panel.probabilities(voted(ratings.with_columns(scale=pl.lit("nominal:pass,fail,x"))))
+    with pytest.raises(InputError, match="judge"):
+        panel_ratings(result.panel, ratings.filter(pl.col("rater") != "one"))
+
+
+def test_labels_that_a_panel_was_fitted_on_carry_no_guarantee(fitted):
+    ratings, labels, result = fitted
+    tuned = trust_panel(result.panel, voted(ratings, labels), risk=0.1)
+    assert tuned.verdict is Verdict.TUNED
+    assert tuned.n_tuned == labels.height
+    crossed = trust_panel(result.panel, voted(ratings, labels), risk=0.1, cross_fitted=True)
+    assert crossed.granted
+    assert crossed.cross_fitted
+    others, told = worlds(seed=3)
+    apart = [table.with_columns(cluster_id="new" + pl.col("cluster_id")) for table in (others, told)]
+    fresh = trust_panel(result.panel, voted(*apart), risk=0.1)
+    assert fresh.granted
+    assert fresh.n_tuned == 0
+    assert fresh.alone.error.ci_high <= 0.1
+    assert fresh.n_kept + fresh.n_rest == fresh.n_items
+    assert {each.by for each in fresh.strata} == {"word", "agent"}
+    assert sum(each.n_kept for each in fresh.strata if each.by == "word") == fresh.n_kept
+    assert sum(each.n_kept for each in fresh.strata if each.by == "agent") == fresh.n_kept
+
+
+@pytest.mark.parametrize(
+    ("flags", "sampling", "draw"),
+    [
+        (["drawn:random"], None, Draw.RANDOM),
+        (["drawn:random", "drawn_probability:0.5"], None, Draw.RANDOM),
+        (["drawn:by_key", "drawn_by:domain"], None, Draw.UNKNOWN),
+        (["drawn:by_disagreement", "drawn_by:judges"], None, Draw.LOOKED_AT),
+        (["drawn:by_human_label", "drawn_by:ann"], None, Draw.BY_LABEL),
+        ([], None, Draw.UNKNOWN),
+        ([], "random", Draw.RANDOM),
+        ([], "by_human_label", Draw.BY_LABEL),
+        ([], "by_judge_verdict", Draw.UNKNOWN),
+    ],
+)
+def test_the_draw_of_the_labels_decides_whether_anything_may_stand(flags, sampling, draw):
+    ratings, labels = worlds(labelled=0.7, drawn=flags)
+    votes = voted(ratings, labels, sampling=sampling)
+    assert votes.draw is draw
+    found = trust_judge(votes, "one", risk=0.2)
+    assert (found.verdict is Verdict.DRAW) == (not draw.carries)
+
+
+def test_probabilities_of_a_draw_become_weights_and_two_draws_are_refused():
+    ratings, labels = worlds(labelled=0.7)
+    p = pl.when(pl.col("cluster_id").str.len_chars() == 2).then(pl.lit("0.9")).otherwise(pl.lit("0.3"))
+    by_key = pl.concat_list(pl.lit("drawn:by_key"), pl.lit("drawn_by:x"), "drawn_probability:" + p)
+    votes = voted(ratings, labels.with_columns(flags=by_key))
+    assert votes.draw is Draw.WEIGHTED
+    assert set(votes.weights[~np.isnan(votes.labels)].round(3)) == {1.111, 3.333}
+    half = pl.when(pl.col("trajectory_id").str.ends_with("0")).then(by_key).otherwise(pl.lit(["drawn:random"]))
+    assert voted(ratings, labels.with_columns(flags=half)).draw is Draw.SEVERAL
+    assert voted(*worlds()).draw is Draw.FULL
+
+
+def test_one_judge_s_confidence_is_taken_and_a_judge_without_any_is_refused():
+    ratings, labels = worlds(n_tasks=150)
+    votes = voted(ratings, labels)
+    found = trust_judge(votes, "one", risk=0.1)
+    assert found.granted
+    with pytest.raises(InputError, match="gave no confidences"):
+        trust_judge(voted(ratings.with_columns(confidence=pl.lit(None, pl.Float64)), labels), "one")
+    with pytest.raises(InputError, match="must be one of"):
+        trust_judge(votes, "nobody")
+
+
+def test_what_cannot_be_voted_on_is_refused():
+    ratings, labels = worlds(n_tasks=6)
+    two = pl.concat([ratings, ratings.with_columns(question=pl.lit("other"))])
+    with pytest.raises(InputError, match="one panel answers one question"):
+        voted(two, labels)
+    with pytest.raises(InputError, match="must hold words of people on other"):
+        voted(two, labels, question="other")
+    with pytest.raises(InputError, match="one rating for each item and rater"):
+        voted(pl.concat([ratings, ratings]), labels)
+    with pytest.raises(InputError, match="must hold ratings of judges on steps"):
+        voted(ratings, step_level=True)
+    numbers = ratings.with_columns(verdict=pl.lit(None, pl.String), value=pl.lit(0.5), scale=pl.lit("unit"))
+    with pytest.raises(InputError, match="numbers alone"):
+        voted(numbers)
+
+
+def test_prices_come_from_the_caller_the_machine_the_ratings_or_the_list_and_are_never_guessed():
+    ratings, _ = worlds(n_tasks=5)
+    ratings = ratings.with_columns(
+        model=pl.when(pl.col("rater") == "one").then(pl.lit("gpt-5.2")).otherwise(pl.lit("no-such-model")),
+    )
+    votes = voted(ratings)
+    assert item_prices(votes, ratings)["one"] > 0
+    assert item_prices(votes, ratings)["two"] is None
+    assert item_prices(votes, ratings, local=["y"])["three"] == 0
+    paid = ratings.with_columns(cost_usd=pl.lit(0.25))
+    assert item_prices(votes, paid, prices={"one": 3}) == {"one": 3, "two": 0.25, "three": 0.25}
+    for wrong in ({"nobody": 1.0}, {"one": -1.0}):
+        with pytest.raises(InputError, match="must name judges"):
+            item_prices(votes, ratings, prices=wrong)
+
+
+def test_no_undominated_point_is_beaten_and_a_judge_without_a_price_is_in_none(fitted):
+    ratings, labels, result = fitted
+    points = result.frontier.points
+    assert {point.kind for point in points} >= {Kind.SINGLE, Kind.PAIR, Kind.PANEL, Kind.CASCADE}
+    for point in result.frontier.best:
+        assert not [other for other in points
+                    if other.price < point.price and other.error.estimate <= point.error.estimate]  # fmt: skip
+    assert [point.price for point in points if point.judges == ("one",)] == [0.02]
+    order = panels(ratings, labels, risks=[0.1], prices={"one": 0.02, "two": 0.5}, cascade=["two", "one"]).frontier
+    assert order.ladder == ("two", "one")
+    assert order.guaranteed.price >= 0.5
+    with pytest.raises(InputError, match="a judge in it needs a price"):
+        panels(ratings, labels, prices={"one": 0.02}, cascade=["three", "one"])
+    some = panels(ratings, labels, risks=[0.1], prices={"one": 0.02}).frontier
+    assert set(some.unpriced) == {"two", "three"}
+    assert all(point.judges == ("one",) for point in some.points)
+
+
+@pytest.mark.slow
+def test_the_shipped_votes_say_what_others_found_first():
+    """hotpotqa finals: the majority is below the best single judge, and nothing may stand at 5%."""
+    result = panels(published_votes("hotpotqa", "final"), cluster_unit="query", local=["qwen", "meta"])
+    accuracy = {way: each.accuracy.estimate for way, each in result.ways.items()}
+    assert accuracy["majority"] < accuracy["families_equal"] < accuracy["best_single"] + 0.02
+    assert accuracy["majority"] == pytest.approx(0.76, abs=0.03)
+    assert not result.trust[0].granted
+    assert 1 < result.effective.n_effective.estimate < 4
