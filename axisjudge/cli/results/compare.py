@@ -25,19 +25,31 @@ def compare(
         ),
     ] = None,
     epsilon: Annotated[float, typer.Option(help="How much worse than a person a judge may be, to stand in.")] = 0.2,
+    by: Annotated[
+        str, typer.Option(help="Where may judges be unfair: any of agent, domain, length, answer, by commas.")
+    ] = "",
+    trajectories: Annotated[list[Path], typer.Option(help="The runs, for --by length and --by answer.")] = [],  # noqa: B006
     steps: Steps = False,
     json: show.Json = False,
 ) -> None:
     """What may be claimed of judges against people's labels and what not, then the figures behind it."""
     from axisjudge.imports.reference import read_label_files
     from axisjudge.ratings import read_ratings
+    from axisjudge.readers import read_trajectories
     from axisjudge.results import plain
     from axisjudge.studies._shared.sources import source_of
     from axisjudge.studies.people import people
 
     source = source_of(read_ratings(*ratings, latest=True), ", ".join(path.name for path in ratings), steps=steps)
     result = people(
-        source.ratings, read_label_files(labels), sampling=sampling, epsilon=epsilon, n_draws=0, **source.how
+        source.ratings,
+        read_label_files(labels),
+        sampling=sampling,
+        epsilon=epsilon,
+        by=[name.strip() for name in by.split(",") if name.strip()],
+        trajectories=read_trajectories(*trajectories).trajectories if trajectories else None,
+        n_draws=0,
+        **source.how,
     )
     if json:
         show.as_json({**result.to_dict(), **show.standing_fields(source.ratings)})
@@ -47,9 +59,15 @@ def compare(
     for name, title in _TITLES.items():
         if rows := plain(tables[name]):
             show.table(rows, title)
+    if result.fairness:
+        show.lines(result.fairness_sentences, apart=True)
+        for name, title in {"unfair": "Differences between strata", "strata_rates": "Failure rates by strata"}.items():
+            show.table(plain(tables[name])[:_MOST_ROWS], title)
     show.standing(source.ratings)
 
 
+#: Rows of the longest tables that are printed; all of them are in --json.
+_MOST_ROWS = 24
 _TITLES = {
     "claims": "Claims",
     "judges": "Against the majority of people",
