@@ -282,6 +282,7 @@ ELSEWHERE = {
     "comparisons.profiles",
     "comparisons.progress",
     "comparisons.ranking",
+    "comparisons.reversal",
     "comparisons.sign_flips",
     "link_lines",
     "panels.cascade",

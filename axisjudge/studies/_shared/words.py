@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from axisjudge.stats.comparisons.reversal import Reversal
 from axisjudge.stats.estimate import Estimate
 
 
@@ -45,3 +46,10 @@ def listed(names: Sequence[str], last: str = "and") -> str:
 def p_words(p: float) -> str:
     """A p value; permutations do not resolve much below .001."""
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def overturned(reversal: Reversal) -> str:
+    """How many verdicts, given otherwise, overturn it: ``3 verdicts``, ``3 verdicts or fewer``, or none tried."""
+    if reversal.changes is None:
+        return "none of those tried"
+    return f"{many(reversal.changes, 'verdict')}{'' if reversal.exact else ' or fewer'}"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from axisjudge.stats.agreement.independent_panel import any_judge_rate
-from axisjudge.studies._shared.words import counted, many
+from axisjudge.stats.comparisons.reversal import Reversal
+from axisjudge.studies._shared.words import counted, listed, many, overturned
 from axisjudge.studies.failures.profiles import FailureProfile
 
 #: The specificity at which false failures of a panel are stated, as an orientation.
@@ -38,3 +39,13 @@ def false_failures(profile: FailureProfile) -> str:
         f"For orientation: {many(n_judges, 'independent judge')} with a specificity of {SPECIFICITY:.2f} would call "
         f"{rate:.1%} of flawless runs failed on an axis; with 6 judges it would be {six:.0%}."
     )
+
+
+def rank_reversals(axes: Reversal | None, agents: Reversal | None) -> str:
+    """How many verdicts would change what may hold rank 1; empty where nothing is told apart."""
+    told = [
+        f"which {of} may fail most hangs on {overturned(reversal)}"
+        for of, reversal in (("axes", axes), ("agents", agents))
+        if reversal is not None
+    ]
+    return f"By any judge, {listed(told)}: given otherwise, these would change the answer." if told else ""

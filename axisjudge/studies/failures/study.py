@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from axisjudge.stats.comparisons.reversal import Reversal
 from axisjudge.studies._shared.frames import table_of
 from axisjudge.studies._shared.ranking import Ranking
 from axisjudge.studies._shared.result import Plot, StudyResult
@@ -16,9 +17,9 @@ from axisjudge.studies.failures.domains import DomainProfiles, by_domain
 from axisjudge.studies.failures.figures import plot_independence, plot_profile_heatmap, plot_rank_sets, plot_success
 from axisjudge.studies.failures.independence import SharedFailures, shared_failures
 from axisjudge.studies.failures.likeness import ProfileComparison, compare_profiles
-from axisjudge.studies.failures.order import rank_agents, rank_axes, rank_success
+from axisjudge.studies.failures.order import rank_agents, rank_axes, rank_reversal, rank_success
 from axisjudge.studies.failures.profiles import FailureProfile, failure_profile
-from axisjudge.studies.failures.sentences import extremes, false_failures
+from axisjudge.studies.failures.sentences import extremes, false_failures, rank_reversals
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -40,6 +41,8 @@ class Failures(StudyResult):
     likeness: ProfileComparison
     likeness_consensus: ProfileComparison
     domains: DomainProfiles
+    axes_reversal: Reversal | None = None
+    agents_reversal: Reversal | None = None
 
     @property
     def table(self) -> Any:
@@ -65,6 +68,7 @@ class Failures(StudyResult):
             f"By any judge: {self.likeness.sentence}",
             f"By consensus: {self.likeness_consensus.sentence}",
             self.domains.sentence,
+            *filter(None, [rank_reversals(self.axes_reversal, self.agents_reversal)]),
         )
 
     @property
@@ -138,7 +142,7 @@ def failures(
     """
     rng = np.random.default_rng(seed)
     profile = failure_profile(ratings, rewards, judges=judges, repeat=repeat, success_at=success_at, ci_level=ci_level)
-    return Failures(
+    found = Failures(
         profile=profile,
         shared=shared_failures(profile, rng=rng),
         axes=rank_axes(profile, measure="any", rng=rng),
@@ -149,4 +153,9 @@ def failures(
         likeness=compare_profiles(profile, like_margin=like_margin, rng=rng),
         likeness_consensus=compare_profiles(profile, measure="consensus", like_margin=like_margin, rng=rng),
         domains=by_domain(profile),
+    )
+    return replace(
+        found,
+        axes_reversal=rank_reversal(profile, found.axes, "axes", seed=seed),
+        agents_reversal=rank_reversal(profile, found.agents, "agents", seed=seed),
     )

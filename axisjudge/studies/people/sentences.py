@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from axisjudge.stats.comparisons.reversal import Reversal
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.raters.alternative_annotator import stand_in
 from axisjudge.stats.rates.correction import FEWEST_LABELS, CorrectedRate
-from axisjudge.studies._shared.words import in_points, many, share
+from axisjudge.studies._shared.words import in_points, many, overturned, share
 from axisjudge.studies.people.claims import MARGIN, Answer, Claim, ClaimKind, Reason
 from axisjudge.studies.people.comparison import HumanComparison, QuestionComparison
 from axisjudge.studies.people.judge_comparison import JudgeComparison
@@ -87,10 +88,27 @@ def _not_yet(claim: Claim) -> str:
     )
 
 
-def claim_row(claim: Claim) -> dict[str, str]:
-    """The claim in words, for results.json."""
+def claim_row(claim: Claim, reversal: Reversal | None) -> dict[str, str]:
+    """The claim in words, for results.json, with how many other verdicts would give another answer."""
     names = {"question": claim.question, "judge": claim.judge, "short": claim.kind.value}
-    return {**names, "text": claimed(claim), "answer": claim.answer.value, "because": because(claim) + _not_yet(claim)}
+    answered = {"answer": claim.answer.value, "because": because(claim) + _not_yet(claim)}
+    return {**names, "text": claimed(claim), **answered, "overturned_by": overturned(reversal) if reversal else "–"}
+
+
+def weakest_sentence(comparison: HumanComparison) -> str:
+    """Which claim that may be made hangs on the fewest verdicts; empty where none may be made."""
+    made = [
+        (reversal.changes, claim, reversal)
+        for claim, reversal in comparison.answered
+        if claim.answer is Answer.MAY and reversal is not None and reversal.changes is not None
+    ]
+    if not made:
+        return ""
+    _, claim, reversal = min(made, key=lambda row: row[0])
+    return (
+        f"The claim that hangs on the fewest verdicts is that {claim.judge} {claimed(claim)} ({claim.question}): "
+        f"{overturned(reversal)} on labelled items, given otherwise, would overturn it."
+    )
 
 
 def _figure(kind: ClaimKind, judge: JudgeComparison) -> str:
@@ -127,6 +145,7 @@ def opening(comparison: HumanComparison) -> list[str]:
         *strangers_sentences(comparison),
         count_sentence(comparison),
         *(claim_sentence(comparison, kind) for kind in dict.fromkeys(claim.kind for claim in comparison.claims)),
+        *filter(None, [weakest_sentence(comparison)]),
         *(question_sentence(question) for question in comparison.questions),
     ]
 

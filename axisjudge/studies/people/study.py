@@ -69,7 +69,7 @@ class People(StudyResult):
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain values, the claims in words."""
         questions = [
-            question.to_dict() | {"claims": [sentences.claim_row(claim) for claim in question.claims]}
+            question.to_dict() | {"claims": [sentences.claim_row(*each) for each in question.answered]}
             for question in self.comparison.questions
         ]
         head = {"banner": self.comparison.banner, "epsilon": self.comparison.epsilon}
