@@ -132,3 +132,10 @@ def test_tables_come_back_in_the_caller_s_kind(demo):
         assert isinstance(study(ratings.to_dict(as_series=False), *options).table, pd.DataFrame)
     truth = axisjudge.read_ratings(demo_truth())
     assert isinstance(studies.confidence(ratings.to_pandas(), truth).table, pd.DataFrame)
+
+
+def test_a_cell_shows_the_banner_of_made_up_ratings(results):
+    """Every result here holds some ratings of simulated judges or planted labels, but those of published figures."""
+    without = {name for name, result in results.items() if "SIMULATED OR PLANTED" not in result._repr_html_()}
+    assert without == {"check", "located"}
+    assert all(("SIMULATED" in repr(result)) == (name not in without) for name, result in results.items())

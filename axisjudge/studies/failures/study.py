@@ -8,11 +8,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import polars as pl
 
+from axisjudge.ratings.edge import as_ratings
 from axisjudge.stats.comparisons.reversal import Reversal
 from axisjudge.studies._shared.frames import table_of
 from axisjudge.studies._shared.ranking import Ranking
-from axisjudge.studies._shared.result import Plot, StudyResult
+from axisjudge.studies._shared.result import Plot, RatedResult
+from axisjudge.studies._shared.scope import made_up_raters
 from axisjudge.studies.failures.domains import DomainProfiles, by_domain
 from axisjudge.studies.failures.figures import plot_independence, plot_profile_heatmap, plot_rank_sets, plot_success
 from axisjudge.studies.failures.independence import SharedFailures, shared_failures
@@ -23,7 +26,7 @@ from axisjudge.studies.failures.sentences import extremes, false_failures, rank_
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Failures(StudyResult):
+class Failures(RatedResult):
     """Failure profiles with what may be concluded from them.
 
     `axes` ranks the axes over all agents by any judge, `axes_consensus` by consensus, `axes_per_agent` for each agent;
@@ -142,7 +145,9 @@ def failures(
     """
     rng = np.random.default_rng(seed)
     profile = failure_profile(ratings, rewards, judges=judges, repeat=repeat, success_at=success_at, ci_level=ci_level)
+    table = as_ratings(ratings)
     found = Failures(
+        made_up=made_up_raters(table.filter(pl.col("rater").is_in(profile.panel.judges))),
         profile=profile,
         shared=shared_failures(profile, rng=rng),
         axes=rank_axes(profile, measure="any", rng=rng),

@@ -39,6 +39,11 @@ class People(StudyResult):
     fairness: tuple[QuestionFairness, ...] = ()
 
     @property
+    def banner(self) -> str:
+        """The warning where ratings or labels are made up."""
+        return self.comparison.banner
+
+    @property
     def table(self) -> Table:
         """One row a question and judge, one column a claim: may be made, may not, or not checked."""
         return tables.claims_table(self.comparison)
