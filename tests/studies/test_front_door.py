@@ -43,6 +43,7 @@ def results(demo):
     steps = {run.id: len(run.steps) for run in runs}
     labelled = pl.concat([ratings, truth])
     twice = pl.concat([ratings, ratings.with_columns(repeat=pl.lit(1, pl.Int64))])
+    occasions = twice.with_columns(run_id=pl.format("run {}", "repeat"))
     made = make_twins(runs[:8], ["cut_tail", "reworded"]).twins
     judged = axisjudge.judge([*runs[:8], *(twin.trajectory for twin in made)], progress=False)
     return {
@@ -60,7 +61,7 @@ def results(demo):
         "rubric_versions": studies.rubric_versions(pl.concat(versions), {axis: ["v1", "v2"]}, steps=steps),
         "trace": studies.trace(ratings, runs),
         "plan": studies.plan(twice, half_width=0.3, shares=[0.3], qualities={"fair": (0.85, 0.85)}, sizes=(10, 20)),
-        "succession": studies.succession(ratings, "simulated:heron", "simulated:wren", anchors=twice),
+        "succession": studies.succession(ratings, "simulated:heron", "simulated:wren", anchors=occasions),
         "twins": studies.twins(judged, made, truth),
     }
 

@@ -99,7 +99,12 @@ class PanelAgreement(RatedResult):
         """What is said of the panel beyond agreement per question."""
         parts = (self.together, self.worth, self.confident, self.triage)
         said = [part.sentence for part in parts if part is not None]
-        return *said, *filter(None, [reversals_sentence(self.reversals)])
+        return *said, *filter(None, [self.reversals_sentence])
+
+    @property
+    def reversals_sentence(self) -> str:
+        """On how many verdicts the answer hangs; empty where there is nothing to overturn."""
+        return reversals_sentence(self.reversals)
 
     def plots(self) -> Mapping[str, Plot]:
         """Matrices of every two raters, families; judges against labels, their worth, and triage where there is one."""

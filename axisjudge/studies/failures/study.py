@@ -71,7 +71,7 @@ class Failures(RatedResult):
             f"By any judge: {self.likeness.sentence}",
             f"By consensus: {self.likeness_consensus.sentence}",
             self.domains.sentence,
-            *filter(None, [rank_reversals(self.axes_reversal, self.agents_reversal)]),
+            *filter(None, [self.reversals_sentence]),
         )
 
     @property
@@ -82,6 +82,11 @@ class Failures(RatedResult):
             for agent, ranking in self.axes_per_agent.items()
         ]
         return table_of(rows, self.profile.panel.kind)
+
+    @property
+    def reversals_sentence(self) -> str:
+        """On how many verdicts the answer hangs; empty where there is nothing to overturn."""
+        return rank_reversals(self.axes_reversal, self.agents_reversal)
 
     def plots(self) -> Mapping[str, Plot]:
         """Heatmaps by both measures, independence, and what may hold which rank."""
