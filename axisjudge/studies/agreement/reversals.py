@@ -32,23 +32,21 @@ def agreement_reversals(
 
 
 def _reversal(panel: Pooled, intervals: Intervals) -> Reversal:
-    """Verdicts that agree with most judges go to the commonest other word, the rarest agreements first."""
+    """Verdicts other than the commonest become it, on items with the most of them first: alpha lives on such items.
+
+    In one order all of an item's, in the other half of them on every item first, so that judges differ there.
+    """
     judged = panel.codes[:, : panel.n_judges]
-    counts = (judged[:, :, None] == np.arange(len(panel.categories))).sum(axis=1)
-    common = counts.argmax(axis=1)  # of each item
-    often = np.bincount(common, minlength=len(panel.categories))
-    by_use = np.argsort(-counts.sum(axis=0), kind="stable")
-    other = np.where(common == by_use[0], by_use[1], by_use[0]).astype(np.float64)
-    item, judge = np.nonzero(judged == common[:, None])
-    size = np.bincount(panel.clusters)[panel.clusters]
-    orders = [
-        np.lexsort((item, judge, often[common[item]])),
-        np.lexsort((judge, item, panel.clusters[item], -size[item], often[common[item]])),
-    ]
+    common = np.bincount(judged[~np.isnan(judged)].astype(np.intp)).argmax()
+    rare = ~np.isnan(judged) & (judged != common)
+    share = rare.sum(axis=1) / np.maximum((~np.isnan(judged)).sum(axis=1), 1)
+    item, judge = np.nonzero(rare)
+    second_half = np.cumsum(rare, axis=1)[item, judge] > rare.sum(axis=1)[item] / 2
+    orders = [np.lexsort((judge, item, -share[item])), np.lexsort((judge, item, -share[item], second_half))]
 
     def holds(changed: NDArray[np.intp]) -> bool:
         codes = panel.codes.copy()
-        codes[item[changed], judge[changed]] = other[item[changed]]
+        codes[item[changed], judge[changed]] = common
         low = judges_alpha(replace(panel, codes=codes), **intervals).ci_low
         return bool(low > 0)
 
@@ -59,5 +57,5 @@ def reversals_sentence(reversals: tuple[AgreementReversal, ...]) -> str:
     """On how many verdicts the agreement beyond chance hangs; empty where there is none."""
     if not reversals:
         return ""
-    each = "; ".join(f"{one.where} {overturned(one.reversal)}" for one in reversals)
-    return f"Verdicts that, given otherwise, would leave agreement beyond chance not shown: {each}."
+    each = "; ".join(f"{one.where}: {overturned(one.reversal)}" for one in reversals)
+    return f"How many verdicts, given otherwise, would leave agreement beyond chance not shown. {each}."

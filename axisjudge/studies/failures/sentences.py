@@ -44,8 +44,8 @@ def false_failures(profile: FailureProfile) -> str:
 def rank_reversals(axes: Reversal | None, agents: Reversal | None) -> str:
     """How many verdicts would change what may hold rank 1; empty where nothing is told apart."""
     told = [
-        f"which {of} may fail most hangs on {overturned(reversal)}"
+        f"which {of} may fail most hangs on {overturned(reversal)}, given otherwise"
         for of, reversal in (("axes", axes), ("agents", agents))
         if reversal is not None
     ]
-    return f"By any judge, {listed(told)}: given otherwise, these would change the answer." if told else ""
+    return f"By any judge, {listed(told)}." if told else ""

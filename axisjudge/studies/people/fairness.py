@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from axisjudge.results import Result
 from axisjudge.stats.comparisons.sign_flips import holm
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.raters.fairness import StratumShare, post_stratified_sum, stratum_shares
+from axisjudge.stats.raters.reference import in_short
 from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies.people.corrected_rates import corrected_of
 from axisjudge.studies.people.labelled_panel import LabelledPanel
@@ -46,6 +48,15 @@ class StratumFairness(Result):
     p_adjusted: float
     within: float
 
+    def to_dict(self) -> dict[str, Any]:
+        """One flat row of plain values."""
+        share, gap = in_short(self.of.share), in_short(self.of.difference)
+        names = {"judge": self.judge, "measure": self.measure, "stratum": self.of.stratum}
+        ends = {"share": share, "less_elsewhere": gap, "n_items": self.of.share.n_items}
+        tested = {name: None if math.isnan(value) else value for name, value in
+                  (("p_adjusted", self.p_adjusted), ("within", self.within))}  # fmt: skip
+        return {**names, **ends, **tested, "answer": self.answer.value}
+
     @property
     def answer(self) -> Fair:
         """Whether a difference is shown."""
@@ -61,6 +72,10 @@ class OwnStrataRate(Result):
     judge: str
     together: Estimate
     own_strata: Estimate
+
+    def to_dict(self) -> dict[str, Any]:
+        """Both rates in short."""
+        return {"judge": self.judge, "together": in_short(self.together), "own_strata": in_short(self.own_strata)}
 
 
 @dataclass(frozen=True, eq=False)
