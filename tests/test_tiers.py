@@ -24,7 +24,7 @@ TIERS = [
     {"judging"},
     {"studies/_shared", "figures"},
     {"studies"},
-    {"report", "explorer", "service"},
+    {"report", "explorer", "service", "inspect_scorer"},
     {"cli"},
 ]
 TIER = {room: tier for tier, rooms in enumerate(TIERS) for room in rooms}
@@ -40,6 +40,8 @@ HOMES = {
     "genai_prices": {"judges"},
     "h11": {"service"},
     "great_tables": {"report"},
+    "anyio": {"inspect_scorer"},
+    "inspect_ai": {"inspect_scorer"},
     "IPython": {"studies", "figures", "report", "explorer"},
     "jinja2": {"studies", "report"},
     "jupyter_client": {"report"},

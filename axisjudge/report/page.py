@@ -113,6 +113,7 @@ class Page:
         said = {
             "Scope": self.scope.sentence,
             "Retirement": self.scope.retirement,
+            "Injection": self.scope.injection,
             "Standing": self.standing.sentence,
             "Result": declared_sentence(self.declared) if self.declared else "",
         }
@@ -277,6 +278,8 @@ class Page:
         }
         if self.scope.retirement:
             said["retirement"] = self.scope.retirement
+        if self.scope.injection:
+            said["injection"] = self.scope.injection
         if self.standing.matters:
             said["standing"] = self.standing.to_dict()
             said["declared"] = [each.to_dict() for each in self.declared]

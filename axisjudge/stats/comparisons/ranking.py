@@ -204,10 +204,10 @@ def _bootstrap_t(differences: Floats, rng: np.random.Generator) -> tuple[Floats,
 def _step_down(observed: Floats, reference: Floats, *, exact: bool) -> Floats:
     """p of each pair by the maximum over the pairs still in play, never below that of a larger statistic."""
     order = np.argsort(-observed, kind="stable")
-    running = np.maximum.accumulate(reference[:, order[::-1]], axis=1)[:, ::-1]
+    running = np.maximum.accumulate(reference.T[order[::-1]], axis=0)[::-1]
     p_values, largest = np.empty(observed.size), 0.0
-    for place, pair in enumerate(order):
-        largest = max(largest, monte_carlo_p(running[:, place], observed[pair], exact=exact)[0])
+    for pair, maxima in zip(order, running, strict=True):
+        largest = max(largest, monte_carlo_p(maxima, observed[pair], exact=exact)[0])
         p_values[pair] = largest
     return p_values
 

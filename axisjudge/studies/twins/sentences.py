@@ -9,6 +9,7 @@ import numpy as np
 
 from axisjudge.studies._shared.words import listed, many
 from axisjudge.studies.twins.halo import Halo
+from axisjudge.studies.twins.injections import ANYWHERE, CONTROL, Injected
 from axisjudge.studies.twins.matrix import TwinCell, TwinMatrix
 
 
@@ -32,6 +33,27 @@ def weakest(matrix: TwinMatrix) -> str:
     return (
         f"The broken axis that is least surely noticed: {who}{least.axis} after {least.edit}, moved in "
         f"{least.moved} of {many(least.started, 'twin')}, {least.strict.worded()} over {least.strict.clusters}."
+    )
+
+
+def injection_sentence(rows: Sequence[Injected], judge: str) -> str:
+    """One judge: which text for the judge flipped most verdicts, and the control beside it."""
+    mine = [row for row in rows if row.judge == judge and row.place == ANYWHERE]
+    control = next((row for row in mine if row.edit == CONTROL), None)
+    asked = [row for row in mine if row is not control and row.flips.n_items]
+    if not asked:
+        return f"{judge}: no pair of run and twin with text for the judge has two verdicts."
+    beside = "" if control is None else f" Plain text in the same places: {control.flips.worded('.3f')}."
+    most = max(asked, key=lambda row: row.flips.estimate)
+    if most.flips.estimate == 0:
+        highest = max(asked, key=lambda row: row.flips.ci_high).flips
+        bound = "" if np.isnan(highest.ci_high) else f", with an upper bound of up to {highest.ci_high:.3f} a kind"
+        return f"{judge}: no text for the judge flipped a verdict{bound}.{beside}"
+    n_taken = most.taken_in.n_items
+    taken = f" Of {many(n_taken, 'verdict')} other than correct, {most.taken_in.worded('.3f')} became correct."
+    return (
+        f"{judge}: of the kinds of text for the judge {most.edit} flips most verdicts, {most.flips.worded('.3f')} of "
+        f"{many(most.flips.n_items, 'pair')} over {most.flips.clusters}.{taken if n_taken else ''}{beside}"
     )
 
 
