@@ -272,9 +272,11 @@ class Steps:
         return made(Step, self.where, **about, **fields)
 
     def _replace_last(self, timestamp: str | None, **fields: Any) -> None:
-        """The last step with these fields and a later time; its calls so far keep the time they had."""
+        """The last step with these fields and a later time; its content and its calls so far keep the time they had."""
         last = self._steps[-1]
         if timestamp is not None and last.timestamp is not None and timestamp != last.timestamp:
+            if last.content and "content" not in fields and not last.content_timestamp:
+                fields["content_timestamp"] = last.timestamp
             calls = fields.get("tool_calls", last.tool_calls)
             before = len(last.tool_calls)
             fields["tool_calls"] = tuple(

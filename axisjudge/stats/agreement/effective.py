@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Estimate, many
 from axisjudge.stats.rates.proportions import cluster_codes, jackknife_interval
 
 Floats = NDArray[np.float64]
@@ -118,7 +118,7 @@ def effective_judges(
     elif math.isnan(_n_effective(k, mean_rho)):
         reason = f"errors exclude each other (they correlate at {mean_rho:.2f}), as those of independent judges do not"
     elif n_clusters < FEWEST_CLUSTERS:
-        reason = f"{n_clusters} clusters are too few for an interval ({FEWEST_CLUSTERS} or more)"
+        reason = f"{many(n_clusters, 'cluster')}: too few for an interval ({FEWEST_CLUSTERS} or more)"
     elif (n_errors := int((right == 0).sum(axis=0).min())) < FEWEST_ERRORS:
         reason = f"a judge with {n_errors} errors has too few for an interval ({FEWEST_ERRORS} or more)"
     else:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval
 from axisjudge.stats.comparisons.sign_flips import monte_carlo_p, sign_flips
+from axisjudge.stats.estimate import many
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS
 
 Floats = NDArray[np.float64]
@@ -146,7 +147,7 @@ def _refusal(clusters: int, count: int) -> str:
     if count < 2:
         return "one alternative has nothing to be ranked against"
     if clusters < FEWEST_CLUSTERS:
-        return f"{clusters} clusters; a ranking needs at least {FEWEST_CLUSTERS}"
+        return f"{many(clusters, 'cluster')}; a ranking needs at least {FEWEST_CLUSTERS}"
     return ""
 
 
