@@ -139,7 +139,7 @@ label.app.command(
 )(adjudicate.adjudicate)
 label.app.command(
     "next",
-    epilog="Example: axisjudge label next ratings.jsonl --panel panel.json --n 40 --out next.sampling.json",
+    epilog="Example: axisjudge label next --trajectories data/demo/results --half-width 0.1 --out next.sampling.json",
 )(next_.next_)
 app.add_typer(label.app, name="label")
 app.add_typer(scorecard_service.app, name="scorecard")

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from axisjudge.cli import main
 from axisjudge.workbench import home
 
 
@@ -67,3 +68,15 @@ def test_what_cannot_be_compared_is_one_line_and_exit_code_2(ratings):
         assert (page.returncode, page.stdout) == (2, "")
         assert page.stderr.startswith(message), page.stderr
         assert page.stderr.count("\n") == 1
+
+
+def test_where_judges_are_unfair_is_said_with_what_cannot_be_tried(ratings, monkeypatch, capsys):
+    labels = home() / "data" / "demo" / "planted.jsonl"
+    words = ["compare", str(ratings), "--labels", str(labels), "--by", "agent,length", "--json"]
+    monkeypatch.setattr("sys.argv", ["axisjudge", *words])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert not stop.value.code
+    fairness = json.loads(capsys.readouterr().out)["fairness"]
+    assert {each["by"] for each in fairness} == {"agent", "length"}
+    assert all("trajectories" in each["refusal"] for each in fairness if each["by"] == "length")

@@ -43,6 +43,7 @@ def results(demo):
     steps = {run.id: len(run.steps) for run in runs}
     labelled = pl.concat([ratings, truth])
     twice = pl.concat([ratings, ratings.with_columns(repeat=pl.lit(1, pl.Int64))])
+    occasions = twice.with_columns(run_id=pl.format("run {}", "repeat"))
     made = make_twins(runs[:8], ["cut_tail", "reworded"]).twins
     judged = axisjudge.judge([*runs[:8], *(twin.trajectory for twin in made)], progress=False)
     return {
@@ -60,7 +61,7 @@ def results(demo):
         "rubric_versions": studies.rubric_versions(pl.concat(versions), {axis: ["v1", "v2"]}, steps=steps),
         "trace": studies.trace(ratings, runs),
         "plan": studies.plan(twice, half_width=0.3, shares=[0.3], qualities={"fair": (0.85, 0.85)}, sizes=(10, 20)),
-        "succession": studies.succession(ratings, "simulated:heron", "simulated:wren", anchors=twice),
+        "succession": studies.succession(ratings, "simulated:heron", "simulated:wren", anchors=occasions),
         "twins": studies.twins(judged, made, truth),
     }
 
@@ -132,3 +133,10 @@ def test_tables_come_back_in_the_caller_s_kind(demo):
         assert isinstance(study(ratings.to_dict(as_series=False), *options).table, pd.DataFrame)
     truth = axisjudge.read_ratings(demo_truth())
     assert isinstance(studies.confidence(ratings.to_pandas(), truth).table, pd.DataFrame)
+
+
+def test_a_cell_shows_the_banner_of_made_up_ratings(results):
+    """Every result here holds some ratings of simulated judges or planted labels, but those of published figures."""
+    without = {name for name, result in results.items() if "SIMULATED OR PLANTED" not in result._repr_html_()}
+    assert without == {"check", "located"}
+    assert all(("SIMULATED" in repr(result)) == (name not in without) for name, result in results.items())

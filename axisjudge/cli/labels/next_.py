@@ -1,30 +1,80 @@
 """`axisjudge label next`: which runs to label next."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from axisjudge.cli import show
-from axisjudge.cli.options import Ratings, new_file
+from axisjudge.cli.options import new_file
 
 
 def next_(
-    ratings: Ratings,
-    panel: Annotated[Path, typer.Option(help="A fitted panel: runs of which it is less sure are likelier.")],
-    n: Annotated[int, typer.Option(min=1, help="How many runs the draw holds, labelled ones among them included.")],
-    out: Annotated[Path, typer.Option(help="The plan to write, NAME.sampling.json.")],
+    out: Annotated[Path, typer.Option(help="The plan, NAME.sampling.json; --half-width reads it at later looks.")],
+    ratings: Annotated[list[Path] | None, typer.Argument(help="Ratings files of the panel's judges.")] = None,
+    panel: Annotated[
+        Path | None, typer.Option(help="A fitted panel: runs of which it is less sure are likelier.")
+    ] = None,
+    half_width: Annotated[
+        float | None, typer.Option(help="Without a panel: label until failure rates are known within this; .1 if none.")
+    ] = None,
+    axis: Annotated[str | None, typer.Option(help="With --half-width: one axis; all five if none.")] = None,
+    n: Annotated[
+        int | None, typer.Option(min=1, help="With a panel how many runs the draw holds, else how many come next (10).")
+    ] = None,
     labels: Annotated[list[Path], typer.Option(help="Labels that there are.")] = [],  # noqa: B006
     keep: Annotated[
         Path | None, typer.Option(help="Write the labels that there are of drawn runs, as of this draw.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the draw and of the order.")] = 0,
     page: Annotated[Path | None, typer.Option(help="Write the blind labelling page as well.")] = None,
-    trajectories: Annotated[list[Path], typer.Option(help="The runs, for the page.")] = [],  # noqa: B006
+    trajectories: Annotated[list[Path], typer.Option(help="The runs: for the page, and without a panel.")] = [],  # noqa: B006
     rater: Annotated[str | None, typer.Option(help="Who labels; the page asks if not given.")] = None,
     json: show.Json = False,
 ) -> None:
-    """Draw runs where labels help most, with known probabilities, so that rates can still be estimated from them."""
+    """Say which runs to label next: where a panel is unsure, or at random until failure rates are known well enough.
+
+    Every draw has known probabilities, so that rates can still be estimated from the labels.
+    """
+    from axisjudge.checks import InputError
+
+    paged: dict[str, Any] = {
+        "labels": labels,
+        "seed": seed,
+        "page": page,
+        "trajectories": trajectories,
+        "rater": rater,
+        "json": json,
+    }
+    if panel is None:
+        from axisjudge.cli.labels.looking import label_until
+
+        if ratings or keep is not None:
+            raise InputError("--panel", "is needed to draw by what judges said", cure="name one, or leave ratings out")
+        label_until(out=out, half_width=half_width or 0.1, axis=axis, n=n or 10, **paged)
+        return
+    if not ratings or n is None:
+        raise InputError("--panel", "needs the ratings of its judges and --n, how many runs to draw")
+    if half_width is not None or axis is not None:
+        raise InputError("--half-width", "is known without a panel only: its draws are of a fixed number")
+    _by_panel(ratings, panel, n=n, out=out, keep=keep, **paged)
+
+
+def _by_panel(
+    ratings: list[Path],
+    panel: Path,
+    *,
+    n: int,
+    out: Path,
+    keep: Path | None,
+    labels: list[Path],
+    seed: int,
+    page: Path | None,
+    trajectories: list[Path],
+    rater: str | None,
+    json: bool,
+) -> None:
+    """Draw runs where labels help most, with known probabilities."""
     from dataclasses import replace
 
     import polars as pl

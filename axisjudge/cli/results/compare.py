@@ -25,6 +25,10 @@ def compare(
         ),
     ] = None,
     epsilon: Annotated[float, typer.Option(help="How much worse than a person a judge may be, to stand in.")] = 0.2,
+    by: Annotated[
+        str, typer.Option(help="Where may judges be unfair: any of agent, domain, length, answer, by commas.")
+    ] = "",
+    trajectories: Annotated[list[Path], typer.Option(help="The runs, for --by length and --by answer.")] = [],  # noqa: B006
     steps: Steps = False,
     require: Annotated[
         list[str], typer.Option(help="MEASURE>=NUMBER, or of one judge or question NAME.MEASURE>=NUMBER.")
@@ -37,6 +41,7 @@ def compare(
     """
     from axisjudge.imports.reference import read_label_files
     from axisjudge.ratings import read_ratings
+    from axisjudge.readers import read_trajectories
     from axisjudge.results import plain
     from axisjudge.stats.requirements import exit_code
     from axisjudge.studies._shared.sources import source_of
@@ -45,7 +50,14 @@ def compare(
 
     source = source_of(read_ratings(*ratings, latest=True), ", ".join(path.name for path in ratings), steps=steps)
     result = people(
-        source.ratings, read_label_files(labels), sampling=sampling, epsilon=epsilon, n_draws=0, **source.how
+        source.ratings,
+        read_label_files(labels),
+        sampling=sampling,
+        epsilon=epsilon,
+        by=[name.strip() for name in by.split(",") if name.strip()],
+        trajectories=read_trajectories(*trajectories).trajectories if trajectories else None,
+        n_draws=0,
+        **source.how,
     )
     decisions = decide(result.comparison, require)
     if json:
@@ -58,12 +70,18 @@ def compare(
     for name, title in _TITLES.items():
         if rows := plain(tables[name]):
             show.table(rows, title)
+    if result.fairness:
+        show.lines(result.fairness_sentences, apart=True)
+        for name, title in {"unfair": "Differences between strata", "strata_rates": "Failure rates by strata"}.items():
+            show.table(plain(tables[name])[:_MOST_ROWS], title)
     show.standing(source.ratings)
     if decisions:
         show.lines([each.sentence() for each in decisions], apart=True)
     raise typer.Exit(exit_code(decisions))
 
 
+#: Rows of the longest tables that are printed; all of them are in --json.
+_MOST_ROWS = 24
 _TITLES = {
     "claims": "Claims",
     "judges": "Against the majority of people",

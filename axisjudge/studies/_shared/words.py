@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from axisjudge.stats.comparisons.reversal import Reversal
 from axisjudge.stats.estimate import Estimate, plural
 from axisjudge.stats.estimate import many as many
 
@@ -84,3 +85,10 @@ def p_words(p: float) -> str:
 
 def _unit(unit: str, size: str) -> str:
     return f" {unit if size == '1' else plural(unit)}" if unit else ""
+
+
+def overturned(reversal: Reversal) -> str:
+    """How many verdicts, given otherwise, overturn it: ``3 verdicts``, ``3 verdicts or fewer``, or none tried."""
+    if reversal.changes is None:
+        return "none of those tried"
+    return f"{many(reversal.changes, 'verdict')}{'' if reversal.exact else ' or fewer'}"

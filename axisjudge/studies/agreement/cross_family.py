@@ -201,6 +201,12 @@ def cross_family(
     )
 
 
+def judges_alpha(panel: Pooled, *, cluster_unit: str, ci_level: float) -> Estimate:
+    """Krippendorff's alpha of all judges, with its interval."""
+    sample: _Sample = {"cluster_unit": cluster_unit, "ci_level": ci_level, "n_clusters": panel.n_clusters}
+    return _alpha(panel, slice(0, panel.n_judges), sample)
+
+
 def _alpha(panel: Pooled, raters: slice, sample: _Sample) -> Estimate:
     codes = panel.codes[:, raters]
     if codes.shape[1] < 2:

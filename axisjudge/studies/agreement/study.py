@@ -24,6 +24,7 @@ from axisjudge.studies.agreement.cross_family import CrossFamily, cross_family, 
 from axisjudge.studies.agreement.effective import PanelWorth, panel_worth
 from axisjudge.studies.agreement.figures import plot_agreement_matrices, plot_families, plot_with_labels
 from axisjudge.studies.agreement.panel_figures import plot_panel_worth, plot_triage
+from axisjudge.studies.agreement.reversals import AgreementReversal, agreement_reversals, reversals_sentence
 from axisjudge.studies.agreement.sentences import Agreed
 from axisjudge.studies.agreement.steps import StepScores, step_scores_of
 
@@ -41,7 +42,7 @@ class PanelAgreement(RatedResult):
         "agreement": "overall",
         "families": "families",
         "effective_judges": "worth",
-        **{name: name for name in ("confident", "triage", "split", "steps")},
+        **{name: name for name in ("confident", "triage", "split", "steps", "reversals")},
     }
 
     about: str
@@ -53,6 +54,7 @@ class PanelAgreement(RatedResult):
     confident: Confident | None = None
     triage: PanelTriage | None = None
     split: Disagreements | None = None
+    reversals: tuple[AgreementReversal, ...] = ()
 
     @property
     def table(self) -> Table:
@@ -99,7 +101,13 @@ class PanelAgreement(RatedResult):
     def of_panel(self) -> tuple[str, ...]:
         """What is said of the panel beyond agreement per question."""
         parts = (self.together, self.worth, self.confident, self.triage)
-        return tuple(part.sentence for part in parts if part is not None)
+        said = [part.sentence for part in parts if part is not None]
+        return *said, *filter(None, [self.reversals_sentence])
+
+    @property
+    def reversals_sentence(self) -> str:
+        """On how many verdicts the answer hangs; empty where there is nothing to overturn."""
+        return reversals_sentence(self.reversals)
 
     def plots(self) -> Mapping[str, Plot]:
         """Matrices of every two raters, families; judges against labels, their worth, and triage where there is one."""
@@ -194,9 +202,12 @@ def agreement(
     whole = panels[0] if len(panels) == 1 else pooled(table, source.questions, step_level=source.step_level)
     intervals: Intervals = {"cluster_unit": source.cluster_unit, "ci_level": ci_level}
     apart = tuple(cross_family(panel, coefficient=coefficient, **intervals) for panel in panels)
+    together = apart[0] if len(panels) == 1 else cross_family(whole, coefficient=coefficient, **intervals)
+    pairs = [(whole, together), *(zip(panels, apart, strict=True) if len(panels) > 1 else ())]
     return found(
         by_question=apart,
-        together=apart[0] if len(panels) == 1 else cross_family(whole, coefficient=coefficient, **intervals),
+        together=together,
+        reversals=agreement_reversals(pairs, intervals),
         worth=panel_worth(whole, **intervals),
         confident=confident_agreement(table, whole, **intervals, seed=seed) if weighted else None,
         triage=panel_triage(whole, quantile=sure_quantile, **intervals),

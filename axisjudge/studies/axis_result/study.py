@@ -16,8 +16,8 @@ from axisjudge.scores.axis.scenario import Scenario
 from axisjudge.scores.axis.scoring import Scoring, axis_results
 from axisjudge.scores.curves.fitted import CurveFit
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, native
-from axisjudge.studies._shared.result import Plot, StudyResult
-from axisjudge.studies._shared.scope import banner, made_up_raters
+from axisjudge.studies._shared.result import Plot, RatedResult
+from axisjudge.studies._shared.scope import made_up_raters
 from axisjudge.studies.axis_result import figures
 from axisjudge.studies.axis_result import sentences as say
 from axisjudge.studies.axis_result.comparison import RunComparison, compare_sources
@@ -34,7 +34,7 @@ from axisjudge.trajectory import Trajectory
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class AxisResults(StudyResult):
+class AxisResults(RatedResult):
     """AXIS Results of many runs, one of them taken apart, and two sets compared.
 
     `results` are those of the runs, `others` those of the runs to compare with; `run` is the one to explain. `judged`
@@ -48,7 +48,6 @@ class AxisResults(StudyResult):
     agents: tuple[AgentMeans, ...]
     comparison: RunComparison
     judged: JudgedResults | None
-    made_up: tuple[str, ...]
 
     @property
     def runs(self) -> pl.DataFrame:
@@ -100,7 +99,7 @@ class AxisResults(StudyResult):
     @property
     def sentences(self) -> tuple[str, ...]:
         """Who made numbers up, the one run with what must be known of it, the agents, the change, and the judges."""
-        warning = (banner(self.made_up),) if self.made_up else ()
+        warning = (self.banner,) if self.banner else ()
         judges = self.judged.agreement.sentences if self.judged and self.judged.agreement else ()
         return (*warning, self.story, *self.run.marks, self.counts, say.of_means(self.agents), self.change, *judges)
 

@@ -9,7 +9,8 @@ from functools import partial
 from axisjudge.scores.axis.scoring import axis_results
 from axisjudge.scores.curves.curve import LogNormalCurve
 from axisjudge.studies._shared.frames import Given, Kind, Table, columns_of, kind_of, native, to_polars
-from axisjudge.studies._shared.result import Plot, StudyResult
+from axisjudge.studies._shared.result import Plot, RatedResult
+from axisjudge.studies._shared.scope import made_up_raters
 from axisjudge.studies.curves import figures
 from axisjudge.studies.curves import sentences as say
 from axisjudge.studies.curves.composites import CompositeComparison
@@ -22,7 +23,7 @@ _POPULATION = ScoreColumns(human=None, dimension="dimension", run="run")
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Curves(StudyResult):
+class Curves(RatedResult):
     """Fitted curves, the forms beside them, and what they change.
 
     `criterion` has the curves fitted to what people say, `norm` those of a population of runs; `composites` compares
@@ -151,6 +152,7 @@ def curves(
     points = None if published is None else to_polars(published, ("raw_ms", "score"), where="published")
     return Curves(
         kind=kind,
+        made_up=made_up_raters(source.ratings),
         about=source.about,
         planted=source.planted,
         cliff=cliff(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from axisjudge.checks import one_of
 from axisjudge.stats.comparisons.ranking import rank_sets
+from axisjudge.stats.comparisons.reversal import Reversal, fewest_changes
 from axisjudge.studies._shared.ranking import Ranking
 from axisjudge.studies._shared.words import many
 from axisjudge.studies.failures.panel import Panel
@@ -72,3 +74,43 @@ def _by_task(values: NDArray[np.float64], clusters: NDArray[Any]) -> NDArray[np.
     sums = np.bincount(codes, weights=np.where(given, values, 0.0))
     means: NDArray[np.float64] = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
     return means
+
+
+def rank_reversal(profile: FailureProfile, ranking: Ranking, of: str, *, seed: int) -> Reversal | None:
+    """The fewest verdicts that would change what may hold rank 1 by any-judge failures; None where all may.
+
+    `of` is ``axes`` or ``agents``. Two orders are tried: failures of the highest are taken away, those by the fewest
+    judges first, and failures are given to the next; a failure by several judges counts as several verdicts.
+    """
+    if ranking.sets.refusal or len(ranking.first) == len(ranking.names):
+        return None
+    panel, (top, rival) = profile.panel, ranking.sets.order[:2]
+    column = np.arange(len(panel.axes)) if of == "axes" else np.array(panel.agents)[:, None]
+    names = np.arange(len(panel.axes)) if of == "axes" else np.array(ranking.names)
+    mine, others = (np.broadcast_to(column == names[each], panel.applicable.shape) for each in (top, rival))
+    failing = np.nansum(panel.incorrect, axis=2)
+    taken = [(cell, judge) for cell in _cells(mine & (failing > 0), failing) for judge in _judges(panel, cell, 1.0)]
+    given = [(cell, _judges(panel, cell, 0.0)[0]) for cell in _cells(others & (panel.any_judge() == 0), failing)]
+    changes = [(*cell, judge) for cell, judge in [*taken, *given]]
+
+    def holds(changed: NDArray[np.intp]) -> bool:
+        incorrect = panel.incorrect.copy()
+        for number in changed:
+            incorrect[changes[number]] = 1 - incorrect[changes[number]]
+        other = replace(profile, panel=replace(panel, incorrect=incorrect))
+        rank = rank_axes if of == "axes" else rank_agents
+        return rank(other, rng=np.random.default_rng(seed)).first == ranking.first
+
+    orders = [np.arange(len(taken)), np.arange(len(taken), len(changes))]
+    return fewest_changes(holds, orders, exact=False) if holds(np.array([], dtype=np.intp)) else None
+
+
+def _cells(wanted: NDArray[np.bool_], failing: NDArray[np.float64]) -> list[tuple[int, int]]:
+    """Positions of runs and axes, those that the fewest judges fail first."""
+    run, axis = np.nonzero(wanted)
+    order = np.argsort(failing[run, axis], kind="stable")
+    return list(zip(run[order].tolist(), axis[order].tolist(), strict=True))
+
+
+def _judges(panel: Panel, cell: tuple[int, int], verdict: float) -> list[int]:
+    return np.flatnonzero(panel.incorrect[cell] == verdict).tolist()

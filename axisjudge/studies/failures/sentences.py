@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from axisjudge.stats.agreement.independent_panel import any_judge_rate
+from axisjudge.stats.comparisons.reversal import Reversal
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.ranking import Ranking
-from axisjudge.studies._shared.words import agreeing, counted, listed, many
+from axisjudge.studies._shared.words import agreeing, counted, listed, many, overturned
 from axisjudge.studies.failures.profiles import Cell, FailureProfile
 
 #: The specificity at which false failures of a panel are stated, as an orientation.
@@ -119,6 +120,16 @@ def false_failures(profile: FailureProfile) -> str:
         f"For orientation: {agreeing(n_judges, 'independent judge', 'calls', 'call')} {rate:.1%} of flawless runs "
         f"failed on an axis if the specificity of each is {SPECIFICITY:.2f}; with 6 judges it would be {six:.0%}."
     )
+
+
+def rank_reversals(axes: Reversal | None, agents: Reversal | None) -> str:
+    """How many verdicts would change what may hold rank 1; empty where nothing is told apart."""
+    told = [
+        f"which {of} may fail most hangs on {overturned(reversal)}, given otherwise"
+        for of, reversal in (("axes", axes), ("agents", agents))
+        if reversal is not None
+    ]
+    return f"By any judge, {listed(told)}." if told else ""
 
 
 def published(

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+import polars as pl
 
+from axisjudge.ratings.edge import as_ratings
+from axisjudge.stats.comparisons.reversal import Reversal
 from axisjudge.studies._shared.frames import table_of
 from axisjudge.studies._shared.ranking import Ranking
-from axisjudge.studies._shared.result import Plot, StudyResult
+from axisjudge.studies._shared.result import Plot, RatedResult
+from axisjudge.studies._shared.scope import made_up_raters
 from axisjudge.studies.failures import sentences as say
 from axisjudge.studies.failures.domains import DomainProfiles, by_domain
 from axisjudge.studies.failures.figures import plot_independence, plot_profile_heatmap, plot_rank_sets, plot_success
 from axisjudge.studies.failures.independence import SharedFailures, shared_failures
 from axisjudge.studies.failures.likeness import ProfileComparison, compare_profiles
-from axisjudge.studies.failures.order import rank_agents, rank_axes, rank_success
+from axisjudge.studies.failures.order import rank_agents, rank_axes, rank_reversal, rank_success
 from axisjudge.studies.failures.profiles import FailureProfile, failure_profile
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Failures(StudyResult):
+class Failures(RatedResult):
     """Failure profiles with what may be concluded from them.
 
     `axes` ranks the axes over all agents by any judge, `axes_consensus` by consensus, `axes_per_agent` for each agent;
@@ -40,6 +44,8 @@ class Failures(StudyResult):
     likeness: ProfileComparison
     likeness_consensus: ProfileComparison
     domains: DomainProfiles
+    axes_reversal: Reversal | None = None
+    agents_reversal: Reversal | None = None
 
     @property
     def table(self) -> Any:
@@ -65,6 +71,7 @@ class Failures(StudyResult):
             f"By any judge: {self.likeness.sentence}",
             f"By consensus: {self.likeness_consensus.sentence}",
             self.domains.sentence,
+            *filter(None, [self.reversals_sentence]),
         )
 
     @property
@@ -75,6 +82,11 @@ class Failures(StudyResult):
             for agent, ranking in self.axes_per_agent.items()
         ]
         return table_of(rows, self.profile.panel.kind)
+
+    @property
+    def reversals_sentence(self) -> str:
+        """On how many verdicts the answer hangs; empty where there is nothing to overturn."""
+        return say.rank_reversals(self.axes_reversal, self.agents_reversal)
 
     def plots(self) -> Mapping[str, Plot]:
         """Heatmaps by both measures, independence, and what may hold which rank."""
@@ -138,7 +150,9 @@ def failures(
     """
     rng = np.random.default_rng(seed)
     profile = failure_profile(ratings, rewards, judges=judges, repeat=repeat, success_at=success_at, ci_level=ci_level)
-    return Failures(
+    table = as_ratings(ratings)
+    found = Failures(
+        made_up=made_up_raters(table.filter(pl.col("rater").is_in(profile.panel.judges))),
         profile=profile,
         shared=shared_failures(profile, rng=rng),
         axes=rank_axes(profile, measure="any", rng=rng),
@@ -149,4 +163,9 @@ def failures(
         likeness=compare_profiles(profile, like_margin=like_margin, rng=rng),
         likeness_consensus=compare_profiles(profile, measure="consensus", like_margin=like_margin, rng=rng),
         domains=by_domain(profile),
+    )
+    return replace(
+        found,
+        axes_reversal=rank_reversal(profile, found.axes, "axes", seed=seed),
+        agents_reversal=rank_reversal(profile, found.agents, "agents", seed=seed),
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from axisjudge.stats.comparisons.reversal import Reversal
 from axisjudge.stats.raters.alternative_annotator import stand_in
 from axisjudge.stats.rates.correction import CorrectedRate
-from axisjudge.studies._shared.words import directed, in_points, share
+from axisjudge.studies._shared.words import directed, in_points, overturned, share
 from axisjudge.studies.people.claims import MARGIN, Answer, Claim, ClaimKind, Reason
 from axisjudge.studies.people.judge_comparison import JudgeComparison
 
@@ -62,10 +63,11 @@ def _not_yet(claim: Claim) -> str:
     )
 
 
-def claim_row(claim: Claim) -> dict[str, str]:
-    """The claim in words, for results.json."""
+def claim_row(claim: Claim, reversal: Reversal | None) -> dict[str, str]:
+    """The claim in words, for results.json, with how many other verdicts would give another answer."""
     names = {"question": claim.question, "judge": claim.judge, "short": claim.kind.value}
-    return {**names, "text": claimed(claim), "answer": claim.answer.value, "because": because(claim) + _not_yet(claim)}
+    answered = {"answer": claim.answer.value, "because": because(claim) + _not_yet(claim)}
+    return {**names, "text": claimed(claim), **answered, "overturned_by": overturned(reversal) if reversal else "–"}
 
 
 def _figure(kind: ClaimKind, judge: JudgeComparison) -> str:

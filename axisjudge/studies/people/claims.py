@@ -6,9 +6,13 @@ import math
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+import numpy as np
+from numpy.typing import NDArray
+
+from axisjudge.stats.comparisons.reversal import Reversal, fewest_changes, worst_orders
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.raters.alternative_annotator import FEWEST_PEOPLE, stand_in
-from axisjudge.studies.people.judge_comparison import JudgeComparison
+from axisjudge.studies.people.judge_comparison import JudgeComparison, with_verdicts
 from axisjudge.studies.people.labelled_panel import LabelledPanel
 
 
@@ -99,6 +103,52 @@ def claims_of(panel: LabelledPanel, judge: JudgeComparison) -> list[Claim]:
         Claim(panel.question, judge, kind, answer, reason, panel.drawn.sampling, *more)
         for kind, (answer, reason, *more) in answers.items()
     ]
+
+
+#: What the answer to a claim is read from, where it depends on single verdicts.
+_READ_FROM = {
+    ClaimKind.BEATS_ONE_WORD: ("over_constant",),
+    ClaimKind.AS_A_PERSON: ("behind",),
+    ClaimKind.STANDS_IN: ("stand_in",),
+    ClaimKind.FINDS_FAILURES: ("majority",),
+    ClaimKind.RATE_HOLDS: ("rates",),
+}
+
+
+def overturned_by(panel: LabelledPanel, claim: Claim) -> Reversal | None:
+    """How many of the judge's verdicts on labelled items would have to be otherwise for the answer to be another.
+
+    Of a claim that may be made right verdicts become wrong, of one that may not wrong ones right; None for answers that
+    are neither, and for gains over the labels alone. Exact where only the number of changes counts: failures found,
+    with independent items. A failure rate moves with misses and with false alarms, which are tried apart.
+    """
+    if claim.answer not in (Answer.MAY, Answer.MAY_NOT) or claim.kind not in _READ_FROM:
+        return None
+    number = panel.judges.index(claim.judge)
+    verdicts, truth = panel.judged[:, number], panel.reference
+    decided = ~np.isnan(verdicts) & ~np.isin(verdicts, panel.undecided) & ~np.isnan(truth) & panel.asked[:, number]
+    right = verdicts == truth
+    sides = [float(code) for code in panel.sides.values()]
+    wrong = np.where(truth == sides[0], sides[-1], sides[0])
+    harmful = claim.answer is Answer.MAY
+    changed, candidates = (wrong, decided & right) if harmful else (truth, decided & ~right)
+    if claim.kind is ClaimKind.FINDS_FAILURES:
+        candidates &= truth == panel.failing
+    among = [candidates]
+    if claim.kind is ClaimKind.RATE_HOLDS:
+        among = [candidates & (truth == panel.failing), candidates & (truth != panel.failing)]
+
+    def holds(positions: NDArray[np.intp]) -> bool:
+        said = verdicts.copy()
+        said[positions] = changed[positions]
+        figures = with_verdicts(panel, claim.figures, said, _READ_FROM[claim.kind])
+        return _ANSWERS[claim.kind](figures)[0] is claim.answer
+
+    if not holds(np.array([], dtype=np.intp)):  # a rate at the edge of the random draws behind its interval
+        return None
+    exact = claim.kind is ClaimKind.FINDS_FAILURES and panel.clusters is None
+    orders = [order for kept in among for order in worst_orders(np.flatnonzero(kept), panel.groups)]
+    return fewest_changes(holds, orders, exact=exact)
 
 
 def _above(figure: Estimate, bound: float) -> Answered:

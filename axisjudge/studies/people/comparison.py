@@ -18,9 +18,10 @@ from axisjudge.stats.agreement.coefficient_intervals import leave_one_cluster_ou
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS, coefficient_names, coefficient_of_two
 from axisjudge.stats.agreement.patterns import rating_patterns
 from axisjudge.stats.comparisons.ranking import RankSets, rank_sets
+from axisjudge.stats.comparisons.reversal import Reversal
 from axisjudge.studies._shared.frames import Kind
 from axisjudge.studies._shared.scope import banner
-from axisjudge.studies.people.claims import Claim, claims_of
+from axisjudge.studies.people.claims import Claim, claims_of, overturned_by
 from axisjudge.studies.people.corrected_rates import CorrectedRates
 from axisjudge.studies.people.judge_comparison import JudgeComparison, compare_judge
 from axisjudge.studies.people.labelled_panel import LabelledPanel
@@ -68,6 +69,16 @@ class QuestionComparison(Result):
         """Every claim of every judge."""
         return tuple(claim for judge in self.judges for claim in claims_of(self.panel, judge))
 
+    @cached_property
+    def reversals(self) -> tuple[Reversal | None, ...]:
+        """For each claim how many verdicts would have to be otherwise to overturn its answer."""
+        return tuple(overturned_by(self.panel, claim) for claim in self.claims)
+
+    @property
+    def answered(self) -> tuple[tuple[Claim, Reversal | None], ...]:
+        """Every claim with what would overturn it."""
+        return tuple(zip(self.claims, self.reversals, strict=True))
+
 
 @dataclass(frozen=True, eq=False)
 class HumanComparison:
@@ -95,6 +106,11 @@ class HumanComparison:
     def claims(self) -> tuple[Claim, ...]:
         """The claims of all questions."""
         return tuple(claim for question in self.questions for claim in question.claims)
+
+    @property
+    def answered(self) -> tuple[tuple[Claim, Reversal | None], ...]:
+        """Every claim of all questions with what would overturn it."""
+        return tuple(each for question in self.questions for each in question.answered)
 
     @property
     def banner(self) -> str:

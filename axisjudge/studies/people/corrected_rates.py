@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -85,39 +86,43 @@ def corrected_rates(
     if panel.failing is None:
         return None
     asked = panel.asked[:, judge]
-    verdicts, labels = panel.failed(panel.judged[:, judge]), panel.failed(panel.reference)
-    sampling, problem = _sampling(panel, panel.judges[judge])
-
-    def rate(rows: NDArray[np.bool_], level: float) -> CorrectedRate:
-        corrected = corrected_rate(
-            verdicts[rows],
-            labels[rows],
-            sampling=sampling,
-            probability=None if panel.drawn.probability is None else panel.drawn.probability[rows],
-            clusters=None if panel.clusters is None else panel.clusters[rows],
-            cluster_unit=panel.cluster_unit,
-            ci_level=level,
-            rng=seed,
-        )
-        if not problem or not corrected.refusal:
-            return corrected
-        return replace(corrected, refusal=problem, rate=replace(corrected.rate, reason=problem))
-
+    rate = partial(corrected_of, panel, judge, seed=seed)
     agents = sorted({agent for agent in panel.agents[asked] if agent is not None})
     if len(agents) < 2:
-        return CorrectedRates(rate(asked, ci_level))
+        return CorrectedRates(rate(asked, ci_level=ci_level))
     level = pairwise_level(len(agents), ci_level)
     rows_of = {agent: asked & (panel.agents == agent) for agent in agents}
-    by_agent = {agent: rate(rows, ci_level) for agent, rows in rows_of.items()}
+    by_agent = {agent: rate(rows, ci_level=ci_level) for agent, rows in rows_of.items()}
     return CorrectedRates(
-        overall=rate(asked, ci_level),
+        overall=rate(asked, ci_level=ci_level),
         by_agent=by_agent,
         differences=tuple(
             (one, other, corrected_difference(by_agent[one], by_agent[other]))
             for one, other in itertools.combinations(agents, 2)
         ),
-        ranks=corrected_rank_sets([rate(rows, level) for rows in rows_of.values()], ci_level=ci_level),
+        ranks=corrected_rank_sets([rate(rows, ci_level=level) for rows in rows_of.values()], ci_level=ci_level),
     )
+
+
+def corrected_of(
+    panel: LabelledPanel, judge: int, rows: NDArray[np.bool_], *, ci_level: float = 0.95, seed: int = 0
+) -> CorrectedRate:
+    """The judge's failure rate on these items, corrected by the labels among them."""
+    verdicts, labels = panel.failed(panel.judged[:, judge]), panel.failed(panel.reference)
+    sampling, problem = _sampling(panel, panel.judges[judge])
+    corrected = corrected_rate(
+        verdicts[rows],
+        labels[rows],
+        sampling=sampling,
+        probability=None if panel.drawn.probability is None else panel.drawn.probability[rows],
+        clusters=None if panel.clusters is None else panel.clusters[rows],
+        cluster_unit=panel.cluster_unit,
+        ci_level=ci_level,
+        rng=seed,
+    )
+    if not problem or not corrected.refusal:
+        return corrected
+    return replace(corrected, refusal=problem, rate=replace(corrected.rate, reason=problem))
 
 
 def _sampling(panel: LabelledPanel, judge: str) -> tuple[Sampling, str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -31,7 +32,7 @@ from axisjudge.stats.raters.reference import (
 from axisjudge.stats.rates.correction import CorrectedRate
 from axisjudge.stats.rates.proportions import clustered_mean
 from axisjudge.studies._shared.arrays import Floats
-from axisjudge.studies.people.corrected_rates import CorrectedRates, corrected_rates
+from axisjudge.studies.people.corrected_rates import CorrectedRates, corrected_of, corrected_rates
 from axisjudge.studies.people.labelled_panel import LabelledPanel
 
 ONE_PERSON = "one person labelled: there are no others to compare with"
@@ -122,6 +123,24 @@ def compare_judge(panel: LabelledPanel, number: int, *, epsilon: float, ci_level
         rates=corrected_rates(panel, number, ci_level=ci_level, seed=seed),
         failing=_failing(panel, verdicts, ci_level),
     )
+
+
+def with_verdicts(
+    panel: LabelledPanel, judge: JudgeComparison, verdicts: Floats, figures: Collection[str]
+) -> JudgeComparison:
+    """The judge had it given these verdicts, with only the named `figures` anew; failure rates of all agents alone."""
+    number, ci_level = panel.judges.index(judge.judge), judge.over_constant.ci_level
+    judged = panel.judged.copy()
+    judged[:, number] = verdicts
+    other = replace(panel, judged=judged)
+    anew: dict[str, Callable[[], Any]] = {
+        "majority": lambda: panel.against(verdicts, panel.reference, asked=panel.asked[:, number], ci_level=ci_level),
+        "over_constant": lambda: _over_constant(panel, verdicts, ci_level),
+        "behind": lambda: _behind(panel, verdicts, ci_level),
+        "stand_in": lambda: _stand_in(panel, verdicts, judge.stand_in.judge.epsilon, ci_level),
+        "rates": lambda: CorrectedRates(corrected_of(other, number, panel.asked[:, number], ci_level=ci_level)),
+    }
+    return replace(judge, **{name: anew[name]() for name in figures})
 
 
 def _failing(panel: LabelledPanel, verdicts: Floats, ci_level: float) -> FailingWord | None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.correction import FEWEST_LABELS, CorrectedRate
-from axisjudge.studies._shared.words import agreeing, directed, in_points, listed, many
+from axisjudge.studies._shared.words import agreeing, directed, in_points, listed, many, overturned
 from axisjudge.studies.people.claim_words import because, claimed
 from axisjudge.studies.people.claims import Answer, Claim, ClaimKind
 from axisjudge.studies.people.comparison import HumanComparison, QuestionComparison
@@ -35,12 +35,29 @@ _REFERENCE = (
 _NAMED = 6
 
 
+def weakest_sentence(comparison: HumanComparison) -> str:
+    """Which claim that may be made hangs on the fewest verdicts; empty where none may be made."""
+    made = [
+        (reversal.changes, claim, reversal)
+        for claim, reversal in comparison.answered
+        if claim.answer is Answer.MAY and reversal is not None and reversal.changes is not None
+    ]
+    if not made:
+        return ""
+    _, claim, reversal = min(made, key=lambda row: row[0])
+    return (
+        f"The claim that hangs on the fewest verdicts is that {claim.judge} {claimed(claim)} ({claim.question}): "
+        f"{overturned(reversal)} on labelled items, given otherwise, would overturn it."
+    )
+
+
 def opening(comparison: HumanComparison) -> list[str]:
     """What comes first: who must be looked at, what may be claimed and what not, whose labels these are."""
     return [
         *strangers_sentences(comparison),
         count_sentence(comparison),
         *(claim_sentence(comparison, kind) for kind in dict.fromkeys(claim.kind for claim in comparison.claims)),
+        *filter(None, [weakest_sentence(comparison)]),
         *(question_sentence(question) for question in comparison.questions),
     ]
 

@@ -13,12 +13,16 @@ from axisjudge.ratings.selection import MADE_UP
 from axisjudge.studies._shared.frames import Given, Table, kind_of
 from axisjudge.studies._shared.result import Plot, StudyResult
 from axisjudge.studies._shared.scope import SCOPE
-from axisjudge.studies.people import sentences, tables
+from axisjudge.studies.people import fairness_tables, sentences, tables
 from axisjudge.studies.people.claim_words import claim_row
 from axisjudge.studies.people.comparison import HumanComparison, compare_question, strangers_among
+from axisjudge.studies.people.fairness import QuestionFairness, fairness
+from axisjudge.studies.people.fairness_sentences import fairness_sentences, strata_rates_sentence
 from axisjudge.studies.people.figures import plot_against_people, plot_corrected_rates, plot_stand_in
 from axisjudge.studies.people.labelled_panel import labelled_panel, prepared, questions_of
+from axisjudge.studies.people.strata import strata_of
 from axisjudge.studies.people.trials import FewLabels, PlantedRate, few_labels, planted_rates
+from axisjudge.trajectory import Trajectory
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -26,12 +30,18 @@ class People(StudyResult):
     """Judges against people: the figures of every judge and question, and what may be claimed of them.
 
     `few` tries few labels where all items are labelled; `planted` sets corrected rates beside planted ones, where the
-    truth is known.
+    truth is known; `fairness` sets strata of runs beside each other, where a way of sorting them was asked for.
     """
 
     comparison: HumanComparison
     few: FewLabels
     planted: tuple[PlantedRate, ...] = ()
+    fairness: tuple[QuestionFairness, ...] = ()
+
+    @property
+    def banner(self) -> str:
+        """The warning where ratings or labels are made up."""
+        return self.comparison.banner
 
     @property
     def table(self) -> Table:
@@ -45,7 +55,8 @@ class People(StudyResult):
             {name: table(self.comparison) for name, table in tables.TABLES.items()},
         )
         planted, few = tables.planted_table(self.planted, kind), tables.few_labels_table(self.few, kind)
-        return {**of_comparison, "planted": planted, "few_labels": few}
+        unfair = {name: table(self.fairness, kind) for name, table in fairness_tables.TABLES.items()}
+        return {**of_comparison, "planted": planted, "few_labels": few, **unfair}
 
     @property
     def answer(self) -> str:
@@ -60,18 +71,25 @@ class People(StudyResult):
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain values, the claims in words."""
         questions = [
-            question.to_dict() | {"claims": [claim_row(claim) for claim in question.claims]}
+            question.to_dict() | {"claims": [claim_row(*each) for each in question.answered]}
             for question in self.comparison.questions
         ]
         head = {"banner": self.comparison.banner, "epsilon": self.comparison.epsilon}
-        return {**head, "sentences": list(self.opening), "questions": questions}
+        fairness = {"fairness": [each.to_dict() for each in self.fairness]} if self.fairness else {}
+        return {**head, "sentences": list(self.opening), "questions": questions, **fairness}
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """What may be claimed and of whose labels, then one sentence for each part of the comparison."""
         planted = [sentences.planted_sentence(self.planted)] if self.planted else []
         few = [sentences.few_labels_sentence(self.few)] if self.few.n_draws else []
-        return *self.opening, *(part(self.comparison) for part in sentences.PARTS), *planted, *few
+        parts = (part(self.comparison) for part in sentences.PARTS)
+        return *self.opening, *parts, *planted, *few, *self.fairness_sentences
+
+    @property
+    def fairness_sentences(self) -> tuple[str, ...]:
+        """Where judges are unfair, in words; nothing where no way of sorting runs was asked for."""
+        return (*filter(None, [*fairness_sentences(self.fairness), strata_rates_sentence(self.fairness)]),)
 
     def plots(self) -> Mapping[str, Plot]:
         """Judges beside the ceiling; the stand-in test where several people labelled; rates that were corrected."""
@@ -94,6 +112,8 @@ def people(
     repeat: int = 0,
     step_level: bool = False,
     cluster_unit: str = "task",
+    by: Sequence[str] = (),
+    trajectories: Sequence[Trajectory] | None = None,
     n_few: int = 30,
     n_draws: int = 100,
     ci_level: float = 0.95,
@@ -119,6 +139,10 @@ def people(
         How much worse than a person a judge may be, for the alternative annotator test.
     step_level : bool
         Ratings of steps instead of whole trajectories; clusters stay those of the table.
+    by : sequence of str
+        Ways of sorting runs in which judges may be unfair: ``agent``, ``domain``, ``length``, ``answer``.
+    trajectories : sequence of Trajectory, optional
+        The runs, of which lengths are taken; without them lengths need ratings of steps.
     n_few, n_draws : int
         Where all items are labelled: how many runs would be labelled, and how often they are drawn (0: not tried).
     ci_level : float
@@ -150,7 +174,8 @@ def people(
     """
     judges, persons = prepared(ratings, ratings if labels is None else labels, repeat, step_level)
     names = questions_of(persons, judges, questions)
-    panels = (labelled_panel(judges, persons, name, sampling=sampling, cluster_unit=cluster_unit) for name in names)
+    panels = [labelled_panel(judges, persons, name, sampling=sampling, cluster_unit=cluster_unit) for name in names]
+    strata = strata_of(pl.concat([judges, persons]), by, trajectories)
     made_up = pl.concat([judges, persons]).filter(pl.col("rater_kind").is_in(MADE_UP))["rater"]
     comparison = HumanComparison(
         questions=tuple(compare_question(panel, epsilon=epsilon, ci_level=ci_level, seed=seed) for panel in panels),
@@ -163,4 +188,5 @@ def people(
         comparison=comparison,
         few=few_labels(comparison, n_runs=n_few, n_draws=n_draws, seed=seed),
         planted=() if truth is None else planted_rates(comparison, truth),
+        fairness=tuple(each for panel in panels for each in fairness(panel, strata, ci_level=ci_level, seed=seed)),
     )

@@ -32,9 +32,10 @@ def claims_table(comparison: HumanComparison) -> Table:
 
 
 def reasons_table(comparison: HumanComparison) -> Table:
-    """One row a claim, with the figure behind the answer."""
-    rows = [claim_row(claim) for claim in comparison.claims]
+    """One row a claim, with the figure behind the answer and how many other verdicts would overturn it."""
+    rows = [claim_row(*answered) for answered in comparison.answered]
     columns = {"question": "question", "judge": "judge", "claim": "text", "answer": "answer", "because": "because"}
+    columns |= {"overturned by": "overturned_by"}
     return table_of([{name: row[key] for name, key in columns.items()} for row in rows], comparison.kind)
 
 

@@ -9,10 +9,12 @@ from functools import partial
 import numpy as np
 import polars as pl
 
+from axisjudge.ratings.edge import as_ratings
 from axisjudge.scores.run_score import RUN_SCHEMA, ScorecardRules, frozen_baseline, runs_frame, runs_of, score_runs
 from axisjudge.scores.run_score.score import DEFAULT
 from axisjudge.studies._shared.frames import Given, Kind, Table, columns_of, kind_of, native, to_polars
-from axisjudge.studies._shared.result import Plot, StudyResult
+from axisjudge.studies._shared.result import Plot, RatedResult
+from axisjudge.studies._shared.scope import made_up_raters
 from axisjudge.studies.run_score import figures
 from axisjudge.studies.run_score.calibration import ScoreCalibration, calibrate_score, rated_labels, reward_labels
 from axisjudge.studies.run_score.competition import Competition, comparable, compete
@@ -23,7 +25,7 @@ from axisjudge.trajectory import Trajectory
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class RunScore(StudyResult):
+class RunScore(RatedResult):
     """Scores of runs with what may be concluded from them.
 
     `scored` holds the scores, one row a run. `contest` ranks the runs of the spec that was asked for, `overall` says
@@ -163,6 +165,7 @@ def run_score(
     ranked = partial(compete, scored, table, ci_level=ci_level, rng=rng)
     return RunScore(
         kind=kind,
+        made_up=() if labels is None else made_up_raters(as_ratings(labels)),
         scored=scored,
         summary=describe(scored, rules=rules, ci_level=ci_level),
         trend=trend(scored, still, periods=periods),

@@ -1,0 +1,173 @@
+"""Where a judge is unfair: does it find failures, or spare flawless runs, less often in one stratum than elsewhere?
+
+For strata of items (agents, domains, lengths) and a share p of right verdicts among the items that count (those that
+people fail for a sensitivity), each stratum s is set against all others r:
+
+    D_s = p_s - p_r        MOVER of two clustered shares, tasks as units
+
+A stratum's p value is the level at which that interval reaches 0, so that interval and test agree. Tasks that have
+items on both sides make the two shares move together, which the interval does not use: it is then wider than needed.
+
+References
+----------
+Holland and Wainer (1993), Differential Item Functioning. Zou and Donner (2008), doi:10.1002/sim.3095 (MOVER).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from axisjudge.checks import InputError, in_open_unit_interval
+from axisjudge.results import Result
+from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.rates.clustered import ClusteredShare, clustered_share
+
+Floats = NDArray[np.float64]
+
+#: p values are not told more exactly than this.
+_LEAST_P = 1e-6
+_HALVINGS = 24
+
+
+@dataclass(frozen=True, eq=False)
+class StratumShare(Result):
+    """The share in one stratum, its difference from all other strata, and the p value of that (NaN without one)."""
+
+    stratum: str
+    share: ClusteredShare
+    difference: Estimate
+    p_value: float
+
+
+def stratum_shares(
+    right: ArrayLike,
+    strata: ArrayLike,
+    clusters: ArrayLike | None = None,
+    *,
+    cluster_unit: str = "task",
+    ci_level: float = 0.95,
+) -> tuple[StratumShare, ...]:
+    """The share of ones in each stratum, set against all other strata together.
+
+    Parameters
+    ----------
+    right : array of 1, 0 or NaN, shape (n_items,)
+        NaN values do not count: for a sensitivity, all items that people did not fail.
+    strata : array of str or None, shape (n_items,)
+        Items of no stratum (None) do not count.
+    clusters : array, shape (n_items,), optional
+        The task of each item; without it items are independent.
+    cluster_unit, ci_level
+        What a cluster is, and the level of each interval by itself.
+
+    Returns
+    -------
+    tuple of StratumShare
+        One for each stratum in the order of names.
+
+    Raises
+    ------
+    InputError
+        Arrays of two lengths, or fewer than two strata.
+    """
+    in_open_unit_interval("ci_level", ci_level)
+    outcome, names = np.asarray(right, dtype=np.float64), np.asarray(strata, dtype=object)
+    if names.shape != outcome.shape:
+        raise InputError("strata", f"needs one entry for each of the {outcome.size} items", names.shape)
+    of_some = np.array([name is not None for name in names], dtype=bool)
+    every = sorted(set(names[of_some].tolist()))
+    if len(every) < 2:
+        raise InputError("strata", "must be two or more", every)
+    groups = None if clusters is None else np.asarray(clusters)[of_some]
+    given = outcome[of_some]
+    n_clusters = int((~np.isnan(given)).sum()) if groups is None else np.unique(groups[~np.isnan(given)]).size
+    found = []
+    for name in every:
+        mine = names[of_some] == name
+        sides = np.where(mine, given, np.nan), np.where(mine, np.nan, given)
+
+        def compared(level: float, sides: tuple[Floats, Floats] = sides) -> tuple[ClusteredShare, Estimate]:
+            here, rest = (clustered_share(side, groups, cluster_unit=cluster_unit, ci_level=level) for side in sides)
+            return here, replace(share_difference(here, rest), n_clusters=n_clusters)
+
+        share, difference = compared(ci_level)
+        found.append(StratumShare(name, share, difference, _p_value(difference, lambda level: compared(level)[1])))
+    return tuple(found)
+
+
+def share_difference(first: ClusteredShare, second: ClusteredShare) -> Estimate:
+    """First share minus second, of different items, by MOVER without correlation.
+
+    Examples
+    --------
+    >>> share_difference(clustered_share([1] * 18 + [0] * 2), clustered_share([1] * 10 + [0] * 10))
+    Estimate(0.400 [0.085 to 0.644], 40 items in 40 items)
+    """
+    gap = first.estimate - second.estimate
+    about: dict[str, Any] = {
+        "n_items": first.n_items + second.n_items,
+        "n_clusters": first.n_clusters + second.n_clusters,
+        "cluster_unit": first.cluster_unit,
+        "ci_level": first.ci_level,
+    }
+    if math.isnan(first.ci_low) or math.isnan(second.ci_low):
+        return Estimate(estimate=gap, reason=first.reason or second.reason, **about)
+    low = gap - math.hypot(first.estimate - first.ci_low, second.ci_high - second.estimate)
+    high = gap + math.hypot(first.ci_high - first.estimate, second.estimate - second.ci_low)
+    return Estimate(estimate=gap, ci_low=max(-1.0, low), ci_high=min(1.0, high), method="MOVER of two shares", **about)
+
+
+def _p_value(difference: Estimate, at: Callable[[float], Estimate]) -> float:
+    """1 - the level at which the interval just holds 0; NaN without an interval."""
+    if math.isnan(difference.ci_low):
+        return math.nan
+    least, most = _LEAST_P, 1 - _LEAST_P
+    if not _holds_zero(at(1 - least)):
+        return least
+    for _ in range(_HALVINGS):
+        middle = (least + most) / 2
+        least, most = (middle, most) if _holds_zero(at(1 - middle)) else (least, middle)
+    return most
+
+
+def _holds_zero(difference: Estimate) -> bool:
+    return difference.ci_low <= 0 <= difference.ci_high
+
+
+def post_stratified_sum(rates: list[Estimate], sizes: ArrayLike) -> Estimate:
+    """The rate of all items from rates of strata, sum_s W_s p_s with W_s the stratum's share of the items, by MOVER.
+
+    Parameters
+    ----------
+    rates : list of Estimate
+        One of each stratum, of different items.
+    sizes : array, shape (n_strata,)
+        Items in each stratum.
+
+    References
+    ----------
+    Zou and Donner (2008), doi:10.1002/sim.3095.
+    """
+    size = np.asarray(sizes, dtype=np.float64)
+    weight = size / size.sum()
+    point = np.array([rate.estimate for rate in rates])
+    about: dict[str, Any] = {
+        "n_items": sum(rate.n_items for rate in rates),
+        "n_missing": sum(rate.n_missing for rate in rates),
+        "n_clusters": sum(rate.n_clusters for rate in rates),
+        "cluster_unit": rates[0].cluster_unit,
+        "ci_level": rates[0].ci_level,
+    }
+    estimate = float(weight @ point)
+    if reasons := [rate.reason for rate in rates if math.isnan(rate.ci_low)]:
+        return Estimate(estimate=estimate, reason=reasons[0], **about)
+    low, high = (np.array([getattr(rate, end) for rate in rates]) for end in ("ci_low", "ci_high"))
+    below, above = (float(np.sqrt(((weight * gap) ** 2).sum())) for gap in (point - low, high - point))
+    about |= {"ci_low": max(0.0, estimate - below), "ci_high": min(1.0, estimate + above)}
+    return Estimate(estimate=estimate, method="MOVER over strata of their own", **about)

@@ -1,0 +1,1 @@
+"""Intervals and evidence that hold however often somebody looks."""

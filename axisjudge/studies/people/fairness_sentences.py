@@ -1,0 +1,69 @@
+"""Where judges are unfair, in words: what differs, and what no difference can be larger than."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+
+from axisjudge.studies._shared.words import in_points, listed, many, p_words
+from axisjudge.studies.people.fairness import Fair, QuestionFairness, StratumFairness
+
+_RIGHT = {"sensitivity": "finds failures", "specificity": "spares what people pass"}
+#: So many differences are told one by one.
+_MOST = 4
+
+
+def fairness_sentences(fairness: Sequence[QuestionFairness]) -> list[str]:
+    """One or two sentences for each question and way of sorting its runs; refusals that are alike together."""
+    refused: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+    for each in fairness:
+        if each.refusal:
+            refused[each.by, each.refusal].append(each.question)
+    lines = [f"By {by} nothing is compared on {listed(questions)}: {why}." for (by, why), questions in refused.items()]
+    return [*(_sentence(each) for each in fairness if not each.refusal), *lines]
+
+
+def _sentence(each: QuestionFairness) -> str:
+    n_tried = sum(one.answer is not Fair.NOT_TRIED for one in each.differences)
+    head = f"{each.question} by {each.by}:"
+    untried = len(each.differences) - n_tried
+    rest = f" {many(untried, 'difference')} could not be tried." if untried else ""
+    if not n_tried:
+        return f"{head} no difference could be tried: the strata hold too little."
+    if not each.unfair:
+        return (
+            f"{head} no difference is shown among {many(n_tried, 'comparison')}. That is not fairness: all that is "
+            f"shown is that no difference is larger than {100 * each.within:.0f} points.{rest}"
+        )
+    largest = sorted(each.unfair, key=lambda one: -abs(one.of.difference.estimate))
+    shown = "; ".join(_difference(one) for one in largest[:_MOST])
+    more = f"; and {len(largest) - _MOST} more" if len(largest) > _MOST else ""
+    hold = "holds" if len(largest) == 1 else "hold"
+    return (
+        f"{head} of {many(n_tried, 'difference')} {len(largest)} {hold} after Holm's correction: {shown}{more}.{rest}"
+    )
+
+
+def _difference(one: StratumFairness) -> str:
+    gap = in_points(one.of.difference)
+    way = "more" if gap.estimate > 0 else "less"
+    return (
+        f"{one.judge} {_RIGHT[one.measure]} {abs(gap.estimate):.0f} points {way} often in {one.of.stratum} than "
+        f"elsewhere ({p_words(one.p_adjusted)})"
+    )
+
+
+def strata_rates_sentence(fairness: Sequence[QuestionFairness]) -> str:
+    """How far failure rates move where each stratum is corrected by its own labels; empty without any."""
+    rates = [(each, one) for each in fairness for one in each.rates]
+    partly = [(each, one) for each, one in rates if one.together.n_missing]  # where all is labelled nothing can move
+    both = [(each, one) for each, one in partly if not math.isnan(one.own_strata.estimate - one.together.estimate)]
+    if not both:
+        return ""
+    each, one = max(both, key=lambda pair: abs(pair[1].own_strata.estimate - pair[1].together.estimate))
+    moved = 100 * (one.own_strata.estimate - one.together.estimate)
+    return (
+        f"Corrected by strata of their own, failure rates move by {abs(moved):.1f} points at most ({one.judge}, "
+        f"{each.question}, by {each.by}: {one.together.estimate:.0%} to {one.own_strata.estimate:.0%})."
+    )

@@ -1,0 +1,190 @@
+"""Confidence sequences by betting: a second implementation, what theory promises, and simulations of every look."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from axisjudge.checks import InputError
+from axisjudge.stats.sequences.betting import betting_sequence, by_task, capital, change_sequence, relative
+from axisjudge.stats.sequences.evidence import evidence_of_change, evidence_of_drift, evidence_of_rate
+from axisjudge.stats.sequences.price import price_of_looking
+
+
+def by_hand(values, level):
+    """The hedged capital of Waudby-Smith and Ramdas (2024, theorem 3), task after task, its ends by bisection."""
+    alpha, ends = 1 - level, []
+
+    def broke(rate, upward, seen):
+        total, mean_total, squares, richest = 1.0, 0.5, 0.25, 0.0
+        for t, x in enumerate(seen, start=1):
+            bet = math.sqrt(2 * math.log(2 / alpha) / (squares / t * t * math.log(1 + t)))
+            if upward:
+                total *= 1 + (min(bet, 0.5 / rate) if rate > 0 else bet) * (x - rate)
+            else:
+                total *= 1 - (min(bet, 0.5 / (1 - rate)) if rate < 1 else bet) * (x - rate)
+            mean_total += x
+            squares += (x - mean_total / (t + 1)) ** 2
+            richest = max(richest, total)
+        return richest / 2 >= 1 / alpha
+
+    for t in range(1, len(values) + 1):
+        pair = []
+        for upward in (True, False):
+            out, inside = (0.0, 1.0) if upward else (1.0, 0.0)
+            if broke(out, upward, values[:t]):
+                for _ in range(30):
+                    middle = (out + inside) / 2
+                    out, inside = (middle, inside) if broke(middle, upward, values[:t]) else (out, middle)
+            pair.append(out)
+        ends.append(pair)
+    return np.array(ends)
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.5, 0.8])
+def test_the_sequence_is_that_of_a_second_implementation(rate):
+    values = (np.random.default_rng(3).random(60) < rate).astype(float)
+    sequence, again = betting_sequence(values), by_hand(values.tolist(), 0.95)
+    assert np.abs(sequence.lows - again[:, 0]).max() <= 0.0011  # the grid's step, outwards
+    assert np.abs(sequence.highs - again[:, 1]).max() <= 0.0011
+    assert (sequence.lows <= again[:, 0] + 1e-9).all()
+    assert (sequence.highs >= again[:, 1] - 1e-9).all()
+
+
+tasks = st.lists(st.tuples(st.integers(0, 4), st.integers(1, 4)), min_size=1, max_size=30)
+
+
+@settings(max_examples=30, deadline=None)
+@given(tasks)
+def test_intervals_only_shrink_and_do_not_look_ahead(drawn):
+    hits = [min(hit, items) for hit, items in drawn]
+    values = [float(k < hit) for hit, (_, items) in zip(hits, drawn, strict=True) for k in range(items)]
+    clusters = [task for task, (_, items) in enumerate(drawn) for _ in range(items)]
+    whole = betting_sequence(values, clusters, largest=4)
+    assert (np.diff(whole.lows) >= 0).all()
+    assert (np.diff(whole.highs) <= 0).all()
+    kept = [number for number, task in enumerate(clusters) if task < len(drawn) // 2]
+    half = betting_sequence([values[k] for k in kept], [clusters[k] for k in kept], largest=4)
+    assert half.lows.tolist() == whole.lows[: half.lows.size].tolist()
+
+
+def test_words_swapped_mirror_the_sequence_and_a_change_is_its_reverse():
+    rng = np.random.default_rng(5)
+    values, other = (rng.random((2, 80)) < 0.3).astype(float)
+    one, mirrored = betting_sequence(values), betting_sequence(1 - values)
+    assert one.ci_low == pytest.approx(1 - mirrored.ci_high)
+    there, back = change_sequence(values, other), change_sequence(other, values)
+    assert there.ci_low == pytest.approx(-back.ci_high)
+    assert there.estimate == pytest.approx(other.mean() - values.mean())
+
+
+def test_a_rate_that_changes_on_the_way_has_no_interval():
+    assert "changed on the way" in betting_sequence([0.0] * 200 + [1.0] * 200).reason
+
+
+def test_bad_input_is_refused_in_one_line():
+    with pytest.raises(InputError, match="largest"):
+        betting_sequence([1, 0, 1], ["a", "a", "b"], largest=1)
+    with pytest.raises(InputError, match="within"):
+        betting_sequence([2.0])
+    with pytest.raises(InputError, match="rates"):
+        evidence_of_drift([0.5], noise=0.1)
+    assert math.isnan(betting_sequence([math.nan]).estimate)
+
+
+def test_capital_grows_as_it_was_bet():
+    """All hits against a rate of one half: the first bet is capped at 1, then half of the money wins half each time."""
+    e_values = evidence_of_rate([1.0] * 10, rate=0.5).e_values
+    assert e_values == pytest.approx((1.5 ** np.arange(1, 11) + 0.5 ** np.arange(1, 11)) / 2)
+    assert evidence_of_rate([1.0] * 10, rate=0.5).stopped_at == 10  # 1.5^9 / 2 is 19.2
+
+
+def worlds(rng, n, rate, sizes, icc):
+    """Tasks of these sizes whose own rates vary about `rate`."""
+    per_task = rng.choice(sizes, n)
+    own = rng.beta(rate * (1 / icc - 1), (1 - rate) * (1 / icc - 1), n)
+    clusters = np.repeat(np.arange(n), per_task)
+    return (rng.random(clusters.size) < own[clusters]).astype(float), clusters
+
+
+def left_out(values, clusters, largest, rate):
+    """Whether the sequence leaves this rate out at some look: one of its players has the money then."""
+    up, down = capital(*relative(by_task(values, clusters), largest), [rate], 0.05)
+    return max(up.max(), down.max()) >= math.log(40)
+
+
+def test_a_rate_is_left_out_where_a_player_has_the_money():
+    for seed in range(8):
+        values, clusters = worlds(np.random.default_rng(seed), 60, 0.2, [4], 0.3)
+        sequence = betting_sequence(values, clusters)
+        inside = sequence.ci_low <= 0.4 <= sequence.ci_high
+        assert inside != left_out(values, clusters, 4, 0.4)
+
+
+def test_looking_after_every_task_misses_rarely_and_item_by_item_often():
+    rng, by_task_out, by_item_out = np.random.default_rng(7), 0, 0
+    for _ in range(200):
+        values, clusters = worlds(rng, 80, 0.3, [4], 0.5)
+        by_task_out += left_out(values, clusters, 4, 0.3)
+        by_item_out += left_out(values, None, 1, 0.3)
+    assert by_task_out <= 16
+    assert by_item_out > 24  # why tasks are the units: this one promises 10 of 200
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rate", [0.05, 0.2, 0.5])
+@pytest.mark.parametrize("sizes", [[1], [4], [60, 20, 10, 5, 5, 3, 2, 2, 2, 2, 2, 2]])
+def test_no_stopping_rule_leaves_the_true_rate_out_too_often(rate, sizes):
+    rng = np.random.default_rng(11)
+    out = sum(left_out(*worlds(rng, 150, rate, sizes, 0.25), max(sizes), rate) for _ in range(1000))
+    assert out <= 50 + 3 * math.sqrt(1000 * 0.05 * 0.95)
+
+
+def test_versions_without_a_change_are_rarely_told_apart_and_those_with_one_are():
+    rng, called, noticed = np.random.default_rng(13), 0, 0
+    for _ in range(200):
+        (before, clusters), noise = worlds(rng, 60, 0.3, [4], 0.3), rng.random(240)
+        after = np.where(noise < 0.2, rng.permutation(before), before)
+        called += evidence_of_change(before, after, clusters).stopped_at is not None
+        better = np.where(noise < 0.6, 0.0, before)
+        noticed += evidence_of_change(before, better, clusters).stopped_at is not None
+    assert called <= 18
+    assert noticed >= 150
+
+
+def test_drift_beyond_the_noise_is_called_and_noise_is_not():
+    rng, called, delays = np.random.default_rng(17), 0, []
+    for _ in range(200):
+        rates = np.clip(rng.normal(0.5, 0.05, 40), 0, 1)
+        called += evidence_of_drift(rates, noise=0.05).stopped_at is not None
+        delays.append(evidence_of_drift(rates + 0.15 * (np.arange(40) >= 10), noise=0.05).stopped_at or 99)
+    assert called <= 0.05 * 200
+    assert np.median(delays) <= 14
+
+
+def test_drift_by_the_density_of_all_occasions():
+    """One beginning at a time: the ratio of two normal densities."""
+
+    def density(at, covariance):
+        return math.exp(-at @ np.linalg.solve(covariance, at) / 2) / math.sqrt(np.linalg.det(covariance))
+
+    rates, noise = np.array([0.31, 0.28, 0.45, 0.52, 0.4]), 0.06
+    expected = 1 / 5
+    for begin in range(1, 5):
+        since, before = rates[begin:], rates[:begin].mean()
+        same = noise**2 * (np.eye(since.size) + 1 / begin)
+        moved = same + (2 * noise) ** 2
+        at = since - before
+        ratio = density(at, moved) / density(at, same)
+        expected += ratio / (begin * (begin + 1))
+    assert evidence_of_drift(rates, noise=noise).e_values[-1] == pytest.approx(expected)
+
+
+def test_looking_costs_twice_to_four_times_the_labels_at_ordinary_rates():
+    times = [price_of_looking(rate, half).times for rate in (0.05, 0.2) for half in (0.1, 0.15)]
+    assert 1.5 <= min(times) <= max(times) <= 4
+    assert price_of_looking(0.2, 0.1).fixed == 60  # Wilson at 12 of 60: half width .0997
+    with pytest.raises(InputError, match="8,192"):
+        price_of_looking(0.5, 0.01)

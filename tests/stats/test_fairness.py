@@ -1,0 +1,93 @@
+"""Differences between strata: interval and test agree, nothing is called where nothing is, a planted bias is seen."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from axisjudge.checks import InputError
+from axisjudge.stats.comparisons.sign_flips import holm
+from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.raters.fairness import post_stratified_sum, share_difference, stratum_shares
+from axisjudge.stats.rates.clustered import clustered_share
+from axisjudge.stats.rates.proportions import wilson_interval
+
+
+def world(rng, n_tasks=24, agents=4, bias=0.0, icc=0.3, sizes=(1, 3, 6)):
+    """Tasks of unequal size with their own sensitivity about .75; agent 0 is met `bias` less often."""
+    own = rng.beta(0.75 * (1 / icc - 1), 0.25 * (1 / icc - 1), n_tasks)
+    task = np.repeat(np.arange(n_tasks), rng.choice(sizes, n_tasks) * agents)
+    agent = np.tile(np.arange(agents), task.size // agents)
+    right = (rng.random(task.size) < own[task] * np.where(agent == 0, 1 - bias, 1)).astype(float)
+    return right, np.array([f"a{number}" for number in agent], dtype=object), task
+
+
+def test_a_difference_of_two_proportions_by_newcombe():
+    """56 of 70 less 48 of 80: Newcombe (1998), table II, example (a), method 10: .0524 to .3339."""
+    shares = [clustered_share([1] * hits + [0] * (n - hits)) for hits, n in ((56, 70), (48, 80))]
+    ends = [wilson_interval(share.hits, share.n_items) for share in shares]
+    found = share_difference(
+        *(replace(s, ci_low=low, ci_high=high) for s, (low, high) in zip(shares, ends, strict=True))
+    )
+    assert (found.ci_low, found.ci_high) == pytest.approx((0.0524, 0.3339), abs=5e-5)
+
+
+def test_interval_and_test_agree_on_every_stratum():
+    for seed in range(4):
+        for each in stratum_shares(*world(np.random.default_rng(seed), bias=0.4)):
+            excludes = not each.difference.ci_low <= 0 <= each.difference.ci_high
+            assert excludes == (each.p_value < 0.05)
+
+
+def test_two_strata_mirror_each_other():
+    right, agent, task = world(np.random.default_rng(1), agents=2)
+    one, other = stratum_shares(right, agent, task)
+    assert one.difference.estimate == pytest.approx(-other.difference.estimate)
+    assert one.p_value == pytest.approx(other.p_value)
+    assert one.difference.n_clusters == 24
+
+
+def false_calls(replicates, **how):
+    rng, called = np.random.default_rng(3), 0
+    for _ in range(replicates):
+        called += min(holm([each.p_value for each in stratum_shares(*world(rng, **how))])) <= 0.05
+    return called
+
+
+def test_fair_judges_are_rarely_called_unfair_and_a_planted_bias_is_seen():
+    assert false_calls(40) <= 5
+    assert false_calls(20, bias=0.6) >= 15
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [{"n_tasks": 8}, {"n_tasks": 24}, {"n_tasks": 60, "sizes": (1, 1, 10)}, {"icc": 0.02}])
+def test_no_stratum_is_called_too_often(how):
+    assert false_calls(1000, **how) <= 50 + 3 * math.sqrt(1000 * 0.05 * 0.95)
+
+
+@pytest.mark.slow
+def test_strata_of_whole_tasks_are_not_called_too_often():
+    """Domains: every task lies in one stratum, so that its items hang together within it."""
+    rng, called = np.random.default_rng(5), 0
+    for _ in range(1000):
+        right, _, task = world(rng, n_tasks=30)
+        domain = np.array([f"d{each % 3}" for each in task], dtype=object)
+        called += min(holm([each.p_value for each in stratum_shares(right, domain, task)])) <= 0.05
+    assert called <= 50 + 3 * math.sqrt(1000 * 0.05 * 0.95)
+
+
+def test_rates_of_strata_join_by_size():
+    small, large = (Estimate(estimate=p, ci_low=p - 0.1, ci_high=p + 0.1, n_items=9, n_clusters=9) for p in (0.2, 0.6))
+    joined = post_stratified_sum([small, large], [10, 30])
+    assert joined.estimate == pytest.approx(0.5)
+    assert joined.ci_high - joined.estimate == pytest.approx(math.hypot(0.1 * 0.25, 0.1 * 0.75))
+    refused = Estimate(estimate=math.nan, n_items=0, n_clusters=0, reason="no labels")
+    assert post_stratified_sum([small, refused], [1, 1]).reason == "no labels"
+
+
+def test_one_stratum_is_refused_and_items_of_none_do_not_count():
+    with pytest.raises(InputError, match="two or more"):
+        stratum_shares([1, 0], ["a", None])
+    found = stratum_shares([1.0, 0.0, 1.0, 1.0], ["a", "b", None, "a"])
+    assert [each.share.n_items for each in found] == [2, 1]

@@ -1,0 +1,85 @@
+"""Where a judge is unfair: a planted blindness is named, fair judges are not, and what cannot be compared is said."""
+
+import numpy as np
+import pytest
+
+from axisjudge.checks import InputError
+from axisjudge.ratings import ratings_frame
+from axisjudge.studies.people import people
+from axisjudge.studies.people.fairness import Fair
+from axisjudge.studies.people.strata import strata_of, thirds
+from axisjudge.trajectory import Step, Trajectory
+from axisjudge.verdict import Rating
+
+
+def rating(run, task, agent, rater, kind, word, **more):
+    about = {"trajectory_id": run, "item_id": run, "task_id": task, "cluster_id": task, "agent": agent}
+    about |= {"question": "sequencing", "scale": "verdict", "rater": rater, "rater_kind": kind, "repeat": 0}
+    return Rating(**about, family=rater, status="ok", verdict=word, domain="shop" if task < "t2" else "bank", **more)
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    """Two judges find 90% of failures; one of them finds 10% of those of agent a."""
+    rng, rows = np.random.default_rng(4), []
+    for task in range(40):
+        for agent in "abc":
+            for turn in range(2):
+                run, failed = f"{task}-{agent}{turn}", rng.random() < 0.5
+                names = (run, f"t{task}", agent)
+                rows.append(rating(*names, "ada", "human", "incorrect" if failed else "correct"))
+                for judge in ("fair", "blind"):
+                    seen = rng.random() < (0.1 if judge == "blind" and agent == "a" else 0.9)
+                    rows.append(rating(*names, judge, "llm", "incorrect" if failed and seen else "correct"))
+    return ratings_frame(rows)
+
+
+def test_the_blind_judge_is_named_and_the_fair_one_is_not(ratings):
+    found = people(ratings, by=["agent", "domain"], n_draws=0)
+    by_agent, by_domain = found.fairness
+    assert {(one.judge, one.measure) for one in by_agent.unfair} == {("blind", "sensitivity")}
+    worst = min(by_agent.unfair, key=lambda one: one.of.difference.estimate)
+    assert worst.of.stratum == "a"
+    assert worst.of.share.hits / worst.of.share.n_items == pytest.approx(0.1, abs=0.1)
+    fair = [one for one in by_agent.differences if one.judge == "fair"]
+    assert {one.answer for one in fair} == {Fair.NOT_SHOWN}
+    assert all(abs(one.of.difference.estimate) < one.within for one in fair)
+    assert by_domain.question == "sequencing"
+    first = found.tables()["unfair"]
+    assert first["judge"][0] == "blind"
+    assert found.to_dict()["fairness"][0]["by"] == "agent"
+    assert any("blind finds failures" in sentence for sentence in found.fairness_sentences)
+
+
+def test_without_a_way_of_sorting_nothing_is_compared(ratings):
+    found = people(ratings, n_draws=0)
+    assert (found.fairness, found.fairness_sentences) == ((), ())
+
+
+def test_lengths_come_from_the_runs_or_are_refused(ratings):
+    assert "trajectories" in people(ratings, by=["length"], n_draws=0).fairness[0].refusal
+    with pytest.raises(InputError, match="length"):
+        people(ratings, by=["lenght"], n_draws=0)
+    said = Step(index=0, role="assistant", content="it is done now")
+    runs = [
+        Trajectory(id=run, source="test", task_id="t", steps=(said,) * (1 + number % 9))
+        for number, run in enumerate(ratings["trajectory_id"].unique().sort())
+    ]
+    assert len(set(strata_of(ratings, ["length"], runs)["length"].values())) == 3
+    assert set(strata_of(ratings, ["answer"], runs)["answer"].values()) == {"short (4 to 4 words)"}
+    (one,) = people(ratings, by=["answer"], trajectories=runs, n_draws=0).fairness
+    assert "of one answer" in one.refusal
+
+
+def test_thirds_keep_equal_lengths_together():
+    cut = thirds({f"r{number}": number // 20 for number in range(100)}, "words")
+    assert all(len({cut[f"r{number}"] for number in range(20 * k, 20 * k + 20)}) == 1 for k in range(5))
+
+
+def test_labels_drawn_by_a_judge_say_nothing_of_fairness(ratings):
+    some = ratings.filter((ratings["rater_kind"] != "human") | ratings["trajectory_id"].str.ends_with("0"))
+    (one,) = people(some, by=["agent"], sampling="by_judge_verdict", n_draws=0).fairness
+    assert "chosen" in one.refusal
+    (drawn,) = people(some, by=["agent"], sampling="random", n_draws=0).fairness
+    rates = {rate.judge: rate for rate in drawn.rates}
+    assert rates["blind"].own_strata.estimate == pytest.approx(0.5, abs=0.12)

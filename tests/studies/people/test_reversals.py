@@ -1,0 +1,72 @@
+"""What would overturn a claim: the changed verdicts do give another answer, one fewer of them does not."""
+
+import numpy as np
+import pytest
+
+from axisjudge.ratings import ratings_frame
+from axisjudge.studies.people import people
+from axisjudge.studies.people.claims import Answer, ClaimKind
+from axisjudge.studies.people.sentences import weakest_sentence
+from axisjudge.verdict import Rating
+
+
+def rated(hits, n_failures=30, n_passed=60):
+    """One person, and one judge that finds so many of the failures and errs on no other run; every run its own task."""
+    rows = []
+    for number in range(n_failures + n_passed):
+        about = {"trajectory_id": f"r{number}", "item_id": f"r{number}", "task_id": f"r{number}", "status": "ok"}
+        about |= {"cluster_id": f"r{number}", "question": "sequencing", "scale": "verdict", "repeat": 0}
+        person = "incorrect" if number < n_failures else "correct"
+        judge = "incorrect" if number < hits else "correct"
+        rows.append(Rating(**about, rater="ada", rater_kind="human", family="human", verdict=person))
+        rows.append(Rating(**about, rater="owl", rater_kind="llm", family="owls", verdict=judge))
+    return people(ratings_frame(rows), n_draws=0)
+
+
+def answered(found, kind):
+    return next(each for each in found.comparison.answered if each[0].kind is kind)
+
+
+def test_the_number_is_that_of_worse_judges_counted_one_by_one():
+    claim, reversal = answered(rated(28), ClaimKind.FINDS_FAILURES)
+    assert claim.answer is Answer.MAY
+    last, fallen = (answered(rated(28 - reversal.changes + more), ClaimKind.FINDS_FAILURES)[0] for more in (1, 0))
+    assert (last.answer, fallen.answer) == (Answer.MAY, Answer.NOT_SHOWN)
+    assert reversal.exact
+
+
+def test_a_claim_shown_false_falls_with_better_verdicts():
+    claim, reversal = answered(rated(3), ClaimKind.FINDS_FAILURES)
+    assert claim.answer is Answer.MAY_NOT
+    last, fallen = (answered(rated(3 + reversal.changes - less), ClaimKind.FINDS_FAILURES)[0] for less in (1, 0))
+    assert last.answer is Answer.MAY_NOT
+    assert fallen.answer is not Answer.MAY_NOT
+
+
+def test_claims_without_an_answer_have_none_and_the_weakest_is_named():
+    found = rated(28)
+    unchecked = [reversal for claim, reversal in found.comparison.answered if claim.answer is Answer.NOT_CHECKED]
+    assert unchecked
+    assert set(unchecked) == {None}
+    made = [one.changes for claim, one in found.comparison.answered if claim.answer is Answer.MAY and one]
+    assert str(min(made)) in weakest_sentence(found.comparison)
+    assert all(row["overturned_by"] for row in found.to_dict()["questions"][0]["claims"])
+    assert len(found.tables()["reasons"]["overturned by"]) == 6
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_judges_agree_beyond_chance_until_so_many_verdicts_are_otherwise(seed):
+    from axisjudge.studies.agreement import agreement
+
+    rng, rows = np.random.default_rng(seed), []
+    for number in range(80):
+        failed = rng.random() < 0.3
+        for judge in ("owl", "elk"):
+            word = "incorrect" if failed != (rng.random() < 0.1) else "correct"
+            about = {"trajectory_id": f"r{number}", "item_id": f"r{number}", "task_id": f"t{number // 2}"}
+            about |= {"cluster_id": f"t{number // 2}", "question": "sequencing", "scale": "verdict", "repeat": 0}
+            rows.append(Rating(**about, rater=judge, rater_kind="llm", family=judge, status="ok", verdict=word))
+    found = agreement(ratings_frame(rows), weighted=False)
+    (one,) = found.reversals
+    assert 1 < one.reversal.changes < 40
+    assert f"{one.reversal.changes} verdicts" in found.of_panel[-1]
