@@ -24,7 +24,8 @@ TIERS = [
     {"judging"},
     {"studies/_shared", "figures"},
     {"studies"},
-    {"report", "explorer", "service"},
+    {"explorer", "service"},
+    {"report"},
     {"cli"},
 ]
 TIER = {room: tier for tier, rooms in enumerate(TIERS) for room in rooms}
@@ -39,7 +40,6 @@ HOMES = {
     "filelock": {"ratings", "protocol", "service", "report"},
     "genai_prices": {"judges"},
     "h11": {"service"},
-    "great_tables": {"report"},
     "IPython": {"studies", "figures", "report", "explorer"},
     "jinja2": {"studies", "report"},
     "jupyter_client": {"report"},
