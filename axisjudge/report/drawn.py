@@ -6,6 +6,8 @@ import io
 import warnings
 from typing import Any
 
+from axisjudge.figures.legible import cut_names
+
 #: Twice the 96 dots that a page counts to an inch.
 DPI = 192
 #: A figure as a picture, for the web, and for papers.
@@ -32,8 +34,10 @@ def drawn_bytes(figure: Any, banner: str | None, kind: str = "png") -> bytes:
     import matplotlib as mpl
 
     stream = io.BytesIO()
+    cut_names(figure)
     with mpl.rc_context(_FONTS), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # it is drawn as a box
+        warnings.filterwarnings("ignore", message="constrained_layout not applied")  # said of names that leave no room
         text = banner and figure.text(0, 1, banner.upper(), va="bottom", fontsize=8, weight="bold", color="#b3261e")
         options = {"bbox_inches": "tight", "pad_inches": 0.15, "metadata": _METADATA[kind]}
         figure.savefig(stream, format=kind, dpi=DPI, **options)

@@ -14,6 +14,7 @@ import polars as pl
 
 from axisjudge import workbench
 from axisjudge.checks import InputError
+from axisjudge.figures.legible import is_empty
 from axisjudge.figures.markup import literal
 from axisjudge.protocol.standing import Standing, standing_of
 from axisjudge.readers import read_trajectories
@@ -213,6 +214,12 @@ class Page:
         title = title_of_figure(figure)
         caption = (caption_of(name, "") if not alt and len(title.split()) < 4 else "") or alt or title
         caption = caption or name.replace("_", " ").capitalize()
+        if is_empty(figure):
+            plt.close(figure)
+            nothing = f"No figure of this: nothing can be computed of these ratings ({literal(caption)})."
+            bundle = {"text/markdown": nothing, "text/plain": nothing, MARKDOWN_MIME: nothing}
+            _show(bundle, {ABOUT: {"is": "sentence"}})
+            return
         note = self.note(statistic, axis) if of_ratings else None
         png = drawn_bytes(figure, note)
         if self._folder:

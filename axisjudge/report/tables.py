@@ -68,8 +68,9 @@ def html_table(
     )
     notes = [html.escape(line) for line in (note, _rest(frame, ROWS, whole)) if line]
     foot = "".join(f'<tr><td colspan="{max(1, frame.width)}">{line}</td></tr>' for line in notes)
+    named = f"<caption><span>{html.escape(caption)}</span></caption>" if caption else ""
     return (
-        f'{_SHEET}<table class="axisjudge-table">{f"<caption>{html.escape(caption)}</caption>" if caption else ""}'
+        f'{_SHEET}<table class="axisjudge-table">{named}'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>{f'<tfoot>{foot}</tfoot>' if foot else ''}</table>"
     )
 
