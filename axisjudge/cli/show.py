@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,9 +18,18 @@ if TYPE_CHECKING:
 Json = Annotated[bool, typer.Option("--json", help="Print the full result as JSON.")]
 
 
+class Sentences(TyperGroup):
+    """Commands listed with the whole first sentence of their help, over as many lines as it takes."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, each.get_short_help_str(1000)) for name, each in commands if each])
+
+
 def group(about: str) -> typer.Typer:
     """Commands under one name; named alone it shows their help."""
-    return typer.Typer(help=about, no_args_is_help=True, rich_markup_mode=None)
+    return typer.Typer(help=about, cls=Sentences, no_args_is_help=True, rich_markup_mode=None)
 
 
 def table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:

@@ -84,8 +84,9 @@ def judge(
     repeats : int
         How often each question is asked.
     again : bool
-        Ask everything once more, as the repeat after those in `out`: an anchor set judged again with every run, which
-        `axisjudge.studies.succession.drift` watches. A last repeat that a stopped run left open is completed instead.
+        Ask everything once more (`repeats` times), as the repeats after those in `out`: an anchor set judged again with
+        every run, which `axisjudge.studies.succession.drift` watches. A last repeat that a stopped run left open is
+        completed instead.
     out : path, optional
         A JSONL file that ratings are appended to and read back from: what it holds is not asked again. Without it
         the ratings live in memory only.
@@ -211,8 +212,6 @@ def judging_run(
     positive("repeats", repeats)
     if again and out is None:
         raise InputError("again", "needs the file with the earlier ratings", cure="name it with out")
-    if again and repeats != 1:
-        raise InputError("repeats", "must be 1 where each question is asked again", repeats, "leave repeats out")
     versions = how.get("versions") or {}
     asked = list(axes) if axes else list(AXES)
     if unknown := [axis for axis in versions if axis not in asked]:

@@ -128,8 +128,8 @@ def make_plan(
     repeats : int
         How often each question is asked; repeats are numbered from 0.
     again : bool
-        Ask each question once more instead: as the repeat after the last that is there, judge by judge. A last repeat
-        that is not complete (the run was stopped) is completed first.
+        Ask each question `repeats` times more: as the repeats after the last that is there, judge by judge. A last
+        repeat that is not complete (the run was stopped) is completed first, as one of them.
     done : mapping of identity to status
         The ratings that are there. Those with status ok are not asked again; lost ones are, unless `keep_lost`, but for
         those that would be lost again (`COME_AGAIN`) and are not named in `retry`.
@@ -154,7 +154,8 @@ def make_plan(
     if again:
         for judge in judges:
             own = [call for other, calls in questions for call in calls if other is judge]
-            rounds[judge] = [_next_repeat(own, done)]
+            following = _next_repeat(own, done)
+            rounds[judge] = range(following, following + repeats)
     asked = ([replace(call, repeat=repeat) for call in calls] for judge, calls in questions for repeat in rounds[judge])
     return plan_calls(asked, judges, done=done, keep_lost=keep_lost, retry=retry)
 

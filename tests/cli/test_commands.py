@@ -152,7 +152,7 @@ def test_limit_axis_and_repeats(one_file, tmp_path):
         (["data", "fetch", "nothing"], "nothing"),
         (["--workbench", "/", "rubric", "list"], "--workbench: must be a folder that holds"),
         (["judge", "{file}", "--limit", "0"], "greater than or equal to 1; see axisjudge judge --help"),
-        (["judge"], "Missing argument"),
+        (["judge"], "at least one file"),
         (["jugde"], "Did you mean 'judge'?"),
         (["data", "fetch", "agentrx", "--to", "{file}"], "{file}"),
     ],

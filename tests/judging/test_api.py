@@ -159,15 +159,13 @@ def _one_plan(judge, done):
     return make_plan(trajectories(1), [judge], {"sequencing": rubrics()["sequencing"]}, again=True, done=done)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [({}, "again: needs the file with the earlier ratings"), ({"out": "x.jsonl", "repeats": 2}, "leave repeats out")],
-)
-def test_again_needs_a_file_and_no_repeats(arguments, message, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=message):
-        axisjudge.judge(trajectories(1), ["rules"], again=True, **arguments)
-    assert not list(tmp_path.iterdir())
+def test_again_needs_a_file_and_numbers_its_repeats_after_those_there(tmp_path):
+    with pytest.raises(InputError, match="again: needs the file with the earlier ratings"):
+        axisjudge.judge(trajectories(1), ["rules"], again=True)
+    out = tmp_path / "r.jsonl"
+    axisjudge.judge(trajectories(1), ["rules"], axes=["sequencing"], out=out)
+    axisjudge.judge(trajectories(1), ["rules"], axes=["sequencing"], out=out, again=True, repeats=2)
+    assert axisjudge.read_ratings(out)["repeat"].to_list() == [0, 1, 2]
 
 
 class Leaving(CoinJudge):

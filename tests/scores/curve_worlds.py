@@ -25,18 +25,21 @@ class World:
     median: float = 0.5
     sigma: float = 0.4
     noise: float = 0.6
+    sizes: tuple[int, ...] = ()  # runs of each task, where they differ
 
     @property
     def tasks(self) -> np.ndarray:
-        return np.repeat(np.arange(self.n_tasks), self.runs)
+        sizes = self.sizes or (self.runs,) * self.n_tasks
+        return np.repeat(np.arange(len(sizes)), sizes)
 
     def line(self, raw) -> np.ndarray:
         return (np.log(raw) - math.log(self.median)) / self.sigma
 
     def shared(self, rng: np.random.Generator) -> np.ndarray:
         """Standard normal, of which a part is common to the runs of a task."""
-        own = rng.normal(size=self.n_tasks * self.runs)
-        return math.sqrt(TASK_SHARE) * rng.normal(size=self.n_tasks)[self.tasks] + math.sqrt(1 - TASK_SHARE) * own
+        tasks = self.tasks
+        own = rng.normal(size=tasks.size)
+        return math.sqrt(TASK_SHARE) * rng.normal(size=tasks.max() + 1)[tasks] + math.sqrt(1 - TASK_SHARE) * own
 
     def raw(self, rng: np.random.Generator) -> np.ndarray:
         return np.exp(np.minimum(self.centre + self.spread * self.shared(rng), 0.0))

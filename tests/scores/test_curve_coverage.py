@@ -63,7 +63,13 @@ def check(kind: str, world: World, replicates: int, *, least: float = 0.93, refu
     assert np.mean(list(found.values())) >= 0.95 - 2 * error, found
 
 
+FEW_LARGE = (60, 20, 10, 5, 5, 3, *(2,) * 6)
+GEOMETRIC = tuple(round(size) for size in np.geomspace(60, 2, 12))
+FALLING = tuple(round(size) for size in np.geomspace(40, 4, 25))
+MANY_FALLING = tuple(round(size) for size in np.geomspace(60, 2, 50))
+ONE_LARGE = (100, *(2,) * 50)
 FAST = [
+    ("norm", World(centre=-1.0, spread=0.3, sizes=GEOMETRIC), 600),
     ("norm", World(12, 4, centre=-1.0, spread=0.3), 1000),
     ("norm", World(60, 1, centre=-1.0, spread=0.3), 1000),
     ("human", World(12, 4), 400),
@@ -82,6 +88,11 @@ SLOW = [
     ("labels", World(12, 4), 1000),
     ("labels", World(30, 4), 1000),
     ("labels", World(50, 1), 1000),
+    *(
+        (kind, World(centre=-1.0, spread=0.3, sizes=sizes) if kind == "norm" else World(sizes=sizes), replicates)
+        for kind, replicates in (("norm", 2000), ("human", 1000), ("labels", 500))
+        for sizes in (FEW_LARGE, GEOMETRIC, FALLING, MANY_FALLING, ONE_LARGE)
+    ),
 ]
 
 

@@ -72,7 +72,7 @@ def test_gwets_own_example():
 def test_fleiss_example():
     ratings = [np.repeat(np.arange(1.0, 6.0), counts) for counts in FLEISS_COUNTS]
     found = fleiss_kappa(ratings)
-    assert "so many raters" in found.reason
+    assert found.ci_low < found.estimate < found.ci_high
     assert found.estimate == pytest.approx(0.210, abs=5e-4)
     assert found.observed_agreement == pytest.approx(0.378, abs=5e-4)
     assert found.expected_agreement == pytest.approx(0.213, abs=5e-4)
@@ -375,7 +375,7 @@ def test_many_patterns_are_jackknifed_and_agree_with_the_bootstrap(monkeypatch):
     """Five raters have thousands of patterns; leaving out one item of each pattern costs one pass over them."""
     ratings = random_ratings(np.random.default_rng(4), n_items=3000, n_raters=5, missing=0.1)
     left_out = krippendorff_alpha(ratings)
-    assert "jackknife-t over items" in left_out.method
+    assert "linearised" in left_out.method
     monkeypatch.setattr("axisjudge.stats.agreement.coefficient_intervals.MOST_FOR_BOOTSTRAP", 10**6)
     resampled = krippendorff_alpha(ratings)
     assert "bootstrap" in resampled.method

@@ -147,4 +147,4 @@ def test_a_bootstrap_of_rare_failures_would_not_cover():
         flat += bool(np.ptp(means) == 0)
     assert flat / 200 > 0.2
     found = agreement_coefficients(np.zeros((20, 2)), ["gwet_ac1"], categories=[0, 1], clusters=np.arange(20) // 4)
-    assert found["gwet_ac1"].ci_high - found["gwet_ac1"].ci_low > 0.3
+    assert found["gwet_ac1"].ci_high - found["gwet_ac1"].ci_low > 0.2

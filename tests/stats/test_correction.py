@@ -264,3 +264,12 @@ def test_an_agent_without_a_rate_may_hold_any_rank_and_one_rate_is_not_ranked():
     assert alone.refusal == "fewer than two corrected rates to compare"
     with pytest.raises(InputError, match="must have intervals at level"):
         corrected_rank_sets([first, second])
+
+
+def test_the_change_of_estimator_in_large_samples_is_said():
+    rng = np.random.default_rng(21)
+    failed = rng.random(1500) < 0.3
+    said = np.where(rng.random(1500) < 0.9, failed, ~failed).astype(float)
+    few, many = (np.where(np.arange(1500) < n, failed.astype(float), np.nan) for n in (150, 500))
+    assert corrected_rate(said, few, sampling="random").rate.notes == ()
+    assert "prediction-powered" in corrected_rate(said, many, sampling="random").rate.notes[0]

@@ -45,7 +45,7 @@ def test_tasks_of_one_item_agree_with_the_large_sample_error_of_kappa():
     variance = (inner + cross - (kappa - chance * (1 - kappa)) ** 2) / (1 - chance) ** 2
     expected = variance * (1.96 / 0.1) ** 2
     found = plan_agreement(0.1, kappa=kappa, prevalence=p, sizes=(80, 160, 320, 640))
-    assert found.needed == pytest.approx(expected, rel=0.12)
+    assert expected < found.needed < 1.25 * expected  # four of five studies meet it, not every other
 
 
 def test_labels_agree_with_the_variance_of_post_stratification():
@@ -55,7 +55,7 @@ def test_labels_agree_with_the_variance_of_post_stratification():
     between = p * (1 - p) - within
     expected = within / ((0.05 / 1.96) ** 2 - between / n_judged)
     found = plan_corrected_rate(0.05, prevalence=p, n_judged=n_judged, sizes=(40, 80, 160, 320))
-    assert found.needed == pytest.approx(expected, rel=0.15)
+    assert expected < found.needed < 1.3 * expected
 
 
 def test_a_pilot_is_drawn_from_by_whole_tasks():

@@ -161,3 +161,35 @@ def test_all_rank_sets_cover_together_full_grid(tasks: int, rates: list[float], 
 def test_holm_is_that_of_statsmodels(p_values):
     """Held against statsmodels; its import takes longer than the pages that need the six lines."""
     assert holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1])
+
+
+def unequal_runs(source: np.random.Generator, tasks: int, rate: float, runs: list[int | None]) -> np.ndarray:
+    """Equal failure rates of means over different numbers of runs; None fails by whole tasks of its own."""
+    shared = source.standard_normal(tasks)
+    columns = []
+    for many in runs:
+        own = source.standard_normal((tasks, many or 1))
+        latent = own if many is None else np.sqrt(0.3) * shared[:, None] + np.sqrt(0.7) * own
+        columns.append((latent < norm.ppf(rate)).mean(axis=1))
+    return np.column_stack(columns)
+
+
+UNEQUAL = [(24, 0.05, [1, 1, 1, 8]), (50, 0.15, [1, 1, 1, 8]), (24, 0.15, [4, 4, 4, None])]
+
+
+@pytest.mark.parametrize(("tasks", "rate", "runs"), UNEQUAL)
+def test_equal_alternatives_of_unequal_runs_are_rarely_told_apart(tasks, rate, runs) -> None:
+    """At most .07, so that all sets cover in .93; 100 replicates have a Monte Carlo error of .026."""
+    source = rng()
+    apart = [not rank_sets(unequal_runs(source, tasks, rate, runs), rng=source).tied for _ in range(100)]
+    assert np.mean(apart) <= 0.07 + 2 * 0.026
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("runs", [[1, 1, 1, 8], [1, 2, 4, 16], [4, 4, 4, None]])
+@pytest.mark.parametrize("rate", [0.05, 0.15, 0.3, 0.5])
+@pytest.mark.parametrize("tasks", [10, 24, 50])
+def test_equal_alternatives_of_unequal_runs_over_the_grid(tasks, rate, runs) -> None:
+    source = rng()
+    apart = [not rank_sets(unequal_runs(source, tasks, rate, runs), rng=source).tied for _ in range(500)]
+    assert np.mean(apart) <= 0.07 + 2 * 0.0114

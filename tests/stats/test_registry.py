@@ -26,7 +26,6 @@ from axisjudge.stats.agreement.chance_corrected import (
     percent_agreement,
     scott_pi,
 )
-from axisjudge.stats.agreement.clustered import clustered_coefficients
 from axisjudge.stats.agreement.effective import effective_judges, leave_out, majority_accuracy
 from axisjudge.stats.agreement.measured import interval_alpha, intraclass_correlation
 from axisjudge.stats.agreement.soft import beliefs, soft_agreement, split_change
@@ -146,13 +145,8 @@ STATISTICS: dict[str, tuple[Callable[[Sample], float], bool, bool]] = {
         False,
         True,
     ),
-    "clustered_coefficients": (
-        lambda s: clustered_coefficients(s.ratings, ["cohen_kappa"], clusters=s.task)["cohen_kappa"].ci_low,
-        True,
-        False,  # twice the items of a task are fewer independent ones
-    ),
     "decides_alone": (lambda s: decides_alone(s.confidence[:, 0], 1 - s.right, risk=0.4).share, False, False),
-    "clustered_mean": (lambda s: clustered_mean(s.confidence[:, 0], s.task).ci_low, False, True),
+    "clustered_mean": (lambda s: clustered_mean(s.confidence[:, 0], s.task).estimate, False, True),
     "citation_validity": (
         lambda s: citation_validity(s.cited[:, 0], [[max(steps)] for steps in s.cited[:, 0]]).estimate,
         False,
@@ -207,7 +201,11 @@ STATISTICS: dict[str, tuple[Callable[[Sample], float], bool, bool]] = {
         False,
         True,
     ),
-    "prediction_powered_mean": (lambda s: prediction_powered_mean(s.label, s.ratings[:, 0]).estimate, False, True),
+    "prediction_powered_mean": (  # cross-fitted: an item and its copy may lie in two folds
+        lambda s: prediction_powered_mean(s.label, s.ratings[:, 0]).estimate,
+        False,
+        False,
+    ),
     "against_reference": (
         lambda s: against_reference(s.ratings[:, 0], s.label, n_categories=2).accuracy.worst,
         False,
@@ -262,9 +260,21 @@ PARTS = {
         "cluster_worth",
     ),
     *("majority", "in_short"),
-    *("effective_clusters", "least_design_effect", "more_for_half_width", "posterior_interval"),
-    *("more_for_upper_end", "upper_end_at", "sequence", "thresholds"),
-    "balanced_pseudo_values",
+    *("effective_clusters", "clustered_variance", "more_for_half_width", "share_between_clusters", "score_interval"),
+    *(
+        "influences",
+        "interval_on",
+        "on_scale",
+        "shows_few",
+        "soft_ceiling",
+        "balanced_pseudo_values",
+        *("more_for_upper_end", "upper_end_at", "sequence", "thresholds"),
+        *("joined_effect", "normal_part"),
+        "beyond_constant",
+        "leave_one_cluster_out",
+        "bounded_share",
+        *("in_classes", "known_of_all", "probability_classes"),
+    ),
 }
 #: Modules with tests of their own kind.
 ELSEWHERE = {

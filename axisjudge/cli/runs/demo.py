@@ -100,5 +100,5 @@ def _next(out: Path | None, subset: str) -> list[tuple[str, str]]:
         own()
     except InputError:
         commands.append(("axisjudge init bench --demo && cd bench", "a folder of your own: rubrics, notebooks, data"))
-    commands.append(("axisjudge report cross_family_agreement", "a page with figures, by one notebook"))
+    commands.append(("axisjudge report agreement", "a page with figures, by one notebook"))
     return commands

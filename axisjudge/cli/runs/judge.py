@@ -46,7 +46,10 @@ def judge(
     repeats: Annotated[int, typer.Option(min=1, help="How often each question is asked.")] = 1,
     again: Annotated[
         bool,
-        typer.Option("--again", help="Once more, as the repeat after those in --out; tells whether a judge drifts."),
+        typer.Option(
+            "--again",
+            help="Once more, or --repeats times, as the repeats after those in --out; tells whether a judge drifts.",
+        ),
     ] = False,
     limit: options.Limit = None,
     strict: options.Strict = False,
@@ -206,13 +209,13 @@ def _agreement(ratings: pl.DataFrame) -> Any:
 
 def _watched(kept: pl.DataFrame, ratings: pl.DataFrame) -> list[Drift]:
     """Each judge of this run against its first occasion, on the questions of this run; from the second on."""
-    from axisjudge.studies.succession.drift import watch_drift
+    from axisjudge.studies.succession.drift import occasion_repeats, watch_drift
     from axisjudge.verdict import IDENTITY
 
     question = [name for name in IDENTITY if name != "repeat"]
     every = kept.join(ratings.select(question), on=question, how="semi", nulls_equal=True)
     by_rater = every.partition_by("rater", maintain_order=True)
-    return [watch_drift(mine, mine["rater"][0]) for mine in by_rater if mine["repeat"].n_unique() > 1]
+    return [watch_drift(mine, mine["rater"][0]) for mine in by_rater if len(occasion_repeats(mine)) > 1]
 
 
 def print_drift(watched: Sequence[Drift]) -> None:

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.stats.agreement.coefficient_intervals import cluster_sums, rare
+from axisjudge.stats.agreement.coefficient_intervals import leave_one_cluster_out, shows_few
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS, Coefficient
 from axisjudge.stats.agreement.patterns import RatingPatterns, rating_patterns
+from axisjudge.stats.clusters import effective_clusters
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, jackknife_interval
 
@@ -100,7 +101,8 @@ def case_weighted(
     Notes
     -----
     The interval is the delete-one-cluster jackknife of the difference with t on half the degrees of freedom, because
-    few clusters carry it; with fewer than 10 clusters or too few disagreements there is none. Shuffling within judge
+    few clusters carry it, and these are counted as effective ones; with fewer than 10 clusters, 5 disagreements or 5
+    uses of the rarer categories by each rater there is none. Shuffling within judge
     alone would reject whenever confidence differs by verdict.
     """
     found = COEFFICIENTS[one_of("coefficient", coefficient, COEFFICIENTS)]
@@ -121,8 +123,10 @@ def case_weighted(
         generator = np.random.default_rng(0 if rng is None else rng)
         p_value = _permutation_p(found, plain, matrix, confidence, layer, combine, weighted - unweighted, generator)
     if not reason:
-        left_out = _left_out(found, heavy) - _left_out(found, plain)
-        degrees = (plain.n_clusters() - 1) / 2  # the few clusters with disagreements carry the difference
+        left_out = leave_one_cluster_out(found, heavy)[1] - leave_one_cluster_out(found, plain)[1]
+        degrees = (
+            effective_clusters(plain.cluster_sizes()) - 1
+        ) / 2  # the few clusters with disagreements carry the difference
         low, high = jackknife_interval(weighted - unweighted, left_out, degrees=degrees, ci_level=ci_level)
     return CaseWeighted(
         estimate=weighted - unweighted,
@@ -165,15 +169,9 @@ def _why_no_interval(weighted: float, unweighted: float, patterns: RatingPattern
         return "all ratings are of one category, so that chance alone agrees always"
     if np.ptp(weights) < 1e-12:
         return "all confidences are equal: weighting changes nothing"
-    if patterns.n_clusters() < FEWEST_CLUSTERS or rare(patterns):
+    if patterns.n_clusters() < FEWEST_CLUSTERS or shows_few(patterns):
         return "too few clusters or disagreements for an interval"
     return ""
-
-
-def _left_out(coefficient: Coefficient, patterns: RatingPatterns) -> Floats:
-    """The coefficient without each cluster."""
-    by_cluster = cluster_sums(patterns, coefficient.sums(patterns.codes, patterns.categories))
-    return coefficient.estimate(by_cluster.sum(axis=0) - by_cluster, patterns.categories)
 
 
 def _permutation_p(

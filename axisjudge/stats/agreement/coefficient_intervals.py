@@ -1,10 +1,11 @@
 """Intervals of agreement coefficients, chosen by what the items and clusters can carry.
 
-- Fewer than 10 clusters, an expected rarer cell below 5, or fewer than 5 disagreements: draws from a Dirichlet
-  posterior on the possible rating patterns, with prior mass 1 on the unanimous ones and 1 on the others: 1/2 for each
-  cell of a 2 x 2 table. Counts are scaled by 1/deff and (z / t)^2 with t on G - 1 degrees of freedom. The same for
-  fewer than 100 independent items.
-- Otherwise, clustered items: the delete-one-cluster jackknife on Fisher's z (logit for percent agreement), with t.
+- Fewer than 10 effective clusters, an expected rarer cell below 5, or fewer than 5 disagreements: draws from a
+  Dirichlet posterior on the possible rating patterns, with prior mass 1 on the unanimous ones and 1 on the others: 1/2
+  for each cell of a 2 x 2 table. Counts are scaled by 1 / design effect and (z / t)^2, both as in
+  `axisjudge.stats.clusters`. The same for fewer than 100 independent items.
+- Otherwise, clustered items: the leave-one-out influences of items on Fisher's z (logit for percent agreement), added
+  up over clusters, with the variance and the t of `axisjudge.stats.clusters`.
 - Otherwise, independent items: the standard error of a multinomial bootstrap over the distinct rating patterns, on the
   same scales; with more than 1,000 patterns (five raters, say) the delete-one-item jackknife, one pass over them.
 """
@@ -18,18 +19,18 @@ from functools import cached_property
 
 import numpy as np
 
-from axisjudge.stats.agreement.coefficients import Coefficient
+from axisjudge.stats.agreement.coefficients import Coefficient, category_counts
 from axisjudge.stats.agreement.patterns import Floats, Ints, RatingPatterns
+from axisjudge.stats.clusters import AGREEMENT_ICC, OUTCOME_ICC, clustered_variance, effective_clusters
 from axisjudge.stats.rates.proportions import (
     FEWEST_CLUSTERS,
     FEWEST_RARE,
-    LEAST_ICC,
     Scale,
     bootstrap_interval,
     clustered_proportion,
-    jackknife_interval,
-    jackknife_variance,
+    interval_on,
     normal_quantile,
+    on_scale,
     t_quantile,
 )
 
@@ -39,7 +40,7 @@ FEWEST_FOR_BOOTSTRAP = 100
 #: With more distinct patterns the bootstrap costs seconds and says no more than a jackknife over the patterns.
 MOST_FOR_BOOTSTRAP = 1000
 POSTERIOR_DRAWS = 2000
-#: 6 raters with 4 categories; beyond it the posterior is not offered.
+#: 28 raters with 4 categories; beyond it the posterior holds the patterns near those that occur.
 MOST_CELLS = 4096
 
 
@@ -79,21 +80,22 @@ def coefficient_interval(
     coefficient: Coefficient, patterns: RatingPatterns, bootstrap: PatternBootstrap, number: int, ci_level: float
 ) -> Interval:
     """The interval of the `number`-th coefficient of `bootstrap`, on `patterns` as its raters saw them."""
-    n_clusters = patterns.n_clusters()
     if coefficient.name == "percent_agreement" and patterns.n_raters == 2 and patterns.weights is None:
         return _agreement_as_proportion(patterns, ci_level)
-    if n_clusters < 2:
+    if patterns.n_clusters() < 2:
         return Interval(reason="fewer than two clusters: how far they differ cannot be seen")
     sums = bootstrap.sums[number]
-    clustered = patterns.grouped or patterns.weights is not None
-    if n_clusters < (FEWEST_CLUSTERS if clustered else FEWEST_FOR_BOOTSTRAP) or rare(patterns):
-        return posterior_interval(coefficient, patterns, sums, bootstrap.rng, n_clusters, ci_level)
-    if clustered or len(bootstrap.patterns.codes) > MOST_FOR_BOOTSTRAP:
-        found = _jackknife(coefficient, patterns, sums, ci_level)
-    else:
-        found = _bootstrap(coefficient, patterns, sums, bootstrap, number, ci_level)
+    sizes = patterns.cluster_sizes()
+    clustered = bool((sizes > 1).any())
+    few = effective_clusters(sizes) < (FEWEST_CLUSTERS if clustered else FEWEST_FOR_BOOTSTRAP)
+    found = Interval()
+    if not (few or rare(patterns)):
+        if clustered or len(bootstrap.patterns.codes) > MOST_FOR_BOOTSTRAP:
+            found = _linearised(coefficient, patterns, sums, ci_level)
+        else:
+            found = _bootstrap(coefficient, patterns, sums, bootstrap, number, ci_level)
     if math.isnan(found.low):
-        return posterior_interval(coefficient, patterns, sums, bootstrap.rng, n_clusters, ci_level)
+        found = _posterior(coefficient, patterns, sums, bootstrap.rng, ci_level)
     return found
 
 
@@ -112,11 +114,23 @@ def rare(patterns: RatingPatterns) -> bool:
     return bool(min(n * minority**2, disagreements, n - disagreements) < FEWEST_RARE)
 
 
+def shows_few(patterns: RatingPatterns) -> bool:
+    """Whether fewer than 5 items differ, or raters leave the commonest category fewer than 5 times each.
+
+    For figures with a standard error and nothing else. No further item can turn a False into True.
+    """
+    codes, counts = patterns.codes[patterns.paired], patterns.items[patterns.paired]
+    used = np.array([((codes == k).sum(axis=1) * counts).sum() for k in range(patterns.categories.size)])
+    given = np.where(codes >= 0, codes, codes.max(axis=1, keepdims=True))
+    differ = counts[(given != given[:, :1]).any(axis=1)].sum()
+    return bool(min((used.sum() - used.max(initial=0.0)) / patterns.n_raters, differ) < FEWEST_RARE)
+
+
 def _agreement_as_proportion(patterns: RatingPatterns, ci_level: float) -> Interval:
     both = (patterns.codes >= 0).all(axis=1)
     same = np.where(both, patterns.codes[:, 0] == patterns.codes[:, 1], np.nan)
     clusters = patterns.cluster if patterns.grouped else None
-    found = clustered_proportion(same[patterns.pattern], clusters, ci_level=ci_level)
+    found = clustered_proportion(same[patterns.pattern], clusters, expected_icc=AGREEMENT_ICC, ci_level=ci_level)
     return Interval(found.ci_low, found.ci_high, found.method, found.reason)
 
 
@@ -144,7 +158,7 @@ def _bootstrap(
     return Interval(low, high, f"bootstrap of rating patterns on {named}, {bootstrap.replicates} replicates")
 
 
-# the jackknife
+# by influence
 
 
 def cluster_sums(patterns: RatingPatterns, sums: Floats) -> Floats:
@@ -158,89 +172,107 @@ def cluster_sums(patterns: RatingPatterns, sums: Floats) -> Floats:
     return np.column_stack(columns)
 
 
-def _jackknife(coefficient: Coefficient, patterns: RatingPatterns, sums: Floats, ci_level: float) -> Interval:
-    if patterns.grouped or patterns.weights is not None:
-        parts = cluster_sums(patterns, sums)
-        parts = parts[parts.any(axis=1)]
-        times, over = np.ones(len(parts)), "clusters"
-    else:  # items of one pattern are alike: leave one out, and count it as often as it occurs
-        parts, times, over = sums[patterns.paired], patterns.items[patterns.paired], "items"
+def leave_one_cluster_out(coefficient: Coefficient, patterns: RatingPatterns) -> tuple[float, Floats]:
+    """A coefficient of all items, and without each cluster."""
+    by_cluster = cluster_sums(patterns, coefficient.sums(patterns.codes, patterns.categories))
+    total = by_cluster.sum(axis=0)
+    whole = float(coefficient.estimate(total, patterns.categories))
+    return whole, coefficient.estimate(total - by_cluster, patterns.categories)
+
+
+def influences(coefficient: Coefficient, patterns: RatingPatterns, sums: Floats, scale: Scale) -> Floats:
+    """What each item with two ratings or more moves the coefficient by, on a scale; NaN where that is infinite."""
+    counts = patterns.items[patterns.paired]
+    n = counts.sum()
     total = patterns.counts @ sums
-    left_out = coefficient.estimate(total - parts, patterns.categories)
-    estimate = float(coefficient.estimate(total, patterns.categories))
+    left_out = on_scale(scale, coefficient.estimate(total - sums[patterns.paired], patterns.categories))
+    with np.errstate(invalid="ignore"):
+        moved = (counts @ left_out / n - left_out) * (n - 1) / n
+    of_pattern = np.full(len(sums), np.nan)
+    of_pattern[patterns.paired] = moved
+    return np.asarray(of_pattern[patterns.pattern[patterns.compared]])
+
+
+def _expected_icc(patterns: RatingPatterns) -> float:
+    """What many raters say together follows the outcome of an item, what two say alike less so."""
+    return min(OUTCOME_ICC, AGREEMENT_ICC * (patterns.n_raters - 1))
+
+
+def _linearised(coefficient: Coefficient, patterns: RatingPatterns, sums: Floats, ci_level: float) -> Interval:
     scale, named = _scale(coefficient)
-    low, high = jackknife_interval(estimate, left_out, scale=scale, times=times, ci_level=ci_level)
-    return Interval(low, high, f"jackknife-t over {over} on {named}")
+    moved = influences(coefficient, patterns, sums, scale)
+    if not np.isfinite(moved).all():
+        return Interval(reason="agreement is perfect in the sample or without one item: no interval")
+    variance = clustered_variance(moved, patterns.cluster[patterns.compared], prior=_expected_icc(patterns))
+    estimate = float(coefficient.estimate(patterns.counts @ sums, patterns.categories))
+    low, high = interval_on(scale, estimate, variance.error, variance.degrees, ci_level)
+    reason = "agreement is perfect in the sample: no interval" if math.isnan(low) else ""
+    return Interval(low, high, f"linearised on {named}, t on {variance.degrees:.1f} degrees", reason)
 
 
 # the posterior
 
 
-def posterior_interval(
-    coefficient: Coefficient,
-    patterns: RatingPatterns,
-    sums: Floats,
-    rng: np.random.Generator,
-    n_clusters: float,
-    ci_level: float,
+def _posterior(
+    coefficient: Coefficient, patterns: RatingPatterns, sums: Floats, rng: np.random.Generator, ci_level: float
 ) -> Interval:
-    """Draws from a Dirichlet posterior on the rating patterns; `n_clusters` may be an effective number of clusters."""
-    if patterns.weights is not None:
-        return Interval(reason="too few clusters or disagreements for an interval with case weights")
+    """Draws from a Dirichlet posterior on the rating patterns."""
     if patterns.categories.size < 2:
         return Interval(reason="only one category is known; name all that could be given in `categories`")
-    cells, counts = _cells(patterns)
-    if cells is None:
-        return Interval(reason="too few clusters or disagreements for so many raters: look at pairs of them")
-    deff = _design_effect(coefficient, patterns, sums) if patterns.grouped else 1.0
-    scale = (normal_quantile(ci_level) / t_quantile(n_clusters - 1, ci_level)) ** 2 / deff
-    draws = rng.standard_gamma(counts * scale + _prior(cells), size=(POSTERIOR_DRAWS, len(cells)))
+    if np.unique(patterns.codes).size ** 2 > MOST_CELLS:
+        return Interval(reason="few clusters and more than 60 different values: numbers rather than categories")
+    cells, counts, prior = _cells(coefficient, patterns)
+    moved = influences(coefficient, patterns, sums, "identity")
+    variance = clustered_variance(
+        np.nan_to_num(moved), patterns.cluster[patterns.compared], prior=_expected_icc(patterns)
+    )
+    scale = (normal_quantile(ci_level) / t_quantile(variance.degrees, ci_level)) ** 2 / variance.design_effect
+    draws = rng.standard_gamma(counts * scale + prior, size=(POSTERIOR_DRAWS, len(cells)))
     weights = draws / draws.sum(axis=1, keepdims=True) * counts.sum()
     values = coefficient.estimate(weights @ coefficient.sums(cells, patterns.categories), patterns.categories)
     estimate = float(coefficient.estimate(patterns.counts @ sums, patterns.categories))
     low, high = _tails(values, ci_level)
-    method = "Dirichlet(1/2) posterior" + (f", design effect {deff:.2f}" if patterns.grouped else "")
+    method = "Dirichlet(1/2) posterior"
+    if patterns.grouped:
+        method += f", design effect {variance.design_effect:.2f}, t on {variance.degrees:.1f} degrees"
     return Interval(min(low, estimate), max(high, estimate), method)
 
 
-def _prior(cells: Ints) -> Floats:
-    """Mass 1 spread over the unanimous patterns and 1 over the others; patterns with missing ratings have none."""
-    complete = (cells >= 0).all(axis=1)
-    unanimous = complete & (cells == cells[:, :1]).all(axis=1)
-    mixed = complete & ~unanimous
-    return np.asarray(unanimous / unanimous.sum() + mixed / mixed.sum(), dtype=np.float64)
+def _cells(coefficient: Coefficient, patterns: RatingPatterns) -> tuple[Ints, Floats, Floats]:
+    """Patterns over the categories that occur (two at least) with their counts and prior mass.
 
-
-def _cells(patterns: RatingPatterns) -> tuple[Ints | None, Floats]:
-    """All patterns over the categories that occur (two at least), then the observed patterns with missing ratings."""
+    A coefficient that treats raters alike sees only how many gave each category: patterns are sorted, and a Dirichlet's
+    masses add up. Prior mass 1 is spread over the unanimous patterns and 1 over the others, none over the observed ones
+    with missing ratings. Beyond `MOST_CELLS` the others are those that occur and those with one dissenter.
+    """
+    alike = not coefficient.two_raters
     used = np.unique(patterns.codes[patterns.codes >= 0]).tolist()
     used += [k for k in range(patterns.categories.size) if k not in used][: max(0, 2 - len(used))]
-    if len(used) ** patterns.n_raters > MOST_CELLS:
-        return None, patterns.counts
-    complete = np.array(list(itertools.product(sorted(used), repeat=patterns.n_raters)), dtype=np.intp)
-    partial = patterns.codes[(patterns.codes < 0).any(axis=1) & (patterns.n_ratings > 0)]
+    observed = np.sort(patterns.codes, axis=1) if alike else patterns.codes
+    n = patterns.n_raters
+    if alike and math.comb(n + len(used) - 1, n) > MOST_CELLS:
+        one_out = [[k] * (n - 1) + [other] for k in used for other in used]
+        complete = np.unique(np.sort(np.vstack([one_out, observed[(observed >= 0).all(axis=1)]]), axis=1), axis=0)
+    else:
+        kinds = itertools.combinations_with_replacement(sorted(used), n) if alike else itertools.product(used, repeat=n)
+        complete = np.array(list(kinds), dtype=np.intp)
+    partial = observed[(observed < 0).any(axis=1) & (patterns.n_ratings > 0)]
     cells = np.unique(np.vstack([complete, partial]), axis=0)
     position = {tuple(cell): index for index, cell in enumerate(cells.tolist())}
     counts = np.zeros(len(cells))
-    for code, count in zip(patterns.codes.tolist(), patterns.counts, strict=True):
+    for code, count in zip(observed.tolist(), patterns.counts, strict=True):
         if tuple(code) in position:
             counts[position[tuple(code)]] += count
-    return cells, counts
+    return cells, counts, _prior(cells, alike)
 
 
-def _design_effect(coefficient: Coefficient, patterns: RatingPatterns, sums: Floats) -> float:
-    """Jackknife variance over clusters by that over items, held to what cluster sizes and `LEAST_ICC` allow."""
-    paired = patterns.paired
-    sizes = np.bincount(patterns.cluster[paired[patterns.pattern]]).astype(np.float64)
-    largest = float((sizes**2).sum() / sizes.sum())
-    least = 1 + (largest - 1) * LEAST_ICC
-    by_cluster = cluster_sums(patterns, sums)
-    by_cluster = by_cluster[by_cluster.any(axis=1)]
-    total = by_cluster.sum(axis=0)
-    between = jackknife_variance(coefficient.estimate(total - by_cluster, patterns.categories))
-    independent = jackknife_variance(
-        coefficient.estimate(total - sums[paired], patterns.categories), patterns.counts[paired]
-    )
-    if not independent > 0 or not math.isfinite(between):
-        return least
-    return float(np.clip(between / independent, least, largest))
+def _prior(cells: Ints, alike: bool) -> Floats:
+    whole = (cells >= 0).all(axis=1)
+    unanimous = whole & (cells == cells[:, :1]).all(axis=1)
+    ways = np.ones(len(cells))  # orders of the raters that a sorted pattern stands for
+    if alike:
+        r = category_counts(cells, int(cells.max()) + 1)
+        logarithm = math.lgamma(cells.shape[1] + 1) - np.vectorize(math.lgamma)(r + 1).sum(axis=1)
+        ways = np.exp(logarithm)
+    mixed = np.where(whole & ~unanimous, ways, 0.0)
+    return np.asarray(unanimous / unanimous.sum() + mixed / mixed.sum(), dtype=np.float64)

@@ -55,6 +55,16 @@ class RatingPatterns:
         """Which patterns have two ratings or more, and so something to compare."""
         return self.n_ratings >= 2
 
+    @property
+    def compared(self) -> NDArray[np.bool_]:
+        """Which items have two ratings or more."""
+        return np.asarray(self.paired[self.pattern], dtype=np.bool_)
+
+    def cluster_sizes(self) -> Ints:
+        """How many items with two ratings or more each cluster has; clusters without any are left out."""
+        sizes = np.bincount(self.cluster[self.compared], minlength=1)
+        return np.asarray(sizes[sizes > 0], dtype=np.intp)
+
     def n_clusters(self) -> int:
         """How many clusters the items with two ratings or more come from."""
         if not self.grouped:

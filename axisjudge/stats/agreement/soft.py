@@ -15,6 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
+from axisjudge.stats.agreement.coefficient_intervals import shows_few
+from axisjudge.stats.agreement.patterns import rating_patterns
+from axisjudge.stats.clusters import effective_clusters
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, cluster_codes, jackknife_interval
 
@@ -29,11 +32,13 @@ class SoftAgreement(Estimate):
     """Chance-corrected soft agreement.
 
     `raw` is 1 - the mean distance of beliefs on one item, `chance` the same over all pairs of items. `raw` misleads:
-    two judges that always hedge near 1/2 score high whatever they judge.
+    two judges that always hedge near 1/2 score high whatever they judge. `ceiling` is the `soft_ceiling`: what the
+    figure would be had the two given the same verdicts with these confidences.
     """
 
     raw: float
     chance: float
+    ceiling: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +117,10 @@ def soft_agreement(
 
     Notes
     -----
-    The interval is the delete-one-cluster jackknife on Fisher's z with t on half the degrees of freedom (with all of
-    them it covers .926 at 20 items where failures are rare); with fewer than 10 clusters there is none.
+    The interval is the delete-one-cluster jackknife on Fisher's z with t on half the degrees of freedom of the
+    effective clusters (with all of them it covers .926 at 20 items where failures are rare). With fewer than 10
+    clusters, or fewer than 5 items on which the judges take different sides or of the rarer side, there is none: with
+    sharp confidences it would cover .54 at 20 items and .86 at 100. Beside the figure belongs its `ceiling`.
 
     References
     ----------
@@ -135,9 +142,13 @@ def soft_agreement(
         reason = "no item has two beliefs" if first.size == 0 else "all beliefs are equal, so that chance alone agrees"
     elif n_clusters < FEWEST_CLUSTERS:
         reason = f"{n_clusters} clusters are too few for an interval ({FEWEST_CLUSTERS} or more)"
+    elif shows_few(rating_patterns(np.sign(pair[kept] - 0.5))):
+        reason = "too few items on which the judges take different sides, or of the rarer side, for an interval"
     else:
         moved = _corrected(same.sum() - same, row.sum() - row - column + inside, n.sum() - n)
-        low, high = jackknife_interval(estimate, moved, scale="fisher", degrees=(n_clusters - 1) / 2, ci_level=ci_level)
+        low, high = jackknife_interval(
+            estimate, moved, scale="fisher", degrees=(effective_clusters(n) - 1) / 2, ci_level=ci_level
+        )
         if math.isnan(low):
             reason = "agreement is perfect in the sample or without one cluster: no interval"
     mean = same.sum() / first.size if first.size else math.nan
@@ -155,7 +166,43 @@ def soft_agreement(
         reason=reason,
         raw=float(1 - mean),
         chance=float(1 - row.sum() / first.size**2) if first.size else math.nan,
+        ceiling=soft_ceiling(pair, squared=squared),
     )
+
+
+def soft_ceiling(beliefs_of_two: ArrayLike, *, squared: bool = False) -> float:
+    """Soft agreement with identical verdicts and these confidences: what unequal confidence alone leaves of 1.
+
+    Each judge's sides are given to both in turn, and the two figures averaged. Confidence is the distance of a belief
+    from 1/2, as ranks that enter as (1 + rank) / 2 have it.
+
+    Parameters
+    ----------
+    beliefs_of_two : array, shape (n_items, 2)
+        As in `soft_agreement`; items without both are left out.
+
+    Examples
+    --------
+    Judges of one mind with unrelated confidences:
+
+    >>> rng = np.random.default_rng(0)
+    >>> sure = (1 + rng.random((2000, 2))) / 2
+    >>> side = rng.random(2000) < 0.9
+    >>> of_two = np.where(side[:, None], sure, 1 - sure)
+    >>> round(soft_agreement(of_two).estimate, 1) == round(soft_ceiling(of_two), 1)
+    True
+    """
+    pair = np.asarray(beliefs_of_two, dtype=np.float64)
+    if pair.ndim != 2 or pair.shape[1] != 2:
+        raise InputError("beliefs_of_two", "must be items x 2", pair.shape)
+    pair = pair[~np.isnan(pair).any(axis=1)]
+    far, items = np.abs(pair - 0.5), np.arange(len(pair))
+    found = []
+    for side in np.sign(pair - 0.5).T:
+        one, other = (0.5 + side[:, None] * far).T
+        same, across, *_ = _cluster_distances(one, other, items, items.size, squared)
+        found.append(float(_corrected(same.sum(), across.sum(), items.size)))
+    return float(np.mean(found))
 
 
 def split_change(

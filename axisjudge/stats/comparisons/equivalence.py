@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval
+from axisjudge.stats.clusters import AGREEMENT_ICC
 from axisjudge.stats.comparisons.paired import PairedChange, mean_change, paired_change
 from axisjudge.stats.comparisons.sign_flips import DRAWS
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.stats.rates.proportions import clustered_proportion, t_quantile
 
 #: A shift of the failure rate, and a loss of agreement, up to which two judges count as equivalent. A choice, to be
 #: made before looking: differences between agents that are smaller than this do not survive a change of judge.
@@ -95,7 +96,7 @@ def equivalence(
         raise InputError("after", f"needs one value for each of the {old.shape} items before", new.shape)
     about: dict[str, Any] = {"cluster_unit": cluster_unit, "ci_level": 1 - 2 * level}
     lost = np.isnan(equal)
-    agreement = clustered_proportion(equal, clusters, **about)
+    agreement = clustered_proportion(equal, clusters, expected_icc=AGREEMENT_ICC, **about)
     shift = mean_change(new - old, clusters, **about)
     reasons = (*_of_lost(lost, margin), *_of_shift(shift, margin), *_of_agreement(agreement, self_agreement, margin))
     return Equivalence(shift, agreement, self_agreement, margin, level, reasons)
@@ -129,11 +130,17 @@ def _of_agreement(agreement: Estimate, own: Estimate | None, margin: float) -> l
     ]
 
 
+Noise = Literal["measured", "not_measured"]
+
+
 @dataclass(frozen=True)
 class Occasion:
-    """One run over the anchor set compared with the first: the paired change, and whether it says stop.
+    """One occasion on the anchor set compared with the first: the paired change, and whether it says stop.
 
-    `in_reach` is False where no verdicts on so many tasks could give a p value small enough to stop.
+    `in_reach` is False where no verdicts on so many tasks could give a p value small enough to stop. `noise` is
+    ``not_measured`` without repeated runs up to the third occasion: then nothing says stop, because a whole run may lie
+    off by more than its items show. `threshold` is the shift that runs of an unchanged judge rarely reach, NaN without
+    noise.
     """
 
     number: int
@@ -141,6 +148,8 @@ class Occasion:
     allowed: float
     stop: bool
     in_reach: bool
+    noise: Noise = "not_measured"
+    threshold: float = math.nan
 
 
 def drift(
@@ -154,14 +163,17 @@ def drift(
 ) -> list[Occasion]:
     """The anchor set judged on each occasion against the first, with a stop rule that allows looking every time.
 
-    The k-th comparison stops where the task-level sign-flip p value is at most level / (k (k + 1)). These shares add up
-    to `level` however many occasions follow, so that a judge that never changes is stopped with at most that
-    probability.
+    The k-th comparison stops where the task-level sign-flip p value is at most level / (k (k + 1)) and the shift of the
+    mean lies beyond what runs of one judge differ by: the quantile of t at that level, with the pooled variance of run
+    means within the occasions so far and between those in between. These levels add up to `level` however many
+    occasions follow, so that a judge that never changes is stopped with at most that probability, where the means of
+    its runs are near normal and independent. Before repeated runs, or a fourth occasion, nothing is stopped, and
+    `noise` says why.
 
     Parameters
     ----------
-    occasions : sequence of array of 1 (incorrect), 0 or NaN, each of shape (n_items,)
-        The verdicts on the same items, the first occasion first.
+    occasions : sequence of array of 1 (incorrect), 0 or NaN, each of shape (n_items,) or (n_items, n_runs)
+        The verdicts on the same items, the first occasion first; two runs or more on some occasion measure the noise.
     clusters : array, shape (n_items,), optional
         The task of each item.
 
@@ -173,11 +185,48 @@ def drift(
     in_open_unit_interval("level", level)
     if len(occasions) < 2:
         raise InputError("occasions", "must be two or more", len(occasions))
-    first, rng = occasions[0], np.random.default_rng(0 if rng is None else rng)
+    runs = [_runs(occasion) for occasion in occasions]
+    rng = np.random.default_rng(0 if rng is None else rng)
+    items = [_over_runs(each, axis=1) for each in runs]
     found = []
-    for k, later in enumerate(occasions[1:], start=1):
-        change = paired_change(first, later, clusters=clusters, cluster_unit=cluster_unit, ci_level=ci_level, rng=rng)
+    for k, later in enumerate(items[1:], start=1):
+        change = paired_change(
+            items[0], later, clusters=clusters, cluster_unit=cluster_unit, ci_level=ci_level, rng=rng
+        )
         allowed = level / (k * (k + 1))
         least = max(2.0 ** (1 - change.change.n_clusters), 1 / (DRAWS + 1))
-        found.append(Occasion(k + 1, change, allowed, bool(change.p_value <= allowed), least <= allowed))
+        beyond = _noise_threshold(runs[: k + 1], allowed)
+        stop = bool(change.p_value <= allowed and abs(change.change.estimate) > beyond)  # NaN stops nothing
+        noise: Noise = "not_measured" if math.isnan(beyond) else "measured"
+        found.append(Occasion(k + 1, change, allowed, stop, least <= allowed, noise, beyond))
     return found
+
+
+def _runs(occasion: ArrayLike) -> NDArray[np.float64]:
+    verdicts = np.asarray(occasion, dtype=np.float64)
+    if verdicts.ndim not in (1, 2):
+        raise InputError("occasions", "must each be items, or items x runs", verdicts.shape)
+    return verdicts[:, None] if verdicts.ndim == 1 else verdicts
+
+
+def _over_runs(verdicts: NDArray[np.float64], axis: int) -> NDArray[np.float64]:
+    """Mean of the given verdicts; NaN where there is none."""
+    given = (~np.isnan(verdicts)).sum(axis=axis)
+    return np.where(given > 0, np.nansum(verdicts, axis=axis) / np.maximum(given, 1), np.nan)
+
+
+def _noise_threshold(runs: Sequence[NDArray[np.float64]], level: float) -> float:
+    """How far the last occasion's mean lies from the first's at most, by the noise between runs, at this level."""
+    means = [mean[~np.isnan(mean)] for mean in (_over_runs(each, axis=0) for each in runs)]
+    if not means[0].size or not means[-1].size:
+        return math.nan
+    degrees = sum(max(mean.size - 1, 0) for mean in means)
+    squares = sum(float(((mean - mean.mean()) ** 2).sum()) for mean in means if mean.size)
+    between = [mean for mean in means[1:-1] if mean.size == means[0].size]  # free of the shift that is looked at
+    if len(between) > 1:
+        degrees += len(between) - 1
+        squares += float(np.var([mean.mean() for mean in between]) * len(between) * means[0].size)
+    if not degrees:
+        return math.nan
+    spread = math.sqrt(squares / degrees * (1 / means[0].size + 1 / means[-1].size))
+    return t_quantile(degrees, 1 - level) * spread

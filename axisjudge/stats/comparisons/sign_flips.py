@@ -13,16 +13,24 @@ _TIE = 1e-9  # two sums of the same flipped differences may differ by rounding a
 
 
 def paired_sign_flip(
-    differences: ArrayLike, *, rng: np.random.Generator, one_sided: bool = False, draws: int = DRAWS
+    differences: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    one_sided: bool = False,
+    mid_p: bool = False,
+    draws: int = DRAWS,
 ) -> tuple[float, float]:
     """Sign-flip test that paired differences (one for each cluster) have mean zero; `one_sided`: zero or below.
 
     Returns the p value and its Monte Carlo standard error (0 when all flips were enumerated, which is done where they
-    are no more than `draws`). NaN differences are left out; with nothing but zeros p is 1.
+    are no more than `draws`). NaN differences are left out; with nothing but zeros p is 1. With `mid_p` flips that give
+    the observed sum count half, though p is never less than that of differences all of one sign: for independent items
+    of 0 and 1, where the exact test of 60 items rejects a true null in .010 instead of .05.
 
     References
     ----------
-    Canay, Romano and Shaikh (2017), Econometrica 85:1013-1030, doi:10.3982/ECTA13081.
+    Canay, Romano and Shaikh (2017), Econometrica 85:1013-1030, doi:10.3982/ECTA13081. Fagerland, Lydersen and Laake
+    (2013), BMC Med. Res. Methodol. 13:91, doi:10.1186/1471-2288-13-91 (mid-p).
 
     Examples
     --------
@@ -34,9 +42,14 @@ def paired_sign_flip(
     given = np.asarray(differences, dtype=float)
     nonzero = given[~np.isnan(given) & (given != 0)]
     flips, exact = sign_flips(len(nonzero), rng, draws)
-    if one_sided:
-        return monte_carlo_p(flips @ nonzero, float(nonzero.sum()), exact=exact)
-    return monte_carlo_p(np.abs(flips @ nonzero), abs(nonzero.sum()), exact=exact)
+    reference, observed = flips @ nonzero, float(nonzero.sum())
+    if not one_sided:
+        reference, observed = np.abs(reference), abs(observed)
+    p, error = monte_carlo_p(reference, observed, exact=exact)
+    if not mid_p:
+        return p, error
+    ties = float(np.mean(np.abs(reference - observed) <= _TIE))
+    return max(p - ties / 2, min(p, 2.0 ** (int(one_sided is False) - len(nonzero)))), error
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:

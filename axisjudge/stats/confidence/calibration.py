@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval, positive
+from axisjudge.stats.clusters import AGREEMENT_ICC, clustered_variance, effective_clusters
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import (
     FEWEST_CLUSTERS,
@@ -23,7 +24,9 @@ from axisjudge.stats.rates.proportions import (
 
 Floats = NDArray[np.float64]
 
-BAND_RESAMPLES = 500
+BAND_RESAMPLES = 1000
+#: More distinct confidences are drawn for the band in so many groups of neighbours.
+BAND_GROUPS = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +34,8 @@ class ReliabilityCurve:
     """Reliability of confidences and the CORP decomposition: brier = miscalibration - discrimination + uncertainty.
 
     `confidence` (distinct values in order) and `calibrated` (the isotonic share of correct verdicts at each) are the
-    curve, `count` how often each value was given; `band_low` and `band_high` hold what a perfectly calibrated judge
-    would show with so few items: inside the band, nothing is shown to be wrong. `ece` is the expected calibration
+    curve, `count` how often each value was given; `band_low` and `band_high` hold all of the curve that a perfectly
+    calibrated judge would show with so few items: inside it, nothing is shown to be wrong. `ece` is the calibration
     error in `ece_bins` bins of equal width, which is well above 0 for a calibrated judge of few items: read it
     against `ece_if_calibrated`, its mean in the same resamples.
     """
@@ -63,6 +66,7 @@ def reliability_curve(
     confidence: ArrayLike,
     correct: ArrayLike,
     *,
+    clusters: ArrayLike | None = None,
     bins: int = 10,
     band_level: float = 0.9,
     rng: np.random.Generator | int | None = None,
@@ -76,10 +80,13 @@ def reliability_curve(
     ----------
     confidence, correct : array, shape (n_items,)
         Confidence in [0, 1] and 0/1; items with NaN in either are left out and counted.
+    clusters : array, shape (n_items,), optional
+        Which items belong together: the band is widened by the root of the design effect of what the judge gets right
+        beyond its confidence.
     bins : int
         Bins of the ECE.
     band_level : float
-        Level of the consistency band at each confidence.
+        Share of calibrated judges whose whole curve lies within the consistency band.
     rng : numpy.random.Generator or int, optional
         Source of the band's resamples; a fixed seed by default.
 
@@ -97,9 +104,13 @@ def reliability_curve(
     fitted = isotonic_fit(share, count)
     base = outcome.mean()
     generator = np.random.default_rng(0 if rng is None else rng)
-    drawn = generator.binomial(count, values, size=(BAND_RESAMPLES, values.size)) / count
-    tail = (1 - band_level) / 2
-    low, high = np.quantile([isotonic_fit(row, count) for row in drawn], [tail, 1 - tail], axis=0)
+    group = np.arange(values.size) * min(BAND_GROUPS, values.size) // values.size
+    heavy = np.bincount(group, weights=count)
+    centre = np.bincount(group, weights=count * values) / heavy
+    spread = math.sqrt(_design_effect(outcome - given, clusters, confidence, correct))
+    drawn = generator.binomial(heavy.astype(np.int64), centre, size=(BAND_RESAMPLES, centre.size)) / heavy
+    curves = np.array([isotonic_fit(centre + spread * (row - centre), heavy) for row in drawn]).clip(0, 1)
+    low, high = (np.interp(values, centre, end) for end in _simultaneous(curves, band_level))
     brier = float(((given - outcome) ** 2).mean())
     fitted_brier = float(((fitted[position] - outcome) ** 2).mean())
     uncertainty = float(base * (1 - base))
@@ -114,7 +125,7 @@ def reliability_curve(
         discrimination=uncertainty - fitted_brier,
         uncertainty=uncertainty,
         ece=_ece(values, share, count, bins),
-        ece_if_calibrated=float(np.mean([_ece(values, row, count, bins) for row in drawn])),
+        ece_if_calibrated=float(np.mean([_ece(centre, row, heavy, bins) for row in drawn])),
         ece_bins=bins,
         n_items=given.size,
         n_missing=missing,
@@ -141,19 +152,12 @@ def isotonic_fit(values: ArrayLike, weights: ArrayLike) -> Floats:
     ----------
     Ayer et al. (1955), Ann. Math. Stat. 26:641-647, doi:10.1214/aoms/1177728423.
     """
-    level: list[float] = []
-    weight: list[float] = []
-    length: list[int] = []
-    for value, heavy in zip(np.asarray(values, float).tolist(), np.asarray(weights, float).tolist(), strict=True):
-        level.append(value)
-        weight.append(heavy)
-        length.append(1)
-        while len(level) > 1 and level[-2] >= level[-1]:
-            last, last_weight, last_length = level.pop(), weight.pop(), length.pop()
-            level[-1] = (level[-1] * weight[-1] + last * last_weight) / (weight[-1] + last_weight)
-            weight[-1] += last_weight
-            length[-1] += last_length
-    return np.repeat(level, length).astype(np.float64)
+    from scipy.optimize import isotonic_regression
+
+    level = np.asarray(values, dtype=np.float64)
+    if not level.size:
+        return level
+    return np.asarray(isotonic_regression(level, weights=np.asarray(weights, dtype=np.float64)).x, dtype=np.float64)
 
 
 def auroc(
@@ -190,7 +194,8 @@ def auroc(
             reason = "too few clusters, or too few of one outcome, for an interval"
         else:
             left_out = _auc_left_out(given, outcome, groups, n_clusters, wins, losses)
-            low, high = jackknife_interval(estimate, left_out, scale="logit", ci_level=ci_level)
+            degrees = effective_clusters(np.bincount(groups)) - 1
+            low, high = jackknife_interval(estimate, left_out, scale="logit", degrees=degrees, ci_level=ci_level)
             if math.isnan(low):
                 reason = "the ranking is perfect in the sample or without one cluster: no interval"
     return Estimate(
@@ -260,6 +265,44 @@ def _wins(winners: Floats, losers: Floats) -> Floats:
     return np.asarray((np.searchsorted(ordered, winners) + np.searchsorted(ordered, winners, side="right")) / 2)
 
 
+def _wins_inside(given: Floats, right: NDArray[np.bool_], groups: NDArray[np.intp], n_clusters: int) -> Floats:
+    """Wins among the verdicts of each cluster: the mid-ranks of its right ones minus those among themselves."""
+    order = np.lexsort((given, groups))
+    value, group = given[order], groups[order]
+    new = np.r_[True, (np.diff(value) != 0) | (np.diff(group) != 0)]
+    start = np.flatnonzero(new)
+    tie = np.cumsum(new) - 1
+    first = np.searchsorted(group, np.arange(n_clusters))
+    rank = (start[tie] + np.r_[start[1:], value.size][tie] + 1) / 2 - first[group]
+    of_right = np.bincount(group, weights=rank * right[order], minlength=n_clusters)
+    n = np.bincount(groups[right], minlength=n_clusters)
+    return np.asarray(of_right - n * (n + 1) / 2)
+
+
+def _simultaneous(curves: Floats, level: float) -> tuple[Floats, Floats]:
+    """Pointwise quantiles so far out that the share `level` of the curves lies between them everywhere."""
+    n = len(curves)
+    ordered = np.sort(curves, axis=0)
+    below = np.array(
+        [np.searchsorted(column, own, side="right") for column, own in zip(ordered.T, curves.T, strict=True)]
+    )
+    above = n - np.array([np.searchsorted(column, own) for column, own in zip(ordered.T, curves.T, strict=True)])
+    deepest = np.sort(np.minimum(below, above).min(axis=0))  # how far from its outermost each curve stays
+    depth = max(int(deepest[int((1 - level) * n)]), 1)
+    return ordered[depth - 1], ordered[n - depth]
+
+
+def _design_effect(residual: Floats, clusters: ArrayLike | None, confidence: ArrayLike, correct: ArrayLike) -> float:
+    if clusters is None:
+        return 1.0
+    kept = ~(np.isnan(np.asarray(confidence, float)) | np.isnan(np.asarray(correct, float)))
+    groups = cluster_codes(clusters, kept.size)[kept]
+    if np.unique(groups).size < 2:
+        raise InputError("clusters", "must be two or more", 1, "leave clusters out for items that are independent")
+    centred = (residual - residual.mean()) / residual.size
+    return clustered_variance(centred, groups, prior=AGREEMENT_ICC).design_effect
+
+
 def _auc_left_out(
     given: Floats,
     outcome: Floats,
@@ -273,11 +316,7 @@ def _auc_left_out(
     out = np.bincount(groups[right], weights=wins, minlength=n_clusters) + np.bincount(
         groups[wrong], weights=losses, minlength=n_clusters
     )
-    both = np.intersect1d(groups[right], groups[wrong])
-    inside = np.zeros(n_clusters)
-    for group in both:
-        members = groups == group
-        inside[group] = _wins(given[members & right], given[members & wrong]).sum()
+    inside = _wins_inside(given, right, groups, n_clusters)
     n_right = right.sum() - np.bincount(groups[right], minlength=n_clusters)
     n_wrong = wrong.sum() - np.bincount(groups[wrong], minlength=n_clusters)
     with np.errstate(divide="ignore", invalid="ignore"):

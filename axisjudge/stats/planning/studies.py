@@ -19,7 +19,12 @@ from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.planning.study_curve import Curve, Question, half_widths, powers
-from axisjudge.stats.raters.alternative_annotator import alternative_annotator, best_constant, stand_in
+from axisjudge.stats.raters.alternative_annotator import (
+    alternative_annotator,
+    best_constant,
+    beyond_constant,
+    stand_in,
+)
 from axisjudge.stats.rates.correction import corrected_rate
 from axisjudge.stats.rates.proportions import normal_quantile
 from axisjudge.verdict import VERDICTS
@@ -231,7 +236,8 @@ def plan_stand_in(
         truth = (source.random(n) < prevalence).astype(np.float64)[:, None]
         said = np.where(source.random((n, n_people + 1)) < accuracies, truth, 1 - truth)
         found = alternative_annotator(said[:, 0], said[:, 1:], epsilon=epsilon)
-        return not stand_in(found, best_constant(said[:, 0], said[:, 1:], epsilon=epsilon)[1])
+        word, constant = best_constant(said[:, 0], said[:, 1:], epsilon=epsilon)
+        return not stand_in(found, constant, beyond_constant(said[:, 0], said[:, 1:], word))
 
     assumed: dict[str, float | int | str] = {
         "people": n_people,

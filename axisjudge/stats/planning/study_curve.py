@@ -12,14 +12,18 @@ from axisjudge.stats.estimate import Estimate
 
 Rng = np.random.Generator
 
+#: Share of studies of the needed size that meet a wanted half width: with its mean, every other study would miss it.
+ASSURANCE = 0.8
+
 
 @dataclass(frozen=True)
 class Planned:
     """What studies of one size give.
 
-    `half_width` is the mean half width of the interval over the simulated studies that have one, `spread` its standard
-    deviation between studies, `refused` the share of studies without an interval. For a test, `power` is the share of
-    studies that reach the claim; `error` is the Monte Carlo standard error of the figure that is planned for.
+    `half_width` is the half width that `ASSURANCE` of the simulated studies keep, of those that have an interval,
+    `spread` its standard deviation between studies, `refused` the share of studies without an interval. For a
+    test, `power` is the share of studies that reach the claim; `error` is the Monte Carlo standard error of the figure
+    that is planned for.
     """
 
     n: int
@@ -88,15 +92,15 @@ def half_widths(
     replicates: int,
     rng: Rng | int | None,
 ) -> Curve:
-    """Grow the study until its mean half width is well below the target; the needed size lies between two sizes."""
+    """Grow the study until the half width that most keep is well below the target; the size lies between two sizes."""
 
     def planned(n: int, source: Rng) -> Planned:
         found = [study(n, source) for _ in range(replicates)]
         halves = np.array([(each.ci_high - each.ci_low) / 2 for each in found])
         given = halves[~np.isnan(halves)]
-        mean, spread = (given.mean(), given.std()) if given.size else (math.nan, math.nan)
-        error = spread / math.sqrt(given.size) if given.size else math.nan
-        return Planned(n, float(mean), float(spread), 1 - given.size / replicates, math.nan, float(error))
+        kept, spread = (np.quantile(given, ASSURANCE), given.std()) if given.size else (math.nan, math.nan)
+        error = 1.43 * spread / math.sqrt(given.size) if given.size else math.nan  # of a normal's 80% quantile
+        return Planned(n, float(kept), float(spread), 1 - given.size / replicates, math.nan, float(error))
 
     def enough(points: list[Planned]) -> bool:
         return points[-1].half_width <= 0.8 * asked.target and points[-1].refused < 0.05

@@ -12,7 +12,9 @@ cheaper. The winning rate is the share of people whose test is rejected after Be
 judge passes from one half on.
 
 The test is blind to prevalence: where failures are rare, a judge that always says 'correct' passes. So the best
-constant judge is tested beside every judge (`best_constant`), and `stand_in` refuses the claim where that passes too.
+constant judge is tested beside every judge (`best_constant`). Where that passes too, `stand_in` refuses the claim but
+for a judge that is shown, item by item, to match people better than the constant does (`beyond_constant`): with more
+labels every constant passes at a large epsilon, and a good judge would lose its claim by being looked at more closely.
 """
 
 from __future__ import annotations
@@ -26,8 +28,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval, one_of
+from axisjudge.stats.clusters import clustered_variance
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, cluster_codes, t_quantile
+from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, cluster_codes, clustered_mean, interval_on
 
 Scale = Literal["nominal", "ordinal", "continuous"]
 Floats = NDArray[np.float64]
@@ -219,10 +222,29 @@ def best_constant(
     return max(tests, key=lambda one: (np.nan_to_num(one[1].winning_rate), np.nan_to_num(one[1].advantage.estimate)))
 
 
-def stand_in(judge: AlternativeAnnotator, constant: AlternativeAnnotator) -> str:
+def beyond_constant(
+    judge: ArrayLike,
+    people: ArrayLike,
+    word: float,
+    *,
+    scale: Scale = "nominal",
+    clusters: ArrayLike | None = None,
+    cluster_unit: str = "cluster",
+    ci_level: float = 0.95,
+) -> Estimate:
+    """Mean of the judge's score s against all people less that of a judge that always gives `word`, item by item."""
+    said, others = _checked(judge, people)
+    both = ~np.isnan(said) & (~np.isnan(others)).any(axis=1) & (not math.isnan(word))
+    ahead = np.full(said.size, math.nan)
+    ahead[both] = _score(said[both], others[both], scale) - _score(np.full(both.sum(), word), others[both], scale)
+    return clustered_mean(ahead, clusters, cluster_unit=cluster_unit, ci_level=ci_level)
+
+
+def stand_in(judge: AlternativeAnnotator, constant: AlternativeAnnotator, beyond: Estimate | None = None) -> str:
     """Why 'this judge may stand in for people' may not be claimed; empty where it may.
 
-    Three people or more must have been tested, the judge must pass, and the best constant judge must not.
+    Three people or more must have been tested, the judge must pass, and the best constant judge must not, unless the
+    judge is shown to match people better (`beyond`, of `beyond_constant`, lies above 0).
     """
     if judge.refusal:
         return judge.refusal
@@ -231,7 +253,7 @@ def stand_in(judge: AlternativeAnnotator, constant: AlternativeAnnotator) -> str
         return f"{enough}, and {len(judge.tested)} were tested"
     if not judge.passed:
         return f"the winning rate at epsilon {judge.epsilon:g} is {judge.winning_rate:.2f}, below {PASSES:g}"
-    if constant.passed:
+    if constant.passed and not (beyond and beyond.ci_low > 0):
         return "a judge that always says the same passes as well, so that the test shows nothing here"
     return ""
 
@@ -297,27 +319,20 @@ def _against(name: str, won: _Wins, groups: NDArray[np.intp], epsilon: float, le
         return AgainstPerson(name, n, math.nan, math.nan, math.nan, False, False, reason)
     gap = won.person - won.judge
     difference = float(np.average(gap, weights=won.weight))
-    error, degrees = _clustered_error(gap - difference, won.weight, groups[won.items])
-    p_value, reason = _lower_tail(difference - epsilon, error, degrees)
+    own = groups[won.items]
+    if np.unique(own[won.weight > 0]).size < 2:
+        p_value, reason = math.nan, "all items are of one cluster"
+    else:
+        influence = (gap - difference) * won.weight / won.weight.sum()
+        variance = clustered_variance(influence, own, weights=won.weight)
+        p_value, reason = _lower_tail(difference - epsilon, variance.error, variance.degrees)
     advantage = float(np.average(won.judge, weights=won.weight))
     return AgainstPerson(name, n, advantage, difference, p_value, False, True, reason)
-
-
-def _clustered_error(residual: Floats, weight: Floats, groups: NDArray[np.intp]) -> tuple[float, float]:
-    """Standard error of a weighted mean between clusters, and its degrees of freedom by Kish's effective number."""
-    sums, sizes = np.bincount(groups, weights=residual * weight), np.bincount(groups, weights=weight)
-    sums, sizes = sums[sizes > 0], sizes[sizes > 0]
-    effective = sizes.sum() ** 2 / (sizes**2).sum()
-    if effective <= 1:
-        return math.nan, 0.0
-    return math.sqrt(effective / (effective - 1) * float((sums**2).sum())) / float(sizes.sum()), effective - 1
 
 
 def _lower_tail(above: float, error: float, degrees: float) -> tuple[float, str]:
     from scipy.special import stdtr
 
-    if math.isnan(error):
-        return math.nan, "all items are of one cluster"
     if error == 0:
         if abs(above) < _TIE:
             return math.nan, "all differences equal epsilon"
@@ -347,15 +362,14 @@ def _mean_advantage(wins: list[_Wins], groups: NDArray[np.intp], unit: str, ci_l
     influence = np.zeros(groups.size)
     for won, share in zip(wins, shares, strict=True):
         influence[won.items] += won.weight * (won.judge - share) / won.weight.sum() / len(wins)
-    by_cluster = np.bincount(groups, weights=influence)
-    error = math.sqrt(n_clusters / max(n_clusters - 1, 1) * float((by_cluster**2).sum()))
-    if n_clusters < FEWEST_CLUSTERS or error == 0 or not 0 < mean < 1:
+    if n_clusters < FEWEST_CLUSTERS or not influence.any() or not 0 < mean < 1:
         few = f"{n_clusters} independent units; an interval needs {FEWEST_CLUSTERS}"
         reason = few if n_clusters < FEWEST_CLUSTERS else "the judge never, or always, does as well as each person"
         return Estimate(estimate=mean, reason=reason, **about)
-    logit, half = math.log(mean / (1 - mean)), t_quantile(n_clusters - 1, ci_level) * error / (mean * (1 - mean))
-    low, high = (1 / (1 + math.exp(-end)) for end in (logit - half, logit + half))
-    return Estimate(estimate=mean, ci_low=low, ci_high=high, method="linearised logit-t between clusters", **about)
+    variance = clustered_variance(influence[items], groups[items])
+    low, high = interval_on("logit", mean, variance.error / (mean * (1 - mean)), variance.degrees, ci_level)
+    method = f"linearised on the logit, t on {variance.degrees:.1f} degrees"
+    return Estimate(estimate=mean, ci_low=low, ci_high=high, method=method, **about)
 
 
 def _refusal(people: Floats, any_tested: bool, least_instances: int) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.rates.proportions import clustered_mean, clustered_proportion
+from axisjudge.stats.rates.proportions import bounded_share, clustered_proportion
 
 Floats = NDArray[np.float64]
 
@@ -43,6 +43,11 @@ def self_agreement(
         Verdict codes; NaN where a repeat is missing.
     clusters : array, shape (n_items,), optional
         Which items belong together.
+
+    Notes
+    -----
+    Of r repeats with q words the share of equal pairs cannot fall below that of words given equally often (1/3 for
+    three repeats and two words). The interval is that of a proportion between this least share and 1.
     """
     matrix = np.asarray(ratings, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[1] < 2:
@@ -50,10 +55,10 @@ def self_agreement(
     share = _equal_pairs(matrix)
     flipped = np.where(np.isnan(share), np.nan, share < 1)
     flips = clustered_proportion(flipped, clusters, cluster_unit=cluster_unit, ci_level=ci_level)
-    if matrix.shape[1] == 2:
-        agreement = clustered_proportion(share, clusters, cluster_unit=cluster_unit, ci_level=ci_level)
-    else:
-        agreement = clustered_mean(share, clusters, cluster_unit=cluster_unit, ci_level=ci_level)
+    least = _fewest_equal_pairs(matrix)
+    above = bounded_share((share - least) / (1 - least), clusters, cluster_unit=cluster_unit, ci_level=ci_level)
+    estimate, low, high = (least + (1 - least) * end for end in (above.estimate, above.ci_low, above.ci_high))
+    agreement = replace(above, estimate=estimate, ci_low=low, ci_high=high)
     return SelfAgreement(agreement, flips)
 
 
@@ -189,3 +194,14 @@ def _equal_pairs(matrix: Floats) -> Floats:
     counts = (matrix[:, :, None] == categories).sum(axis=1)
     pairs = np.where(n > 1, n * (n - 1), 1)
     return np.where(n > 1, (counts * (counts - 1)).sum(axis=1) / pairs, np.nan)
+
+
+def _fewest_equal_pairs(matrix: Floats) -> float:
+    """The least share of equal pairs that any item can have: its words given equally often."""
+    given = ~np.isnan(matrix)
+    n = given.sum(axis=1)
+    n = n[n > 1]
+    words = max(np.unique(matrix[given]).size, 2)
+    often, left = n // words, n % words
+    pairs = left * (often + 1) * often + (words - left) * often * (often - 1)
+    return float((pairs / (n * (n - 1))).min(initial=1.0)) if n.size else 0.0

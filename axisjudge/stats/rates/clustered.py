@@ -1,26 +1,12 @@
 """Shares of items that come in clusters of any sizes: one interval for sensitivity, precision and all their kin.
 
-A share p = sum y_c / sum m_c is a ratio of cluster totals: y_c hits among the m_c items of cluster c that count. With
-
-    effective clusters   K = (sum m_c)^2 / sum m_c^2                               (Kish)
-    variance             v = K / (K - 1) sum (y_c - p m_c)^2 / (sum m_c)^2         (linearised)
-    design effect        d = v / [p (1 - p) / (n - 1)], at least 1 + (b - 1) w LEAST_ICC, at most b = sum m_c^2 / n
-    interval             Wilson's at p and n / d items, with the quantile of t on K - 1 degrees of freedom
-
-Clusters of one size have K = G, the number of clusters. Where few carry most of the items K is small, and so t is wide
-where a count of clusters would promise too much. Few clusters, or few of the rarer outcome, show a design effect badly;
-then it is taken as at least that of an intraclass correlation of `LEAST_ICC`, with the weight
-w = min(1, ENOUGH_WITH_RARER / (K min(p, 1 - p))), which fades as clusters with the rarer outcome grow in number.
-
-Coverage of the 95% interval, 1,000 replicates a cell: mean .950, minimum .936 or more at 5 to 200 clusters of 12
-items, sizes 60..2, 60, 20, 10, 5, 5, 3, 2 x 6, and one of 100 beside 50 of 2; shares .3 to .97, failures 15% of
-items to all, intraclass correlation .02 and .25, failures and hits related or not. tests/stats/test_clustered.py.
+A share is a ratio of cluster totals, hits among the items of a cluster that count. Its interval is that of
+`clustered_proportion`; beside it stands what the clusters are worth and what one item is divided by. Two shares, of the
+same items or of others, are joined by MOVER.
 
 References
 ----------
-Wilson (1927), doi:10.1080/01621459.1927.10502953. Kish (1965), Survey Sampling, section 11.7. Korn and Graubard (1998),
-Survey Methodology 24:193-201 (effective items n / d with t in place of the normal quantile). Liang and Zeger (1986),
-doi:10.1093/biomet/73.1.13 (the variance between clusters). Zou and Donner (2008), doi:10.1002/sim.3095 (MOVER).
+Zou and Donner (2008), Stat. Med. 27:1693-1702, doi:10.1002/sim.3095 (MOVER).
 """
 
 from __future__ import annotations
@@ -34,48 +20,32 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval
+from axisjudge.stats.clusters import OUTCOME_ICC, effective_clusters, joined_effect, normal_part
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import (
     FEWEST_FOR_WILSON,
     clopper_pearson_interval,
     cluster_codes,
+    score_interval,
+    share_between_clusters,
     t_quantile,
     wilson_interval,
 )
 
 Floats = NDArray[np.float64]
 
-#: Intraclass correlation that few clusters are taken to have at least: that of task outcomes in public agent data.
-LEAST_ICC = 0.2
-#: From so many effective clusters with the rarer outcome on, the design effect seen begins to speak for itself.
-ENOUGH_WITH_RARER = 5.0
-#: Items worth fewer clusters than this have no interval: they are in effect one cluster.
-FEWEST_EFFECTIVE = 2.0
-
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ClusteredShare(Estimate):
-    """A share with its interval; `effective_clusters` is Kish's K, `design_effect` what one item is divided by."""
+    """A share with its interval; `effective_clusters` is Kish's K, `design_effect` what one item is divided by.
+
+    `degrees` are those of the interval's t, NaN where items are independent.
+    """
 
     hits: int
     effective_clusters: float
     design_effect: float = 1.0
-
-
-def effective_clusters(sizes: ArrayLike) -> float:
-    """How many clusters of one size these are worth, (sum m)^2 / sum m^2; 0 without items.
-
-    References
-    ----------
-    Kish (1965), Survey Sampling, section 11.7.
-
-    Examples
-    --------
-    >>> round(effective_clusters([60, 20, 10, 5, 5, 3] + [2] * 6), 1)
-    3.2
-    """
-    size = np.asarray(sizes, dtype=np.float64)
-    return float(size.sum() ** 2 / (size**2).sum()) if size.any() else 0.0
+    degrees: float = math.nan
 
 
 def clustered_share(
@@ -104,7 +74,7 @@ def clustered_share(
     Returns
     -------
     ClusteredShare
-        `n_missing` counts the NaN values. Without an interval where the items are worth fewer than two clusters.
+        `n_missing` counts the NaN values. Without an interval where all items are of one cluster.
 
     Raises
     ------
@@ -115,7 +85,7 @@ def clustered_share(
     --------
     >>> tasks = [task for task in range(5) for _ in range(4)]
     >>> clustered_share([1] * 19 + [0], tasks, cluster_unit="task")
-    ClusteredShare(0.950 [0.560 to 0.996], 20 items in 5 tasks)
+    ClusteredShare(0.950 [0.632 to 0.995], 20 items in 5 tasks)
     """
     outcome, groups, kept = _counted(values, clusters)
     in_open_unit_interval("ci_level", ci_level)
@@ -138,19 +108,20 @@ def clustered_share(
     if not n:
         reason = "no item counts: a share needs at least one"
         return ClusteredShare(estimate=math.nan, reason=reason, **about)
-    share = float(weight @ outcome / weight.sum())
+    share = float((weight * outcome).sum() / weight.sum())
     if independent:
         exact = min(hits, n - hits) < FEWEST_FOR_WILSON
         low, high = (clopper_pearson_interval if exact else wilson_interval)(hits, n, ci_level=ci_level)
         method = "Clopper-Pearson" if exact else "Wilson"
         return ClusteredShare(estimate=share, ci_low=low, ci_high=high, method=method, **about)
-    if worth < FEWEST_EFFECTIVE:
-        few = f"the {n} items are worth {worth:.1f} {cluster_unit}s; an interval needs {FEWEST_EFFECTIVE:g}"
-        return ClusteredShare(estimate=share, reason=few, **about)
-    effect = _design_effect(outcome, groups, sizes, worth, weight)
-    low, high = _wilson(share, n / effect, t_quantile(worth - 1, ci_level))
-    method = f"Wilson at n / {effect:.2f}, t on {worth - 1:.1f} degrees"
-    return ClusteredShare(estimate=share, ci_low=low, ci_high=high, method=method, design_effect=effect, **about)
+    if sizes.size == 1:
+        reason = f"all values are of one {cluster_unit}: how far clusters differ cannot be seen"
+        return ClusteredShare(estimate=share, reason=reason, **about)
+    low, high, variance = share_between_clusters(outcome, groups, ci_level, weights=weight)
+    effect = variance.design_effect * float((weight**2).mean())  # n over Kish's n, of weights with a mean of 1
+    method = f"Wilson at n / {effect:.2f}, t on {variance.degrees:.1f} degrees"
+    about |= {"design_effect": effect, "degrees": variance.degrees}
+    return ClusteredShare(estimate=share, ci_low=low, ci_high=high, method=method, **about)
 
 
 def paired_share_difference(
@@ -262,8 +233,9 @@ def more_for_upper_end(share: ClusteredShare, limit: float) -> int | None:
 
 def _at_more(share: ClusteredShare, centre: float, items: int) -> tuple[float, float]:
     """The interval around `centre` if there were so many items, clusters growing in number as items do."""
-    degrees = max(share.effective_clusters * items / share.n_items - 1, 1.0)
-    return _wilson(centre, items / share.design_effect, t_quantile(degrees, share.ci_level))
+    known = max(share.effective_clusters - 1, 1.0) if math.isnan(share.degrees) else share.degrees
+    degrees = share.effective_clusters * (items / share.n_items - 1) + known
+    return score_interval(centre, items / share.design_effect, t_quantile(degrees, share.ci_level))
 
 
 def _least(value: Callable[[int], float], limit: float, n: int) -> int:
@@ -299,26 +271,13 @@ def _weights(weights: ArrayLike | None, kept: NDArray[np.bool_]) -> Floats:
     return np.ones(used.size) if (used == used[:1]).all() else used / used.mean()
 
 
-def _design_effect(
-    outcome: Floats, groups: NDArray[np.intp], sizes: NDArray[Any], worth: float, weight: Floats
-) -> float:
-    n = outcome.size
-    share = float(weight @ outcome / n)  # weights have a mean of 1
-    totals = np.bincount(groups, weights=weight * (outcome - share))
-    between = worth / (worth - 1) * float((totals**2).sum()) / n**2
-    independent = share * (1 - share) / max(n - 1, 1)
-    largest = float((sizes.astype(np.float64) ** 2).sum()) / n
-    least = least_design_effect(sizes, worth * min(share, 1 - share)) * float((weight**2).mean())
-    return float(np.clip(between / independent, min(least, largest), largest)) if independent > 0 else least
-
-
 def upper_end_at(
     share: float, clusters: ArrayLike, *, weights: ArrayLike | None = None, ci_level: float = 0.95
 ) -> float:
     """Where the interval of `clustered_share` would end if this share were seen in items of these clusters.
 
-    What a study can show is known from this before any label is: with the design effect that few clusters are taken to
-    have at least. NaN where the items are worth fewer than two clusters.
+    What a study can show is known from this before any label is: with the least design effect that could be seen. NaN
+    where all items are of one cluster.
 
     Parameters
     ----------
@@ -330,39 +289,18 @@ def upper_end_at(
     --------
     >>> tasks = [task for task in range(50) for _ in range(4)]
     >>> round(upper_end_at(0.05, tasks), 3)
-    0.105
+    0.106
     """
     groups = cluster_codes(clusters, np.size(clusters))
     weight = _weights(weights, np.ones(groups.size, dtype=bool))
     sizes = np.bincount(groups, weights=weight)
-    worth = effective_clusters(sizes)
-    if worth < FEWEST_EFFECTIVE:
+    worth, items = effective_clusters(sizes), effective_clusters(weight)
+    if sizes.size < 2:
         return math.nan
-    effect = least_design_effect(sizes, worth * min(share, 1 - share)) * float((weight**2).mean())
-    return _wilson(share, groups.size / effect, t_quantile(worth - 1, ci_level))[1]
-
-
-def least_design_effect(sizes: ArrayLike, with_rarer: float, least_icc: float = LEAST_ICC) -> float:
-    """The design effect that clusters of these sizes are taken to have at least.
-
-    Parameters
-    ----------
-    sizes : array
-        Items in each cluster.
-    with_rarer : float
-        How many effective clusters' worth of the rarer outcome there is; the more, the less is assumed.
-    least_icc : float
-        The intraclass correlation assumed where there are few.
-    """
-    size = np.asarray(sizes, dtype=np.float64)
-    weight = min(1.0, ENOUGH_WITH_RARER / with_rarer) if with_rarer > 0 else 1.0
-    return float(1 + ((size**2).sum() / size.sum() - 1) * weight * least_icc)
-
-
-def _wilson(share: float, n: float, t: float) -> tuple[float, float]:
-    centre = (share + t**2 / (2 * n)) / (1 + t**2 / n)
-    half = t / (1 + t**2 / n) * math.sqrt(share * (1 - share) / n + t**2 / (4 * n**2))
-    return (0.0 if share == 0 else centre - half), (1.0 if share == 1 else centre + half)
+    largest = items / worth
+    seen = worth - 1 if largest <= 1 + 1e-12 else (worth - 1) * normal_part(share)  # 1: every item its own cluster
+    effect, degrees = joined_effect(1.0, largest, seen, OUTCOME_ICC)
+    return score_interval(share, items / effect, t_quantile(degrees, ci_level))[1]
 
 
 def _correlation(first: ArrayLike, second: ArrayLike, clusters: ArrayLike | None) -> float:

@@ -6,7 +6,8 @@ drawn                  estimator
 at random              post-stratified by the judge's verdict v, sum_v q_v P(incorrect by people | v), with the hull of
                        Beta(1/2) posterior and MOVER-Wilson; prediction-powered with Student's t from 200 labels on
 by judge's verdict     the same; without recorded probabilities only by this judge's own verdict
-by a recorded key      the same with weights 1 / probability within each verdict
+by a recorded key      the same, with classes of about equal probability as strata too; prediction-powered where the
+                       labels are worth 200 of even weight
 by the human label     Rogan and Gladen with Lang and Reiczigel's interval
 in an unknown way      none: every estimator fails for some way
 =====================  ================================================================================================
@@ -26,8 +27,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval, one_of
+from axisjudge.stats.clusters import effective_clusters
 from axisjudge.stats.comparisons.ranking import RankSets
 from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.rates import uneven_draws
 from axisjudge.stats.rates.misclassification import Counts, lang_reiczigel_interval, rogan_gladen
 from axisjudge.stats.rates.post_stratified import Floats, Ints, LabelledSample, cluster_worth, post_stratified_interval
 from axisjudge.stats.rates.prediction_powered import prediction_powered_mean
@@ -41,10 +44,12 @@ Values = tuple[float, float, float, str]  # estimate, low, high, method
 FEWEST_LABELS = 10
 #: From so many labels (clusters of them), with so many of the rarer word, the prediction-powered mean is used.
 LARGE_SAMPLE, LARGE_SAMPLE_RARE = 200, 30
-#: A verdict that nobody labelled may stand for at most this share of the items.
-MOST_UNLABELLED = 0.05
 #: An interval this close to that of the labels alone (width over width) is not worth a judge.
 LITTLE_HELP = 0.9
+SWITCHED = (
+    f"prediction-powered, as from {LARGE_SAMPLE} labelled units with {LARGE_SAMPLE_RARE} of the rarer word on; "
+    "post-stratified below"
+)
 POST_STRATIFIED = "post-stratified, hull of Beta(1/2) posterior and MOVER-Wilson"
 
 WORDS = ("incorrect", "other", "none")  # strata: the judge says incorrect, says something else, gives no verdict
@@ -111,7 +116,9 @@ def corrected_rate(
         How the labelled items were drawn. ``by_judge_verdict`` without `probability` means: by these very verdicts.
         Where all items are labelled there is nothing to correct, and the rate is that of the labels.
     probability : array, shape (n_items,), optional
-        Inclusion probabilities of the labelled items, up to a common factor.
+        Inclusion probabilities; NaN where they are not known of items without a label. Of all items they may hold up to
+        a common factor. Drawn by a key, those of labels alone must stand for half of the items at least, or a kind of
+        item that was rarely drawn could be missing unseen.
     clusters : array, shape (n_items,), optional
         Which items belong together; without it items are taken as independent.
     rng : numpy.random.Generator or int, optional
@@ -158,7 +165,8 @@ def corrected_rate(
         "cluster_unit": unit,
     }
     apparent = clustered_proportion(said, clusters, cluster_unit=cluster_unit, ci_level=ci_level)
-    refusal = _refusal(sampling, probability is not None, told, found)
+    standing = said.size if uneven_draws.known_of_all(probability) else float(weight.sum())
+    refusal = _refusal(sampling, probability is not None, told, found, standing)
     if refusal:
         nothing = Estimate(estimate=math.nan, reason=refusal, **about)
         return CorrectedRate(nothing, apparent, nothing, found, sampling, (), refusal)
@@ -173,7 +181,13 @@ def corrected_rate(
     else:
         if sampling == "by_judge_verdict" and probability is None:
             sample = replace(sample, weight=_as_drawn_by(strata, labelled))
-        alone = _labels_alone(sample, about)
+        classes = uneven_draws.probability_classes(probability, labelled) if sampling == "by_key" else None
+        alone = _labels_alone(sample, about, classes)
+        if classes is not None:
+            sample, reason = uneven_draws.in_classes(sample, classes)
+            if reason:
+                nothing = Estimate(estimate=math.nan, reason=reason, **about)
+                return CorrectedRate(nothing, apparent, nothing, found, sampling, (), reason)
         values = _with_the_judge(sample, said, found)
     if isinstance(values, str):
         return CorrectedRate(alone, apparent, alone, found, sampling, (values,), alone.reason)
@@ -281,7 +295,7 @@ def _stratum(strata: Ints, told: Floats, weight: Floats, kind: int) -> Stratum:
     return Stratum(WORDS[kind], int(inside.sum()), int(asked.sum()), share)
 
 
-def _refusal(sampling: str, weighted: bool, told: Floats, strata: tuple[Stratum, ...]) -> str:
+def _refusal(sampling: str, weighted: bool, told: Floats, strata: tuple[Stratum, ...], standing: float) -> str:
     n_labelled = int((~np.isnan(told)).sum())
     if sampling == "unknown":
         return "how the labelled items were drawn is not known, and every estimator fails for some way of drawing them"
@@ -295,16 +309,19 @@ def _refusal(sampling: str, weighted: bool, told: Floats, strata: tuple[Stratum,
         return ""
     if sampling == "by_key" and not weighted:
         return "labels drawn by a key need the probability of each, and it was not recorded"
+    if sampling == "by_key" and standing < uneven_draws.LEAST_COVERED * told.size:
+        seen = f"by their probabilities the labels stand for {standing:.0f} of {told.size} items"
+        return f"{seen}: those that were rarely drawn have no label, or their probabilities are missing"
     for stratum in strata:
         share = stratum.n_items / told.size
-        if sampling != "random" and not stratum.n_labelled and share > MOST_UNLABELLED:
+        if sampling != "random" and not stratum.n_labelled and share > uneven_draws.MOST_UNLABELLED:
             return f"no item with the judge's verdict {stratum.verdict!r} was labelled ({share:.0%} of the items)"
     return ""
 
 
 def _with_the_judge(sample: LabelledSample, said: Floats, strata: tuple[Stratum, ...]) -> Values | str:
     """Post-stratified, or prediction-powered in large samples; or why the labels stand alone."""
-    if any(not each.n_labelled and each.n_items > MOST_UNLABELLED * said.size for each in strata):
+    if any(not each.n_labelled and each.n_items > uneven_draws.MOST_UNLABELLED * said.size for each in strata):
         return "a verdict that is common has no label: the labels stand alone"
     if len(strata) == 1:
         return "the judge says the same of all items: it is too weak to help, and the labels stand alone"
@@ -312,7 +329,8 @@ def _with_the_judge(sample: LabelledSample, said: Floats, strata: tuple[Stratum,
         why = "the judge calls failed runs incorrect no more often than others"
         return f"{why}: it is too weak to help, and the labels stand alone"
     told = sample.label[sample.labelled]
-    n_units = np.unique(sample.groups[sample.labelled]).size
+    of_cluster = np.bincount(sample.groups[sample.labelled], weights=sample.weight[sample.labelled])
+    n_units = effective_clusters(of_cluster)
     if n_units < LARGE_SAMPLE or min(told.sum(), (1 - told).sum()) < LARGE_SAMPLE_RARE:
         return *post_stratified_interval(sample), POST_STRATIFIED
     found = prediction_powered_mean(
@@ -325,11 +343,13 @@ def _with_the_judge(sample: LabelledSample, said: Floats, strata: tuple[Stratum,
     return found.estimate, found.ci_low, found.ci_high, found.method
 
 
-def _labels_alone(sample: LabelledSample, about: dict[str, Any]) -> Estimate:
+def _labels_alone(sample: LabelledSample, about: dict[str, Any], classes: Ints | None = None) -> Estimate:
     """The weighted share of failures among labels; of equal weights, `clustered_proportion`."""
     weights = np.unique(sample.weight[sample.labelled])
     if weights.size > 1:
         one_stratum = replace(sample, strata=np.zeros(sample.label.size, dtype=np.intp))
+        if classes is not None:
+            one_stratum, _ = uneven_draws.in_classes(one_stratum, classes)
         return _estimate(
             (*post_stratified_interval(one_stratum), "weighted, hull of Beta(1/2) posterior and MOVER"), about
         )
@@ -345,7 +365,7 @@ def _by_human_label(sample: LabelledSample, said: Floats) -> Values:
     def counts(hit: Floats, among: NDArray[np.bool_]) -> Counts:
         share, n = float(hit[among].mean()), int(among.sum())
         influence = np.where(among, hit - share, 0.0) / n
-        worth = n * cluster_worth(sample, influence, share * (1 - share) / n, among)
+        worth = n * cluster_worth(sample, influence, among)
         return Counts(share * worth, worth)
 
     parts = counts(flag, np.ones(flag.size, bool)), counts(flag, sample.label == 1), counts(1 - flag, sample.label == 0)
@@ -358,7 +378,8 @@ def _estimate(values: Values, about: dict[str, Any]) -> Estimate:
     if math.isnan(estimate) or math.isnan(low):
         reason = "the judge tells failures from other runs no better than a coin, so that nothing can be corrected"
         return Estimate(estimate=math.nan, reason=reason, **about)
-    return Estimate(estimate=estimate, ci_low=low, ci_high=high, method=method, **about)
+    notes = (SWITCHED,) if method.startswith("prediction-powered") else ()
+    return Estimate(estimate=estimate, ci_low=low, ci_high=high, method=method, notes=notes, **about)
 
 
 def _warnings(rate: Estimate, alone: Estimate) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Intervals for proportions: independent items, and items that come in clusters (runs of one task).
 
-The rule behind the choices: over the grid of the tests (5 x 4, 12 x 4, 50 x 4 and 200 x 1 items; prevalence .05, .3,
-.5) coverage of a 95% interval is at least .95 on average and at least .93 everywhere; coverage above that is allowed.
+The rule behind the choices: over the grid of the tests coverage of a 95% interval is at least .95 on average and at
+least .93 everywhere; coverage above that is allowed.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval
+from axisjudge.stats.clusters import OUTCOME_ICC, ClusteredVariance, clustered_variance, effective_clusters
 from axisjudge.stats.estimate import Estimate
 
 #: Wilson's interval covers .93 or more at every proportion once both outcomes were seen this often (exact enumeration
@@ -51,11 +52,7 @@ def wilson_interval(successes: float, n: float, *, ci_level: float = 0.95) -> tu
     [0.764, 0.991]
     """
     _check_counts(successes, n)
-    z = normal_quantile(ci_level)
-    share = successes / n
-    centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z / (1 + z**2 / n) * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    return (0.0 if successes == 0 else centre - half), (1.0 if successes == n else centre + half)
+    return score_interval(successes / n, n, normal_quantile(ci_level))
 
 
 def clopper_pearson_interval(successes: float, n: float, *, ci_level: float = 0.95) -> tuple[float, float]:
@@ -98,17 +95,23 @@ def jeffreys_interval(successes: float, n: float, *, ci_level: float = 0.95) -> 
 
 
 def clustered_proportion(
-    values: ArrayLike, clusters: ArrayLike | None = None, *, cluster_unit: str = "cluster", ci_level: float = 0.95
+    values: ArrayLike,
+    clusters: ArrayLike | None = None,
+    *,
+    cluster_unit: str = "cluster",
+    expected_icc: float = OUTCOME_ICC,
+    ci_level: float = 0.95,
 ) -> Estimate:
     """The share of ones among `values`, with an interval that respects clusters.
 
     - Independent items (no clusters, or all of size one): Wilson's interval, or the exact one while either outcome was
       seen fewer than 15 times.
-    - Fewer than 10 clusters, or fewer than 5 of the rarer outcome: the Beta(1/2) posterior on counts scaled by
-      1/deff and (z / t)^2 with t on G - 1 degrees of freedom; deff is the design effect, the variance of the share
-      between clusters over its variance if items were independent, taken as at least that of an intraclass
-      correlation of .1.
-    - Otherwise: the linearised standard error between clusters on the logit scale, with t on G - 1 degrees.
+    - Clusters: Wilson's interval at n / design effect items with the quantile of t, both by
+      `axisjudge.stats.clusters.clustered_variance`, for clusters of any sizes.
+
+    Coverage of the 95% interval, 1,000 replicates a cell, over 2 to 50 clusters of 2 or 4 items, sizes 6..1, 40..4 and
+    60, 20, 10, 5, 5, 3, 2 x 6, shares .05 to .95, normal or Beta effects of clusters: mean .98, minimum .933 at
+    intraclass correlations to .3; mean .96, minimum .904 (3 clusters of 4) at .5.
 
     Parameters
     ----------
@@ -118,6 +121,8 @@ def clustered_proportion(
         Which items belong together, by any label.
     cluster_unit : str
         What a cluster is ("task"); printed with the count.
+    expected_icc : float
+        Intraclass correlation that is expected where clusters are few or an outcome is rare.
 
     Returns
     -------
@@ -127,11 +132,41 @@ def clustered_proportion(
     --------
     >>> tasks = [task for task in range(5) for _ in range(4)]
     >>> clustered_proportion([1] * 19 + [0], tasks, cluster_unit="task")
-    Estimate(0.950 [0.641 to 0.998], 20 items in 5 tasks)
+    Estimate(0.950 [0.632 to 0.995], 20 items in 5 tasks)
     """
     outcome = np.asarray(values, dtype=np.float64)
     if outcome.ndim != 1 or not np.isin(outcome[~np.isnan(outcome)], (0.0, 1.0)).all():
         raise InputError("values", "must be one row of 0, 1 or NaN", values)
+    return bounded_share(outcome, clusters, cluster_unit=cluster_unit, expected_icc=expected_icc, ci_level=ci_level)
+
+
+def bounded_share(
+    values: ArrayLike,
+    clusters: ArrayLike | None = None,
+    *,
+    cluster_unit: str = "cluster",
+    expected_icc: float = OUTCOME_ICC,
+    ci_level: float = 0.95,
+) -> Estimate:
+    """The mean of values in [0, 1], with the interval of a proportion.
+
+    As the variance of such values is at most that of zeros and ones with their mean, the interval of
+    `clustered_proportion` covers at least as often; unlike that of `clustered_mean` it is there for few items too.
+
+    Parameters
+    ----------
+    values : array in [0, 1] or NaN, shape (n_items,)
+    clusters, cluster_unit, expected_icc, ci_level
+        As in `clustered_proportion`.
+
+    References
+    ----------
+    Bhatia and Davis (2000), Am. Math. Monthly 107:353-357, doi:10.1080/00029890.2000.12005203 (the variance of bounded
+    values).
+    """
+    outcome = np.asarray(values, dtype=np.float64)
+    if outcome.ndim != 1 or not ((outcome >= 0) & (outcome <= 1) | np.isnan(outcome)).all():
+        raise InputError("values", "must be one row of numbers in [0, 1] or NaN", values)
     kept = ~np.isnan(outcome)
     groups = cluster_codes(clusters, outcome.size)[kept]
     outcome = outcome[kept]
@@ -153,7 +188,8 @@ def clustered_proportion(
         reason = f"all values are of one {cluster_unit}: how far clusters differ cannot be seen"
         return Estimate(estimate=ones / outcome.size, reason=reason, **about)
     else:
-        low, high, method = _between_clusters(outcome, groups, ci_level)
+        low, high, variance = share_between_clusters(outcome, groups, ci_level, expected_icc)
+        method = f"Wilson at n / {variance.design_effect:.2f}, t on {variance.degrees:.1f} degrees"
     return Estimate(estimate=ones / outcome.size, ci_low=low, ci_high=high, method=method, **about)
 
 
@@ -163,33 +199,46 @@ def _independent(ones: float, n: int, ci_level: float) -> tuple[float, float, st
     return *wilson_interval(ones, n, ci_level=ci_level), "Wilson"
 
 
-def _between_clusters(
-    outcome: NDArray[np.float64], groups: NDArray[np.intp], ci_level: float
-) -> tuple[float, float, str]:
-    n, share = outcome.size, float(outcome.mean())
-    residuals = np.bincount(groups, weights=outcome - share)
-    sizes = np.bincount(groups)
-    residuals, sizes = residuals[sizes > 0], sizes[sizes > 0]
-    n_clusters = sizes.size
-    variance = n_clusters / (n_clusters - 1) * float((residuals**2).sum()) / n**2
-    t = t_quantile(n_clusters - 1, ci_level)
-    if n_clusters >= FEWEST_CLUSTERS and min(share, 1 - share) * n >= FEWEST_RARE and variance > 0:
-        half = t * math.sqrt(variance) / (share * (1 - share))
-        logit = math.log(share / (1 - share))
-        return _expit(logit - half), _expit(logit + half), "linearised logit-t between clusters"
-    independent_variance = share * (1 - share) / max(n - 1, 1)
-    deff = design_effect(variance, independent_variance, sizes)
-    scale = (normal_quantile(ci_level) / t) ** 2 / deff
-    low, high = jeffreys_interval(share * n * scale, n * scale, ci_level=ci_level)
-    return low, high, f"Beta(1/2) posterior, design effect {deff:.2f}"
+def share_between_clusters(
+    outcome: NDArray[np.float64],
+    groups: NDArray[np.intp],
+    ci_level: float,
+    expected_icc: float = OUTCOME_ICC,
+    weights: NDArray[np.float64] | None = None,
+) -> tuple[float, float, ClusteredVariance]:
+    """Wilson's interval at n / design effect items with t, and the variance behind it; two clusters or more.
+
+    With weights n is Kish's, (sum w)^2 / sum w^2.
+
+    References
+    ----------
+    Korn and Graubard (1998), Survey Methodology 24:193-201 (effective items with t in place of the normal quantile).
+    """
+    weight = np.ones(outcome.size) if weights is None else weights
+    share = float((weight * outcome).sum() / weight.sum())
+    influence = weight * (outcome - share) / weight.sum()
+    variance = clustered_variance(influence, groups, weights=weight, prior=expected_icc)
+    t = t_quantile(variance.degrees, ci_level)
+    return *score_interval(share, effective_clusters(weight) / variance.design_effect, t), variance
+
+
+def score_interval(share: float, n: float, quantile: float) -> tuple[float, float]:
+    """Wilson's interval of a share among `n` items (not necessarily whole) with any quantile."""
+    centre = (share + quantile**2 / (2 * n)) / (1 + quantile**2 / n)
+    half = quantile / (1 + quantile**2 / n) * math.sqrt(share * (1 - share) / n + quantile**2 / (4 * n**2))
+    return (0.0 if share == 0 else centre - half), (1.0 if share == 1 else centre + half)
 
 
 def clustered_mean(
     values: ArrayLike, clusters: ArrayLike | None = None, *, cluster_unit: str = "cluster", ci_level: float = 0.95
 ) -> Estimate:
-    """The mean of `values` with the linearised standard error between clusters and t on G - 1 degrees of freedom.
+    """The mean of `values` with the standard error and t of `axisjudge.stats.clusters.clustered_variance`.
 
     Fewer than 10 clusters (or independent items) have no interval: a standard error would rest on too little.
+
+    Coverage, 2,000 replicates a cell, over 12 to 50 clusters of 4 or 12, sizes 60..2, 40..4, 60, 20, 10, 5, 5, 3,
+    2 x 6 and one of 40 or 100 beside 50 of 2, intraclass correlations .02 to .3: mean .957; minimum .93 for normal
+    values and changes of -1, 0, 1, .914 for lognormal ones (sigma .7, unbounded) in 12 clusters of 4.
 
     Parameters
     ----------
@@ -216,14 +265,17 @@ def clustered_mean(
     if n_clusters < FEWEST_CLUSTERS:
         reason = f"{n_clusters} independent units are too few for a standard error ({FEWEST_CLUSTERS} or more)"
         return Estimate(estimate=mean, reason=reason, **about)
-    residuals = np.bincount(groups, weights=value - mean)
-    error = math.sqrt(n_clusters / (n_clusters - 1) * float((residuals**2).sum())) / value.size
-    half = t_quantile(n_clusters - 1, ci_level) * error
+    variance = clustered_variance((value - mean) / value.size, groups)
+    half = t_quantile(variance.degrees, ci_level) * variance.error
     if half == 0:
         reason = "all values are equal: how far they vary cannot be seen"
         return Estimate(estimate=mean, reason=reason, **about)
     return Estimate(
-        estimate=mean, ci_low=mean - half, ci_high=mean + half, method="linearised t between clusters", **about
+        estimate=mean,
+        ci_low=mean - half,
+        ci_high=mean + half,
+        method=f"linearised, t on {variance.degrees:.1f} degrees",
+        **about,
     )
 
 
@@ -258,7 +310,7 @@ def jackknife_interval(
         moved = _SCALES[scale][0](np.asarray(left_out, dtype=np.float64))
         error = math.sqrt(jackknife_variance(moved, times))
     n = moved.size if times is None else round(float(np.sum(times)))
-    return _interval_on(scale, estimate, error, n - 1 if degrees is None else degrees, ci_level)
+    return interval_on(scale, estimate, error, n - 1 if degrees is None else degrees, ci_level)
 
 
 def bootstrap_interval(
@@ -271,16 +323,22 @@ def bootstrap_interval(
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         error = float(np.std(_SCALES[scale][0](np.asarray(resampled, dtype=np.float64)), ddof=1))
-    return _interval_on(scale, estimate, error, n - 1, ci_level)
+    return interval_on(scale, estimate, error, n - 1, ci_level)
 
 
-def _interval_on(scale: Scale, estimate: float, error: float, degrees: float, ci_level: float) -> tuple[float, float]:
-    stretch, shrink = _SCALES[scale]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        centre, half = float(stretch(np.float64(estimate))), t_quantile(degrees, ci_level) * error
+def interval_on(scale: Scale, estimate: float, error: float, degrees: float, ci_level: float) -> tuple[float, float]:
+    """Estimate plus and minus t standard errors on a scale, taken back; NaN where that is infinite."""
+    centre, half = float(on_scale(scale, estimate)), t_quantile(degrees, ci_level) * error
     if not (math.isfinite(centre) and math.isfinite(half)):
         return math.nan, math.nan
+    shrink = _SCALES[scale][1]
     return float(shrink(centre - half)), float(shrink(centre + half))
+
+
+def on_scale(scale: Scale, values: ArrayLike) -> NDArray[np.float64]:
+    """Values on a scale, not finite at its ends."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(_SCALES[scale][0](np.asarray(values, dtype=np.float64)), dtype=np.float64)
 
 
 def jackknife_variance(left_out: ArrayLike, times: ArrayLike | None = None) -> float:

@@ -36,7 +36,11 @@ _PAIR = {
     "kish_n": "product.kish_n",
     "minimum_difference": "minimum.estimate",
 }
-_SOFT = {**with_ends("soft", "soft", low="soft_low", high="soft_high"), "soft_raw": "soft.raw"}
+_SOFT = {
+    **with_ends("soft", "soft", low="soft_low", high="soft_high"),
+    "soft_ceiling": "soft.ceiling",
+    "soft_raw": "soft.raw",
+}
 _ITEMS = {"n_items": "product.n_items"}
 _PANEL = {
     "coefficient": "coefficient",

@@ -11,6 +11,7 @@ from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import once
 from axisjudge.results import Result
 from axisjudge.stats.agreement.chance_corrected import Agreement, cohen_kappa
+from axisjudge.stats.clusters import STEP_ICC
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, with_ends
@@ -124,7 +125,9 @@ def _score(judge: str, family: str, judged: pl.DataFrame, labels: pl.DataFrame, 
     return StepScore(
         judge=judge,
         family=family,
-        step_accuracy=clustered_proportion(same.cast(float), both["cluster_id"], cluster_unit=cluster_unit),
+        step_accuracy=clustered_proportion(
+            same.cast(float), both["cluster_id"], cluster_unit=cluster_unit, expected_icc=STEP_ICC
+        ),
         best_step_accuracy=(int(same.sum()) + lost) / both.height,
         first_error_accuracy=clustered_proportion(first["same"], first["cluster_id"], cluster_unit=cluster_unit),
         kappa=cohen_kappa(

@@ -11,7 +11,7 @@ import numpy as np
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.results import Result
-from axisjudge.stats.agreement.clustered import clustered_coefficients
+from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.stats.confidence.escalation import Alone, decides_alone
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.clustered import ClusteredShare, clustered_share, mean_of_shares, more_for_half_width
@@ -153,7 +153,7 @@ def coefficients(votes: Votes, pair: Sequence[Floats], ci_level: float) -> dict[
         order = np.array(asked.values)
         values = np.where(np.isnan(values), np.nan, order[np.nan_to_num(values).astype(np.intp)])
         categories = list(asked.values)
-    found = clustered_coefficients(
+    found = agreement_coefficients(
         values, list(names.values()), categories=categories, clusters=votes.clusters, cluster_unit=votes.unit,
         ci_level=ci_level,
     )  # fmt: skip

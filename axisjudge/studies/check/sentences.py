@@ -6,8 +6,8 @@ import math
 import shlex
 from typing import TYPE_CHECKING
 
+from axisjudge.stats.clusters import effective_clusters
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.rates.clustered import effective_clusters
 from axisjudge.studies._shared.words import listed, many
 from axisjudge.studies.check.compute import WANTED_HALF_WIDTH, JudgeCheck, comparable
 

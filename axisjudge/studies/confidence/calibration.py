@@ -187,6 +187,11 @@ def _labels(table: pl.DataFrame) -> pl.DataFrame:
     return top.filter(pl.len().over(*_ITEM) == 1).select(*_ITEM, label="verdict")
 
 
+def _several(clusters: pl.Series) -> pl.Series | None:
+    """Clusters, unless all items are of one: then nothing shows how far clusters differ."""
+    return clusters if clusters.n_unique() > 1 else None
+
+
 def _judge(
     judge: str, family: str, source: str, own: pl.DataFrame, cluster_unit: str, ci_level: float, seed: int
 ) -> JudgeCalibration | None:
@@ -207,7 +212,7 @@ def _judge(
         source=source,
         accuracy=float(correct.mean()),
         mean_confidence=float(confidence.mean()),
-        curve=reliability_curve(confidence, correct, rng=seed),
+        curve=reliability_curve(confidence, correct, clusters=_several(sided["cluster_id"]), rng=seed),
         auc=auc,
         risk=risk_coverage(confidence, correct),
         recalibration=_recalibrated(sided, f"{judge}/{source}"),

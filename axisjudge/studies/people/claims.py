@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.raters.alternative_annotator import FEWEST_PEOPLE, stand_in
 from axisjudge.studies.people.judge_comparison import JudgeComparison
 from axisjudge.studies.people.labelled_panel import LabelledPanel
@@ -23,9 +24,10 @@ class ClaimKind(StrEnum):
 
 
 class Answer(StrEnum):
-    """Whether a claim may be made."""
+    """Whether a claim may be made; `MAY_NOT` is shown to be false, `NOT_SHOWN` neither that nor true."""
 
     MAY = "may"
+    NOT_SHOWN = "not shown yet"
     MAY_NOT = "may not"
     NOT_CHECKED = "not checked"
 
@@ -46,6 +48,8 @@ class Reason(StrEnum):
 
 #: Points by which a judge may be less often right than a person and still be called as good.
 MARGIN = 0.05
+#: Level at which a judge is shown to be worse than a person by epsilon or more.
+Q = 0.05
 #: Sensitivity that 'finds failures' must lie above.
 MOST_FAILURES = 0.5
 #: Claims about shares among the labelled items, and those that a draw leaves as they are: sensitivity is within a human
@@ -53,14 +57,15 @@ MOST_FAILURES = 0.5
 _AMONG_LABELLED = {ClaimKind.BEATS_ONE_WORD, ClaimKind.AS_A_PERSON, ClaimKind.STANDS_IN, ClaimKind.FINDS_FAILURES}
 _STILL_CHECKED = {"by_human_label": {ClaimKind.FINDS_FAILURES}, "by_key": {ClaimKind.STANDS_IN}}
 
-Answered = tuple[Answer, Reason]
+Answered = tuple[Answer, Reason] | tuple[Answer, Reason, int | None]
 
 
 @dataclass(frozen=True, eq=False)
 class Claim:
     """A claim of one judge on one question, the answer, and why; `figures` hold the number that decided.
 
-    `sampling` is how the labelled items were drawn.
+    `sampling` is how the labelled items were drawn. Of a claim that is not shown yet `more` is about how many labelled
+    items more would show it, if the figure stays as it is; None where it lies on the wrong side.
     """
 
     question: str
@@ -69,6 +74,7 @@ class Claim:
     answer: Answer
     reason: Reason
     sampling: str
+    more: int | None = None
 
     @property
     def judge(self) -> str:
@@ -89,7 +95,27 @@ def claims_of(panel: LabelledPanel, judge: JudgeComparison) -> list[Claim]:
     if panel.drawn.chosen:
         unsound = _AMONG_LABELLED - _STILL_CHECKED.get(panel.drawn.sampling, set())
         answers |= {kind: (Answer.NOT_CHECKED, Reason.CHOSEN) for kind in answers if kind in unsound}
-    return [Claim(panel.question, judge, kind, *answer, panel.drawn.sampling) for kind, answer in answers.items()]
+    return [
+        Claim(panel.question, judge, kind, answer, reason, panel.drawn.sampling, *more)
+        for kind, (answer, reason, *more) in answers.items()
+    ]
+
+
+def _above(figure: Estimate, bound: float) -> Answered:
+    """Whether a figure is shown to lie above a bound, or not to; or how many items more would show it."""
+    if math.isnan(figure.ci_low):
+        return Answer.NOT_CHECKED, Reason.NO_INTERVAL
+    if figure.ci_low > bound:
+        return Answer.MAY, Reason.FIGURE
+    if figure.ci_high <= bound:
+        return Answer.MAY_NOT, Reason.FIGURE
+    half, gap = figure.estimate - figure.ci_low, figure.estimate - bound
+    return Answer.NOT_SHOWN, Reason.FIGURE, _more(figure.n_items, half, gap)
+
+
+def _more(n: int, half: float, gap: float) -> int | None:
+    """Items more until a half width shrinks to the gap; None where there is no gap."""
+    return math.ceil(n * max((half / gap) ** 2 - 1, 0)) or 1 if gap > 1e-9 else None
 
 
 def _by_figure(holds: bool) -> Answered:
@@ -102,33 +128,46 @@ def _beats_one_word(judge: JudgeComparison) -> Answered:
         return Answer.NOT_CHECKED, Reason.ONE_WORD
     if more.estimate == 0:
         return Answer.MAY_NOT, Reason.AS_OFTEN
-    return (Answer.NOT_CHECKED, Reason.NO_INTERVAL) if math.isnan(more.ci_low) else _by_figure(more.ci_low > 0)
+    return _above(more, 0.0)
 
 
 def _as_a_person(judge: JudgeComparison) -> Answered:
-    behind = judge.behind.ci_high
-    return (Answer.NOT_CHECKED, Reason.NO_INTERVAL) if math.isnan(behind) else _by_figure(behind <= MARGIN)
+    behind = judge.behind
+    ahead = replace(behind, estimate=-behind.estimate, ci_low=-behind.ci_high, ci_high=-behind.ci_low)
+    return _above(ahead, -MARGIN - 1e-12)
 
 
 def _stands_in(judge: JudgeComparison) -> Answered:
     test = judge.stand_in.judge
     if test.refusal or len(test.tested) < FEWEST_PEOPLE:
         return Answer.NOT_CHECKED, Reason.REFUSED
-    return (Answer.MAY_NOT, Reason.REFUSED) if stand_in(test, judge.stand_in.constant) else _by_figure(True)
+    if not stand_in(test, judge.stand_in.constant, judge.stand_in.beyond_constant):
+        return _by_figure(True)
+    if test.passed:  # the constant passes as well, and the judge is not shown to be better
+        return Answer.NOT_SHOWN if judge.stand_in.beyond_constant.ci_high > 0 else Answer.MAY_NOT, Reason.REFUSED
+    worse = sum(person.p_value > 1 - Q for person in test.tested)  # shown to be worse by epsilon or more
+    return Answer.MAY_NOT if 2 * worse > len(test.tested) else Answer.NOT_SHOWN, Reason.REFUSED
 
 
 def _finds_failures(judge: JudgeComparison) -> Answered:
     sensitivity = judge.majority.sensitivity.given
     if math.isnan(sensitivity.ci_low):
         return Answer.NOT_CHECKED, Reason.NO_INTERVAL if sensitivity.n_items else Reason.NO_FAILURE
-    return _by_figure(sensitivity.ci_low > MOST_FAILURES)
+    return _above(sensitivity, MOST_FAILURES)
 
 
 def _rate_holds(judge: JudgeComparison) -> Answered:
     if judge.corrected is None:
         return Answer.NOT_CHECKED, Reason.REFUSED
     rate, own = judge.corrected.rate, judge.corrected.apparent.estimate
-    return _by_figure(max(abs(own - rate.ci_low), abs(rate.ci_high - own)) <= MARGIN)
+    below, above = own - rate.ci_low, rate.ci_high - own
+    if max(below, above) <= MARGIN:
+        return Answer.MAY, Reason.FIGURE
+    if -min(below, above) > MARGIN:
+        return Answer.MAY_NOT, Reason.FIGURE
+    labelled = rate.n_items - rate.n_missing
+    off, half = abs(own - rate.estimate), max(rate.ci_high - rate.estimate, rate.estimate - rate.ci_low)
+    return Answer.NOT_SHOWN, Reason.FIGURE, _more(labelled, half, MARGIN - off)
 
 
 def _adds_to_labels(judge: JudgeComparison) -> Answered:

@@ -14,7 +14,10 @@ from axisjudge.labels.lint.finding import LabelFault, NotChecked
 from axisjudge.labels.lint.strangers import strangers
 from axisjudge.results import Result
 from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients
-from axisjudge.stats.agreement.coefficients import coefficient_names
+from axisjudge.stats.agreement.coefficient_intervals import leave_one_cluster_out
+from axisjudge.stats.agreement.coefficients import COEFFICIENTS, coefficient_names, coefficient_of_two
+from axisjudge.stats.agreement.patterns import rating_patterns
+from axisjudge.stats.comparisons.ranking import RankSets, rank_sets
 from axisjudge.studies._shared.frames import Kind
 from axisjudge.studies._shared.scope import banner
 from axisjudge.studies.people.claims import Claim, claims_of
@@ -27,14 +30,16 @@ from axisjudge.studies.people.labelled_panel import LabelledPanel
 class QuestionComparison(Result):
     """All judges on one question.
 
-    `ceiling` holds percent agreement, kappa, AC1 and alpha of the people among themselves, empty with fewer than two.
+    `ceiling` holds percent agreement, kappa, AC1 and alpha of the people among themselves, empty with fewer than two;
+    `kappa_ranks` the simultaneous rank sets of the judges' kappas with the majority.
     """
 
-    _keys = ("question", "n_reference", "n_tied", "ceiling", "judges")
+    _keys = ("question", "n_reference", "n_tied", "ceiling", "judges", "kappa_ranks")
 
     panel: LabelledPanel
     judges: tuple[JudgeComparison, ...]
     ceiling: dict[str, Agreement]
+    kappa_ranks: RankSets
 
     @property
     def question(self) -> str:
@@ -105,7 +110,20 @@ def compare_question(panel: LabelledPanel, *, epsilon: float, ci_level: float, s
     """Every judge of a panel against its people."""
     numbers = range(len(panel.judges))
     judges = (compare_judge(panel, number, epsilon=epsilon, ci_level=ci_level, seed=seed) for number in numbers)
-    return QuestionComparison(panel, tuple(judges), _ceiling(panel, ci_level))
+    ranks = _kappa_ranks(panel, ci_level, np.random.default_rng(seed))
+    return QuestionComparison(panel, tuple(judges), _ceiling(panel, ci_level), ranks)
+
+
+def _kappa_ranks(panel: LabelledPanel, ci_level: float, rng: np.random.Generator) -> RankSets:
+    """Rank sets of the judges by kappa with the majority, from jackknife pseudo-values of the same clusters."""
+    kappa = COEFFICIENTS[coefficient_of_two("ordinal" if panel.ordered else "nominal")]
+    words = [float(code) for code in panel.sides.values()]
+    columns = []
+    for verdicts in np.where(np.isin(panel.judged, panel.undecided), np.nan, panel.judged).T:
+        pair = np.column_stack([verdicts, panel.reference])
+        whole, without = leave_one_cluster_out(kappa, rating_patterns(pair, categories=words, clusters=panel.groups))
+        columns.append(without.size * whole - (without.size - 1) * without)
+    return rank_sets(np.column_stack(columns), ci_level=ci_level, rng=rng)
 
 
 def strangers_among(people: pl.DataFrame) -> tuple[LabelFault, ...]:

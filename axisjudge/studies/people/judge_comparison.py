@@ -16,6 +16,7 @@ from axisjudge.stats.raters.alternative_annotator import (
     Scale,
     alternative_annotator,
     best_constant,
+    beyond_constant,
 )
 from axisjudge.stats.raters.reference import (
     AgainstReference,
@@ -39,7 +40,8 @@ ONE_PERSON = "one person labelled: there are no others to compare with"
 class StandIn:
     """The alternative annotator test of a judge, and of the constant judge that does best on the same items.
 
-    `balanced` and `balanced_constant` weight items so that rare words count as much as common ones.
+    `balanced` and `balanced_constant` weight items so that rare words count as much as common ones. `beyond_constant`
+    is how much better the judge matches people than the constant does, item by item.
     """
 
     judge: AlternativeAnnotator
@@ -47,11 +49,14 @@ class StandIn:
     constant_word: str
     balanced: AlternativeAnnotator
     balanced_constant: AlternativeAnnotator
+    beyond_constant: Estimate
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, those of the other tests in short."""
         beside = {name: _in_short(getattr(self, name)) for name in ("constant", "balanced", "balanced_constant")}
-        return {"judge": self.judge.to_dict(), **beside, "constant_word": self.constant_word}
+        return {"judge": self.judge.to_dict(), **beside, "constant_word": self.constant_word} | {
+            "beyond_constant": in_short(self.beyond_constant)
+        }
 
 
 def _in_short(test: AlternativeAnnotator) -> dict[str, Any]:
@@ -153,6 +158,15 @@ def _stand_in(panel: LabelledPanel, verdicts: Floats, epsilon: float, ci_level: 
         constant_word="" if math.isnan(word) else panel.categories[int(word)],
         balanced=test(balanced=True),
         balanced_constant=best(balanced=True)[1],
+        beyond_constant=beyond_constant(
+            verdicts,
+            panel.labelled,
+            word,
+            scale=scale,
+            clusters=panel.clusters,
+            cluster_unit=panel.cluster_unit,
+            ci_level=ci_level,
+        ),
     )
 
 

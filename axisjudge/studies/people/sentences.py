@@ -69,7 +69,8 @@ def because(claim: Claim) -> str:
                 ClaimKind.FINDS_FAILURES: claim.figures.majority.sensitivity.given,
             }[claim.kind].reason
         case Reason.REFUSED if claim.kind is ClaimKind.STANDS_IN:
-            return stand_in(claim.figures.stand_in.judge, claim.figures.stand_in.constant)
+            tests = claim.figures.stand_in
+            return stand_in(tests.judge, tests.constant, tests.beyond_constant)
         case Reason.REFUSED if claim.figures.rates is not None:
             return claim.figures.rates.overall.refusal
         case Reason.TOO_WEAK if claim.figures.rates is not None:
@@ -77,10 +78,19 @@ def because(claim: Claim) -> str:
     return claim.reason.value
 
 
+def _not_yet(claim: Claim) -> str:
+    """What would show a claim that is not shown yet."""
+    if claim.answer is not Answer.NOT_SHOWN:
+        return ""
+    return (
+        f"; about {claim.more:,} labelled items more would show it" if claim.more else "; more labels may show it false"
+    )
+
+
 def claim_row(claim: Claim) -> dict[str, str]:
     """The claim in words, for results.json."""
     names = {"question": claim.question, "judge": claim.judge, "short": claim.kind.value}
-    return {**names, "text": claimed(claim), "answer": claim.answer.value, "because": because(claim)}
+    return {**names, "text": claimed(claim), "answer": claim.answer.value, "because": because(claim) + _not_yet(claim)}
 
 
 def _figure(kind: ClaimKind, judge: JudgeComparison) -> str:
@@ -129,30 +139,45 @@ def strangers_sentences(comparison: HumanComparison) -> list[str]:
 def count_sentence(comparison: HumanComparison) -> str:
     """How many claims may be made."""
     claims = comparison.claims
-    may, may_not, unchecked = (sum(claim.answer is answer for claim in claims) for answer in Answer)
+    may, not_shown, may_not, unchecked = (sum(claim.answer is answer for claim in claims) for answer in Answer)
+    chance = 0.025 * (len(claims) - unchecked)
+    alone = f" Each is tested alone: were none true, about {chance:.0f} would be made, so that they are exploratory."
     return (
-        f"Of {many(len(claims), 'claim')}, one for each judge and question, {may} may be made, {may_not} may not, and "
-        f"{unchecked} could not be checked."
+        f"Of {many(len(claims), 'claim')}, one for each judge and question, {may} may be made, {not_shown} are not "
+        f"shown yet, {may_not} are shown false, and {unchecked} could not be checked."
+        f"{alone if chance >= 0.5 else ''}"
     )
 
 
 def claim_sentence(comparison: HumanComparison, kind: ClaimKind) -> str:
     """Of whom one claim may be made, of whom not, and what could not be checked with the reasons."""
     asked = [claim for claim in comparison.claims if claim.kind is kind]
-    may, may_not, unchecked = ([claim for claim in asked if claim.answer is answer] for answer in Answer)
+    may, not_shown, may_not, unchecked = ([claim for claim in asked if claim.answer is answer] for answer in Answer)
     judges = list(dict.fromkeys(claim.judge for claim in comparison.claims))
     parts = []
     if may:
         parts.append(f"may be claimed of {_who(may, judges)}")
+    if not_shown:
+        parts.append(f"is not shown yet of {_who(not_shown, judges)}{_with_more(not_shown)}")
     if may_not and not unchecked:
-        parts.append("may not of the others" if may else "may not be claimed of any judge on any question")
+        others = "is shown false of the others" if may or not_shown else "is shown false of every judge"
+        parts.append(others)
     elif may_not:
-        parts.append(f"may not be claimed of {_who(may_not, judges)}")
+        parts.append(f"is shown false of {_who(may_not, judges)}")
     if unchecked:
-        where = f" for {_who(unchecked, judges)}" if may or may_not else ""
+        where = f" for {_who(unchecked, judges)}" if may or may_not or not_shown else ""
         reasons = dict.fromkeys(because(claim) for claim in unchecked)
         parts.append(f"could not be checked{where}: {', and '.join(reasons)}")
     return f"'{claimed(asked[0])}' {'; '.join(parts)}."
+
+
+def _with_more(claims: Sequence[Claim]) -> str:
+    """How many labels more would do at least and at most."""
+    more = sorted(claim.more for claim in claims if claim.more is not None)
+    if not more:
+        return ""
+    enough = f"{more[0]:,}" if more[0] == more[-1] else f"{more[0]:,} to {more[-1]:,}"
+    return f", where {enough} labelled items more would do for {len(more)} of them"
 
 
 def _who(claims: Sequence[Claim], judges: Sequence[str]) -> str:
@@ -198,7 +223,25 @@ def kappa_sentence(comparison: HumanComparison) -> str:
         kind = "kappa (quadratic weights)" if question.panel.ordered else "kappa"
         beside = f", people among themselves {question.ceiling['kappa'].worded()}" if question.ceiling else ""
         parts.append(f"{start} {kind} with people is that of {judge} on {question.question}, {kappa.worded()}{beside}")
-    return f"{'; '.join(parts)}."
+    kappa, best, question = max(known, key=lambda each: each[0].estimate)
+    return f"{'; '.join(parts)}. {_ranked(question, best)}".rstrip()
+
+
+def _ranked(question: QuestionComparison, best: str) -> str:
+    """Whether the highest kappa of several judges is shown to be the highest."""
+    ranks, judges = question.kappa_ranks, question.panel.judges
+    if len(judges) < 2:
+        return ""
+    if ranks.refusal:
+        return f"Which judge is best is not shown: {ranks.refusal}."
+    others = [judges[j] for j in ranks.first if judges[j] != best]
+    if not others:
+        return f"On {question.question} {best} is best of {len(judges)} judges (simultaneous rank sets)."
+    named = ", ".join(others[:_NAMED]) + (f" and {len(others) - _NAMED} more" if len(others) > _NAMED else "")
+    return (
+        f"On {question.question} it is not told apart from {named} (simultaneous rank sets), and the highest of "
+        f"{len(judges)} figures is too high on average."
+    )
 
 
 def _known(

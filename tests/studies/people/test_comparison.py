@@ -136,7 +136,7 @@ def test_where_a_constant_judge_passes_nobody_may_stand_in():
     assert only(found, "good").stand_in.judge.passed
     claim = next(claim for claim in found.claims if claim.kind == "stands in")
     assert (claim.answer, sentences.because(claim).split(",")[0]) == (
-        "may not",
+        "not shown yet",
         "a judge that always says the same passes as well",
     )
     assert "in 1 of these a judge that always says the same passes" in sentences.stand_in_sentence(found)
@@ -392,7 +392,7 @@ def test_twenty_judges_against_the_people_of_agentprocessbench(shared_data, monk
         assert majority.accuracy.given.cluster_unit == "query"
     beats = {claim.judge: claim.answer for claim in found.claims if claim.kind == "beats one word"}
     # statsmodels OLS of the paired gap, clusters by query: +.041 (.003 to .079) and, of 704, +.034 (-.011 to .080)
-    assert beats == {"GPT-5.2": "may", "Kimi-K2.5-Thinking": "may not"}
+    assert beats == {"GPT-5.2": "may", "Kimi-K2.5-Thinking": "not shown yet"}
     lost = only(found, "Kimi-K2.5-Thinking").majority
     assert 1 - lost.coverage.estimate == pytest.approx(0.041, abs=0.002)  # ../shared/spec/definitions.md
     assert lost.confusion[0, -1] / lost.confusion[:, -1].sum() == pytest.approx(0.80, abs=0.01)

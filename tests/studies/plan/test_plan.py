@@ -66,7 +66,9 @@ def test_one_more_label_narrows_as_the_curve_falls(curve):
 
 def test_a_target_that_the_smallest_study_meets_is_not_taken_for_a_width():
     plan = study_plan(plan_corrected_rate(0.4, sizes=(20, 40)))
-    assert plan_sentence(plan).startswith("A half width of 0.4 for a corrected failure rate is met by 20 labels (")
+    assert plan_sentence(plan).startswith(
+        "A half width of 0.4 for a corrected failure rate in 80% of studies is met by 20 labels ("
+    )
     assert math.isnan(plan.one_more)
     assert "One more" not in plan_sentence(plan)
     never = study_plan(plan_corrected_rate(0.001, sizes=(20, 40)))
@@ -82,9 +84,9 @@ def test_a_power_beyond_the_target_at_the_smallest_size_may_need_fewer(power, is
 
 
 def test_a_claim_that_fades_says_so():
+    """Standing in does not fade any more: where the constant passes too, a judge shown to be better keeps its claim."""
     plan = study_plan(plan_stand_in(epsilon=0.15, prevalence=0.3, sizes=(40, 80, 320, 640)))
-    assert "is not reached with up to 640 items" in plan_sentence(plan)
-    assert "the best constant judge passes too" in plan_sentence(plan)
+    assert 80 <= plan.curve.needed <= 320
     tenth, nothing = (Planned(n, math.nan, math.nan, 0.0, power, 0.02) for n, power in ((40, 0.09), (80, 0.02)))
     rare = study_plan(Curve("a claim", "item", 0.8, (tenth, nothing), None, {}))
     assert "The power is highest near 40 items (9%) and falls" in plan_sentence(rare)
@@ -155,7 +157,7 @@ def test_the_answer_names_every_need_and_what_is_out_of_reach():
     met, near, far = (study_plan(plan_corrected_rate(target, sizes=(20, 40, 80))) for target in (0.4, 0.1, 0.001))
     labels = f"a 20 or fewer; b about {near.curve.needed}."
     assert needs({"a": met, "b": near}) == (
-        f"A half width of 0.4 for a corrected failure rate takes, in labels: {labels}"
+        f"A half width of 0.4 for a corrected failure rate in 80% of studies takes, in labels: {labels}"
     )
     assert needs({"c": far}).endswith("in labels: c more than 80.")
 

@@ -27,10 +27,14 @@ def runs():
     return axisjudge.read_trajectories(*demo_paths()).trajectories
 
 
+def runs_apart(ratings):
+    return ratings.with_columns(run_id=pl.format("run {}", "repeat"))
+
+
 @pytest.fixture(scope="module")
 def bridged(runs):
-    """The old judge on everything, three times; the new one on every second task."""
-    old = axisjudge.judge(runs, [OLD], ["sequencing", "termination"], repeats=3, progress=False)
+    """The old judge on everything, three times, in a run each; the new one on every second task."""
+    old = runs_apart(axisjudge.judge(runs, [OLD], ["sequencing", "termination"], repeats=3, progress=False))
     anchors = [run for run in runs if int(run.task_id[-2:]) % 2]
     return pl.concat([old, axisjudge.judge(anchors, [NEW], ["sequencing", "termination"], progress=False)])
 
@@ -133,10 +137,27 @@ def test_a_steady_judge_goes_on_and_a_changed_one_is_stopped(bridged):
             verdict=pl.when(pl.col("index") % 5 == 0).then(pl.lit("incorrect")).otherwise("verdict"),
         )
     )
-    stopped = watch_drift(pl.concat([mine, stricter.drop("index").select(mine.columns)]), OLD)
-    assert stopped.stopped_at == 4
-    assert "Stop: on occasion 4 the failure rate moved by" in drift_sentence(stopped)
-    assert json.loads(json.dumps(stopped.to_dict()))["changes"][2]["stop"] is True
+    stricter = stricter.drop("index").select(mine.columns)
+    early = watch_drift(runs_apart(pl.concat([mine, stricter])), OLD)
+    assert early.stopped_at is None  # two runs in between do not show how far whole runs differ
+    again = mine.with_columns(pl.col("repeat") + 3)
+    late = stricter.with_columns(repeat=pl.lit(6, mine.schema["repeat"]))
+    stopped = watch_drift(runs_apart(pl.concat([mine, again, late], how="vertical_relaxed")), OLD)
+    assert stopped.stopped_at == 7
+    assert "Stop: on occasion 7 the failure rate moved by" in drift_sentence(stopped)
+    assert json.loads(json.dumps(stopped.to_dict()))["changes"][5]["stop"] is True
+
+
+def test_the_repeats_of_one_run_are_one_occasion_and_measure_the_noise(bridged):
+    mine = bridged.filter(pl.col("rater") == OLD).with_columns(run_id=pl.lit("first"))
+    with pytest.raises(InputError, match="two occasions"):
+        watch_drift(mine, OLD)
+    other = pl.when(pl.col("item_id").hash(0) % 5 == 0).then(pl.lit("incorrect")).otherwise("verdict")
+    later = mine.filter(pl.col("repeat") == 0).with_columns(run_id=pl.lit("later"), repeat=pl.col("repeat") + 3)
+    steady, stricter = (pl.concat([mine, each]) for each in (later, later.with_columns(verdict=other)))
+    assert [(seen.number, seen.n_runs) for seen in watch_drift(steady, OLD).seen] == [(1, 3), (2, 1)]
+    assert [watch_drift(each, OLD).stopped_at for each in (steady, stricter)] == [None, 2]
+    assert [each.noise for each in watch_drift(steady, OLD).occasions] == ["measured"]
 
 
 def test_another_model_behind_the_name_stops_whatever_it_says(bridged):

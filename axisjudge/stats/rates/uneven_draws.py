@@ -1,0 +1,77 @@
+"""Labels drawn with uneven probabilities: classes of about equal ones, and what such a draw does not allow."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from axisjudge.stats.clusters import effective_clusters
+from axisjudge.stats.rates.post_stratified import Ints, LabelledSample
+
+#: Labels of a verdict stand, by their weights, for at least this share of its items, or some kind of item has none.
+LEAST_COVERED = 0.5
+#: Inclusion probabilities up to this ratio are of one class.
+CLASS_RATIO = 3.0
+#: Labels of uneven weight must be worth so many of even weight (Kish) where every item's probability is known (True),
+#: and where only those of labelled items are; with fewer, intervals covered .75 to .92.
+FEWEST_EFFECTIVE_LABELS = {True: 10, False: 50}
+#: Labels that a class needs under one verdict to be a stratum of its own.
+FEWEST_IN_CLASS = 3
+#: A verdict that nobody labelled may stand for at most this share of the items.
+MOST_UNLABELLED = 0.05
+
+
+def known_of_all(probability: ArrayLike | None) -> bool:
+    """Whether every item's inclusion probability is known, or none: then the labels' own need not add up."""
+    return probability is None or not np.isnan(np.asarray(probability, dtype=np.float64)).any()
+
+
+def probability_classes(probability: ArrayLike | None, labelled: NDArray[np.bool_]) -> Ints | None:
+    """Classes of inclusion probability from the highest, -1 where it is not known; None where all are about equal."""
+    given = np.asarray(probability, dtype=np.float64)
+    top = float(np.nanmax(given[labelled]))
+    known = given > 0
+    steps = np.floor(np.log(top / np.where(known, np.minimum(given, top), top)) / math.log(CLASS_RATIO) + 1e-9)
+    classes = np.where(known, np.unique(steps, return_inverse=True)[1].reshape(-1), -1).astype(np.intp)
+    return classes if classes.max() > 0 else None
+
+
+def in_classes(sample: LabelledSample, classes: Ints) -> tuple[LabelledSample, str]:
+    """The sample with classes of inclusion probability told apart, and why it allows no rate (empty: it does)."""
+    asked = sample.labelled
+    known = bool((classes >= 0).all())
+    worth, enough = effective_clusters(sample.weight[asked]), FEWEST_EFFECTIVE_LABELS[known]
+    if worth < enough:
+        few = f"labels drawn with so uneven probabilities are worth {worth:.0f} of even weight; a rate needs {enough}"
+        return sample, few if known else f"{few}, or the probability of every item"
+    if known:
+        unseen = float((np.bincount(classes, weights=asked) == 0)[classes].mean())
+        reason = f"kinds of items that were rarely drawn have no label ({unseen:.0%} of the items): label some of them"
+        strata = _merged(sample.strata, classes, asked)
+        many = np.unique(sample.strata).size / np.unique(strata).size
+        return replace(sample, strata=strata, prior=0.5 * many), reason if unseen > MOST_UNLABELLED else ""
+    n_items, standing = (np.bincount(sample.strata, weights=of) for of in (np.ones(asked.size), sample.weight))
+    covered = standing / standing.sum() * asked.size / np.maximum(n_items, 1)
+    least = float(covered[n_items > MOST_UNLABELLED * asked.size].min(initial=1.0))
+    reason = (
+        f"by their probabilities the labels of a verdict stand for {least:.0%} of its items: some kind has no label"
+    )
+    return replace(sample, classes=np.where(asked, classes, 0)), reason if least < LEAST_COVERED else ""
+
+
+def _merged(strata: Ints, classes: Ints, asked: NDArray[np.bool_]) -> Ints:
+    """Strata by class of probability and verdict; a class with few labels under some verdict is one stratum.
+
+    Never across classes: few labels of a class that was rarely drawn would pass for many of another.
+    """
+    cells = np.zeros(strata.size, dtype=np.intp)
+    for one in np.unique(classes):
+        mine = classes == one
+        words, verdict = np.unique(strata[mine], return_inverse=True)
+        labels = np.bincount(verdict.reshape(-1), weights=asked[mine], minlength=words.size)
+        split = verdict.reshape(-1) if labels.min() >= FEWEST_IN_CLASS else 0
+        cells[mine] = cells.max() + 1 + split
+    return np.unique(cells, return_inverse=True)[1].reshape(-1).astype(np.intp)
