@@ -18,9 +18,8 @@ from axisjudge.figures.legible import is_empty
 from axisjudge.figures.markup import literal
 from axisjudge.protocol.standing import Standing, standing_of
 from axisjudge.readers import read_trajectories
-from axisjudge.report.captions import caption_of
 from axisjudge.report.digest import file_sha256, portable
-from axisjudge.report.drawn import drawn_bytes, title_of_figure, width_of
+from axisjudge.report.drawn import caption_of, drawn_bytes, title_of_figure, width_of
 from axisjudge.report.links import NO_LINKS, write_links
 from axisjudge.report.paper import ABOUT, MARKDOWN_MIME, sentences_of, slug
 from axisjudge.report.room import read_so_far

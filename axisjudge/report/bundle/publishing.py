@@ -21,8 +21,7 @@ from axisjudge.report.bundle.article import Writeup
 from axisjudge.report.bundle.inputs import Inputs, checked_settings, copy_inputs, of_votes
 from axisjudge.report.bundle.parts import Part
 from axisjudge.report.bundle.printing import print_pdf
-from axisjudge.report.captions import caption_of
-from axisjudge.report.drawn import KINDS, drawn_bytes, title_of_figure
+from axisjudge.report.drawn import KINDS, caption_of, drawn_bytes, title_of_figure
 from axisjudge.report.table_files import write_table
 from axisjudge.results import dumps
 
