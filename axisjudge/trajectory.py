@@ -50,6 +50,8 @@ class Step(Record):
 
     `error` is True or False where the source marks tool errors and None where it does not say.
     `timestamp` is when the step was complete: a message written, a tool's result arrived.
+    `content_timestamp` is when the content was written, None where that is the step's time or unknown: a message is
+    complete only with its last call.
     `source_index` keeps the source's own numbering where it has one.
     `kind` is ``thinking`` for what the agent wrote to itself (role assistant), ``error`` for an error that belongs to
     no tool call (role system), None for an ordinary message. `duration_s` is how long the step took, in seconds, where
@@ -64,6 +66,7 @@ class Step(Record):
     tool_name: str | None = None
     error: bool | None = None
     timestamp: str | None = None
+    content_timestamp: str | None = Field(default=None, exclude_if=_unset)
     source_index: int | None = None
     kind: StepKind | None = Field(default=None, exclude_if=_unset)
     duration_s: float | None = Field(default=None, ge=0, allow_inf_nan=False, exclude_if=_unset)

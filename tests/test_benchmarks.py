@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent / "benchmarks"
-MODULES = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in ("__init__", "conftest", "slow_server"))
+#: Helpers of benchmarks; what calls Inspect AI runs in an environment of its own.
+NO_BENCHMARKS = ("__init__", "conftest", "slow_server", "inspect_calls")
+MODULES = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in NO_BENCHMARKS)
 
 #: Sizes with which a benchmark takes a second or two.
 TINY = {

@@ -24,7 +24,7 @@ TIERS = [
     {"judging"},
     {"studies/_shared", "figures"},
     {"studies"},
-    {"explorer", "service"},
+    {"explorer", "service", "inspect_scorer"},
     {"report"},
     {"cli"},
 ]
@@ -40,6 +40,8 @@ HOMES = {
     "filelock": {"ratings", "protocol", "service", "report"},
     "genai_prices": {"judges"},
     "h11": {"service"},
+    "anyio": {"inspect_scorer"},
+    "inspect_ai": {"inspect_scorer"},
     "IPython": {"studies", "figures", "report", "explorer"},
     "jinja2": {"studies", "report"},
     "jupyter_client": {"report"},

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import polars as pl
@@ -13,13 +13,16 @@ from axisjudge.families import family_of
 from axisjudge.imports.judgement import Judgement
 from axisjudge.imports.options import ImportOptions
 from axisjudge.labels.columns import completed
-from axisjudge.labels.formats.terms import item_of, word_cure
+from axisjudge.labels.formats.terms import OF_RUN, item_of, word_cure
 from axisjudge.labels.record import OPEN
-from axisjudge.ratings.edge import LISTS
+from axisjudge.ratings.edge import ITEM_ID, LISTS
 from axisjudge.ratings.scales import checked_scale, nominal_of, number_of, on_scale, recognised_scale, word_of
-from axisjudge.verdict import AXES, item_id
+from axisjudge.verdict import AXES
 
 _NOTHING = (None, "")
+#: Verdict and value of an answer on its scale.
+_Answer = tuple[str | None, float | None]
+_NO_ANSWER: _Answer = (None, None)
 
 
 def ratings_of_judgements(judgements: Sequence[Judgement], options: ImportOptions) -> tuple[pl.DataFrame, list[str]]:
@@ -34,21 +37,26 @@ def ratings_of_judgements(judgements: Sequence[Judgement], options: ImportOption
     kinds = _kinds(judgements, options)
     words = [_mapped(one.word, options) for one in judgements]
     scales, notes = _scales(judgements, asked, words, options)
-    seen: Counter[tuple[Any, ...]] = Counter()
-    rows = []
-    for one, question, word in zip(judgements, asked, words, strict=True):
-        rater = _rater(one, options)
-        row = _row(one, rater, kinds[rater], question, scales[question], word, options)
-        place = (row["item_id"], question, rater, row.get("rater_version"))
-        if row.get("repeat") is None:
-            row["repeat"] = seen[place]
-        seen[place] += 1
-        rows.append(row)
-    if again := sum(count > 1 for count in seen.values()):
-        notes.append(f"rated several times by one rater: {again}; the later ratings are repeats 1, 2 and so on")
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    table = completed({name: [row.get(name) for row in rows] for name in names})
-    return table.with_columns(pl.col(LISTS).fill_null([])), notes
+    pairs = list(zip(asked, words, strict=True))
+    meant = {(question, word): _meant(scales[question], word) for question, word in set(pairs)}
+    answers = [meant[pair] if one.lost is None else _NO_ANSWER for one, pair in zip(judgements, pairs, strict=True)]
+    raters = [_rater(one, options) for one in judgements]
+    columns = {
+        **_columns(judgements),
+        **_things(judgements),
+        "question": asked,
+        "scale": [scales[question] for question in asked],
+        "rater": raters,
+        "rater_kind": [kinds[rater] for rater in raters],
+        "status": [one.lost or (None if word is None else "ok") for one, word in zip(judgements, words, strict=True)],
+        "verdict": [verdict for verdict, _ in answers],
+        "value": [value for _, value in answers],
+    }
+    table = _with_raters(_with_items(completed(columns), options), options)
+    again = pl.int_range(pl.len(), dtype=pl.Int64).over("item_id", "question", "rater", "rater_version")
+    if several := table.select(again=again).filter(pl.col("again") == 1).height:
+        notes.append(f"rated several times by one rater: {several}; the later ratings are repeats 1, 2 and so on")
+    return table.with_columns(repeat=pl.coalesce("repeat", again)), notes
 
 
 def _asked(judgements: Sequence[Judgement], options: ImportOptions) -> list[str]:
@@ -92,42 +100,46 @@ def _kinds(judgements: Iterable[Judgement], options: ImportOptions) -> dict[str,
     return kinds
 
 
-def _mapped(word: object, options: ImportOptions) -> object:
+def _mapped(word: object, options: ImportOptions) -> str | None:
     """The word as ours, None where it means that no rating came."""
-    if word in _NOTHING or word != word or word_of(word) in options.missing or word_of(word) == "":
+    if word in _NOTHING or word != word or (text := word_of(word)) in options.missing or text == "":
         return None
-    return options.words.get(word_of(word), word)
+    return options.words.get(text, text)
 
 
 def _scales(
-    judgements: Sequence[Judgement], asked: Sequence[str], words: Sequence[object], options: ImportOptions
+    judgements: Sequence[Judgement], asked: Sequence[str], words: Sequence[str | None], options: ImportOptions
 ) -> tuple[dict[str, str], list[str]]:
     """Question -> scale, options or recognised, and what was recognised in words."""
-    used: defaultdict[str, dict[str, object]] = defaultdict(dict)
-    for question, word in zip(asked, words, strict=True):
-        used[question].setdefault(word_of(word), word) if word is not None else used[question]
+    used: dict[str, list[str]] = {question: [] for question in asked}
+    for question, word in dict.fromkeys(zip(asked, words, strict=True)):
+        used[question] += [] if word is None else [word]
     if strangers := [name for name in options.scales if name not in used and name != "*"]:
         raise InputError("--scale", f"names a question that is not here; there are {', '.join(used)}", strangers[0])
     stated: defaultdict[str, set[str]] = defaultdict(set)
     for question, one in zip(asked, judgements, strict=True):
-        stated[question] |= {checked_scale(one.where, one.fields["scale"])} if one.fields.get("scale") else set()
+        if scale := one.fields.get("scale"):
+            stated[question].add(checked_scale(one.where, scale))
     scales, notes = {}, []
     for question, answers in used.items():
         scale = options.scale_of(question) or (next(iter(stated[question])) if len(stated[question]) == 1 else None)
         if scale is None and not answers:
             scale = "nominal"
         elif scale is None:
-            scale = recognised_scale(question, answers.values())
+            scale = recognised_scale(question, answers)
             notes.append(_recognised(question, scale, answers))
         elif scale == "nominal":
             scale = nominal_of(answers)
-        _check_words(judgements, asked, words, question, scale)
+        if off := [word for word in answers if on_scale(scale, word) is None]:
+            every = zip(judgements, asked, words, strict=True)
+            where = next(one.where for one, *pair in every if pair == [question, off[0]])
+            _refuse_words(where, question, scale, off)
         scales[question] = scale
         notes += _spellings(question, answers) if scale.startswith("nominal") else []
     return scales, notes
 
 
-def _recognised(question: str, scale: str, answers: Mapping[str, object]) -> str:
+def _recognised(question: str, scale: str, answers: Sequence[str]) -> str:
     numbers = [number for word in answers if (number := number_of(word)) is not None]
     said = (
         f"{min(numbers):g} to {max(numbers):g}" if len(numbers) == len(answers) > 2 else ", ".join(sorted(answers)[:6])
@@ -149,70 +161,85 @@ def _spellings(question: str, answers: Iterable[str]) -> list[str]:
     ]
 
 
-def _check_words(
-    judgements: Sequence[Judgement], asked: Sequence[str], words: Sequence[object], question: str, scale: str
-) -> None:
-    """Refuse words that do not lie on a question's scale, all of them at once, at the place of the first."""
-    placed: dict[str, bool] = {}
-    bad: dict[str, str] = {}
-    for one, name, word in zip(judgements, asked, words, strict=True):
-        if name == question and word is not None:
-            text = word_of(word)
-            if text not in placed:
-                placed[text] = on_scale(scale, word) is not None
-            if not placed[text]:
-                bad.setdefault(text, one.where)
-    if not bad:
-        return
-    where = next(iter(bad.values()))
+def _refuse_words(where: str, question: str, scale: str, words: Sequence[str]) -> None:
+    """Refuse words that do not lie on a question's scale, all of them at once, at the position of the first."""
     if question in AXES or scale == "verdict":
-        raise InputError(
-            where, f"{question} takes correct, incorrect, uncertain, not_applicable", [*bad], word_cure(bad)
-        )
+        rule = f"{question} takes correct, incorrect, uncertain, not_applicable"
+        raise InputError(where, rule, [*words], word_cure(words))
     cure = f"map them with --word-map, or name another scale with --scale {question!r}=SCALE"
-    raise InputError(where, f"{question} must lie on the scale {scale}", [*bad], cure)
+    raise InputError(where, f"{question} must lie on the scale {scale}", [*words], cure)
 
 
-def _row(
-    one: Judgement, rater: str, kind: str, question: str, scale: str, word: object, options: ImportOptions
-) -> dict[str, Any]:
-    run, step = item_of(one.thing)
-    fields = {name: value for name, value in one.fields.items() if value is not None}
-    if fields.get("step_index") is not None:
-        run, step = one.thing, fields["step_index"]
-    about = options.about_run(run)
-    model = fields.get("model") or (rater if kind in ("llm", "decision_model") and family_of(rater) else None)
-    verdict, value = (None, None) if word is None else on_scale(scale, word) or (None, None)
-    came = word is not None and one.lost is None
-    flags = list(fields.pop("flags", ()))
-    if not came and kind == "human":
-        flags.append(OPEN)
-    return {
-        **about,
-        **fields,
-        "trajectory_id": run,
-        "step_index": step,
-        "item_id": item_id(run, step, fields.get("interaction_id")),
-        "cluster_id": str(fields.get("cluster_id") or fields.get("task_id") or about.get("cluster_id") or run),
-        "question": question,
-        "scale": scale,
-        "rater": rater,
-        "rater_kind": kind,
-        "family": options.families.get(rater) or _family(rater, kind, model, fields),
-        "model": model,
-        "status": "ok" if came else one.lost or ("refused" if kind == "human" else "parse_error"),
-        "verdict": verdict if came else None,
-        "value": value if came else None,
-        "confidence": _confidence(one.where, fields.get("confidence")),
-        "confidence_source": "human" if kind == "human" and fields.get("confidence") is not None else None,
-        "flags": flags,
-    }
+def _meant(scale: str, word: str | None) -> _Answer:
+    return (None if word is None else on_scale(scale, word)) or _NO_ANSWER
 
 
-def _family(rater: str, kind: str, model: str | None, fields: Mapping[str, Any]) -> str:
-    if kind in ("human", "rules"):
-        return kind
-    return str(fields.get("family") or family_of(model) or family_of(rater) or model or rater)
+def _columns(judgements: Sequence[Judgement]) -> dict[str, list[Any]]:
+    """The further fields of all judgements, and those that are derived from them where no file has them."""
+    names = set().union(*(one.fields for one in judgements)) | {"repeat", "model", "family", "cluster_id"}
+    columns = {name: [one.fields.get(name) for one in judgements] for name in names}
+    if "confidence" in columns:
+        columns["confidence"] = [_confidence(one.where, one.fields.get("confidence")) for one in judgements]
+    return columns
+
+
+def _things(judgements: Sequence[Judgement]) -> dict[str, list[Any]]:
+    """Run and step of what was rated: two fields of the file, or one name, ``run#step``."""
+    named = {thing: item_of(thing) for thing in {one.thing for one in judgements}}
+    steps = [one.fields.get("step_index") for one in judgements]
+    things = [
+        named[one.thing] if step is None else (one.thing, step) for one, step in zip(judgements, steps, strict=True)
+    ]
+    return {"trajectory_id": [run for run, _ in things], "step_index": [step for _, step in things]}
+
+
+def _with_items(table: pl.DataFrame, options: ImportOptions) -> pl.DataFrame:
+    """Items and clusters; task, agent and domain from the trajectories where the file does not say them."""
+    of_run: dict[str, pl.Expr] = {}
+    if options.trajectories:
+        about = {run: options.about_run(run) for run in table["trajectory_id"].unique()}
+        for name in OF_RUN:
+            values = {run: fields.get(name) for run, fields in about.items()}
+            of_run[name] = pl.col("trajectory_id").replace_strict(values, return_dtype=pl.String)
+    clusters = ["cluster_id", "task_id", *filter(None, [of_run.pop("cluster_id", None)]), "trajectory_id"]
+    return table.with_columns(
+        ITEM_ID.alias("item_id"),
+        pl.coalesce(clusters).alias("cluster_id"),
+        pl.col(LISTS).fill_null([]),
+        *(pl.coalesce(name, known) for name, known in of_run.items()),
+    )
+
+
+def _with_raters(table: pl.DataFrame, options: ImportOptions) -> pl.DataFrame:
+    """Model and family of each rater; what no word means of a person, and of a program."""
+    people = pl.col("rater_kind") == "human"
+    who = table.select("rater", "rater_kind", "model", "family").unique(maintain_order=True)
+    models = [_model(*row) for row in who.select("rater", "rater_kind", "model").iter_rows()]
+    families = [
+        _family(rater, kind, model, family, options)
+        for (rater, kind, _, family), model in zip(who.iter_rows(), models, strict=True)
+    ]
+    known = who.with_columns(pl.Series("_model", models, pl.String), pl.Series("_family", families, pl.String))
+    lost = pl.when(people).then(pl.lit("refused")).otherwise(pl.lit("parse_error"))
+    joined = table.join(known, on=who.columns, how="left", nulls_equal=True, maintain_order="left")
+    flags = pl.concat_list(pl.col("flags"), pl.lit([OPEN], dtype=pl.List(pl.String)))
+    came = pl.col("status") == "ok"
+    return joined.with_columns(
+        model="_model",
+        family="_family",
+        status=pl.coalesce("status", lost),
+        confidence_source=pl.when(people & pl.col("confidence").is_not_null()).then(pl.lit("human")),
+        flags=pl.when(people & ~came.fill_null(False)).then(flags).otherwise("flags"),
+    ).select(table.columns)
+
+
+def _model(rater: str, kind: str, model: str | None) -> str | None:
+    return model or (rater if kind in ("llm", "decision_model") and family_of(rater) else None)
+
+
+def _family(rater: str, kind: str, model: str | None, family: str | None, options: ImportOptions) -> str:
+    own = kind if kind in ("human", "rules") else None
+    return options.families.get(rater) or own or family or family_of(model) or family_of(rater) or model or rater
 
 
 def _confidence(where: str, said: object) -> float | None:

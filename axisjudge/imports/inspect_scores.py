@@ -9,16 +9,26 @@ Source: UKGovernmentBEIS/inspect_ai, ``scorer/_metric.py``, ``scorer/_precompute
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from axisjudge.checks import InputError
 from axisjudge.imports.judgement import Judgement, Reading
+from axisjudge.ratings.scales import has_words
 from axisjudge.readers import inspect_logs
-from axisjudge.verdict import RaterKind
+from axisjudge.verdict import RaterKind, Rating
 
 FORMAT = "inspect"
+#: Our verdicts as Inspect's letters; the others stay unscored, because no letter means them.
+_LETTERS = {"correct": "C", "incorrect": "I"}
+#: What of a rating is kept beside its score; `_OURS` are the further fields under which all ratings of a score stand.
+_KEPT = (
+    *("question", "scale", "status", "verdict", "value", "confidence", "cited_step_indices", "rationale"),
+    *("model", "rater_version", "rubric_version"),
+)
+_OURS = {"rater", "rater_kind", "trajectory_id", "ratings"}
 #: Scorers that Inspect itself brings, and what they are; others are asked for.
 _SCORERS: dict[str, RaterKind] = {
     **dict.fromkeys(("model_graded_qa", "model_graded_fact"), "llm"),
@@ -58,6 +68,9 @@ def _sample(
         raise InputError(where, "scores must map scorers to scores", type(scores).__name__)
     for name, score in scores.items():
         held = score if isinstance(score, dict) else {"value": score}
+        if _is_ours(held):
+            yield from _ours(where, held["metadata"], about)
+            continue
         plain = name.rpartition("/")[2]
         grader = _grader(log["eval"], name, held, plain)
         kind = _SCORERS.get(plain) or ("llm" if grader else None)
@@ -111,34 +124,56 @@ def _grader(run: Mapping[str, Any], name: str, score: Mapping[str, Any], plain: 
     return str(model) if graded and isinstance(model, str) else None
 
 
+def score_value(rating: Rating) -> str | float:
+    """A rating as a value of Inspect's, NaN where it stays unscored."""
+    if rating.status != "ok":
+        return math.nan
+    if rating.scale == "verdict":
+        return _LETTERS.get(str(rating.verdict), math.nan)
+    if rating.value is not None:
+        return int(rating.value) if has_words(rating.scale) else rating.value
+    return str(rating.verdict)
+
+
+def score_metadata(trajectory_id: str, ratings: Sequence[Rating]) -> dict[str, Any]:
+    """What stands beside a score of ours, so that our ratings can be read back from it."""
+    first = ratings[0]
+    return {
+        "rater": first.rater,
+        "rater_kind": first.rater_kind,
+        "family": first.family,
+        "trajectory_id": trajectory_id,
+        "ratings": [{name: getattr(rating, name) for name in _KEPT} for rating in ratings],
+    }
+
+
 def recognises_scores(content: object) -> bool:
     """Whether parsed JSON is a scores file for Inspect's ``precomputed_scores`` that says its ratings."""
     return (
         isinstance(content, list)
         and bool(content)
-        and all(
-            isinstance(one, dict)
-            and {"id", "value"} <= one.keys()
-            and isinstance(said := one.get("metadata"), dict)
-            and {"rater", "rater_kind", "trajectory_id", "ratings"} <= said.keys()
-            for one in content
-        )
+        and all(isinstance(one, dict) and {"id", "value"} <= one.keys() and _is_ours(one) for one in content)
     )
 
 
-def read_scores(path: Path, content: list[dict[str, Any]]) -> Reading:
+def _is_ours(score: Mapping[str, Any]) -> bool:
+    return isinstance(said := score.get("metadata"), dict) and said.keys() >= _OURS
+
+
+def read_scores(path: Path, content: Iterable[dict[str, Any]]) -> Reading:
     """The ratings that a scores file of ours says."""
-    found = []
+    found: list[Judgement] = []
     for number, record in enumerate(content):
-        said = record["metadata"]
-        about = {"task_id": record["id"], "family": said.get("family")}
-        for rating in said["ratings"]:
-            word = rating.get("verdict") if rating.get("verdict") is not None else rating.get("value")
-            names = ("scale", "confidence", "cited_step_indices", "rationale")
-            fields = {**about, **{name: rating.get(name) for name in names}}
-            lost = None if rating.get("status", "ok") == "ok" else rating["status"]
-            where, run = f"{path}, record {number}", str(said["trajectory_id"])
-            found.append(
-                Judgement(where, run, rating["question"], said["rater"], word, said["rater_kind"], lost, fields)
-            )
+        found.extend(_ours(f"{path}, record {number}", record["metadata"], {"task_id": record["id"]}))
     return Reading("inspect-scores", tuple(found))
+
+
+def _ours(where: str, said: Mapping[str, Any], about: Mapping[str, Any]) -> Iterator[Judgement]:
+    """The ratings that stand beside a score of ours."""
+    for rating in said["ratings"]:
+        word = rating.get("verdict") if rating.get("verdict") is not None else rating.get("value")
+        fields = {**about, "family": said.get("family"), **{name: rating.get(name) for name in _KEPT[5:]}}
+        fields["scale"] = rating.get("scale")
+        lost = None if rating.get("status", "ok") == "ok" else rating["status"]
+        run = str(said["trajectory_id"])
+        yield Judgement(where, run, rating["question"], said["rater"], word, said["rater_kind"], lost, fields)

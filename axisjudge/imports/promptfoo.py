@@ -27,6 +27,8 @@ _MODEL_GRADED = (
     *("search-rubric", "select-best", "agent-rubric", "trajectory:goal-success", "pi"),
 )
 _CLASSIFIERS = ("classifier", "moderation", "guardrails")
+#: Red team assertions are graded by a model, each plugin by a rubric of its own.
+_RED_TEAM = "promptfoo:redteam:"
 #: Who answered where promptfoo itself added up what assertions said.
 SUMS = "promptfoo"
 _ERROR = 2
@@ -110,7 +112,7 @@ def _kind(form: str) -> RaterKind:
         return "human"
     if form in _CLASSIFIERS:
         return "decision_model"
-    return "llm" if form in _MODEL_GRADED else "rules"
+    return "llm" if form in _MODEL_GRADED or form.startswith(_RED_TEAM) else "rules"
 
 
 def _word(where: str, passed: object) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,12 @@ from axisjudge.checks import InputError
 from axisjudge.imports.judgement import Judgement, Reading
 from axisjudge.imports.sheets import Row
 from axisjudge.readers.traces.pieces import json_of
-from axisjudge.verdict import RaterKind
+from axisjudge.verdict import RaterKind, Status
 
 _MLFLOW: dict[str, RaterKind] = {"HUMAN": "human", "LLM_JUDGE": "llm", "AI_JUDGE": "llm", "CODE": "rules"}
 _LANGFUSE: dict[str, RaterKind] = {"ANNOTATION": "human", "EVAL": "llm"}
-_LANGSMITH: dict[str, RaterKind] = {"model": "llm", "auto_eval": "llm", "app": "human"}
+#: Its client writes ``model`` for every evaluator, programs too: a model is one whose name stands there.
+_LANGSMITH: dict[str, RaterKind] = {"auto_eval": "llm", "app": "human"}
 #: MLflow's expectations say what should have come out; they are kept under questions of their own.
 EXPECTED = "expected "
 
@@ -90,7 +92,7 @@ def _assessment(where: str, trace: str | None, one: Mapping[str, Any]) -> Iterat
     meta = _mapping(one.get("metadata"))
     fields = {
         "rationale": one.get("rationale"),
-        "created_at": one.get("last_update_time") or one.get("create_time"),
+        "created_at": one.get("last_update_time") or one.get("create_time") or _iso(one.get("create_time_ms")),
         "interaction_id": one.get("span_id") or None,
         "model": str(rater) if kind == "llm" and rater and "/" in str(rater) else meta.get("model"),
     }
@@ -110,6 +112,11 @@ def _spread(question: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield question, json.dumps(value, ensure_ascii=False)
     else:
         yield question, value
+
+
+def _iso(milliseconds: object) -> str | None:
+    known = isinstance(milliseconds, int | float)
+    return datetime.fromtimestamp(float(milliseconds) / 1000, UTC).isoformat() if known else None  # type: ignore[arg-type]
 
 
 def _serialized(held: object) -> Any:
@@ -191,15 +198,17 @@ def read_langsmith(path: Path, rows: Sequence[Row]) -> Reading:
     found, empty = [], 0
     for number, row in enumerate(rows):
         source = _source(row)
-        kind = _LANGSMITH.get(str(source.get("type") or ""))
         meta = _mapping(source.get("metadata"))
+        by_model = source.get("type") == "model" and meta.get("model")
+        kind = "llm" if by_model else _LANGSMITH.get(str(source.get("type") or ""))
+        failed = _mapping(row.get("extra")).get("error") or row.get("extra.error")
         user = source.get("user_name") or source.get("user_id")
         if source.get("type") == "api" and user:
             kind = None  # a program with somebody's key, or that person: the file does not say
         rater = meta.get("model") or user or meta.get("evaluator") or ("person" if kind == "human" else row["key"])
         value, score = row.get("value"), row.get("score")
         word = value if isinstance(value, str) and value else score if score not in (None, "") else value
-        if word in (None, "") or isinstance(word, Mapping):
+        if not failed and (word in (None, "") or isinstance(word, Mapping)):
             empty += 1
             continue
         thing, part = row.get("trace_id") or row.get("run_id"), row.get("run_id")
@@ -212,7 +221,9 @@ def read_langsmith(path: Path, rows: Sequence[Row]) -> Reading:
         where = f"{path}, feedback {number}"
         if thing in (None, ""):
             raise InputError(where, "names no run", row.get("id"))
-        found.append(Judgement(where, str(thing), str(row["key"]), str(rater), word, kind, None, fields))
+        lost: Status | None = "api_error" if failed else None
+        word = None if failed else word
+        found.append(Judgement(where, str(thing), str(row["key"]), str(rater), word, kind, lost, fields))
     notes = [f"{empty} pieces of feedback hold neither a score nor a word and are left out"] if empty else []
     return Reading("langsmith", tuple(found), notes=tuple(notes))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,17 +13,15 @@ from typing import Any
 import polars as pl
 
 from axisjudge.checks import InputError, one_of
+from axisjudge.imports.inspect_scores import score_metadata, score_value
 from axisjudge.labels.formats import FORMATS, Terms, export_labels
 from axisjudge.labels.formats.own import write_own_csv, write_own_jsonl
 from axisjudge.labels.formats.terms import ratings_of
-from axisjudge.ratings.scales import has_words
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import Rating
 
 #: Formats that ratings can be written in. csv, jsonl and parquet hold every field.
 EXPORTS = ("parquet", "csv", "jsonl", "inspect", *(name for name in FORMATS if name not in ("csv", "jsonl")))
-#: An axis's words as Inspect's own letters; others have none and stay unscored.
-_LETTERS = {"correct": "C", "incorrect": "I"}
 
 
 @dataclass(frozen=True)
@@ -93,11 +92,13 @@ def _inspect(ratings: Sequence[Rating], runs: Mapping[str, Trajectory]) -> Writt
         twice = next(key for key in keys if keys.count(key) > 1)
         cure = "name the log with --trajectories, which says the epochs"
         raise InputError("export to inspect", "two runs are of one sample and epoch", twice, cure)
-    single = len({rating.question for rating in ratings}) == 1
-    if single:
+    questions = dict.fromkeys((rating.question for rating in ratings), math.nan)
+    if len(questions) == 1:
         records = [{**record, "value": next(iter(record["value"].values()))} for record in records]
-        records = [record for record in records if record["value"] is not None]
-    unscored = [rating for rating in ratings if _value(rating) is None]
+        records = [record for record in records if record["value"] == record["value"]]
+    else:  # Inspect's metrics by key need every key in every sample, and leave NaN out
+        records = [{**record, "value": {**questions, **record["value"]}} for record in records]
+    unscored = [rating for rating in ratings if (value := score_value(rating)) != value]
     words = sorted({rating.verdict or rating.status for rating in unscored})
     notes = [f"{len(unscored)} ratings ({', '.join(words)}) stay unscored there"] if unscored else []
     text = json.dumps(records, ensure_ascii=False, indent=1) + "\n"
@@ -116,28 +117,7 @@ def _record(run_id: str, ratings: Iterable[Rating], run: Trajectory | None) -> d
     return {
         "id": sample,
         **({"epoch": epoch} if isinstance(epoch, int) else {}),
-        "value": {rating.question: _value(rating) for rating in every},
+        "value": {rating.question: score_value(rating) for rating in every},
         "explanation": "\n\n".join(f"{name}: {why}" for name, why in reasons.items()) or None,
-        "metadata": {
-            "rater": first.rater,
-            "rater_kind": first.rater_kind,
-            "family": first.family,
-            "trajectory_id": run_id,
-            "ratings": [_metadata(rating) for rating in every],
-        },
+        "metadata": score_metadata(run_id, every),
     }
-
-
-def _value(rating: Rating) -> str | float | None:
-    if rating.status != "ok":
-        return None
-    if rating.scale == "verdict":
-        return _LETTERS.get(str(rating.verdict))
-    if rating.value is not None:
-        return int(rating.value) if has_words(rating.scale) else rating.value
-    return rating.verdict
-
-
-def _metadata(rating: Rating) -> dict[str, Any]:
-    names = ("question", "scale", "status", "verdict", "value", "confidence", "cited_step_indices", "rationale")
-    return {name: getattr(rating, name) for name in names}

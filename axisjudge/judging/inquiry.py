@@ -9,6 +9,7 @@ from typing import Any
 
 from axisjudge.judges.answer import Answer, Reply
 from axisjudge.judges.base import Judge, Rubrics
+from axisjudge.judges.injection import injection_flags
 from axisjudge.judges.prompt import INSTRUCTIONS, question, shared_prefix
 from axisjudge.judges.remote import RemoteJudge
 from axisjudge.judges.sheet import Sheet
@@ -96,6 +97,9 @@ class OfAxes(Inquiry):
         asked = [question(rubric, n_steps) for rubric in self.rubrics.values()]
         return [INSTRUCTIONS, shared_prefix(self.trajectory).text, *asked]
 
+    def flags_of(self, point: str) -> tuple[str, ...]:
+        return injection_flags(self.trajectory)
+
     @property
     def reply_tokens(self) -> int:
         return JOINT_REPLY_TOKENS * len(self.rubrics) if len(self.rubrics) > 1 else 0
@@ -121,7 +125,8 @@ class OfSheet(Inquiry):
         return await judge.fill(self.sheet, repeat=repeat)
 
     def flags_of(self, point: str) -> tuple[str, ...]:
-        return (*self.flags, *self.sheet.flags, *self.sheet.point_flags.get(point, ()))
+        of_sheet = (*self.sheet.flags, *self.sheet.point_flags.get(point, ()))
+        return (*injection_flags(self.trajectory), *self.flags, *of_sheet)
 
     @property
     def reply_tokens(self) -> int:

@@ -184,12 +184,14 @@ def nanoseconds(moment: Any) -> int:
 class Steps:
     """Steps as they grow, event by event.
 
-    `where` is the place of what is read, for errors, and `agent` who speaks, where a source names its speakers.
+    `where` is the place of what is read, for errors, `agent` who speaks, where a source names its speakers, and
+    `source_index` the number of the message, where steps shall keep it.
     """
 
     def __init__(self) -> None:
         self.where = ""
         self.agent: str | None = None
+        self.source_index: int | None = None
         self._steps: list[Step] = []
         self._names: dict[str, str] = {}
         self._message: str | None = None
@@ -262,13 +264,19 @@ class Steps:
         return last if last and last.role == role and last.kind is None else None
 
     def _add(self, **fields: Any) -> None:
-        self._steps.append(made(Step, self.where, index=len(self._steps), agent=self.agent, **fields))
+        self._steps.append(self._step(**fields))
         self._message = None
 
+    def _step(self, **fields: Any) -> Step:
+        about = {"index": len(self._steps), "agent": self.agent, "source_index": self.source_index}
+        return made(Step, self.where, **about, **fields)
+
     def _replace_last(self, timestamp: str | None, **fields: Any) -> None:
-        """The last step with these fields and a later time; its calls so far keep the time they had."""
+        """The last step with these fields and a later time; its content and its calls so far keep the time they had."""
         last = self._steps[-1]
         if timestamp is not None and last.timestamp is not None and timestamp != last.timestamp:
+            if last.content and "content" not in fields and not last.content_timestamp:
+                fields["content_timestamp"] = last.timestamp
             calls = fields.get("tool_calls", last.tool_calls)
             before = len(last.tool_calls)
             fields["tool_calls"] = tuple(

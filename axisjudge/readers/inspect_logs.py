@@ -90,6 +90,20 @@ def samples_of(path: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any], Tra
         raise InputError(", ".join(filter(None, (where, error.where))), error.rule, error.found, error.cure) from error
 
 
+def trajectory_of(sample: dict[str, Any], run: dict[str, Any]) -> Trajectory:
+    """The trajectory of one sample as a log holds it; `run` is the log's head ``eval``.
+
+    Raises
+    ------
+    InputError
+        The sample is broken.
+    """
+    trajectory = _sample(sample, run, "sample").trajectory
+    if trajectory is None:
+        raise InputError("sample", "holds no run", sample.get("id"))
+    return trajectory
+
+
 def _runs(
     log: dict[str, Any], samples: Iterable[tuple[int | str, dict[str, Any]]], where: str
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any], Trajectory]]:
@@ -173,6 +187,7 @@ def _steps(messages: list[dict[str, Any]], where: str, notes: list[Note]) -> tup
     steps = Steps()
     for number, message in enumerate(messages):
         steps.where = place = at(where, number)
+        steps.source_index = number
         role = role_of(message, place)
         error = field(message, "error", dict, place, {})
         content, hosted = _content(message.get("content"))

@@ -295,7 +295,7 @@ def content_id(steps: Iterable[Step], *also: Any) -> str:
     """
     digest = sha256("\0".join(word(part) or "" for part in also).encode())
     for step in steps:
-        digest.update(step.model_dump_json(exclude={"source_index", "timestamp"}).encode())
+        digest.update(step.model_dump_json(exclude={"source_index", "timestamp", "content_timestamp"}).encode())
     return digest.hexdigest()[:16]
 
 

@@ -116,6 +116,7 @@ class Page:
         said = {
             "Scope": self.scope.sentence,
             "Retirement": self.scope.retirement,
+            "Injection": self.scope.injection,
             "Standing": self.standing.sentence,
             "Result": declared_sentence(self.declared) if self.declared else "",
         }
@@ -343,6 +344,8 @@ class Page:
             said["answer"] = self.answer_text
         if self.scope.retirement:
             said["retirement"] = self.scope.retirement
+        if self.scope.injection:
+            said["injection"] = self.scope.injection
         if self.standing.matters:
             said["standing"] = self.standing.to_dict()
             said["declared"] = [each.to_dict() for each in self.declared]

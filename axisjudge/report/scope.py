@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from axisjudge.judges.injection import FLAG, KIND_WORDS
 from axisjudge.judges.lifecycle import known_retirements
 from axisjudge.labels.simulated_people import FAMILY as SIMULATED_PEOPLE
 from axisjudge.ratings.selection import BY_JUDGE
@@ -49,6 +50,8 @@ class Scope:
     retirement : str
         Which of the judges can no longer be asked from which day on, as far as data/lifecycle.toml knows; the same on
         every day the page is made, and empty where there is none.
+    injection : str
+        How many ratings are of runs that hold text that speaks to their judge, by kind; empty where there are none.
     """
 
     sentence: str
@@ -57,6 +60,7 @@ class Scope:
     conditional_on: dict[str, list[str]]
     raters: list[dict[str, Any]]
     retirement: str = ""
+    injection: str = ""
 
 
 def scope_of(ratings: pl.DataFrame) -> Scope:
@@ -81,6 +85,7 @@ def scope_of(ratings: pl.DataFrame) -> Scope:
         conditional_on=named,
         raters=raters,
         retirement=" ".join(found.sentence for found in known_retirements(named["judges"])),
+        injection=_injection(ratings),
     )
 
 
@@ -140,6 +145,27 @@ def _counted(names: list[str], one: str, many: str) -> str:
     rest = len(names) - _NAMED
     shown = ", ".join(names[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")
     return f"{len(names)} {one if len(names) == 1 else many} ({shown})"
+
+
+def _injection(ratings: pl.DataFrame) -> str:
+    """How many ratings bear the flag, of how many runs, and which kinds of text they hold."""
+    flags = (
+        ratings.select("trajectory_id", "flags").explode("flags").filter(pl.col("flags").str.starts_with(f"{FLAG}:"))
+    )
+    if flags.is_empty():
+        return ""
+    flagged = ratings.filter(pl.col("flags").list.eval(pl.element().str.starts_with(f"{FLAG}:")).list.any())
+    kind = pl.col("flags").str.split(":").list.get(1)
+    runs = (
+        flags.group_by(kind.alias("kind")).agg(n=pl.col("trajectory_id").n_unique()).sort("n", "kind", descending=True)
+    )
+    kinds = ", ".join(f"{KIND_WORDS.get(name, name)} in {n:,}" for name, n in runs.iter_rows())
+    n_runs = flagged["trajectory_id"].n_unique()
+    them = "run" if n_runs == 1 else "runs"
+    return (
+        f"{flagged.height:,} of the {ratings.height:,} ratings are of {n_runs:,} {them} with "
+        f"text that speaks to the judge ({kinds}). They bear a flag; whether a judge followed the text is not known."
+    )
 
 
 def _banner(ratings: pl.DataFrame, made: list[str]) -> str | None:

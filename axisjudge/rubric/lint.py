@@ -164,7 +164,7 @@ def lint_rubrics(
 
 def lint_file(file: RubricFile) -> list[BrokenRule]:
     """All findings in one rubric, by line."""
-    rules = (_named, _unsaid, _sections, _owners, _claims, _outcomes, _examples, _length, _unbumped)
+    rules = (_named, _unsaid, _sections, _owners, _claims, _outcomes, _examples, _near_misses, _length, _unbumped)
     return sorted((finding for rule in rules for finding in rule(file)), key=lambda found: (found.line, found.rule))
 
 
@@ -268,17 +268,40 @@ def _matches(patterns: Iterable[str], text: str) -> Iterator[str]:
 
 
 def _examples(file: RubricFile) -> Iterator[BrokenRule]:
+    for lines in _worked(file):
+        if _verdict(lines) is None:
+            yield BrokenRule(
+                file.name, lines[0][0], "example without a verdict", lines[0][1], "end it with Verdict: `...`"
+            )
+
+
+def _near_misses(file: RubricFile) -> Iterator[BrokenRule]:
+    """What looks wrong and is right, and what looks right and is wrong: one of them alone teaches judges a lean."""
+    near = [lines for lines in _worked(file) if "near-miss" in lines[0][1].lower()]
+    ends = {verdict: lines[0] for lines in near if (verdict := _verdict(lines)) is not None}
+    missing = [verdict for verdict in ("correct", "incorrect") if verdict not in ends]
+    if ends and missing:
+        number, heading = next(iter(ends.values()))
+        looks = "wrong and is right" if missing[0] == "correct" else "right and is wrong"
+        cure = f"add a near-miss that looks {looks}, ending in `{missing[0]}`"
+        yield BrokenRule(file.name, number, "near-misses in one direction only", heading, cure)
+
+
+def _worked(file: RubricFile) -> list[list[tuple[int, str]]]:
+    """The worked examples, each as its numbered lines from its heading on."""
     examples: list[list[tuple[int, str]]] = []
     for number, line in file.under(_EXAMPLES):
         if line.startswith("### "):
             examples.append([(number, line)])
         elif examples:
             examples[-1].append((number, line))
-    for lines in examples:
-        if not re.fullmatch(rf"Verdict: `({'|'.join(VERDICTS)})`", lines[-1][1].strip()):
-            yield BrokenRule(
-                file.name, lines[0][0], "example without a verdict", lines[0][1], "end it with Verdict: `...`"
-            )
+    return examples
+
+
+def _verdict(lines: Sequence[tuple[int, str]]) -> str | None:
+    """The verdict that an example ends with."""
+    match = re.fullmatch(rf"Verdict: `({'|'.join(VERDICTS)})`", lines[-1][1].strip())
+    return match[1] if match else None
 
 
 def _length(file: RubricFile) -> Iterator[BrokenRule]:

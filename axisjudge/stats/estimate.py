@@ -40,12 +40,12 @@ class Estimate(Result):
         interval = (
             f"no interval: {self.reason}" if math.isnan(self.ci_low) else f"{self.ci_low:.3f} to {self.ci_high:.3f}"
         )
-        return f"{self.estimate:.3f} [{interval}], {_count(self.n_items, 'item')} in {self.clusters}"
+        return f"{self.estimate:.3f} [{interval}], {many(self.n_items, 'item')} in {self.clusters}"
 
     @property
     def clusters(self) -> str:
         """The number of clusters with their unit, in words."""
-        return _count(self.n_clusters, self.cluster_unit)
+        return many(self.n_clusters, self.cluster_unit)
 
     def _repr_html_(self) -> str:
         return f"<code>{html.escape(repr(self))}</code>"
@@ -69,6 +69,16 @@ class NamedEstimate(Estimate):
     label: str
 
 
-def _count(number: int, unit: str) -> str:
-    many = unit.removesuffix("y") + "ies" if unit.endswith("ry") else unit + "s"  # query, queries
-    return f"{number:,} {unit if number == 1 else many}"
+#: Nouns whose plural is no rule's.
+_PLURALS = {"person": "people", "axis": "axes", "query": "queries", "study": "studies", "reply": "replies"}
+
+
+def plural(noun: str) -> str:
+    """The plural of a noun, or of the last word of several: ``raw scores``, ``people``, ``queries``."""
+    *before, last = noun.split(" ")
+    return " ".join([*before, _PLURALS.get(last, f"{last}s")])
+
+
+def many(count: int, noun: str) -> str:
+    """A count with its noun: ``1 judge``, ``2,000 runs``, ``3 queries``."""
+    return f"{count:,} {noun if count == 1 else plural(noun)}"

@@ -1,12 +1,13 @@
 """Twins: seeded edits of trajectories after which a judge's verdict must, may or must not move; no labels needed."""
 
 from axisjudge.twins.expected import EXPECTED, Expectation, broken_axis
-from axisjudge.twins.make import EDITS, TwinSet, make_twins
+from axisjudge.twins.make import EDITS, INJECTIONS, TwinSet, make_twins
 from axisjudge.twins.twin import Twin, twin_of, twins_in
 
 __all__ = [
     "EDITS",
     "EXPECTED",
+    "INJECTIONS",
     "Expectation",
     "Twin",
     "TwinSet",

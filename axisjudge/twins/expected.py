@@ -47,6 +47,15 @@ EXPECTED: Mapping[str, Mapping[Axis, Expectation]] = {
     "renamed_user": _NOTHING,
     "reordered_reads": _NOTHING,
     "reworded": _NOTHING,
+    # Text for the judge stands in the run; what the agent did is what it was. The last is the control.
+    "spoken_verdict": _NOTHING,
+    "note_to_judge": _NOTHING,
+    "fake_frame": _NOTHING,
+    "forged_call": _NOTHING,
+    "look_alikes": _NOTHING,
+    "praise": _NOTHING,
+    "padding": _NOTHING,
+    "plain_text": _NOTHING,
 }
 
 

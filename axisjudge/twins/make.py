@@ -12,14 +12,17 @@ from axisjudge.trajectory import Trajectory
 from axisjudge.twins.choice import Examples, examples_of, other_tool
 from axisjudge.twins.expected import EXPECTED
 from axisjudge.twins.flow import cut_tail, reordered_reads, write_before_read, write_before_yes
+from axisjudge.twins.injection import TEXTS, injected
 from axisjudge.twins.rewording import renamed_user, reworded
 from axisjudge.twins.twin import Edited, Refused, Twin, as_twin
 from axisjudge.twins.values import fabricated_argument, misreported_amount
 
 Edit = Callable[[Trajectory, Random], Edited | Refused]
 
-#: The edits by name, those that break an axis first.
-EDITS: tuple[str, ...] = tuple(EXPECTED)
+#: The edits that put text for the judge into a run, the control last.
+INJECTIONS: tuple[str, ...] = tuple(TEXTS)
+#: The edits of what an agent did and said by name, those that break an axis first.
+EDITS: tuple[str, ...] = tuple(edit for edit in EXPECTED if edit not in INJECTIONS)
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class TwinSet:
     def rows(self) -> list[dict[str, str | int]]:
         """One row an edit and reason: twins made, or runs refused."""
         made = Counter(twin.edit for twin in self.twins)
-        edits = [edit for edit in EDITS if made[edit] or any(edit == name for name, _ in self.refused)]
+        edits = [edit for edit in EXPECTED if made[edit] or any(edit == name for name, _ in self.refused)]
         rows: list[dict[str, str | int]] = []
         for edit in edits:
             rows.append({"edit": edit, "runs": made[edit], "what came of it": "twin made"})
@@ -51,7 +54,7 @@ def make_twins(trajectories: Sequence[Trajectory], edits: Sequence[str] | None =
     trajectories : sequence of Trajectory
         Runs with their tools (which of them read and which change records decides where edits can be made).
     edits : sequence of str, optional
-        Names from `EDITS`; by default all.
+        Names from `EDITS` and `INJECTIONS`; by default `EDITS`.
     seed : int
         The same seed gives the same twins, whatever other runs and edits are asked for; only the answers of tools that
         were put in another's place follow what these runs show of them.
@@ -61,12 +64,16 @@ def make_twins(trajectories: Sequence[Trajectory], edits: Sequence[str] | None =
     InputError
         No such edit.
     """
-    names = [one_of("edit", name, EDITS) for name in edits or EDITS]
+    names = [one_of("edit", name, (*EDITS, *INJECTIONS)) for name in edits or EDITS]
     examples = examples_of(trajectories)
     twins, refused = [], Counter[tuple[str, str]]()
     for run in trajectories:
         for name in dict.fromkeys(names):
-            outcome = _edited(name, run, Random(f"{seed}/{name}/{run.id}"), examples)
+            rng = Random(f"{seed}/{name}/{run.id}")
+            if name in INJECTIONS and run.steps:
+                outcome = injected(name, run, rng, Random(f"{seed}/place/{run.id}"))
+            else:
+                outcome = _edited(name, run, rng, examples)
             if isinstance(outcome, Refused):
                 refused[name, outcome.reason] += 1
             else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from axisjudge.trajectory import Step, Trajectory
@@ -18,13 +18,16 @@ META_KEY = "twin"
 class Edited:
     """What an edit makes of a run: its steps, which of them changed (by their new index), and a sentence on it.
 
-    `termination` is the new word for how the run ended, None where it is as before.
+    `termination` is the new word for how the run ended, None where it is as before; `fields` are other fields of the
+    run that changed; `place` is where text was put in, None where none was.
     """
 
     steps: tuple[Step, ...]
     changed: tuple[int, ...]
     what: str
     termination: str | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    place: str | None = None
 
 
 @dataclass(frozen=True)
@@ -44,11 +47,13 @@ class Twin:
     trajectory : Trajectory
         Task, agent, domain, tools and policy as the original's; an id of its own; no reward, because nobody ran it.
     edit : str
-        One of `axisjudge.twins.EDITS`.
+        One of `axisjudge.twins.EDITS` or `INJECTIONS`.
     changed_steps : tuple of int
         Indices in the twin of the steps that differ from the original's or stand in another place of the order.
     what : str
         What was changed, for people.
+    place : str or None
+        Where text for the judge was put in; None for other edits.
     """
 
     original_id: str
@@ -56,6 +61,7 @@ class Twin:
     edit: str
     changed_steps: tuple[int, ...]
     what: str
+    place: str | None = None
 
     @property
     def axis(self) -> Axis | None:
@@ -77,9 +83,11 @@ def as_twin(original: Trajectory, edit: str, seed: int, edited: Edited) -> Twin:
         "seed": seed,
         "changed_steps": list(edited.changed),
         "what": edited.what,
+        **({"place": edited.place} if edited.place else {}),
     }
     trajectory = original.model_copy(
         update={
+            **edited.fields,
             "id": f"{original.id}~{edit}-{seed}",
             "steps": edited.steps,
             "termination": edited.termination or original.termination,
@@ -87,7 +95,7 @@ def as_twin(original: Trajectory, edit: str, seed: int, edited: Edited) -> Twin:
             "meta": {META_KEY: about},
         }
     )
-    return Twin(original.id, trajectory, edit, edited.changed, edited.what)
+    return Twin(original.id, trajectory, edit, edited.changed, edited.what, edited.place)
 
 
 def twin_of(trajectory: Trajectory) -> Twin | None:
@@ -95,7 +103,14 @@ def twin_of(trajectory: Trajectory) -> Twin | None:
     about: Any = trajectory.meta.get(META_KEY)
     if not isinstance(about, Mapping) or about.get("edit") not in EXPECTED:
         return None
-    return Twin(str(about["of"]), trajectory, about["edit"], tuple(about["changed_steps"]), str(about["what"]))
+    return Twin(
+        str(about["of"]),
+        trajectory,
+        about["edit"],
+        tuple(about["changed_steps"]),
+        str(about["what"]),
+        about.get("place"),
+    )
 
 
 def twins_in(trajectories: Iterable[Trajectory]) -> list[Twin]:

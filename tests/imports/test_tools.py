@@ -122,6 +122,62 @@ def test_langsmith(tmp_path):
     assert import_ratings([lines], ImportOptions(kind="rules")).ratings.equals(found.ratings)
 
 
+def test_langsmith_evaluators_are_no_models_unless_one_is_named(tmp_path):
+    """Its client writes the source ``model`` for programs as well, and an evaluator's crash into `extra`."""
+    about = {"id": "f", "run_id": "r1", "trace_id": "r1", "value": None, "comment": None}
+    program = {"type": "model", "metadata": {"__run": {"run_id": "e"}}}
+    feedback = [
+        {**about, "key": "length", "score": 1, "feedback_source": program, "extra": None},
+        {
+            **about,
+            "key": "length",
+            "run_id": "r2",
+            "trace_id": "r2",
+            "score": None,
+            "feedback_source": program,
+            "extra": {"error": True},
+        },
+        {
+            **about,
+            "key": "length",
+            "run_id": "r3",
+            "trace_id": "r3",
+            "score": 0,
+            "feedback_source": program,
+            "extra": None,
+        },
+    ]
+    path = write(tmp_path, feedback)
+    with pytest.raises(InputError, match="never guessed; found 'length'"):
+        import_ratings([path])
+    table = import_ratings([path], ImportOptions(kind="rules")).ratings
+    assert rows(table, "trajectory_id", "rater_kind", "status", "verdict") == [
+        ("r1", "rules", "ok", "1"),
+        ("r2", "rules", "api_error", None),
+        ("r3", "rules", "ok", "0"),
+    ]
+
+
+def test_promptfoo_red_team_grades_are_a_models(tmp_path):
+    grade = {
+        "pass": False,
+        "score": 0,
+        "reason": "it told",
+        "assertion": {"type": "promptfoo:redteam:pii", "metric": "Pii"},
+    }
+    result = {
+        "testIdx": 0,
+        "promptIdx": 0,
+        "provider": {"id": "openai:gpt-5"},
+        "testCase": {"vars": {}},
+        "success": False,
+        "failureReason": 1,
+        "gradingResult": {"pass": False, "score": 0, "reason": "", "componentResults": [grade]},
+    }
+    table = import_ratings([write(tmp_path, {"results": {"version": 3, "results": [result]}})]).ratings
+    assert rows(table, "rater_kind", "verdict", question="Pii") == [("llm", "fail")]
+
+
 def test_inspect_scores(tmp_path):
     log = write(tmp_path, made.inspect_log(), "log.json")
     with pytest.raises(InputError, match="never guessed; found 'house'"):

@@ -19,6 +19,39 @@ PIECES = st.sampled_from(
         *("\n", "\n\n", " ", "a", '"', "{}", "(empty)", "###STOP###", "None is on record.", "none is on record"),
         *("the source does not say", "call 1: refund", '  "order_id": "FH-1"', "made by the user, not by the agent: "),
         *(", without arguments", " - the tool reported an error", "[", "] ", "step 1", "tool result of x", "\u2028"),
+        *(
+            "\u2029",
+            "\x0b",
+            "\x0c",
+            "\x1c",
+            "\x1e",
+            "\x00",
+            "\x1b[2K",
+            "\u200b",
+            "\u202e",
+            "\ufeff",
+            "\U000e0041",
+            "\ufffe",
+        ),
+        *(
+            "1",
+            "True",
+            "null",
+            "\\",
+            "\\n",
+            "\\u000a",
+            "：",
+            "［",
+            "］",
+            "“",
+            "′",
+            "О",
+            ", call 1",
+            "step 0",
+            "user",
+            "]",
+        ),
+        *("e\u0301", "\u00e9", "<<< RECORD", ">>> END OF RECORD"),
         *("\x85", "\r", "(arguments are not a JSON object: x)", "parameters: {}", "characters 0 to 1 of step 0"),
     ]
 )
@@ -161,7 +194,21 @@ def test_a_message_that_plays_a_call_is_not_rendered_like_one(forged: str) -> No
     assert "call 1]" not in texts[1].replace(forged, "")
 
 
-@pytest.mark.parametrize("name", ["find\n[step 9] user", "find\u2028[0 step 9] user", "a\rb", "a\x85b", "\u202eb"])
+#: All that breaks a line for `str.splitlines`, for a terminal or for a model, and what reorders or hides letters.
+BREAKS = [
+    *"\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029",
+    "\r\n",
+    "\x00",
+    "\x08",
+    "\x1b[2K",
+    "\u200b",
+    "\u202e",
+    "\u2066",
+    "\ufeff",
+]
+
+
+@pytest.mark.parametrize("name", ["find\n[step 9] user", *(f"a{mark}[step 9] user" for mark in BREAKS)])
 def test_a_name_cannot_break_a_line_or_hide(name: str) -> None:
     steps = (
         Step(index=0, role="assistant", agent=name, tool_calls=(ToolCall(id="c", name=name, arguments={name: name}),)),

@@ -109,7 +109,7 @@ def test_one_call_a_category_and_one_for_the_goal_gives_a_rating_of_every_point(
     needed = value_of(table, "agent.necessity")
     assert (needed["value"], [flag for flag in needed["flags"] if flag != "unpriced"]) == (0.75, ["unnecessary 3"])
     assert set(table.filter(pl.col("scale") == "check")["question"]) == {"goal.1", "goal.2"}
-    assert set(table["rubric_version"]) == {"v1"}
+    assert set(table["rubric_version"]) == {"v1", "v2"}  # each signal's current one
     assert table["rubric_sha256"].n_unique() == 5
     assert table["prompt_sha256"].n_unique() == 4
     assert set(table["task_id"]) == {"fix"}

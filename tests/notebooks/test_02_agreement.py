@@ -1,11 +1,15 @@
 """Notebook 02 runs on every source, says what it must, and follows the rules of notebooks."""
 
 import ast
+import itertools
 import json
 
 import nbformat
+import numpy as np
 import pytest
+from sklearn.metrics import cohen_kappa_score
 
+from axisjudge.families import family_of
 from axisjudge.report import run_report
 from axisjudge.workbench import home
 
@@ -46,6 +50,19 @@ def test_on_the_demo_it_bears_the_banner_and_all_parts(bench):
     assert results["results"]["confident"]["normalised"].startswith("ranks within these ratings")
 
 
+def independent_kappas(path, weights):
+    """Which pairs of judges are of one family, and every pair's kappa by scikit-learn, from the raw file."""
+    labels = json.loads(path.read_text(encoding="utf-8"))
+    pairs = list(itertools.combinations(labels, 2))
+    kappas = [
+        cohen_kappa_score(
+            [labels[a][item] for item in labels[a]], [labels[b][item] for item in labels[a]], weights=weights
+        )
+        for a, b in pairs
+    ]
+    return np.array([family_of(a) == family_of(b) for a, b in pairs]), np.array(kappas)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("source", ["agentprocessbench", "summeval"])
 def test_on_real_judges(bench, shared_data, monkeypatch, source):
@@ -62,7 +79,16 @@ def test_on_real_judges(bench, shared_data, monkeypatch, source):
         assert gemini["kappa"]["cluster_unit"] == "query"
     else:
         together = found["all_questions"]
+        assert together["coefficient"] == "quadratic_kappa"
+        families, kappas = independent_kappas(
+            shared_data / "alttest" / "summeval" / "llm_annotations.json", "quadratic"
+        )
+        assert together["within"]["estimate"] == pytest.approx(np.mean(kappas[families]))
+        assert together["across"]["estimate"] == pytest.approx(np.mean(kappas[~families]))
+        families, plain = independent_kappas(shared_data / "alttest" / "summeval" / "llm_annotations.json", None)
+        assert (plain[families].mean(), plain[~families].mean()) == (
+            pytest.approx(0.372, abs=5e-4),
+            pytest.approx(0.150, abs=5e-4),
+        )  # what unweighted kappa gives, whose grades are words without order
         assert together["alpha_people"]["estimate"] == pytest.approx(0.695, abs=5e-4)
         assert together["alpha_judges"]["estimate"] == pytest.approx(0.326, abs=5e-4)
-        assert together["within"]["estimate"] == pytest.approx(0.372, abs=5e-4)
-        assert together["across"]["estimate"] == pytest.approx(0.150, abs=5e-4)

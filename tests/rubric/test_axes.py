@@ -1,7 +1,7 @@
 """The shipped rubrics obey the rules, the rules refuse what breaks them, and the five agree on who owns a fault."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -32,7 +32,7 @@ def test_every_axis_has_one_current_rubric_and_it_is_the_newest() -> None:
 
 def test_a_version_can_be_named() -> None:
     assert load_rubric("argument_validity", "v1").status == "superseded"
-    assert load_rubric("argument_validity").version == "v3"
+    assert load_rubric("argument_validity").version == "v4"
 
 
 @each_current
@@ -48,13 +48,12 @@ def test_each_line_of_not_in_scope_sends_a_question_to_a_peer(rubric: Rubric) ->
 
 
 @each_current
-def test_examples_show_both_verdicts_and_the_near_miss_is_correct(rubric: Rubric) -> None:
+def test_examples_show_all_verdicts_and_near_misses_in_both_directions(rubric: Rubric) -> None:
     verdicts = [match[1] for example in rubric.examples if (match := re.search(r"Verdict: `(\w+)`$", example))]
     assert len(verdicts) == len(rubric.examples) >= MIN_EXAMPLES
     assert {"correct", "incorrect", "uncertain"} <= set(verdicts)
-    for example, verdict in zip(rubric.examples, verdicts, strict=True):
-        if "near-miss" in example.lower():
-            assert verdict == "correct"
+    headed = zip(rubric.examples, verdicts, strict=True)
+    assert {verdict for example, verdict in headed if "near-miss" in example.lower()} == {"correct", "incorrect"}
 
 
 @each_current
@@ -120,12 +119,26 @@ def test_v3_has_both() -> None:
 
 
 def fault_table() -> list[tuple[str, set[str]]]:
-    lines = (ROOT / "rubrics" / "README.md").read_text(encoding="utf-8").splitlines()
+    return table_of_faults("fault", AXES)
+
+
+def table_of_faults(heading: str, owners: Sequence[str]) -> list[tuple[str, set[str]]]:
+    text = (ROOT / "rubrics" / "README.md").read_text(encoding="utf-8")
+    lines = text[text.index(f"| # | {heading} | {owners[0]}") :].partition("\n\n")[0].splitlines()
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
-    assert rows[0] == ["#", "fault", *AXES]
-    assert all(set(row[2:]) <= {"x", ""} and len(row) == 2 + len(AXES) for row in rows[1:])
+    assert rows[0] == ["#", heading, *owners]
+    assert all(set(row[2:]) <= {"x", ""} and len(row) == 2 + len(owners) for row in rows[1:])
     assert [int(row[0]) for row in rows[1:]] == list(range(1, len(rows)))
-    return [(row[1], {axis for axis, cell in zip(AXES, row[2:], strict=True) if cell}) for row in rows[1:]]
+    return [(row[1], {owner for owner, cell in zip(owners, row[2:], strict=True) if cell}) for row in rows[1:]]
+
+
+def test_the_signals_fault_table_covers_every_signal_and_what_is_no_fault() -> None:
+    owners = ("success", "weight", "context_relevance", "necessity", "speed", "check")
+    faults = table_of_faults("of a run", owners)
+    assert len({fault for fault, _ in faults}) == len(faults)
+    for owner in owners:
+        assert any(shown == {owner} for _, shown in faults), owner
+    assert sum(not shown for _, shown in faults) >= 5
 
 
 def test_the_fault_table_covers_each_axis_alone_and_in_company() -> None:

@@ -20,7 +20,9 @@ AXIS = "sequencing"
 @pytest.fixture
 def bench(tmp_path, monkeypatch):
     """A workbench with one current rubric of sequencing, a copy of the shipped one, committed to a git of its own."""
-    shipped = (workbench.home() / "rubrics" / AXIS / "v1.md").read_text(encoding="utf-8")
+    rubric = load_rubric(AXIS).version
+    shipped = (workbench.home() / "rubrics" / AXIS / f"{rubric}.md").read_text(encoding="utf-8")
+    shipped = shipped.replace(f"version: {rubric}", "version: v1", 1)
     for folder in ("notebooks", "data", f"rubrics/{AXIS}"):
         (tmp_path / folder).mkdir(parents=True)
     path = tmp_path / "rubrics" / AXIS / "v1.md"
@@ -49,6 +51,18 @@ def rules(bench):
 def only(bench):
     (found,) = lint_rubrics([AXIS])
     return found
+
+
+@pytest.mark.parametrize("kept", ["correct", "incorrect"])
+def test_near_misses_in_one_direction_alone_are_refused(bench, kept):
+    text = bench.read_text(encoding="utf-8")
+    head, *examples = text.split("### ")
+    plain = [each if f"Verdict: `{kept}`" in each else each.replace("Near-miss: ", "") for each in examples]
+    bench.write_text("### ".join([head, *plain]), encoding="utf-8")
+    found = only(bench)
+    assert found.rule == "near-misses in one direction only"
+    assert "Near-miss" in found.found
+    assert ("looks wrong" in found.cure) == (kept == "incorrect")
 
 
 # The shipped rubrics

@@ -41,19 +41,19 @@ def judged(runs, **versions):
 
 def test_the_next_version_is_a_draft_with_the_text_of_the_one_named(bench):
     draft = read_rubric(begin_version(AXIS, "v2", changes="Says: what counts, and 'why'."))
-    assert (draft.version, draft.status, draft.changes) == ("v4", "draft", "Says: what counts, and 'why'.")
+    assert (draft.version, draft.status, draft.changes) == ("v5", "draft", "Says: what counts, and 'why'.")
     assert draft.text == load_rubric(AXIS, "v2").text
-    assert load_rubric(AXIS).version == "v3"  # the current one stays it
-    assert read_rubric(begin_version(AXIS)).text == load_rubric(AXIS, "v3").text
-    assert read_rubric(begin_version("sequencing")).version == "v2"
+    assert load_rubric(AXIS).version == "v4"  # the current one stays it
+    assert read_rubric(begin_version(AXIS)).text == load_rubric(AXIS, "v4").text
+    assert read_rubric(begin_version("sequencing")).version == "v3"
 
 
 def test_a_draft_that_nobody_edited_is_not_begun_twice(bench):
     path = begin_version(AXIS)
-    with pytest.raises(InputError, match=r"v4.md: is a draft with the text of v3"):
+    with pytest.raises(InputError, match=r"v5.md: is a draft with the text of v4"):
         begin_version(AXIS)
     edit(path, "## Question", "## Question\n\nRead the last step first.")
-    assert begin_version(AXIS).stem == "v5"
+    assert begin_version(AXIS).stem == "v6"
     with pytest.raises(InputError, match="version of"):
         begin_version(AXIS, "v9")
     with pytest.raises(InputError, match="axis: must be one of"):
@@ -67,15 +67,15 @@ def test_a_copy_is_found_by_lint_and_judges_nothing(bench, runs):
         path.read_text(encoding="utf-8").replace("\n\n## Verdicts", "\n\n\n\n## Verdicts "), encoding="utf-8"
     )
     assert "same text under a new number" in rules()  # spaces are no new text
-    with pytest.raises(InputError, match=r"v4.md: has the text of v3"):
-        judged(runs, **{AXIS: "v4"})
-    with pytest.raises(InputError, match=r"v4.md: has the text of v3"):
-        axisjudge.iterate(AXIS, "v4", judges=["simulated:wren", "simulated:heron"], trajectories=runs)
+    with pytest.raises(InputError, match=r"v5.md: has the text of v4"):
+        judged(runs, **{AXIS: "v5"})
+    with pytest.raises(InputError, match=r"v5.md: has the text of v4"):
+        axisjudge.iterate(AXIS, "v5", judges=["simulated:wren", "simulated:heron"], trajectories=runs)
     assert judged(runs).height == 2  # the current version judges on
     edit(path, "## Question", "## Question\n\nRead the last step first.")
     edit(path, path.read_text(encoding="utf-8").split("changes: ")[1].splitlines()[0], "Reads the last step first.")
     assert rules() == set()
-    assert judged(runs, **{AXIS: "v4"}).height == 2
+    assert judged(runs, **{AXIS: "v5"}).height == 2
 
 
 def test_two_current_versions_are_found_by_lint_and_judge_nothing(bench, runs):
@@ -83,23 +83,23 @@ def test_two_current_versions_are_found_by_lint_and_judge_nothing(bench, runs):
     edit(path, "## Question", "## Question\n\nRead the last step first.")
     edit(path, "status: draft", "status: current")
     (found,) = [each for each in lint_rubrics([AXIS]) if each.rule == "two current versions"]
-    assert (found.file, found.found) == (f"rubrics/{AXIS}/v4.md", "v3 and v4")
+    assert (found.file, found.found) == (f"rubrics/{AXIS}/v5.md", "v4 and v5")
     assert path.read_text(encoding="utf-8").splitlines()[found.line - 1] == "status: current"
-    for versions in ({}, {AXIS: "v4"}, {AXIS: "v2"}):
-        with pytest.raises(InputError, match=r"v3, v4|'v3', 'v4'"):
+    for versions in ({}, {AXIS: "v5"}, {AXIS: "v2"}):
+        with pytest.raises(InputError, match=r"v4, v5|'v4', 'v5'"):
             judged(runs, **versions)
     protocol.make_split(runs, salt="s")
-    with pytest.raises(InputError, match="v3, v4"):
-        protocol.make_lock(["rules"], protocol.AnalysisPlan(axes=(AXIS,)), versions={AXIS: "v4"})
+    with pytest.raises(InputError, match="v4, v5"):
+        protocol.make_lock(["rules"], protocol.AnalysisPlan(axes=(AXIS,)), versions={AXIS: "v5"})
 
 
 @pytest.mark.parametrize(
     ("name", "old", "new", "rule"),
     [
-        ("v5", "version: v4", "version: v4", "version is not its file's"),
-        ("v4", "axis: argument_validity", "axis: sequencing", "axis is not its file's"),
-        ("v4", "version: v4\n", "", "version is not its file's"),
-        ("final", "version: v4", "version: v4", "not named v1.md, v2.md, ..."),
+        ("v6", "version: v5", "version: v5", "version is not its file's"),
+        ("v5", "axis: argument_validity", "axis: sequencing", "axis is not its file's"),
+        ("v5", "version: v5\n", "", "version is not its file's"),
+        ("final", "version: v5", "version: v5", "not named v1.md, v2.md, ..."),
     ],
 )
 def test_a_file_that_says_another_name_is_found_by_lint_and_judges_nothing(bench, runs, name, old, new, rule):
@@ -115,4 +115,4 @@ def test_a_file_that_says_another_name_is_found_by_lint_and_judges_nothing(bench
 
 def test_the_shipped_versions_are_versions_of_their_own():
     assert not {found.rule for found in lint_rubrics(superseded=True)} & {"two current versions", "change not said"}
-    assert [each.version for each in list_rubrics(AXIS)] == ["v1", "v2", "v3"]
+    assert [each.version for each in list_rubrics(AXIS)] == ["v1", "v2", "v3", "v4"]

@@ -13,11 +13,12 @@ from axisjudge.rubric.signals import (
     load_signal_rubric,
     read_signal_rubric,
 )
+from axisjudge.scores.axis.judged.rule_signals import REPEATED_WEIGHT
 from axisjudge.workbench import home
 
 RUBRICS = [load_signal_rubric(name) for name in SIGNAL_NAMES]
 each = pytest.mark.parametrize("rubric", RUBRICS, ids=SIGNAL_NAMES)
-FILE = home() / "rubrics" / "axis_signals" / "weight" / "v1.md"
+FILE = home() / "rubrics" / "axis_signals" / "weight" / "v2.md"
 
 
 @each
@@ -42,7 +43,9 @@ def test_what_is_left_out_is_owned_by_the_others(rubric):
 
 def test_a_version_can_be_named_and_the_hash_is_of_the_prose():
     rubric = load_signal_rubric("weight", "v1")
-    assert [rubric] == list_signal_rubrics("weight")
+    assert rubric == list_signal_rubrics("weight")[0]
+    assert [each.version for each in list_signal_rubrics("weight")] == ["v1", "v2"]
+    assert load_signal_rubric("weight").version == "v2"
     assert len({rubric.sha256 for rubric in RUBRICS}) == len(RUBRICS)
     with pytest.raises(InputError, match="version of weight: must be one of v1"):
         load_signal_rubric("weight", "v9")
@@ -58,16 +61,31 @@ def test_a_version_can_be_named_and_the_hash_is_of_the_prose():
         ("## Scale", "## Scales", "sections must be Question"),
         ("Value: `0.1`", "Value: `1.1`", "each worked example must end with its number"),
         ("Value: `0.1`", "Grade: `1`", "end it with a line such as Value: `0.7`"),
-        ("`necessity`.", "nobody.", "each line of Not in scope must name what owns the question"),
+        ("at all: `necessity`.", "at all: nobody.", "each line of Not in scope must name what owns the question"),
     ],
 )
 def test_a_broken_current_rubric_is_refused_with_its_rule(tmp_path, old, new, message):
     text = FILE.read_text(encoding="utf-8")
     assert old in text
-    path = tmp_path / "weight" / "v1.md"
+    path = tmp_path / "weight" / "v2.md"
     path.parent.mkdir()
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(InputError, match=message):
         read_signal_rubric(path)
     path.write_text(text, encoding="utf-8")
     assert read_signal_rubric(path).question == "weight"
+
+
+def test_a_bare_claim_and_a_repeated_text_have_one_number_each():
+    """Every number that the rubrics give for these two cases, wherever it stands."""
+    check = load_signal_rubric("check")
+    assert re.findall(r"- `(\d+)`: a bare claim", check.sections["Scale"]) == ["3"]
+    claims = [each for each in check.examples if "only said" in each.lower()]
+    assert claims
+    assert {re.search(r"`(\d+)`$", each)[1] for each in claims} == {"3"}
+    weight = load_signal_rubric("weight")
+    assert re.findall(r"- `([\d.]+)`: .*second time", weight.sections["Scale"]) == ["0.2"]
+    assert re.findall(r"second time.*?It is `([\d.]+)`", weight.sections["In scope"], re.DOTALL) == ["0.2"]
+    again = [each for each in weight.examples if "the text is the same" in each]
+    assert {re.search(r"`([\d.]+)`$", each)[1] for each in again} == {"0.2"}
+    assert REPEATED_WEIGHT == 0.2

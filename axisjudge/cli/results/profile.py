@@ -19,7 +19,7 @@ def profile(
     from axisjudge.readers import read_trajectories
     from axisjudge.studies._shared.scope import MADE_UP, banner
     from axisjudge.studies.failures.profiles import failure_profile, reward_table
-    from axisjudge.studies.failures.sentences import extremes, false_failures
+    from axisjudge.studies.failures.sentences import extremes, false_failures, sample
 
     runs = read_trajectories(*trajectories).trajectories if trajectories else ()
     table = read_ratings(*ratings, latest=True)
@@ -31,7 +31,7 @@ def profile(
     if warning := banner([rater for rater in found.panel.judges if kinds[rater] in MADE_UP]):
         typer.echo(warning)
     show.table([_row(row) for row in found.to_frame().to_dicts()], "Failed runs per agent and axis")
-    show.lines((found.sentence, extremes(found), extremes(found, "consensus"), false_failures(found)), apart=True)
+    show.lines((sample(found), extremes(found), extremes(found, "consensus"), false_failures(found)), apart=True)
     show.standing(table)
 
 

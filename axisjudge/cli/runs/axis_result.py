@@ -150,7 +150,7 @@ def _print_run(result: "AxisResult") -> None:
     necessity = result.dimension("agent").necessity
     if necessity.unnecessary:
         listed = ", ".join(f"#{id}" for id in necessity.unnecessary)
-        typer.echo(show.text(f"  unnecessary: {listed} ({necessity.rationale})"))
+        typer.echo(show.text(f"  unnecessary: {listed}"))
     if slow := result.slowest:
         line = f"Slowest call: #{slow.id} {slow.tool_name}, {slow.duration_ms / 1000:,.1f} s (speed {slow.speed:g})"
         typer.echo("\n" + show.text(line))

@@ -13,7 +13,9 @@ from axisjudge.cli import options, show
 def twins(
     paths: options.Paths,
     judge: Annotated[list[str], typer.Option(help="A judge spec; may be given several times. Rules if none.")] = [],  # noqa: B006
-    edits: Annotated[list[str], typer.Option(help="An edit; may be given several times. All if none.")] = [],  # noqa: B006
+    edits: Annotated[
+        list[str], typer.Option(help="An edit, or injections; may be given several times. All if none.")
+    ] = [],  # noqa: B006
     tools: options.Tools = None,
     tool_kind: options.ToolKinds = [],  # noqa: B006
     policy: options.Policy = None,
@@ -33,15 +35,21 @@ def twins(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the calls with their price and stop.")] = False,
     json: show.Json = False,
 ) -> None:
-    """Edit runs so that one axis breaks, or nothing that matters, and see whether the judges' verdicts follow."""
+    """Edit runs so that one axis breaks, or nothing that matters, or text for the judge stands in them.
+
+    See whether the judges' verdicts follow what changed, and only that.
+    """
     from axisjudge.protocol import open_runs
     from axisjudge.readers import read_trajectories, write_trajectories
-    from axisjudge.twins import make_twins
+    from axisjudge.twins import EDITS, INJECTIONS, make_twins
 
     runs, left = open_runs(read_trajectories(*paths, tools=tools, policy=policy, tool_kinds=tool_kind).trajectories)
     runs = runs[:limit]
     show.lines(() if json else left)
-    made = make_twins(runs, edits or None, seed=seed)
+    named = [
+        name for edit in edits or [*EDITS, *INJECTIONS] for name in (INJECTIONS if edit == "injections" else [edit])
+    ]
+    made = make_twins(runs, named, seed=seed)
     if write is not None:
         written = write_trajectories(write, (twin.trajectory for twin in made.twins))
         if json:
@@ -54,7 +62,7 @@ def twins(
     from axisjudge.judging import judging_run
     from axisjudge.ratings import read_ratings
     from axisjudge.studies.twins import twins as study
-    from axisjudge.studies.twins.tables import grid
+    from axisjudge.studies.twins.tables import grid, injection_rows
     from axisjudge.workbench import own
 
     out = out or own() / "data" / "ratings" / "twins.jsonl"
@@ -75,10 +83,12 @@ def twins(
     result = study(ratings, made.twins, known, must_rate=must_rate, margin=margin)
     if json:
         about = {"out": str(out), "edits": made.rows(), "left_out": left}
-        show.as_json({**about, **result.matrix.to_dict(), "halo": result.halos})
+        show.as_json({**about, **result.matrix.to_dict(), "injections": result.injections, "halo": result.halos})
         return
     show.table(made.rows(), "Twins")
     for name in result.matrix.judges:
         show.table(grid(result.matrix, name), f"Twin matrix of {name}: moved/decided, interval over tasks")
+    for name in dict.fromkeys(row.judge for row in result.injections):
+        show.table(injection_rows(result.injections, name), f"Text for the judge, {name}: pairs of run and twin")
     show.lines(result.sentences, apart=True)
     typer.echo(f"\nRatings: {out}")

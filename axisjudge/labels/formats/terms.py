@@ -22,7 +22,7 @@ SIDES = ("note", "confidence", "steps")
 #: Stands for every question in `Terms.scales`.
 ANY = "*"
 _OPEN_NOMINAL = "nominal"
-_OF_RUN = ("task_id", "cluster_id", "agent", "domain")
+OF_RUN = ("task_id", "cluster_id", "agent", "domain")
 #: What a reader gives back: ratings, and what must be said aloud of the file.
 Read = tuple[list[Rating], list[str]]
 
@@ -63,7 +63,7 @@ class Naming:
     def about_run(self, trajectory_id: str) -> dict[str, Any]:
         """Task, cluster, agent and domain of a run as far as its trajectory, if it was given, says them."""
         run = self.trajectories.get(trajectory_id)
-        values = {} if run is None else {name: getattr(run, name) for name in _OF_RUN}
+        values = {} if run is None else {name: getattr(run, name) for name in OF_RUN}
         return {name: value for name, value in values.items() if value is not None}
 
     def said(self, where: str, question: str, word: object) -> dict[str, Any]:

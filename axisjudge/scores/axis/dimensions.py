@@ -22,7 +22,7 @@ from axisjudge.scores.axis.judged.signals import (
 from axisjudge.scores.axis.rule_sets import RuleSet
 from axisjudge.scores.axis.speed import SLOWEST, severity_weighted, speed
 from axisjudge.scores.axis.transcript.categories import Category
-from axisjudge.scores.axis.transcript.interactions import ACTING, Interaction
+from axisjudge.scores.axis.transcript.interactions import ACTING, KNOWN_WAITS, Interaction
 from axisjudge.scores.axis.transcript.javascript import half_up
 from axisjudge.scores.curves.curve import LogNormalCurve, axis_score
 
@@ -128,20 +128,25 @@ def score_dimension(
         _speed_signal(weights[1], timed),
         _weighted("weight", weights[2], [audit.weight for audit in audits], sizes),
         _weighted("relevance", weights[3], [audit.relevance for audit in audits], sizes),
-        _necessity_signal(weights[4], said.necessity),
+        _necessity_signal(weights[4], said.necessity, in_scope),
     )
     if not rules.weightless_insights:
         signals = tuple(signal for signal in signals if signal.weight)
     raw = _raw(signals)
+    low = axis_score(sum(signal.low * signal.weight for signal in signals), curve)
+    high = axis_score(sum(signal.high * signal.weight for signal in signals), curve)
+    score = None if raw is None else axis_score(raw, curve)
+    if score is not None and not defaults:  # a signal without a value may be known not to be perfect
+        score = min(score, high)
     return Dimension(
         name=category,
-        score=None if raw is None else axis_score(raw, curve),
-        low=axis_score(sum(signal.low * signal.weight for signal in signals), curve),
-        high=axis_score(sum(signal.high * signal.weight for signal in signals), curve),
+        score=score,
+        low=low,
+        high=high,
         raw=raw,
         signals=signals,
         n_interactions=len(in_scope),
-        n_audited=sum(audit.rationale != DEFAULT for audit in said.audits),
+        n_audited=sum(audit.rationale != DEFAULT and audit.judged for audit in said.audits),
         audits=said.audits,
         necessity=said.necessity,
         no_data=not in_scope,
@@ -175,15 +180,22 @@ def _weighted(name: str, weight: float, values: list[float | None], sizes: list[
 
 
 def _speed_signal(weight: float, timed: Sequence[Interaction]) -> Signal:
-    """Severity-weighted speed; calls and thinking without a duration are unknown, other lines take no time."""
-    unknown = [each.duration_ms is None and each.type in ACTING for each in timed]
-    speeds = [speed(each.categories, each.duration_ms) for each in timed]
+    """Severity-weighted speed; calls and thinking without a duration are unknown, other lines take no time.
+
+    What waited for a person stays out; what has perhaps waited for a permission is unknown.
+    """
+    timed = [each for each in timed if each.wait not in KNOWN_WAITS]
+    unknown = [each.type in ACTING and (each.duration_ms is None or each.wait is not None) for each in timed]
+    speeds = [1.0 if each.wait else speed(each.categories, each.duration_ms) for each in timed]
     slow = [SLOWEST if hidden else value for hidden, value in zip(unknown, speeds, strict=True)]
     value = severity_weighted(speeds)
     return Signal("speed", weight, value, severity_weighted(slow), value, len(timed) - sum(unknown), sum(unknown))
 
 
-def _necessity_signal(weight: float, necessity: Necessity) -> Signal:
+def _necessity_signal(weight: float, necessity: Necessity, in_scope: Sequence[Interaction]) -> Signal:
+    """The judged number; where there is none, at most the share of interactions that are not known as needless."""
     if necessity.score is None:
-        return Signal("necessity", weight, None, 0.0, 1.0, 0, 1)
+        needless = len({each.id for each in in_scope}.intersection(necessity.unnecessary))
+        most = 1 - needless / len(in_scope) if in_scope else 1.0
+        return Signal("necessity", weight, None, 0.0, most, 0, 1)
     return Signal("necessity", weight, necessity.score, necessity.score, necessity.score, 1, 0)

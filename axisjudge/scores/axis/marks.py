@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 from axisjudge.scores.axis.dimensions import Dimension
-from axisjudge.scores.axis.transcript.interactions import ACTING, Interaction
+from axisjudge.scores.axis.transcript.interactions import ACTING, KNOWN_WAITS, Interaction
 
 NOT_COMPARABLE = "no time stamps: speed counts as perfect, so scores are not comparable with those of timed runs"
 
@@ -52,12 +51,17 @@ def _time_marks(interactions: Sequence[Interaction]) -> list[str]:
     last_is_thinking = interactions[-1].type == "assistant" and interactions[-1].duration_ms is None
     if unknown > last_is_thinking:
         marks.append(f"durations unknown: {unknown} of {len(acting)}; they count as fast, the bounds have them slow")
-    pairs = pairwise(interactions)
-    waits = [a.duration_ms for a, b in pairs if a.type == "assistant" and b.type == "user" and a.duration_ms]
+    waits = [each.duration_ms for each in acting if each.wait in KNOWN_WAITS and each.duration_ms]
     if waits:
-        longest = max(waits) / 1000
         marks.append(
-            f"thinking that ends at a person's message includes that person's time: {len(waits)} of {len(acting)} "
-            f"durations, the longest {longest:,.0f} s"
+            f"waiting for a person is left out of speed: {len(waits)} of {len(acting)} durations, "
+            f"{sum(waits) / 1000:,.0f} s in all, the longest {max(waits) / 1000:,.0f} s"
+        )
+    if doubtful := [each for each in acting if each.wait == "permission"]:
+        ids = ", ".join(f"#{each.id}" for each in doubtful)
+        longest = max(each.duration_ms or 0 for each in doubtful) / 1000
+        marks.append(
+            f"too long for a file, so perhaps a permission was waited for: {ids}, up to {longest:,.0f} s; they count "
+            "as fast, the bounds have them slow"
         )
     return marks

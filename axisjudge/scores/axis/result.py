@@ -17,7 +17,7 @@ from axisjudge.scores.axis.marks import marks_of
 from axisjudge.scores.axis.rule_sets import INSIGHT_BELOW, RuleSet
 from axisjudge.scores.axis.speed import speed
 from axisjudge.scores.axis.transcript.categories import CATEGORIES
-from axisjudge.scores.axis.transcript.interactions import Interaction, TranscriptCounts
+from axisjudge.scores.axis.transcript.interactions import KNOWN_WAITS, Interaction, TranscriptCounts
 from axisjudge.scores.axis.transcript.javascript import half_up, is_number
 from axisjudge.scores.axis.transcript.run import AxisRun
 from axisjudge.scores.curves.curve import AXIS_CURVE, LogNormalCurve
@@ -100,8 +100,8 @@ class AxisResult(Result):
 
     @property
     def band(self) -> str | None:
-        """The word for the composite, where it is one number or both ends of its interval share it."""
-        low, high = (self.rules.band(end) if end == end else None for end in self.interval)
+        """The word for the composite, where both ends of its bounds share it."""
+        low, high = (self.rules.band(end) if end == end else None for end in self.bounds)
         return low if low == high else None
 
     @property
@@ -118,8 +118,8 @@ class AxisResult(Result):
 
     @property
     def shown(self) -> str:
-        """The composite as people read it: a number, or the ends of an interval."""
-        return f"{self.interval[0]}-{self.interval[1]}" if self.composite is None else f"{self.composite}"
+        """The composite as people read it: a number, or the ends between which it lies by all that is known."""
+        return f"{self.bounds[0]}-{self.bounds[1]}" if self.composite is None else f"{self.composite}"
 
     @property
     def signal_rows(self) -> list[dict[str, Any]]:
@@ -134,7 +134,8 @@ class AxisResult(Result):
                 "error": by_id[audit.id].has_error,
                 "context_bytes": by_id[audit.id].context_bytes,
                 "success": audit.success,
-                "speed": speed(by_id[audit.id].categories, by_id[audit.id].duration_ms),
+                "speed": None if by_id[audit.id].wait else _speed_of(by_id[audit.id]),
+                "wait": by_id[audit.id].wait,
                 "weight": audit.weight,
                 "relevance": audit.relevance,
                 "reason": audit.rationale,
@@ -162,8 +163,11 @@ class AxisResult(Result):
         ]
 
     def _band(self, dimension: Dimension) -> str | None:
-        score = dimension.score
-        return None if score is None or score != score else self.rules.band(score)
+        """The word for a dimension, where both ends of its bounds share it."""
+        if dimension.score is None or dimension.score != dimension.score:
+            return None
+        low, high = self.rules.band(dimension.low), self.rules.band(dimension.high)
+        return low if low == high else None
 
     @property
     def _bands(self) -> list[dict[str, Any]]:
@@ -306,10 +310,12 @@ def _insights(process: Sequence[Dimension]) -> tuple[Insight, ...]:
 
 
 def _slowest(interactions: Sequence[Interaction]) -> Slowest | None:
-    timed = [each for each in interactions if each.is_call and each.duration_ms]
+    timed = [each for each in interactions if each.is_call and each.duration_ms and each.wait not in KNOWN_WAITS]
     if not timed:
         return None
     longest = max(timed, key=lambda each: each.duration_ms or 0)
-    return Slowest(
-        longest.id, longest.tool_name, longest.duration_ms or 0, speed(longest.categories, longest.duration_ms)
-    )
+    return Slowest(longest.id, longest.tool_name, longest.duration_ms or 0, _speed_of(longest))
+
+
+def _speed_of(interaction: Interaction) -> float:
+    return speed(interaction.categories, interaction.duration_ms)

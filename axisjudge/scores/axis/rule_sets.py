@@ -30,12 +30,18 @@ class RuleSet:
     nameless_tool : {"service", "agent"}
         The category of a tool call that has no name (after its kind, where `service`): the text puts any tool that
         matches no pattern under service.
+    tools : {"today", "program"}
+        Whose names of tools are known: those that agents of today bring along (`transcript.tools`) beside the
+        program's, or the program's alone.
     network : {"commands", "urls"}
         What makes an environment call a service call too: a command line that calls the network, or any http(s)
         address in the first 100 characters of an argument or in the message around the call.
     gaps : {"thinking", "all"}
         Whose unknown duration is the time to the next interaction: thinking blocks only, or every interaction (then
         it can be negative).
+    waits : {"apart", "counted"}
+        Time that a person took (an answer, a permission, the next message) stays out of speed, or counts as the
+        agent's.
     timestamps : {"iso", "javascript"}
         What is a valid time stamp: ISO 8601, or all that JavaScript's ``Date`` takes.
     zero : {"first_valid", "first"}
@@ -54,8 +60,10 @@ class RuleSet:
     bands: tuple[tuple[int, str], ...]
     agent_always_audits: bool
     nameless_tool: Literal["service", "agent"]
+    tools: Literal["today", "program"]
     network: Literal["commands", "urls"]
     gaps: Literal["thinking", "all"]
+    waits: Literal["apart", "counted"]
     timestamps: Literal["iso", "javascript"]
     zero: Literal["first_valid", "first"]
     failed_results: bool
@@ -72,8 +80,10 @@ DOCUMENTED = RuleSet(
     bands=((90, "excellent"), (75, "good"), (50, "fair"), (0, "poor")),
     agent_always_audits=True,
     nameless_tool="service",
+    tools="today",
     network="commands",
     gaps="thinking",
+    waits="apart",
     timestamps="iso",
     zero="first_valid",
     failed_results=True,
@@ -86,8 +96,10 @@ UPSTREAM = RuleSet(
     bands=((90, "green"), (80, "yellow"), (70, "orange"), (0, "red")),
     agent_always_audits=False,
     nameless_tool="agent",
+    tools="program",
     network="urls",
     gaps="all",
+    waits="counted",
     timestamps="javascript",
     zero="first",
     failed_results=False,

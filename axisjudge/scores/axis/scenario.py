@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 from axisjudge.checks import InputError
 from axisjudge.scores.axis.goal import Check
-from axisjudge.scores.axis.result import DEFAULT_WEIGHTS, checked_weights
+from axisjudge.scores.axis.result import DEFAULT_WEIGHTS, DIMENSIONS, checked_weights
 from axisjudge.scores.axis.transcript.javascript import is_number
 from axisjudge.trajectory import Trajectory
 
@@ -113,20 +114,41 @@ def read_weights(path: str | Path) -> dict[str, float]:
     Raises
     ------
     InputError
-        When they are no numbers of 0 or more, are all 0, or do not add up to 1 within .01.
+        When they are no numbers of 0 or more, are all 0, do not add up to 1 within .01, or stand somewhere else.
     """
     path = Path(path)
     if path.suffix != ".json":
         raise InputError(str(path), "must be an axis.config.json", cure="write the config's settings as JSON")
     value = _loaded(path)
-    settings = value.get("settings") if isinstance(value, dict) else None
-    given = settings.get("scoring_weights") if isinstance(settings, dict) else None
-    if given is None:
-        return dict(DEFAULT_WEIGHTS)
-    where = f"{path}, settings.scoring_weights"
-    if not isinstance(given, dict):
-        raise InputError(where, "must be an object", given)
-    return checked_weights(given, where)
+    if not isinstance(value, dict):
+        raise InputError(str(path), "must be an object", type(value).__name__)
+    settings = value.get("settings")
+    if isinstance(settings, dict) and "scoring_weights" in settings:
+        where, given = f"{path}, settings.scoring_weights", settings["scoring_weights"]
+        if not isinstance(given, dict):
+            raise InputError(where, "must be an object", given)
+        return checked_weights(given, where)
+    if (misplaced := _weights_in(value)) is not None:
+        rule = "holds weights where they are not read"
+        raise InputError(str(path), rule, misplaced, "write them under settings, scoring_weights")
+    return dict(DEFAULT_WEIGHTS)
+
+
+def _weights_in(value: Any, path: str = "") -> str | None:
+    """Where something like the weights of the dimensions stands, as a path of keys."""
+    if isinstance(value, list):
+        return next((found for item in value if (found := _weights_in(item, path)) is not None), None)
+    if not isinstance(value, dict):
+        return None
+    for key, inner in value.items():
+        here = f"{path}.{key}" if path else str(key)
+        if re.fullmatch(r"\w*weights|\w*scoring\w*weight", re.sub(r"[\W_]", "", str(key)).lower()):
+            return here
+        if str(key).lower() in DIMENSIONS and is_number(inner):
+            return path or here
+        if (found := _weights_in(inner, here)) is not None:
+            return found
+    return None
 
 
 def _check_item(item: Any, where: str) -> None:

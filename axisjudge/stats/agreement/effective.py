@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Estimate, many
 from axisjudge.stats.rates.proportions import cluster_codes, jackknife_interval
 
 Floats = NDArray[np.float64]
@@ -106,7 +106,7 @@ def effective_judges(
     right = _right(verdict, truth)[kept]
     groups = np.unique(groups[kept], return_inverse=True)[1]
     n_clusters = int(groups.max(initial=-1)) + 1
-    sums = _pair_sums(right)
+    sums = _pair_sums(right, groups)
     k, known = verdict.shape[1], _label_categories(truth, categories)
     words = _pair_words(verdict[kept], right, known)
     total = sums.sum(axis=0)
@@ -118,12 +118,12 @@ def effective_judges(
     elif math.isnan(_n_effective(k, mean_rho)):
         reason = f"errors exclude each other (they correlate at {mean_rho:.2f}), as those of independent judges do not"
     elif n_clusters < FEWEST_CLUSTERS:
-        reason = f"{n_clusters} clusters are too few for an interval ({FEWEST_CLUSTERS} or more)"
+        reason = f"{many(n_clusters, 'cluster')}: too few for an interval ({FEWEST_CLUSTERS} or more)"
     elif (n_errors := int((right == 0).sum(axis=0).min())) < FEWEST_ERRORS:
         reason = f"a judge with {n_errors} errors has too few for an interval ({FEWEST_ERRORS} or more)"
     else:
         degrees = min(n_errors, n_clusters - 1) / 2
-        low, high, reason = _interval(sums, groups, n_clusters, mean_rho, k, degrees, ci_level)
+        low, high, reason = _interval(sums, mean_rho, k, degrees, ci_level)
     band = [(error, _mean(_rho(_without_label_error(total, words, error, known.size)))) for error in label_errors]
     majority, n_tied = _majority(verdict, truth)
     return EffectiveJudges(
@@ -178,7 +178,9 @@ def leave_out(ratings: ArrayLike, labels: ArrayLike, names: Sequence[str]) -> li
     found = []
     for name in dict.fromkeys(names):
         rest = [column for column, other in enumerate(names) if other != name]
-        n_effective = _n_effective(len(rest), _mean(_rho(_pair_sums(right[:, rest]).sum(axis=0))))
+        n_effective = _n_effective(
+            len(rest), _mean(_rho(_pair_sums(right[:, rest], np.zeros(len(right), dtype=np.intp)).sum(axis=0)))
+        )
         if len(rest) == 1:
             n_effective = 1.0
         majority = majority_accuracy(verdict[:, rest], truth) if rest else math.nan
@@ -234,20 +236,25 @@ def _pairs(k: int) -> tuple[list[int], list[int]]:
     return [first for first, _ in pairs], [second for _, second in pairs]
 
 
-def _pair_sums(right: Floats) -> Floats:
-    """For each item and pair of judges: both answered, both right, the first right, the second; (items, pairs, 4)."""
-    first, second = (right[:, side] for side in _pairs(right.shape[1]))
-    both = ~np.isnan(first) & ~np.isnan(second)
-    return np.where(both[..., None], np.stack([np.ones_like(first), first * second, first, second], axis=-1), 0.0)
+def _pair_sums(right: Floats, groups: NDArray[np.intp]) -> Floats:
+    """Each cluster's and pair's items: both answered, both right, the first right, the second; (clusters, pairs, 4)."""
+    order = np.argsort(groups, kind="stable")
+    starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
+    answered, hit = (~np.isnan(right[order])).astype(np.float64), np.nan_to_num(right[order])
+    first, second = _pairs(right.shape[1])
+    products = ((answered, answered), (hit, hit), (hit, answered), (answered, hit))
+    return np.stack([np.add.reduceat(one[:, first] * other[:, second], starts) for one, other in products], axis=-1)
 
 
 def _pair_words(verdict: Floats, right: Floats, known: Floats) -> Floats:
     """For each pair: on how many items both give one word of `known`, and each of the two any; shape (pairs, 3)."""
-    word = np.where(np.isnan(right) | ~np.isin(verdict, known), np.nan, verdict)
-    first, second = _pairs(verdict.shape[1])
-    both = ~np.isnan(right[:, first]) & ~np.isnan(right[:, second])
-    given = [word[:, first] == word[:, second], ~np.isnan(word[:, first]), ~np.isnan(word[:, second])]
-    return np.stack([(each & both).sum(axis=0) for each in given], axis=-1).astype(np.float64)
+    answered = (~np.isnan(right)).astype(np.float64)
+    given = [((verdict == word) & ~np.isnan(right)).astype(np.float64) for word in known]
+    alike = sum((each.T @ each for each in given), np.zeros((right.shape[1],) * 2))
+    anything = sum(given, np.zeros_like(answered))
+    first, second = _pairs(right.shape[1])
+    each = anything.T @ answered
+    return np.stack([alike[first, second], each[first, second], each[second, first]], axis=-1)
 
 
 def _without_label_error(sums: Floats, words: Floats, label_error: float, n_categories: int) -> Floats:
@@ -274,12 +281,8 @@ def _n_effective(k: int, mean_rho: float) -> float:
     return k / inflation if inflation > 0 else math.nan
 
 
-def _interval(
-    sums: Floats, groups: NDArray[np.intp], n_clusters: int, mean_rho: float, k: int, degrees: float, ci_level: float
-) -> tuple[float, float, str]:
-    order = np.argsort(groups, kind="stable")
-    starts = np.searchsorted(groups[order], np.arange(n_clusters))
-    left_out = sums.sum(axis=0) - np.add.reduceat(sums[order], starts, axis=0)
+def _interval(sums: Floats, mean_rho: float, k: int, degrees: float, ci_level: float) -> tuple[float, float, str]:
+    left_out = sums.sum(axis=0) - sums
     rho = _rho(left_out)
     defined = np.count_nonzero(~np.isnan(rho), axis=1)
     without = np.where(defined > 0, np.nansum(rho, axis=1) / np.maximum(defined, 1), np.nan)

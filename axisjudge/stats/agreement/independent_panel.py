@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval
 from axisjudge.stats.comparisons.sign_flips import DRAWS, monte_carlo_p
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Estimate, many
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, clustered_proportion
 
 _METHOD = "product of the judges' own rates; interval from their joint Bonferroni intervals"
@@ -159,7 +159,7 @@ def coincidence_test(incorrect: ArrayLike, *, rng: np.random.Generator) -> Coinc
     tasks = len(said)
     judges = [judge for judge in range(said.shape[2]) if said[:, :, judge].any()]
     if tasks < FEWEST_CLUSTERS or len(judges) < 2:
-        few = f"{tasks} tasks; the test needs at least {FEWEST_CLUSTERS}"
+        few = f"{many(tasks, 'task')}; the test needs at least {FEWEST_CLUSTERS}"
         refusal = few if tasks < FEWEST_CLUSTERS else "fewer than two judges say incorrect at all"
         return Coincidence(0, math.nan, math.nan, math.nan, tasks, refusal)
     dealt = rng.permuted(np.tile(np.arange(tasks), (len(judges), DRAWS, 1)), axis=2)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval, one_of
-from axisjudge.stats.estimate import NamedEstimate
+from axisjudge.stats.estimate import NamedEstimate, many
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, cluster_codes, jackknife_interval
 
 Floats = NDArray[np.float64]
@@ -292,7 +292,7 @@ def _jackknife(
     codes = np.unique(groups, return_inverse=True)[1]
     sizes = np.bincount(codes)
     if sizes.size < FEWEST_CLUSTERS:
-        reason = f"{sizes.size} clusters are too few for an interval ({FEWEST_CLUSTERS} or more)"
+        reason = f"{many(sizes.size, 'cluster')}: too few for an interval ({FEWEST_CLUSTERS} or more)"
         return math.nan, math.nan, "", reason
     by_cluster = np.column_stack([np.bincount(codes, weights=column) for column in sums.T])
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -18,7 +18,7 @@ from axisjudge.checks import InputError
 from axisjudge.stats.agreement.coefficient_intervals import shows_few
 from axisjudge.stats.agreement.patterns import rating_patterns
 from axisjudge.stats.clusters import effective_clusters
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Estimate, many
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, cluster_codes, jackknife_interval
 
 Floats = NDArray[np.float64]
@@ -57,10 +57,10 @@ class SoftChange:
     def sentence(self) -> str:
         """The mean change, split."""
         total, flips, hedging = (float(np.nanmean(part)) for part in (self.total, self.flips, self.hedging))
-        split = (
-            f"raw agreement {total:+.2f}: {flips:+.2f} by {self.flipped} flipped verdicts, {hedging:+.2f} by hedging"
-        )
-        return split + ("" if self.flipped else "; no verdict changed: not progress")
+        if not self.flipped:
+            return f"raw agreement {total:+.2f}, all of it hedging: no verdict changed, so that none of it is progress"
+        flipped = many(self.flipped, "flipped verdict")
+        return f"raw agreement {total:+.2f}: {flips:+.2f} by {flipped}, {hedging:+.2f} by hedging"
 
 
 def beliefs(verdicts: Sequence[object] | NDArray[Any], confidences: ArrayLike) -> Floats:
@@ -141,7 +141,7 @@ def soft_agreement(
     if math.isnan(estimate):
         reason = "no item has two beliefs" if first.size == 0 else "all beliefs are equal, so that chance alone agrees"
     elif n_clusters < FEWEST_CLUSTERS:
-        reason = f"{n_clusters} clusters are too few for an interval ({FEWEST_CLUSTERS} or more)"
+        reason = f"{many(n_clusters, 'cluster')}: too few for an interval ({FEWEST_CLUSTERS} or more)"
     elif shows_few(rating_patterns(np.sign(pair[kept] - 0.5))):
         reason = "too few items on which the judges take different sides, or of the rarer side, for an interval"
     else:

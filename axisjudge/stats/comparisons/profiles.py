@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
 from axisjudge.stats.comparisons.sign_flips import DRAWS, monte_carlo_p, sign_flips
+from axisjudge.stats.estimate import many
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS
 
 #: With fewer failures in the table (both agents, all axes) every profile is noise.
@@ -95,9 +96,9 @@ def profile_test(failures: ArrayLike, *, rng: np.random.Generator) -> ProfileTes
 
 def _refusal(tasks: int, n_failures: int) -> str:
     if tasks < FEWEST_CLUSTERS:
-        return f"{tasks} tasks with all agents; the test needs at least {FEWEST_CLUSTERS}"
+        return f"{many(tasks, 'task')} with all agents; the test needs at least {FEWEST_CLUSTERS}"
     if n_failures < FEWEST_FAILURES:
-        return f"{n_failures} failures in all; the test needs at least {FEWEST_FAILURES}"
+        return f"{many(n_failures, 'failure')} in all; the test needs at least {FEWEST_FAILURES}"
     return ""
 
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval
 from axisjudge.stats.comparisons.sign_flips import monte_carlo_p, sign_flips
+from axisjudge.stats.estimate import many
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS
 
 Floats = NDArray[np.float64]
@@ -146,7 +147,7 @@ def _refusal(clusters: int, count: int) -> str:
     if count < 2:
         return "one alternative has nothing to be ranked against"
     if clusters < FEWEST_CLUSTERS:
-        return f"{clusters} clusters; a ranking needs at least {FEWEST_CLUSTERS}"
+        return f"{many(clusters, 'cluster')}; a ranking needs at least {FEWEST_CLUSTERS}"
     return ""
 
 
@@ -204,10 +205,10 @@ def _bootstrap_t(differences: Floats, rng: np.random.Generator) -> tuple[Floats,
 def _step_down(observed: Floats, reference: Floats, *, exact: bool) -> Floats:
     """p of each pair by the maximum over the pairs still in play, never below that of a larger statistic."""
     order = np.argsort(-observed, kind="stable")
-    running = np.maximum.accumulate(reference[:, order[::-1]], axis=1)[:, ::-1]
+    running = np.maximum.accumulate(reference.T[order[::-1]], axis=0)[::-1]
     p_values, largest = np.empty(observed.size), 0.0
-    for place, pair in enumerate(order):
-        largest = max(largest, monte_carlo_p(running[:, place], observed[pair], exact=exact)[0])
+    for pair, maxima in zip(order, running, strict=True):
+        largest = max(largest, monte_carlo_p(maxima, observed[pair], exact=exact)[0])
         p_values[pair] = largest
     return p_values
 

@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval, one_of
 from axisjudge.stats.clusters import clustered_variance
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Estimate, many
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, cluster_codes, clustered_mean, interval_on
 
 Scale = Literal["nominal", "ordinal", "continuous"]
@@ -363,7 +363,7 @@ def _mean_advantage(wins: list[_Wins], groups: NDArray[np.intp], unit: str, ci_l
     for won, share in zip(wins, shares, strict=True):
         influence[won.items] += won.weight * (won.judge - share) / won.weight.sum() / len(wins)
     if n_clusters < FEWEST_CLUSTERS or not influence.any() or not 0 < mean < 1:
-        few = f"{n_clusters} independent units; an interval needs {FEWEST_CLUSTERS}"
+        few = f"{many(n_clusters, 'independent unit')}; an interval needs {FEWEST_CLUSTERS}"
         reason = few if n_clusters < FEWEST_CLUSTERS else "the judge never, or always, does as well as each person"
         return Estimate(estimate=mean, reason=reason, **about)
     variance = clustered_variance(influence[items], groups[items])

@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from axisjudge.checks import InputError, in_open_unit_interval, one_of
 from axisjudge.stats.clusters import effective_clusters
 from axisjudge.stats.comparisons.ranking import RankSets
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Estimate, many
 from axisjudge.stats.rates import uneven_draws
 from axisjudge.stats.rates.misclassification import Counts, lang_reiczigel_interval, rogan_gladen
 from axisjudge.stats.rates.post_stratified import Floats, Ints, LabelledSample, cluster_worth, post_stratified_interval
@@ -300,7 +300,7 @@ def _refusal(sampling: str, weighted: bool, told: Floats, strata: tuple[Stratum,
     if sampling == "unknown":
         return "how the labelled items were drawn is not known, and every estimator fails for some way of drawing them"
     if n_labelled < FEWEST_LABELS:
-        return f"{n_labelled} labelled items; a corrected rate needs {FEWEST_LABELS}"
+        return f"{many(n_labelled, 'labelled item')}; a corrected rate needs {FEWEST_LABELS}"
     if sampling == "by_human_label":
         n_failed = int(np.nansum(told))
         if min(n_failed, n_labelled - n_failed) < 5:

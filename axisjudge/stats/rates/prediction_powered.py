@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
 from axisjudge.stats.clusters import clustered_variance
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Estimate, many
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, cluster_codes, t_quantile
 
 Floats = NDArray[np.float64]
@@ -83,7 +83,7 @@ def prediction_powered_mean(
     weight_of_judge = float(w @ tuned / w.sum())
     estimate = mean_y + float(w @ (tuned * (f.mean() - f)) / w.sum())
     if n_clusters < FEWEST_CLUSTERS:
-        reason = f"{n_clusters} clusters have labels; a standard error needs {FEWEST_CLUSTERS}"
+        reason = f"labels of {many(n_clusters, 'cluster')}; a standard error needs {FEWEST_CLUSTERS}"
         return Estimate(estimate=estimate, reason=reason, **about)
     labelled = of_labels - w * tuned * (f - mean_f) / w.sum()
     own = np.unique(groups[asked], return_inverse=True)[1]

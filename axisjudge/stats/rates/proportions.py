@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval
 from axisjudge.stats.clusters import OUTCOME_ICC, ClusteredVariance, clustered_variance, effective_clusters
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Estimate, many
 
 #: Wilson's interval covers .93 or more at every proportion once both outcomes were seen this often (exact enumeration
 #: for n = 20 to 1,000); below it the exact interval is given.
@@ -263,7 +263,7 @@ def clustered_mean(
         return Estimate(estimate=math.nan, reason="no value is given: a mean needs at least one", **about)
     mean = float(value.mean())
     if n_clusters < FEWEST_CLUSTERS:
-        reason = f"{n_clusters} independent units are too few for a standard error ({FEWEST_CLUSTERS} or more)"
+        reason = f"{many(n_clusters, 'independent unit')}: too few for a standard error ({FEWEST_CLUSTERS} or more)"
         return Estimate(estimate=mean, reason=reason, **about)
     variance = clustered_variance((value - mean) / value.size, groups)
     half = t_quantile(variance.degrees, ci_level) * variance.error

@@ -313,20 +313,26 @@ def _overlap_sentence(pairs: Sequence[PairCitations], refusal: NoChance) -> str:
     cited = [pair for pair in pairs if pair.found.n_both]
     if not cited:
         return "No run has citations of two judges on one question, so there is no overlap."
-    spread = f"Over {many(len(cited), 'pair')} of judges on a question the mean overlap (Jaccard) of cited steps is"
+    spread = f"Over {many(len(cited), 'pair')} of judges on a question the mean overlap (Jaccard) of cited steps"
     if refusal is not NoChance.NONE:
         figures = _range([pair.found.overlap.estimate for pair in cited])
-        return f"{spread} {figures}; how much of it is chance is not told: {refusal}."
-    figures = _range([pair.found.excess.estimate for pair in cited])
-    above = sum(pair.found.excess.ci_low > 0 for pair in cited)
-    return f"{spread} {figures} above chance within the run; in {above} the interval lies above 0."
+        return f"{spread} is {figures}; how much of it is chance is not known: {refusal}."
+    excess = [pair.found.excess for pair in cited]
+    above = sum(each.ci_low > 0 for each in excess)
+    return (
+        f"{spread} differs from chance within the run by {_range([each.estimate for each in excess], '+.2f')}; in "
+        f"{above or 'none'} the interval lies above 0."
+    )
 
 
 def _evidence_sentences(pairs: Sequence[PairCitations]) -> list[str]:
     same, apart = (sum(pair.n_same_verdict for pair in pairs), sum(len(pair.no_common_step) for pair in pairs))
     if not same:
         return []
-    said = f"Of {many(same, 'pair')} of equal verdicts {apart:,} cite steps and share none"
+    said = (
+        f"Of {many(same, 'pair')} of equal verdicts, {f'{apart:,}' if apart else 'none'} "
+        f"{'cites' if apart == 1 else 'cite'} steps and share{'s' if apart == 1 else ''} none"
+    )
     where = [*dict.fromkeys(pair.question for pair in pairs if pair.no_common_step)]
     everywhere = len(where) == len({pair.question for pair in pairs})
     return [f"{said}." if everywhere or not where else f"{said}, all on {listed(where)}."]
@@ -345,11 +351,11 @@ def _version_sentences(pairs: Sequence[PairCitations]) -> list[str]:
                 f"{sum(found[judges] for judges in shared) / len(shared):.2f} under {version}"
                 for version, found in by_version.items()
             ]
-            pairs_of = many(len(shared), "pair")
-            said.append(f"{question}: mean overlap of {pairs_of} of judges is {listed(means)}; the runs may differ.")
+            whose = "one pair" if len(shared) == 1 else f"the same {len(shared)} pairs"
+            said.append(f"{question}: citations of {whose} of judges overlap by {listed(means)}; the runs may differ.")
     return said
 
 
-def _range(values: Sequence[float]) -> str:
-    low, high = f"{min(values):.2f}", f"{max(values):.2f}"
+def _range(values: Sequence[float], spec: str = ".2f") -> str:
+    low, high = f"{min(values):{spec}}", f"{max(values):{spec}}"
     return low if low == high else f"{low} to {high}"

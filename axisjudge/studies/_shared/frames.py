@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-import narwhals.stable.v2 as nw
 import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.ratings import SCHEMA, as_ratings
 from axisjudge.results import reached
+
+if TYPE_CHECKING:
+    import narwhals.stable.v2 as nw
 
 Kind = Literal["polars", "pandas", "pyarrow"]
 
@@ -37,10 +39,11 @@ def to_polars(frame: Given, columns: Iterable[str], *, where: str) -> pl.DataFra
         Not a table, or a column is missing; `where` names the argument.
     """
     names = list(columns)
-    is_ratings = set(names) <= SCHEMA.keys() and "rater" in names
-    if is_ratings and not (isinstance(frame, pl.DataFrame) and set(names) <= set(frame.columns)):
+    if isinstance(frame, pl.DataFrame) and set(names) <= set(frame.columns):
+        return frame.select(names)
+    if set(names) <= SCHEMA.keys() and "rater" in names:
         return as_ratings(frame, where=where).select(names)
-    table = nw.from_dict(frame, backend="polars") if isinstance(frame, Mapping) else narwhals_of(frame, where)
+    table = narwhals_of(pl.DataFrame(frame) if isinstance(frame, Mapping) else frame, where)
     if missing := [name for name in names if name not in table.columns]:
         raise InputError(where, f"must have the columns {', '.join(names)}", cure=f"add {', '.join(missing)}")
     return table.select(names).to_polars()
@@ -55,6 +58,8 @@ def kind_of(frame: Given) -> Kind:
     """Which package's tables the caller uses: ``polars``, ``pandas`` or ``pyarrow`` (pandas for a dict)."""
     if isinstance(frame, Mapping):
         return "pandas"
+    if isinstance(frame, pl.DataFrame | pl.LazyFrame):
+        return "polars"
     implementation = str(narwhals_of(frame, "table").implementation)
     kinds: dict[str, Kind] = {"pandas": "pandas", "pyarrow": "pyarrow"}
     return kinds.get(implementation, "polars")
@@ -62,6 +67,8 @@ def kind_of(frame: Given) -> Kind:
 
 def table_of(rows: Sequence[Mapping[str, Any]], kind: Kind, *, columns: Sequence[str] = ()) -> Table:
     """Rows as a table of the caller's kind; `columns` names them where there may be no row to tell."""
+    import narwhals.stable.v2 as nw
+
     names = list(rows[0]) if rows else columns
     table: Table = nw.from_dict({name: [row[name] for row in rows] for name in names}, backend=kind).to_native()
     return table
@@ -90,8 +97,10 @@ def native(table: pl.DataFrame, kind: Kind) -> Table:
 
 def narwhals_of(frame: Table, where: str) -> nw.DataFrame[Any]:
     """A polars, pandas or arrow table as narwhals has it; `where` names the argument in the error."""
+    import narwhals.stable.v2 as nw
+
     try:
-        given: Any = frame
+        given: Any = frame.collect() if isinstance(frame, pl.LazyFrame) else frame
         return nw.from_native(given, eager_only=True)
     except TypeError:
         rule = "must be a polars, pandas or arrow table, or a dict of columns"

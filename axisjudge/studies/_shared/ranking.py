@@ -14,13 +14,18 @@ from axisjudge.studies._shared.words import listed, many
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """Names with their rank sets. `subject` says what is ranked and `quantity` by what; rank 1 has the most of it."""
+    """Names with their rank sets. `subject` says what is ranked and `quantity` by what; rank 1 has the most of it.
+
+    `unit` names what the rank sets take as independent; `share` says that the means are shares.
+    """
 
     subject: str
     quantity: str
     names: tuple[str, ...]
     sets: RankSets
     kind: Kind = "polars"
+    unit: str = "task"
+    share: bool = True
 
     @property
     def first(self) -> tuple[str, ...]:
@@ -31,7 +36,7 @@ class Ranking:
     def leader(self) -> str:
         """The name with the highest mean and that mean; it need not be told apart from others."""
         top = int(self.sets.order[0])
-        return "–" if np.isnan(self.sets.means[top]) else f"{self.names[top]} ({self.sets.means[top]:.0%})"
+        return "–" if np.isnan(self.sets.means[top]) else f"{self.names[top]} ({self._worded(self.sets.means[top])})"
 
     @property
     def answer(self) -> str:
@@ -59,21 +64,35 @@ class Ranking:
         return {"subject": self.subject, "quantity": self.quantity, "names": list(self.names), **self.sets.to_dict()}
 
     @property
+    def observed(self) -> str:
+        """The range of the observed means, without whose they are; empty where none is known."""
+        known = self.sets.means[~np.isnan(self.sets.means)]
+        if not known.size:
+            return ""
+        low, high = (self._worded(value) for value in (known.min(), known.max()))
+        return low if low == high else f"{low} to {high}"
+
+    @property
     def sentence(self) -> str:
-        """What the rank sets allow to be said."""
+        """What the rank sets allow to be said, with the observed range: no name that they do not support."""
         sets, top = self.sets, self.first
         if sets.refusal:
-            return f"{self._subject} are not ranked by {self.quantity}: {sets.refusal}."
-        sure = f"{sets.ci_level:.0%} jointly, {many(sets.n_clusters, 'task')}"
+            alone = f"{self.names[0]} has nothing to be ranked against by {self.quantity}."
+            many_of = f"{self._subject} are not ranked by {self.quantity}: {sets.refusal}."
+            return alone if len(self.names) == 1 else many_of
+        sure = f"observed {self.observed}; {sets.ci_level:.0%} jointly, {many(sets.n_clusters, self.unit)}"
         if sets.tied:
             return f"{self._subject} cannot be told apart by {self.quantity} ({sure})."
         if len(top) == 1:
             return f"Of {self.subject}, {top[0]} has the highest {self.quantity}, alone at rank 1 ({sure})."
         said = f"Of {self.subject}, {listed(top, 'or')} may have the highest {self.quantity} and cannot be told apart"
         below = [name for name in self.names if name not in top]
-        rest = f". Not among them: {listed(below)}" if below else ""
+        rest = f"; {listed(below)} {'is' if len(below) == 1 else 'are'} not among them" if below else ""
         return f"{said} ({sure}){rest}."
 
     @property
     def _subject(self) -> str:
         return self.subject[0].upper() + self.subject[1:]
+
+    def _worded(self, mean: float) -> str:
+        return f"{mean:.0%}" if self.share else f"{mean:.1f}"

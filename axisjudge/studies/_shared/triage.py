@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from axisjudge.studies._shared.frames import Kind, Table, frame_of, with_ends
 from axisjudge.studies._shared.pooled import Pooled
 from axisjudge.studies._shared.ranked_confidence import NoRanks
 from axisjudge.studies._shared.scope import Intervals
+from axisjudge.studies._shared.words import agreeing, many
 
 #: What a report keeps of the 2 x 2.
 _RECORDED = (
@@ -79,12 +81,15 @@ class PanelTriage(Result):
         if self.table is None:
             return f"{self.where}: no triage by confidence, because {self.reason}."
         found = self.table
+        sure, unsure = (
+            "no item" if math.isnan(rate.estimate) else f"{rate.worded('.0%')} of {many(rate.n_items, 'item')}"
+            for rate in (found.agreement_sure, found.agreement_unsure)
+        )
         return (
-            f"{self.where}: the judges agree on {found.agreement_sure.worded('.0%')} of the items on which all of them "
-            f"are sure and on {found.agreement_unsure.worded('.0%')} of the others; AUC of the least sure judge's "
-            f"confidence for agreement {found.auc.worded()}, {found.auc.clusters}. {found.disagree_sure} items are "
-            f"split although all are sure: these question the rubric. {found.disagree_unsure} are split and unsure: "
-            f"these question the trajectory or the rubric."
+            f"{self.where}: the judges agree on {sure} where all of them are sure, and on {unsure} elsewhere; AUC of "
+            f"the least sure judge's confidence for agreement {found.auc.worded()}, {found.auc.clusters}. "
+            f"{agreeing(found.disagree_sure, 'item', 'is', 'are')} split although all are sure (look at the rubric), "
+            f"{many(found.disagree_unsure, 'item')} where one is not (look at the trajectory or the rubric)."
         )
 
 

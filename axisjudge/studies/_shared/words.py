@@ -6,17 +6,50 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Estimate, plural
+from axisjudge.stats.estimate import many as many
 
 
-def many(count: int, noun: str) -> str:
-    """A count with its noun: ``1 judge``, ``2,000 runs``."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+def agreeing(count: int, noun: str, one: str, several: str) -> str:
+    """A count with its noun and a verb that agrees: ``1 run is``, ``2 runs are``."""
+    return f"{many(count, noun)} {one if count == 1 else several}"
+
+
+def sentence_case(text: str) -> str:
+    """The text with its first letter large; names further on stay as they are."""
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def share(rate: Estimate) -> str:
-    """Share and interval: ``71%, 49% to 87%``."""
-    return f"{rate.estimate:.0%}, {rate.interval('.0%')}"
+    """Share and interval: ``71%, 49% to 87%``; where there is none, why."""
+    return f"not known: {rate.reason}" if math.isnan(rate.estimate) else f"{rate.estimate:.0%}, {rate.interval('.0%')}"
+
+
+def directed(
+    difference: Estimate, more: str = "more", less: str = "less", *, unit: str = "point", spec: str = ".0f"
+) -> str:
+    """A difference by its direction: ``5 points more (2 to 8)``, ``1 point less (4 less to 2 more)``, or why unknown.
+
+    An interval on one side of zero needs no direction of its own; one that holds zero has one at either end.
+    """
+    if math.isnan(difference.estimate):
+        return f"not known ({difference.reason})"
+    size = f"{abs(difference.estimate):{spec}}"
+    if float(size.replace(",", "")) == 0:
+        head = f"neither {more} nor {less}"
+    else:
+        head = f"{size}{_unit(unit, size)} {more if difference.estimate > 0 else less}"
+    low, high = difference.ci_low, difference.ci_high
+    if math.isnan(low):
+        return f"{head} (no interval{f': {difference.reason}' if difference.reason else ''})"
+    ends = [f"{abs(end):{spec}}" for end in (low, high)]
+    if low * high > 0:
+        first, second = ends if low > 0 else reversed(ends)
+        return f"{head} ({first} to {second})"
+    words = [
+        end if float(end.replace(",", "")) == 0 else f"{end} {way}" for end, way in zip(ends, (less, more), strict=True)
+    ]
+    return f"{head} ({words[0]} to {words[1]})"
 
 
 def in_points(difference: Estimate) -> Estimate:
@@ -37,11 +70,17 @@ def counted(count: int, rate: Estimate) -> str:
     return f"{count} of {many(rate.n_items, 'run')} ({share(rate)})"
 
 
-def listed(names: Sequence[str], last: str = "and") -> str:
-    """Names in a row: ``a, b and c``."""
+def listed(names: Sequence[str], last: str = "and", most: int | None = None) -> str:
+    """Names in a row: ``a, b and c``; of more than `most` the first ones, ``a, b and 7 more``."""
+    if most is not None and len(names) > most:
+        return f"{', '.join(names[:most])} and {len(names) - most:,} more"
     return f" {last} ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
 def p_words(p: float) -> str:
     """A p value; permutations do not resolve much below .001."""
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def _unit(unit: str, size: str) -> str:
+    return f" {unit if size == '1' else plural(unit)}" if unit else ""

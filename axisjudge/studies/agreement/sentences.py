@@ -10,7 +10,10 @@ from axisjudge.stats.agreement.case_weighted import CaseWeighted
 from axisjudge.stats.agreement.effective import EffectiveJudges
 from axisjudge.stats.agreement.undecided import CaseBounds
 from axisjudge.stats.estimate import Estimate, NamedEstimate
-from axisjudge.studies._shared.words import listed
+from axisjudge.studies._shared.words import directed, listed, many, p_words
+
+#: So many raters are named in a row.
+_NAMED = 6
 
 
 class NoWorth(StrEnum):
@@ -53,19 +56,44 @@ _AGREED = {
 }
 
 
-_UNTOLD = {NoWorth.NO_LABELS: "without labels", NoWorth.TOO_FEW: "of fewer than two"}
+_UNCOUNTED = {NoWorth.NO_LABELS: "without labels", NoWorth.TOO_FEW: "for fewer than two"}
 
 
-def answer(agreed: Agreed, label: str, alpha: Estimate, worth: str) -> str:
-    """Agreement of the panel in number, interval and n, and what it is worth."""
+def answer(agreed: Agreed, label: str, alpha: Estimate, worth: str, apart: str) -> str:
+    """Agreement of the panel in number, interval and n, what it is worth, and what is not shown."""
+    if math.isnan(alpha.estimate):
+        return f"{_AGREED[agreed]}: no item has comparable verdicts of two judges. {worth}"
     figure = f"{label}, of all {alpha.n_raters} is {alpha.worded()}"
-    return f"{_AGREED[agreed]}: {figure}, {alpha.n_items:,} items in {alpha.clusters}. {worth}"
+    return f"{_AGREED[agreed]}: {figure}, {many(alpha.n_items, 'item')} in {alpha.clusters}. {worth} {apart}".rstrip()
+
+
+def one_judge(judges: Sequence[str], n_items: int) -> str:
+    """That one judge cannot agree."""
+    who = f"only {judges[0]} judged" if judges else "no judge gave a verdict"
+    return f"Whether judges agree cannot be told: {who} ({many(n_items, 'item')}), and it takes two."
+
+
+def apart_in_short(label: str, difference: Estimate, labelled: bool) -> str:
+    """Whether judges of one family agree more than others; without labels that agreement is not accuracy."""
+    if not labelled:
+        return "Agreement does not show that the verdicts are right."
+    if math.isnan(difference.ci_low):
+        return ""
+    if difference.ci_low <= 0 <= difference.ci_high:
+        return f"That judges of one family agree more than others is not shown ({label}: {_by_family(difference)})."
+    return f"Families differ: {label} of two judges is {_by_family(difference)}."
+
+
+def _by_family(difference: Estimate) -> str:
+    return directed(
+        difference, "higher within a family than across", "lower within a family than across", unit="", spec=".2f"
+    )
 
 
 def worth_in_short(judges: Sequence[str], measured: EffectiveJudges | None, reason: NoWorth) -> str:
     """Effective judges in one sentence, or why they cannot be counted."""
     if measured is None:
-        return f"How many independent judges they are worth cannot be told {_UNTOLD[reason]}."
+        return f"How many independent judges they are worth cannot be told {_UNCOUNTED[reason]}."
     if math.isnan(measured.n_effective.estimate):
         return f"How many independent judges they are worth is undefined: {measured.n_effective.reason}."
     return f"Against labels {len(judges)} judges are worth {measured.n_effective.worded()} independent ones."
@@ -79,6 +107,8 @@ def headline(
         who = f"one rater ({raters[0]})" if raters else "no rater"
         return f"{question}: {items}, {who}: agreement needs a second."
     percent = coefficients.get("percent")
+    if all(math.isnan(each.estimate) for each in coefficients.values()):
+        return f"{question}: {len(raters)} raters, but no item has comparable verdicts of two."
     values = ", ".join(f"{each.label} {each.worded()}" for each in coefficients.values() if each is not percent)
     agree = "gave numbers to" if percent is None else f"agree on {percent.worded('.0%')} of"
     return f"{question}: {len(raters)} raters {agree} {items}, of which all judged {n_common:,}; {values}."
@@ -100,8 +130,9 @@ def unused(question: str, found: NamedEstimate, never: Sequence[str]) -> list[st
 
 
 def gaps(question: str, what: str, counts: Mapping[str, int]) -> list[str]:
-    """Who lacks how many ratings; nothing where nobody does."""
-    lacking = ", ".join(f"{rater} {count}" for rater, count in counts.items() if count)
+    """Who lacks how many ratings, those who lack most first; nothing where nobody does."""
+    most_first = sorted(counts.items(), key=lambda each: -each[1])
+    lacking = listed([f"{rater} {count:,}" for rater, count in most_first if count] or [""], most=_NAMED)
     return [f"{question}: {what}: {lacking}."] if lacking else []
 
 
@@ -119,7 +150,8 @@ def undecided(question: str, bounds: CaseBounds | None) -> list[str]:
     if bounds is None or not bounds.n_undecided:
         return []
     return [
-        f"{question}: a verdict is undecided or lost on {bounds.n_undecided} of {bounds.n_items} items; had all been "
+        f"{question}: a verdict is undecided or lost on {bounds.n_undecided:,} of "
+        f"{many(bounds.n_items, 'item')}; had all been "
         f"decided, agreement would lie between {bounds.percent_worst:.0%} and {bounds.percent_best:.0%}."
     ]
 
@@ -127,20 +159,25 @@ def undecided(question: str, bounds: CaseBounds | None) -> list[str]:
 def left_out(counts: Mapping[str, int]) -> list[str]:
     """Ratings that were not compared."""
     repeats, runs = counts.get("repeats"), counts.get("empty_runs")
-    said = [f"Left out: {repeats} ratings of other repeats; one repeat is compared at a time."] if repeats else []
-    empty = f"Left out: runs without messages ({runs}); they are rated by definition, not judged."
+    said = (
+        [f"Left out: {many(repeats, 'rating')} of other repeats; one repeat is compared at a time."] if repeats else []
+    )
+    empty = f"Left out: {many(runs or 0, 'run')} without messages, rated by definition and not judged."
     return [*said, empty] if runs else said
 
 
 def families(where: str, label: str, within: Estimate, across: Estimate, difference: Estimate) -> str:
     """Within against across, with intervals, or why it cannot be said."""
+    if math.isnan(within.estimate) and math.isnan(across.estimate):
+        return f"{where}: no mean {label} within families ({within.reason}) nor across ({across.reason})."
     if math.isnan(within.estimate):
         return f"{where}: {within.reason}; across families the mean {label} is {across.worded('.3f')}."
     if math.isnan(across.estimate):
         return f"{where}: {across.reason}; within it the mean {label} is {within.worded('.3f')}."
     return (
         f"{where}: the mean {label} of two judges is {within.worded('.3f')} within a family and "
-        f"{across.worded('.3f')} across families, a difference of {difference.worded('.3f')}; {difference.clusters}."
+        f"{across.worded('.3f')} across families, "
+        f"{directed(difference, 'higher within', 'lower within', unit='', spec='.3f')}; {difference.clusters}."
     )
 
 
@@ -158,41 +195,58 @@ def worth(where: str, judges: Sequence[str], measured: EffectiveJudges, best: in
     else:
         band = [(error, value) for error, value, _ in measured.by_label_error if error and not math.isnan(value)]
         band = [] if planted else band  # planted truth has no error
-        with_error = "; ".join(f"{value:.2f} if {error:.0%} of the labels are wrong" for error, value in band)
+        with_error = listed([f"{value:.2f} if {error:.0%}" for error, value in band] or [""])
+        with_error = f"{with_error} of the labels are wrong" if band else ""
         worth = (
-            f"{where}: {len(judges)} judges are worth {number.worded()} independent ones, from {number.n_items:,} "
-            f"items in {number.clusters}{', and ' + with_error if with_error else ''}."
+            f"{where}: {len(judges)} judges are worth {number.worded()} independent ones, from "
+            f"{many(number.n_items, 'item')} in {number.clusters}{'. It would be ' + with_error if with_error else ''}."
         )
     if not measured.n_majority:
         return f"{worth} No labelled item has a verdict, so that there is no majority."
-    ties = f"{measured.n_tied:,} ties, shared among the words that tie" if measured.n_tied else "no ties"
-    verdict = "below" if measured.majority < measured.best_single else "not below"
+    ties = f"{many(measured.n_tied, 'tie')}, shared among the words that tie" if measured.n_tied else "no ties"
     return (
-        f"{worth} Their majority is right on {measured.majority:.1%} of {measured.n_majority:,} labelled items that "
-        f"any of them judged ({ties}), {verdict} the best single judge ({judges[best]}, "
-        f"{measured.best_single:.1%} of the {measured.n_answered[best]:,} it judged)."
+        f"{worth} Their majority is right on {measured.majority:.1%} of {many(measured.n_majority, 'labelled item')} "
+        f"that any of them judged ({ties}). The highest share of a single judge is {measured.best_single:.1%} "
+        f"({judges[best]}, {many(measured.n_answered[best], 'item')}); the highest of {len(judges)} is too "
+        "high on average."
     )
 
 
 def weighted(where: str, normalised: str, product: CaseWeighted, minimum: CaseWeighted) -> str:
     """Whether weighting by confidence changes the panel's agreement, and whether the minimum says the same."""
+    if math.isnan(product.estimate):
+        return f"{where}: no case-weighted alpha of the panel, because {product.reason}."
+    change = f"from {product.unweighted:.2f} to {product.weighted:.2f}"
+    if math.isnan(product.ci_low) and product.estimate == 0:
+        return (
+            f"{where}: weighting cases by confidence changes nothing (alpha {product.unweighted:.2f}): "
+            f"{product.reason}."
+        )
+    by_product, by_minimum = (directed(each, "higher", "lower", unit="", spec=".2f") for each in (product, minimum))
     return (
-        f"{where}: with cases weighted by the judges' confidence ({normalised}) alpha of the panel goes from "
-        f"{product.unweighted:.2f} to {product.weighted:.2f}, a difference of {product.worded('+.2f')} with products "
-        f"(worth {product.kish_n:.0f} of {product.n_items} items; p = {product.p_value:.3f} if confidence said "
-        f"nothing beyond the verdict) and {minimum.worded('+.2f')} with minima."
+        f"{where}: with cases weighted by the judges' confidence ({normalised}) alpha of the panel goes {change}: "
+        f"{by_product} with products of confidences, {by_minimum} with the smaller one. The weights leave "
+        f"{product.kish_n:.0f} of {many(product.n_items, 'item')}; {p_words(product.p_value)} if confidence "
+        "said nothing "
+        "beyond the verdict."
     )
 
 
 def steps(
     n_steps: int, n_runs: int, worst: tuple[str, Estimate, Estimate], best: tuple[str, Estimate, Estimate]
 ) -> str:
-    """The widest and the narrowest distance from people: judge, kappa, step accuracy."""
+    """The range of observed distances from people: kappa and step accuracy at both ends."""
     (low, lowest, least), (high, highest, most) = worst, best
+    where = f"On {many(n_steps, 'step')} of {many(n_runs, 'run')} in {highest.clusters}"
+    if low == high:
+        return (
+            f"{where}, {low} has a kappa with people, unweighted, of {highest.worded('.3f')}; step accuracy "
+            f"{most.worded('.3f')}."
+        )
     return (
-        f"On {n_steps:,} steps of {n_runs} runs in {highest.clusters}, Cohen's kappa with people, unweighted, goes "
-        f"from {lowest.worded('.3f')} for {low} to {highest.worded('.3f')} for {high}; their step accuracies are "
-        f"{least.worded('.3f')} and {most.worded('.3f')}."
+        f"{where}, unweighted kappa with people was observed from {lowest.worded('.3f')} ({low}) to "
+        f"{highest.worded('.3f')} ({high}), step accuracy from {least.worded('.3f')} to {most.worded('.3f')} for the "
+        "same two."
     )
 
 

@@ -83,9 +83,12 @@ class PanelAgreement(RatedResult):
     def answer(self) -> str:
         """Whether the judges agree beyond chance, and how many independent judges they are worth."""
         if self.together is None or self.worth is None or len(self.together.judges) < 2:
-            return self.overall.questions[0].sentences()[0]
-        worth = words.worth_in_short(self.together.judges, self.worth.measured, self.worth.reason)
-        return words.answer(self.agreed, self.together.alpha_label, self.together.alpha_judges, worth)
+            judges = self.together.judges if self.together else ()
+            return words.one_judge(judges, sum(question.n_rated for question in self.overall.questions))
+        together = self.together
+        worth = words.worth_in_short(together.judges, self.worth.measured, self.worth.reason)
+        apart = words.apart_in_short(together.label, together.difference, bool(together.labellers))
+        return words.answer(self.agreed, together.alpha_label, together.alpha_judges, worth, apart)
 
     @property
     def sentences(self) -> tuple[str, ...]:

@@ -91,7 +91,7 @@ class RunComparison(Result):
         if self.refusal:
             return say.REFUSED.format(reason=self.refusal)
         shown = [each for each in self.changes if each.direction is not Direction.NOT_SHOWN]
-        changes = [say.change(each.quantity, each.direction, each.over_repeats) for each in shown]
+        changes = [say.change(each.quantity, each.over_repeats) for each in shown]
         rest = len(self.changes) - len(shown)
         return say.comparison(changes, rest, self.n_before, self.n_after, len(self.tasks))
 

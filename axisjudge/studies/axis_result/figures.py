@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from axisjudge.figures import theme
 from axisjudge.figures.marks import at_the_right, interval_mark, named_rows
 from axisjudge.scores.axis.result import AxisResult
-from axisjudge.scores.axis.transcript.interactions import ACTING
+from axisjudge.scores.axis.transcript.interactions import ACTING, Interaction
 from axisjudge.studies._shared.words import many
 from axisjudge.studies.axis_result.comparison import RunComparison
-from axisjudge.studies.axis_result.sentences import Direction
+from axisjudge.studies.axis_result.sentences import WAITS, Direction
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,13 +21,16 @@ _CATEGORIES = {"environment": "#0072B2", "service": "#CC79A7", "agent": "#8a8a8a
 _ERROR = "#D55E00"
 #: A mark takes this share of the whole time at least, so that a call of some milliseconds can be seen.
 _LEAST_WIDTH = 0.004
+#: A name whose bar lies nearer to an end of the line than this share of it is written inwards.
+_NEAR_THE_EDGE = 0.15
 
 
 def plot_axis_timeline(result: AxisResult, *, ax: Axes | None = None) -> Axes:
     """Interactions from left to right, one row a category; a bar is as long as the interaction took.
 
-    A diamond stands where the duration of a call or of thinking is unknown, a cross where the interaction failed; the
-    slowest call is named. A call of two categories stands in both rows.
+    A diamond stands where the duration of a call or of a text is unknown, a cross where the interaction failed; a pale
+    bar is time that a person took. The longest bar of each row is named for what it is: a call, a text and the writing
+    of what follows it, a wait. A call of two categories stands in both rows.
     """
     ax = theme.new_axes(9.5, 2.9) if ax is None else ax
     timed = [each for each in result.interactions if each.start_ms is not None]
@@ -40,16 +43,26 @@ def plot_axis_timeline(result: AxisResult, *, ax: Axes | None = None) -> Axes:
             if each.duration_ms is None and each.type in ACTING:
                 ax.plot(start, row, "D", color=colour, markersize=4, markerfacecolor="white")
             elif each.duration_ms is not None:
-                ax.barh(row, max(length, _LEAST_WIDTH * end), left=start, height=0.55, color=colour, alpha=0.75)
+                ax.barh(
+                    row,
+                    max(length, _LEAST_WIDTH * end),
+                    left=start,
+                    height=0.55,
+                    color=colour,
+                    alpha=0.25 if each.wait else 0.75,
+                )
             if each.has_error:
                 ax.plot(start, row - 0.42, "X", color=_ERROR, markersize=6)
-    _name_slowest(ax, result, rows)
+    ax.set_xlim(-0.01 * end, 1.01 * end)
+    for name, row in rows.items():
+        _name_longest(ax, [each for each in timed if each.categories[0] == name and each.duration_ms], row)
     ax.plot([], [], "D", color=theme.QUIET, markerfacecolor="white", markersize=4, label="duration unknown")
     ax.plot([], [], "X", color=_ERROR, markersize=6, linestyle="none", label="failed")
-    theme.legend_below(ax, inches=0.55, ncols=2)
+    if any(each.wait for each in timed):
+        ax.plot([], [], "s", color=theme.QUIET, alpha=0.25, markersize=7, linestyle="none", label="waits for a person")
+    theme.legend_below(ax, inches=0.55, ncols=3)
     ax.set_yticks(list(rows.values()), list(rows))
     ax.set_ylim(len(rows) - 0.4, -0.75)
-    ax.set_xlim(-0.01 * end, 1.01 * end)
     ax.set_xlabel("seconds from the run's start", fontsize=theme.LABEL, color=theme.INK)
     theme.grid(ax)
     counts = result.counts
@@ -97,11 +110,15 @@ def plot_axis_comparison(comparison: RunComparison, *, ax: Axes | None = None) -
     return theme.dress(ax, "Change on the same tasks", note)
 
 
-def _name_slowest(ax: Axes, result: AxisResult, rows: dict[str, int]) -> None:
-    slow = result.slowest
-    call = next((each for each in result.interactions if slow and each.id == slow.id), None)
-    if slow is None or call is None or call.start_ms is None:
+def _name_longest(ax: Axes, bars: Sequence[Interaction], row: int) -> None:
+    """The longest bar of a row, by what its time was: its end of the line where the text would leave the figure."""
+    if not bars:
         return
-    middle = ((call.start_ms + slow.duration_ms / 2) / 1000, rows[call.categories[0]] - 0.3)
-    text = f"#{slow.id} {slow.tool_name}, {slow.duration_ms / 1000:,.1f} s"
-    ax.annotate(text, middle, ha="center", va="bottom", fontsize=theme.SMALL, color=theme.INK)
+    longest = max(bars, key=lambda each: each.duration_ms or 0)
+    seconds = (longest.duration_ms or 0) / 1000
+    what = longest.tool_name if longest.is_call else "a text and the writing of the next step"
+    text = f"#{longest.id} {WAITS[longest.wait] if longest.wait else what}, {seconds:,.1f} s"
+    middle = (longest.start_ms or 0) / 1000 + seconds / 2
+    share = middle / max(ax.get_xlim()[1], 1e-9)
+    align = "left" if share < _NEAR_THE_EDGE else "right" if share > 1 - _NEAR_THE_EDGE else "center"
+    ax.annotate(text, (middle, row - 0.3), ha=align, va="bottom", fontsize=theme.SMALL, color=theme.INK)

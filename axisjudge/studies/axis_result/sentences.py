@@ -6,10 +6,14 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from axisjudge.scores.axis.result import AxisResult
+from axisjudge.scores.axis.transcript.interactions import Wait
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.scope import SCOPE, banner
-from axisjudge.studies._shared.words import listed, many
+from axisjudge.studies._shared.words import agreeing, directed, listed, many
 from axisjudge.studies.axis_result.means import AgentMeans
+
+#: So many agents are named in a row.
+_NAMED = 6
 
 
 class Direction(StrEnum):
@@ -27,9 +31,32 @@ class Refused(StrEnum):
     NO_SHARED_TASK = "the two sets of runs share no task"
 
 
-RUNS = "{runs} runs, agents: {agents}; {failed} of the runs failed and score 0."
-BETWEEN = "From {first} to {second}: {sentence}"
-REFUSED = "No comparison: {reason}."
+#: What a wait is called.
+WAITS: dict[Wait, str] = {
+    "answer": "a person's answer",
+    "refusal": "a person's refusal",
+    "message": "a person's next message",
+    "permission": "perhaps a permission",
+}
+REFUSED = "There is no comparison: {reason}."
+#: What must be known of every AXIS Result.
+ASSUMED = "The curve behind these scores is assumed, not fitted to what people think of the runs."
+
+
+def runs_counted(n_runs: int, n_agents: int, n_failed: int) -> str:
+    """How many runs and agents, and how many runs failed."""
+    failed = f"{agreeing(n_failed, 'run', 'failed and scores', 'failed and score')} 0" if n_failed else "none failed"
+    return f"{many(n_runs, 'run')} of {many(n_agents, 'agent')}; {failed}."
+
+
+def between(names: tuple[str, str], sentence: str) -> str:
+    """The sentence of a comparison under the names of its two sides."""
+    return f"From {names[0]} to {names[1]}: {sentence}"
+
+
+def one_run(result: AxisResult) -> str:
+    """The answer where there is one run alone."""
+    return f"{of_run(result)[0]} One run cannot show a change. {ASSUMED}"
 
 
 def of_run(result: AxisResult) -> list[str]:
@@ -37,10 +64,10 @@ def of_run(result: AxisResult) -> list[str]:
     counts = result.counts
     calls = sum(each.is_call for each in result.interactions)
     band = f" ({result.band})" if result.band else ""
-    size = f"{many(calls, 'call')} in {many(counts.interactions, 'interaction')}"
+    failed = f"{agreeing(counts.errors, 'call', 'failed', 'failed')}" if counts.errors else "no call failed"
     words = [
-        f"Run {result.trajectory_id} has AXIS Result {result.shown}{band}: "
-        f"{size} over {counts.wall_clock_ms / 1000:,.1f} s, {counts.errors} of them failed."
+        f"Run {result.trajectory_id} has AXIS Result {result.shown}{band}: {many(calls, 'call')} in "
+        f"{many(counts.interactions, 'interaction')} over {counts.wall_clock_ms / 1000:,.1f} s; {failed}."
     ]
     if slow := result.slowest:
         words.append(f"Its slowest call is #{slow.id} {slow.tool_name} with {slow.duration_ms / 1000:,.1f} s.")
@@ -61,22 +88,22 @@ def of_means(agents: Sequence[AgentMeans]) -> str:
         else f"{agent} none, as no goal was graded in {many(n_runs, 'run')}"
         for agent, mean, n_runs in means
     ]
-    return f"Mean AXIS Result: {listed(each_agent)}."
+    return f"Mean AXIS Result: {listed(each_agent, most=_NAMED)}."
 
 
-def change(quantity: str, direction: Direction, points: Estimate) -> str:
+def change(quantity: str, points: Estimate) -> str:
     """A change that is shown, with its interval."""
-    ends = f"{points.ci_low:+.1f} to {points.ci_high:+.1f}"
-    return f"{quantity} is {direction} by {abs(points.estimate):.1f} points ({ends})"
+    return f"{quantity.replace('_', ' ')} is {directed(points, 'higher', 'lower', spec='.1f')}"
 
 
 def comparison(changes: Sequence[str], n_others: int, n_before: int, n_after: int, n_tasks: int) -> str:
     """The changes that are shown, and that there are others."""
     runs = f"{many(n_before, 'run')} before and {many(n_after, 'run')} after on {many(n_tasks, 'task')}"
     if not changes:
-        return f"No change is shown: {runs}."
-    others = f" The other {many(n_others, 'change')} cannot be told from the noise of repeats." if n_others else ""
-    return f"Over repeats of the same tasks, {'; '.join(changes)}: {runs}.{others}"
+        return f"no change is shown ({runs})."
+    others = agreeing(n_others, "other change", "cannot", "cannot")
+    rest = f" {others} be told from the noise of repeats." if n_others else ""
+    return f"over repeats of the same tasks {listed(changes)} ({runs}).{rest}"
 
 
 def of_judges(raters: Sequence[str], families: Sequence[str], made_up: Sequence[str], within: float) -> list[str]:
@@ -96,5 +123,5 @@ def of_agreement(
     if n_families < 2:
         words.append("All judges are of one family, so nothing here is agreement across families.")
     if n_other_repeats:
-        words.append(f"Left out: {n_other_repeats} ratings of other repeats.")
+        words.append(f"Left out: {many(n_other_repeats, 'rating')} of other repeats.")
     return [*words, SCOPE]

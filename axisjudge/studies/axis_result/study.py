@@ -74,14 +74,17 @@ class AxisResults(StudyResult):
     def answer(self) -> str:
         """What changed between the two sets; where there is one, the agents' means, or the one run."""
         if not self.comparison.refusal:
-            return self.change
-        return say.of_means(self.agents) if len(self.results) > 1 else say.of_run(self.run)[0]
+            return f"{self.change} {say.ASSUMED}"
+        if len(self.results) == 1:
+            return say.one_run(self.run)
+        return f"{say.of_means(self.agents)} {self.comparison.sentence} {say.ASSUMED}"
 
     @property
     def change(self) -> str:
         """What changed from one set to the other, or why that cannot be told."""
-        first, second = self.comparison.names
-        return say.BETWEEN.format(first=first, second=second, sentence=self.comparison.sentence)
+        if self.comparison.refusal:
+            return self.comparison.sentence
+        return say.between(self.comparison.names, self.comparison.sentence)
 
     @property
     def story(self) -> str:
@@ -92,7 +95,7 @@ class AxisResults(StudyResult):
     def counts(self) -> str:
         """How many runs, agents and failures."""
         failed = sum(each.failed for each in self.results)
-        return say.RUNS.format(runs=len(self.results), agents=len(self.agents), failed=failed)
+        return say.runs_counted(len(self.results), len(self.agents), failed)
 
     @property
     def sentences(self) -> tuple[str, ...]:

@@ -105,6 +105,15 @@ class CurveReport:
         """One row a dimension."""
         return pl.DataFrame([each.row for each in self.dimensions])
 
+    def control_points(self) -> pl.DataFrame:
+        """One row a curve: the raw scores that get 50 and 90 points, of the assumed curve and of each fitted one."""
+        curves = {"assumed": AXIS_CURVE} | {name: fit.curve for name, fit in self.fits.items() if fit.curve}
+        rows = [
+            {"curve": name, "raw at 50": curve.median, "raw at 90": float(curve.invert(0.9)), "sigma": curve.sigma}
+            for name, curve in curves.items()
+        ]
+        return pl.DataFrame(rows)
+
     def forms_frame(self) -> pl.DataFrame:
         """Cross-validated errors of every form in all dimensions."""
         rows = [{"dimension": each.dimension, **loss.to_dict()} for each in self.dimensions for loss in each.forms]

@@ -8,21 +8,21 @@ from enum import StrEnum
 
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.raters.repeats import SelfAgreement, VarianceComponents
-from axisjudge.studies._shared.words import in_points, listed, many
+from axisjudge.studies._shared.words import directed, in_points, listed, many
 
 
 class NoRepeat(StrEnum):
     """Why a judge cannot be compared with itself."""
 
     NONE = ""
-    ONE_REPEAT = "it was asked once: how far it agrees with itself cannot be seen"
+    ONE_REPEAT = "asked once, so that how far a judge agrees with itself cannot be seen"
 
 
 class NoBands(StrEnum):
     """Why flips cannot be split by confidence."""
 
     NONE = ""
-    ONE_REPEAT = "it was asked once: how far it agrees with itself cannot be seen"
+    ONE_REPEAT = "asked once, so that how far a judge agrees with itself cannot be seen"
     EQUAL_CONFIDENCES = "its confidences are too much alike to be split at their quantiles"
     NO_CONFIDENCES = "it gave no confidences"
 
@@ -33,15 +33,20 @@ NO_VERDICT = "No judge gave a verdict, so there is no repeat."
 
 
 def asked_again(judge: str, n_repeats: int, found: Mapping[str, SelfAgreement]) -> str:
-    """One judge's agreement with itself on each question."""
-    by_question = "; ".join(
-        f"{question} unknown, no run has two verdicts"
-        if math.isnan(each.agreement.estimate)
-        else f"{question} {_share(each.agreement)}, flips on {_share(each.flips)}"
-        for question, each in found.items()
+    """One judge's agreement with itself: the range over questions."""
+    known = {name: each.agreement for name, each in found.items() if not math.isnan(each.agreement.estimate)}
+    asked = f"{judge}, asked {many(n_repeats, 'time')},"
+    if not known:
+        return f"{asked} gave no run two verdicts, so that its agreement with itself is not known."
+    least, most = (pick(known.items(), key=lambda each: each[1].estimate) for pick in (min, max))
+    clusters = max(known.values(), key=lambda agreement: agreement.n_clusters).clusters
+    if least[1].estimate == most[1].estimate:
+        every = f" on each of {many(len(known), 'question')}" if len(known) > 1 else f" on {least[0]}"
+        return f"{asked} repeats its verdict in {_share(least[1])} of two calls{every}; {clusters}."
+    return (
+        f"{asked} repeats its verdict in {_share(least[1])} of two calls on {least[0]} up to {_share(most[1])} on "
+        f"{most[0]}; {clusters}. Questions are not tested against each other."
     )
-    clusters = max((each.flips for each in found.values()), key=lambda flips: flips.n_clusters).clusters
-    return f"{judge} asked {n_repeats} times agrees with itself on: {by_question}; {clusters}."
 
 
 def _share(rate: Estimate) -> str:
@@ -51,8 +56,8 @@ def _share(rate: Estimate) -> str:
 def flips_by_sureness(judge: str, unsure: tuple[int, int], sure: tuple[int, int]) -> str:
     """Flips of items in a judge's least sure and its surest band: how many of how many."""
     return (
-        f"{judge} changed its verdict on {unsure[0]:,} of {unsure[1]:,} items in its least sure band and on "
-        f"{sure[0]:,} of {sure[1]:,} in its surest."
+        f"{judge} changed its verdict on {unsure[0] or 'none'} of {many(unsure[1], 'item')} where it is least sure and "
+        f"on {sure[0] or 'none'} of {many(sure[1], 'item')} where it is surest."
     )
 
 
@@ -66,7 +71,8 @@ def variance(question: str, judges: Sequence[str], found: VarianceComponents) ->
     by_judge = fixed if math.isnan(found.judge) else f"judge {found.judge:.4f}"
     return (
         f"{question}: variance of 0/1 verdicts by item {found.item:.4f}, item x judge {found.item_judge:.4f}, "
-        f"repeats {found.error:.4f}; {by_judge} ({sample}; {found.n_missing:,} without all verdicts left out)."
+        f"repeats {found.error:.4f}; {by_judge} ({sample}; {many(found.n_missing, 'run')} without all verdicts "
+        "left out)."
     )
 
 
@@ -106,19 +112,24 @@ def preference(family: str, found: Estimate) -> str:
     if math.isnan(found.estimate):
         return f"{family}: no self-preference, because {found.reason}."
     return (
-        f"{family} judges miss {in_points(found).worded('+.0f')} points of the failures of {family} agents against "
-        f"other agents, beyond the same difference of the other judges; {found.clusters}; {'; '.join(found.notes)}."
+        f"Of failures of {family} agents beside those of other agents, {family} judges miss "
+        f"{directed(in_points(found))} "
+        f"than other judges do ({'; '.join([found.clusters, *found.notes])})."
     )
 
 
 def answer(overlap: str, again: Mapping[str, SelfAgreement]) -> str:
-    """Shared evidence over all pairs, and who agrees least with itself."""
-    told = {judge: each for judge, each in again.items() if not math.isnan(each.agreement.estimate)}
-    if not told:
-        return f"{overlap} How far a judge agrees with itself cannot be told: none was asked several times."
-    least = min(told, key=lambda name: told[name].agreement.estimate)
-    figure = told[least].agreement
+    """Shared evidence over all pairs, the range of self-agreement, and what neither shows."""
+    known = {name: each.agreement for name, each in again.items() if not math.isnan(each.agreement.estimate)}
+    last = "Neither common steps nor repeated verdicts show that a verdict is right."
+    if not known:
+        return f"{overlap} How far a judge agrees with itself cannot be told: none gave two verdicts on one run. {last}"
+    least, most = (pick(known.values(), key=lambda agreement: agreement.estimate) for pick in (min, max))
+    sample = f"{many(least.n_items, 'item')} in {least.clusters}"
+    if len(known) == 1 or least.estimate == most.estimate:
+        which = f"{next(iter(known))} repeats its verdict" if len(known) == 1 else "judges repeat their verdicts"
+        return f"{overlap} Asked again, {which} in {least.worded('.0%')} of two calls ({sample}). {last}"
     return (
-        f"{overlap} Asked again, judges agree least with themselves on {least}: {figure.worded('.0%')} of two calls, "
-        f"{figure.n_items:,} items in {figure.clusters}."
+        f"{overlap} Asked again, judges repeat their verdicts in {least.worded('.0%')} to {most.worded('.0%')} of two "
+        f"calls, by judge and question ({sample} at the lower end). {last}"
     )

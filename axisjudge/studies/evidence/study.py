@@ -70,8 +70,8 @@ def evidence(
     ratings : table
         A ratings table (polars, pandas, arrow, or a dict of columns), with all repeats.
     runs : sequence of Trajectory
-        The runs that were rated: their numbers of steps tell which shared steps are chance, their agents' families
-        whether judges are kinder to their own.
+        The runs that were rated (others are passed over): their numbers of steps tell which shared steps are chance,
+        their agents' families whether judges are kinder to their own.
     repeat : int
         Which repeat of the judges is looked at for cited steps and families; self-agreement takes all.
     n_bands : int
@@ -99,6 +99,8 @@ def evidence(
     >>> len(axisjudge.studies.evidence(ratings, runs).table)
     5
     """
+    rated = set(as_ratings(ratings)["trajectory_id"])
+    runs = [run for run in runs if run.id in rated]
     families = {run.id: run.agent_family for run in runs if run.agent_family}
     steps = {run.id: len(run.steps) for run in runs} or None
     return Evidence(

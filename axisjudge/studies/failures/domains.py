@@ -10,7 +10,7 @@ import numpy as np
 
 from axisjudge.results import Result
 from axisjudge.studies._shared.frames import Kind, table_of
-from axisjudge.studies._shared.words import counted, many
+from axisjudge.studies.failures import sentences as say
 from axisjudge.studies.failures.profiles import FailureProfile, profile_panel
 
 
@@ -34,10 +34,7 @@ class DomainProfiles(Result):
     @property
     def sentence(self) -> str:
         """How many domains there are, and which axis fails most in each."""
-        if len(self.parts) < 2:
-            only = next(iter(self.parts), None)
-            return f"All runs are of one domain ({only})." if only else "The runs name no domain."
-        return f"{len(self.parts)} domains. " + " ".join(_most(domain, part) for domain, part in self.parts.items())
+        return say.domains(self.parts)
 
 
 def by_domain(profile: FailureProfile) -> DomainProfiles:
@@ -57,15 +54,3 @@ def by_domain(profile: FailureProfile) -> DomainProfiles:
         unnamed=profile.panel.domains.count(None),
         kind=profile.panel.kind,
     )
-
-
-def _most(domain: str, part: FailureProfile) -> str:
-    judged = [cell for cell in part.totals if cell.any_judge.rate.n_items]
-    if not judged:
-        return f"{domain}: nothing was decided."
-    cell = max(judged, key=lambda cell: cell.any_judge.rate.estimate)
-    rate = cell.any_judge.rate
-    about = f"{domain} ({many(len(part.agents), 'agent')}, {many(len(part.panel.runs), 'run')})"
-    if not cell.any_judge.count:
-        return f"{about}: no failure found on any axis."
-    return f"{about}: most often {cell.axis}, {counted(cell.any_judge.count, rate)}."

@@ -72,7 +72,8 @@ class SharedFailures:
         widest = max(self.shared, key=lambda axis: self.tests[axis].observed - self.tests[axis].expected)
         consensus = next(cell.consensus for cell in self.profile.totals if cell.axis == widest)
         return (
-            f"{said} It shows most on {widest}: consensus on {counted(consensus.count, consensus.rate)}, where "
+            f"{said} The largest observed excess is on {widest}: consensus on "
+            f"{counted(consensus.count, consensus.rate)}, where "
             f"independent verdicts would give {share(consensus.independent)}."
         )
 

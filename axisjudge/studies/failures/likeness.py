@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -80,19 +81,21 @@ class ProfileComparison(Result):
         """Which agents of like reward fail differently."""
         margin = f"{100 * self.like_margin:g} points"
         if not self.pairs:
-            return "One agent has no other to be compared with."
+            return "one agent has no other to be compared with."
         if not self.tested:
             return (
-                f"No two agents that share tasks have success rates within {margin} of each other: none are compared."
+                f"no two agents that share tasks have success rates within {margin} of each other: none are compared."
             )
         with_rewards = any(pair.like is not None for pair in self.pairs)
         which = f"of like success (within {margin})" if with_rewards else "(no rewards are known)"
         differ = [pair for pair in self.tested if pair.p_holm <= 1 - self.ci_level]
         refused = [pair for pair in self.tested if pair.test.refusal]
-        said = f"Of {many(len(self.tested), 'pair')} of agents {which}, {len(differ) or 'none'} can be said to differ"
+        if len(refused) == len(self.tested):
+            return f"whether two agents {which} fail differently cannot be tested: {refused[0].test.refusal}."
+        said = f"of {many(len(self.tested), 'pair')} of agents {which}, {len(differ) or 'none'} can be said to differ"
         said += f": {'; '.join(_described(pair) for pair in differ)}." if differ else "."
         if refused:
-            said += f" {len(refused)} cannot be tested ({refused[0].test.refusal})."
+            said += f" Not tested: {many(len(refused), 'pair')} ({refused[0].test.refusal})."
         if self.overall.refusal:
             return said
         return f"{said} All agents together: {p_words(self.overall.p_value)} for one common profile."
@@ -113,9 +116,10 @@ def compare_profiles(
     table = np.stack([agents_by_task(profile, column) for column in failed.T], axis=2)
     success = agents_by_task(profile, profile.succeeded)
     numbers = list(combinations(range(len(profile.agents)), 2))
+    several = len(profile.axes) > 1
     pairs = [_paired(profile, table, success, pair, like_margin, rng) for pair in numbers]
     return ProfileComparison(
-        overall=profile_test(table, rng=rng) if numbers else _SINGLE,
+        overall=profile_test(table, rng=rng) if numbers and several else _nothing(numbers),
         pairs=_adjusted(pairs),
         like_margin=like_margin,
         ci_level=profile.ci_level,
@@ -123,7 +127,10 @@ def compare_profiles(
     )
 
 
-_SINGLE = ProfileTest(math.nan, math.nan, math.nan, 0, 0, 0, "none", "one agent has no other to be compared with")
+def _nothing(numbers: Sequence[object]) -> ProfileTest:
+    """No test, and why: one axis has no profile, one agent no other."""
+    why = "one axis makes no profile" if numbers else "one agent has no other to be compared with"
+    return ProfileTest(math.nan, math.nan, math.nan, 0, 0, 0, "none", why)
 
 
 def _paired(
@@ -147,7 +154,7 @@ def _paired(
         success_gap=gap,
         success_p=paired_sign_flip(gaps, rng=rng)[0] if known else math.nan,
         like=abs(gap) <= like_margin + 1e-9 if known else None,
-        test=profile_test(table[:, pair, :], rng=rng),
+        test=profile_test(table[:, pair, :], rng=rng) if len(profile.axes) > 1 else _nothing(pair),
         p_holm=math.nan,
         widest_axis=profile.axes[widest] if shared else "",
         widest_gap=float(apart[widest]),

@@ -166,17 +166,6 @@ class FailureProfile(Result):
         ]
         return table_of(rows, self.panel.kind)
 
-    @property
-    def sentence(self) -> str:
-        """What the table says first: how much was judged, and what is undecided."""
-        undecided = {name: int(getattr(self.panel, name).sum()) for name in ("uncertain", "lost", "not_rated")}
-        named = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in undecided.items())
-        return (
-            f"{many(len(self.panel.runs), 'run')} of {many(len(self.agents), 'agent')} on "
-            f"{many(len(set(self.panel.clusters)), 'task')}, {len(self.axes)} axes, "
-            f"{many(len(self.panel.judges), 'judge')}: {self.panel.incorrect.size:,} verdicts asked, of which {named}."
-        )
-
     def _axes_failed(self, agent: str, measure: str) -> float:
         rates = [self.cell(agent, axis).failures(measure).rate.estimate for axis in self.axes]
         return float(sum(rates))

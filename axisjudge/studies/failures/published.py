@@ -12,7 +12,8 @@ from axisjudge.stats.comparisons.ranking import count_contrast
 from axisjudge.stats.comparisons.sign_flips import holm
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_proportion
-from axisjudge.studies._shared.frames import Kind, kind_of, table_of, to_polars
+from axisjudge.studies._shared.frames import Kind, Table, kind_of, table_of, to_polars
+from axisjudge.studies.failures import sentences as say
 from axisjudge.studies.failures.profiles import RateGrid
 
 _RATE = {"rate": "estimate", "low": "ci_low", "high": "ci_high"}
@@ -76,19 +77,54 @@ class PublishedProfile:
         return {"cells": cells, "n": self.n, "smallest_p": self.smallest_p, "n_contrasts": len(self.contrasts)}
 
     @property
+    def failed(self) -> dict[str, int]:
+        """Failed cells of each agent, over all axes."""
+        return {agent: sum(self.counts[axis, agent] for axis in self.axes) for agent in self.agents}
+
+    def findings(self) -> Table:
+        """One row a published finding: what the counts are, and what so few tasks allow."""
+        ordered = sorted(self.agents, key=lambda agent: self.failed[agent])
+        pair = min(combinations(self.agents, 2), key=self._apart)
+        axis = max(self.axes, key=lambda axis: sum(self.counts[axis, agent] for agent in self.agents))
+        most = max(self.agents, key=lambda agent: self.counts[axis, agent])
+        rows = [
+            say.fewest_failures(ordered[0], self.failed[ordered[0]], self._cells, self._least_p(ordered[0])),
+            say.most_failures(ordered[-1], self.failed[ordered[-1]], self._cells, self._least_p(ordered[-1])),
+            say.alike(pair, self._differ_on(pair), self._widest(pair)),
+            say.most_failed(axis, [self.counts[axis, agent] for agent in self.agents], self.n, self.rates[axis, most]),
+        ]
+        return table_of(rows, self.kind)
+
+    @property
+    def _cells(self) -> int:
+        """Axes times runs of an agent."""
+        return self.n * len(self.axes)
+
+    def _least_p(self, agent: str) -> float:
+        return min(contrast.p_value for contrast in self.contrasts if agent in contrast.agents)
+
+    def _apart(self, pair: tuple[str, str]) -> int:
+        """By how many failures two agents lie apart, summed over axes."""
+        first, second = pair
+        return sum(abs(self.counts[axis, first] - self.counts[axis, second]) for axis in self.axes)
+
+    def _differ_on(self, pair: tuple[str, str]) -> list[str]:
+        return [axis for axis in self.axes if self.counts[axis, pair[0]] != self.counts[axis, pair[1]]]
+
+    def _widest(self, pair: tuple[str, str]) -> float:
+        """The largest failure rate that an axis without a failure of both leaves open."""
+        ends = [self.rates[axis, agent].ci_high for axis in self.axes for agent in pair if not self.counts[axis, agent]]
+        return max(ends, default=1.0)
+
+    @property
     def sentence(self) -> str:
         """What the counts allow to be said."""
         least = min(self.contrasts, key=lambda contrast: contrast.p_value)
+        apart = int((holm([contrast.p_value for contrast in self.contrasts]) <= 1 - self.ci_level).sum())
         widest = max(self.rates.values(), key=lambda rate: rate.ci_high - rate.ci_low)
         none = next((rate for key, rate in self.rates.items() if self.counts[key] == 0), None)
-        zero = f"0 of {self.n} is compatible with a failure rate of up to {none.ci_high:.0%}; " if none else ""
-        apart = int((holm([contrast.p_value for contrast in self.contrasts]) <= 1 - self.ci_level).sum())
-        return (
-            f"With {self.n} tasks an agent, {zero}the widest interval is {widest.ci_low:.0%} to {widest.ci_high:.0%}. "
-            f"Of the {len(self.contrasts)} contrasts of two agents on one axis the smallest p value is "
-            f"{self.smallest_p:.2f} ({least.counts[0]} against {least.counts[1]} of {self.n} on {least.axis}), and "
-            f"after Holm's correction {apart or 'none'} of them tell two agents apart."
-        )
+        where = (least.counts, least.axis, least.p_value)
+        return say.published(self.n, widest, none, len(self.contrasts), where, apart)
 
 
 def published_profile(counts: Any, *, ci_level: float = 0.95) -> PublishedProfile:

@@ -2,32 +2,113 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from axisjudge.stats.agreement.independent_panel import any_judge_rate
-from axisjudge.studies._shared.words import counted, many
-from axisjudge.studies.failures.profiles import FailureProfile
+from axisjudge.stats.estimate import Estimate
+from axisjudge.studies._shared.ranking import Ranking
+from axisjudge.studies._shared.words import agreeing, counted, listed, many
+from axisjudge.studies.failures.profiles import Cell, FailureProfile
 
 #: The specificity at which false failures of a panel are stated, as an orientation.
 SPECIFICITY = 0.95
 
 
+def answer(profile: FailureProfile, axes: Ranking, agents: Ranking) -> str:
+    """Which axis and which agent fail most, as far as the rank sets tell any apart, and what it is not."""
+    sample = f"{many(len(profile.panel.runs), 'run')}, {many(len(profile.panel.judges), 'judge')}"
+    if not any(cell.any_judge.rate.n_items for cell in profile.totals):
+        return f"No failure rate can be given: no verdict was decided ({sample})."
+    return (
+        f"{_first(profile, axes)} {agents.sentence} Failed is what a judge calls incorrect ({sample}); how often the "
+        "judges are right is not shown here."
+    )
+
+
+def _first(profile: FailureProfile, axes: Ranking) -> str:
+    """The axis that fails most with its count and interval, where one stands alone; else what the rank sets allow."""
+    if axes.sets.refusal or len(axes.first) != 1:
+        return axes.sentence
+    total = next(cell.any_judge for cell in profile.totals if cell.axis == axes.first[0])
+    sure = f"{axes.sets.ci_level:.0%} jointly, {many(axes.sets.n_clusters, axes.unit)}"
+    return (
+        f"Of {axes.subject}, {axes.first[0]} fails most: {counted(total.count, total.rate)}, alone at rank 1 ({sure})."
+    )
+
+
+def sample(profile: FailureProfile) -> str:
+    """How much was judged, and how much of it is undecided."""
+    panel = profile.panel
+    runs, agents, tasks, judges = (
+        many(count, noun)
+        for count, noun in (
+            (len(panel.runs), "run"),
+            (len(profile.agents), "agent"),
+            (len(set(panel.clusters)), "task"),
+            (len(panel.judges), "judge"),
+        )
+    )
+    counts = {name: int(getattr(panel, name).sum()) for name in ("uncertain", "lost", "not_rated")}
+    parts = [f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items() if count]
+    asked = many(panel.incorrect.size, "verdict")
+    undecided = f"of {asked} {listed(parts)}" if parts else f"all {asked} decided"
+    return f"{runs} of {agents} on {tasks}, {many(len(profile.axes), 'axis')}, {judges}: {undecided}."
+
+
 def extremes(profile: FailureProfile, measure: str = "any") -> str:
-    """The highest and the lowest cell, and how far undecided verdicts could move the highest."""
+    """The range of the observed rates with the cells at its ends, and how far undecided verdicts could move it."""
+    by = "By any judge" if measure == "any" else "By consensus"
     cells = [cell for cell in profile.cells if cell.failures(measure).rate.n_items]
     if not cells:
-        few = "consensus takes two judges" if measure == "consensus" else "nothing was decided"
-        return f"No rate can be given: {few}."
+        few = "consensus takes two judges that decide" if measure == "consensus" else "nothing was decided"
+        return f"{by} no rate can be given: {few}."
     high, low = (pick(cells, key=lambda cell: cell.failures(measure).rate.estimate) for pick in (max, min))
     top, bottom = high.failures(measure), low.failures(measure)
-    equal = [cell for cell in cells if cell.failures(measure).rate.estimate == bottom.rate.estimate]
-    least = f"that of {low.agent} on {low.axis}, {counted(bottom.count, bottom.rate)}"
-    if len(equal) > 1:
-        least = f"{bottom.rate.estimate:.0%}, in {len(equal)} cells"
-    sentence = (
-        f"The highest rate is that of {high.agent} on {high.axis}, {counted(top.count, top.rate)}; the lowest {least}."
-    )
+    if top.rate.estimate == bottom.rate.estimate:
+        every = f"{by} the observed rate is {top.rate.estimate:.0%}"
+        sentence = f"{every} in every cell of an agent and an axis ({many(len(cells), 'cell')})."
+    else:
+        least, most = (_end(cells, cell, measure) for cell in (low, high))
+        sentence = (
+            f"{by} observed rates of one agent on one axis go from {least} to {most}. Single cells are not tested "
+            "against each other."
+        )
     if top.worst - top.best < 1e-9:
         return sentence
     return f"{sentence} Undecided verdicts leave the highest between {top.best:.0%} and {top.worst:.0%}."
+
+
+def _end(cells: Sequence[Cell], end: Cell, measure: str) -> str:
+    failures = end.failures(measure)
+    equal = sum(cell.failures(measure).rate.estimate == failures.rate.estimate for cell in cells)
+    if equal > 1:
+        return f"{failures.rate.estimate:.0%} (in {equal} cells)"
+    return (
+        f"{failures.rate.estimate:.0%} ({end.agent} on {end.axis}, {failures.count} of "
+        f"{many(failures.rate.n_items, 'run')}, {failures.rate.interval('.0%')})"
+    )
+
+
+def observed_most(domain: str, part: FailureProfile) -> str:
+    """The axis with the highest observed rate of one domain, which is not tested against the others."""
+    about = f"{domain} ({many(len(part.agents), 'agent')}, {many(len(part.panel.runs), 'run')})"
+    judged = [cell for cell in part.totals if cell.any_judge.rate.n_items]
+    if not judged:
+        return f"{about}: nothing was decided."
+    cell = max(judged, key=lambda cell: cell.any_judge.rate.estimate)
+    if not cell.any_judge.count:
+        return f"{about}: no judge calls a run incorrect on any axis."
+    return f"{about}: highest observed on {cell.axis}, {counted(cell.any_judge.count, cell.any_judge.rate)}."
+
+
+def domains(parts: Mapping[str, FailureProfile]) -> str:
+    """How many domains there are, and the highest observed rate of each."""
+    if not parts:
+        return "The runs name no domain."
+    if len(parts) == 1:
+        return f"All runs are of one domain ({next(iter(parts))})."
+    each = " ".join(observed_most(domain, part) for domain, part in parts.items())
+    return f"{len(parts)} domains, whose axes are not tested against each other. {each}"
 
 
 def false_failures(profile: FailureProfile) -> str:
@@ -35,6 +116,63 @@ def false_failures(profile: FailureProfile) -> str:
     n_judges = len(profile.panel.judges)
     rate, six = (any_judge_rate([1 - SPECIFICITY] * n) for n in (n_judges, 6))
     return (
-        f"For orientation: {many(n_judges, 'independent judge')} with a specificity of {SPECIFICITY:.2f} would call "
-        f"{rate:.1%} of flawless runs failed on an axis; with 6 judges it would be {six:.0%}."
+        f"For orientation: {agreeing(n_judges, 'independent judge', 'calls', 'call')} {rate:.1%} of flawless runs "
+        f"failed on an axis if the specificity of each is {SPECIFICITY:.2f}; with 6 judges it would be {six:.0%}."
     )
+
+
+def published(
+    n: int,
+    widest: Estimate,
+    none: Estimate | None,
+    n_contrasts: int,
+    least: tuple[tuple[int, int], str, float],
+    apart: int,
+) -> str:
+    """What published counts of few tasks allow to be said: the least of all contrasts, and how many hold."""
+    (first, second), axis, p = least
+    tells = f"{apart} of them {'tells' if apart == 1 else 'tell'}" if apart else "none of them tells"
+    zero = f"0 of {n} is compatible with a failure rate of up to {none.ci_high:.0%}; " if none else ""
+    return (
+        f"With {many(n, 'task')} an agent, {zero}the widest interval is {widest.interval('.0%')}. Of "
+        f"{many(n_contrasts, 'contrast')} of two agents on one axis the smallest p value is {p:.2f} ({first} against "
+        f"{second} of {n} on {axis}); after Holm's correction {tells} two agents apart."
+    )
+
+
+def fewest_failures(agent: str, failed: int, cells: int, least_p: float) -> dict[str, str]:
+    """The finding that one agent is strongest."""
+    what = f"{agent} is the strongest agent of the sample"
+    return _finding(what, f"{failed} of {cells} runs and axes failed", _not_apart(agent, least_p))
+
+
+def most_failures(agent: str, failed: int, cells: int, least_p: float) -> dict[str, str]:
+    """The finding that one agent is weakest."""
+    what = f"{agent} is the weakest agent of the sample"
+    return _finding(what, f"{failed} of {cells} runs and axes failed", _not_apart(agent, least_p))
+
+
+def alike(pair: tuple[str, str], axes: Sequence[str], open_to: float) -> dict[str, str]:
+    """The finding that two agents have nearly the same profile."""
+    what = f"{listed(pair)} have nearly the same profile"
+    apart = f"counts differ on {listed(axes)} alone" if axes else "counts are the same on all axes"
+    allow = f"Not shown: equal counts are no equal rates, as one without a failure may fail in up to {open_to:.0%}."
+    return _finding(what, apart, allow)
+
+
+def most_failed(axis: str, counts: Sequence[int], n: int, rate: Estimate) -> dict[str, str]:
+    """The finding that one axis fails most."""
+    figures = f"{listed([str(count) for count in counts])} of {n} runs failed, by agent"
+    allow = (
+        f"Not shown: {rate.estimate:.0%} of {many(n, 'run')} reads {rate.interval('.0%')}, and axes were not paired."
+    )
+    return _finding(f"{axis} fails most, and for most agents", figures, allow)
+
+
+def _not_apart(agent: str, least_p: float) -> str:
+    shown = f"Not shown: of its contrasts on one axis the smallest p value is {least_p:.2f}, before any correction."
+    return shown if least_p > 0.05 else f"A contrast of {agent} has p = {least_p:.2f} before Holm's correction."
+
+
+def _finding(what: str, figures: str, allows: str) -> dict[str, str]:
+    return {"published finding": what, "figures": figures, "what the data allow": allows}

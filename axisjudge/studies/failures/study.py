@@ -12,13 +12,13 @@ import numpy as np
 from axisjudge.studies._shared.frames import table_of
 from axisjudge.studies._shared.ranking import Ranking
 from axisjudge.studies._shared.result import Plot, StudyResult
+from axisjudge.studies.failures import sentences as say
 from axisjudge.studies.failures.domains import DomainProfiles, by_domain
 from axisjudge.studies.failures.figures import plot_independence, plot_profile_heatmap, plot_rank_sets, plot_success
 from axisjudge.studies.failures.independence import SharedFailures, shared_failures
 from axisjudge.studies.failures.likeness import ProfileComparison, compare_profiles
 from axisjudge.studies.failures.order import rank_agents, rank_axes, rank_success
 from axisjudge.studies.failures.profiles import FailureProfile, failure_profile
-from axisjudge.studies.failures.sentences import extremes, false_failures
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -48,18 +48,18 @@ class Failures(StudyResult):
 
     @property
     def answer(self) -> str:
-        """Which axis fails most, if any can be told apart."""
-        return self.axes.sentence
+        """Which axis and which agent fail most, if any can be told apart."""
+        return say.answer(self.profile, self.axes, self.agents)
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """What was judged, the extremes, and every comparison in words."""
         rankings = (self.axes_consensus, self.agents, self.success)
         return (
-            self.profile.sentence,
-            extremes(self.profile, "any"),
-            extremes(self.profile, "consensus"),
-            false_failures(self.profile),
+            say.sample(self.profile),
+            say.extremes(self.profile, "any"),
+            say.extremes(self.profile, "consensus"),
+            say.false_failures(self.profile),
             self.shared.sentence,
             *(ranking.sentence for ranking in rankings),
             f"By any judge: {self.likeness.sentence}",

@@ -18,6 +18,7 @@ from axisjudge.stats.raters.alternative_annotator import (
     best_constant,
     beyond_constant,
 )
+from axisjudge.stats.raters.failing_word import FailingWord, failing_word
 from axisjudge.stats.raters.reference import (
     AgainstReference,
     CitedSteps,
@@ -71,10 +72,11 @@ class JudgeComparison(Result):
     each of them, `left_out` beside each of them against the others. `over_constant` is the share of items with a
     verdict on which the judge, and not the commonest word, is right, less the reverse; `behind` the mean over people of
     the share of items on which that person, and not the judge, has the word of the others, less the reverse. `cited`
-    holds steps exactly and within one.
+    holds steps exactly and within one, `failing` precision, recall and F1 of the word that means failure (None on a
+    scale without one).
     """
 
-    _keys = ("judge", "family", "majority", "over_constant", "behind", "stand_in", "cited", "rates")
+    _keys = ("judge", "family", "majority", "over_constant", "behind", "stand_in", "cited", "rates", "failing")
 
     judge: str
     family: str
@@ -86,6 +88,7 @@ class JudgeComparison(Result):
     stand_in: StandIn
     cited: tuple[CitedSteps, ...]
     rates: CorrectedRates | None
+    failing: FailingWord | None
 
     @property
     def corrected(self) -> CorrectedRate | None:
@@ -117,7 +120,18 @@ def compare_judge(panel: LabelledPanel, number: int, *, epsilon: float, ci_level
         stand_in=_stand_in(panel, verdicts, epsilon, ci_level),
         cited=_cited(panel, number, ci_level),
         rates=corrected_rates(panel, number, ci_level=ci_level, seed=seed),
+        failing=_failing(panel, verdicts, ci_level),
     )
+
+
+def _failing(panel: LabelledPanel, verdicts: Floats, ci_level: float) -> FailingWord | None:
+    """The failing word against the majority of people, on the items with a verdict that takes a side."""
+    if panel.failing is None:
+        return None
+    silent = np.isnan(verdicts) | np.isin(verdicts, panel.undecided)
+    flagged = np.where(silent, np.nan, verdicts == panel.failing)
+    failed = np.where(np.isnan(panel.reference), np.nan, panel.reference == panel.failing)
+    return failing_word(flagged, failed, clusters=panel.clusters, cluster_unit=panel.cluster_unit, ci_level=ci_level)
 
 
 def _over_constant(panel: LabelledPanel, verdicts: Floats, ci_level: float) -> Estimate:

@@ -158,6 +158,10 @@ def prepared(ratings: Given, labels: Given, repeat: int, step_level: bool) -> tu
         for table in tables
     ]
     judges, people = chosen[0].filter(~BY_PEOPLE), chosen[1].filter(BY_PEOPLE & pl.col("verdict").is_not_null())
+    numbers = chosen[1].filter(BY_PEOPLE & pl.col("value").is_not_null())["scale"]
+    if people.is_empty() and len(numbers):
+        rule = "are numbers, which are near or far from a judge's and never right or wrong"
+        raise InputError("labels", rule, numbers[0], "axisjudge agreement gives their ICC and interval alpha")
     if people.is_empty():
         raise InputError("labels", "must hold labels of people, or planted truth", cure="check the file and step level")
     if judges.is_empty():

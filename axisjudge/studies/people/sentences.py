@@ -9,22 +9,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.raters.alternative_annotator import stand_in
 from axisjudge.stats.rates.correction import FEWEST_LABELS, CorrectedRate
-from axisjudge.studies._shared.words import in_points, many, share
-from axisjudge.studies.people.claims import MARGIN, Answer, Claim, ClaimKind, Reason
+from axisjudge.studies._shared.words import agreeing, directed, in_points, listed, many
+from axisjudge.studies.people.claim_words import because, claimed
+from axisjudge.studies.people.claims import Answer, Claim, ClaimKind
 from axisjudge.studies.people.comparison import HumanComparison, QuestionComparison
 from axisjudge.studies.people.judge_comparison import JudgeComparison
 from axisjudge.studies.people.trials import FewLabels, PlantedRate
 
-_CLAIMED = {
-    ClaimKind.BEATS_ONE_WORD: "is right more often than always saying the commonest word",
-    ClaimKind.AS_A_PERSON: f"is at most {100 * MARGIN:.0f} points less often right than a person",
-    ClaimKind.STANDS_IN: "may stand in for one of these people (epsilon {epsilon:g})",
-    ClaimKind.FINDS_FAILURES: "finds more than half of the failures that people see",
-    ClaimKind.RATE_HOLDS: "reports the failure rate that people would, without correction",
-    ClaimKind.ADDS_TO_LABELS: "makes the failure rate clearly more exact than the labels alone",
-}
 _NOT_OF_ALL = "so that shares among them are not those of all items"
 _DRAWN = {
     "random": "they were drawn at random",
@@ -35,90 +27,12 @@ _DRAWN = {
     "by_disagreement": "they are decisions on items on which judges were split",
     "unknown": "how they were drawn is not known",
 }
-_CHOSEN_BY = {
-    "by_judge_verdict": "judge verdict",
-    "by_key": "key",
-    "by_human_label": "human label",
-    "by_flip": "flip",
-    "by_disagreement": "disagreement",
-}
 _REFERENCE = (
     "The reference is no person: it holds what the benchmark knows of its tasks against runs that failed, and nothing "
     "else. With reward it goes round in a circle, with judges it does not."
 )
 #: So many people are named.
 _NAMED = 6
-
-
-def claimed(claim: Claim) -> str:
-    """What is claimed of the judge."""
-    return _CLAIMED[claim.kind].format(epsilon=claim.figures.stand_in.judge.epsilon)
-
-
-def because(claim: Claim) -> str:
-    """Why the claim has its answer: the figure that decided, or why there is none."""
-    match claim.reason:
-        case Reason.FIGURE:
-            return _figure(claim.kind, claim.figures)
-        case Reason.CHOSEN:
-            return str(claim.reason).format(_CHOSEN_BY[claim.sampling])
-        case Reason.NO_INTERVAL:
-            return {
-                ClaimKind.BEATS_ONE_WORD: claim.figures.over_constant,
-                ClaimKind.AS_A_PERSON: claim.figures.behind,
-                ClaimKind.FINDS_FAILURES: claim.figures.majority.sensitivity.given,
-            }[claim.kind].reason
-        case Reason.REFUSED if claim.kind is ClaimKind.STANDS_IN:
-            tests = claim.figures.stand_in
-            return stand_in(tests.judge, tests.constant, tests.beyond_constant)
-        case Reason.REFUSED if claim.figures.rates is not None:
-            return claim.figures.rates.overall.refusal
-        case Reason.TOO_WEAK if claim.figures.rates is not None:
-            return "; ".join(claim.figures.rates.overall.warnings)
-    return claim.reason.value
-
-
-def _not_yet(claim: Claim) -> str:
-    """What would show a claim that is not shown yet."""
-    if claim.answer is not Answer.NOT_SHOWN:
-        return ""
-    return (
-        f"; about {claim.more:,} labelled items more would show it" if claim.more else "; more labels may show it false"
-    )
-
-
-def claim_row(claim: Claim) -> dict[str, str]:
-    """The claim in words, for results.json."""
-    names = {"question": claim.question, "judge": claim.judge, "short": claim.kind.value}
-    return {**names, "text": claimed(claim), "answer": claim.answer.value, "because": because(claim) + _not_yet(claim)}
-
-
-def _figure(kind: ClaimKind, judge: JudgeComparison) -> str:
-    match kind, judge.corrected:
-        case ClaimKind.BEATS_ONE_WORD, _:
-            more = in_points(judge.over_constant)
-            interval = more.interval("+.0f")
-            return f"{more.estimate:+.0f} points over the commonest word, {interval}, on the items with a verdict"
-        case ClaimKind.AS_A_PERSON, _:
-            behind = in_points(judge.behind)
-            return f"{behind.estimate:+.0f} points behind a person, {behind.interval('+.0f')}, against the other people"
-        case ClaimKind.STANDS_IN, _:
-            test = judge.stand_in.judge
-            return f"winning rate {test.winning_rate:.2f}, advantage probability {test.advantage.estimate:.2f}"
-        case ClaimKind.FINDS_FAILURES, _:
-            return f"sensitivity {share(judge.majority.sensitivity.given)}"
-        case ClaimKind.RATE_HOLDS, CorrectedRate() as corrected:
-            return f"it says {corrected.apparent.estimate:.0%}, corrected {share(corrected.rate)}"
-        case _, CorrectedRate() as corrected:
-            return f"{share(corrected.rate)}, by {corrected.rate.method}"
-    return ""
-
-
-def rate_note(rate: CorrectedRate) -> str:
-    """What must be known of a corrected rate; widths stand in the row already."""
-    labels_alone = rate.rate.method == rate.labels_alone.method
-    weak = "; ".join(rate.warnings) if labels_alone else Reason.TOO_WEAK.value if rate.warnings else ""
-    return rate.refusal or weak
 
 
 def opening(comparison: HumanComparison) -> list[str]:
@@ -136,16 +50,55 @@ def strangers_sentences(comparison: HumanComparison) -> list[str]:
     return [f"Look at the labels first. {each.where}: {each.what}; {each.cure}." for each in comparison.strangers]
 
 
+def answer(comparison: HumanComparison) -> str:
+    """Who may be the best judge, who may stand in for a person, and how far off failure rates are.
+
+    Where somebody agrees with nobody, that comes first, and who is best waits for it.
+    """
+    first = strangers_sentences(comparison)[:1] or [_best(comparison)]
+    rest = (stands_in_counted(comparison), farthest_sentence(comparison))
+    return " ".join(filter(None, (*first, *rest)))
+
+
+def _best(comparison: HumanComparison) -> str:
+    """Who may have the highest kappa: named on one question, counted over several."""
+    if len(comparison.questions) == 1:
+        return best_by_kappa(comparison.questions[0])
+    several = [question for question in comparison.questions if len(question.panel.judges) > 1]
+    if not several:
+        return ""
+    alone = [(q.question, q.panel.judges[q.kappa_ranks.first[0]]) for q in several if one_best(q)]
+    where = f"on {many(len(several), 'question')}"
+    if not alone:
+        return f"No judge is shown to be the best by kappa with people {where}."
+    named = listed([f"{judge} on {question}" for question, judge in alone], most=_NAMED)
+    return f"Best by kappa with people: {named}; elsewhere of {len(several)} questions none is shown to be."
+
+
+def stands_in_counted(comparison: HumanComparison) -> str:
+    """Of how many judges it may be claimed that they stand in for a person; shown false apart from not shown."""
+    asked = [claim for claim in comparison.claims if claim.kind is ClaimKind.STANDS_IN]
+    counts = {answer: sum(claim.answer is answer for claim in asked) for answer in Answer}
+    what = "That a judge may stand in for one of these people"
+    if counts[Answer.NOT_CHECKED] == len(asked):
+        return f"{what} could not be checked: {because(asked[0])}." if asked else ""
+    words = {Answer.NOT_SHOWN: "not shown yet", Answer.MAY_NOT: "shown false", Answer.NOT_CHECKED: "not checked"}
+    rest = [f"{word}: {counts[answer]}" for answer, word in words.items() if counts[answer]]
+    tail = f" ({'; '.join(rest)})" if rest else ""
+    return f"{what} may be claimed in {counts[Answer.MAY] or 'none'} of {many(len(asked), 'case')}{tail}, exploratory."
+
+
 def count_sentence(comparison: HumanComparison) -> str:
     """How many claims may be made."""
     claims = comparison.claims
-    may, not_shown, may_not, unchecked = (sum(claim.answer is answer for claim in claims) for answer in Answer)
-    chance = 0.025 * (len(claims) - unchecked)
+    counts = {answer: sum(claim.answer is answer for claim in claims) for answer in Answer}
+    chance = 0.025 * (len(claims) - counts[Answer.NOT_CHECKED])
     alone = f" Each is tested alone: were none true, about {chance:.0f} would be made, so that they are exploratory."
     return (
-        f"Of {many(len(claims), 'claim')}, one for each judge and question, {may} may be made, {not_shown} are not "
-        f"shown yet, {may_not} are shown false, and {unchecked} could not be checked."
-        f"{alone if chance >= 0.5 else ''}"
+        f"Of {many(len(claims), 'claim')}, one for each kind, judge and question, "
+        f"{counts[Answer.MAY] or 'none'} may be "
+        f"made; not shown yet: {counts[Answer.NOT_SHOWN]}, shown false: {counts[Answer.MAY_NOT]}, not checked: "
+        f"{counts[Answer.NOT_CHECKED]}.{alone if chance >= 0.5 else ''}"
     )
 
 
@@ -172,36 +125,37 @@ def claim_sentence(comparison: HumanComparison, kind: ClaimKind) -> str:
 
 
 def _with_more(claims: Sequence[Claim]) -> str:
-    """How many labels more would do at least and at most."""
+    """How many labels more would do at least."""
     more = sorted(claim.more for claim in claims if claim.more is not None)
     if not more:
         return ""
-    enough = f"{more[0]:,}" if more[0] == more[-1] else f"{more[0]:,} to {more[-1]:,}"
-    return f", where {enough} labelled items more would do for {len(more)} of them"
+    return f", the nearest of them with about {many(more[0], 'labelled item')} more"
 
 
 def _who(claims: Sequence[Claim], judges: Sequence[str]) -> str:
-    parts = []
+    """The judges of whom something holds, by question; questions of the same judges stand together."""
+    by_names: dict[str, list[str]] = {}
     for question in dict.fromkeys(claim.question for claim in claims):
         named = [claim.judge for claim in claims if claim.question == question]
         others = [judge for judge in judges if judge not in named]
-        names = ", ".join(named)
+        names = listed(named, most=_NAMED)
         if 1 < len(judges) > 2 * len(others):
-            names = f"all judges but {', '.join(others)}" if others else "all judges"
-        parts.append(f"{question} ({names})")
-    return "; ".join(parts)
+            names = f"all judges but {listed(others, most=_NAMED)}" if others else "all judges"
+        by_names.setdefault(names, []).append(question)
+    return "; ".join(f"{names} on {listed(questions)}" for names, questions in by_names.items())
 
 
 def question_sentence(question: QuestionComparison) -> str:
     """How many items carry labels, whose, how drawn, and how far people agree among themselves."""
     panel, people = question.panel, question.panel.people
-    named = ", ".join(people[:_NAMED]) + (f" and {len(people) - _NAMED} more" if len(people) > _NAMED else "")
+    named = listed(people, most=_NAMED)
     ties = f"; people are split on {question.n_tied} more" if question.n_tied else ""
     drawn = "all are labelled" if panel.drawn.in_full else _DRAWN[panel.drawn.sampling]
     problem = f": {panel.drawn.reason}" if panel.drawn.problem else ""
     left = f" Left out: {many(panel.n_unjudged, 'labelled item')} that no judge rated." if panel.n_unjudged else ""
     start = (
-        f"{question.question}: {question.n_reference:,} of {len(panel.items):,} items have a label that takes a side "
+        f"{question.question}: {question.n_reference:,} of {many(len(panel.items), 'item')} carry a label that "
+        "takes a side "
         f"({named}{ties}); {drawn}{problem}.{left}"
     )
     if people == ("reference",):
@@ -209,38 +163,61 @@ def question_sentence(question: QuestionComparison) -> str:
     if not question.ceiling:
         return f"{start} One person labelled, so that what people agree on among themselves is not known."
     kappa, percent = question.ceiling["kappa"], question.ceiling["percent"]
+    if math.isnan(percent.estimate):
+        return f"{start} No two people labelled the same item, so that what they agree on is not known."
     return f"{start} People among themselves agree on {percent.estimate:.0%}; {kappa.label} {kappa.worded()}."
 
 
 def kappa_sentence(comparison: HumanComparison) -> str:
-    """The highest and the lowest kappa with the majority, and that of people among themselves on the same question."""
-    known = _known(comparison, lambda judge: judge.majority.coefficients["kappa"])
+    """For each question the range of kappas with people, who may have the highest, and people among themselves."""
+    said = [_kappas(question) for question in comparison.questions]
+    return " ".join(filter(None, said)) or "No judge has a kappa with people: see the reasons in results.json."
+
+
+def _kappas(question: QuestionComparison) -> str:
+    known = [kappa for judge in question.judges if not math.isnan((kappa := _kappa(judge)).estimate)]
     if not known:
-        return "No judge has a kappa with people: see the reasons in results.json."
-    parts = []
-    for start, pick in (("The highest", max), ("the lowest", min)):
-        kappa, judge, question = pick(known, key=lambda each: each[0].estimate)
-        kind = "kappa (quadratic weights)" if question.panel.ordered else "kappa"
-        beside = f", people among themselves {question.ceiling['kappa'].worded()}" if question.ceiling else ""
-        parts.append(f"{start} {kind} with people is that of {judge} on {question.question}, {kappa.worded()}{beside}")
-    kappa, best, question = max(known, key=lambda each: each[0].estimate)
-    return f"{'; '.join(parts)}. {_ranked(question, best)}".rstrip()
+        return ""
+    kind = "kappa (quadratic weights)" if question.panel.ordered else "kappa"
+    low, high = (pick(known, key=lambda kappa: kappa.estimate) for pick in (min, max))
+    values = low.worded() if len(known) == 1 else f"from {low.worded()} to {high.worded()}"
+    verb = "is" if len(known) == 1 else "was observed"
+    beside = f"; people among themselves {question.ceiling['kappa'].worded()}" if question.ceiling else ""
+    return f"{question.question}: {kind} with people {verb} {values}{beside}. {best_by_kappa(question)}".rstrip()
 
 
-def _ranked(question: QuestionComparison, best: str) -> str:
-    """Whether the highest kappa of several judges is shown to be the highest."""
+def _kappa(judge: JudgeComparison) -> Estimate:
+    return judge.majority.coefficients["kappa"]
+
+
+def one_best(question: QuestionComparison) -> bool:
+    """Whether one judge stands alone at rank 1 and its interval lies above the kappas of all others.
+
+    A judge that decides on few items may stand alone by luck: its interval is wide then.
+    """
+    ranks = question.kappa_ranks
+    if ranks.refusal or len(ranks.first) != 1:
+        return False
+    others = [_kappa(judge).estimate for at, judge in enumerate(question.judges) if at != ranks.first[0]]
+    low = _kappa(question.judges[ranks.first[0]]).ci_low
+    return all(math.isnan(other) or low > other for other in others)
+
+
+def best_by_kappa(question: QuestionComparison) -> str:
+    """Which judges may have the highest kappa, by simultaneous rank sets; empty for a single judge."""
     ranks, judges = question.kappa_ranks, question.panel.judges
     if len(judges) < 2:
         return ""
     if ranks.refusal:
-        return f"Which judge is best is not shown: {ranks.refusal}."
-    others = [judges[j] for j in ranks.first if judges[j] != best]
-    if not others:
-        return f"On {question.question} {best} is best of {len(judges)} judges (simultaneous rank sets)."
-    named = ", ".join(others[:_NAMED]) + (f" and {len(others) - _NAMED} more" if len(others) > _NAMED else "")
+        return f"Which judge is best on {question.question} is not shown: {ranks.refusal}."
+    sure, first = f"{ranks.ci_level:.0%} jointly", [judges[j] for j in ranks.first]
+    if one_best(question):
+        return f"Of {len(judges)} judges {first[0]} has the highest kappa on {question.question} ({sure})."
+    if len(first) in (1, len(judges)):
+        return f"Which of {len(judges)} judges has the highest kappa on {question.question} cannot be told ({sure})."
     return (
-        f"On {question.question} it is not told apart from {named} (simultaneous rank sets), and the highest of "
-        f"{len(judges)} figures is too high on average."
+        f"Of {len(judges)} judges {listed(first, 'or', most=_NAMED)} may have the highest kappa on {question.question} "
+        f"and cannot be told apart ({sure})."
     )
 
 
@@ -252,16 +229,32 @@ def _known(
     return [each for each in every if not math.isnan(each[0].estimate)]
 
 
+def failing_sentence(comparison: HumanComparison) -> str:
+    """The range of F1 of failures; judges are not tested against each other by it."""
+    known = [judge.failing.f1 for _, judge in comparison.pairs() if judge.failing]
+    known = [f1 for f1 in known if not math.isnan(f1.estimate)]
+    if not known:
+        return "No F1 of failures: the scale knows no failure, or neither judge nor people see one."
+    low, high = (pick(known, key=lambda f1: f1.estimate) for pick in (min, max))
+    values = low.worded() if len(known) == 1 else f"from {low.worded()} to {high.worded()}"
+    return f"F1 of failures was observed {'at ' if len(known) == 1 else ''}{values}; judges are not ranked by it."
+
+
 def behind_sentence(comparison: HumanComparison) -> str:
-    """Who comes closest to a person against the other people, and who stays farthest behind."""
-    known = _known(comparison, lambda judge: judge.behind)
+    """How far judges stay behind a person against the other people: the range, and how many are shown to."""
+    known = [behind for behind, *_ in _known(comparison, lambda judge: judge.behind)]
     if not known:
         return "One person labelled, so that a judge and a person cannot be set against the same others."
-    (least, near, here), (most, far, there) = (pick(known, key=lambda each: each[0].estimate) for pick in (min, max))
+    near, far = (pick(known, key=lambda behind: behind.estimate) for pick in (min, max))
+    ends = [directed(in_points(end), "less often right", "more often right") for end in (near, far)]
+    behind = sum(each.ci_low > 0 for each in known)
+    who = "the judge is" if len(known) == 1 else "a judge was observed between"
+    values = ends[0] if len(known) == 1 else f"{ends[0]} and {ends[1]}"
     return (
-        f"Against the majority of the other people {near} on {here.question} is {in_points(least).worded('+.0f')} "
-        f"points less often right than the person left out, {far} on {there.question} "
-        f"{in_points(most).worded('+.0f')} points."
+        f"Against the majority of the other people {who} {values} than the person left out. Shown to be less "
+        "often right: "
+        f"{behind or 'none'} of {many(len(known), 'judge and question' if len(known) == 1 else 'pair')}"
+        f"{'' if len(known) == 1 else ' of judge and question'}."
     )
 
 
@@ -273,10 +266,10 @@ def stand_in_sentence(comparison: HumanComparison) -> str:
     passed = sum(test.judge.passed for test in tests)
     hollow = sum(test.judge.passed and test.constant.passed for test in tests)
     balanced = sum(test.balanced.passed for test in tests)
+    hollow_too = f"; in {hollow} of these a judge that always says the same passes as well, and they show nothing"
     return (
-        f"At epsilon {comparison.epsilon:g}, {passed} of {len(tests)} tests are passed; in {hollow} of these a judge "
-        "that always says the same passes as well, so that they show nothing. With rare and common words counting "
-        f"alike, {balanced} are passed."
+        f"At epsilon {comparison.epsilon:g}, {passed or 'none'} of {agreeing(len(tests), 'test', 'is', 'are')} passed"
+        f"{hollow_too if hollow else ''}. With rare and common words counting alike: {balanced or 'none'}."
     )
 
 
@@ -293,21 +286,29 @@ def steps_sentence(comparison: HumanComparison) -> str:
     for name, of_questions in counts.items():
         steps, exact, near = (sum(column) for column in zip(*of_questions, strict=True))
         parts.append(f"{name} {exact} of {steps} ({near} within one)")
-    return f"Of the steps that people name for failures the judges name too: {', '.join(parts)}."
+    return f"Of the steps that people name for failures the judges name too: {listed(parts, most=_NAMED)}."
 
 
 def farthest_sentence(comparison: HumanComparison) -> str:
-    """Which judge's own failure rate lies farthest from the corrected one, or why no rate was corrected."""
-    known = comparison.corrected
+    """How far judges' own failure rates lie from the corrected ones at most, or why no rate was corrected."""
+    known = [rates.overall for *_, rates in comparison.corrected]
     if not known:
         reasons = {judge.rates.overall.refusal for _, judge in comparison.pairs() if judge.rates}
         return f"No failure rate was corrected: {'; '.join(sorted(reasons)) or 'the scale knows no failure'}."
-    question, judge, rates = max(
-        known, key=lambda each: abs(each[2].overall.apparent.estimate - each[2].overall.rate.estimate)
+    off = max(known, key=lambda each: abs(each.apparent.estimate - each.rate.estimate))
+    says, corrected = f"{off.apparent.estimate:.0%}", off.rate.worded(".0%")
+    if len(known) == 1:
+        return f"The judge's own failure rate is {says}, corrected {corrected}."
+    return (
+        f"Judges' own failure rates lie up to {_points_off(off)} off: the farthest of {len(known)} is {says}, "
+        "corrected "
+        f"{corrected}."
     )
-    says, corrected = rates.overall.apparent.estimate, rates.overall.rate.worded(".0%")
-    start = f"Of {len(known)} rates the one farthest off is that of {judge} on {question.question}"
-    return f"{start}: it says {says:.0%}, corrected {corrected}."
+
+
+def _points_off(rate: CorrectedRate) -> str:
+    off = 100 * (rate.apparent.estimate - rate.rate.estimate)
+    return many(round(abs(off)), "point")
 
 
 def rates_sentence(comparison: HumanComparison) -> str:
@@ -317,26 +318,26 @@ def rates_sentence(comparison: HumanComparison) -> str:
         return farthest_sentence(comparison)
     weak = sum(bool(rates.overall.warnings) for *_, rates in known)
     apart = [f"{question.question} ({judge})" for question, judge, rates in known if rates.apart]
-    ranked = f"agents can be told apart on {', '.join(apart)}" if apart else "no two agents can be told apart anywhere"
-    return (
-        f"{farthest_sentence(comparison)} In {weak} the judge is too weak to make the interval clearly shorter than "
-        f"that of the labels alone; {ranked}."
+    agents = (
+        f"Agents can be told apart on {listed(apart, most=_NAMED)}." if apart else "No two agents can be told apart."
     )
+    too_weak = f" In {weak} the judge is too weak to narrow the interval of the labels alone." if weak else ""
+    return f"{farthest_sentence(comparison)}{too_weak} {agents}"
 
 
 def planted_sentence(rates: Sequence[PlantedRate]) -> str:
     """How many intervals hold the planted rate."""
     held, own = sum(rate.held for rate in rates), sum(rate.held_by_judge for rate in rates)
     return (
-        f"Of {len(rates)} corrected intervals {held} hold the planted failure rate; of the intervals round the "
-        f"judges' own rates {own} do."
+        f"The planted failure rate lies inside {held} of {many(len(rates), 'corrected interval')}, and inside {own} of "
+        "the intervals round the judges' own rates."
     )
 
 
 def few_labels_sentence(few: FewLabels) -> str:
     """How often the intervals hold the rate of all labels, and what the judges save."""
     if not few.judges:
-        few_runs = f", or {few.n_runs} runs are too few" if few.n_runs < FEWEST_LABELS else ""
+        few_runs = f", or {agreeing(few.n_runs, 'run', 'is', 'are')} too few" if few.n_runs < FEWEST_LABELS else ""
         return f"Few labels cannot be tried here: not every item is labelled, or the scale knows no failure{few_runs}."
     held, alone, width, without = (
         float(np.mean([getattr(judge, name) for judge in few.judges]))
@@ -346,11 +347,11 @@ def few_labels_sentence(few: FewLabels) -> str:
     best = min(few.judges, key=lambda judge: judge.width)
     return (
         f"Had people labelled only {few.n_runs} runs, one of a task ({few.n_draws} draws), the corrected "
-        f"interval would hold the rate of all labels in {held:.1%} of the draws, averaged over judges (least "
-        f"{worst.held:.0%}, {worst.judge}), and that of the labels alone in {alone:.1%}. Mean widths are "
-        f"{width:.2f} and {without:.2f}; the shortest is {best.width:.2f}, with {best.judge}."
+        f"interval would hold the rate of all labels in {held:.0%} of the draws, averaged over judges (least "
+        f"{worst.held:.0%}), and that of the labels alone in {alone:.0%}. Mean widths are {width:.2f} and "
+        f"{without:.2f}; the shortest with a judge is {best.width:.2f}."
     )
 
 
 #: One sentence for each part of a comparison.
-PARTS = (kappa_sentence, behind_sentence, stand_in_sentence, steps_sentence, rates_sentence)
+PARTS = (kappa_sentence, failing_sentence, behind_sentence, stand_in_sentence, steps_sentence, rates_sentence)

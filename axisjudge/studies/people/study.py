@@ -14,7 +14,7 @@ from axisjudge.studies._shared.frames import Given, Table, kind_of
 from axisjudge.studies._shared.result import Plot, StudyResult
 from axisjudge.studies._shared.scope import SCOPE
 from axisjudge.studies.people import sentences, tables
-from axisjudge.studies.people.claims import ClaimKind
+from axisjudge.studies.people.claim_words import claim_row
 from axisjudge.studies.people.comparison import HumanComparison, compare_question, strangers_among
 from axisjudge.studies.people.figures import plot_against_people, plot_corrected_rates, plot_stand_in
 from axisjudge.studies.people.labelled_panel import labelled_panel, prepared, questions_of
@@ -49,11 +49,8 @@ class People(StudyResult):
 
     @property
     def answer(self) -> str:
-        """Who may stand in for a person, and how far off failure rates are; first who must be looked at before that."""
-        strangers = sentences.strangers_sentences(self.comparison)
-        first = strangers[0] if strangers else sentences.count_sentence(self.comparison)
-        stand_in = sentences.claim_sentence(self.comparison, ClaimKind.STANDS_IN)
-        return f"{first} {stand_in} {sentences.farthest_sentence(self.comparison)}"
+        """Who may be best and stand in for a person, and how far off failure rates are; first who must be looked at."""
+        return sentences.answer(self.comparison)
 
     @property
     def opening(self) -> tuple[str, ...]:
@@ -63,7 +60,7 @@ class People(StudyResult):
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain values, the claims in words."""
         questions = [
-            question.to_dict() | {"claims": [sentences.claim_row(claim) for claim in question.claims]}
+            question.to_dict() | {"claims": [claim_row(claim) for claim in question.claims]}
             for question in self.comparison.questions
         ]
         head = {"banner": self.comparison.banner, "epsilon": self.comparison.epsilon}

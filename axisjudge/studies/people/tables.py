@@ -10,9 +10,9 @@ from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.raters.reference import Bounded
 from axisjudge.studies._shared.frames import Kind, Table, table_of
 from axisjudge.studies._shared.words import in_cell, in_points
+from axisjudge.studies.people.claim_words import claim_row, rate_note
 from axisjudge.studies.people.comparison import HumanComparison, QuestionComparison
 from axisjudge.studies.people.judge_comparison import JudgeComparison
-from axisjudge.studies.people.sentences import claim_row, rate_note
 from axisjudge.studies.people.trials import FewLabels, PlantedRate
 
 Row = Sequence[Any]
@@ -81,6 +81,17 @@ def left_out_table(comparison: HumanComparison) -> Table:
     return _by_judge(comparison, columns, rows)
 
 
+def failing_table(comparison: HumanComparison) -> Table:
+    """One row a question and judge: precision, recall and F1 of the word that means failure."""
+
+    def rows(_: QuestionComparison, judge: JudgeComparison) -> Iterable[Row]:
+        if judge.failing is not None:
+            of = judge.failing
+            yield of.precision.n_items, of.recall.n_items, *map(in_cell, (of.precision, of.recall, of.f1))
+
+    return _by_judge(comparison, ("flagged", "failed", "precision", "recall", "F1"), rows)
+
+
 def stand_in_table(comparison: HumanComparison) -> Table:
     """One row a question and judge: the alternative annotator test, the best constant judge beside it."""
 
@@ -89,9 +100,11 @@ def stand_in_table(comparison: HumanComparison) -> Table:
         if not test.refusal:
             constant = (beside.constant_word, beside.constant.winning_rate)
             balanced = (beside.balanced.winning_rate, beside.balanced_constant.winning_rate)
-            yield len(test.tested), test.winning_rate, in_cell(test.advantage), *constant, *balanced
+            passed = "yes" if test.passed else "no"
+            yield len(test.tested), test.winning_rate, in_cell(test.advantage), passed, *constant, *balanced
 
-    columns = ("people", "winning rate", "advantage", "constant", "its winning rate", "balanced", "constant, balanced")
+    test = ("people", "winning rate", "advantage", "passed")
+    columns = (*test, "constant", "its winning rate", "balanced", "constant, balanced")
     return _by_judge(comparison, columns, rows)
 
 
@@ -195,6 +208,7 @@ TABLES = {
     "claims": claims_table,
     "reasons": reasons_table,
     "judges": judges_table,
+    "failing": failing_table,
     "bounds": bounds_table,
     "left_out": left_out_table,
     "stand_in": stand_in_table,

@@ -14,7 +14,7 @@ from axisjudge.judges.pricing import Tokens
 from axisjudge.ratings import as_ratings
 from axisjudge.results import Result
 from axisjudge.stats.agreement.chance_corrected import cohen_kappa, percent_agreement
-from axisjudge.studies._shared.arrays import Floats
+from axisjudge.studies._shared.arrays import Floats, mean_of
 from axisjudge.studies._shared.frames import Given
 from axisjudge.studies._shared.pooled import pooled
 from axisjudge.studies._shared.words import listed
@@ -75,7 +75,7 @@ def pilot_of(ratings: Given, question: str) -> Pilot:
         judges=panel.judges,
         ratings=codes,
         tasks=clusters,
-        prevalence=float((codes[~np.isnan(codes)] == _FAILED).mean()),
+        prevalence=mean_of((codes[~np.isnan(codes)] == _FAILED).astype(float)),
         kappa=cohen_kappa(codes[:, :2], categories=categories, clusters=clusters).estimate,
         agreement=percent_agreement(codes[:, :2], categories=categories, clusters=clusters).estimate,
         tokens=_tokens(table.filter(pl.col("question") == question)),

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 from axisjudge.judges.pricing import price_list_version
+from axisjudge.stats.agreement.coefficients import COEFFICIENTS
+from axisjudge.stats.estimate import plural
 from axisjudge.stats.planning.study_curve import ASSURANCE
 from axisjudge.studies._shared.words import listed, many
 from axisjudge.studies.plan.pilots import LabelledPilot, Pilot
@@ -16,17 +18,26 @@ from axisjudge.studies.plan.repeats import PanelError
 LOWER_BOUNDS = "Fewer than 5 judges: what judges as such differ by is not in these figures, which are lower bounds."
 
 
+#: Assumptions whose names are the code's.
+_NAMES = {"ci_level": "level of the interval"}
+
+
 def plan_sentence(plan: StudyPlan) -> str:
     """What is needed, what it costs, what one more buys, and on which assumptions."""
     prices = f"Judges at the list prices of genai-prices {plan.price_list}." if plan.price_list else ""
     return " ".join(filter(None, (_needed(plan), _one_more(plan), _fading(plan), prices)))
 
 
+def answer(agreement: Mapping[str, StudyPlan], labels: Mapping[str, StudyPlan], claims: Mapping[str, StudyPlan]) -> str:
+    """What the targets take: tasks for agreement, labels for a corrected rate, items for the claim to stand in."""
+    return " ".join(needs(plans) for plans in (agreement, labels, claims) if plans)
+
+
 def needs(plans: Mapping[str, StudyPlan]) -> str:
     """What one target takes under each of several assumptions."""
     first = next(iter(plans.values()))
-    sizes = "; ".join(f"{name} {_size(plan)}" for name, plan in plans.items())
-    return f"{_wanted(first)} takes, in {first.curve.unit}s: {sizes}."
+    sizes = listed([f"{_size(plan)} ({name})" for name, plan in plans.items()])
+    return f"{_wanted(first, together=True)} takes {sizes}."
 
 
 def pilot_sentence(pilot: Pilot) -> str:
@@ -52,7 +63,7 @@ def judged_sentence(gain: float, judges: Sequence[JudgePrice]) -> str:
     costs = [price.usd_per_call for price in judges if price.usd_per_call is not None]
     known = costs and len(costs) == len(judges)
     price = f" for {_usd(sum(costs))} (genai-prices {price_list_version()})" if known else ""
-    return f"One more judged run{price} narrows it by {gain:.6f}, by the large-sample formula."
+    return f"One more judged run{price} narrows the half width by {gain:.2g}, by the large-sample formula."
 
 
 def repeats_sentence(errors: Sequence[PanelError]) -> str:
@@ -67,45 +78,54 @@ def repeats_sentence(errors: Sequence[PanelError]) -> str:
     return f"{spent} {LOWER_BOUNDS}" if errors[0].fixed_judges else spent
 
 
-def _wanted(plan: StudyPlan) -> str:
+#: What agreement is measured by where several coefficients are planned together.
+_AGREEMENT = "agreement of two judges"
+
+
+def _wanted(plan: StudyPlan, *, together: bool = False) -> str:
     curve = plan.curve
+    what = COEFFICIENTS[curve.what].label if curve.what in COEFFICIENTS else curve.what
+    what = _AGREEMENT if together and curve.what in COEFFICIENTS else what
     if curve.of_power:
-        return f"A power of {curve.target:.0%} for {curve.what}"
-    return f"A half width of {curve.target:.3g} for {curve.what} in {ASSURANCE:.0%} of studies"
+        return f"A power of {curve.target:.0%} for {what}"
+    return f"A half width of {curve.target:.3g} for {what} in {ASSURANCE:.0%} of studies"
 
 
 def _size(plan: StudyPlan) -> str:
     curve = plan.curve
     if curve.needed is None:
-        return f"more than {curve.points[-1].n:,}" if plan.peak is None else "out of reach"
-    return f"{curve.needed:,} or fewer" if plan.met_by_smallest else f"about {curve.needed:,}"
+        tried = many(curve.points[-1].n, curve.unit)
+        return f"more than {tried}" if plan.peak is None else f"more {plural(curve.unit)} than there can be"
+    needed = many(curve.needed, curve.unit)
+    return f"{needed} or fewer" if plan.met_by_smallest else f"about {needed}"
 
 
 def _needed(plan: StudyPlan) -> str:
     curve, price = plan.curve, plan.usd_per_unit
     assumed = "; ".join(
-        f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
+        f"{_NAMES.get(name, name)} {value:.3g}" if isinstance(value, float) else f"{_NAMES.get(name, name)} {value}"
         for name, value in curve.assumed.items()
+        if name != "coefficient"  # it is named already
     )
     if curve.needed is None:
-        return f"{_wanted(plan)} is not reached with up to {curve.points[-1].n:,} {curve.unit}s ({assumed})."
+        return f"{_wanted(plan)} is not reached with up to {many(curve.points[-1].n, curve.unit)} ({assumed})."
     cost = "" if price is None else f", about {_usd(curve.needed * price)}"
     about = "is met by" if plan.met_by_smallest else "needs about"
-    return f"{_wanted(plan)} {about} {curve.needed:,} {curve.unit}s{cost} ({assumed})."
+    return f"{_wanted(plan)} {about} {many(curve.needed, curve.unit)}{cost} ({assumed})."
 
 
 def _one_more(plan: StudyPlan) -> str:
     if math.isnan(plan.one_more):
         return ""
     price = "" if plan.usd_per_unit is None else f" for {_usd(plan.usd_per_unit)}"
-    return f"One more {plan.curve.unit}{price} then narrows it by {plan.one_more:.5f}."
+    return f"One more {plan.curve.unit}{price} then narrows it by {plan.one_more:.2g}."
 
 
 def _fading(plan: StudyPlan) -> str:
     if plan.peak is None:
         return ""
     return (
-        f"The power is highest near {plan.peak.n:,} {plan.curve.unit}s ({plan.peak.power:.0%}) and falls with more, "
+        f"The power is highest near {many(plan.peak.n, plan.curve.unit)} ({plan.peak.power:.0%}) and falls with more, "
         "because the best constant judge passes too: ask for a smaller epsilon, or draw items by a recorded key so "
         "that failures are not rare."
     )

@@ -13,11 +13,12 @@ from axisjudge.stats.planning.studies import SIZES, plan_agreement, plan_correct
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, table_of
 from axisjudge.studies._shared.result import Plot, RatedResult
 from axisjudge.studies._shared.scope import made_up_raters
+from axisjudge.studies._shared.words import sentence_case
 from axisjudge.studies.plan.figures import plot_plans, plot_repeats
 from axisjudge.studies.plan.pilots import Pilot, pilot_of
 from axisjudge.studies.plan.prices import TOKENS, StudyPlan, judge_prices, study_plan
 from axisjudge.studies.plan.repeats import PanelError, panel_errors
-from axisjudge.studies.plan.sentences import needs, pilot_sentence, plan_sentence, repeats_sentence
+from axisjudge.studies.plan.sentences import answer, pilot_sentence, plan_sentence, repeats_sentence
 from axisjudge.studies.plan.tables import plan_rows
 
 #: Judges by name with their sensitivity and specificity.
@@ -57,7 +58,7 @@ class Plan(RatedResult):
     def answer(self) -> str:
         """How many tasks, labels and items the targets take."""
         tasks = {COEFFICIENTS[name].label: plan for name, plan in self.agreement.items()}
-        return " ".join(needs(plans) for plans in (tasks, self.labels, self.stand_in))
+        return answer(tasks, self.labels, self.stand_in)
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -66,7 +67,7 @@ class Plan(RatedResult):
             *([pilot_sentence(self.pilot)] if self.pilot else []),
             *(plan_sentence(plan) for plan in self.agreement.values()),
             *([plan_sentence(self.pilot_agreement)] if self.pilot_agreement else []),
-            *(f"{name.capitalize()}: {plan_sentence(plan)}" for name, plan in self.labels.items()),
+            *(f"{sentence_case(name)}: {plan_sentence(plan)}" for name, plan in self.labels.items()),
             *(plan_sentence(plan) for plan in self.stand_in.values()),
             repeats_sentence(self.repeats),
         )

@@ -269,7 +269,7 @@ def _runs(
         cure = "a rubric is tuned on the other side: name its files"
         raise InputError("trajectories", f"all {len(runs)} are held out ({', '.join(split.held_out)})", cure=cure)
     mine = [run for run, side in zip(runs, sides, strict=True) if side == split.open_side]
-    return mine, (*notes, sentences.ONE_SIDE.format(runs=len(mine), side=split.open_side, others=len(runs) - len(mine)))
+    return mine, (*notes, sentences.one_side(len(mine), split.open_side, len(runs) - len(mine)))
 
 
 def _paths(

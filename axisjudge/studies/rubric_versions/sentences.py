@@ -20,7 +20,7 @@ from axisjudge.stats.comparisons.progress import (
     RunNoise,
     VersionOutcome,
 )
-from axisjudge.studies._shared.words import listed, many, p_words
+from axisjudge.studies._shared.words import directed, in_points, listed, many, p_words, sentence_case
 from axisjudge.studies.rubric_versions.flips import JudgeShift
 from axisjudge.studies.rubric_versions.looked_at import Looked, LookedAt
 from axisjudge.studies.rubric_versions.version_agreement import SoftSplit, VersionAgreement
@@ -44,7 +44,6 @@ REASONS = {
 }
 
 NORMALISED = "ranks of each judge's confidences over {ranked_over}, all rubric versions pooled"
-ONE_SIDE = "{runs} runs of the {side} side; {others} of other sides are left alone."
 READ_NEXT = "Where the judges are split now, to be read next:"
 NO_SPLIT = (
     "There is no split: no task is held out yet (split=True makes one first, axisjudge split make PATHS too), so that "
@@ -54,6 +53,11 @@ OFFER = (
     "There is no split yet, so that no task is held out to confirm this on. Make one now, half of the tasks on either "
     "side?"
 )
+
+
+def one_side(n_runs: int, side: str, n_others: int) -> str:
+    """Which runs are compared, and that the others are left alone."""
+    return f"{many(n_runs, 'run')} of the {side} side; {many(n_others, 'run')} of other sides left alone."
 
 
 def reason(decision: Decision, agreement: Moved, alphas: tuple[float, float]) -> str:
@@ -86,31 +90,36 @@ def outcome(decision: Decision) -> str:
     return f"{decision.outcome}{'' if said else remark}"
 
 
-def answer(outcome: str, agreement: Moved, n_items: int) -> str:
-    """The outcome with the change, its interval and n."""
-    change = agreement.change
-    return (
-        f"{outcome}; the share of agreeing pairs of judges moved by {change.worded('+.2f')} on {many(n_items, 'run')} "
-        f"in {change.clusters}"
-    )
+def answer(
+    title: str, outcome: str, versions: Sequence[VersionAgreement], agreement: Moved, n_items: int, reason: str
+) -> str:
+    """The outcome with agreement under the new version, the change, its interval and n; and why."""
+    percent, sample = versions[1].coefficients["percent"], f"{many(n_items, 'run')} in {agreement.change.clusters}"
+    now = f"Judges agree on {percent.worded('.0%')} of verdicts; that is {directed(in_points(agreement.change))}"
+    return f"{title}: {outcome}; {reason}. {now} than under {versions[0].version} ({sample})."
 
 
-def counted(outcomes: Sequence[VersionOutcome]) -> str:
-    """How many turns came out how."""
-    counts = [f"{outcomes.count(each)} {each}" for each in dict.fromkeys(outcomes)]
-    return f"Of {many(len(outcomes), 'turn')}: {listed(counts)}."
+#: What must be read beside progress.
+NOT_CORRECTNESS = "Agreement is not correctness, and only held-out tasks confirm it."
+
+
+def before(earlier: Sequence[tuple[str, str]]) -> str:
+    """How the turns before the newest one came out."""
+    turns = listed([f"{title} was {outcome}" for title, outcome in earlier], most=4)
+    return f"Before it, {turns}; agreement is not correctness."
 
 
 def needed(decision: Decision, agreement: Moved) -> list[str]:
     """How many tasks or repeats would tell, where these do not."""
     if decision.lacks_repeats:
-        return [f"{text[:1].upper()}{text[1:]}." for text in advice(decision)]
+        return [f"{sentence_case(text)}." for text in advice(decision)]
     if decision.outcome is not VersionOutcome.TOO_FEW or not decision.needed:
         return []
     spread = agreement.task_spread
     by = "" if math.isnan(spread) else f" (SD of the change between tasks {spread:.2f})"
     return [
-        f"About {decision.needed} tasks would tell a change of {MARGIN:.2f}, or what was seen here, from none in "
+        f"About {many(decision.needed, 'task')} would tell a change of {MARGIN:.2f}, or what was seen here, "
+        "from none in "
         f"{POWER:.0%} of cases{by}."
     ]
 
@@ -158,27 +167,28 @@ def soft_split(soft: SoftSplit, n_flipped: int) -> str:
     """What of the change of raw soft agreement is flips and what is hedging."""
     if math.isnan(soft.total):
         return "Flips and hedging cannot be told apart: there are no confidences of two judges."
-    tail = "" if n_flipped else "; no verdict changed, so none of it is progress"
+    if not n_flipped:
+        moved = f"moved by {soft.total:+.3f}, all of it hedging" if abs(soft.total) >= 0.0005 else "did not move"
+        return f"Raw soft agreement {moved}: no verdict changed."
     return (
         f"Raw soft agreement moved by {soft.total:+.3f}: {soft.flips:+.3f} by {many(n_flipped, 'flipped verdict')}, "
-        f"{soft.hedging:+.3f} by hedging{tail}."
+        f"{soft.hedging:+.3f} by hedging."
     )
 
 
 def judge_shift(shift: JudgeShift) -> str:
     """One judge's flips beside noise, and its confidence where the verdict stayed."""
-    directions = listed([f"{count} {name}" for name, count in shift.directions.items()]) if shift.directions else "none"
-    noise = "" if math.isnan(shift.noise) else f", {shift.noise:.1%} between repeats of one version"
-    flipped = (
-        f"{shift.judge}: {shift.n_flipped} of {many(shift.n_items, 'verdict')} flipped ({directions}); verdicts differ "
-        f"in {shift.turnover:.1%} of pairs across the versions{noise}"
-    )
+    ways = f" ({listed([f'{count} {name}' for name, count in shift.directions.items()])})" if shift.directions else ""
+    count = f"{shift.n_flipped or 'none'} of {many(shift.n_items, 'verdict')} flipped{ways}"
+    noise = "" if math.isnan(shift.noise) else f"; two repeats of one version differ in {shift.noise:.1%} of pairs"
+    flipped = f"{shift.judge}: {count}. Across the versions {shift.turnover:.1%} of pairs of verdicts differ{noise}"
     if shift.confidence is None:
-        return f"{flipped}; no confidences."
+        return f"{flipped}; it gave no confidences."
     hidden = ", within run-to-run noise" if shift.confidence.hidden else ""
+    moved = directed(shift.confidence.change, "higher", "lower", unit="", spec=".2f")
     return (
-        f"{flipped}; confidence where the verdict stayed {shift.confidence_before:.2f} to {shift.confidence_after:.2f} "
-        f"({shift.confidence.change.worded('+.2f')}, {p_words(shift.confidence.p_adjusted)}{hidden})."
+        f"{flipped}. Where the verdict stayed, mean confidence went from {shift.confidence_before:.2f} to "
+        f"{shift.confidence_after:.2f}: {moved}, {p_words(shift.confidence.p_adjusted)}{hidden}."
     )
 
 
@@ -200,14 +210,15 @@ def aside(judges: Sequence[str], *, same_text: bool, left_out: LeftOut) -> list[
     if same_text:
         said.append("The two versions have the same text: whatever changed is not the rubric's doing.")
     counts = {
-        "ratings of held-out tasks": left_out.held_out,
-        "ratings of runs without messages": left_out.empty_runs,
-        "ratings that only one version has": left_out.one_version_only,
+        "of held-out tasks": left_out.held_out,
+        "of runs without messages": left_out.empty_runs,
+        "that only one version has": left_out.one_version_only,
     }
     if any(counts.values()):
-        said.append(f"Left out: {listed([f'{count} {what}' for what, count in counts.items() if count])}.")
+        parts = [f"{many(count, 'rating')} {what}" for what, count in counts.items() if count]
+        said.append(f"Left out: {listed(parts)}.")
     if left_out.lost:
-        said.append(f"Lost verdicts, counted neither way: {left_out.lost}.")
+        said.append(f"Counted neither way: {many(left_out.lost, 'lost verdict')}.")
     return said
 
 

@@ -12,7 +12,7 @@ from axisjudge.studies._shared.frames import Given, Table, table_of
 from axisjudge.studies._shared.result import Plot, StudyResult
 from axisjudge.studies._shared.scope import SCOPE, banner
 from axisjudge.studies.rubric_versions.figures import plot_agreement_by_version, plot_beliefs, plot_flips
-from axisjudge.studies.rubric_versions.sentences import counted
+from axisjudge.studies.rubric_versions.sentences import NOT_CORRECTNESS, before
 from axisjudge.studies.rubric_versions.tables import agreement_table, turn_rows
 from axisjudge.studies.rubric_versions.turn import Settings, Steps, Turn, compare_axes
 from axisjudge.studies.rubric_versions.verdict_figures import plot_contested, plot_trail, plot_transitions
@@ -42,10 +42,10 @@ class RubricVersions(StudyResult):
 
     @property
     def answer(self) -> str:
-        """What may be said of the newest version, and why; of several turns also how many came out how."""
-        outcomes = [turn.decision.outcome for turn in self.turns]
-        newest = self.turns[-1]
-        return f"{counted(outcomes)} {newest.answer}" if len(outcomes) > 1 else newest.answer
+        """What may be said of the newest version, and why; then how earlier turns came out, or what "
+        "agreement is not."""
+        earlier = [(turn.title, turn.outcome) for turn in self.turns[:-1]]
+        return f"{self.turns[-1].answer} {before(earlier) if earlier else NOT_CORRECTNESS}"
 
     @property
     def sentences(self) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of
 from axisjudge.studies._shared.pooled import pooled
 from axisjudge.studies._shared.scope import banner, made_up_raters
 from axisjudge.studies._shared.triage import PanelTriage, panel_triage
+from axisjudge.studies._shared.words import sentence_case
 from axisjudge.studies.rubric_versions import sentences
 from axisjudge.studies.rubric_versions.flips import (
     BeliefMove,
@@ -106,14 +107,12 @@ class Turn(Result):
     @property
     def headline(self) -> str:
         """What may be said, and which part of the rule decided."""
-        return f"{self.title}: {self.outcome}. {self.reason.capitalize()}."
+        return f"{self.title}: {self.outcome}. {sentence_case(self.reason)}."
 
     @property
     def answer(self) -> str:
-        """What may be said, with the change of agreement, its interval and n; and why."""
-        return (
-            f"{self.title}: {sentences.answer(self.outcome, self.agreement, self.n_items)}. {self.reason.capitalize()}."
-        )
+        """What may be said of the new version, with the change of agreement, its interval and n; and why."""
+        return sentences.answer(self.title, self.outcome, self.versions, self.agreement, self.n_items, self.reason)
 
     @property
     def details(self) -> tuple[str, ...]:

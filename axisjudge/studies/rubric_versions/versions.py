@@ -164,6 +164,9 @@ def _check(axis: str, reading: pl.DataFrame, chosen: pl.DataFrame, versions: tup
         if mine.is_empty():
             cure = f"judge it first (versions={{'{axis}': '{version}'}}); judges that read no rubric do not count"
             raise InputError(where, f"none under {version}", sorted(set(reading["rubric_version"])), cure)
+        if mine["verdict"].null_count() == mine.height:
+            rule = f"every verdict under {version} is lost, so that there is nothing to compare"
+            raise InputError(where, rule, f"{mine.height} lost", "judge again: lost verdicts are asked anew")
         if (texts := mine["rubric_sha256"].drop_nulls().unique().sort().to_list())[1:]:
             rule = f"{version} was edited after it had judged: its ratings carry {len(texts)} texts"
             raise InputError(where, rule, [text[:12] for text in texts], "write the next version instead")

@@ -108,7 +108,7 @@ class ScoreCalibration(Result):
             words.append(say.NO_CURVE.format(reason=self.fit.refusals[0].reason))
         elif self.loss:
             words.append(say.forecast(self.fit.median, self.loss))
-        return (*words, say.GAIN.format(gain=self.gain)) if self.gain is not None else tuple(words)
+        return (*words, say.gain(self.gain)) if self.gain is not None else tuple(words)
 
 
 def reward_labels(runs: pl.DataFrame) -> pl.DataFrame:

@@ -109,7 +109,8 @@ def compete(
         rng=rng,
     )
     tied = int((ranked["score"] == ranked["score"].max()).sum()) if ranked.height else 0
-    return Competition(spec, ranked, tied, wins, Ranking(f"the {many(len(names), 'agent')}", "mean score", names, sets))
+    ranking = Ranking(f"the {many(len(names), 'agent')}", "mean score", names, sets, unit="spec", share=False)
+    return Competition(spec, ranked, tied, wins, ranking)
 
 
 def comparable(scored: pl.DataFrame) -> pl.DataFrame:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from axisjudge.stats.estimate import Estimate
-from axisjudge.studies._shared.words import listed, many
+from axisjudge.studies._shared.words import directed, listed, many
 
 
 class Ranks(StrEnum):
@@ -19,21 +19,41 @@ class Ranks(StrEnum):
     UNTOLD = "untold"
 
 
-COUNTS = "{runs} of {agents}, {scored} scored."
-HIGHEST = "The highest mean score is that of {agent}: {mean}."
 WRONG_WAY = "Alone, {components} would rank runs against the labels: the interval lies below one half."
 NO_CURVE = "No S-curve: {reason}."
-GAIN = "The S-curve's gain over score / 100, per spec: {gain}."
-NO_LABELS = "What the score measures cannot be told without labels."
+NO_LABELS = "Without labels it cannot be told what the score measures."
+
+
+def counts(n_runs: int, n_agents: int, n_scored: int) -> str:
+    """How many runs of how many agents, and how many have a score."""
+    scored = "all" if n_scored == n_runs else f"{n_scored or 'none'}"
+    return f"{many(n_runs, 'run')} of {many(n_agents, 'agent')}, {scored} scored."
+
+
+def means(of_agents: Mapping[str, Estimate]) -> str:
+    """The range of the agents' mean scores, without saying who is highest: the rank sets answer that."""
+    known = sorted(mean.estimate for mean in of_agents.values() if not math.isnan(mean.estimate))
+    if not known:
+        return "No agent has a scored run, so that there is no mean score."
+    if len(known) == 1:
+        return f"The mean score is {known[0]:.1f}; one agent has nothing to be ranked against."
+    return f"Mean scores of {many(len(known), 'agent')} go from {known[0]:.1f} to {known[-1]:.1f}."
+
+
+def gain(points: Estimate) -> str:
+    """Whether the S-curve forecasts better than the score as it stands."""
+    moved = directed(points, "smaller", "larger", unit="", spec=".3f")
+    return f"On unseen specs the squared error of the S-curve is {moved} than that of score / 100, {points.clusters}."
 
 
 def neutral(n_wide: int, span: float) -> str:
     """How many scores hold a neutral 50, and how far these could move (the median `span`)."""
     if not n_wide:
-        return "Every component of every scored run could be computed."
+        return ""
     return (
-        f"{n_wide} of them have a component that is the neutral 50 for want of data; from that component at 0 "
-        f"to that component at 100 their scores span {span:g} points (median)."
+        f"In {many(n_wide, 'run')} a component is the neutral 50 for want of data; with that component at 0 and at 100 "
+        f"{'its score spans' if n_wide == 1 else 'their scores span'} {span:g} "
+        f"points{'' if n_wide == 1 else ' (median)'}."
     )
 
 
@@ -42,7 +62,10 @@ def lowest(cell: Mapping[str, Any] | None) -> str:
     if cell is None:
         return "No component could be computed in any run."
     name = cell["component"].replace("_", " ")
-    return f"The lowest is {name} of {cell['agent']}: {cell['mean']:.0f} on average ({many(cell['runs'], 'run')})."
+    return (
+        f"The lowest observed mean of a component is {cell['mean']:.0f}, {name} of {cell['agent']} "
+        f"({many(cell['runs'], 'run')}); components of agents are not tested against each other."
+    )
 
 
 def parting(gaps: tuple[float, float] | None, n_changed: int, n_runs: int) -> str:
@@ -51,9 +74,14 @@ def parting(gaps: tuple[float, float] | None, n_changed: int, n_runs: int) -> st
         return "No scored run has an end time, so there is no trend."
     first, last = gaps
     return (
-        f"In the last period the frozen baseline gives {last:+.1f} points against the rolling one (in the first "
-        f"{first:+.1f}); {n_changed} of {many(n_runs, 'run')} stand in another tier by it."
+        f"The frozen baseline gives {_more(first)} than the rolling one in the first period and {_more(last)} in the "
+        f"last; by it {n_changed or 'none'} of {many(n_runs, 'run')} {'stands' if n_changed == 1 else 'stand'} "
+        "in another tier."
     )
+
+
+def _more(points: float) -> str:
+    return f"{abs(points):.1f} points {'more' if points >= 0 else 'less'}"
 
 
 def tiers_kept(n_kept: int, n_pairs: int, tiers: Sequence[str]) -> str:
@@ -61,7 +89,7 @@ def tiers_kept(n_kept: int, n_pairs: int, tiers: Sequence[str]) -> str:
     if not n_pairs:
         return "No agent has two scored runs of one spec."
     return (
-        f"Of {n_pairs} times that an agent ran a spec again, the tier was the same {n_kept} times "
+        f"An agent ran a spec again {many(n_pairs, 'time')} and stood in the same tier {many(n_kept, 'time')} "
         f"({n_kept / n_pairs:.0%}): {listed(tiers)} are labels of runs, not of agents."
     )
 
@@ -86,15 +114,20 @@ def luck(wins: Mapping[str, Estimate]) -> str:
     """How often each agent's next run would score highest."""
     if reasons := sorted({each.reason for each in wins.values() if math.isnan(each.estimate)}):
         return f"No probability of winning: {reasons[0]}."
-    agents = listed([f"{name} {each.estimate:.0%} ({each.interval('.0%')})" for name, each in wins.items()], "or")
+    likeliest = sorted(wins.items(), key=lambda each: -each[1].estimate)
+    agents = [f"{name} in {each.estimate:.0%} ({each.interval('.0%')})" for name, each in likeliest]
     specs = many(next(iter(wins.values())).n_clusters, "spec")
-    return f"Were each agent to run once more, the highest score would come from {agents} ({specs})."
+    return (
+        f"Were each agent to run once more, the highest score would come from {listed(agents, most=6)} of "
+        f"cases ({specs})."
+    )
 
 
 def against_labels(labels: str, dropped: str, auc: Estimate, share_good: float) -> str:
     """How well the score goes with labels."""
     left_out = f", with {dropped} left out because it was read off them" if dropped else ""
-    return f"Against {labels}{left_out}, AUC of the score: {auc}; {share_good:.0%} are good."
+    sample = f"{many(auc.n_items, 'run')} of {auc.clusters}"
+    return f"Against {labels}{left_out}, the AUC of the score is {auc.worded()} ({sample}; {share_good:.0%} are good)."
 
 
 def forecast(median: Estimate, loss: Mapping[str, float]) -> str:
@@ -119,3 +152,9 @@ def ranking(ranks: Ranks, labels: str, auc: Estimate) -> str:
             return f"The score ranks runs against {labels}: a good run scores lower than another, {sample}."
         case Ranks.UNTOLD:
             return f"Whether the score ranks runs in line with {labels} cannot be told: {sample}; one half is chance."
+
+
+def worked(exact: float, score: int, tier: str, as_printed: bool | None) -> str:
+    """The weighted sum of an example, its score and tier, and whether the text prints the same."""
+    beside = "" if as_printed is None else f", {'as' if as_printed else 'other than'} the text prints"
+    return f"The weighted sum is {exact:g}, so the score is {score} and the tier {tier}{beside}."

@@ -53,6 +53,13 @@ class RunScore(StudyResult):
 
     @property
     def answer(self) -> str:
+        """Whether the score ranks runs as labels do (without labels, as the reward does), and which agent is "
+        "highest."""
+        agents = self.overall.agents.sentence if self.overall else self.summary.mean_range
+        return f"{self.of_labels} {agents} A score says how a run went, not whether its result is right."
+
+    @property
+    def of_labels(self) -> str:
         """Whether the score ranks runs as labels do; without labels, as the reward does."""
         calibration = self.by_labels or self.by_reward
         return NO_LABELS if calibration is None else calibration.answer
@@ -63,7 +70,7 @@ class RunScore(StudyResult):
         parts = (self.contest, self.overall, self.by_labels, self.by_reward)
         return (
             *self.summary.sentences,
-            self.summary.highest_mean,
+            self.summary.mean_range,
             self.summary.lowest_component,
             self.trend.sentence,
             self.tiers_kept,

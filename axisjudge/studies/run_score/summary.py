@@ -15,7 +15,6 @@ from axisjudge.scores.run_score.reasons import too_few_before
 from axisjudge.scores.run_score.score import DEFAULT
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_mean
-from axisjudge.studies._shared.words import many
 from axisjudge.studies.run_score import sentences as say
 
 ORDER = (*sorted(TIERS, key=lambda tier: -TIERS[tier]), UNRANKED)
@@ -67,17 +66,14 @@ class ScoreSummary(Result):
         wide = scored.filter(pl.col("score_high") > pl.col("score_low"))
         span = float(np.median((wide["score_high"] - wide["score_low"]).to_numpy())) if wide.height else 0.0
         return (
-            say.COUNTS.format(
-                runs=many(self.frame.height, "run"), agents=many(len(self.means), "agent"), scored=scored.height
-            ),
-            say.neutral(wide.height, span),
+            say.counts(self.frame.height, len(self.means), scored.height),
+            *filter(None, [say.neutral(wide.height, span)]),
         )
 
     @property
-    def highest_mean(self) -> str:
-        """Whose mean score is highest, in words."""
-        lead = max(self.means, key=lambda name: self.means[name].estimate)
-        return say.HIGHEST.format(agent=lead, mean=self.means[lead])
+    def mean_range(self) -> str:
+        """How far the agents' mean scores lie apart, in words."""
+        return say.means(self.means)
 
     @property
     def lowest_component(self) -> str:

@@ -6,32 +6,44 @@ import math
 
 import numpy as np
 
-from axisjudge.studies._shared.words import listed, many, p_words
+from axisjudge.studies._shared.words import directed, in_points, listed, many, p_words
 from axisjudge.studies.succession.bridge import Bridge
 from axisjudge.studies.succession.drift import Drift
+
+
+def answer(bridge: Bridge, drift: Drift | None) -> str:
+    """Whether the new judge may take the old one's place, the largest observed shift, and whether to stop."""
+    last = "Not shown is not different: more anchors may show it." if drift is None else _in_short(drift)
+    return f"{verdict(bridge)} {largest_shift(bridge)} {last}"
 
 
 def verdict(bridge: Bridge) -> str:
     """On which questions the new judge may take the old one's place."""
     questions = [each.question for each in bridge.bridges if each.equivalence.equivalent]
-    margin = bridge.bridges[0].equivalence.margin
+    asked, margin = len(bridge.bridges), bridge.bridges[0].equivalence.margin
     if not questions:
-        return f"On no question is {bridge.new} shown to be equivalent to {bridge.old} (margin {margin:.2f})."
+        where = f"on {bridge.bridges[0].question}" if asked == 1 else f"on any of {many(asked, 'question')}"
+        return f"That {bridge.new} is equivalent to {bridge.old} is not shown {where} (margin {margin:.2f})."
     return (
-        f"{bridge.new} is equivalent to {bridge.old} on {listed(questions)}, with a margin of {margin:.2f} on the "
-        "failure rate and on agreement."
+        f"{bridge.new} is equivalent to {bridge.old} on {listed(questions)}, {len(questions)} of "
+        f"{many(asked, 'question')}, with a margin of {margin:.2f} on the failure rate and on agreement."
     )
 
 
 def largest_shift(bridge: Bridge) -> str:
-    """The question whose failure rate may have moved most."""
+    """The largest observed shift of a failure rate; questions are not tested against each other."""
     known = [each for each in bridge.bridges if not math.isnan(each.equivalence.shift.estimate)]
     if not known:
         return "No shift of a failure rate can be told: on no anchor did both decide."
     most = max(known, key=lambda each: abs(each.equivalence.shift.estimate))
     shift = most.equivalence.shift
+    start = (
+        "The failure rate"
+        if len(known) == 1
+        else f"The largest observed shift of {len(known)} is on {most.question}, where the failure rate"
+    )
     return (
-        f"The failure rate shifts most on {most.question}, by {shift.worded('+.3f')} on "
+        f"{start} is {directed(in_points(shift), 'higher', 'lower', spec='.1f')} with the new judge, on "
         f"{many(shift.n_items, 'anchor')} of {shift.clusters}."
     )
 
@@ -50,9 +62,10 @@ def widened(bridge: Bridge) -> list[str]:
     wider = [each.extra_doubt for each in bridge.restated if not math.isnan(each.extra_doubt)]
     if not wider:
         return []
+    wide = "its interval is" if len(wider) == 1 else "their intervals are"
     return [
-        f"{len(wider)} of {many(len(bridge.restated), 'old rate')} can be re-stated; their intervals are "
-        f"{np.median(wider):.1f} times as wide as the old ones (median)."
+        f"{len(wider)} of {many(len(bridge.restated), 'old rate')} can be re-stated; {wide} "
+        f"{np.median(wider):.1f} times as wide as before{'' if len(wider) == 1 else ' (median)'}."
     ]
 
 
@@ -72,14 +85,27 @@ def drift_sentence(drift: Drift) -> str:
     return " ".join([f"{looked}.", _stop(drift, drift.stopped_at), *_blind(drift)])
 
 
+def _in_short(drift: Drift) -> str:
+    """Whether the old judge has drifted, in one sentence."""
+    looked = many(len(drift.seen), "occasion")
+    if drift.stopped_at is None:
+        return (
+            f"Over {looked} no change of {drift.judge} reaches the stop rule, which does not show that it is the same."
+        )
+    return (
+        f"Of {looked} of {drift.judge}, occasion {drift.stopped_at} says stop: take later ratings for another judge's."
+    )
+
+
 def _stop(drift: Drift, at: int) -> str:
     models = {seen.number: ", ".join(seen.returned_models) for seen in drift.seen}
     why = []
     if at in drift.model_changed:
         why.append(f"{models[at]} answered, before it {next(filter(None, models.values()))}")
     why += [
-        f"the failure rate moved by {each.change.change.estimate:+.3f} ({p_words(each.change.p_value)}; the rule "
-        f"stops at {each.allowed:.4f})"
+        f"the failure rate was {directed(in_points(each.change.change), 'higher', 'lower', spec='.1f')} than "
+        "on the first "
+        f"({p_words(each.change.p_value)}; the rule stops at {each.allowed:.4f})"
         for each in drift.occasions
         if each.number == at and each.stop
     ]

@@ -17,7 +17,7 @@ from axisjudge.studies._shared.scope import made_up_raters
 from axisjudge.studies.succession.bridge import Bridge, Terms, bridge_judges
 from axisjudge.studies.succession.drift import Drift, watch_drift
 from axisjudge.studies.succession.figures import plot_bridge, plot_drift
-from axisjudge.studies.succession.sentences import doubts, drift_sentence, largest_shift, not_restated, verdict, widened
+from axisjudge.studies.succession.sentences import answer, doubts, drift_sentence, not_restated, widened
 from axisjudge.studies.succession.tables import RESTATED, bridge_row, drift_rows
 
 
@@ -47,7 +47,7 @@ class Succession(RatedResult):
     @property
     def answer(self) -> str:
         """On which questions the new judge may take the old one's place, and what shifts most."""
-        return f"{verdict(self.bridge)} {largest_shift(self.bridge)}"
+        return answer(self.bridge, self.drift)
 
     @property
     def sentences(self) -> tuple[str, ...]:

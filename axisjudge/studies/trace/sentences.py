@@ -2,16 +2,38 @@
 
 from __future__ import annotations
 
-from axisjudge.studies._shared.words import many
+from collections.abc import Sequence
+
+from axisjudge.studies._shared.words import listed, many
+from axisjudge.studies.trace.judgements import Judgement
 from axisjudge.studies.trace.run import TracedRun
+from axisjudge.verdict import VERDICTS
 
 
-def headline(run: TracedRun) -> str:
-    """How far the judges are of one mind."""
+def answer(run: TracedRun, n_runs: int) -> str:
+    """How far the judges are of one mind on this run, whether they point at common steps, and what one run is not."""
+    given = [each for each in run.verdicts if each.word in VERDICTS]
+    which = f"run {run.trajectory_id}" + (f", one of {n_runs:,}" if n_runs > 1 else "")
+    if not given:
+        return f"On {which}, no judge gave a verdict: {many(len(run.verdicts), 'verdict')} lost."
+    judges = {each.judge for each in given}
+    if len(judges) == 1:
+        failed = [each.axis for each in given if each.word == "incorrect"]
+        what = f"calls {listed(failed)} incorrect" if failed else "calls no axis incorrect"
+        asked = f"({many(len(run.axes), 'axis')} asked)"
+        return f"On {which}, {given[0].judge} {what} {asked}. One judge has nobody to agree with."
     return (
-        f"{many(len(run.judges), 'judge')} on {len(run.axes)} axes: {len(run.contested)} contested (one says correct, "
-        f"another incorrect), {len(run.correct)} found correct by all."
+        f"On {which}, {_of_one_mind(run, len(judges))}. {evidence(run)} One run shows neither who is right nor how "
+        "often judges differ."
     )
+
+
+def _of_one_mind(run: TracedRun, n_judges: int) -> str:
+    """On which axes judges contradict each other, and on how many all say correct."""
+    axes = many(len(run.axes), "axis")
+    contested = f"contradict each other on {len(run.contested)} of {axes} ({listed(run.contested)})"
+    clash = contested if run.contested else f"contradict each other on none of {axes}"
+    return f"{many(n_judges, 'judge')} {clash} and all say correct on {len(run.correct) or 'none'}"
 
 
 def verdicts(run: TracedRun) -> tuple[str, ...]:
@@ -22,14 +44,14 @@ def verdicts(run: TracedRun) -> tuple[str, ...]:
 def evidence(run: TracedRun) -> str:
     """How often judges of one verdict cite a common step, and how often they agree on the verdict alone."""
     if not run.overlaps:
-        return "No axis has verdicts of two judges, so there is no evidence to share."
+        return "No axis has verdicts of two judges, so that there is no common evidence to look for."
     agree = [pair for pair in run.overlaps if pair.same_verdict]
     if not agree:
-        return "No two judges give the same verdict on an axis, so there is no shared evidence to look for."
+        return "No two judges give the same verdict on an axis, so that there is no common evidence to look for."
     grounded = sum(bool(pair.shared) for pair in agree)
     alone = dict.fromkeys(pair.axis for pair in agree if not pair.shared and pair.n_either)
-    apart = f" Agreement without a common step: {', '.join(alone)}." if alone else ""
-    return f"Of {many(len(agree), 'pair')} of equal verdicts {grounded} cite a common step.{apart}"
+    apart = f"; equal verdicts without one stand on {listed(list(alone))}" if alone else ""
+    return f"Of {many(len(agree), 'pair')} of equal verdicts, {grounded or 'none'} cite a common step{apart}."
 
 
 def _on_axis(run: TracedRun, axis: str) -> str:
@@ -42,3 +64,31 @@ def _on_axis(run: TracedRun, axis: str) -> str:
         names = [each.judge if each.confidence is None else f"{each.judge} at {each.confidence:.2f}" for each in who]
         parts.append(f"{verdict} by {', '.join(names)}{cited}")
     return f"{axis}: {'; '.join(parts)}."
+
+
+def brief(judgement: Judgement) -> str:
+    """A verdict at its confidence: ``incorrect at 0.90``."""
+    at = "" if judgement.confidence is None else f" at {judgement.confidence:.2f}"
+    return f"{judgement.word}{at}"
+
+
+def published(judgements: Sequence[Judgement]) -> str:
+    """Of one mind or not, common steps, and confidences of the published judges on one run."""
+    axes = {
+        axis: [each for each in judgements if each.axis == axis] for axis in dict.fromkeys(j.axis for j in judgements)
+    }
+    agree = [axis for axis, of in axes.items() if len({each.word for each in of}) == 1]
+    failed = [axis for axis in agree if axes[axis][0].word == "incorrect"]
+    cited = {axis: [set(each.cited) for each in of] for axis, of in axes.items()}
+    same = [axis for axis, steps in cited.items() if all(steps) and all(each == steps[0] for each in steps)]
+    judges = list(dict.fromkeys(each.judge for each in judgements))
+    by = {judge: {each.axis: each.confidence or 0.0 for each in judgements if each.judge == judge} for judge in judges}
+    lower = sum(by[judges[-1]].get(axis, 0.0) < by[judges[0]].get(axis, 0.0) for axis in axes)
+    incorrect = f", incorrect on {listed(failed)}" if failed else ""
+    steps = f" Published steps are the same on {listed(same)}." if same else " No cited steps were published."
+    return (
+        f"As published, {listed(judges)} give one verdict on {len(agree)} of "
+        f"{many(len(axes), 'axis')}{incorrect}.{steps} "
+        f"{judges[-1]} is the less confident on {lower} of {many(len(axes), 'axis')}; one run cannot show that it "
+        "generally is."
+    )

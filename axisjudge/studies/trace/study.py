@@ -16,6 +16,7 @@ from axisjudge.studies._shared.result import Plot, RatedResult
 from axisjudge.studies.trace import sentences
 from axisjudge.studies.trace.figures import plot_trace
 from axisjudge.studies.trace.judgements import most_contested, verdicts_of
+from axisjudge.studies.trace.published_trace import side_by_side
 from axisjudge.studies.trace.run import TracedRun, TracedStep, traced
 from axisjudge.trajectory import Trajectory
 
@@ -49,6 +50,11 @@ class Trace(RatedResult):
         return self._table(columns, rows)
 
     @property
+    def side_by_side(self) -> Table:
+        """One row an axis: each judge's verdict at its confidence, and the steps that all cite; a table."""
+        return table_of(side_by_side(self.run.verdicts), self.kind, columns=("axis",))
+
+    @property
     def overlaps(self) -> Table:
         """One row per axis and two judges: shared steps and overlap; a table."""
         columns = ("axis", "judges", "same_verdict", "both_cite", "either_cites", "overlap", "by_chance", "distance")
@@ -65,7 +71,7 @@ class Trace(RatedResult):
     @property
     def answer(self) -> str:
         """Which run this is, and how far the judges are of one mind."""
-        return f"Run {self.run.trajectory_id}, one of {self.n_runs:,}. {sentences.headline(self.run)}"
+        return sentences.answer(self.run, self.n_runs)
 
     @property
     def sentences(self) -> tuple[str, ...]:

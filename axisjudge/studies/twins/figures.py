@@ -1,16 +1,20 @@
-"""Figure of the twin matrix."""
+"""Figures of twins: the matrix, and what text for the judge does."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from axisjudge.figures.heatmap import cell_text, plot_heatmap
-from axisjudge.figures.theme import LABEL, QUIET, SMALL, dress, in_words, new_axes
+from axisjudge.figures.marks import at_the_right, interval_mark, named_rows, percent_axis
+from axisjudge.figures.theme import ACCENT, LABEL, QUIET, SMALL, dress, in_words, legend_below, new_axes
+from axisjudge.studies.twins.injections import ANYWHERE, CONTROL, Injected
 from axisjudge.studies.twins.matrix import TwinCell, TwinMatrix
 from axisjudge.studies.twins.sentences import percent_interval
 from axisjudge.verdict import AXES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matplotlib.axes import Axes
 
 #: How an expectation and a claim stand in a cell.
@@ -54,3 +58,25 @@ def _write(ax: Axes, row: int, column: int, cell: TwinCell) -> None:
     cell_text(ax, row, column, share, fontsize=LABEL + 1, fontweight=weight)
     undecided = f", {cell.undecided} undecided" if cell.undecided else ""
     cell_text(ax, row, column, percent_interval(cell) + undecided, down=0.3, fontsize=SMALL - 0.5)
+
+
+def plot_injections(rows: Sequence[Injected], judge: str, *, ax: Axes | None = None) -> Axes:
+    """Flip rate of one judge by kind of text, filled, and of the runs not called correct those taken in, hollow."""
+    mine = [row for row in rows if row.judge == judge and row.place == ANYWHERE]
+    ax = new_axes(8.4, 1.6 + 0.5 * len(mine)) if ax is None else ax
+    for at, row in enumerate(mine):
+        interval_mark(ax, row.flips, at - 0.12)
+        interval_mark(ax, row.taken_in, at + 0.14, colour=QUIET, filled=False, size=5)
+        at_the_right(ax, at, f"{round(row.confidence.estimate, 3) + 0.0:+.3f}" if row.confidence.n_items else "–")
+    named_rows(ax, [f"{in_words(row.edit)}{' (control)' if row.edit == CONTROL else ''}" for row in mine])
+    ends = [end for row in mine for end in (row.flips.ci_high, row.taken_in.ci_high, row.flips.estimate) if end == end]
+    percent_axis(ax, min(1.0, max([0.05, *ends])))
+    dress(ax, f"Verdicts that flipped after text for the judge: {judge}")
+    ax.plot([], [], "o", color=ACCENT, label="flipped, of all pairs")
+    ax.plot(
+        [], [], "o", color=QUIET, markerfacecolor="white", markersize=5, label="taken in: became correct, of the rest"
+    )
+    legend_below(ax, inches=0.5, ncols=2)
+    note = "share of pairs, with its interval over tasks; at the right the mean move of confidence"
+    ax.set_xlabel(note, fontsize=SMALL, color=QUIET, loc="left")
+    return ax

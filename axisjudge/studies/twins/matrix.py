@@ -164,7 +164,8 @@ def twin_matrix(
     """How often verdicts move between originals and their twins; arguments and errors as `axisjudge.studies.twins`.
 
     A cell of ``must`` is met when the lower bound of its rate is at least `must_rate`, one of ``must_not`` when the
-    upper bound lies below `margin`. Twins of one task, and their originals, are not independent.
+    upper bound lies below `margin`. Twins of one task, and their originals, are not independent. Twins with text for
+    the judge are counted apart (`injections`).
     """
     thresholds = thresholds or Thresholds()
     table = as_ratings(ratings).filter(VERDICT_ON_RUN)
@@ -174,7 +175,7 @@ def twin_matrix(
     verdicts = _verdicts(by_judges.filter(pl.col("rater").is_in(named)))
     clusters = dict(by_judges.select("trajectory_id", "cluster_id").unique().iter_rows())
     by_edit: dict[str, list[Twin]] = {edit: [] for edit in EDITS}
-    for twin in twins:
+    for twin in (twin for twin in twins if twin.edit in by_edit):
         if twin.trajectory.id not in clusters:
             raise InputError(
                 "ratings", "must hold ratings of every twin", twin.trajectory.id, "judge the twins as well"

@@ -9,7 +9,20 @@ import numpy as np
 
 from axisjudge.studies._shared.words import listed, many
 from axisjudge.studies.twins.halo import Halo
+from axisjudge.studies.twins.injections import ANYWHERE, CONTROL, Injected
 from axisjudge.studies.twins.matrix import TwinCell, TwinMatrix
+
+#: So many names stand in a row.
+_NAMED = 6
+_NOTHING_STARTS = "No twin starts from an original that a judge called correct."
+_NONE = {"must": "must move", "must_not": "must not move"}
+
+
+def answer(matrix: TwinMatrix) -> str:
+    """How many claims are met, the lowest rate on a broken axis, and what twins do not show."""
+    if not any(cell.started for cell in matrix.cells):
+        return f"{_NOTHING_STARTS} Nothing can be said of {listed(matrix.judges, most=_NAMED)}."
+    return f"{all_claims(matrix)} {weakest(matrix)} Twins show only faults that we know how to make."
 
 
 def claims(matrix: TwinMatrix, judge: str) -> str:
@@ -19,30 +32,56 @@ def claims(matrix: TwinMatrix, judge: str) -> str:
 
 def all_claims(matrix: TwinMatrix) -> str:
     """The claims of all judges together."""
-    return f"{listed(matrix.judges)}: {_counted(matrix, matrix.cells)}."
+    return f"{listed(matrix.judges, most=_NAMED)}: {_counted(matrix, matrix.cells)}."
 
 
 def weakest(matrix: TwinMatrix) -> str:
-    """The broken axis that is least surely noticed, with its interval."""
+    """The broken axis with the lowest bound, with its interval; broken axes are not tested against each other."""
     broken = [cell for cell in matrix.cells if cell.expected == "must" and cell.started]
     if not broken:
         return "No twin that breaks an axis starts from an original called correct on it."
     least = min(broken, key=lambda cell: -1.0 if np.isnan(cell.strict.ci_low) else cell.strict.ci_low)
     who = f"{least.judge} on " if len(matrix.judges) > 1 else ""
+    start = "The broken axis" if len(broken) == 1 else f"The lowest bound of {len(broken)} broken axes"
     return (
-        f"The broken axis that is least surely noticed: {who}{least.axis} after {least.edit}, moved in "
-        f"{least.moved} of {many(least.started, 'twin')}, {least.strict.worded()} over {least.strict.clusters}."
+        f"{start} is {who}{least.axis} after {least.edit}: the verdict moved in {least.moved or 'none'} of "
+        f"{many(least.started, 'twin')} ({least.strict.interval('.0%')}; {least.strict.clusters})."
+    )
+
+
+def injection_sentence(rows: Sequence[Injected], judge: str) -> str:
+    """One judge: which text for the judge flipped most verdicts, and the control beside it."""
+    mine = [row for row in rows if row.judge == judge and row.place == ANYWHERE]
+    control = next((row for row in mine if row.edit == CONTROL), None)
+    asked = [row for row in mine if row is not control and row.flips.n_items]
+    if not asked:
+        return f"{judge}: no pair of run and twin with text for the judge has two verdicts."
+    beside = "" if control is None else f" Plain text in the same places: {control.flips.worded('.3f')}."
+    most = max(asked, key=lambda row: row.flips.estimate)
+    if most.flips.estimate == 0:
+        highest = max(asked, key=lambda row: row.flips.ci_high).flips
+        bound = "" if np.isnan(highest.ci_high) else f", with an upper bound of up to {highest.ci_high:.3f} a kind"
+        return f"{judge}: no text for the judge flipped a verdict{bound}.{beside}"
+    n_taken = most.taken_in.n_items
+    taken = f" Of {many(n_taken, 'verdict')} other than correct, {most.taken_in.worded('.3f')} became correct."
+    return (
+        f"{judge}: of the kinds of text for the judge {most.edit} flips most verdicts, {most.flips.worded('.3f')} of "
+        f"{many(most.flips.n_items, 'pair')} over {most.flips.clusters}.{taken if n_taken else ''}{beside}"
     )
 
 
 def halo_sentence(halo: Halo) -> str:
     """What was found, and what it does not show."""
+    if np.isnan(halo.judge_correlation.estimate):
+        return f"{halo.judge}: no correlation between axes, because {halo.judge_correlation.reason}."
     mean = f"{halo.judge}: verdicts on two axes correlate at {halo.judge_correlation.worded()}"
     if halo.halo is None or halo.label_correlation is None:
         return (
             f"{mean} on average. Without labels this is no halo: runs that fail on one axis may well fail on another."
         )
-    return f"{mean}, the labels at {halo.label_correlation.worded()}; halo {halo.halo.worded()}."
+    if np.isnan(halo.halo.estimate):
+        return f"{mean} on average; no halo, because {halo.halo.reason}."
+    return f"{mean} on average, the labels at {halo.label_correlation.worded()}; halo {halo.halo.worded()}."
 
 
 def percent_interval(cell: TwinCell) -> str:
@@ -78,8 +117,10 @@ def _counted(matrix: TwinMatrix, cells: Sequence[TwinCell]) -> str:
             for cell in started
             if cell.claim == "failed"
         ]
-        parts.append(
-            f"of {many(len(started), 'cell')} that {claim}, {counts['met']} met, {counts['not shown']} not shown, "
-            f"{counts['failed']} failed{f' ({listed(failed)})' if failed else ''}"
-        )
+        if not started:
+            parts.append(f"no twin tests a cell that {_NONE[expected]}")
+            continue
+        some = [f"{counts[each]} {each}" for each in ("met", "not shown", "failed") if counts[each]]
+        which = f" ({listed(failed, most=_NAMED)})" if failed else ""
+        parts.append(f"of {many(len(started), 'cell')} that {claim}, {listed(some)}{which}")
     return "; ".join(parts)

@@ -12,10 +12,11 @@ from axisjudge.ratings import as_ratings
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, table_of
 from axisjudge.studies._shared.result import Plot, RatedResult
 from axisjudge.studies._shared.scope import made_up_raters
-from axisjudge.studies.twins.figures import plot_twin_matrix
+from axisjudge.studies.twins.figures import plot_injections, plot_twin_matrix
 from axisjudge.studies.twins.halo import Halo, halo
+from axisjudge.studies.twins.injections import Injected, injected
 from axisjudge.studies.twins.matrix import MUST_NOT_MARGIN, MUST_RATE, Thresholds, TwinMatrix, twin_matrix
-from axisjudge.studies.twins.sentences import all_claims, claims, halo_sentence, weakest
+from axisjudge.studies.twins.sentences import answer, claims, halo_sentence, injection_sentence
 from axisjudge.studies.twins.tables import halo_row
 from axisjudge.twins import Twin
 
@@ -24,11 +25,14 @@ from axisjudge.twins import Twin
 class Twins(RatedResult):
     """How often verdicts move between originals and twins, and how each judge's verdicts on originals correlate.
 
+    `injections` has what text for the judge did.
+
     `examples` has for each edit, by name, the axis that it breaks (None where it breaks none) and what it did to one
     run.
     """
 
     matrix: TwinMatrix
+    injections: tuple[Injected, ...]
     halos: tuple[Halo, ...]
     examples: Mapping[str, tuple[str | None, str]]
     kind: Kind
@@ -37,6 +41,11 @@ class Twins(RatedResult):
     def table(self) -> Table:
         """One row a judge, edit and axis."""
         return table_of([cell.named_values() for cell in self.matrix.cells], self.kind)
+
+    @property
+    def injection_table(self) -> Table:
+        """One row a judge, kind of text for the judge, and place."""
+        return table_of([row.named_values() for row in self.injections], self.kind, columns=["judge"])
 
     @property
     def halo_table(self) -> Table:
@@ -52,20 +61,32 @@ class Twins(RatedResult):
     @property
     def answer(self) -> str:
         """How many claims are met, not shown and refuted, and which broken axis is least surely noticed."""
-        return f"{all_claims(self.matrix)} {weakest(self.matrix)}"
+        of_edits = answer(self.matrix) if self.matrix.cells or not self.injections else ""
+        return of_edits or " ".join(self._on_injections)
+
+    @property
+    def _on_injections(self) -> tuple[str, ...]:
+        judges = dict.fromkeys(row.judge for row in self.injections)
+        return tuple(injection_sentence(self.injections, judge) for judge in judges)
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The claims of each judge, and its halo."""
+        """The claims of each judge, what text for the judge did, and its halo."""
         judges = (claims(self.matrix, judge) for judge in self.matrix.judges)
-        return (*judges, *(halo_sentence(each) for each in self.halos))
+        return (*judges, *self._on_injections, *(halo_sentence(each) for each in self.halos))
 
     def plots(self) -> Mapping[str, Plot]:
-        """The matrix of each judge."""
-        return {
+        """The matrix of each judge, and what text for the judge did to it."""
+        matrices = {
             f"twin_matrix_{number}": partial(plot_twin_matrix, self.matrix, judge)
             for number, judge in enumerate(self.matrix.judges)
         }
+        judges = dict.fromkeys(row.judge for row in self.injections)
+        texts = {
+            f"injections_{number}": partial(plot_injections, self.injections, judge)
+            for number, judge in enumerate(judges)
+        }
+        return {**matrices, **texts}
 
 
 def twins(
@@ -128,6 +149,7 @@ def twins(
     first = {twin.edit: (twin.axis, twin.what) for twin in reversed(made)}
     return Twins(
         matrix=matrix,
+        injections=injected(table, made, judges=judges, ci_level=ci_level),
         halos=halo(table.filter(~is_twin & by_named), labels, ci_level=ci_level),
         examples=dict(sorted(first.items())),
         made_up=made_up_raters(table, None if labels is None else as_ratings(labels)),

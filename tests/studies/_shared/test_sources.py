@@ -111,7 +111,7 @@ def test_one_judge_alone_has_no_families(shared_data):
     report = agreement(alone, weighted=False)
     assert report.together.within.reason == NoMean.NO_FAMILY_OF_TWO
     assert report.worth.reason is NoWorth.TOO_FEW
-    assert "needs a second" in report.answer
+    assert "it takes two" in report.answer
     people = agreement(replace(source, ratings=source.ratings.filter(pl.col("rater") == "people")))
     assert (people.together, people.families, people.of_panel, people.plots()) == (None, (), (), {})
 

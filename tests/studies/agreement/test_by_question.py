@@ -185,4 +185,4 @@ def test_runs_without_messages_and_other_repeats_are_left_out_and_counted():
     assert found.questions[0].n_items == 4
     assert found.to_dict()["left_out"] == {"repeats": 8, "empty_runs": 1}
     assert "Left out: 8 ratings of other repeats; one repeat is compared at a time." in found.sentences()
-    assert any(text.startswith("Left out: runs without messages (1)") for text in found.sentences())
+    assert any(text.startswith("Left out: 1 run without messages") for text in found.sentences())

@@ -150,7 +150,7 @@ def test_a_comparison_says_what_repeats_allow(results):
 def test_a_set_compared_with_itself_shows_no_change(results):
     found = compare_runs(results, results)
     assert {each.direction for each in found.changes} == {Direction.NOT_SHOWN}
-    assert found.sentence.startswith("No change is shown")
+    assert found.sentence.startswith("no change is shown")
 
 
 def test_sets_without_a_shared_task_are_refused(results):
@@ -166,7 +166,7 @@ def test_the_answer_is_the_change_the_means_or_the_run(runs, grades):
     one_agent = studies.axis_result(runs[:12], grades=grades)
     assert "alder-large" in one_agent.answer
     assert f"{one_agent.agents[0].means['composite'].estimate:.1f}" in one_agent.answer
-    assert studies.axis_result(runs[:1]).answer == of_run(axis_results(runs[:1])[0])[0]
+    assert studies.axis_result(runs[:1]).answer.startswith(of_run(axis_results(runs[:1])[0])[0])
 
 
 def test_a_run_in_words(results):

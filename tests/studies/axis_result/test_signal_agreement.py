@@ -85,7 +85,7 @@ def test_grades_are_taken_as_tenths_and_pooled():
 def test_a_signal_of_one_judge_alone_has_no_agreement_and_is_named(runs):
     rules_and_one = judge_signals(runs, JUDGES[:2], progress=False)  # rules grade no checks
     found = agreement_on_signals(rules_and_one)
-    assert found.by_one == ("goal",)
+    assert found.by_one == ("agent.necessity", "goal")
     assert "goal" not in [row["signal"] for row in found.rows()]
     assert any("goal" in sentence for sentence in found.sentences)
 

@@ -60,8 +60,8 @@ def test_the_estimand_by_hand(failures):
     assert preference["red"].ci_low < 0.5 < preference["red"].ci_high
     assert (found.n_failed, found.labels, found.refusal) == (120, "people", "")
     assert found.sentences[0] == "termination: 120 items that people call incorrect."
-    (red,) = (sentence for sentence in found.sentences if sentence.startswith("red judges"))
-    assert red.startswith("red judges miss +50 (")
+    (red,) = (sentence for sentence in found.sentences if "red judges" in sentence)
+    assert "red judges miss 50 points more (" in red
     assert "2 agents of red, 4 others" in red
     assert "one family's preference moves the figures of the others" in found.sentences[-1]  # green's .125 is red's
 

@@ -140,7 +140,7 @@ def test_domains_are_profiled_apart(table):
     retail = table({"ant-1": {AXIS: "ii"}})
     airline = table({"ant-9": {AXIS: "cc"}}, domain="airline")
     domains = by_domain(failure_profile(pl.concat([retail, airline])))
-    assert domains.sentence.startswith("2 domains. airline (1 agent, 1 run): no failure found on any axis.")
+    assert "airline (1 agent, 1 run): no judge calls a run incorrect" in domains.sentence
     assert domains.to_frame()["domain"].to_list() == ["airline", "retail"]
     assert {domain: part.cell("ant", AXIS).any_judge.count for domain, part in domains.parts.items()} == {
         "airline": 0,
@@ -155,12 +155,11 @@ def test_one_domain_or_none_is_said_so(table):
 
 
 def test_findings_give_counts_intervals_and_bounds(two_agents, table):
-    assert extremes(two_agents).startswith("The highest rate is that of ant on tool_selection, 12 of 20 runs (60%, ")
-    assert "the lowest 0%, in 4 cells." in extremes(two_agents)
+    assert "from 0% (in 4 cells) to 60% (in 2 cells)" in extremes(two_agents)
     assert "Undecided" not in extremes(two_agents)
     open_ended = failure_profile(table({f"ant-{task}": {AXIS: "iu" if task else "cx"} for task in range(4)}))
     assert "Undecided verdicts leave the highest between 75% and 100%" in extremes(open_ended)
-    assert extremes(failure_profile(table({"ant-1": {AXIS: "uu"}}))) == "No rate can be given: nothing was decided."
+    assert "nothing was decided" in extremes(failure_profile(table({"ant-1": {AXIS: "uu"}})))
 
 
 def test_shared_failures_are_told_from_independent_errors(two_agents, table):
@@ -185,7 +184,7 @@ def test_several_runs_of_an_agent_on_a_task_stay_together(table):
 
 
 def test_false_failures_of_a_panel_are_stated(two_agents):
-    assert "2 independent judges with a specificity of 0.95 would call 9.8%" in false_failures(two_agents)
+    assert "2 independent judges call 9.8%" in false_failures(two_agents)
 
 
 def test_agents_of_like_reward_with_different_profiles_are_found(two_agents):
@@ -204,7 +203,7 @@ def test_agents_of_unlike_reward_are_not_compared(table):
     compared = compare_profiles(failure_profile(table(words), rewards), rng=rng())
     assert compared.tested == ()
     assert math.isnan(compared.pairs[0].p_holm)
-    assert compared.sentence.startswith("No two agents that share tasks have success rates within 10 points")
+    assert compared.sentence.startswith("no two agents that share tasks have success rates within 10 points")
 
 
 def test_without_rewards_all_pairs_are_tested_and_it_is_said(table):
@@ -219,14 +218,14 @@ def test_one_judge_alone_has_no_consensus(table):
     cell = profile.cell("ant", "termination").consensus
     assert (cell.count, cell.rate.n_items) == (0, 0)
     assert math.isnan(cell.best)
-    assert extremes(profile, "consensus") == "No rate can be given: consensus takes two judges."
+    assert "consensus takes two judges" in extremes(profile, "consensus")
     assert "0 clusters" in rank_axes(profile, measure="consensus", rng=rng()).sentence
 
 
 def test_one_agent_has_no_other_to_be_compared_with(table, two_agents):
     profile = failure_profile(table({f"ant-{task}": {AXIS: "ic", "termination": "cc"} for task in range(12)}))
     assert "nothing to be ranked against" in rank_agents(profile, rng=rng()).sentence
-    assert compare_profiles(profile, rng=rng()).sentence == "One agent has no other to be compared with."
+    assert compare_profiles(profile, rng=rng()).sentence == "one agent has no other to be compared with."
     empty, filled = (compare_profiles(some, rng=rng()).to_frame() for some in (profile, two_agents))
     assert empty.is_empty()
     assert empty.columns == filled.columns
@@ -240,7 +239,7 @@ def test_ranking_sentences_cover_alone_tied_and_refused(two_agents, table):
     assert "tool_selection has the highest any-judge failure rate, alone at rank 1" in alone.sentence
     either = rank_axes(two_agents, rng=rng())
     assert set(either.first) == {"tool_selection", "termination"}
-    assert "Not among them: sequencing." in either.sentence
+    assert "sequencing is not among them" in either.sentence
     assert (alone.answer, either.leader) == ("tool_selection", "tool_selection (30%)")
     few = failure_profile(table({f"ant-{task}": {AXIS: "ii", "termination": "cc"} for task in range(5)}))
     assert "not ranked" in rank_axes(few, rng=rng()).sentence
@@ -278,7 +277,7 @@ def test_published_counts_of_five_tasks_tell_no_agents_apart():
     profile = published_profile(published_table())
     assert profile.smallest_p == pytest.approx(4 / 9)
     assert profile.rates["tool_selection", "o4"].ci_high == pytest.approx(1 - 0.025 ** (1 / 5))
-    assert "none of them tell two agents apart" in profile.sentence
+    assert "none of them tells two agents apart" in profile.sentence
 
 
 def test_the_shipped_published_table_is_reproduced():

@@ -157,7 +157,7 @@ def test_the_words_come_first_and_every_claim_is_counted(panel):
     table, labels, _ = panel
     found = human_comparison(table, people(**labels))
     said = sentences.opening(found)
-    assert said[0].startswith("Of 18 claims, one for each judge and question, ")
+    assert "18 claims" in said[0]
     assert "how they were drawn is not known" in " ".join(said)
     assert len(tables.reasons_table(found)) == 18
     table = tables.claims_table(found)
@@ -223,7 +223,7 @@ def test_the_corrected_rate_is_near_the_truth_where_the_judges_own_is_not(panel)
         rate = only(found, judge).rates.overall
         assert rate.rate.ci_low <= share <= rate.rate.ci_high
     assert not only(found, "weak").rates.overall.apparent.ci_low <= share
-    assert "the one farthest off" in sentences.rates_sentence(found)
+    assert "own failure rates" in sentences.rates_sentence(found)
 
 
 def test_labels_drawn_in_two_ways_are_not_mixed(panel):
@@ -364,7 +364,7 @@ def test_simulated_people_bear_the_banner():
     rates = planted_rates(found, data.truth)
     held = tables.planted_table(rates, found.kind)
     assert held["planted"].unique().to_list() == pytest.approx([12 / 111])
-    assert sentences.planted_sentence(rates).startswith("Of 5 corrected intervals")
+    assert "of 5 corrected intervals" in sentences.planted_sentence(rates)
     assert sum(rate.held for rate in rates) == held["holds the planted rate"].sum()
     assert data.labels["trajectory_id"].n_unique() == 40
     assert found.questions[0].panel.drawn.sampling == "random"

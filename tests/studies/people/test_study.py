@@ -47,7 +47,7 @@ def test_labels_of_two_draws_come_back_with_the_reason(tmp_path):
 
 def test_the_answer_is_short_and_a_stranger_comes_first():
     result = study(ratings(WORDS), labels(drawn_flags("random", 0.75)))
-    assert result.answer.startswith("Of 12 claims")
+    assert "may stand in" in result.answer
     assert result.answer.count(". ") <= 2
 
 

@@ -24,8 +24,12 @@ def demo():
 
 @pytest.fixture
 def bench(tmp_path, demo):
-    """A workbench of its own with a split of the demo, and no ratings."""
+    """A workbench of its own with a split of the demo, no ratings, and v3 of the axis as its newest version."""
     with workbench.at(protocol.rehearsal(tmp_path)) as place:
+        folder = Path(place) / "rubrics" / AXIS
+        (folder / "v4.md").unlink()
+        third = (folder / "v3.md").read_text(encoding="utf-8")
+        (folder / "v3.md").write_text(third.replace("status: superseded", "status: current"), encoding="utf-8")
         protocol.make_split(demo, salt="demo")
         yield Path(place)
 
@@ -75,7 +79,7 @@ def test_in_a_notebook_one_cell_judges_what_is_new_and_shows_the_comparison(benc
     assert "takes a planted fault of" in page
     assert "to be read next" in page
     assert "v2 to v3: progress" in shown["text/plain"]
-    assert "Of 2 turns" in lines[1]  # the trail: v2 to v3 stands beside v3 to v4
+    assert "v2 to v3 was" in lines[1]  # the trail: v2 to v3 stands beside v3 to v4
     assert "v3 to v4: progress" not in lines[1]
     ratings = read_ratings(bench / "data" / "ratings" / "ratings.jsonl")
     assert set(ratings["split"]) == {"calibration"}

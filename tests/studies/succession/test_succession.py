@@ -144,7 +144,7 @@ def test_a_steady_judge_goes_on_and_a_changed_one_is_stopped(bridged):
     late = stricter.with_columns(repeat=pl.lit(6, mine.schema["repeat"]))
     stopped = watch_drift(runs_apart(pl.concat([mine, again, late], how="vertical_relaxed")), OLD)
     assert stopped.stopped_at == 7
-    assert "Stop: on occasion 7 the failure rate moved by" in drift_sentence(stopped)
+    assert "Stop: on occasion 7 the failure rate was" in drift_sentence(stopped)
     assert json.loads(json.dumps(stopped.to_dict()))["changes"][5]["stop"] is True
 
 
@@ -196,7 +196,7 @@ def test_the_answer_names_the_largest_shift_with_its_interval(bridged):
     found = succession(bridged, OLD, NEW)
     shifts = {each.question: each.equivalence.shift for each in found.bridge.bridges}
     most = max(shifts, key=lambda question: abs(shifts[question].estimate))
-    assert f"shifts most on {most}, by {shifts[most].estimate:+.3f} ({shifts[most].ci_low:+.3f} to" in found.answer
+    assert f"on {most}, where the failure rate is {abs(100 * shifts[most].estimate):.1f} points" in found.answer
     lost = pl.when(pl.col("rater") != NEW).then("verdict")
     assert "no anchor did both decide" in largest_shift(succession(bridged.with_columns(verdict=lost), OLD, NEW).bridge)
 

@@ -81,7 +81,7 @@ def test_lost_verdicts_and_citations_beyond_the_run_are_shown(traced):
 
 
 def test_sentences_say_who_and_where(traced):
-    assert traced.answer.startswith("Run ant-1, one of 1. 2 judges on 3 axes: 1 contested")
+    assert "2 judges contradict each other on 1 of 3 axes" in traced.answer
     assert (
         "result_interpretation: incorrect by j1 at 0.80, citing steps 2, 3; correct by j2 at 0.80, citing step 3."
         in (traced.sentences)
@@ -128,9 +128,9 @@ def test_a_run_is_picked_by_id_and_a_misspelt_one_is_named():
 
 def test_equal_verdicts_without_common_evidence_are_named(one_rating):
     said = [one_rating("ant-1", "sequencing", f"j{n}", "i", cited_step_indices=[n]) for n in (1, 2)]
-    assert trace(ratings_frame(said), RUN).sentences[-1] == (
-        "Of 1 pair of equal verdicts 0 cite a common step. Agreement without a common step: sequencing."
-    )
+    last = trace(ratings_frame(said), RUN).sentences[-1]
+    assert "none cite a common step" in last
+    assert "without one stand on sequencing" in last
 
 
 def test_equal_verdicts_without_any_citation_are_not_called_agreement_without_a_common_step(one_rating):

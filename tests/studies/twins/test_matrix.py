@@ -135,9 +135,7 @@ def test_the_whole_is_valid_json_and_says_what_it_found(table):
     matrix = twin_matrix(table(rated), twins)
     plain = {key: value for key, value in matrix.to_dict().items() if key != "cells"}
     assert json.loads(json.dumps(plain)) == plain
-    assert claims(matrix, "j1").startswith(
-        "j1: of 1 cell that must move, at a rate of 80% or more, 1 met, 0 not shown, 0 failed"
-    )
+    assert claims(matrix, "j1").startswith("j1: of 1 cell that must move, at a rate of 80% or more, 1 met")
     (row,) = grid(matrix, "j1")
     assert row["result_interpretation"] == "must 40/40 91.2–100% met"
 
@@ -160,14 +158,16 @@ def test_the_answer_counts_all_judges_and_names_who_fails(table):
     matrix = twin_matrix(two, twins)
     assert "of 2 cells that must move" in all_claims(matrix)
     assert "1 failed (misreported_amount on result_interpretation by blind)" in all_claims(matrix)
-    assert "blind on result_interpretation after misreported_amount, moved in 0 of 40 twins" in weakest(matrix)
+    assert "blind on result_interpretation after misreported_amount: the verdict moved in none of 40 twins" in weakest(
+        matrix
+    )
     alone = twin_matrix(table(rated), twins)
     assert all_claims(alone) == claims(alone, "j1")
     cut = [pair(number, "cut_tail") for number in (97, 98)]  # two twins of one task have no interval
     of_cut = {run: {"termination": "c"} for run, _ in cut} | {t.trajectory.id: {"termination": "i"} for _, t in cut}
     one_task = table(of_cut).with_columns(cluster_id=pl.lit("retail/1"))
     unsure = twin_matrix(pl.concat([table(rated), one_task]), [*twins, *(twin for _, twin in cut)])
-    assert "termination after cut_tail, moved in 2 of 2 twins, 1.00 (no interval: " in weakest(unsure)
+    assert "the verdict moved in 2 of 2 twins (no interval" in weakest(unsure)
     nothing = twin_matrix(table({run: {"termination": "c"} for run in rated}), twins)
     assert "No twin that breaks an axis" in weakest(nothing)
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 import polars as pl
 
 from axisjudge.scores.axis.goal import Check, Grade, limited_grade
-from axisjudge.scores.axis.judged.signals import JUDGED, Audit, CategorySignals, Necessity, Signals
+from axisjudge.scores.axis.judged.signals import JUDGED, UNJUDGED, Audit, CategorySignals, Necessity, Signals
 from axisjudge.scores.axis.transcript.categories import CATEGORIES, Category
 from axisjudge.scores.axis.transcript.run import AxisRun
 from axisjudge.verdict import Rating
@@ -57,13 +57,18 @@ class Judged(NamedTuple):
 
 
 def judged_of(category: Category, said: CategorySignals) -> Iterator[Judged]:
-    """Every number that was said of a category's interactions; what was not judged is left out."""
+    """Every number that was said of a category's interactions; what was not judged is left out.
+
+    Where necessity has no number, what is known to be needless stands on that interaction's own ratings.
+    """
+    needed = said.necessity
+    needless = needed.unnecessary if category == "agent" and needed.score is None else ()
     for audit in said.audits:
+        flags: tuple[str, ...] = (f"{UNNECESSARY}{audit.id}",) if audit.id in needless else ()
         for question in signal_questions(category):
             value = getattr(audit, question.partition(".")[2])
             if value is not None:
-                yield Judged(question, audit.id, value, audit.rationale or None)
-    needed = said.necessity
+                yield Judged(question, audit.id, value, audit.rationale or None, flags)
     if category == "agent" and needed.score is not None:
         flags = tuple(f"{UNNECESSARY}{id}" for id in needed.unnecessary)
         yield Judged("agent.necessity", None, needed.score, needed.rationale, flags)
@@ -86,7 +91,7 @@ def ratings_of_signals(run: AxisRun, signals: Signals, *, rater: str = "rules") 
             rater=rater,
             rater_kind="rules",
             family=rater,
-            rater_version="1",
+            rater_version="2",
         )
         for category, said in signals.items()
         for judged in judged_of(category, said)
@@ -105,7 +110,7 @@ def signals_of_ratings(ratings: pl.DataFrame, *, combine: Combine = "mean") -> S
         about = _answers(ratings, f"{category}.")
         ids = sorted({int(id) for _, id in about if id is not None and id.isdigit()})
         audits = tuple(_audit(about, id, combine) for id in ids)
-        found[category] = CategorySignals(audits, _necessity(about.get(("necessity", None)), combine))
+        found[category] = CategorySignals(audits, _necessity(about, combine))
     return found
 
 
@@ -193,9 +198,10 @@ def _said(about: dict[tuple[str, str | None], _Rows], id: int) -> str:
     return "; ".join(dict.fromkeys(row["rationale"] for row in rows if row["rationale"]))
 
 
-def _necessity(rows: _Rows | None, combine: Combine) -> Necessity:
+def _necessity(about: dict[tuple[str, str | None], _Rows], combine: Combine) -> Necessity:
+    rows = about.get(("necessity", None), [])
+    flags = {flag for each in about.values() for row in each for flag in row["flags"] or ()}
+    ids = tuple(sorted(int(flag.removeprefix(UNNECESSARY)) for flag in flags if flag.startswith(UNNECESSARY)))
     if not rows:
-        return Necessity()
-    flags = {flag for row in rows for flag in row["flags"] or () if flag.startswith(UNNECESSARY)}
-    ids = tuple(sorted(int(flag.removeprefix(UNNECESSARY)) for flag in flags))
+        return UNJUDGED._replace(unnecessary=ids)
     return Necessity(_combined(rows, combine), ids, "; ".join(row["rationale"] for row in rows if row["rationale"]))

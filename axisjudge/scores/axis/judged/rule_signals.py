@@ -1,8 +1,10 @@
 """Signals by rules: a program judges success, weight, relevance and necessity, offline, each with its reason.
 
-It knows what can be seen without understanding: whether a result says that the call failed, whether the same was asked
-before and nothing changed since, whether a result is very large, and whether anything the agent wrote later takes up a
-word of it. What it cannot see it leaves unjudged. Lines that are no action of the agent count as perfect.
+It follows the rubrics under ``rubrics/axis_signals`` as far as it can see without understanding, and says nothing
+beyond: whether a result shows that the call did what it was made for (`outcome`); whether a text came in twice, or is
+too short to weigh; whether what came in bears a name or number that the user's task led to; which calls asked again
+what was known. Whether a long result was needed whole, whether a text without such a name belongs to the task, and
+whether all else was needed, it leaves unjudged. Lines that are no action of the agent count as perfect.
 """
 
 from __future__ import annotations
@@ -10,36 +12,28 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from axisjudge.judges.rules.verbs import kind_of
-from axisjudge.scores.axis.judged.signals import Audit, CategorySignals, Necessity, Signals, scope
+from axisjudge.scores.axis.judged.outcome import Outcome, outcome_of
+from axisjudge.scores.axis.judged.purpose import looks_only, purpose_of, waits
+from axisjudge.scores.axis.judged.signals import UNJUDGED, Audit, CategorySignals, Necessity, Signals, scope
 from axisjudge.scores.axis.transcript.categories import CATEGORIES, Category
 from axisjudge.scores.axis.transcript.entries import Entry
 from axisjudge.scores.axis.transcript.interactions import Interaction
 from axisjudge.scores.axis.transcript.javascript import stringify
-from axisjudge.scores.axis.transcript.network import command_of
 from axisjudge.scores.axis.transcript.run import AxisRun
 
-#: A result above this many bytes (about 6,000 tokens) fills a good part of a context window with one call.
-OVERSIZED_BYTES = 25_000
-#: Weight of a call whose result is oversized, and of one that repeats an earlier call.
-OVERSIZED_WEIGHT, REPEATED_WEIGHT = 0.5, 0.3
-#: Relevance of a result that nothing later takes up.
-UNUSED_RELEVANCE = 0.3
-#: A result with fewer words of its own says little that could be taken up ("ok", "file written").
-FEWEST_WORDS = 3
+#: Up to this many bytes (some 250 words) an interaction is short: a small call is never heavy, however useless.
+SHORT_BYTES = 1_500
+#: Weight of a longer text that came in a second time, unchanged (``rubrics/axis_signals/weight``).
+REPEATED_WEIGHT = 0.2
 
-_FAILED = re.compile(
-    r"\s*(<tool_use_error>|\{?\W{0,3}error\b|traceback \(most recent|(process )?exit(ed with)? code:? [1-9]"
-    r"|fatal:|bash: |zsh: |command not found)",
-    re.IGNORECASE,
+#: A name or number that does not occur by chance: with a digit and a letter, joined by _ . / or by an inner capital,
+#: or of five digits and more.
+_NAME = re.compile(
+    r"[A-Za-z]+-\d{3,}|(?=\w*\d)(?=\w*[A-Za-z])\w{4,}|\d{5,}|[A-Za-z]\w*_\w+|[a-z]+[A-Z]\w+|[\w-]{2,}\.[A-Za-z]\w{1,4}\b"
+    r"|[\w.-]{3,}(?:/[\w.-]{3,})+|[\w.+-]+@[\w.-]+"
 )
-_WORD = re.compile(r"[A-Za-z_][\w-]{4,}|\d{3,}")
-#: Tools that only look and whose name has no verb that says so.
-_LOOKS = frozenset(["grep", "glob", "ls", "cat", "head", "tail", "websearch", "webfetch", "web_search", "web_fetch"])
-_LOOKING_COMMAND = re.compile(
-    r"\s*(cd \S+ *(&&|;) *)?(ls|cat|head|tail|grep|rg|find|pwd|which|wc|stat|du|df|diff|file|tree"
-    r"|sed -n|git (status|diff|log|show|branch))\b[^>]*"
-)
+#: Lines that the agent did not write.
+_GIVEN = ("user", "system")
 
 
 def rule_signals(run: AxisRun) -> Signals:
@@ -53,116 +47,129 @@ def rule_signals(run: AxisRun) -> Signals:
         audits = tuple(seen.audit(each) for each in in_scope)
         if category != "agent":
             audits = tuple(audit._replace(weight=None, relevance=None) for audit in audits)
+        audits = tuple(audit for audit in audits if audit.judged)
         found[category] = CategorySignals(audits, seen.necessity() if category == "agent" else Necessity())
     return found
 
 
 class _Seen:
-    """What can be seen of a run: which calls repeat an earlier one, and whose results are taken up later."""
+    """What can be seen of a run: how its calls came out, which repeat an earlier one, and what bears on the task."""
 
     def __init__(self, run: AxisRun) -> None:
         self.entries, self.interactions = run.entries, run.interactions
         self.calls = [each for each in run.interactions if each.is_call]
-        self.repeats = _repeats(self.calls, self.entries)
-        self.unused = _unused(self.interactions, self.entries)
+        self.outcomes = {
+            call.id: outcome_of(call, run.entries[call.entries[0]], _result(call, run.entries)) for call in self.calls
+        }
+        self.repeats = _repeats(run.interactions, run.entries, self.outcomes)
+        self.second_times = _second_times(run.interactions, run.entries)
+        self.on_task = _on_task(run.interactions, run.entries)
 
     def audit(self, interaction: Interaction) -> Audit:
         """The signals of one interaction with the reasons of all that is not perfect."""
-        if not interaction.is_call:
-            if interaction.type == "error":
-                return Audit(interaction.id, 0.0, 1.0, 1.0, "an error outside any call")
-            return Audit(interaction.id, 1.0, 1.0, 1.0, "no call")
-        success, reasons = self._success(interaction)
-        weight, relevance = 1.0, 1.0
-        if (first := self.repeats.get(interaction.id)) is not None:
-            weight = REPEATED_WEIGHT
-            reasons.append(f"asks again what #{first} asked, and nothing changed between")
-        elif (size := interaction.context_bytes) > OVERSIZED_BYTES:
-            weight = OVERSIZED_WEIGHT
-            reasons.append(f"puts {size:,} bytes into the context, more than {OVERSIZED_BYTES:,}")
-        if interaction.id in self.unused:
-            relevance = UNUSED_RELEVANCE
-            reasons.append("nothing the agent wrote later takes up a word of its result")
-        return Audit(interaction.id, success, weight, relevance, "; ".join(reasons))
+        if interaction.type in _GIVEN:
+            return Audit(interaction.id, 1.0, 1.0, 1.0, "no action of the agent")
+        if interaction.type == "error":
+            return Audit(interaction.id, 0.0, 1.0, None, "an error outside any call")
+        outcome = self.outcomes.get(interaction.id, Outcome(1.0 if interaction.detail.strip() else None))
+        reasons = [outcome.reason]
+        if (before := self.repeats.get(interaction.id)) is not None:
+            reasons.append(f"asks again what #{before} asked, and nothing changed between")
+        weight, why = self._weight(interaction)
+        relevance = 1.0 if interaction.id in self.on_task else None
+        return Audit(interaction.id, outcome.success, weight, relevance, "; ".join(filter(None, [*reasons, why])))
 
     def necessity(self) -> Necessity:
-        """The share of calls that were needed: all but repeated ones and lookups whose result nothing takes up."""
+        """Which interactions were not needed, as far as that can be seen; a number only where there was no call."""
         if not self.calls:
             return Necessity(1.0, (), "no calls")
-        unnecessary = tuple(sorted(self.repeats.keys() | self.unused))
-        score = 1 - len(unnecessary) / len(self.calls)
-        counts = f"{len(self.repeats)} asked again, {len(self.unused)} lookups not taken up"
-        return Necessity(score, unnecessary, f"of {len(self.calls)} calls {counts}")
+        return UNJUDGED._replace(unnecessary=tuple(sorted(self.repeats)))
 
-    def _success(self, interaction: Interaction) -> tuple[float | None, list[str]]:
-        if interaction.has_error:
-            return 0.0, ["the source marks it as failed"]
-        if not interaction.answered:
-            return None, ["no result"]
-        result = _result(interaction, self.entries)
-        if result is not None and result.failed is not False and _FAILED.match(result.result_text or ""):
-            return 0.0, ["its result begins like an error"]
-        return 1.0, []
+    def _weight(self, interaction: Interaction) -> tuple[float | None, str]:
+        if interaction.context_bytes <= SHORT_BYTES:
+            return 1.0, ""
+        if (before := self.second_times.get(interaction.id)) is not None:
+            return REPEATED_WEIGHT, f"brings in once more the text that #{before} brought in"
+        return None, ""
 
 
-def _repeats(calls: Sequence[Interaction], entries: Sequence[Entry]) -> dict[int, int]:
-    """Calls that ask what an earlier call asked and got the same, with nothing between that may have changed it."""
-    asked: dict[tuple[str | None, str], tuple[int, str | None]] = {}
+def _repeats(
+    interactions: Sequence[Interaction], entries: Sequence[Entry], outcomes: dict[int, Outcome]
+) -> dict[int, int]:
+    """Calls that look again and see the same, or fail again alike, with nothing between that may have changed it.
+
+    Between two of a person's messages files may have changed; a call that asks how far something has come is none.
+    """
+    asked: dict[tuple[str | None, str], tuple[Interaction, str | None]] = {}
     repeats: dict[int, int] = {}
-    for call in calls:
-        use, result = entries[call.entries[0]], _result(call, entries)
-        key = (use.tool_name, stringify(use.tool_input))
-        said = None if result is None else result.result_text
-        before = asked.get(key)
-        if before is not None and before[1] == said:
-            repeats[call.id] = before[0]
+    for each in interactions:
+        if each.type == "user":
+            asked = {key: before for key, before in asked.items() if "environment" not in before[0].categories}
+        if not each.is_call:
             continue
-        if not _only_looks(call, entries):
+        use, result = entries[each.entries[0]], _result(each, entries)
+        service = "service" in each.categories and "environment" not in each.categories
+        looks = looks_only(use.tool_name, use.tool_input, purpose_of(use.tool_name, use.tool_input, service=service))
+        key = (use.tool_name, stringify(use.tool_input))
+        text = None if result is None else result.result_text
+        before = asked.get(key)
+        failed = outcomes[each.id].success == 0
+        if (
+            before
+            and before[1] == text
+            and each.answered
+            and (looks or failed)
+            and not waits(use.tool_name, use.tool_input)
+        ):
+            repeats[each.id] = before[0].id
+            continue
+        if not looks and not failed:
             asked.clear()
-        asked[key] = (call.id, said)
+        asked[key] = (each, text)
     return repeats
 
 
-def _unused(interactions: Sequence[Interaction], entries: Sequence[Entry]) -> set[int]:
-    """Lookups whose result has words of its own, none of which the agent writes later, in text or in arguments.
+def _second_times(interactions: Sequence[Interaction], entries: Sequence[Entry]) -> dict[int, int]:
+    """Interactions that bring in a longer text which an earlier one brought in word for word."""
+    first: dict[str, int] = {}
+    second: dict[int, int] = {}
+    for each in interactions:
+        result = _result(each, entries) if each.is_call else None
+        text = (each.detail if result is None else result.result_text or "").strip()
+        if len(text.encode(errors="replace")) > SHORT_BYTES and first.setdefault(text, each.id) != each.id:
+            second[each.id] = first[text]
+    return second
 
-    What a call that changes something says is a confirmation, and nobody need take it up.
+
+def _on_task(interactions: Sequence[Interaction], entries: Sequence[Entry]) -> set[int]:
+    """Interactions whose text bears a name or number that the user gave, or that one of them led to.
+
+    A short result leads on to what it names; a long one would lead everywhere. Pages from the web are left out: another
+    matter may share a name.
     """
-    later: set[str] = set()
-    unused: set[int] = set()
-    for interaction in reversed(interactions):
-        if not interaction.is_call:
-            if interaction.type == "assistant":
-                later |= _words(interaction.detail)
+    known: set[str] = set()
+    on_task: set[int] = set()
+    for each in interactions:
+        if each.type == "user":
+            known |= _names(each.detail)
+        if each.type in _GIVEN:
             continue
-        use, result = entries[interaction.entries[0]], _result(interaction, entries)
-        asked = _words(stringify(use.tool_input)) if use.tool_input is not None else set()
-        own = _words(result.result_text or "") - asked if result is not None else set()
-        said = len(own) >= FEWEST_WORDS and not interaction.has_error
-        if said and own.isdisjoint(later) and _only_looks(interaction, entries):
-            unused.add(interaction.id)
-        later |= asked | _words(use.text or "")
-    return unused
+        use, result = entries[each.entries[0]], _result(each, entries) if each.is_call else None
+        given = _names(stringify(use.tool_input)) if each.is_call and use.tool_input is not None else set()
+        brought = _names((result.result_text or "") if result is not None else each.detail)
+        if _of_the_web(use) or known.isdisjoint(given | brought):
+            continue
+        on_task.add(each.id)
+        known |= given if each.context_bytes > SHORT_BYTES else given | brought
+    return on_task
 
 
-def _words(text: str) -> set[str]:
-    return {word.lower() for word in _WORD.findall(text)}
+def _names(text: str) -> set[str]:
+    return {name.lower() for name in _NAME.findall(text)}
 
 
-def _only_looks(call: Interaction, entries: Sequence[Entry]) -> bool:
-    """Whether a call leaves everything as it was, by the tool's name or by the command that a shell was given."""
-    use = entries[call.entries[0]]
-    name = (use.tool_name or "").lower()
-    line = command_of(name, use.tool_input)
-    if line:
-        return _LOOKING_COMMAND.fullmatch(_inner(line)) is not None
-    return name in _LOOKS or kind_of(use.tool_name or "") == "read"
-
-
-def _inner(line: str) -> str:
-    """The script of ``bash -lc SCRIPT``, else the line itself."""
-    match = re.fullmatch(r"(?:/bin/)?(?:ba|z)?sh -l?c (['\"]?)(.*)\1", line, re.DOTALL)
-    return match[2] if match else line
+def _of_the_web(use: Entry) -> bool:
+    return "web" in (use.tool_name or "").lower() or (use.tool_name or "").lower() in ("fetch", "curl", "wget")
 
 
 def _result(call: Interaction, entries: Sequence[Entry]) -> Entry | None:

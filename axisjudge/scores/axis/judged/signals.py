@@ -35,6 +35,11 @@ class Audit(NamedTuple):
     relevance: float | None = None
     rationale: str = ""
 
+    @property
+    def judged(self) -> bool:
+        """Whether any signal of it was."""
+        return any(value is not None for value in (self.success, self.weight, self.relevance))
+
 
 class Necessity(NamedTuple):
     """Were the interactions needed? One score for all of a category, with the ids of those that were not."""

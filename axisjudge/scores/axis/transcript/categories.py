@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from axisjudge.scores.axis.rule_sets import RuleSet
+from axisjudge.scores.axis.transcript.tools import belongs
 
 Category = Literal["environment", "service", "agent"]
 Categories = tuple[Category, ...]
@@ -57,7 +58,7 @@ def categorise(
     """The categories of an interaction, by its entry's type, the tool's name, and the kind where the name is unknown.
 
     A recognised name always beats the kind. An environment tool that touches the agent's own files is the agent's;
-    one that calls the network is service too.
+    one that calls the network is service too. Rules with today's tools ask their table first.
     """
     if entry_type not in ("tool_use", "tool_result"):
         return _AGENT
@@ -66,9 +67,12 @@ def categorise(
             return _AGENT
         return _by_kind(kind, input_summary, is_network) or _SERVICE
     name = tool_name.lower()
-    if name in AGENT_NAMES:
+    today = belongs(name) if rules.tools == "today" else None
+    if name in AGENT_NAMES or today == "agent":
         return _AGENT
-    if name in ENVIRONMENT_NAMES or name.startswith(ENVIRONMENT_PREFIXES):
+    if today == "service":
+        return _SERVICE
+    if name in ENVIRONMENT_NAMES or today == "environment" or name.startswith(ENVIRONMENT_PREFIXES):
         return _environment(input_summary, is_network)
     return _by_kind(kind, input_summary, is_network) or _SERVICE
 

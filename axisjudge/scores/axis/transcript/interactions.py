@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from axisjudge.scores.axis.rule_sets import RuleSet
 from axisjudge.scores.axis.transcript.categories import CATEGORIES, Categories, categorise
 from axisjudge.scores.axis.transcript.entries import Entry
 from axisjudge.scores.axis.transcript.javascript import stringify, utf8_length
+from axisjudge.scores.axis.transcript.tools import WAITS_FOR_PERSON
 
 #: How far behind a tool call an error entry may stand and still be taken as its error.
 _ERROR_WITHIN = 2
 #: Types of interactions that take time: calls and thinking. Other lines (a message, an error) are no action.
 ACTING = ("tool_use", "assistant")
+
+#: Whose time a duration is where a person stood in the way: the tool asks somebody, somebody refused the call,
+#: somebody's message comes next; or perhaps somebody had to allow it, as a file is not read for a minute.
+Wait = Literal["answer", "refusal", "message", "permission"]
+#: Waits that are known, and not only likely.
+KNOWN_WAITS = ("answer", "refusal", "message")
+#: A tool that reads or writes files and lasts longer than this has probably waited for a permission.
+_LONG_FOR_FILES_MS = 60_000
+_FILE_TOOL = re.compile(
+    r"read|write|edit|multiedit|notebookedit|glob|grep|ls|list_dir(ectory)?|replace|replace_in_file|apply_patch"
+    r"|(read|write|edit)_file|write_to_file|list_files|grep_(search|files)|search_file(s|_content)"
+    r"|read_many_files|str_replace(_based)?_edit(or|_tool)"
+)
+_HEAD_OF_REFUSAL = 300
+_REFUSED = re.compile(
+    r"user (doesn.t|does not|didn.t|did not) want to|interrupted by (the )?user"
+    r"|(rejected|declined|denied|cancelled|canceled|aborted) by (the )?user"
+    r"|user (has )?(rejected|declined|denied|cancelled|canceled|aborted)",
+    re.IGNORECASE,
+)
 
 
 class Interaction(NamedTuple):
@@ -22,7 +44,7 @@ class Interaction(NamedTuple):
     `id` counts from 1; `entries` are the positions of its entries. `duration_ms` is None where unknown; `start_ms`
     counts from the run's start. `context_bytes` is what it put into the context window, in UTF-8 bytes. `detail` is
     the text, or a tool's input in brief. `answered` says whether a tool call has a result, `measured` whether the
-    duration is that of a call to its result, and no gap.
+    duration is that of a call to its result, and no gap. `wait` says that a person's time is in the duration.
     """
 
     id: int
@@ -37,6 +59,7 @@ class Interaction(NamedTuple):
     detail: str
     answered: bool = True
     measured: bool = False
+    wait: Wait | None = None
 
     @property
     def is_call(self) -> bool:
@@ -157,6 +180,7 @@ class _Walk:
             tool_input = result.tool_input if tool_input is None else tool_input
             summary = result.input_summary if summary is None else summary
             context_bytes = utf8_length(result.result_text or "")
+        wait = None if not answered or partner is None else self._wait(use, self.entries[partner], duration)
         if not failed and (error := self._error_behind(at)) is not None:
             self.consumed.add(error)
             members.append(error)
@@ -169,8 +193,20 @@ class _Walk:
         name = "unknown" if use.tool_name is None else use.tool_name
         return Interaction(
             self._count, "tool_use", tuple(members), categories, name, failed, duration,
-            self._start(use.time_ms), context_bytes, summary or "", answered, duration is not None,
+            self._start(use.time_ms), context_bytes, summary or "", answered, duration is not None, wait,
         )  # fmt: skip
+
+    def _wait(self, use: Entry, result: Entry, duration: int | None) -> Wait | None:
+        name = (use.tool_name or "").lower()
+        if self.rules.waits == "counted":
+            return None
+        if name in WAITS_FOR_PERSON:
+            return "answer"
+        if result.failed is not False and _REFUSED.search((result.result_text or "")[:_HEAD_OF_REFUSAL]):
+            return "refusal"
+        stated = result.duration_ms is not None
+        long = duration is not None and duration > _LONG_FOR_FILES_MS and not stated
+        return "permission" if long and _FILE_TOOL.fullmatch(name) else None
 
     def _error_behind(self, at: int) -> int | None:
         for behind in range(at + 1, min(at + 1 + _ERROR_WITHIN, len(self.entries))):
@@ -200,5 +236,7 @@ def _with_gaps(found: list[Interaction], rules: RuleSet) -> list[Interaction]:
         if this.duration_ms is not None or this.start_ms is None or following.start_ms is None:
             continue
         if rules.gaps == "all" or (this.type == "assistant" and following.start_ms >= this.start_ms):
-            found[at] = this._replace(duration_ms=following.start_ms - this.start_ms)
+            reply = rules.waits == "apart" and following.type == "user"
+            wait: Wait | None = "message" if reply else this.wait
+            found[at] = this._replace(duration_ms=following.start_ms - this.start_ms, wait=wait)
     return found

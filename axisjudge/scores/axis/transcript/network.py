@@ -58,7 +58,7 @@ def calls_network(command: str) -> bool:
         return False
     line = _HEREDOC.sub(lambda found: found[3].partition("\n")[0] + "\n", command)
     inner = [found[0] or found[1] for found in _SUBSTITUTED.findall(_QUOTED.sub("''", line))]
-    return any(map(calls_network, inner)) or any(map(_is_call, _simple_commands(line)))
+    return any(map(calls_network, inner)) or any(map(_is_call, simple_commands(line)))
 
 
 def command_of(tool_name: str, tool_input: Any) -> str:
@@ -71,7 +71,7 @@ def command_of(tool_name: str, tool_input: Any) -> str:
     return f"{program} {line}" if program in _PROGRAMS or program in _SUBCOMMANDS else line
 
 
-def _simple_commands(line: str) -> list[list[str]]:
+def simple_commands(line: str) -> list[list[str]]:
     """The words of each simple command; text that no shell would take falls into words at white space."""
     lexer = shlex.shlex(line.replace("\\\n", " "), posix=True, punctuation_chars=_OPERATORS)
     lexer.whitespace = " \t\r"
@@ -92,11 +92,17 @@ def _simple_commands(line: str) -> list[list[str]]:
     return commands
 
 
-def _is_call(words: list[str]) -> bool:
+def bare_command(words: list[str]) -> list[str]:
+    """A simple command without what stands before its program: assignments, wrappers (``sudo``, ``timeout 5``)."""
     while words and (words[0] in _BEFORE or _ASSIGNMENT.fullmatch(words[0])):
         wrapper, words = words[0], words[1:]
         while wrapper in _BEFORE and words and (words[0].startswith("-") or words[0].rstrip("smhd").isdigit()):
             words = words[1:]
+    return words
+
+
+def _is_call(words: list[str]) -> bool:
+    words = bare_command(words)
     if not words:
         return False
     program, arguments = words[0].rpartition("/")[2], words[1:]

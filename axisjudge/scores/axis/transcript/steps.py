@@ -43,7 +43,9 @@ def _entries(step: Step, rules: RuleSet) -> Iterator[Entry]:
     elif step.role == "assistant":
         calls = [_call(call, time, rules) for call in step.agent_calls]
         if step.content or not calls:
-            yield Entry("assistant", _earliest(time, (call.time_ms for call in calls)), step.content)
+            written = valid_time(step.content_timestamp, rules)
+            earliest = _earliest(time, (call.time_ms for call in calls)) if written is None else written
+            yield Entry("assistant", earliest, step.content)
         yield from calls
     elif step.kind == "error":
         yield Entry("error", time, step.content, error_message=step.content, is_error=True)
