@@ -310,6 +310,8 @@ class Page:
 
         The first one after a figure stands for the report on the front page of all reports.
         """
+        if not sentence.strip():
+            return
         text = re.sub(r"([\[\]$])", r"\\\1", html.escape(" ".join(sentence.split()), quote=False))
         self.findings.append(re.sub(r"[*`]", "", " ".join(sentence.split())))
         if self.figures and not self.finding:

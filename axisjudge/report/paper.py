@@ -121,7 +121,7 @@ def _once(anchor: str, used: set[str]) -> str:
 
 def _describe(figure: Any, known: dict[str, Any], after: list[Any]) -> None:
     """Alternative text: the caption, and the first sentence after the figure, which says what is seen."""
-    finding = sentences_of(after[0].data["text/markdown"])[0] if after else ""
+    finding = next(iter(sentences_of(after[0].data["text/markdown"])), "") if after else ""
     caption = known["caption"].rstrip(".")
     alt = f"{caption}. {_plain(finding)}".strip()
     figure.metadata["image/png"]["alt"] = alt
