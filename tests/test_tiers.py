@@ -24,7 +24,8 @@ TIERS = [
     {"judging"},
     {"studies/_shared", "figures"},
     {"studies"},
-    {"report", "explorer", "service", "inspect_scorer"},
+    {"explorer", "service", "inspect_scorer"},
+    {"report"},
     {"cli"},
 ]
 TIER = {room: tier for tier, rooms in enumerate(TIERS) for room in rooms}
@@ -39,7 +40,6 @@ HOMES = {
     "filelock": {"ratings", "protocol", "service", "report"},
     "genai_prices": {"judges"},
     "h11": {"service"},
-    "great_tables": {"report"},
     "anyio": {"inspect_scorer"},
     "inspect_ai": {"inspect_scorer"},
     "IPython": {"studies", "figures", "report", "explorer"},

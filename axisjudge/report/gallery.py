@@ -58,6 +58,6 @@ def write_contents(home: Path) -> None:
         results = home / FOLDER / name / "results.json"
         if results.exists():
             said = json.loads(results.read_text(encoding="utf-8"))
-            finding = literal(said["finding"] or next(iter(said["findings"]), ""))
+            finding = literal(said.get("answer") or said["finding"] or next(iter(said["findings"]), ""))
             lines += [f"- [{literal(said['title'])}]({name}/report.md) (`{said['command']}`): {finding}"]
     (home / FOLDER / "README.md").write_text(visible("\n".join(lines)) + "\n", encoding="utf-8")

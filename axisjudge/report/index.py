@@ -12,7 +12,7 @@ from axisjudge.report.render import TEMPLATES, css
 
 
 def write_index(reports: Path) -> Path:
-    """Write reports/index.html: every published report with its title, first finding, banner and first figure.
+    """Write reports/index.html: every published report with its title, answer, banner and first figure.
 
     The gallery leads, real measurements follow, then what simulated or planted ratings show.
     """
@@ -47,7 +47,7 @@ def _card(folder: Path) -> dict[str, Any]:
         "address": f"{name}/{_page_of(folder)}",
         "title": said["title"],
         "subset": said.get("parameters", {}).get("subset", "") if name != folder.name else "",
-        "finding": said.get("finding") or next(iter(said["findings"]), ""),
+        "finding": said.get("answer") or said.get("finding") or next(iter(said["findings"]), ""),
         "banner": "; ".join(banner.partition(":")[0] for banner in _banners(said)),
         "thumbnail": base64.b64encode(figures[0].read_bytes()).decode() if figures else "",
     }

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.report import digest
+from axisjudge.report.links import EXPLORER
 
 #: Below reports/: the notes, which hold paths of this machine and stay out of git, and the locks of reports.
 NOTES = ".made"
@@ -80,13 +81,19 @@ def why_stale(folder: Path, home: Path, made_from: str) -> str:
 
 
 def _published(folder: Path) -> dict[str, str]:
-    names = ["results.json", "report.md", "report.html", *(f"figures/{path.name}" for path in figures_in(folder))]
+    built = (path.relative_to(folder).as_posix() for path in (*figures_in(folder), *tables_in(folder)))
+    names = ["results.json", "report.md", "report.html", EXPLORER, *built]
     return {name: _state(folder / name) for name in names}
 
 
 def figures_in(folder: Path) -> list[Path]:
-    """The figures of a report, in order."""
-    return sorted((folder / "figures").glob("*.png"))
+    """The figures of a report as PNG and SVG, in order."""
+    return sorted(path for kind in ("png", "svg") for path in (folder / "figures").glob(f"*.{kind}"))
+
+
+def tables_in(folder: Path) -> list[Path]:
+    """The tables of a report as CSV and LaTeX, in order."""
+    return sorted(path for kind in ("csv", "tex") for path in (folder / "tables").glob(f"*.{kind}"))
 
 
 def _state(path: Path, began: float | None = None) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import html
-import io
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -15,11 +14,17 @@ import polars as pl
 
 from axisjudge import workbench
 from axisjudge.checks import InputError
+from axisjudge.figures.legible import is_empty
 from axisjudge.figures.markup import literal
 from axisjudge.protocol.standing import Standing, standing_of
+from axisjudge.readers import read_trajectories
 from axisjudge.report.digest import file_sha256, portable
+from axisjudge.report.drawn import caption_of, drawn_bytes, title_of_figure, width_of
+from axisjudge.report.links import NO_LINKS, write_links
+from axisjudge.report.paper import ABOUT, MARKDOWN_MIME, sentences_of, slug
 from axisjudge.report.room import read_so_far
 from axisjudge.report.scope import asked_of, ratings_sha256, scope_of
+from axisjudge.report.table_files import write_table
 from axisjudge.report.tables import as_polars, html_table, markdown_table
 from axisjudge.results import dumps, plain
 from axisjudge.studies._shared.declared import Declared, declared_results, declared_sentence
@@ -28,24 +33,19 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from axisjudge.studies._shared.result import StudyResult
+    from axisjudge.trajectory import Trajectory
+
 #: The runner names its staging folder here; unset, a page only displays.
 REPORT_DIR = "AXISJUDGE_REPORT_DIR"
-#: What goes into report.md, beside what the page shows.
-MARKDOWN_MIME = "application/vnd.axisjudge.markdown"
 #: The file in which a page leaves its results for the runner.
 PAGE_FILE = "page.json"
 
-DPI = 144
-_FONTS: dict[Any, Any] = {
-    "font.sans-serif": ["DejaVu Sans"],
-    "font.serif": ["DejaVu Serif"],
-    "font.monospace": ["DejaVu Sans Mono"],
-    "mathtext.fontset": "dejavusans",
-    "savefig.facecolor": "white",
-    "svg.hashsalt": "axisjudge",
-    "pdf.fonttype": 42,
-}
 _BANNER_STYLE = "border-left: 4px solid #b3261e; background-color: #fdf0ee; color: #5c1410; padding: 8px 14px"
+
+_ANSWER_STYLE = "border-left: 4px solid #174ea6; padding: 8px 14px"
+#: Sentences of an answer that stand above all else.
+ANSWER = 3
 
 Value = TypeVar("Value")
 
@@ -95,6 +95,9 @@ class Page:
         self.figures: list[str] = []
         self.findings: list[str] = []
         self.finding = ""
+        self.tables: list[str] = []
+        self.answer_text = ""
+        self.links = NO_LINKS
         self.judged_with = asked_of(ratings)
         self.inputs = {"ratings": ratings_sha256(ratings)}
         for path in inputs:
@@ -117,11 +120,11 @@ class Page:
             "Standing": self.standing.sentence,
             "Result": declared_sentence(self.declared) if self.declared else "",
         }
-        shown, text, plain = "", [], []
         for banner in self.banners:
-            shown += f'<p class="banner" style="{_BANNER_STYLE}">{html.escape(banner)}</p>'
-            text.append(f"> **{literal(banner)}**")
-            plain.append(banner)
+            markup = f'<p class="banner" style="{_BANNER_STYLE}">{html.escape(banner)}</p>'
+            bundle = {"text/html": markup, "text/plain": banner, MARKDOWN_MIME: f"> **{literal(banner)}**"}
+            _show(bundle, {ABOUT: {"is": "banner"}})
+        shown, text, plain = "", [], []
         for head, sentence in said.items():
             if sentence:
                 shown += f'<p class="scope"><strong>{head}.</strong> {html.escape(sentence)}</p>'
@@ -133,6 +136,38 @@ class Page:
     def banners(self) -> list[str]:
         """The warnings that stand at the top of the page."""
         return [banner for banner in (self.standing.banner, self.scope.banner) if banner]
+
+    def answer(self, result: StudyResult | str) -> None:
+        """Say what the page answers: its report opens with it, under title and banners, and so does its card.
+
+        Parameters
+        ----------
+        result : StudyResult or str
+            A result whose `answer` it is, or the answer itself. At most three sentences of it stand in the box; what
+            more it says comes under *In numbers*.
+        """
+        sentences = sentences_of(result if isinstance(result, str) else result.answer)
+        shown, rest = " ".join(sentences[:ANSWER]), sentences[ANSWER:]
+        self.answer_text = shown
+        self._save()
+        box = f'<p class="answer" style="{_ANSWER_STYLE}"><strong>Answer.</strong> {html.escape(shown)}</p>'
+        bundle = {"text/html": box, "text/plain": shown, MARKDOWN_MIME: f"**Answer.** {literal(shown)}"}
+        _show(bundle, {ABOUT: {"is": "answer"}})
+        for sentence in rest:
+            self.say(sentence)
+
+    def explorer(self, ratings: Any, trajectories: Iterable[Trajectory] | str = ()) -> None:
+        """Let names of runs in the page's tables lead to the runs, in an explorer.html beside the report.
+
+        `trajectories` are the runs, or a path to them, empty if there are none: then, and in JupyterLab, a sentence
+        says how to get there.
+        """
+        if isinstance(trajectories, str):
+            trajectories = read_trajectories(trajectories).trajectories if trajectories else ()
+        self.links, sentence = write_links(ratings, trajectories, self._folder)
+        kept = re.sub(r"\[(.+)\]\((.+?)\)", r"\1 (`\2`, built with the page)", sentence)  # git keeps no explorer
+        bundle = {"text/markdown": sentence, "text/plain": kept, MARKDOWN_MIME: kept}
+        _show(bundle, {ABOUT: {"is": "way"}})
 
     def note(self, statistic: str = "", axis: str | None = None) -> str | None:
         """The warnings in short, for figures and tables.
@@ -165,33 +200,46 @@ class Page:
         statistic: str = "",
         axis: str | None = None,
     ) -> None:
-        """Save a figure as figures/`name`.png, with the banner drawn on it if there is one, and show it.
+        """Save a figure as figures/`name`.png and .svg, with the banner drawn on it if there is one, and show it.
 
-        `alt` is the text for those who cannot see it; by default the title of the first axes. `of_ratings` is False
-        for a figure that shows none of the page's ratings (published counts, say), which the banner does not concern.
+        `alt` says what it shows; by default the title of the first axes. It is the caption, and with the sentence that
+        follows the text for those who cannot see the figure. `of_ratings` is False for a figure that shows none of the
+        page's ratings (published counts, say), which the banner does not concern.
         `statistic` and `axis` say what it shows, as in `table`.
         """
         import matplotlib.pyplot as plt
 
         figure: Any = drawn.get_figure(root=True)
         self._claim(name, self.figures)
-        alt = alt or title_of_figure(figure) or name.replace("_", " ")
-        png = drawn_bytes(figure, self.note(statistic, axis) if of_ratings else None)
-        plt.close(figure)
+        title = title_of_figure(figure)
+        caption = (caption_of(name, "") if not alt and len(title.split()) < 4 else "") or alt or title
+        caption = caption or name.replace("_", " ").capitalize()
+        if is_empty(figure):
+            plt.close(figure)
+            nothing = f"No figure of this: nothing can be computed of these ratings ({literal(caption)})."
+            bundle = {"text/markdown": nothing, "text/plain": nothing, MARKDOWN_MIME: nothing}
+            _show(bundle, {ABOUT: {"is": "sentence"}})
+            return
+        note = self.note(statistic, axis) if of_ratings else None
+        png = drawn_bytes(figure, note)
         if self._folder:
-            path = self._folder / "figures" / f"{name}.png"
-            path.parent.mkdir(exist_ok=True)
-            path.write_bytes(png)
+            folder = self._folder / "figures"
+            folder.mkdir(exist_ok=True)
+            figure.set_layout_engine("none")  # it has been laid out
+            (folder / f"{name}.png").write_bytes(png)
+            (folder / f"{name}.svg").write_bytes(drawn_bytes(figure, note, "svg"))
+        plt.close(figure)
         if name not in self.figures:
             self.figures.append(name)
         self._save()
+        about = {"is": "figure", "name": name, "number": self.figures.index(name) + 1, "caption": caption}
         _show(
             {
                 "image/png": base64.b64encode(png).decode(),
-                "text/plain": f"Figure: {alt}",
-                MARKDOWN_MIME: f"![{literal(alt)}](figures/{name}.png)",
+                "text/plain": f"Figure {about['number']}. {caption}",
+                MARKDOWN_MIME: f"![{literal(caption)}](figures/{name}.png)",
             },
-            {"image/png": {"width": _width(png), "alt": alt}},
+            {"image/png": {"width": width_of(png), "alt": caption}, ABOUT: about},
         )
 
     def table(
@@ -226,13 +274,29 @@ class Page:
             raise InputError("formats", f"columns are {', '.join(table.columns)}", sorted(unknown))
         of_ratings = of_ratings and not any(table.equals(published) for published in self._published)
         note = self.note(statistic, axis) if of_ratings else None
+        name, number = self._table_name(caption)
+        head = f"Table {number}. {caption}" if caption else f"Table {number}."
+        if self._folder:
+            write_table(self._folder / "tables", name, table, caption or self.name)
+        whole = f"tables/{name}.csv" if self._folder else None
         _show(
             {
-                "text/html": html_table(table, formats, caption, note),
-                "text/plain": f"Table: {caption or self.name} ({table.height} rows x {table.width} columns)",
-                MARKDOWN_MIME: markdown_table(table, formats, caption, note),
-            }
+                "text/html": html_table(table, formats, head, note, links=self.links, whole=whole),
+                "text/plain": f"{head} ({table.height} rows x {table.width} columns)",
+                MARKDOWN_MIME: markdown_table(table, formats, head, note, whole=whole),
+            },
+            {ABOUT: {"is": "table", "name": name, "number": number, "caption": caption, "rows": table.height}},
         )
+
+    def _table_name(self, caption: str) -> tuple[str, int]:
+        """The name of a table's files and its number; in JupyterLab a cell that runs again keeps both."""
+        name = slug(caption)[:60].strip("-") or "table"
+        if self._folder:
+            taken = len([each for each in self.tables if re.fullmatch(rf"{name}(-\d+)?", each)])
+            name = f"{name}-{taken + 1}" if taken else name
+        if name not in self.tables:
+            self.tables.append(name)
+        return name, self.tables.index(name) + 1
 
     def show(self, view: View) -> None:
         """Show something that is neither a figure nor a table, such as a `TracePage`: HTML here, markdown in report.md.
@@ -246,12 +310,14 @@ class Page:
 
         The first one after a figure stands for the report on the front page of all reports.
         """
+        if not sentence.strip():
+            return
         text = re.sub(r"([\[\]$])", r"\\\1", html.escape(" ".join(sentence.split()), quote=False))
         self.findings.append(re.sub(r"[*`]", "", " ".join(sentence.split())))
         if self.figures and not self.finding:
             self.finding = self.findings[-1]
         self._save()
-        _show({"text/markdown": text, "text/plain": sentence, MARKDOWN_MIME: text})
+        _show({"text/markdown": text, "text/plain": sentence, MARKDOWN_MIME: text}, {ABOUT: {"is": "sentence"}})
 
     def _claim(self, name: str, taken: Iterable[str]) -> None:
         """Check a name; in a report run each is used once, in JupyterLab a cell may run again."""
@@ -276,6 +342,8 @@ class Page:
             "findings": self.findings,
             "finding": self.finding,
         }
+        if self.answer_text:
+            said["answer"] = self.answer_text
         if self.scope.retirement:
             said["retirement"] = self.scope.retirement
         if self.scope.injection:
@@ -301,39 +369,6 @@ def _staging(name: str) -> Path | None:
     if folder.name != name:
         raise InputError("Page", f"must bear the notebook's name, {folder.name}", name)
     return folder
-
-
-#: What a file of a figure says of itself: no date, no version.
-_METADATA: dict[str, dict[str, Any]] = {
-    "png": {"Software": None},
-    "svg": {"Date": None, "Creator": None},
-    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
-}
-
-
-def drawn_bytes(figure: Any, banner: str | None, kind: str = "png") -> bytes:
-    """The figure as PNG, SVG or PDF: no date, no version, fixed fonts and resolution; the banner stands above it."""
-    import matplotlib as mpl
-
-    stream = io.BytesIO()
-    with mpl.rc_context(_FONTS):
-        text = banner and figure.text(0, 1, banner.upper(), va="bottom", fontsize=8, weight="bold", color="#b3261e")
-        options = {"bbox_inches": "tight", "pad_inches": 0.15, "metadata": _METADATA[kind]}
-        figure.savefig(stream, format=kind, dpi=DPI, **options)
-        if text:
-            text.remove()
-    return stream.getvalue()
-
-
-def title_of_figure(figure: Any) -> str:
-    """The title of a figure's first axes that have one."""
-    titles = (axes.get_title(loc) for axes in figure.axes for loc in ("left", "center", "right"))
-    return " ".join(next(filter(None, titles), "").split())
-
-
-def _width(png: bytes) -> int:
-    """Width in CSS pixels (96 an inch) of a PNG drawn at `DPI`."""
-    return round(int.from_bytes(png[16:20], "big") * 96 / DPI)
 
 
 def _show(bundle: dict[str, str], metadata: dict[str, Any] | None = None) -> None:

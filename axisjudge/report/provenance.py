@@ -39,7 +39,7 @@ def provenance_cell(
 
 def _table(head: str, values: Mapping[str, Any]) -> str:
     lines = [f"| {literal(name)} | {literal(str(value))} |" for name, value in values.items()]
-    return "\n".join([f"| {head} | |", "|---|---|", *lines]) if lines else ""
+    return "\n".join([f"| {head} | value |", "|---|---|", *lines]) if lines else ""
 
 
 _ASKED = ("rater", "question", "returned_models", "rubric", "prompts", "prompts_sha256")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.figures.markup import literal, visible
-from axisjudge.report.page import MARKDOWN_MIME
+from axisjudge.report.paper import MARKDOWN_MIME, arranged, with_anchors, without_paths
 
 TEMPLATES = Path(__file__).resolve().parent / "page"
 
@@ -61,16 +61,17 @@ def report_html(notebook: Any, title: str, made_from: str, first: str = "") -> s
         template_name=TEMPLATES.name,
         exclude_anchor_links=True,
     )
-    exporter.register_filter("safe_html", safe_html)  # type: ignore[no-untyped-call]
+    for each in (safe_html, with_anchors, without_paths):
+        exporter.register_filter(each.__name__, each)  # type: ignore[no-untyped-call]
     said = {"title": title, "made_from": made_from, "css": css(), "first": first}
-    page, _ = exporter.from_notebook_node(notebook, resources={"axisjudge": said})
+    page, _ = exporter.from_notebook_node(arranged(notebook), resources={"axisjudge": said})
     return visible(str(page))
 
 
 def report_markdown(notebook: Any, first: str = "") -> str:
     """The notebook's prose and what its page said, nothing that differs from run to run; `first` stands above it."""
     parts: list[str] = [f"> **{literal(first)}**"] if first else []
-    for cell in notebook.cells:
+    for cell in arranged(notebook).cells:
         if cell.cell_type == "markdown":
             parts.append(cell.source)
         parts += [
@@ -102,5 +103,5 @@ def _safe_attribute(tag: str, attribute: str, value: str) -> str | None:
     if attribute == "src":
         return value if re.match(r"data:image/(png|jpeg|gif);base64,", value) else None
     if attribute == "href":
-        return value if re.match(r"https?://|mailto:|#", value) else None
+        return value if re.match(r"https?://|mailto:|#|explorer\.html(#|$)", value) else None
     return value

@@ -17,7 +17,8 @@ from axisjudge import workbench as place
 from axisjudge.checks import InputError, one_of
 from axisjudge.report import digest
 from axisjudge.report.kernel import Lane, ReportError, stop_kernels
-from axisjudge.report.made import NOTES, figures_in, read_note, why_stale, write_note
+from axisjudge.report.links import EXPLORER
+from axisjudge.report.made import NOTES, figures_in, read_note, tables_in, why_stale, write_note
 from axisjudge.report.notebook import (
     Source,
     checked_parameters,
@@ -340,13 +341,19 @@ def _publish(staging: Path, job: Job) -> None:
     The note on what it was made from names these files and is written last: should a kill come between two moves, the
     note fits no longer and the next run makes the report anew.
     """
-    figures = job.folder / "figures"
-    figures.mkdir(parents=True, exist_ok=True)
-    fresh = figures_in(staging)
-    for figure in fresh:
-        figure.replace(figures / figure.name)
-    for stale in {path.name for path in figures_in(job.folder)} - {path.name for path in fresh}:
-        (figures / stale).unlink()
+    for files_in, name in ((figures_in, "figures"), (tables_in, "tables")):
+        fresh = files_in(staging)
+        if fresh:
+            (job.folder / name).mkdir(parents=True, exist_ok=True)
+        for file in fresh:
+            file.replace(job.folder / name / file.name)
+        for stale in {path.name for path in files_in(job.folder)} - {path.name for path in fresh}:
+            (job.folder / name / stale).unlink()
+    job.folder.mkdir(parents=True, exist_ok=True)
+    if not (staging / EXPLORER).exists():
+        (job.folder / EXPLORER).unlink(missing_ok=True)
     for name in ("results.json", "report.md", f"{job.name}.ipynb", "report.html"):
         (staging / name).replace(job.folder / name)
+    if (staging / EXPLORER).exists():
+        (staging / EXPLORER).replace(job.folder / EXPLORER)
     (job.folder / FAILED).unlink(missing_ok=True)

@@ -1,8 +1,8 @@
-"""Tables of a page: great-tables for the eye, a short markdown table for the record."""
+"""Tables of a page: HTML that follows the light it is shown in, and a short markdown table for the record."""
 
 from __future__ import annotations
 
-import hashlib
+import html
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -10,10 +10,23 @@ from typing import Any
 import polars as pl
 
 from axisjudge.figures.markup import literal
+from axisjudge.report.links import NO_LINKS, Links
 from axisjudge.results import pandas_rows, rounded
 
-#: Rows shown in the page and in report.md; the rest is counted.
-PAGE_ROWS, MARKDOWN_ROWS, CELL_CHARACTERS = 200, 20, 80
+#: Rows shown in the page and in report.md; the rest is counted, and stands in the table's CSV.
+ROWS, CELL_CHARACTERS = 25, 80
+#: Longest texts of a column from which on it is given room for words, and for sentences.
+WORDS, SENTENCES = 12, 60
+#: For notebooks, whose colours it takes; a report has its own sheet and takes this one out.
+_SHEET = """<style>.axisjudge-table { border-collapse: collapse; font-variant-numeric: tabular-nums; background: none;
+color: var(--jp-content-font-color1, inherit); border-top: 2px solid; border-bottom: 2px solid; font-size: .92em }
+.axisjudge-table caption { text-align: left; font-weight: 600; padding: .3em 0; color: inherit }
+.axisjudge-table th, .axisjudge-table td { text-align: left !important; vertical-align: top; padding: .25em .7em;
+white-space: normal; max-width: none }
+.axisjudge-table thead th { vertical-align: bottom; border-bottom: 1px solid }
+.axisjudge-table .number { text-align: right !important; white-space: nowrap }
+.axisjudge-table .words { min-width: 12ch } .axisjudge-table .sentences { min-width: 32ch }
+.axisjudge-table tfoot td { font-style: italic; border-top: 1px solid }</style>"""
 
 
 def as_polars(frame: Any) -> pl.DataFrame:
@@ -34,33 +47,70 @@ def formatted(frame: pl.DataFrame, formats: Mapping[str, str]) -> pl.DataFrame:
     )
 
 
-def html_table(frame: pl.DataFrame, formats: Mapping[str, str], caption: str, note: str | None) -> str:
-    """The table as HTML, all text escaped."""
-    from great_tables import GT
+def html_table(
+    frame: pl.DataFrame,
+    formats: Mapping[str, str],
+    caption: str,
+    note: str | None,
+    *,
+    links: Links = NO_LINKS,
+    whole: str | None = None,
+) -> str:
+    """The table as HTML, all text escaped; names that `links` knows lead into the explorer.
 
-    texts = formatted(frame.head(PAGE_ROWS), formats)
-    right = [name for name, kind in frame.schema.items() if kind.is_numeric()]
-    table = GT(texts, id="t" + hashlib.sha256(repr((caption, frame.columns)).encode()).hexdigest()[:8])
-    table = table.cols_label({name: _label(name) for name in frame.columns}).cols_align("left")
-    if right:
-        table = table.cols_align("right", columns=right)
-    if caption:
-        table = table.tab_header(title=caption)
-    for line in filter(None, (note, _rest(frame, PAGE_ROWS))):
-        table = table.tab_source_note(line)
-    return str(table.as_raw_html())
+    At most `ROWS` rows; `whole` is the file that holds all of them.
+    """
+    texts, kinds = formatted(frame.head(ROWS), formats), _kinds(frame, formats)
+    head = "".join(f'<th scope="col" class="{kind}">{html.escape(_label(name))}</th>' for name, kind in kinds.items())
+    body = "".join(
+        f"<tr>{_cells(shown, kinds, links.of_row(row))}</tr>"
+        for shown, row in zip(texts.iter_rows(named=True), frame.head(ROWS).iter_rows(named=True), strict=True)
+    )
+    notes = [html.escape(line) for line in (note, _rest(frame, ROWS, whole)) if line]
+    foot = "".join(f'<tr><td colspan="{max(1, frame.width)}">{line}</td></tr>' for line in notes)
+    named = f"<caption><span>{html.escape(caption)}</span></caption>" if caption else ""
+    return (
+        f'{_SHEET}<table class="axisjudge-table">{named}'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>{f'<tfoot>{foot}</tfoot>' if foot else ''}</table>"
+    )
+
+
+def _kinds(frame: pl.DataFrame, formats: Mapping[str, str]) -> dict[str, str]:
+    """Numbers stand to the right and never break; texts get the room that the longest of them needs."""
+    texts, kinds = formatted(frame.head(ROWS), formats), {}
+    for name, kind in frame.schema.items():
+        longest = max((len(text) for text in texts[name]), default=0)
+        kinds[name] = "sentences" if longest > SENTENCES else "words" if longest > WORDS else "word"
+        if kind.is_numeric():
+            kinds[name] = "number"
+    return kinds
+
+
+def _cells(shown: Mapping[str, str], kinds: Mapping[str, str], links: Mapping[str, str]) -> str:
+    cells = []
+    for name, text in shown.items():
+        inner = html.escape(text)
+        inner = f'<a href="{html.escape(links[name])}">{inner}</a>' if name in links else inner
+        cells.append(f'<td class="{kinds[name]}">{inner}</td>')
+    return "".join(cells)
 
 
 def markdown_table(
-    frame: pl.DataFrame, formats: Mapping[str, str], caption: str, note: str | None, *, most: int = MARKDOWN_ROWS
+    frame: pl.DataFrame,
+    formats: Mapping[str, str],
+    caption: str,
+    note: str | None,
+    *,
+    most: int = ROWS,
+    whole: str | None = None,
 ) -> str:
-    """The table as short markdown: at most `most` rows, long cells cut."""
+    """The table as short markdown: at most `most` rows, long cells cut; `whole` is the file that holds all of them."""
     texts = formatted(frame.head(most), formats)
     rule = ["---:" if kind.is_numeric() else "---" for kind in frame.schema.values()]
     rows = [[_label(name) for name in frame.columns], rule, *texts.rows()]
     lines = ["| " + " | ".join(cell if row is rule else _cell(cell) for cell in row) + " |" for row in rows]
     head = [f"**{literal(caption)}**", ""] if caption else []
-    foot = [f"\n*{literal(line)}*" for line in (note, _rest(frame, most)) if line]
+    foot = [f"\n*{literal(line)}*" for line in (note, _rest(frame, most, whole)) if line]
     return "\n".join([*head, *lines, *foot])
 
 
@@ -85,5 +135,7 @@ def _label(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _rest(frame: pl.DataFrame, shown: int) -> str | None:
-    return f"{frame.height - shown:,} more rows are not shown" if frame.height > shown else None
+def _rest(frame: pl.DataFrame, shown: int, whole: str | None = None) -> str | None:
+    more = frame.height - shown
+    stand = f"stand in {whole}" if whole else "are not shown"
+    return f"{more:,} more rows {stand}" if more > 0 else None

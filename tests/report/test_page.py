@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,10 +20,15 @@ mpl.use("agg")
 import matplotlib.pyplot as plt
 
 from axisjudge.checks import InputError
+from axisjudge.datasets import demo_paths
+from axisjudge.figures.legible import cut_names, is_empty
 from axisjudge.figures.markup import literal
 from axisjudge.ratings import ratings_frame
+from axisjudge.readers import read_trajectories
 from axisjudge.report import Page
+from axisjudge.report.links import Links
 from axisjudge.report.page import MARKDOWN_MIME, PAGE_FILE, REPORT_DIR
+from axisjudge.report.render import safe_html
 from axisjudge.report.scope import ratings_sha256, scope_of
 from axisjudge.report.tables import html_table, markdown_table
 from axisjudge.results import dumps, plain
@@ -321,9 +327,81 @@ def test_tables_are_escaped_and_carry_the_banner() -> None:
 
 def test_long_tables_are_cut_and_what_is_left_out_is_counted() -> None:
     frame = pl.DataFrame({"n": range(1234)})
-    assert "1,214 more rows are not shown" in markdown_table(frame, {}, "", None)
-    assert "1,034 more rows are not shown" in html_table(frame, {}, "", None)
+    assert "1,209 more rows are not shown" in markdown_table(frame, {}, "", None)
+    assert "1,209 more rows stand in tables/n.csv" in html_table(frame, {}, "", None, whole="tables/n.csv")
     assert len(markdown_table(pl.DataFrame({"t": ["x" * 500]}), {}, "", None)) < 200
+
+
+def test_names_of_runs_lead_into_the_explorer_and_no_other_name_does() -> None:
+    links = Links(frozenset({"t 1"}), frozenset({"sequencing"}), frozenset({"agent-a"}))
+    frame = pl.DataFrame(
+        {"run": ["t 1", "<t2>"], "axis": "sequencing", "step": [4, 5], "agent": "agent-a", "any_incorrect": [3, 0]}
+    )
+    page = html_table(frame, {}, "", None, links=links)
+    assert re.findall(r'href="([^"]+)"', page) == [
+        "explorer.html#run=t%201&amp;axis=sequencing&amp;step=4",
+        "explorer.html#on=sequencing&amp;agent=agent-a&amp;word=incorrect",
+    ], "nothing leads to a count of none"
+    assert safe_html(page).count("explorer.html#") == 2
+    assert "explorer.html#" not in html_table(frame, {}, "", None)
+
+
+def test_an_explorer_stands_beside_the_report_where_there_are_runs(staging: Path) -> None:
+    runs = read_trajectories(demo_paths()[0]).trajectories[:2]
+    table = ratings_frame([rating(trajectory_id=run.id, task_id=run.task_id) for run in runs])
+    page = Page("05_page", table)
+    page.explorer(table)
+    assert not (staging / "explorer.html").exists()
+    page.explorer(table, runs)
+    assert page.links.runs == {run.id for run in runs}
+    assert "<script" in (staging / "explorer.html").read_text()
+
+
+def test_tables_are_written_whole_as_csv_and_latex_and_numbered(staging: Path) -> None:
+    page = Page("05_page", REAL)
+    for _ in range(2):
+        page.table([{"n": n} for n in range(40)], caption="All <n>")
+    names = sorted(path.name for path in (staging / "tables").iterdir())
+    assert names == ["all-n-2.csv", "all-n-2.tex", "all-n.csv", "all-n.tex"]
+    assert len((staging / "tables" / "all-n.csv").read_text().splitlines()) == 41
+
+
+def test_axes_with_nothing_in_them_are_a_sentence_and_no_figure(staging: Path) -> None:
+    page = Page("05_page", REAL)
+    _, axes = plt.subplots()
+    axes.plot([np.nan], [1])
+    axes.axvline(0)
+    axes.set_title("Rates per agent")
+    page.figure("rates", axes)
+    assert page.figures == []
+    assert not (staging / "figures").exists()
+
+
+@pytest.mark.parametrize("mark", ["plot", "bar", "scatter", "imshow", "fill_between", "vlines", "barh"])
+def test_axes_with_one_mark_are_not_empty(mark: str) -> None:
+    figure, axes = plt.subplots()
+    assert is_empty(figure)
+    if mark == "imshow":
+        axes.imshow([[1.0]])
+    elif mark == "fill_between":
+        axes.fill_between([0, 1], [0, 0], [1, 1])
+    elif mark == "vlines":
+        axes.vlines([1], 0, 1)
+    else:
+        getattr(axes, mark)([1], [1])
+    assert not is_empty(figure)
+
+
+def test_long_names_are_cut_in_the_middle_and_stay_apart() -> None:
+    figure, axes = plt.subplots()
+    names = [f"{'openai-compatible:a-maker-with-a-long-name/model' * 2}-{n:02d}" for n in range(20)]
+    axes.set_yticks(range(20), names)
+    axes.set_title(names[0])
+    cut_names(figure)
+    shown = [label.get_text() for label in axes.get_yticklabels()]
+    assert len(set(shown)) == 20
+    assert max(map(len, [*shown, axes.get_title()])) <= 34
+    assert all(name.endswith(f"-{n:02d}") for n, name in enumerate(shown))
 
 
 def test_missing_numbers_are_shown_as_a_dash() -> None:

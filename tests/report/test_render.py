@@ -5,7 +5,7 @@ import http.server
 import json
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -115,6 +115,108 @@ def test_a_sentence_with_markup_in_it_is_said_as_text(monkeypatch: pytest.Monkey
     page = report_html(book, "t", "s")
     assert "<strong>3</strong> of [x](javascript:1) &lt;script&gt; ![y](b.png) cost $5" in page
     assert not [name for name, _ in Tags(page).found if name in ("img", "a", "script")]
+
+
+def said_page(monkeypatch: pytest.MonkeyPatch, say: Callable[[Page], None]) -> Any:
+    """A notebook in which a page said what `say` says, between a title with its preface and a last section."""
+    outputs: list[Any] = []
+
+    def keep(bundle: dict[str, str], metadata: dict[str, Any] | None = None) -> None:
+        outputs.append(new_output("display_data", bundle, metadata=metadata or {}))
+
+    monkeypatch.setattr("axisjudge.report.page._show", keep)
+    say(Page("05_x", ratings_frame([rating(), rating(rater="s", rater_kind="simulated")])))
+    prose = [new_markdown_cell(f"## Part {n}: what?") for n in (1, 2, 3)]
+    title = new_markdown_cell("# The question?\n\nA preface.")
+    return new_notebook(cells=[title, prose[0], new_code_cell("1", outputs=outputs), *prose[1:]])
+
+
+def test_the_answer_stands_under_the_title_and_only_the_banner_above_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def say(page: Page) -> None:
+        page.say("First of all.")
+        page.answer("One is .5. Two is **more. Three** is. Four stays. Five too.")
+        page.banner()
+
+    book = said_page(monkeypatch, say)
+    for text in (report_markdown(book), report_html(book, "t", "s")):
+        order = [
+            text.index(word) for word in ("The question?", "Simulated ratings", "Answer.", "A preface", "First of")
+        ]
+        assert order == sorted(order)
+        assert text.index("Four stays") < text.index("A preface") < text.index("Five too")
+
+
+def test_contents_lead_to_headings(monkeypatch: pytest.MonkeyPatch) -> None:
+    tags = Tags(report_html(said_page(monkeypatch, lambda page: None), "t", "s")).found
+    anchors = [attributes["id"] for name, attributes in tags if name == "h2"]
+    assert anchors == ["part-1-what", "part-2-what", "part-3-what"]
+    assert [attributes["href"] for name, attributes in tags if name == "a"] == [f"#{anchor}" for anchor in anchors]
+
+
+def test_two_lines_stay_under_a_figure_and_the_rest_folds(monkeypatch: pytest.MonkeyPatch) -> None:
+    def say(page: Page) -> None:
+        page.table([{"n": 1}], caption="Counts")
+        for n in range(6):
+            page.say(f"Sentence {n}.")
+
+    book = said_page(monkeypatch, say)
+    page, text = report_html(book, "t", "s"), report_markdown(book)
+    assert 'id="finding-counts"><p>Sentence 0. Sentence 1.</p>' in page
+    assert page.index("Sentence 1") < page.index("<summary>In numbers") < page.index("Sentence 2")
+    assert "Sentence 0. Sentence 1.\n\n<details>\n<summary>In numbers</summary>\n\n- Sentence 2." in text
+    (region,) = [attributes for _, attributes in Tags(page).found if attributes.get("role") == "region"]
+    assert (region["tabindex"], region["aria-label"], region["id"]) == ("0", "Table 1", "table-counts")
+
+
+def test_a_figure_is_described_by_caption_and_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    import matplotlib.pyplot as plt
+
+    def say(page: Page) -> None:
+        _, axes = plt.subplots()
+        axes.plot([1, 2])
+        page.figure("rates", axes, alt="Rates of *all* agents")
+        page.say("They **differ** by $3. More.")
+
+    book = said_page(monkeypatch, say)
+    page = report_html(book, "t", "s")
+    (image,) = [attributes for name, attributes in Tags(page).found if name == "img"]
+    assert image["alt"] == "Rates of *all* agents. They differ by $3."
+    assert '<figure id="figure-rates">' in page
+    assert "*Figure 1. Rates of" in report_markdown(book)
+
+
+def test_warnings_on_a_page_name_no_file() -> None:
+    warned = "/home/me/x.py:39: UserWarning: too small\n  figure.savefig(stream)\nand so on\n"
+    book = new_notebook(cells=[new_code_cell("1", outputs=[new_output("stream", name="stderr", text=warned)])])
+    page = report_html(book, "t", "s")
+    assert "Warning: too small\nand so on" in page
+    assert "x.py" not in page
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1200), ("dark", 390)])
+def test_pages_are_accessible_and_fit_in_every_light(
+    browser: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, theme: str, width: int
+) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    def say(page: Page) -> None:
+        page.banner()
+        page.answer("It is so.")
+        page.table(
+            [{"judge": "j" * 60, "why": "words and words " * 9, **dict.fromkeys("abcdefgh", 1.5)}], caption="Wide"
+        )
+        for n in range(5):
+            page.say(f"Sentence {n}.")
+
+    path = tmp_path / "report.html"
+    path.write_text(report_html(said_page(monkeypatch, say), "A title", "seal"), encoding="utf-8")
+    tab = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=theme)
+    tab.goto(path.as_uri())
+    tab.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+    violations = Axe().run(tab, options={"resultTypes": ["violations"]}).response["violations"]
+    assert not [(each["id"], each["nodes"][0]["failureSummary"]) for each in violations if each["impact"] != "minor"]
+    assert tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    tab.close()
 
 
 def test_the_index_links_every_report_and_escapes_what_it_quotes(tmp_path: Path) -> None:

@@ -17,11 +17,12 @@ from axisjudge.checks import InputError
 from axisjudge.figures.markup import visible
 from axisjudge.report import digest
 from axisjudge.report.bundle import check, citing
-from axisjudge.report.bundle.article import Writeup, caption_of
+from axisjudge.report.bundle.article import Writeup
 from axisjudge.report.bundle.inputs import Inputs, checked_settings, copy_inputs, of_votes
 from axisjudge.report.bundle.parts import Part
 from axisjudge.report.bundle.printing import print_pdf
-from axisjudge.report.bundle.table_files import as_csv, as_latex
+from axisjudge.report.drawn import KINDS, caption_of, drawn_bytes, title_of_figure
+from axisjudge.report.table_files import write_table
 from axisjudge.results import dumps
 
 if TYPE_CHECKING:
@@ -137,8 +138,6 @@ def _figures(part: Part, folder: Path) -> list[tuple[str, str]]:
     """Every figure of a part as PNG, SVG and PDF, without dates and versions; names and captions."""
     import matplotlib.pyplot as plt
 
-    from axisjudge.report.page import drawn_bytes, title_of_figure
-
     folder.mkdir(exist_ok=True)
     made = []
     with warnings.catch_warnings():
@@ -146,7 +145,7 @@ def _figures(part: Part, folder: Path) -> list[tuple[str, str]]:
         for name, figure in part.study.figures().items():
             named = f"{part.name}_{name}"
             note = (part.study.banner or "").partition(":")[0] or None
-            for kind in ("png", "svg", "pdf"):
+            for kind in KINDS:
                 (folder / f"{named}.{kind}").write_bytes(drawn_bytes(figure, note, kind))
             made.append((named, caption_of(name, title_of_figure(figure))))
             plt.close(figure)
@@ -154,11 +153,9 @@ def _figures(part: Part, folder: Path) -> list[tuple[str, str]]:
 
 
 def _tables(parts: Sequence[Part], folder: Path) -> None:
-    folder.mkdir()
     for part in parts:
         for name, (caption, frame) in part.tables.items():
-            _write(folder / f"{part.name}_{name}.csv", as_csv(frame))
-            _write(folder / f"{part.name}_{name}.tex", as_latex(frame, caption, f"{part.name}_{name}"))
+            write_table(folder, f"{part.name}_{name}", frame, caption)
 
 
 def _rubrics(inputs: Inputs) -> tuple[dict[str, RubricText], list[str]]:

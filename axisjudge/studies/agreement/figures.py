@@ -45,12 +45,12 @@ def plot_agreement_matrix(found: CrossFamily, *, ax: Axes | None = None) -> Axes
 
 
 def plot_agreement_matrices(results: Sequence[CrossFamily]) -> Figure:
-    """One matrix for each question, two in a row."""
+    """One matrix for each question, two in a row; those of many raters below each other, so that digits can be read."""
     import matplotlib.pyplot as plt
 
-    columns = min(2, len(results))
-    rows = math.ceil(len(results) / columns)
     n = len(results[0].raters)
+    columns = min(2 if n <= _FEW else 1, len(results))
+    rows = math.ceil(len(results) / columns)
     width, height = _size(n)
     figure, axes = plt.subplots(
         rows, columns, figsize=(width * columns, height * rows), layout="constrained", squeeze=False

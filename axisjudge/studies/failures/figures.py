@@ -18,21 +18,33 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+#: Agents that stand beside each other; more stand below each other.
+_BESIDE = 8
+
+
 def plot_profile_heatmap(grid: RateGrid, *, ax: Axes | None = None) -> Axes:
-    """Failure rates, axes down and agents across; each cell says count, n and interval, so colour is never needed."""
-    rows, columns = [in_words(axis) for axis in grid.axes], [fill(agent, 16) or agent for agent in grid.agents]
+    """Failure rates, axes down and agents across; each cell says count, n and interval, so colour is never needed.
+
+    Where there are many agents they stand down and the axes across.
+    """
+    down = len(grid.agents) > _BESIDE
+    axes = [fill(in_words(axis), 16) if down else in_words(axis) for axis in grid.axes]
+    agents = [agent if down else fill(agent, 16) or agent for agent in grid.agents]
+    rows, columns = (agents, axes) if down else (axes, agents)
     ax = new_axes(1.9 + 1.35 * len(columns), 1.0 + 0.62 * len(rows)) if ax is None else ax
-    rates = [[rate.estimate for rate in row] for row in grid.rates]
-    plot_heatmap(rates, ax=ax, rows=rows, columns=columns, gamma=0.6)
-    for row, line in enumerate(zip(grid.counts, grid.rates, strict=True)):
-        for column, (count, rate) in enumerate(zip(*line, strict=True)):
+    rates = np.array([[rate.estimate for rate in row] for row in grid.rates])
+    plot_heatmap(rates.T if down else rates, ax=ax, rows=rows, columns=columns, gamma=0.6)
+    for axis, line in enumerate(zip(grid.counts, grid.rates, strict=True)):
+        for agent, (count, rate) in enumerate(zip(*line, strict=True)):
+            row, column = (agent, axis) if down else (axis, agent)
             if not rate.n_items:
                 cell_text(ax, row, column, "not judged", quiet=True, fontsize=SMALL)
                 continue
             cell_text(ax, row, column, f"{count}/{rate.n_items}", down=-0.15, fontsize=LABEL + 1.5)
             cell_text(ax, row, column, _ends(rate), down=0.22, fontsize=SMALL)
     if ALL_AGENTS in grid.agents[1:]:
-        ax.axvline(grid.agents.index(ALL_AGENTS), color="white", linewidth=9)
+        apart = ax.axhline if down else ax.axvline
+        apart(grid.agents.index(ALL_AGENTS), color="white", linewidth=9)
     dress(ax, grid.title)
     ax.set_xlabel(grid.note, fontsize=SMALL, color=QUIET, loc="left")
     return ax
@@ -48,7 +60,7 @@ def plot_rank_sets(ranking: Ranking, *, ax: Axes | None = None) -> Axes:
         ax.plot(place + 1, place, "o", color=ACCENT, markersize=8)
         at_the_right(ax, place, "–" if np.isnan(sets.means[j]) else f"{sets.means[j]:.0%}")
     named_rows(ax, [in_words(ranking.names[j]) for j in sets.order])
-    ax.set_xticks(range(1, count + 1))
+    ax.set_xticks(range(1, count + 1, 1 + count // 16))
     ax.set_xlim(0.6, count + 0.4)
     grid(ax)
     ax.set_xlabel(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -28,6 +29,13 @@ _LATEX = {
     "–": "--",
     "…": r"\ldots{}",
 }
+
+
+def write_table(folder: Path, name: str, frame: pl.DataFrame, caption: str) -> None:
+    """Write `name`.csv and `name`.tex to a folder, which is made where there is none."""
+    folder.mkdir(exist_ok=True)
+    for path, text in ((f"{name}.csv", as_csv(frame)), (f"{name}.tex", as_latex(frame, caption, name))):
+        (folder / path).write_text(text, encoding="utf-8", newline="\n")
 
 
 def as_csv(frame: pl.DataFrame) -> str:

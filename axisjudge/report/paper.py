@@ -1,0 +1,175 @@
+"""An executed notebook as a paper: answer first, contents, one or two sentences under a figure and the rest folded."""
+
+from __future__ import annotations
+
+import copy
+import html
+import re
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any
+
+from axisjudge.figures.markup import literal
+
+#: In the metadata of an output: what it is to the page (a banner, the answer, a figure, a table, a sentence).
+ABOUT = "axisjudge"
+#: What goes into report.md, beside what the page shows.
+MARKDOWN_MIME = "application/vnd.axisjudge.markdown"
+#: Sentences, and lines that a page says, which stand under a figure; the rest folds.
+SENTENCES, LINES = 3, 2
+#: A page with fewer sections needs no list of them.
+SECTIONS = 3
+FOLD = "In numbers"
+
+_END = re.compile(r"(?<=[.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!vs\.)\s+(?=[A-Z\"(*`])")
+_HEADING = re.compile(r"^##\s+(.+)$", flags=re.MULTILINE)
+
+
+def slug(text: str) -> str:
+    """A heading as the end of an address, as GitHub makes it."""
+    return re.sub(r"\s", "-", re.sub(r"[^\w\s-]", "", text.strip().lower()))
+
+
+def sentences_of(text: str) -> list[str]:
+    """The sentences of a text; emphasis and code are never cut in two."""
+    pieces: list[str] = []
+    for piece in _END.split(" ".join(text.split())):
+        if pieces and (pieces[-1].count("**") % 2 or pieces[-1].count("`") % 2):
+            pieces[-1] += f" {piece}"
+        elif piece:
+            pieces.append(piece)
+    return pieces
+
+
+def about(output: Any) -> dict[str, Any]:
+    """What an output is to the page; empty for what no page put there."""
+    return dict(output.get("metadata", {}).get(ABOUT, {}))
+
+
+def sections(notebook: Any) -> list[str]:
+    """The headings of the second level, in order."""
+    cells = (cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    return [heading.strip() for source in cells for heading in _HEADING.findall(source)]
+
+
+def arranged(notebook: Any) -> Any:
+    """A copy in the order of a paper.
+
+    Under the title stand the banners, the answer and the contents, then all else in its order. Figures get the text for
+    those who cannot see them from caption and finding; sentences beyond the first fold away.
+    """
+    book, front, used = copy.deepcopy(notebook), [], set[str]()
+    section = "start"
+    for cell in book.cells:
+        if cell.cell_type == "markdown":
+            section = next((slug(heading) for heading in reversed(_HEADING.findall(cell.source))), section)
+        if cell.cell_type == "code":
+            front += [output for output in cell.outputs if about(output).get("is") in ("banner", "answer")]
+            left = [output for output in cell.outputs if about(output).get("is") not in ("banner", "answer")]
+            cell.outputs = list(_composed(left, section, used))
+    front.sort(key=lambda output: about(output)["is"] != "banner")
+    return _with_front(book, front)
+
+
+def _with_front(book: Any, front: list[Any]) -> Any:
+    """What comes under the title, before the rest of the title's cell."""
+    from nbformat.v4 import new_code_cell, new_markdown_cell
+
+    headings = sections(book)
+    for at, cell in enumerate(book.cells):
+        if cell.cell_type == "markdown" and (found := re.search(r"^#\s+.+$", cell.source, flags=re.MULTILINE)):
+            under = [new_code_cell("", outputs=front)] if front else []  # type: ignore[no-untyped-call]
+            if len(headings) >= SECTIONS:
+                lines = [f"- [{heading}](#{slug(heading)})" for heading in headings]
+                contents = new_markdown_cell("\n".join(["**Contents**", "", *lines]))  # type: ignore[no-untyped-call]
+                contents.metadata["tags"] = ["contents"]
+                under.append(contents)
+            if under:
+                rest = new_markdown_cell(cell.source[found.end() :].strip())  # type: ignore[no-untyped-call]
+                cell.source = cell.source[: found.end()]
+                book.cells[at + 1 : at + 1] = [*under, *([rest] if rest.source else [])]
+            return book
+    return book
+
+
+def _composed(outputs: list[Any], section: str, used: set[str]) -> Iterator[Any]:
+    """The outputs of a cell: figures with their alternative text, sentences folded."""
+    name = section
+    groups: list[list[Any]] = [
+        list(group) for _, group in groupby(outputs, key=lambda output: about(output).get("is") == "sentence")
+    ]
+    following: list[list[Any]] = [*groups[1:], []]
+    for group, after in zip(groups, following, strict=False):
+        if about(group[0]).get("is") == "sentence":
+            yield from _prose([output.data["text/markdown"] for output in group], _once(f"finding-{name}", used))
+            continue
+        for output in group:
+            known = about(output)
+            name = known.get("name", name)
+            if known.get("is") == "figure":
+                _describe(output, known, after if output is group[-1] else [])
+            yield output
+
+
+def _once(anchor: str, used: set[str]) -> str:
+    """An anchor that no other finding has."""
+    numbers = (f"{anchor}-{number}" if number > 1 else anchor for number in range(1, len(used) + 3))
+    anchor = next(each for each in numbers if each not in used)
+    used.add(anchor)
+    return anchor
+
+
+def _describe(figure: Any, known: dict[str, Any], after: list[Any]) -> None:
+    """Alternative text: the caption, and the first sentence after the figure, which says what is seen."""
+    finding = next(iter(sentences_of(after[0].data["text/markdown"])), "") if after else ""
+    caption = known["caption"].rstrip(".")
+    alt = f"{caption}. {_plain(finding)}".strip()
+    figure.metadata["image/png"]["alt"] = alt
+    figure.data[MARKDOWN_MIME] = (
+        f"![{literal(alt)}](figures/{known['name']}.png)\n\n*Figure {known['number']}. {literal(caption)}.*"
+    )
+
+
+def _plain(text: str) -> str:
+    return html.unescape(re.sub(r"\\([\[\]$])", r"\1", re.sub(r"[*`]", "", text)))
+
+
+def _prose(lines: list[str], anchor: str) -> Iterator[Any]:
+    """One paragraph of one or two lines, and the rest as a list that folds."""
+    pieces = [sentence for line in lines[:LINES] for sentence in sentences_of(line)]
+    rest = [*pieces[SENTENCES:], *lines[LINES:]]
+    shown, rest = (pieces[:SENTENCES], rest) if len(rest) > 1 else ([*pieces[:SENTENCES], *rest], [])
+    yield _output(" ".join(shown), " ".join(shown), {"is": "finding", "anchor": anchor})
+    if rest:
+        folded = "\n".join(f"- {line}" for line in rest)
+        markdown = f"<details>\n<summary>{FOLD}</summary>\n\n{folded}\n\n</details>"
+        yield _output(folded, markdown, {"is": "fold", "head": FOLD})
+
+
+def _output(text: str, markdown: str, known: dict[str, Any]) -> Any:
+    from nbformat.v4 import new_output
+
+    bundle = {"text/markdown": text, "text/plain": text, MARKDOWN_MIME: markdown}
+    return new_output("display_data", bundle, metadata={ABOUT: known})  # type: ignore[no-untyped-call]
+
+
+def with_anchors(markup: str) -> str:
+    """Headings of the second level with the anchors that the contents name; `markup` is clean already."""
+    return re.sub(r"<h2>(.*?)</h2>", _anchored, markup, flags=re.DOTALL)
+
+
+def _anchored(found: re.Match[str]) -> str:
+    words = html.unescape(re.sub(r"<[^>]+>", "", found[1]))
+    return f'<h2 id="{html.escape(slug(words))}">{found[1]}</h2>'
+
+
+def without_paths(text: str) -> str:
+    """What was printed as a warning without the file and the line of code that it names."""
+    lines: Iterable[str] = text.splitlines()
+    kept, after = [], False
+    for line in lines:
+        found = re.match(r"\S+\.py:\d+: (?:\w+Warning: )?(.*)", line)
+        if not (after and line.startswith("  ")):
+            kept.append(f"Warning: {found[1]}" if found else line)
+        after = bool(found)
+    return "\n".join(kept) + ("\n" if text.endswith("\n") else "")
