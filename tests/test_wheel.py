@@ -93,7 +93,8 @@ def test_the_wheel_holds_each_file_once_and_nothing_else(wheel):
     package = {name for name in names if not name.startswith(SHIPPED)}
     here = {path.relative_to(ROOT).as_posix() for path in (ROOT / "axisjudge").rglob("*") if path.is_file()}
     assert package == {name for name in here if "__pycache__" not in name}  # page templates and front ends among them
-    wanted = tracked("rubrics", "notebooks", "data/demo", "data/published", "data/registry.toml", "data/lifecycle.toml")
+    data = ("demo", "published", "reference", "lifecycle.toml", "registry.toml")
+    wanted = tracked("rubrics", "notebooks", *(f"data/{name}" for name in data))
     assert shipped.keys() == {name for name in wanted if not name.endswith(".py")}
     assert all(text == (ROOT / name).read_bytes() for name, text in shipped.items())
     assert wheel.stat().st_size < 3_000_000

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 
-from fastapi import Depends, FastAPI, Path, Query, Request, Response, Security
+from fastapi import FastAPI, Path, Query, Request, Response, Security
 from fastapi.routing import APIRoute
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
-from pydantic import AwareDatetime, BeforeValidator
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict
 from starlette.exceptions import HTTPException
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
@@ -59,9 +58,10 @@ Writer = Annotated[AccessToken, Security(caller, scopes=[WRITE])]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True)
-class _Part:
-    """Which part of a list of scores is asked for."""
+class _Part(BaseModel):
+    """Which part of a list of scores is asked for; a misspelt filter is refused, not passed over."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     limit: Limit = 50
     cursor: Cursor = None
@@ -77,7 +77,7 @@ class _Part:
         return answers.score_list(store.page(wanted, limit=self.limit, after=answers.place_of(self.cursor)))
 
 
-Part = Annotated[_Part, Depends()]
+Part = Annotated[_Part, Query()]
 
 
 class _StrictRequest(Request):

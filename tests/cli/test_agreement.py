@@ -25,10 +25,12 @@ def test_citations_and_repeats_are_told_where_there_are_any(tmp_path):
     page = axisjudge("agreement", ratings)
     assert page.returncode == 0, page.stderr
     assert "cited steps exist" in page.stdout
-    assert "how much of it is chance is not told: chance needs the number of steps" in page.stdout
-    assert "simulated:heron asked 2 times agrees with itself on: tool_selection" in page.stdout
+    assert "chance needs the number of steps" in page.stdout
+    assert "above chance" not in page.stdout
+    assert "simulated:heron, asked 2 times" in page.stdout
     full = json.loads(axisjudge("agreement", ratings, "--json").stdout)
     assert [judge["judge"] for judge in full["citations"]["judges"]] == ["rules", "simulated:heron"]
+    assert all(pair["found"]["chance"] is None for pair in full["citations"]["pairs"])
     assert len(full["repeats"]["judges"]) == 10
 
 
@@ -40,7 +42,8 @@ def test_one_repeat_without_citations_says_nothing_of_them(tmp_path):
     page = axisjudge("agreement", ratings)
     assert page.returncode == 0, page.stderr
     assert "cited steps" not in page.stdout
-    assert "agrees with itself" not in page.stdout
+    assert "asked 2 times" not in page.stdout
+    assert "repeats its verdict" not in page.stdout
     full = json.loads(axisjudge("agreement", ratings, "--json").stdout)
     assert (full["citations"], full["repeats"]) == (None, None)
 
@@ -56,12 +59,21 @@ def test_the_runs_tell_how_much_is_chance_and_rubric_versions_stay_apart(tmp_pat
     ratings.write_text("".join(json.dumps(line) + "\n" for version in versions for line in version))
     page = axisjudge("agreement", ratings, "--trajectories", runs)
     assert page.returncode == 0, page.stderr
-    assert "above chance within the run" in page.stdout
-    assert "tool_selection: mean overlap of 1 pair of judges is" in page.stdout
     full = json.loads(axisjudge("agreement", ratings, "--trajectories", runs, "--json").stdout)
     pairs = full["citations"]["pairs"]
     assert {pair["rubric_version"] for pair in pairs} == {"v1", "v2"}
     assert all(0 < pair["found"]["chance"] < 1 for pair in pairs)
+    excess = [pair["found"]["excess"] for pair in pairs]
+    low, high = (each(part["estimate"] for part in excess) for each in (min, max))
+    (told,) = (line for line in page.stdout.splitlines() if "chance within the run" in line)
+    assert f"{low:+.2f} to {high:+.2f}; in {sum(part['ci_low'] > 0 for part in excess)} " in told
+    overlap = {
+        pair["rubric_version"]: f"{pair['found']['overlap']['estimate']:.2f} under {pair['rubric_version']}"
+        for pair in pairs
+        if pair["question"] == "tool_selection"
+    }
+    (told,) = (line for line in page.stdout.splitlines() if "under v1" in line and line.startswith("tool_selection: "))
+    assert all(number in told for number in overlap.values())
     other = max(folder.glob("*.json"))
     wrong = axisjudge("agreement", ratings, "--trajectories", other)
     assert wrong.returncode == 2

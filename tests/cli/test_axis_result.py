@@ -44,10 +44,17 @@ def test_two_sets_are_compared_and_the_full_result_is_json():
     given = (FOLDER / "cedar-mini", "--compare", FOLDER / "alder-large", "--grades", FOLDER / "goal_grades.jsonl")
     page = axis_result(*given)
     assert page.returncode == 0, page.stderr
-    assert "Over repeats of the same tasks" in page.stdout
     full = json.loads(axis_result(*given, "--json").stdout)
     assert len(full["results"]) == 12
-    assert {each["quantity"] for each in full["comparison"]["changes"]} >= {"composite", "agent"}
+    changes = {each["quantity"]: each for each in full["comparison"]["changes"]}
+    assert changes.keys() >= {"composite", "agent"}
+    (told,) = (line for line in page.stdout.splitlines() if "(12 runs before and 12 runs after on 4 tasks)" in line)
+    shown = [name for name, each in changes.items() if each["change"] in ("higher", "lower")]
+    assert shown
+    for name in shown:
+        points = changes[name]["over_repeats"]
+        assert f"{name.replace('_', ' ')} is {abs(points['estimate']):.1f} points {changes[name]['change']}" in told
+    assert f"{len(changes) - len(shown)} other changes" in told
     assert full["results"][0]["rules"]["name"] == "documented"
 
 

@@ -116,6 +116,7 @@ def test_names_from_a_file_cannot_steer_the_terminal(tmp_path):
     assert "\x1b" not in shown
 
 
+@pytest.mark.slow  # it waits between its tries
 def test_what_was_lost_is_shown_with_its_reason(one_file, tmp_path):
     """Nobody should have to open the ratings file to learn that the server was never there."""
     with socket.socket() as taken:  # bound and not listening: connections are refused
@@ -248,6 +249,17 @@ def _some_votes(bench: Path) -> None:
         (bench / "summeval" / f"{kind}_annotations.json").write_text(json.dumps(said))
 
 
+@pytest.mark.parametrize("line", _readme_commands())
+def test_the_readme_s_commands_are_commands_with_these_options(line):
+    """The parser takes each as it stands; the slow test below runs them."""
+    command, words = typer.main.get_command(app), shlex.split(line)[1:]
+    while hasattr(command, "commands"):
+        name, *words = words
+        command = command.commands[name]
+    assert command.make_context(command.name, words).params
+
+
+@pytest.mark.slow
 def test_the_readme_s_commands_run_as_written(demo, tmp_path):
     """In a workbench of its own, one after the other; those that need a key say which, in one line."""
     bench = tmp_path / "bench"

@@ -1,6 +1,7 @@
 """axisjudge compare as a user meets it."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -30,7 +31,9 @@ def test_words_first_then_tables_and_the_whole_as_json(ratings):
     assert page.returncode == 0, page.stderr
     banner, first, *rest = page.stdout.splitlines()
     assert banner.startswith("SIMULATED OR PLANTED")
-    assert first.startswith("Of 60 claims, one for each judge and question, ")
+    assert first.startswith("Of 60 claims")
+    outcomes = {what: int(n) for what, n in re.findall(r"(not shown yet|shown false|not checked): (\d+)", first)}
+    assert sum(outcomes.values()) == 60, first  # none is made
     assert any(
         line.startswith("'may stand in for one of these people (epsilon 0.2)' could not be checked") for line in rest
     )

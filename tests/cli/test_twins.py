@@ -8,6 +8,7 @@ import pytest
 
 from axisjudge import protocol, workbench
 from axisjudge.readers import read_trajectories
+from axisjudge.twins import make_twins
 from axisjudge.workbench import home
 
 
@@ -21,10 +22,23 @@ def results():
     return min((home() / "data" / "demo" / "results").glob("*.json"))
 
 
+def truth_of_twins(results, path, *edits):
+    """Planted truth of the originals and, the same, of their twins: a simulated judge knows nothing else."""
+    made = make_twins(read_trajectories(results).trajectories, edits).twins
+    twins = {}
+    for twin in made:
+        twins.setdefault(twin.original_id, []).append(twin.trajectory.id)
+    planted = [json.loads(line) for line in (home() / "data" / "demo" / "planted.jsonl").read_text().splitlines()]
+    of_twins = [{**row, "trajectory_id": twin} for row in planted for twin in twins.get(row["trajectory_id"], ())]
+    path.write_text("".join(json.dumps(row) + "\n" for row in [*planted, *of_twins]))
+    return path
+
+
 def test_the_matrix_for_people_and_the_whole_as_json_and_nothing_is_judged_twice(results, tmp_path):
     out = tmp_path / "twins.jsonl"
     chosen = ("twins", results, "--edits", "cut_tail", "--edits", "reworded", "--out", out)
-    chosen += ("--judge", "rules", "--judge", "simulated:wren")
+    truth = truth_of_twins(results, tmp_path / "truth.jsonl", "cut_tail", "reworded")
+    chosen += ("--judge", "rules", "--judge", f"simulated:wren,truth={truth}")
     page = axisjudge(*chosen)
     assert page.returncode == 0, page.stderr
     assert "Twin matrix of rules" in page.stdout

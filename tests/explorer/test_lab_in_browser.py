@@ -161,6 +161,7 @@ def wait_saved(page):
     page.locator(".saved", has_text=re.compile("^Saved$")).wait_for()
 
 
+@pytest.mark.slow
 def test_three_trajectories_by_keyboard_with_a_killed_kernel_between(visit, lab, workbench, pictures):
     file = workbench / "data" / "labels" / "rater-one.jsonl"
     page = visit()

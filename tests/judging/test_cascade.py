@@ -64,22 +64,22 @@ def test_the_strong_judge_has_all_that_is_unsure_and_a_share_of_the_rest(tmp_pat
 
 
 def test_weighted_by_the_recorded_probability_the_share_is_unbiased() -> None:
-    """Over 300 draws: the mean of sum(y/p)/N is the strong judge's share on everything, the plain mean is not."""
+    """Over 100 draws: the mean of sum(y/p)/N is the strong judge's share on everything, the plain mean is not."""
     draw = random.Random(2)
     rows = [
         {"item_id": f"r{n}", "question": "sequencing", "status": "ok", "confidence": 0.5 if n % 4 == 0 else 0.9}
-        for n in range(200)
+        for n in range(100)
     ]
     truth = {row["item_id"]: float(draw.random() < (0.8 if row["confidence"] < 0.8 else 0.2)) for row in rows}
     weighted, plain = [], []
-    for seed in range(300):
+    for seed in range(100):
         both = cascade(audit=0.2, seed=seed)
         drawn = [row for row in rows if both.draws(row)]
         parts = [truth[row["item_id"]] / both.probability(both.stratum(row)) for row in drawn]
         weighted.append(sum(parts) / len(rows))
         plain.append(fmean(truth[row["item_id"]] for row in drawn))
     share = fmean(truth.values())
-    error = 4 * (fmean((each - share) ** 2 for each in weighted) / 300) ** 0.5
+    error = 4 * (fmean((each - share) ** 2 for each in weighted) / 100) ** 0.5
     assert abs(fmean(weighted) - share) < error
     assert abs(fmean(plain) - share) > 5 * error
 

@@ -103,7 +103,7 @@ def test_a_run_killed_at_any_instant_resumes(command, tmp_path):
 
     rng = random.Random(7)
     kills = 0
-    while kills < 4:
+    while kills < 2:
         process = command(broken)
         before = broken.stat().st_size if broken.exists() else 0
         deadline = time.monotonic() + 30

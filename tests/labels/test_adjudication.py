@@ -87,6 +87,16 @@ def test_adjudicating_disagreements_alone_moves_accuracy_one_way():
     assert ONE_WAY in report_sentences(found[0][1])
 
 
+def test_the_thirty_agreements_of_the_default_give_a_rate_and_three_do_not():
+    """The queue's design tells the probability of every item, whether it was drawn or not."""
+    first, report, *_ = figures(4, n_agreements=30)
+    assert report.wrong.refusal == first.after.refusal == ""
+    assert first.after.rate.ci_low < 0.853 < first.after.rate.ci_high
+    first, report, *_ = figures(4, n_agreements=3)
+    assert report.wrong.refusal
+    assert first.after.refusal
+
+
 @pytest.mark.slow
 def test_the_interval_after_adjudication_covers_the_truth():
     covered = [one.after.rate.ci_low <= 0.8528 <= one.after.rate.ci_high for one, *_ in map(figures, range(1000))]

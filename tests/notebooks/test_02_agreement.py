@@ -6,11 +6,14 @@ import json
 
 import nbformat
 import numpy as np
+import polars as pl
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from axisjudge.families import family_of
+from axisjudge.ratings.store import write_ratings
 from axisjudge.report import run_report
+from axisjudge.studies._shared.sources import load_source
 from axisjudge.workbench import home
 
 NAME = "02_agreement"
@@ -36,17 +39,24 @@ def test_it_keeps_the_rules_of_notebooks():
     assert "?" in notebook.cells[0].source.splitlines()[0]
 
 
-def test_on_the_demo_it_bears_the_banner_and_all_parts(bench):
-    results, page, folder = report(bench, source="demo")
+@pytest.mark.parametrize("questions", [1, pytest.param(5, marks=pytest.mark.slow)])
+def test_on_the_demo_it_bears_the_banner_and_all_parts(bench, questions):
+    demo = load_source("demo")
+    own = bench / "ratings.jsonl"
+    write_ratings(demo.ratings.filter(pl.col("question").is_in(demo.questions[-questions:])), own)
+    results, page, folder = report(bench, **({"ratings": str(own)} if questions == 1 else {"source": "demo"}))
+    assert len(results["results"]["agreement"]["questions"]) == questions
     assert "Simulated and planted ratings" in results["banner"]
     assert {"agreement", "cross_family", "effective_judges", "confident", "triage", "published"} <= set(
         results["results"]
     )
-    assert sorted(path.stem for path in (folder / "figures").iterdir()) == [
-        "agreement_matrix", "effective_judges", "families", "reliability", "triage", "with_labels",
-    ]  # fmt: skip
+    assert sorted(path.name for path in (folder / "figures").iterdir()) == [
+        f"{name}.{kind}"
+        for name in ("agreement_matrix", "effective_judges", "families", "reliability", "triage", "with_labels")
+        for kind in ("png", "svg")
+    ]
     assert "Items to read first" in page
-    assert "raw agreement +0.36: +0.00 by 0 flipped verdicts" in page
+    assert "raw agreement +0.36, all of it hedging: no verdict changed" in page
     assert results["results"]["confident"]["normalised"].startswith("ranks within these ratings")
 
 

@@ -2,11 +2,30 @@
 
 import json
 
+import nbformat
+import pytest
+
 from axisjudge.report import run_report
+from axisjudge.workbench import home
 
 NAME = "08_run_score"
 
 
+def test_its_cells_run_on_the_demo():
+    """Every cell in this process: no kernel, and no figure is written."""
+    notebook = nbformat.read(home() / "notebooks" / f"{NAME}.ipynb", as_version=4)
+    names = {}
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            exec(cell.source, names)
+    page = names["page"]
+    assert page.figures == ["scores", "components", "trend", "aucs", "good_runs"]
+    assert page.results["calibration_reward"].dropped == "completion"
+    assert page.results["calibration"].auc.n_clusters == 16
+    assert "does not show that its agent is the best" in " ".join(page.findings)
+
+
+@pytest.mark.slow
 def test_on_the_demo(bench):
     folder = run_report(NAME, {}, workbench=bench).folder
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
@@ -17,6 +36,6 @@ def test_on_the_demo(bench):
     assert found["calibration_reward"]["dropped"] == "completion"
     assert found["calibration"]["auc"]["n_clusters"] == 16
     assert "does not show that its agent is the best" in page
-    assert sorted(path.stem for path in (folder / "figures").iterdir()) == [
-        "aucs", "components", "good_runs", "scores", "trend",
-    ]  # fmt: skip
+    assert sorted(path.name for path in (folder / "figures").iterdir()) == [
+        f"{name}.{kind}" for name in ("aucs", "components", "good_runs", "scores", "trend") for kind in ("png", "svg")
+    ]

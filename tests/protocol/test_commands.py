@@ -6,8 +6,10 @@ import subprocess
 import sys
 
 import pytest
+from protocol.places import current_path
 
 from axisjudge import cli
+from axisjudge.rubric import list_rubrics
 from axisjudge.workbench import home
 
 
@@ -104,7 +106,7 @@ def test_a_broken_chain_is_a_failed_check(command, bench):
 def test_status_names_what_changed(command, bench):
     command("split make RUNS --salt s")
     command("rubric lock --judge rules")
-    path = bench / "rubrics" / "termination" / "v1.md"
+    path = current_path(bench, "termination")
     path.write_text(path.read_text().replace("## Question", "## Question\n\nBe strict."))
     code, out, _ = command("rubric status")
     assert code == 1
@@ -245,11 +247,7 @@ def test_the_log_compares_like_with_like(command, bench, tmp_path):
         assert (found["change"], found["compared"]) == (None, why)
 
 
-def test_compare_tests_several_axes_as_one_family(command, bench, tmp_path):
-    version_2 = bench / "rubrics" / "termination" / "v2.md"
-    text = (bench / "rubrics" / "termination" / "v1.md").read_text()
-    draft = text.replace("version: v1", "version: v2").replace("status: current", "status: draft")
-    version_2.write_text(draft.replace("## Question", "## Question\n\nRead the last step first.", 1))
+def test_compare_tests_several_axes_as_one_family(command, tmp_path):
     demo = (home() / "data" / "demo" / "results").as_posix()
     out = str(tmp_path / "v.jsonl")
     asked = f"judge {demo} --judge simulated:jackdaw --judge simulated:dunnock --out {out} --repeats 2"
@@ -287,7 +285,8 @@ def test_diff_without_a_common_run(command, bench):
 def test_the_trail_names_commits_where_git_knows_them(bench):
     from axisjudge.protocol.history import rubric_trail
 
-    assert [stone.commit for stone in rubric_trail("argument_validity")] == [None, None, None]
+    versions = list_rubrics("argument_validity")
+    assert [stone.commit for stone in rubric_trail("argument_validity")] == [None] * len(versions)
     git = ["git", "-C", str(bench), "-c", "user.name=nobody", "-c", "user.email=nobody@example.org"]
     for words in (["init", "-q"], ["add", "rubrics"], ["commit", "-q", "-m", "rubrics"]):
         subprocess.run([*git, *words], check=True, capture_output=True)

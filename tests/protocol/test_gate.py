@@ -1,6 +1,7 @@
 """Held-out runs are judged after lock and opening, or under the flag that says they were not."""
 
 import pytest
+from protocol.places import current_path
 
 import axisjudge
 from axisjudge import protocol
@@ -8,6 +9,7 @@ from axisjudge.checks import InputError
 from axisjudge.judging.api import plan_judging
 from axisjudge.protocol import AnalysisPlan, make_lock, open_holdout
 from axisjudge.protocol.ledger import append
+from axisjudge.rubric import load_rubric
 
 PLAN = AnalysisPlan(axes=("termination",))
 
@@ -120,7 +122,7 @@ def test_after_lock_and_opening_every_rating_bears_the_opening(opened, runs, spl
 
 
 def test_a_lock_that_no_longer_holds(bench, opened, runs):
-    path = bench / "rubrics" / "termination" / "v1.md"
+    path = current_path(bench, "termination")
     path.write_text(path.read_text().replace("## Question", "## Question\n\nBe strict."))
     message = r"lock: it no longer holds: changed since the lock: rubrics.termination.sha256 was"
     refused(message, runs, split="evaluation")
@@ -155,7 +157,8 @@ def test_judges_and_rubrics_that_are_not_locked(bench, opened, runs):
     with pytest.raises(InputError, match="only locked judges may judge here; found 'simulated:wren'; judge with rules"):
         axisjudge.judge(runs, ["simulated:wren"], split="evaluation")
     old = {"argument_validity": "v2"}
-    with pytest.raises(InputError, match="the rubric of argument_validity is locked as v3; found 'v2'"):
+    current = load_rubric("argument_validity").version
+    with pytest.raises(InputError, match=f"the rubric of argument_validity is locked as {current}; found 'v2'"):
         axisjudge.judge(runs, ["rules"], versions=old, split="evaluation")
 
 
@@ -165,8 +168,9 @@ def test_exploratory_lifts_the_refusals_and_leaves_its_mark(split, runs):
         assert all("exploratory" in flags for flags in table["flags"].to_list())
     entries = protocol.read_ledger()
     n = sum(split.side_of(run) == "evaluation" for run in runs)
+    current = f"termination {load_rubric('termination').version}"
     assert [entry.kind for entry in entries] == ["exploratory"]  # the same look is one look
-    assert entries[0].reason == f"{n} held-out runs of {n // 2} tasks judged by rules on termination v1"
+    assert entries[0].reason == f"{n} held-out runs of {n // 2} tasks judged by rules on {current}"
 
 
 def test_an_exploratory_run_of_the_open_side_is_no_look(split, runs):

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from protocol.places import current_path
 
 from axisjudge import protocol
 from axisjudge.checks import InputError
@@ -55,23 +56,24 @@ def test_a_lock_needs_a_split(bench, plan):
 
 
 def test_an_edited_rubric_is_found_in_rubric_and_prompt(bench, locked):
-    edit(bench / "rubrics" / "termination" / "v1.md", "## Question", "## Question\n\nBe strict.")
+    edit(current_path(bench, "termination"), "## Question", "## Question\n\nBe strict.")
     assert fields() == ["rubrics.termination.sha256", f"judges.{GPT}.prompt_sha256.termination"]
     assert "rubrics.termination.sha256 was" in status().reasons[0]
 
 
 def test_a_new_current_version_leaves_the_lock_alone(bench, locked):
-    """The lock names versions: a v4 on trial beside it is no change of what is locked."""
-    folder = bench / "rubrics" / "argument_validity"
-    text = (folder / "v3.md").read_text()
-    (folder / "v4.md").write_text(text.replace("version: v3", "version: v4"))
-    edit(folder / "v3.md", "status: current", "status: superseded")
-    assert load_rubric("argument_validity").version == "v4"
+    """The lock names versions: a later one on trial beside it is no change of what is locked."""
+    old = current_path(bench, "argument_validity")
+    later = f"v{int(old.stem[1:]) + 1}"
+    text = old.read_text().replace(f"version: {old.stem}", f"version: {later}", 1)
+    old.with_stem(later).write_text(text)
+    edit(old, "status: current", "status: superseded")
+    assert load_rubric("argument_validity").version == later
     assert status().holds
 
 
 def test_a_rubric_that_is_gone_is_a_fault(bench, locked):
-    (bench / "rubrics" / "termination" / "v1.md").unlink()
+    (current_path(bench, "termination")).unlink()
     assert not status().holds
     assert "version of termination" in status().reasons[0]
 
@@ -134,7 +136,7 @@ def test_another_package_version_is_found(locked, monkeypatch):
             lambda lock: lock["judges"][GPT]["spec"]["options"].update(effort="high"),
         ),
         ("truncation.budget", lambda lock: lock["truncation"].update(budget=1)),
-        ("rubrics.termination.version", lambda lock: lock["rubrics"]["termination"].update(version="v2")),
+        ("rubrics.termination.version", lambda lock: lock["rubrics"]["termination"].update(version="v1")),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

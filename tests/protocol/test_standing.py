@@ -4,11 +4,13 @@ import json
 
 import polars as pl
 import pytest
+from protocol.places import current_path
 
 import axisjudge
 from axisjudge import protocol
 from axisjudge.protocol import AnalysisPlan, Standing, make_lock, open_holdout, standing_of
 from axisjudge.ratings import ratings_frame
+from axisjudge.rubric import load_rubric
 from axisjudge.verdict import Rating
 
 PLAN = AnalysisPlan(axes=("termination", "sequencing"))
@@ -149,7 +151,7 @@ def test_a_new_lock_names_what_is_new(held_out):
 
 
 def test_a_rubric_edited_after_the_lock(bench, held_out):
-    path = bench / "rubrics" / "termination" / "v1.md"
+    path = current_path(bench, "termination")
     path.write_text(path.read_text().replace("## Question", "## Question\n\nBe strict."))
     assert "changed since the lock: rubrics.termination.sha256 was" in reason(held_out)
 
@@ -182,7 +184,8 @@ def test_judges_and_rubrics_that_were_not_locked(held_out):
     other = held_out.with_columns(rater=pl.lit("openai:gpt-5"), rubric_sha256=pl.lit("0" * 64))
     said = reason(other)
     assert "judges that are not locked: openai:gpt-5" in said
-    assert "ratings on termination were made with another rubric than the locked v1" in said
+    locked = load_rubric("termination").version
+    assert f"ratings on termination were made with another rubric than the locked {locked}" in said
 
 
 def test_held_out_runs_that_changed(held_out, runs, split):

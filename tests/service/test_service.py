@@ -154,6 +154,8 @@ class TestApi:
             ("GET", "/v1/agents/a/scores?cursor=W3RydWUsIngiXQ==", None, 422, "unprocessable"),
             ("GET", "/v1/agents/a/scores?cursor=%C3%A9", None, 422, "unprocessable"),
             ("GET", "/v1/agents/a/scores?tier=Best", None, 422, "unprocessable"),
+            ("GET", "/v1/agents/a/scores?teir=Gold", None, 422, "unprocessable"),
+            ("GET", "/v1/workspaces/w/scores?=null", None, 422, "unprocessable"),
             ("GET", "/v1/agents/a/scores?since=2026-11-01T00:00:00", None, 422, "unprocessable"),
             ("GET", "/v1/agents/a/scores?limit=0", None, 422, "unprocessable"),
             ("DELETE", "/v1/runs/run-x", None, 405, "method_not_allowed"),

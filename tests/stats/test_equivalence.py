@@ -94,6 +94,7 @@ def test_equal_judges_are_found_equivalent_where_there_is_enough_to_see():
     assert np.mean(found) > 0.9
 
 
+@pytest.mark.slow
 def test_the_stop_rule_stops_a_steady_judge_rarely_however_often_it_looks():
     rng = np.random.default_rng(4)
     tasks = np.arange(120) // 4

@@ -42,6 +42,7 @@ from axisjudge.stats.confidence.triage import triage
 from axisjudge.stats.raters.alternative_annotator import alternative_annotator
 from axisjudge.stats.raters.balanced import balanced_accuracy
 from axisjudge.stats.raters.citations import citation_overlap, citation_validity
+from axisjudge.stats.raters.failing_word import failing_word
 from axisjudge.stats.raters.reference import against_reference, cited_steps, leave_one_out
 from axisjudge.stats.raters.repeats import flips_by_confidence, self_agreement, variance_components
 from axisjudge.stats.raters.self_preference import self_preference
@@ -148,6 +149,7 @@ STATISTICS: dict[str, tuple[Callable[[Sample], float], bool, bool]] = {
     ),
     "decides_alone": (lambda s: decides_alone(s.confidence[:, 0], 1 - s.right, risk=0.4).share, False, False),
     "clustered_mean": (lambda s: clustered_mean(s.confidence[:, 0], s.task).estimate, False, True),
+    "failing_word": (lambda s: failing_word(*s.ratings.T, clusters=s.task).f1.estimate, True, True),
     "citation_validity": (
         lambda s: citation_validity(s.cited[:, 0], [[max(steps)] for steps in s.cited[:, 0]]).estimate,
         False,
@@ -266,7 +268,7 @@ PARTS = {
         "post_stratified_interval",
         "cluster_worth",
     ),
-    *("majority", "in_short"),
+    *("majority", "in_short", "many", "plural"),
     *("effective_clusters", "clustered_variance", "more_for_half_width", "share_between_clusters", "score_interval"),
     *(
         "influences",

@@ -118,11 +118,13 @@ def test_hedging_alone_is_never_called_progress():
     words = [["incorrect", "correct"]]
     hedged = split_change(words, [[0.95, 0.97]], words, [[0.60, 0.96]])
     assert hedged.hedging == pytest.approx([0.36])
-    assert "not progress" in hedged.sentence()
+    assert hedged.flipped == 0
+    assert hedged.sentence().endswith("all of it hedging: no verdict changed, so that none of it is progress")
     flipped = split_change(words, [[0.60, 0.96]], [["correct", "correct"]], [[0.98, 0.96]])
     assert flipped.flipped == 1
     assert flipped.flips > 0
-    assert "not progress" not in flipped.sentence()
+    assert " by 1 flipped verdict, " in flipped.sentence()
+    assert "progress" not in flipped.sentence()
 
 
 def test_degenerate_beliefs_have_a_reason():

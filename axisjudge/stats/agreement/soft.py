@@ -225,7 +225,7 @@ def split_change(
     >>> words = [["incorrect", "correct"]]
     >>> change = split_change(words, [[0.95, 0.97]], words, [[0.60, 0.96]])
     >>> change.sentence()
-    'raw agreement +0.36: +0.00 by 0 flipped verdicts, +0.36 by hedging; no verdict changed: not progress'
+    'raw agreement +0.36, all of it hedging: no verdict changed, so that none of it is progress'
     """
     words = [np.asarray(verdicts, dtype=object) for verdicts in (verdicts_before, verdicts_after)]
     sure = [np.asarray(confidences, dtype=np.float64) for confidences in (confidences_before, confidences_after)]

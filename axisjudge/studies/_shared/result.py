@@ -202,7 +202,7 @@ def _below(kind: type[Estimate]) -> set[type[Estimate]]:
 
 @cache
 def _converter_of(estimates: tuple[type[Estimate], ...]) -> JsonConverter:
-    from cattrs.cols import is_namedtuple
+    from cattrs.cols import is_frozenset, is_namedtuple
     from cattrs.preconf.json import make_converter
     from cattrs.strategies import configure_tagged_union, include_subclasses
 
@@ -212,6 +212,7 @@ def _converter_of(estimates: tuple[type[Estimate], ...]) -> JsonConverter:
     converter.register_structure_hook(float, _to_number)
     converter.register_structure_hook_factory(is_namedtuple, partial(_to_named, converter))
     converter.register_unstructure_hook(np.generic, lambda number: number.item())
+    converter.register_unstructure_hook_func(is_frozenset, sorted)  # sets have no order, files need one
     converter.register_unstructure_hook(pl.DataFrame, _from_frame)
     converter.register_structure_hook(pl.DataFrame, _to_frame)
     include_subclasses(Estimate, converter, subclasses=estimates, union_strategy=partial(configure_tagged_union))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -155,11 +156,26 @@ class _Adjudicated:
             before,
             [after.get(item, np.nan) for item in chosen],
             sampling="by_key",
-            probability=[self.decisions[item].probability if item in self.decisions else np.nan for item in chosen],
+            probability=[self._probability(item) for item in chosen],
             clusters=np.unique([self.items[item].cluster for item in chosen], return_inverse=True)[1],
             cluster_unit="task",
             ci_level=self.ci_level,
         )
+
+    def _probability(self, item: Item) -> float:
+        """An item's own where it was looked at, else that of its class: the queue draws contested and agreed items."""
+        if item in self.decisions:
+            return self.decisions[item].probability
+        return self._of_class.get(self.items[item].contested, np.nan)
+
+    @cached_property
+    def _of_class(self) -> dict[bool, float]:
+        """The probability of contested (True) and of agreed items, where all that were looked at bear the same."""
+        found: dict[bool, set[float]] = {}
+        for item, one in self.decisions.items():
+            if item in self.items:
+                found.setdefault(self.items[item].contested, set()).add(one.probability)
+        return {contested: min(seen) for contested, seen in found.items() if len(seen) == 1}
 
     def _share(self, chosen: Sequence[Item], values: Sequence[float]) -> Estimate:
         tasks = [self.items[item].cluster for item in chosen]

@@ -22,7 +22,7 @@ from axisjudge.stats.estimate import NamedEstimate
 from axisjudge.studies._shared.coded import code_verdicts
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, native, to_polars
 from axisjudge.studies._shared.scope import MADE_UP, SCOPE, banner
-from axisjudge.studies._shared.words import in_cell
+from axisjudge.studies._shared.words import in_cell, sentence_case
 from axisjudge.studies.agreement import sentences as words
 from axisjudge.studies.agreement.by_scale import coefficients_at, columns_of, heading
 from axisjudge.verdict import IDENTITY
@@ -105,7 +105,8 @@ class QuestionAgreement(Result):
         """What the figures say, in words."""
         n = self.n_items if self.coefficients else self.n_rated
         items = f"{n:,} items in {self.n_clusters} {_many(self.cluster_unit)}"
-        return [words.headline(self.question, items, self.raters, self.n_common, self.coefficients), *self.remarks()]
+        remarks = [f"{self.question}: {text}" for text in self.remarks()]
+        return [words.headline(self.question, items, self.raters, self.n_common, self.coefficients), *remarks]
 
     def remarks(self) -> list[str]:
         """What must be known to read the figures: why they differ, and what they leave out."""
@@ -115,12 +116,12 @@ class QuestionAgreement(Result):
         never = [word for word, share in self.shares.items() if not share]
         fewest, most = self.raters_an_item
         return [
-            *(f"{self.question}: {text}" for text in notes if text and not text.startswith(single)),
-            *(text for found in self.coefficients.values() for text in words.unused(self.question, found, never)),
-            *words.raters_an_item(self.question, fewest, most, self.n_single),
-            *words.gaps(self.question, words.LOST, self.lost),
-            *words.gaps(self.question, words.NOT_ASKED, self.not_asked),
-            *words.undecided(self.question, self.bounds),
+            *(text for text in notes if text and not text.startswith(single)),
+            *(text for found in self.coefficients.values() for text in words.unused(found, never)),
+            *words.raters_an_item(fewest, most, self.n_single),
+            *words.gaps(words.LOST, self.lost),
+            *words.gaps(words.NOT_ASKED, self.not_asked),
+            *words.undecided(self.bounds),
         ]
 
 
@@ -169,6 +170,11 @@ class AgreementByAxis(Result):
         """The result in words: the banner where one is due, each question, and what all of it is conditional on."""
         by_question = [text for question in self.questions for text in question.sentences()]
         return [*filter(None, [self.banner]), *by_question, *words.left_out(self.left_out), SCOPE]
+
+    def remarks(self) -> list[str]:
+        """What must be known to read the figures: of each question one paragraph, which says its name once."""
+        by_question = {question.question: question.remarks() for question in self.questions}
+        return [f"{name}: {' '.join(map(sentence_case, texts))}" for name, texts in by_question.items() if texts]
 
     def __repr__(self) -> str:
         return f"AgreementByAxis({', '.join(question.question for question in self.questions)})"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
+from axisjudge import workbench
 from axisjudge.checks import InputError
 from axisjudge.results import Result
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
@@ -17,6 +19,8 @@ from axisjudge.studies.agreement import sentences as words
 
 #: Intraclass correlation of outcomes within a task that is assumed where the pairing by task was not published.
 ICC = 0.3
+#: Agreement by axis, failures by any judge, and a single item by rubric version.
+_PUBLISHED = ("agreement_by_axis", "any_judge_incorrect", "sim14_argument_validity_by_version")
 #: Both incorrect, one of them, the other, neither.
 _JOINT = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
 
@@ -82,6 +86,12 @@ class PublishedAgreement(Result):
             if_clustered=_range(best.if_clustered),
             without_shared_failure=[one.axis for one in self.axes if not one.both_incorrect],
         )
+
+
+def published_tables() -> dict[Path, pl.DataFrame]:
+    """The published tables of the workbench by their files: agreement by axis, failures by any judge, and one item."""
+    folder = workbench.home() / "data" / "published"
+    return {path: pl.read_csv(path) for path in (folder / f"{name}.csv" for name in _PUBLISHED)}
 
 
 def published_agreement(agreement: Given, failures: Given, *, n_tasks: int) -> PublishedAgreement:

@@ -114,26 +114,26 @@ def headline(
     return f"{question}: {len(raters)} raters {agree} {items}, of which all judged {n_common:,}; {values}."
 
 
-def raters_an_item(question: str, fewest: int, most: int, n_single: int) -> list[str]:
+def raters_an_item(fewest: int, most: int, n_single: int) -> list[str]:
     """How many raters an item has, where it differs, and how many items have nothing to compare."""
-    said = [f"{question}: an item has {fewest} to {most} raters."] if fewest != most else []
-    return [*said, *([f"{question}: items with a single rating, not compared: {n_single:,}."] if n_single else [])]
+    said = [f"an item has {fewest} to {most} raters."] if fewest != most else []
+    return [*said, *([f"items with a single rating, not compared: {n_single:,}."] if n_single else [])]
 
 
-def unused(question: str, found: NamedEstimate, never: Sequence[str]) -> list[str]:
+def unused(found: NamedEstimate, never: Sequence[str]) -> list[str]:
     """That words which nobody said move a coefficient; nothing where they do not."""
     return [
-        f"{question}: {found.label} is {found.estimate:.3f} {note} (never said: {', '.join(never)})."
+        f"{found.label} is {found.estimate:.3f} {note} (never said: {', '.join(never)})."
         for note in found.notes
         if never and note.startswith("over ")
     ]
 
 
-def gaps(question: str, what: str, counts: Mapping[str, int]) -> list[str]:
+def gaps(what: str, counts: Mapping[str, int]) -> list[str]:
     """Who lacks how many ratings, those who lack most first; nothing where nobody does."""
     most_first = sorted(counts.items(), key=lambda each: -each[1])
     lacking = listed([f"{rater} {count:,}" for rater, count in most_first if count] or [""], most=_NAMED)
-    return [f"{question}: {what}: {lacking}."] if lacking else []
+    return [f"{what}: {lacking}."] if lacking else []
 
 
 MEAN_OF_FEW = "{clusters} clusters; an interval of a mean over pairs needs {fewest}"
@@ -145,13 +145,12 @@ LOST = "lost verdicts, counted neither as correct nor as incorrect"
 NOT_ASKED = "items without a rating"
 
 
-def undecided(question: str, bounds: CaseBounds | None) -> list[str]:
+def undecided(bounds: CaseBounds | None) -> list[str]:
     """What agreement could be had every verdict been decided; nothing where all were."""
     if bounds is None or not bounds.n_undecided:
         return []
     return [
-        f"{question}: a verdict is undecided or lost on {bounds.n_undecided:,} of "
-        f"{many(bounds.n_items, 'item')}; had all been "
+        f"a verdict is undecided or lost on {bounds.n_undecided:,} of {many(bounds.n_items, 'item')}; had all been "
         f"decided, agreement would lie between {bounds.percent_worst:.0%} and {bounds.percent_best:.0%}."
     ]
 

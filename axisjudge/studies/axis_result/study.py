@@ -158,10 +158,11 @@ def axis_result(
     Examples
     --------
     >>> import axisjudge
-    >>> runs = axisjudge.read_trajectories(*axisjudge.datasets.demo_transcripts()[:2]).trajectories
+    >>> from axisjudge.datasets import demo_transcripts
+    >>> runs = axisjudge.read_trajectories(*demo_transcripts()[:2]).trajectories
     >>> found = axisjudge.studies.axis_result(runs)
     >>> found.table["axis_result"].tolist()
-    ['56-96', '56-96']
+    ['40-94', '41-95']
     """
     given, graded = (None if each is None else as_ratings(each) for each in (signals, grades))
     how = Scoring(grades=graded, scenarios=scenarios, combine=combine, rules=rules, weights=weights, curves=curves)

@@ -104,7 +104,8 @@ def confidence(
     >>> import axisjudge
     >>> runs = axisjudge.read_trajectories(*axisjudge.demo_paths()).trajectories
     >>> ratings = axisjudge.judge(runs, ["simulated:heron"], progress=False)
-    >>> truth = axisjudge.read_ratings(axisjudge.datasets.demo_truth())
+    >>> from axisjudge.datasets import demo_truth
+    >>> truth = axisjudge.read_ratings(demo_truth())
     >>> axisjudge.studies.confidence(ratings, truth).table["judge"].to_list()
     ['simulated:heron']
     """

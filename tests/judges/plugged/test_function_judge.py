@@ -154,7 +154,7 @@ def test_no_key_gets_into_a_reason(monkeypatch):
     monkeypatch.setenv("MY_SERVICE_TOKEN", "tok-very-private-0001")
 
     def leaky(prompt):
-        raise ConnectionError("GET https://me:pw@host/v1?sig=abc with tok-very-private-0001 and sk-1234567890abcd")
+        raise RuntimeError("GET https://me:pw@host/v1?sig=abc with tok-very-private-0001 and sk-1234567890abcd")
 
     said = judged(leaky)["rationale"]
     assert not any(secret in said for secret in ("private", "abcd", "sig=abc", "me:pw"))

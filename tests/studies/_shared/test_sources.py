@@ -102,7 +102,9 @@ def test_the_report_of_the_command_line_is_that_of_the_notebook_s_parts(shared_d
         ).judges
     )  # people are no judges
     assert report.to_dict()["confident"] is None
-    assert len(report.of_panel) == 3
+    parts = (report.together, report.worth, report.triage)
+    assert report.reversals_sentence
+    assert report.of_panel == (*(part.sentence for part in parts), report.reversals_sentence)
 
 
 def test_one_judge_alone_has_no_families(shared_data):
