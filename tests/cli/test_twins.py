@@ -29,7 +29,11 @@ def truth_of_twins(results, path, *edits):
     for twin in made:
         twins.setdefault(twin.original_id, []).append(twin.trajectory.id)
     planted = [json.loads(line) for line in (home() / "data" / "demo" / "planted.jsonl").read_text().splitlines()]
-    of_twins = [{**row, "trajectory_id": twin} for row in planted for twin in twins.get(row["trajectory_id"], ())]
+    of_twins = [
+        {**row, "trajectory_id": twin, "item_id": twin}
+        for row in planted
+        for twin in twins.get(row["trajectory_id"], ())
+    ]
     path.write_text("".join(json.dumps(row) + "\n" for row in [*planted, *of_twins]))
     return path
 

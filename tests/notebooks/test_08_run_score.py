@@ -20,8 +20,8 @@ def test_its_cells_run_on_the_demo():
             exec(cell.source, names)
     page = names["page"]
     assert page.figures == ["scores", "components", "trend", "aucs", "good_runs"]
-    assert page.results["calibration_reward"].dropped == "completion"
-    assert page.results["calibration"].auc.n_clusters == 16
+    assert page.results["calibration_reward"]["dropped"] == "completion"
+    assert page.results["calibration"]["auc"]["n_clusters"] == 16
     assert "does not show that its agent is the best" in " ".join(page.findings)
 
 
