@@ -108,7 +108,9 @@ def test_who_waits_for_whom_and_until_when_is_said(capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("same_server", [True, pytest.param(False, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("fault", ["limited", *(pytest.param(fault, marks=pytest.mark.slow) for fault in ("slow", "rpm"))])
+@pytest.mark.parametrize(
+    "fault", ["limited", *(pytest.param(fault, marks=pytest.mark.slow) for fault in ("slow", "rpm"))]
+)
 def test_a_judge_that_is_limited_or_slow_never_slows_the_healthy_one(fault, same_server):
     """From its first call to its last the healthy judge takes as long as alone; the figure is in tests/benchmarks.
 
