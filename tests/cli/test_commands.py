@@ -79,6 +79,7 @@ def test_a_newcomer_s_run(one_file, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_two_judges_end_with_agreement_per_axis(demo, tmp_path):
     arguments = ["judge", demo, "--judge", "rules", "--judge", "simulated:wren", "--out", tmp_path / "r.jsonl"]
     run = axisjudge(*arguments)

@@ -218,6 +218,7 @@ def test_three_trajectories_by_keyboard_with_a_killed_kernel_between(visit, lab,
     assert second["verdict"].to_list() == ["uncertain", *["correct"] * 4]
 
 
+@pytest.mark.slow
 def test_from_flips_to_the_cited_step_and_a_decision_that_stays(visit, workbench, pictures):
     host = ".axisjudge-explorer"
     page = visit("look.ipynb", host)

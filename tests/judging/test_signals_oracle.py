@@ -29,6 +29,8 @@ from axisjudge.spec import JudgeSpec
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import Rating
 
+pytestmark = pytest.mark.slow  # 179 cases through the whole judging run; tests/scores has them without it
+
 
 class Recorded(Judge):
     """Gives a case's own replies back."""

@@ -64,6 +64,7 @@ def simulated_coverage(names, n_clusters, size, prevalence, *, n_raters=2, repli
     return {name: float(np.mean(hit)) for name, hit in hits.items()}
 
 
+@pytest.mark.slow
 def test_twenty_items_by_exact_enumeration():
     coverage = exact_coverage(["cohen_kappa", "gwet_ac1"])
     assert min(coverage.values()) >= 0.93

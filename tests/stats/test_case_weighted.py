@@ -68,6 +68,7 @@ def test_the_null_of_confidence_by_verdict_alone_holds_its_level():
 
 
 @pytest.mark.parametrize("n_clusters", [12, 50])
+@pytest.mark.slow
 def test_the_interval_of_the_difference_covers(n_clusters, monkeypatch):
     monkeypatch.setattr("axisjudge.stats.agreement.case_weighted.PERMUTATIONS", 1)
     rng = np.random.default_rng(n_clusters)

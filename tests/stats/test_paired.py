@@ -28,6 +28,7 @@ def test_five_tasks_can_never_reach_five_percent():
     assert found.change.estimate == 1
 
 
+@pytest.mark.slow
 def test_the_level_holds_where_mcnemar_on_items_fails():
     """No change on average, but tasks move together."""
     rng = np.random.default_rng(1)

@@ -96,6 +96,7 @@ def test_coincidence_by_hand() -> None:
     assert result.p_value == pytest.approx(1 / 252, abs=0.003)
 
 
+@pytest.mark.slow
 def test_independent_errors_are_held_at_their_level_although_judges_have_task_habits() -> None:
     """Monte Carlo error of 300 replicates at .05 is .013."""
     rng = np.random.default_rng(4)

@@ -106,6 +106,7 @@ def rejection_rate(tasks: int, rates: NDArray[np.float64], replicates: int) -> f
     return float(np.nanmean(np.array(p_values) <= 0.05))
 
 
+@pytest.mark.slow
 def test_type_one_error_is_held() -> None:
     """Monte Carlo error of 400 replicates at .05 is .011."""
     assert rejection_rate(24, np.array([PROFILE, PROFILE]), 400) <= 0.085

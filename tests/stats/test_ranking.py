@@ -141,6 +141,7 @@ GRID = [
 
 
 @pytest.mark.parametrize(("tasks", "rates", "runs"), FAST)
+@pytest.mark.slow
 def test_all_rank_sets_cover_together(tasks: int, rates: list[float], runs: int) -> None:
     """Monte Carlo error of 400 replicates at .95 is .011."""
     source = rng()

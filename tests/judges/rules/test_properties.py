@@ -168,6 +168,7 @@ def test_shuffled_amounts_pass_less_often_than_true_ones(play: Play) -> None:
     assert shuffled == shuffled_pass_rate(all_runs, rng=Random(1))
 
 
+@pytest.mark.slow
 def test_real_runs_are_graded_whole_and_chance_is_stated(shared_data: Path) -> None:
     """Counts only: what the flags are worth is told by tests/benchmarks/rules_on_real_data.py."""
     files = sorted((shared_data / "tau2_retail").glob("*.json"))

@@ -88,6 +88,7 @@ def test_a_clean_word_on_the_order_needs_kinds(play: Play) -> None:
     assert "show_loan" in (answer.rationale or "")
 
 
+@pytest.mark.slow
 def test_real_runs_without_kinds_get_the_same_faults_whatever_their_tools_are_called(shared_data: Path) -> None:
     runs = read_trajectories(shared_data / "tau_bench" / "gpt-4o-airline.json").trajectories
     names: dict[str, str] = {}

@@ -48,6 +48,7 @@ def page_of(outputs):
     return next(out.data for out in outputs if "text/html" in out.get("data", {}) and "<img" in out.data["text/html"])
 
 
+@pytest.mark.slow
 def test_in_a_notebook_one_cell_judges_what_is_new_and_shows_the_comparison(bench, monkeypatch):
     monkeypatch.setenv("AXISJUDGE_HOME", str(bench))
     monkeypatch.delenv("AXISJUDGE_REPORT_DIR", raising=False)
