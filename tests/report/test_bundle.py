@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 from benches import rating, write_ratings
 from typer.testing import CliRunner
 
@@ -166,7 +167,6 @@ def test_authors_come_from_options_or_the_workbench_and_nobody_is_made_up(tmp_pa
     (tmp_path / "pyproject.toml").write_text('[project]\nauthors = [{name = "Family, Given"}, {email = "a@b.example"}]')
     assert authors_of(tmp_path, []) == ["Family, Given"]
     assert authors_of(tmp_path, ["Else Where"]) == ["Else Where"]
-    yaml = pytest.importorskip("yaml")
     said = yaml.safe_load(citation_cff('A "title": yes\x00', ["Family, Given", "Collective"], "x\ny"))
     assert said["authors"] == [{"family-names": "Family", "given-names": "Given"}, {"name": "Collective"}]
     assert said["title"] == 'A "title": yes\\u0000'
