@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from judges.servers import anthropic_message, openai_response
+from judges.servers import anthropic_message, listening, openai_response
 
 #: What becomes of a request, by its id and how often it was handed in: ok, overloaded, expired, missing, invalid.
 Fate = Callable[[str, int], str]
@@ -77,17 +77,8 @@ def desk(**how: Any) -> Iterator[Desk]:
         def log_message(self, *_: object) -> None:
             return
 
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    http.daemon_threads = True
-    told.url = f"http://127.0.0.1:{http.server_address[1]}"
-    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
+    with listening(Handler) as told.url:
         yield told
-    finally:
-        http.shutdown()
-        http.server_close()
-        thread.join()
 
 
 def answered(told: Desk, path: str, raw: bytes) -> tuple[int, str]:
