@@ -23,7 +23,7 @@ from axisjudge.studies.panels.figures import plot_frontier, plot_reliability, pl
 from axisjudge.studies.panels.fitted import FittedPanel, kept
 from axisjudge.studies.panels.frontier import frontier
 from axisjudge.studies.panels.prices import item_prices
-from axisjudge.studies.panels.trust import trust_panel
+from axisjudge.studies.panels.trust import Trust, trust_panel
 from axisjudge.studies.panels.voted import Voted, voted
 
 if TYPE_CHECKING:
@@ -71,8 +71,13 @@ class Panels(Combined):
 
     @property
     def answer(self) -> str:
-        """Whether a panel is shown to be better than the best single judge, and what may stand."""
-        return " ".join([sentences.gain(self), *(sentences.stands(each) for each in self.trust[-1:])])
+        """Whether a panel is shown to be better than the best single judge, and what may stand at the least risk."""
+        return " ".join([sentences.gain(self), *(sentences.stands(each) for each in self._foremost)])
+
+    @property
+    def _foremost(self) -> tuple[Trust, ...]:
+        """The least risk at which anything may stand; where nothing may at any, the largest."""
+        return (tuple(each for each in self.trust if each.granted) or self.trust[-1:])[:1]
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -81,7 +86,7 @@ class Panels(Combined):
             sentences.read(self),
             sentences.calibrated(self),
             sentences.members(self),
-            *(sentences.stands(each) for each in self.trust[:-1]),
+            *(sentences.stands(each) for each in self.trust if each not in self._foremost),
             *(sentences.worst(each) for each in self.trust[-1:]),
             sentences.spending(self.frontier),
         )
