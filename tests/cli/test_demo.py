@@ -92,3 +92,12 @@ def test_init_says_what_it_made_and_what_it_left(nowhere):
     assert "rubrics/argument_validity/v3.md" in said["kept"]
     assert mine.read_text() == "mine"
     assert "Nothing to make" in run("init", "bench").output
+
+
+def test_what_the_readme_prints_of_it_is_what_it_prints(shown):
+    text = (workbench.home() / "README.md").read_text(encoding="utf-8")
+    quoted = text.partition("axisjudge demo")[2].partition("```text\n")[2].partition("```")[0]
+    told = " ".join(shown.split())
+    parts = [" ".join(part.split()) for part in re.split(r"\n  \.\.\.\n", quoted)]
+    assert len(parts) == 2
+    assert all(part in told for part in parts)
