@@ -171,7 +171,8 @@ class _Reported:
             cells=self._cells(found.failing, found.called),
             judges=self._judges(found),
             components=tuple(
-                VarianceShare(source, self._estimate(share, self.no_truth)) for source, share in found.components.items()
+                VarianceShare(source, self._estimate(share, self.no_truth))
+                for source, share in found.components.items()
             ),
             effective=self._estimate(found.effective, effective),
             probabilities=probabilities if self.has_truth else np.full(self.items.n_items, np.nan),

@@ -191,26 +191,33 @@ class _State:
         return said, (1 - flip) ** self.correct * flip**self.seen.incorrect
 
     def _truth(self, eta: Floats) -> None:
-        """Difficulty's weight along what the judges' rates leave open; then whether items fail, and how hard they are.
+        """What difficulty and all judges have in common; then whether items fail, and how hard they are.
 
-        k and all theta are stretched together so that Phi(theta / sqrt(1 + k^2)) stays: a Metropolis step with z and x
-        summed out.
+        Two Metropolis steps with z and x summed out: k and all theta stretched together so that Phi(theta / sqrt(1 +
+        k^2)) stays, and all theta of a kind shifted.
         """
         labels = self.seen.labels
         odds = np.stack([log_ndtr(eta), log_ndtr(-eta)], axis=1)
         odds = np.where(np.stack([labels == 0, labels == 1], axis=1), -np.inf, odds)[:, :, None]
         now = self._log_seen(self.theta, self.shared) + odds
-        size = np.where(self.rng.random(len(eta)) < 0.5, 0.3, 1.2)
-        shared = self.shared * np.exp(size * self.rng.normal(size=len(eta)))
-        stretch = np.sqrt((1 + shared**2) / (1 + self.shared**2))[:, None]
-        mean, spread = stretch * self.mean, stretch * self.spread
-        then = self._log_seen(stretch[:, :, None] * self.theta, shared) + odds
-        gain = _total(then) - _total(now) + 4 * np.log(stretch[:, 0]) + np.log(shared / self.shared)
-        gain += _log_prior(mean, spread, shared) - _log_prior(self.mean, self.spread, self.shared)
-        accepted = np.log(self.rng.random(len(eta))) < gain
-        self.mean, self.spread = np.where(accepted[:, None], (mean, spread), (self.mean, self.spread))
-        self.shared = np.where(accepted, shared, self.shared)
-        both = np.where(accepted[:, None, None, None], then, now).reshape(len(eta), 2 * NODES, -1)
+        for stretched in (True, False):
+            size = np.where(self.rng.random(len(eta)) < 0.5, 0.2, 1.0)
+            shared, stretch, mean = self.shared, np.ones((len(eta), 1)), self.mean
+            if stretched:
+                shared = self.shared * np.exp(size * self.rng.normal(size=len(eta)))
+                stretch = np.sqrt((1 + shared**2) / (1 + self.shared**2))[:, None]
+                mean = stretch * mean
+            else:
+                mean = mean + size[:, None] / 2 * self.rng.normal(size=mean.shape)
+            spread = stretch * self.spread
+            then = self._log_seen(mean[:, :, None] + spread[:, :, None] * self.judge, shared) + odds
+            gain = _total(then) - _total(now) + 4 * np.log(stretch[:, 0]) + np.log(shared / self.shared)
+            gain += _log_prior(mean, spread, shared) - _log_prior(self.mean, self.spread, self.shared)
+            accepted = np.log(self.rng.random(len(eta))) < gain
+            self.mean, self.spread = np.where(accepted[:, None], (mean, spread), (self.mean, self.spread))
+            self.shared = np.where(accepted, shared, self.shared)
+            now = np.where(accepted[:, None, None, None], then, now)
+        both = now.reshape(len(eta), 2 * NODES, -1)
         chosen = np.argmax(both + self.rng.gumbel(size=both.shape), axis=1)
         self.failing, self.hard = chosen < NODES, POINTS[chosen % NODES]
         if self.seen.repeated:
@@ -303,9 +310,9 @@ class _State:
         total = np.where(of_truth, (behind - shared * hard)[:, None], 0.0).sum(axis=2)
         spread = self.spread[:, :, None]
         precision = 1 + spread**2 * n
-        self.judge = spread * (total - n * self.mean[:, :, None]) / precision + self.rng.normal(
-            size=n.shape
-        ) / np.sqrt(precision)
+        self.judge = spread * (total - n * self.mean[:, :, None]) / precision + self.rng.normal(size=n.shape) / np.sqrt(
+            precision
+        )
         cross = np.stack([np.stack([n, n * self.judge], -1), np.stack([n * self.judge, n * self.judge**2], -1)], -2)
         towards = np.stack([total, total * self.judge], axis=-1).sum(axis=2)
         prior_mean = np.array([[SENSITIVITY[0], 0.0], [SPECIFICITY[0], 0.0]])
