@@ -18,7 +18,7 @@ LARGEST_RATIO, FEWEST_DRAWS = 1.05, 100.0
 
 @dataclass(frozen=True)
 class Convergence(Result):
-    """The worst over what is reported: ratio of standard deviations (R hat) and effective draws, of `n_draws` in all."""
+    """The worst over what is reported: ratio of deviations (R hat) and effective draws, of `n_draws` in all."""
 
     ratio: float
     effective_draws: float

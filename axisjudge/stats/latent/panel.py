@@ -186,10 +186,9 @@ class _Reported:
         return self._panel((), (), (), nothing, probabilities, agreed, refusal)
 
     def _cells(self, failing: Floats, called: Floats) -> tuple[CellRate, ...]:
-        agents, axes = (list(self.names[name]) for name in ("agent", "axis"))
         rows = []
-        for agent, name in [*enumerate(agents), (slice(None), "all")]:
-            for axis, question in [*enumerate(axes), (slice(None), "all")]:
+        for agent, name in _levels(self.names["agent"]):
+            for axis, question in _levels(self.names["axis"]):
                 here = self._items_of("agent", agent) & self._items_of("axis", axis)
                 of_failing, of_called = (
                     each[:, :, agent, axis].reshape(*each.shape[:2], -1).mean(axis=-1) for each in (failing, called)
@@ -256,3 +255,13 @@ class _Reported:
             cells, judges, components, effective, probabilities, convergence, refusal,
             n_items=self.items.n_items, n_tasks=self.n_tasks, n_labelled=self.n_labelled,
         )  # fmt: skip
+
+
+def with_all(names: Sequence[str]) -> tuple[str, ...]:
+    """The names, and ``all`` last where there are several."""
+    return (*names, "all") if len(names) > 1 else tuple(names)
+
+
+def _levels(names: Sequence[str]) -> list[tuple[int | slice, str]]:
+    """Positions with names, and all of them last where there are several."""
+    return [(slice(None) if at == len(names) else at, name) for at, name in enumerate(with_all(names))]

@@ -13,7 +13,7 @@ from axisjudge.results import Result
 from axisjudge.stats.agreement.effective import effective_judges
 from axisjudge.stats.clusters import OUTCOME_ICC, STEP_ICC
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.latent.panel import CellRate, JudgeRates, LatentPanel, NoModel, latent_panel
+from axisjudge.stats.latent.panel import CellRate, JudgeRates, LatentPanel, NoModel, latent_panel, with_all
 from axisjudge.stats.rates.proportions import bounded_share
 from axisjudge.studies.few_runs.panel import RatedPanel
 
@@ -63,12 +63,12 @@ class LabelsHidden(Result):
 
 
 def beside(panel: RatedPanel, model: LatentPanel, *, ci_level: float) -> tuple[Beside, ...]:
-    """Every agent and axis, with ``all`` for the means over either."""
+    """Every agent and axis, with ``all`` where there are several."""
     said = _said(panel)
     groups = panel.items.groups
     rows = []
-    for agent in (*panel.agents, "all"):
-        for axis in (*panel.axes, "all"):
+    for agent in with_all(panel.agents):
+        for axis in with_all(panel.axes):
             here = np.ones(panel.items.n_items, dtype=bool)
             here &= (groups["agent"] == panel.agents.index(agent)) if agent != "all" else True
             here &= (groups["axis"] == panel.axes.index(axis)) if axis != "all" else True

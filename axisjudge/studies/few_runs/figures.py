@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from axisjudge.figures.marks import at_the_right, interval_mark, named_rows, percent_axis
-from axisjudge.figures.theme import ACCENT, QUIET, dress, in_words, legend_below, new_axes
+from axisjudge.figures.theme import ACCENT, dress, in_words, legend_below, new_axes
 from axisjudge.stats.latent.panel import VarianceShare
 from axisjudge.studies.few_runs.beside import Beside, JudgeBeside
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.latent.panel import LatentPanel, latent_panel
-from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, with_ends
+from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, table_of, with_ends
 from axisjudge.studies._shared.result import RatedResult
+from axisjudge.studies._shared.words import in_cell
 from axisjudge.studies.few_runs import sentences
 from axisjudge.studies.few_runs.beside import (
     Beside,
@@ -28,21 +29,15 @@ if TYPE_CHECKING:
     from axisjudge.studies._shared.result import Plot
 
 _RATES = {
-    **{"agent": "model.agent", "axis": "model.axis", "items": "model.called.n_items"},
+    "agent": "model.agent",
+    "axis": "model.axis",
+    "items": "model.called.n_items",
     **with_ends("failing", "model.failing"),
     **with_ends("labels", "labelled", low="labels low", high="labels high"),
     **with_ends("called", "model.called", low="called low", high="called high"),
     **with_ends("judges say", "called", low="say low", high="say high"),
 }
-_JUDGES = {
-    "judge": "model.judge",
-    **with_ends("sensitivity", "model.sensitivity"),
-    **with_ends("on labels", "sensitivity", low="labels low", high="labels high"),
-    **with_ends("specificity", "model.specificity", low="spec. low", high="spec. high"),
-    **with_ends("spec. on labels", "specificity", low="spec. labels low", high="spec. labels high"),
-    **with_ends("leniency", "model.leniency", low="len. low", high="len. high"),
-}
-_COMPONENTS = {"source": "source", **with_ends("share", "share")}
+_EMPTY = {"rates": ("agent",), "judges": ("judge",), "components": ("source", "share")}
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -70,12 +65,22 @@ class FewRuns(RatedResult):
         return frame_of(self.rates, _RATES, self.kind)
 
     def tables(self) -> dict[str, Table]:
-        """Every table by name: rates, judges, components."""
-        return {
-            "rates": self.table,
-            "judges": frame_of(self.judges, _JUDGES, self.kind),
-            "components": frame_of(self.model.components, _COMPONENTS, self.kind),
-        }
+        """Every table with its intervals in words, by name: rates, judges, components."""
+        rates = [
+            {"agent": one.model.agent, "axis": one.model.axis, "items": one.model.called.n_items}
+            | {"fail": in_cell(one.model.failing), "labelled so": in_cell(one.labelled)}
+            | {"called incorrect": in_cell(one.model.called), "counted": in_cell(one.called)}
+            for one in self.rates
+        ]
+        judges = [
+            {"judge": one.model.judge, "sensitivity": in_cell(one.model.sensitivity)}
+            | {"on labels": in_cell(one.sensitivity), "specificity": in_cell(one.model.specificity)}
+            | {"on labels ": in_cell(one.specificity), "leniency": in_cell(one.model.leniency)}
+            for one in self.judges
+        ]
+        components = [{"source": one.source, "share": in_cell(one.share)} for one in self.model.components]
+        named = {"rates": rates, "judges": judges, "components": components}
+        return {name: table_of(rows, self.kind, columns=_EMPTY[name]) for name, rows in named.items()}
 
     @property
     def overall(self) -> Beside:
@@ -167,7 +172,7 @@ def few_runs(
     >>> pair = ["GPT-5.2", "Kimi-K2.5"]
     >>> found = axisjudge.studies.few_runs(published_votes("hotpotqa", "final"), judges=pair, runs=10)
     >>> found.n_runs, found.n_tasks, len(found.table)
-    (10, 2, 4)
+    (10, 2, 1)
     """
     panel = rated_panel(ratings, labels, judges=judges, steps=steps, runs=runs, seed=seed)
     names = {"agent": panel.agents, "axis": panel.axes}

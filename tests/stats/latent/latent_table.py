@@ -1,24 +1,21 @@
-"""Coverage and width of the latent model's intervals beside design-based ones: ``python tests/stats/latent/latent_table.py``.
+"""Coverage and width of the latent model's intervals beside design-based ones.
 
+``python -m stats.latent.latent_table 60 5 10 20 50`` from tests/ prints it: number of studies, numbers of tasks.
 Each row is a world, each study one series of the sampler; 95% intervals. Design-based are, for what judges call
 incorrect, the share over items with tasks as clusters, and for what fails, the same share of the labelled items alone.
-Arguments: number of studies, and the numbers of tasks (default 100 5 10 20 50).
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
-from latent_worlds import PAIR, study, together
 
 from axisjudge.stats.latent.quantities import FIXED, Quantities
 from axisjudge.stats.latent.sampler import sample
 from axisjudge.stats.rates.proportions import bounded_share
+from stats.latent.latent_worlds import study, together
 
 WORLDS = {
     "ordinary": {},

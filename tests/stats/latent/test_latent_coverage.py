@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from latent_table import by_design, by_model, simulated
-from latent_worlds import ORDINARY, PAIR
 from scipy.stats import chisquare
+
+from stats.latent.latent_table import by_design, by_model, simulated
+from stats.latent.latent_worlds import ORDINARY, PAIR
 
 THREE = (PAIR[0] + (0.8,), PAIR[1] + (0.92,))
 
