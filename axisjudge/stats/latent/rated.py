@@ -90,7 +90,7 @@ def crossed(levels: Sequence[Levels]) -> Levels:
 def _same(one: Levels, other: Levels) -> bool:
     """Whether two groupings put the same items together."""
     pairs = len(set(zip(one.tolist(), other.tolist(), strict=True)))
-    return pairs == one.max() + 1 == other.max() + 1
+    return bool(pairs == one.max() + 1 == other.max() + 1)
 
 
 def of_levels(names: Sequence[str]) -> tuple[tuple[str, ...], Levels]:

@@ -70,8 +70,8 @@ class Seen:
 class Draws:
     """Draws after the burn-in, the series first: (series, draws, ...).
 
-    `intercept`, `deviations` (factors), `effects` by factor (levels), `right` (2, judges) the log-free z scores of
-    being right where the item fails and where not, `shared` (k), `flips` (judges); `failing` (series, items) is the
+    `intercept`, `deviations` (factors), `effects` by factor (levels), `right` (2, judges) the z scores of being
+    right where the item fails and where not, `shared` (k), `flips` (judges); `failing` (series, items) is the
     share of draws in which an item fails.
     """
 
@@ -357,7 +357,8 @@ def _summed(values: Floats, levels: Levels, size: int) -> Floats:
     """Sums over the items of each level, (series, levels)."""
     series = len(values)
     flat = (levels + size * np.arange(series)[:, None]).ravel()
-    return np.bincount(flat, weights=values.ravel(), minlength=size * series).reshape(series, size)
+    total: Floats = np.bincount(flat, weights=values.ravel(), minlength=size * series).astype(np.float64)
+    return total.reshape(series, size)
 
 
 def _regressed(

@@ -102,7 +102,7 @@ def hidden(found: LabelsHidden | None) -> str:
     held = "holds" if found.failing.ci_low <= found.labelled.estimate <= found.failing.ci_high else "does not hold"
     better = "better" if found.brier < found.votes_brier else "no better"
     return (
-        f"{start} the model says that {share(found.failing)} fail (the labels left: {share(found.alone)}), which {held} "
+        f"{start} the model says that {share(found.failing)} fail (the labels left: {share(found.alone)}); that {held} "
         f"the {found.labelled.estimate:.0%} of all labels. On the hidden ones it is right in {found.accuracy:.0%}, the "
         f"majority of judges in {found.votes_accuracy:.0%}; its Brier score of {found.brier:.3f} is {better} than the "
         f"{found.votes_brier:.3f} of votes counted."

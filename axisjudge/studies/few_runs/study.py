@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.latent.panel import LatentPanel, latent_panel
@@ -79,7 +79,7 @@ class FewRuns(RatedResult):
             for one in self.judges
         ]
         components = [{"source": one.source, "share": in_cell(one.share)} for one in self.model.components]
-        named = {"rates": rates, "judges": judges, "components": components}
+        named: dict[str, list[dict[str, Any]]] = {"rates": rates, "judges": judges, "components": components}
         return {name: table_of(rows, self.kind, columns=_EMPTY[name]) for name, rows in named.items()}
 
     @property

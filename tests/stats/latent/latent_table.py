@@ -11,11 +11,12 @@ import sys
 import time
 
 import numpy as np
+from stats.latent.latent_worlds import study, together
 
+from axisjudge.stats.latent.panel import tails
 from axisjudge.stats.latent.quantities import FIXED, Quantities
 from axisjudge.stats.latent.sampler import sample
 from axisjudge.stats.rates.proportions import bounded_share
-from stats.latent.latent_worlds import study, together
 
 WORLDS = {
     "ordinary": {},
@@ -40,7 +41,7 @@ def simulated(n_studies, *, seed=0, draws=600, burn_in=250, **world):
 
 def by_model(worlds, draws, name):
     """Share covered and mean width of the model's intervals of one quantity."""
-    low, high = np.quantile(draws, [0.025, 0.975], axis=1)
+    low, high = np.quantile(draws, tails(0.95), axis=1)
     truth = np.array([getattr(world, name) for world in worlds])
     return ((low <= truth) & (truth <= high)).mean(), (high - low).mean()
 

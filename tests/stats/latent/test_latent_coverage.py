@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from scipy.stats import chisquare
-
 from stats.latent.latent_table import by_design, by_model, simulated
 from stats.latent.latent_worlds import ORDINARY, PAIR
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from stats.latent.latent_worlds import study
 
 from axisjudge.checks import InputError
 from axisjudge.stats.latent import panel as latent
@@ -11,7 +12,6 @@ from axisjudge.stats.latent.convergence import convergence
 from axisjudge.stats.latent.quantities import FIXED, Quantities
 from axisjudge.stats.latent.rated import RatedItems, crossed
 from axisjudge.stats.latent.sampler import Seen, sample
-from stats.latent.latent_worlds import study
 
 NAMES = {"agent": list("abcd"), "axis": list("vwxyz")}
 
