@@ -162,9 +162,9 @@ class _State:
         return self.beta[:, at + 1, None] * self.unit[at]
 
     def step(self) -> None:
-        eta = self.beta[:, :1] + sum(
-            (self.effect(name)[:, levels] for name, levels in zip(self.names, self.levels, strict=True)), start=0.0
-        )
+        eta = np.repeat(self.beta[:, :1], self.failing.shape[1], axis=1)
+        for name, levels in zip(self.names, self.levels, strict=True):
+            eta += self.effect(name)[:, levels]
         self._truth(eta)
         self._factors(_behind(eta, self.failing, self.rng), eta)
         self._judges()

@@ -28,7 +28,7 @@ def ranks(n_studies, seed=0, **world):
 
 
 def test_intervals_cover_at_five_tasks_and_are_narrower_than_design_based_ones():
-    worlds, found, _ = simulated(12, tasks=5, draws=300, burn_in=150)
+    worlds, found, _ = simulated(8, tasks=5, axes=3, draws=200, burn_in=100)
     cover, width = by_model(worlds, found.called, "called")
     beside, wide, _ = by_design(worlds, "called")
     assert cover > 0.88

@@ -115,9 +115,9 @@ def test_chains_that_disagree_and_chains_that_stick_do_not_converge():
 def test_malformed_items_are_refused():
     ones = np.ones((4, 2))
     groups = {"task": np.arange(4)}
-    with pytest.raises(InputError, match="incorrect must count"):
+    with pytest.raises(InputError, match="must count some of the repeats"):
         RatedItems(2 * ones, ones, np.full(4, np.nan), groups)
     with pytest.raises(InputError, match="labels"):
         RatedItems(ones, ones, np.full(4, 2.0), groups)
-    with pytest.raises(InputError, match="groups must hold agent"):
+    with pytest.raises(InputError, match="must hold agent"):
         latent.latent_panel(RatedItems(ones, ones, np.full(4, np.nan), groups), NAMES, ["one", "other"])
