@@ -5,7 +5,8 @@
 - **Limits** (429, 503, 529) are waited out. Whoever is refused joins the one pause of that provider and, when it is
   over, sends a single call ahead; all others follow when that one is answered. A provider that stays closed for longer
   than the run's patience ends the lane.
-- **Passing failures** are asked again `RETRIES` times. What timed out is asked again once: it may have been paid.
+- **Passing failures** are asked again `RETRIES` times. What timed out or broke off is asked again once: it may have
+  been paid.
 - **Lasting failures** (key, quota, model, request) end the lane after `ALIKE` in a row of one kind.
 
 What a lane that has ended did not ask is not in the file, so that the same command asks it.
@@ -32,21 +33,18 @@ from axisjudge.judging.budget import Budget
 from axisjudge.judging.plan import Call
 
 FIRST_AT_ONCE = 4
-FIRST_REPLY_S = 1.0
+FIRST_REPLY_S = 10.0
 ALIKE = 5
 RETRIES = 4
 #: A provider that names no time, or a longer one, is asked again after this many seconds.
 LONGEST_WAIT_S = 60.0
-#: How long a provider may stay closed before its judges are given up.
-PATIENCE_S = 3_600.0
-
 #: A judge that answers within these seconds may never have waited: others must have their turn.
 AT_ONCE_S = 0.001
 
 _FIRST_WAIT_S = 0.5
 _LONGEST_RETRY_S = 8.0
 
-#: Flag of a rating for which calls timed out: each may have been paid beside the one that was answered.
+#: Flag of a rating for which calls timed out or broke off: each may have been paid beside the one that was answered.
 MAYBE_PAID = "maybe_paid"
 
 
@@ -356,5 +354,5 @@ def _limiters(judge: Judge) -> list[tuple[Any, Callable[[Call], float]]]:
         # one at a time: a burst of a whole minute's calls is what providers answer with 429
         limiters.append((AsyncLimiter(1, 60.0 / per_minute), lambda _: 1.0))
     if (per_minute := judge.spec.options.get("tpm")) is not None:
-        limiters.append((AsyncLimiter(per_minute, 60.0), lambda call: call.inquiry.tokens))
+        limiters.append((AsyncLimiter(per_minute, 60.0), lambda call: call.inquiry.tokens(judge)))
     return limiters
