@@ -7,7 +7,8 @@
   than the run's patience ends the lane.
 - **Passing failures** are asked again `RETRIES` times. What timed out or broke off is asked again once: it may have
   been paid.
-- **Lasting failures** (key, quota, model, request) end the lane after `ALIKE` in a row of one kind.
+- **Lasting failures** (key, quota, model, request) end the lane after `ALIKE` in a row of one kind, as do replies of
+  something else than this API (a web page, say).
 
 What a lane that has ended did not ask is not in the file, so that the same command asks it.
 """
@@ -220,7 +221,7 @@ class Lane:
                 return None
             reply = await self._asked(call)
             failure = reply.failure
-            if failure is None or failure.kind in ("too_long", "refused", "unreadable"):
+            if failure is None or failure.kind in ("too_long", "refused"):
                 self._succeeded()
             else:
                 self.end.failures[failure.words] += 1
@@ -235,7 +236,7 @@ class Lane:
                     await self._back_off(failure, retries)
                     retries += 1
                     continue
-                if failure.kind in LASTING:
+                if failure.kind in LASTING or failure.kind == "unreadable":
                     self._count(failure, call.trajectory.id)
             return replace(reply, flags=(*reply.flags, f"{MAYBE_PAID}:{timeouts}")) if timeouts else reply
 
@@ -320,7 +321,8 @@ class Lane:
         if failure.kind != self._kind:
             self._kind, self._alike = failure.kind, []
         self._alike.append(trajectory_id)
-        if len(self._alike) >= ALIKE and (failure.kind != "request" or len(set(self._alike)) > 1):
+        is_of_one_run = failure.kind in ("request", "unreadable") and len(set(self._alike)) == 1
+        if len(self._alike) >= ALIKE and not is_of_one_run:
             self.stop(f"{len(self._alike)} calls in a row failed alike; {failure.words}")
 
 

@@ -55,6 +55,14 @@ def test_a_dead_key_is_found_out_by_a_handful_of_calls_however_late_the_provider
     assert "HTTP 401" in ends["dead"].stopped
 
 
+def test_what_answers_with_something_else_than_this_api_is_stopped():
+    with providing(portal=lambda number, body: (200, {}, ["please log in"], 0.0)) as provider:
+        ratings, ends, _ = carried_out(judges_of(provider, "portal"), n=20)
+        assert provider.calls["portal"] <= 8
+    assert ends["portal"].not_asked == 100 - len(ratings)
+    assert "has not the shape" in ends["portal"].stopped
+
+
 def test_requests_that_fail_for_one_run_alone_do_not_stop_a_judge():
     def one_bad_run(number, body):
         bad = "book 1." in str(body["messages"])
