@@ -104,6 +104,9 @@ class OpenAIJudge(WrittenJudge):
         temperature, effort = self.options.get("temperature", 1), self.options.get("effort")
         if temperature != 1 and effort != "none" and always_reasons(self.model or ""):
             raise self.refuses("temperature", "models that reason take 1 alone; leave it out, or set effort=none")
+        is_known = re.match(r"(?:.*/)?gpt-\d", (self.model or "").lower()) is not None
+        if effort is not None and is_known and not always_reasons(self.model or ""):
+            raise self.refuses("effort", "this model does not reason; leave it out, or take one that does")
         self.check_effort(ReasoningEffort)
 
     async def send(self, client: AsyncOpenAI, body: Body) -> Response:

@@ -33,6 +33,8 @@ AXIS: Axis = "termination"
         ("anthropic:claude-sonnet-4-6,effort=enormous", "effort"),
         ("openai:gpt-5,temperature=0", "temperature"),
         ("openai:gpt-5,effort=enormous", "effort"),
+        ("openai:gpt-4.1,effort=low", "effort"),
+        ("openai:gpt-5-chat-latest,effort=low", "effort"),
     ],
 )
 def test_options_that_a_model_refuses_are_refused_before_the_first_call(
