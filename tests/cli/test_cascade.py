@@ -71,3 +71,11 @@ def test_what_makes_no_cascade_is_refused_before_anybody_is_asked(judge, argumen
     done, out = judge(arguments=arguments)
     assert where in str(done.exception)
     assert not out.exists()
+
+
+def test_a_broken_file_among_the_others_is_not_passed_over_in_silence(judge, tmp_path):
+    broken = tmp_path / "broken.json"
+    broken.write_bytes(min((home() / "data" / "demo" / "results").glob("*.json")).read_bytes()[:-500])
+    done, _ = judge("--dry-run", str(broken.parent))
+    assert done.exit_code == 1
+    assert "broken.json" in done.stdout

@@ -138,6 +138,7 @@ def judge(
 
         both = Cascade.parse(cascade, below=below, audit=audit)
         run_cascade(trajectories, both, arguments, how, max_lost=max_lost, dry_run=dry_run, json=json)
+        show.stop_if_refused(reading.refused, quiet=json)
         return
     run = judging_run(trajectories, judges_of(judge, panel) or ["rules"], **arguments)
     plan = run.plan()
@@ -160,25 +161,21 @@ def judge(
         found |= {"drift": watched} if again else {}
         ends = {"ends": run.outcome.rows(), "stopped": run.outcome.sentences()}
         show.as_json({"out": str(out), **found, **ends, "refused": refused, **show.standing_fields(ratings)})
-        stop(code)
-        show.stop_if_refused(reading.refused, quiet=True)
-        _stop_on_drift(watched, require_stable=require_stable)
-        return
-    show.table(tally(ratings))
-    if lost := losses(ratings):
-        who_asks = "the same command asks for them again; refused and truncated ones with --retry"
-        show.table(lost, f"Lost verdicts ({who_asks})")
-    if agreement is not None:
-        print_agreement(agreement)
-    print_drift(watched)
-    show.standing(ratings)
-    typer.echo(f"\nRatings: {out}")
-    print_outcome(run.outcome)
-    if code:
-        if refused:
+    else:
+        show.table(tally(ratings))
+        if lost := losses(ratings):
+            who_asks = "the same command asks for them again; refused and truncated ones with --retry"
+            show.table(lost, f"Lost verdicts ({who_asks})")
+        if agreement is not None:
+            print_agreement(agreement)
+        print_drift(watched)
+        show.standing(ratings)
+        typer.echo(f"\nRatings: {out}")
+        print_outcome(run.outcome)
+        if code and refused:
             show.table(refused, "Files that could not be read")
-        stop(code)
-    show.stop_if_refused(reading.refused)
+    stop(code)
+    show.stop_if_refused(reading.refused, quiet=json)
     _stop_on_drift(watched, require_stable=require_stable)
 
 
