@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ IGNORED = "ignore"
 #: What may stand beside a wide column, by the ending of its name.
 _SIDES = {
     "confidence": ("confidence", "conf", "certainty"),
-    "rationale": ("rationale", "reason", "reasoning", "explanation", "note", "comment"),
+    "rationale": ("rationale", "reason", "reasoning", "explanation", "justification", "note", "comment"),
     "cited_step_indices": ("steps", "cited_step_indices"),
 }
 _KIND_WORDS: dict[str, RaterKind] = {
@@ -65,6 +66,7 @@ _KIND_WORDS: dict[str, RaterKind] = {
 _TEXTS = (
     *("prompt", "input", "output", "response", "text", "content", "completion", "context", "reference", "expected"),
     *("target", "instruction", "query", "document", "summary", "model_output", "generation", "messages", "url"),
+    *("inputs", "outputs", "reference_outputs", "metadata", "name", "title", "epoch", "user_id", "tags", "state"),
 )
 #: A column of more different or longer words is text, not answers.
 _MOST_WORDS, _LONGEST = 50, 60
@@ -128,7 +130,7 @@ def layout_of(where: str, rows: Sequence[Row], options: ImportOptions) -> Layout
     sides = {name: _beside(name, rest) for name in rest}
     beside = {column for found in sides.values() for column in found.values()}
     by_rater = "rater" not in roles and not options.rater and not any(plain(name) in AXES for name in rest)
-    answers = [name for name in rest if name not in beside and plain(name) not in _TEXTS and _are_answers(rows, name)]
+    answers = [name for name in rest if name not in beside and not _is_text(name) and _are_answers(rows, name)]
     if by_rater:
         answers = _raters(rows, answers, named, only_named=options.kind is None)
     if by_rater and len(answers) == 1 and answers[0] not in named and plain(answers[0]) in NAMES["verdict"]:
@@ -140,6 +142,11 @@ def layout_of(where: str, rows: Sequence[Row], options: ImportOptions) -> Layout
     left_out = tuple(name for name in rest if name not in used)
     kept = {name: sides[name] for name in answers}
     return _checked(where, Layout(roles, tuple(answers), by_rater, kept, left_out), heads, options)
+
+
+def _is_text(name: str) -> bool:
+    """Whether a column says what was judged, by its name or that of the record it was in (``inputs.city``)."""
+    return plain(name) in NAMES["trajectory_id"] or bool({plain(name), plain(name.partition(".")[0])} & {*_TEXTS})
 
 
 def _raters(rows: Sequence[Row], answers: Sequence[str], named: set[str], *, only_named: bool) -> list[str]:
@@ -194,11 +201,13 @@ def _roles(
 
 def _beside(name: str, heads: Sequence[str]) -> dict[str, str]:
     """Our field -> column of what stands beside a wide column: ``gpt_confidence`` beside ``gpt``."""
-    by_name = {plain(head): head for head in heads}
+    by_name = {plain(head.replace("/", "_").replace(".", "_")): head for head in heads}
+    own = plain(name.replace("/", "_").replace(".", "_"))
+    bases = {own, own.removesuffix("_value").removesuffix("_score")}
     found: dict[str, str] = {}
     for ours, endings in _SIDES.items():
-        for ending in endings:
-            if column := by_name.get(f"{plain(name)}_{ending}") or by_name.get(f"{ending}_{plain(name)}"):
+        for base, ending in product(bases, endings):
+            if column := by_name.get(f"{base}_{ending}") or by_name.get(f"{ending}_{base}"):
                 found.setdefault(ours, column)
     return found
 
