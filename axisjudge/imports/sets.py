@@ -80,16 +80,21 @@ def _fields(rater: str, kind: str | None, name: str) -> dict[str, Any]:
 
 def with_names(judgements: Iterable[Judgement], of_set: Sequence[Judgement]) -> list[Judgement]:
     """Judgements with what the names of all the set's items say: thing, question, cluster, agent."""
-    items = named_items(one.thing for one in of_set)
+    items = named_items(dict.fromkeys(one.thing for one in of_set))
+    about = {
+        name: {"task_id": item.cluster_id, "cluster_id": item.cluster_id, "agent": item.agent}
+        for name, item in items.items()
+    }
     labels = [one.word for one in of_set]
     only = one_question(labels, str(of_set[0].fields["domain"])) if of_set else ""
-    found = []
-    for one in judgements:
-        item = items[one.thing]
-        about = {"task_id": item.cluster_id, "cluster_id": item.cluster_id, "agent": item.agent}
-        named = (item.trajectory_id, item.question or only, one.rater, one.word, one.kind, one.lost)
-        found.append(Judgement(one.where, *named, {**one.fields, **about}))
-    return found
+    return [
+        one._replace(
+            thing=items[one.thing].trajectory_id,
+            question=items[one.thing].question or only,
+            fields={**one.fields, **about[one.thing]},
+        )
+        for one in judgements
+    ]
 
 
 def is_agentprocessbench(content: object) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import date
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -53,7 +54,7 @@ class RubricText(BaseModel):
         """Level-2 headings in order, one that stands twice included."""
         return re.findall(r"(?m)^## +(.+?) *$", self.text)
 
-    @property
+    @cached_property
     def sections(self) -> dict[str, str]:
         """Level-2 headings and what stands under them, in order."""
         bodies = re.split(r"(?m)^## +.+? *$", self.text)[1:]
