@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from axisjudge.checks import InputError
+from axisjudge.ratings.scales import Level
 
 #: Cells that hold no verdict.
 NO_VERDICT = frozenset({"", "na", "n/a", "nan", "null", "none", "<na>", "nat", "-", "–", "—"})
@@ -58,9 +59,9 @@ class Question:
         return tuple(map(float, self.words)) if all(map(_is_number, self.words)) else ()
 
     @property
-    def ordinal(self) -> bool:
-        """Whether more than two words are numbers, so that distances between them count."""
-        return len(self.words) > 2 and bool(self.values)
+    def level(self) -> Level:
+        """Ordinal where more than two words are numbers, so that distances between them count; else nominal."""
+        return "ordinal" if len(self.words) > 2 and self.values else "nominal"
 
 
 def word(cell: str | None, missing: frozenset[str] = NO_VERDICT) -> str | None:
@@ -131,7 +132,9 @@ def _named(named: Sequence[str], counts: Counter[str]) -> Question:
     if len(named) == 2 and named[0] in _PASSING and named[1] in _FAILING:  # their synonyms mean the same
         code |= dict.fromkeys(_PASSING, 0) | dict.fromkeys(_FAILING, 1)
     if others := [each for each in counts if each not in code]:
-        raise InputError("--words", f"leaves out {_listed(others, counts)}", cure=_ways_out(others))
+        none = len(others) == len(counts)
+        cure = f"name those that occur, passing first: {', '.join(others)}" if none else _ways_out(others)
+        raise InputError("--words", f"leaves out {_listed(others, counts)}", cure=cure)
     if len(named) > 2:
         return Question(tuple(named), code)
     return Question((named[0], named[1]), code, failing=named[1], passing=named[0])
