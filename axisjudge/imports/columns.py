@@ -21,27 +21,44 @@ NAMES: dict[str, tuple[str, ...]] = {
     "trajectory_id": (
         *("trajectory_id", "item_id", "item", "sample_id", "example_id", "instance_id", "record_id", "trace_id"),
         *("run_id", "conversation_id", "session_id", "dialogue_id", "id", "task_id", "task", "sample", "example"),
-        *("instance", "case", "case_id", "test_id", "idx", "index"),
+        *(
+            "instance",
+            "case",
+            "case_id",
+            "test_id",
+            "trajectory",
+            "run",
+            "uid",
+            "uuid",
+            "idx",
+            "index",
+            "row_id",
+            "row",
+        ),
     ),
     "rater": (
-        *("rater", "judge", "annotator", "rater_id", "judge_id", "annotator_id", "worker", "worker_id", "grader"),
+        *("rater", "judge", "annotator", "rater_id", "judge_id", "judge_name", "annotator_id", "worker", "worker_id"),
+        "grader",
         *("evaluator", "labeler", "labeller", "coder", "scorer", "reviewer", "judge_model", "model"),
     ),
     "question": ("question", "criterion", "axis", "metric", "aspect", "dimension", "attribute", "key", "rubric"),
     "verdict": (
         *("verdict", "label", "rating", "judgment", "judgement", "score", "grade", "annotation", "answer", "value"),
-        *("vote", "decision", "outcome"),
+        *("vote", "decision", "outcome", "result"),
     ),
     "confidence": ("confidence", "conf", "certainty"),
     "rationale": ("rationale", "reason", "reasoning", "explanation", "justification", "comment", "note", "notes"),
     "task_id": ("task_id", "task"),
-    "cluster_id": ("cluster_id", "cluster", "query_id", "group"),
+    "cluster_id": (
+        *("cluster_id", "cluster", "query_id", "query_index", "scenario_id", "problem_id", "thread_id", "document_id"),
+        *("doc_id", "group_id", "group"),
+    ),
     "agent": ("agent", "system"),
     "domain": ("domain", "dataset", "subset"),
     "step_index": ("step_index", "step"),
     "model": ("model",),
     "family": ("family",),
-    "rater_kind": ("rater_kind", "kind", "source_type"),
+    "rater_kind": ("rater_kind", "rater_type", "kind", "source_type"),
     "repeat": ("repeat",),
     "created_at": ("created_at", "timestamp"),
     "cited_step_indices": ("cited_step_indices", "cited_steps"),
@@ -56,7 +73,8 @@ _SIDES = {
     "rationale": ("rationale", "reason", "reasoning", "explanation", "justification", "note", "comment"),
     "cited_step_indices": ("steps", "cited_step_indices"),
 }
-_KIND_WORDS: dict[str, RaterKind] = {
+#: What others call our kinds of raters.
+KIND_WORDS: dict[str, RaterKind] = {
     **{kind: kind for kind in RATER_KINDS},
     **dict.fromkeys(("person", "people"), "human"),
     **dict.fromkeys(("llm_judge", "model", "ai"), "llm"),
@@ -230,7 +248,7 @@ def _fits(rows: Sequence[Row], name: str, ours: str) -> bool:
     if plain(name) == ours:  # our own name is meant; a cell that does not fit is refused later
         return True
     if ours == "rater_kind":
-        return all(plain(str(cell)) in _KIND_WORDS for cell in cells)
+        return all(plain(str(cell)) in KIND_WORDS for cell in cells)
     if ours == "scale":
         return all(_is_scale(str(cell)) for cell in cells)
     if ours in _WHOLE:
@@ -317,7 +335,7 @@ def _cell(where: str, ours: str, cell: object) -> Any:
 def _kind(where: str, cell: object) -> RaterKind | None:
     if cell in (None, ""):
         return None
-    if (kind := _KIND_WORDS.get(plain(str(cell)))) is None:
+    if (kind := KIND_WORDS.get(plain(str(cell)))) is None:
         cure = "map the column with --column NAME=ignore and say --kind"
-        raise InputError(where, f"a kind of rater is one of {', '.join(_KIND_WORDS)}", cell, cure)
+        raise InputError(where, f"a kind of rater is one of {', '.join(KIND_WORDS)}", cell, cure)
     return kind

@@ -11,17 +11,9 @@ _OURS = ("system", "developer", "tool", "function")
 _ROLES: dict[str, str] = {"human": "user", "ai": "assistant", **{name: ROLES[name] for name in _OURS}}
 _ITEMS = ITEMS | {"message"}
 _READ = (
-    "type",
-    "role",
-    "content",
-    "parts",
-    "tool_calls",
-    "invalid_tool_calls",
-    "function_call",
-    "tool_call_id",
-    "name",
+    *("type", "role", "content", "parts", "tool_calls", "invalid_tool_calls", "function_call", "tool_call_id", "name"),
+    *("additional_kwargs", "tool_call_chunks", "response_metadata"),
 )
-_READ += ("additional_kwargs", "tool_call_chunks", "response_metadata")
 #: Where inputs and outputs hold their messages, the surest first.
 _PLACES = (
     *("messages", "generations", "choices", "message", "output", "input", "contents", "prompts", "prompt"),

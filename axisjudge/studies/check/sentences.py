@@ -11,6 +11,7 @@ from axisjudge.stats.clusters import effective_clusters
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.words import listed, many
 from axisjudge.studies.check.compute import WANTED_HALF_WIDTH, JudgeCheck, comparable
+from axisjudge.studies.check.words import one_line
 
 if TYPE_CHECKING:
     from axisjudge.studies.check.checked import Checked
@@ -98,7 +99,7 @@ def _read(result: Checked) -> list[str]:
 def _words_line(result: Checked) -> str:
     asked = result.votes.question
     if not asked.directed:
-        return f"Words: {', '.join(asked.words)}. None is taken as failing (--positive WORD names one to be caught)."
+        return f"Words: {one_line(asked.words)}. None is taken as failing (--positive WORD names one to be caught)."
     turn = ""
     if asked.assumed:
         turn = f"; if {asked.passing!r} is the one to be caught, say --positive={shlex.quote(asked.passing)}"

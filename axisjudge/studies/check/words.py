@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from csv import writer
 from dataclasses import dataclass
+from io import StringIO
 
 from axisjudge.checks import InputError
 from axisjudge.ratings.scales import Level
@@ -76,6 +78,13 @@ def word(cell: str | None, missing: frozenset[str] = NO_VERDICT) -> str | None:
     return text
 
 
+def one_line(words: Sequence[str]) -> str:
+    """Words in a line that ``--words`` takes: parted by commas, one that holds a comma in quotation marks."""
+    line = StringIO()
+    writer(line, lineterminator="").writerow(words)
+    return line.getvalue()
+
+
 def is_word_of_a_side(text: str) -> bool:
     """Whether a word is one of those that pass or fail."""
     return bool({text} & (_PASSING | _FAILING | _AFFIRMING | _DENYING))
@@ -133,7 +142,7 @@ def _named(named: Sequence[str], counts: Counter[str]) -> Question:
         code |= dict.fromkeys(_PASSING, 0) | dict.fromkeys(_FAILING, 1)
     if others := [each for each in counts if each not in code]:
         none = len(others) == len(counts)
-        cure = f"name those that occur, passing first: {', '.join(others)}" if none else _ways_out(others)
+        cure = f"--words PASS,FAIL names those that occur ({one_line(others)})" if none else _ways_out(others)
         raise InputError("--words", f"leaves out {_listed(others, counts)}", cure=cure)
     if len(named) > 2:
         return Question(tuple(named), code)
