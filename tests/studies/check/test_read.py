@@ -255,3 +255,9 @@ def test_words_of_any_language_are_named_and_no_hint_says_which_passes(words):
     with pytest.raises(InputError, match=f"{words[0]}.*{words[1]}|{words[1]}.*{words[0]}") as caught:
         check(table, words=("pass", "fail"))
     assert "--missing" not in str(caught.value), "to leave out all there is is no way out"
+
+
+def test_two_columns_of_one_name_are_refused_in_our_words():
+    frame = pd.DataFrame(TABLE)
+    with pytest.raises(InputError, match="two columns of one name"):
+        check(pd.concat([frame, frame[["gpt"]]], axis=1))
