@@ -57,11 +57,10 @@ axisjudge.explore(polars.read_parquet({str(bench / "data" / "ratings.parquet")!r
     cell = f"import axisjudge\naxisjudge.iterate('argument_validity', 'v3', judges={judges}, split=False)"
     turn = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)], metadata=book.metadata)
     nbformat.write(turn, bench / "notebooks" / "turn.ipynb")
-    cell = """import polars
+    cell = f"""import polars
 from axisjudge.report import Page
-page = Page('02_agreement')
-frame = polars.DataFrame({'judge': ['heron', 'wren'], 'alpha': [0.61, 0.48], 'ci_low': [0.5, 0.3], 'n': [40, 41]})
-page.table(frame, caption='What two judges share', of_ratings=False)"""
+page = Page("02_agreement", polars.read_parquet({str(bench / "data" / "ratings.parquet")!r}))
+page.table(polars.DataFrame({{"judge": ["heron", "wren"], "alpha": [0.61, 0.48]}}), caption="Agreement")"""
     table = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)], metadata=book.metadata)
     nbformat.write(table, bench / "notebooks" / "table.ipynb")
     return bench

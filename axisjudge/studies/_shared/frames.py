@@ -102,7 +102,7 @@ def narwhals_of(frame: Table, where: str) -> nw.DataFrame[Any]:
 
     try:
         given: Any = frame.collect() if isinstance(frame, pl.LazyFrame) else frame
-        whole = nw.from_native(given, eager_only=True)
+        whole: nw.DataFrame[Any] = nw.from_native(given, eager_only=True)
         _ = whole.schema  # two columns of one name come to light here
         return whole
     except DuplicateError as error:

@@ -161,7 +161,7 @@ def test_copies_of_a_row_are_counted_once_and_two_rows_of_one_item_refused(expec
     assert figures(check(copied)) == expected
     assert check(copied).votes.n_copies == 1
     copied["gpt"][-1] = {"pass": "fail", "fail": "pass"}[copied["gpt"][-1]]
-    with pytest.raises(InputError, match="two different rows"):
+    with pytest.raises(InputError, match="twice, pass and fail"):
         check(copied)
 
 
