@@ -290,7 +290,7 @@ def test_tables_of_pages_are_read_in_both_themes(visit, pictures, theme):
     host = ".jp-OutputArea-output"
     page = visit("table.ipynb", host)
     command(page, "apputils:change-theme", theme=theme)
-    page.locator(f"body[data-jp-theme-name='{theme}']").wait_for()
+    page.locator(f"body[data-jp-theme-name='{theme}']").wait_for(state="attached")
     cells = page.locator(f"{host} :is(td, th, caption, .gt_title)")
     assert min(cells.evaluate_all(CONTRASTS)) >= 4.5
     page.screenshot(path=pictures / f"lab-table-{theme.split()[1].lower()}.png")
