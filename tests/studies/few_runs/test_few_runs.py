@@ -52,7 +52,7 @@ def test_one_task_has_design_based_figures_and_no_model(votes):
 def test_numbers_without_a_word_for_failing_are_refused(votes):
     with pytest.raises(InputError, match="must have a word for failing"):
         studies.few_runs(votes.with_columns(scale=pl.lit("ordinal:1-5")))
-    with pytest.raises(InputError, match="must be 0 .all. or more"):
+    with pytest.raises(InputError, match="must be 0"):
         studies.few_runs(votes, runs=-1)
 
 
