@@ -34,7 +34,7 @@ def usage_of(trajectory: Trajectory) -> Usage:
     turns: list[Mapping[str, Any]] = [
         each for each in (stated if isinstance(stated, list) else [stated]) if isinstance(each, dict)
     ]
-    cost = run.get("totalCostUsd", trajectory.meta.get("total_cost_usd"))
+    cost = run.get("totalCostUsd", trajectory.meta.get("total_cost_usd", trajectory.meta.get("agent_cost")))
     return Usage(
         _total(turns, _INPUT),
         _total(turns, _CACHED),
