@@ -62,6 +62,8 @@ def record(folder, reports):
 @pytest.mark.slow
 def test_a_real_regression_between_recorded_sessions_fails_the_job(run_action, tmp_path):
     """Three sessions before, three after in which every other answer of a tool is an error."""
+    for folder in ("rubrics", "notebooks", "data"):  # a workbench of its own, which keeps the baseline
+        (tmp_path / folder).mkdir()
     record(tmp_path / "before", [session(number) for number in (1, 2, 3)])
     record(tmp_path / "after", [session(number, change="worse") for number in (1, 2, 3)])
     made = [sys.executable, "-m", "axisjudge", "axis-result", "before", "--save-baseline", "main"]
