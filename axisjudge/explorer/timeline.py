@@ -97,7 +97,7 @@ def steps_of_entries(entries: Sequence[Entry], steps: Sequence[Step]) -> list[in
     found: list[int | None] = []
     last = -1
     for entry in entries:
-        step = by_id.get(entry.type, {}).get(entry.tool_id)
+        step = by_id.get(entry.type, {}).get(entry.tool_id or "")
         if step is None:
             step = next((each.index for each in steps[max(0, last) :] if _stands_in(entry, each, last)), None)
         found.append(step)

@@ -34,8 +34,8 @@ from axisjudge.service.store import TIE_BREAKS, Conflict, ScoreStore, Wanted
 from axisjudge.service.telemetry import Metrics, Telemetry
 from axisjudge.service.tokens import ALL, AccessToken
 
-#: Bytes of a body; a run with hundreds of stages is far below the first.
-LARGEST_BODY, LARGEST_BULK_BODY = 256 * 1024, 8 * 1024 * 1024
+#: Bytes of a body; the first holds a run of more stages than a run may have, which is then refused for that.
+LARGEST_BODY, LARGEST_BULK_BODY = 1024 * 1024, 8 * 1024 * 1024
 
 
 def _written_out(text: Any) -> Any:
@@ -53,7 +53,7 @@ def _digits(text: Any) -> Any:
 
 
 Id = Annotated[str, Path(pattern=ID_PATTERN)]
-Limit = Annotated[int, BeforeValidator(_digits), Query(ge=1, le=200)]
+Limit = Annotated[int, Query(ge=1, le=200), BeforeValidator(_digits)]
 Cursor = Annotated[str | None, Query(pattern=answers.CURSOR_PATTERN, description="`next` of the page before")]
 Tier = Annotated[Literal["Bronze", "Silver", "Gold", "Elite", "Unranked"] | None, Query()]
 Spec = Annotated[str | None, Query(pattern=ID_PATTERN)]

@@ -174,7 +174,7 @@ class TestApi:
             ),
             ("POST", "/v1/runs/bulk", {"runs": []}, 422, "unprocessable"),
             ("POST", "/v1/runs/bulk", b"x" * 9_000_000, 413, "too_large"),
-            ("POST", "/v1/runs", b"x" * 300_000, 413, "too_large"),
+            ("POST", "/v1/runs", b"x" * 1_100_000, 413, "too_large"),
         ],
     )
     def test_errors_have_one_form(self, service, method, path, body, status, code):
@@ -219,7 +219,7 @@ class TestApi:
     def test_a_body_without_a_length_is_held_to_the_limit_too(self, service):
         with service.client() as client:
             client.connection.request(
-                "POST", "/v1/runs", iter([b"x" * 100_000] * 4), client.headers, encode_chunked=True
+                "POST", "/v1/runs", iter([b"x" * 100_000] * 11), client.headers, encode_chunked=True
             )
             answer = client.connection.getresponse()
             assert (answer.status, json.loads(answer.read())["code"]) == (413, "too_large")
