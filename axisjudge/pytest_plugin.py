@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 TOO_FEW = "too few labels"
 
 
-class TooFewLabels(pytest.fail.Exception):
+class TooFewLabels(AssertionError):
     """No requirement is shown to fall short, and one cannot be told from these labels."""
 
 
@@ -54,9 +54,9 @@ class Judged:
         outcomes = {each.outcome for each in decisions}
         lines = "\n".join(each.sentence() for each in decisions if each.outcome != "met")
         if "short" in outcomes:
-            raise pytest.fail.Exception(lines, pytrace=False)
+            pytest.fail(lines, pytrace=False)
         if "cannot_tell" in outcomes:
-            raise TooFewLabels(lines, pytrace=False)
+            raise TooFewLabels(lines)
         return decisions
 
 
@@ -103,6 +103,7 @@ def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, py
     report = yield
     if call.excinfo is not None and call.excinfo.errisinstance(TooFewLabels):
         report.user_properties.append(("axisjudge", TOO_FEW))
+        report.longrepr = call.excinfo.exconly()
     return report
 
 

@@ -53,7 +53,7 @@ def test_too_few_labels_fail_the_session_under_a_name_of_their_own(session):
     done, case = session("caught>=0.3", "caught>=0.7")
     assert done.ret == 1
     done.stdout.re_match_lines(
-        [r".*\?.*100%", "=+ too few labels =+", ".*::test_gate", "gpt: caught>=0.7", "=+ 1 too few labels in"]
+        [r".*\?.*100%", "=+ too few labels =+", ".*::test_gate", ".*gpt: caught>=0.7", "=+ 1 too few labels in"]
     )
     assert "TooFewLabels" in case[0].get("message")
 
