@@ -38,9 +38,7 @@ def serve(store: ScoreStore, sink: Sink, door: Door, listening: Listening) -> No
 
     listener = _listener(listening.host, listening.port)
     set_up_logs(listening.access_log)
-    sys.setswitchinterval(
-        0.0001
-    )  # the loop that answers asks for its turn after every call to the system; 5 ms each is too long
+    sys.setswitchinterval(0.001)  # the loop that answers is not to wait 5 ms for the thread that scores
     # uvicorn raises the signal that ended it once more; the events that wait are to be sent before the process ends.
     signal.signal(signal.SIGTERM, lambda *_: None)
     with EventSender(store, sink) as sender:
