@@ -59,7 +59,7 @@ def visit(browser, scored, tmp_path):
         page.on("console", lambda message: message.type == "error" and faults.append(message.text))
         page.on("request", lambda request: request.url.startswith("file:") or faults.append(request.url))
         page.goto(file.as_uri())
-        page.wait_for_selector(".bar")
+        page.wait_for_selector(".interaction")
         return page
 
     yield open_page
@@ -75,24 +75,26 @@ def opened(page):
 def test_what_ran_at_once_who_waited_and_the_way_from_points_to_the_record(visit, scored):
     page = visit()
     first, second = (
-        page.locator(".lane[aria-label=environment] .bar", has_text=f"#{n} Bash").bounding_box() for n in (3, 4)
+        page.locator(".lane[aria-label=environment] .interaction", has_text=f"#{n} Bash").bounding_box() for n in (3, 4)
     )
     assert first["x"] < second["x"] < first["x"] + first["width"]
     assert second["y"] >= first["y"] + first["height"]  # at once: one below the other, not one over the other
-    assert page.locator(".lane[aria-label=person] .bar").count() == 2
-    asked = page.locator(".lane[aria-label=person] .bar", has_text="AskUserQuestion")
+    assert page.locator(".lane[aria-label=person] .interaction").count() == 2
+    asked = page.locator(".lane[aria-label=person] .interaction", has_text="AskUserQuestion")
     assert "waits for a person's answer" in asked.get_attribute("aria-label")
-    page.locator(".lane[aria-label=environment] .bar", has_text="#4 Bash").click()
+    page.locator(".lane[aria-label=environment] .interaction", has_text="#4 Bash").click()
     assert opened(page) == [1, 2]
     taken = deductions(scored[1])
     assert page.locator(".taken li").count() == len(taken)
     page.get_by_role("button", name="success", exact=False).first.click()
     own = [each for each in taken if (each.dimension, each.signal) == ("environment", "success")]
     assert page.locator(".taken .points").all_text_contents() == [f"−{each.points:.1f}" for each in own]
-    expect(page.locator(".bar:not(.dim)")).to_have_count(len({each.interaction for each in own}))
+    expect(page.locator(".interaction:not(.dim)")).to_have_count(len({each.interaction for each in own}))
     page.locator(".taken button").click()
     assert opened(page) == [6, 7]
-    assert page.locator(".bar[aria-pressed=true]").get_attribute("aria-label").startswith("#6 Read, environment")
+    assert (
+        page.locator(".interaction[aria-pressed=true]").get_attribute("aria-label").startswith("#6 Read, environment")
+    )
     page.keyboard.press("Tab")
     page.locator(".chart").press("ArrowRight")
     assert opened(page) == [8]
@@ -103,7 +105,7 @@ def test_what_ran_at_once_who_waited_and_the_way_from_points_to_the_record(visit
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_accessible_and_whole_on_a_phone_and_on_paper(visit, pictures, scheme):
     page = visit(color_scheme=scheme)
-    page.locator(".bar").nth(3).click()
+    page.locator(".interaction").nth(3).click()
     assert_accessible(page, HOST)
     page.screenshot(path=pictures / f"timeline-{scheme}.png")
     page.set_viewport_size({"width": 390, "height": 844})

@@ -138,7 +138,7 @@ class Timeline {
 
   #bar(each, from, share, row) {
     const isUnknown = this.isTimed && each.duration === null;
-    const kinds = ["bar", each.lane, isUnknown ? "unknown" : share < WIDE ? "narrow" : "", each.error ? "failed" : ""].filter(Boolean).join(" ");
+    const kinds = ["interaction", each.lane, isUnknown ? "unknown" : share < WIDE ? "narrow" : "", each.error ? "failed" : ""].filter(Boolean).join(" ");
     const words = isUnknown ? (each.acts ? "?" : "▾") : share < WIDE ? (each.error ? "✗" : String(each.id)) : `${each.error ? "✗ " : ""}${this.#name(each)}`;
     const bar = make("button", { type: "button", class: kinds, tabindex: this.bars.size ? "-1" : "0", "aria-pressed": "false", "aria-label": this.#whole(each), title: `${this.#whole(each)}\n${each.detail}`, onclick: () => this.open(this.opened === each.id ? null : each.id) }, words);
     bar.style.left = `${100 * from}%`;
