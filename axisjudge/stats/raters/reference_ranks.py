@@ -35,10 +35,10 @@ def reference_ranks(
 ) -> RankSets:
     r"""Simultaneous rank sets of raters by a coefficient of each with the reference (rank 1 agrees most).
 
-    Raters are paired by cluster on jackknife pseudo-values :math:`n_j A_j - (n_j - 1) A_{j,-g}`, with n_j the clusters g
-    in which rater j decided on an item; elsewhere it has none. Pseudo-values of a rater whose coefficient rests on fewer
-    than 10 effective clusters or 5 expected rarer words vary too little: three verdicts, all right, not at all. Such a
-    rater is told apart only where the intervals of the two coefficients, at the level of all pairs together, say so.
+    Raters are paired by cluster on jackknife pseudo-values :math:`n_j A_j - (n_j - 1) A_{j,-g}`, with n_j the clusters
+    g in which rater j decided on an item; elsewhere it has none. Pseudo-values of a rater whose coefficient rests on
+    fewer than 10 effective clusters or 5 expected rarer words vary too little: three verdicts, all right, not at all.
+    Such a rater is told apart only where the intervals of the two coefficients, at the level of all pairs, say so.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def reference_ranks(
     patterns = [rating_patterns(pair, categories=categories, clusters=clusters) for pair in pairs]
     few = np.array([_few(each) for each in patterns])
     columns = [np.full(np.unique(np.asarray(clusters)).size, math.nan) for _ in pairs]
-    for j in np.flatnonzero(~few):
+    for j in np.flatnonzero(~few).tolist():
         columns[j] = _pseudo_values(coefficient, patterns[j])
     sets = rank_sets(np.column_stack(columns), ci_level=ci_level, rng=rng)
     if len(pairs) < 2 or not few.any():
