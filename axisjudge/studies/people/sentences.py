@@ -46,8 +46,8 @@ def weakest_sentence(comparison: HumanComparison) -> str:
         return ""
     _, claim, reversal = min(made, key=lambda row: row[0])
     return (
-        f"The claim that hangs on the fewest verdicts or labels is that {claim.judge} {claimed(claim)} ({claim.question}): "
-        f"{overturned(reversal)}, given otherwise, would overturn it."
+        "The claim that hangs on the fewest verdicts or labels is that "
+        f"{claim.judge} {claimed(claim)} ({claim.question}): {overturned(reversal)}, given otherwise, would overturn it."
     )
 
 
