@@ -47,7 +47,8 @@ def weakest_sentence(comparison: HumanComparison) -> str:
     _, claim, reversal = min(made, key=lambda row: row[0])
     return (
         "The claim that hangs on the fewest verdicts or labels is that "
-        f"{claim.judge} {claimed(claim)} ({claim.question}): {overturned(reversal)}, given otherwise, would overturn it."
+        f"{claim.judge} {claimed(claim)} ({claim.question}): {overturned(reversal)}, given otherwise, would "
+        "overturn it."
     )
 
 
