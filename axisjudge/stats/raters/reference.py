@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -140,9 +139,11 @@ def against_reference(
 
     def share(right: Floats, among: NDArray[np.bool_]) -> Bounded:
         right = np.where(np.isnan(given), np.nan, right)[among]
-        of = partial(clustered_proportion, clusters=None if groups is None else groups[among], **about)
-        found = of(right)
-        worst, best = (of(np.nan_to_num(right, nan=filled)) if found.n_missing else found for filled in (0.0, 1.0))
+        own = None if groups is None else groups[among]
+        worst, found, best = (
+            clustered_proportion(filled, own, **about)
+            for filled in (np.nan_to_num(right), right, np.nan_to_num(right, nan=1.0))
+        )
         return Bounded(found, worst.estimate, best.estimate, worst.ci_low, best.ci_high)
 
     everything, nothing = np.ones(truth.size, bool), np.zeros(truth.size, bool)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from axisjudge.checks import InputError
 from axisjudge.results import Result
 from axisjudge.stats.comparisons.equivalence import Occasion, drift
+from axisjudge.stats.sequences.evidence import Evidence, evidence_of_drift
 from axisjudge.studies._shared.frames import Given
 from axisjudge.studies.succession.verdicts import check_rubrics, of_rater, verdicts_of
 
@@ -28,15 +32,20 @@ class Seen:
 
 @dataclass(frozen=True)
 class Drift(Result):
-    """All occasions of one judge on its anchor set, each against the first."""
+    """All occasions of one judge on its anchor set, each against the first.
 
-    _keys: ClassVar = ("judge", "n_items", "level", "seen", "changes")
+    `evidence` is that of all occasions together, which also sees a slow drift: e-values that may be looked at on every
+    occasion, by betting; None where repeats do not show the noise of an occasion.
+    """
+
+    _keys: ClassVar = ("judge", "n_items", "level", "seen", "changes", "evidence")
 
     judge: str
     seen: tuple[Seen, ...]
     occasions: tuple[Occasion, ...]
     n_items: int
     level: float
+    evidence: Evidence | None = None
 
     @property
     def model_changed(self) -> tuple[int, ...]:
@@ -104,15 +113,36 @@ def watch_drift(
     check_rubrics(table)
     key = ["item_id", "question", "cluster_id"]
     wide = table.pivot("repeat", index=key, values="failed").sort("item_id", "question")
+    judged = [wide.select(map(str, repeats)).to_numpy() for repeats in repeats_of]
     occasions = drift(
-        [wide.select(map(str, repeats)).to_numpy() for repeats in repeats_of],
+        judged,
         clusters=wide["cluster_id"].to_numpy(),
         cluster_unit=cluster_unit,
         level=level,
         ci_level=ci_level,
     )
     seen = (_seen(number, table.filter(pl.col("repeat").is_in(of))) for number, of in enumerate(repeats_of, 1))
-    return Drift(judge, tuple(seen), tuple(occasions), wide.height, level)
+    return Drift(judge, tuple(seen), tuple(occasions), wide.height, level, _evidence(judged, level))
+
+
+def _evidence(judged: list[NDArray[np.float64]], level: float) -> Evidence | None:
+    """E-values of drift from the items that have a verdict in every run.
+
+    The noise of an occasion is the upper end (99%) of what repeats show, for the fewest repeats of any occasion.
+    """
+    from scipy.special import chdtri
+
+    complete = ~np.isnan(np.hstack(judged)).any(axis=1)
+    if not complete.any():
+        return None
+    runs = [each[complete].mean(axis=0) for each in judged]
+    degrees = sum(each.size - 1 for each in runs)
+    squares = sum(float(((each - each.mean()) ** 2).sum()) for each in runs)
+    if not degrees or not squares:
+        return None
+    spread = math.sqrt(squares / chdtri(degrees, 0.99))
+    noise = spread / math.sqrt(min(each.size for each in runs))
+    return evidence_of_drift([each.mean() for each in runs], noise=noise, level=level) if noise < 1 else None
 
 
 def occasion_repeats(table: pl.DataFrame) -> list[list[int]]:

@@ -4,8 +4,8 @@
 items of tasks drawn with replacement; its threshold is held against the error among all items of the population that
 it keeps. Panels: one vote a family, which needs no labels, and a ridge stack fitted on half of the tasks, with studies
 drawn from the other half. Studies of the cross-fitted stack fit it and test the threshold on the same 25 tasks; they
-are held against the 25 others, whose error is itself that of a sample. `to` names the population that a threshold is taken
-to: another one than it was tested on is shift.
+are held against the 25 others, whose error is itself that of a sample. `to` names the population that a threshold is
+taken to: another one than it was tested on is shift.
 """
 
 from __future__ import annotations
