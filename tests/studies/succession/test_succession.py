@@ -294,7 +294,7 @@ def test_step_ratings_are_bridged_and_named_where_they_are_not_asked_for():
         verdicts_of(table.with_columns(step_index=pl.lit(None, pl.Int64)), steps=True)
 
 
-def occasions(rises, *, items=200, repeats=3, seed=3):
+def occasions(rises, *, items=100, repeats=3, seed=3):
     """A judge on one anchor set; its failure rate rises from .2 by `rises` points an occasion."""
     rng = np.random.default_rng(seed)
     clear = rng.random(items)  # items keep their place: runs of one judge differ little
