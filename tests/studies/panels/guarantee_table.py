@@ -118,6 +118,13 @@ def cross_fitted(studies: int, rng: np.random.Generator) -> Iterator[dict]:
             yield row(f"{subset} {level}", "ridge stack, cross-fitted", "the other 25 tasks", 25, risk, outcomes[risk])
 
 
+def write(rows: list[dict]) -> None:
+    with MEASURED.open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
 if __name__ == "__main__":
     number = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
     rows = []
@@ -125,7 +132,4 @@ if __name__ == "__main__":
         for each in part(times, np.random.default_rng(17)):
             print(*each.values(), flush=True)
             rows.append({name: f"{value:.4g}" if isinstance(value, float) else value for name, value in each.items()})
-    with MEASURED.open("w", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+        write(rows)
