@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from axisjudge.checks import InputError
 from axisjudge.results import Result
 from axisjudge.stats.comparisons.equivalence import Occasion, drift
-from axisjudge.stats.sequences.evidence import Evidence, evidence_of_drift
+from axisjudge.stats.sequences.evidence import Evidence, evidence_of_runs
 from axisjudge.studies._shared.frames import Given
 from axisjudge.studies.succession.verdicts import check_rubrics, of_rater, verdicts_of
 
@@ -122,27 +119,7 @@ def watch_drift(
         ci_level=ci_level,
     )
     seen = (_seen(number, table.filter(pl.col("repeat").is_in(of))) for number, of in enumerate(repeats_of, 1))
-    return Drift(judge, tuple(seen), tuple(occasions), wide.height, level, _evidence(judged, level))
-
-
-def _evidence(judged: list[NDArray[np.float64]], level: float) -> Evidence | None:
-    """E-values of drift from the items that have a verdict in every run.
-
-    The noise of an occasion is the upper end (99%) of what repeats show, for the fewest repeats of any occasion.
-    """
-    from scipy.special import chdtri
-
-    complete = ~np.isnan(np.hstack(judged)).any(axis=1)
-    if not complete.any():
-        return None
-    runs = [each[complete].mean(axis=0) for each in judged]
-    degrees = sum(each.size - 1 for each in runs)
-    squares = sum(float(((each - each.mean()) ** 2).sum()) for each in runs)
-    if not degrees or not squares:
-        return None
-    spread = math.sqrt(squares / chdtri(degrees, 0.99))
-    noise = spread / math.sqrt(min(each.size for each in runs))
-    return evidence_of_drift([each.mean() for each in runs], noise=noise, level=level) if noise < 1 else None
+    return Drift(judge, tuple(seen), tuple(occasions), wide.height, level, evidence_of_runs(judged, level=level))
 
 
 def occasion_repeats(table: pl.DataFrame) -> list[list[int]]:
