@@ -35,7 +35,7 @@ class AnalysisPlan(Record):
     statistic : str
         The primary statistic, one of `statistics()`.
     uncertain : {"category", "exclude"}
-        Whether `uncertain` counts as a verdict of its own or its items are left out.
+        Whether `uncertain` counts as a verdict of its own or is left out, as a verdict that was not given.
     cluster_unit : str
         What is taken as independent.
     margin : float
@@ -50,7 +50,7 @@ class AnalysisPlan(Record):
 
     axes: tuple[Axis, ...] = Field(min_length=1)
     statistic: str = "cohen_kappa"
-    uncertain: Literal["category", "exclude"] = "category"
+    uncertain: Literal["category", "exclude"] = "exclude"
     cluster_unit: str = "task"
     margin: float = Field(default=0.05, gt=0, lt=1)
     weighting: Literal["none", "product", "minimum"] = "none"

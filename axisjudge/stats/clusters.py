@@ -85,6 +85,11 @@ def effective_clusters(sizes: ArrayLike) -> float:
     return float(size.sum() ** 2 / (size**2).sum()) if size.any() else 0.0
 
 
+def effective_degrees(sizes: ArrayLike) -> float:
+    """Degrees of freedom of a jackknife over clusters of these sizes: effective clusters less one, 1 at least."""
+    return max(effective_clusters(sizes) - 1, 1.0)
+
+
 def clustered_variance(
     influence: ArrayLike, clusters: NDArray[np.intp], *, weights: ArrayLike | None = None, prior: float | None = None
 ) -> ClusteredVariance:

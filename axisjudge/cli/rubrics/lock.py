@@ -34,7 +34,7 @@ def lock(
     statistic: Annotated[
         str | None, typer.Option(help="The primary statistic, named below [default: cohen_kappa]")
     ] = None,
-    uncertain: Annotated[str | None, typer.Option(help="category or exclude [default: category]")] = None,
+    uncertain: Annotated[str | None, typer.Option(help="exclude or category [default: exclude]")] = None,
     weighting: Annotated[str | None, typer.Option(help="none, product or minimum [default: none]")] = None,
     margin: Annotated[float | None, typer.Option(help="What still counts as no difference [default: 0.05]")] = None,
     n: Annotated[int | None, typer.Option(min=1, help="Held-out runs planned for [default: all]")] = None,

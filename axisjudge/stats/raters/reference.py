@@ -35,16 +35,23 @@ def in_short(found: Estimate) -> list[float | None]:
 
 @dataclass(frozen=True)
 class Bounded:
-    """A share of the verdicts given, and what it would be had every missing one been wrong, or right."""
+    """A share of the verdicts given, and what it would be had every missing one been wrong, or right.
+
+    `low` is the lower end of the interval in the worst case and `high` the upper one in the best: they hold whatever
+    the missing verdicts hide.
+    """
 
     given: Estimate
     worst: float
     best: float
+    low: float
+    high: float
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for a report."""
         bounds = {
-            name: None if value != value else value for name, value in (("worst", self.worst), ("best", self.best))
+            name: None if math.isnan(value := getattr(self, name)) else value
+            for name in ("worst", "best", "low", "high")
         }
         return {**self.given.to_dict(), **bounds}
 
@@ -132,9 +139,12 @@ def against_reference(
 
     def share(right: Floats, among: NDArray[np.bool_]) -> Bounded:
         right = np.where(np.isnan(given), np.nan, right)[among]
-        n, hits, missing = right.size, float(np.nansum(right)), int(np.isnan(right).sum())
-        found = clustered_proportion(right, None if groups is None else groups[among], **about)
-        return Bounded(found, hits / n if n else math.nan, (hits + missing) / n if n else math.nan)
+        own = None if groups is None else groups[among]
+        worst, found, best = (
+            clustered_proportion(filled, own, **about)
+            for filled in (np.nan_to_num(right), right, np.nan_to_num(right, nan=1.0))
+        )
+        return Bounded(found, worst.estimate, best.estimate, worst.ci_low, best.ci_high)
 
     everything, nothing = np.ones(truth.size, bool), np.zeros(truth.size, bool)
     names = OF_ORDERED if ordered else COEFFICIENTS

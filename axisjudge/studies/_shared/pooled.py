@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -17,6 +18,7 @@ from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER
 from axisjudge.ratings.selection import LABELS as LABELS
 from axisjudge.stats.raters.reference import majority
 from axisjudge.studies._shared.arrays import Floats
+from axisjudge.studies._shared.coded import UNDECIDED
 from axisjudge.studies._shared.frames import Given, Kind, kind_of
 
 
@@ -68,6 +70,21 @@ class Pooled:
     def label(self) -> Floats:
         """Each item's label: the commonest word of those who label, NaN on a tie or without any."""
         return majority(self.codes[:, self.n_judges :], len(self.categories))
+
+    def decided(self) -> Pooled:
+        """The same items with the words that take no side as missing, and the others alone as categories."""
+        sided = [code for code, word in enumerate(self.categories) if word not in UNDECIDED]
+        position = np.full(len(self.categories) + 1, np.nan)  # the last is of what was missing before
+        position[sided] = np.arange(len(sided))
+        codes = position[np.nan_to_num(self.codes, nan=len(self.categories)).astype(np.intp)]
+        return replace(self, codes=codes, categories=tuple(self.categories[code] for code in sided))
+
+    @property
+    def share_decided(self) -> float:
+        """The share of the judges' verdicts that take a side; NaN without any."""
+        given = self.codes[:, : self.n_judges]
+        n = int((~np.isnan(given)).sum())
+        return float((~np.isnan(self.decided().codes[:, : self.n_judges])).sum() / n) if n else math.nan
 
     @property
     def where(self) -> str:

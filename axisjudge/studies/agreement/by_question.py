@@ -39,12 +39,12 @@ class QuestionAgreement(Result):
 
     `n_items` counts items with two ratings or more that enter the coefficients, and `n_clusters` where they come from;
     `n_rated` items with any rating, `n_single` those with one, `n_common` those with a verdict of every rater;
-    `raters_an_item` is the fewest and the most among the `n_items`. `lost` counts the ratings of each rater that came
-    back without a verdict, `not_asked` the items it has no rating of. `coefficients` holds what the registry gives a
-    column at the `level` of the scale: nominal `percent`, `kappa` (Cohen's for two raters, Fleiss' for more), `ac1`,
-    `alpha`; ordinal `percent`, `quadratic_kappa`, `ac2`, `ordinal_alpha`; and for numbers `interval_alpha` and `icc`.
-    It is empty for a single rater. `bounds` says what percent agreement and kappa could be had every undecided or lost
-    verdict been decided.
+    `raters_an_item` is the fewest and the most among the `n_items`; `n_verdicts` counts all verdicts given. `lost`
+    counts the ratings of each rater that came back without a verdict, `not_asked` the items it has no rating of.
+    `coefficients` holds what the registry gives a column at the `level` of the scale: nominal `percent`, `kappa`
+    (Cohen's for two raters, Fleiss' for more), `ac1`, `alpha`; ordinal `percent`, `quadratic_kappa`, `ac2`,
+    `ordinal_alpha`; and for numbers `interval_alpha` and `icc`. It is empty for a single rater. `bounds` says what
+    percent agreement and kappa could be had every undecided or lost verdict been decided.
     """
 
     question: str
@@ -62,8 +62,14 @@ class QuestionAgreement(Result):
     not_asked: dict[str, int]
     undecided: dict[str, int]
     shares: dict[str, float]
+    n_verdicts: int = 0
     coefficients: dict[str, NamedEstimate] = field(default_factory=dict)
     bounds: CaseBounds | None = None
+
+    @property
+    def share_decided(self) -> float | None:
+        """The share of all verdicts given that take a side; None without any."""
+        return 1 - sum(self.undecided.values()) / self.n_verdicts if self.n_verdicts else None
 
     def row(self) -> dict[str, Any]:
         """One row of the table, unrounded."""
@@ -73,6 +79,7 @@ class QuestionAgreement(Result):
             **{name: getattr(self, name) for name in ("cluster_unit", "n_common")},
             "n_lost": sum(self.lost.values()),
             "n_undecided": sum(self.undecided.values()),
+            "share_decided": self.share_decided,
             "commonest_verdict": common,
             "commonest_share": self.shares.get(common or "", None),
         }
@@ -93,6 +100,7 @@ class QuestionAgreement(Result):
             f"{_many(self.cluster_unit)}": self.n_clusters,
             "raters": str(most) if fewest == most else f"{fewest} to {most}",
             "lost": sum(self.lost.values()),
+            "decided": "–" if self.share_decided is None else f"{self.share_decided:.0%}",
             "commonest": None if share is None else f"{share:.0%}",
             **{heading(name, cell): None if cell is None else in_cell(cell) for name, cell in cells.items()},
         }
@@ -187,7 +195,7 @@ def agreement_by_axis(
     ratings: Given | pl.LazyFrame,
     *,
     raters: Sequence[str] | None = None,
-    uncertain: Literal["category", "exclude"] = "category",
+    uncertain: Literal["category", "exclude"] = "exclude",
     repeat: int = 0,
     step_level: bool = False,
     cluster_unit: str = "",
@@ -204,8 +212,9 @@ def agreement_by_axis(
     raters : sequence of str, optional
         Which raters; by default all.
     uncertain : {"category", "exclude"}
-        Whether `uncertain` and `not_applicable` count as verdicts of their own (two raters that are uncertain agree) or
-        are left out. Either way they are counted, and the bounds say what they could hide.
+        Whether `uncertain` and `not_applicable` are left out, as verdicts that were not given, or count as words of
+        their own (then a rater that abstains disagrees with all that decide). Either way they are counted, and the
+        bounds say what they could hide.
     repeat : int
         Which repeat of the judging.
     step_level : bool
@@ -311,6 +320,7 @@ def _question(
         shares={matrix.categories[int(code)]: float((verdicts == code).mean()) for code in sorted(coded.categories)}
         if verdicts.size and matrix.categories
         else {},
+        n_verdicts=int((~np.isnan(matrix.codes)).sum()),
         coefficients=coefficients,
         bounds=bounds,
     )

@@ -17,6 +17,7 @@ from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.stats.agreement.coefficient_intervals import cluster_sums, rare
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS, alpha_of, coefficient_of_two
 from axisjudge.stats.agreement.patterns import rating_patterns
+from axisjudge.stats.clusters import effective_degrees
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, jackknife_interval, t_quantile
 from axisjudge.studies._shared.arrays import Floats
@@ -138,10 +139,10 @@ def cross_family(
 
     Notes
     -----
-    Intervals of the means: delete-one-cluster jackknife with t on Fisher's z; simulated with 12 to 140 tasks and
-    prevalences of .05 to .3 they cover .92 to .97. The difference combines the two (MOVER, Zou 2007,
-    doi:10.1037/1082-989X.12.4.399) with t on half the degrees of freedom and covers .937 to .97 from 25 tasks; with
-    fewer, or with rare words, there is none.
+    Intervals of the means: delete-one-cluster jackknife on Fisher's z with t on Kish's effective clusters less one;
+    simulated with 12 to 140 tasks and prevalences of .05 to .3 they cover .92 to .97. The difference combines the two
+    (MOVER, Zou 2007, doi:10.1037/1082-989X.12.4.399) with t on half the degrees of freedom and covers .937 to .97 from
+    25 tasks; with fewer, or with rare words, there is none.
     They carry over to other items of such clusters, not to other judges: with two or three judges a family, a
     difference between families and one between single judges cannot be told apart.
     """
@@ -156,11 +157,12 @@ def cross_family(
         elif first >= n_judges:
             groups["people"].append(number)
     sample: _Sample = {"cluster_unit": cluster_unit, "ci_level": ci_level, "n_clusters": panel.n_clusters}
+    degrees = effective_degrees(np.bincount(panel.clusters))
 
     def mean(group: list[int], reason: NoMean) -> Estimate:
         if len(group) == 1:  # a single pair has the interval that its coefficient has: a posterior where a word is rare
             return _coefficient(panel, panel.codes[:, list(at[group[0]])], coefficient, sample)
-        return _mean(values[group], without[group], counts[group], reason, sample)
+        return _mean(values[group], without[group], counts[group], reason, degrees, sample)
 
     matrix = np.full((len(panel.raters), len(panel.raters)), np.nan)
     for (first, second), value in zip(at, values, strict=True):
@@ -186,6 +188,7 @@ def cross_family(
             across,
             [without[groups[name]] for name in ("within", "across")],
             bool(few[groups["within"] + groups["across"]].any()),
+            degrees,
             sample,
         ),
         among_people=mean(groups["people"], NoMean.ONE_LABELLER),
@@ -246,7 +249,9 @@ def _pairwise(
     return np.array(values), left_out, np.array(counts, dtype=np.intp), np.array(few, dtype=bool)
 
 
-def _mean(values: Floats, without: Floats, counts: NDArray[np.intp], empty: NoMean, sample: _Sample) -> Estimate:
+def _mean(
+    values: Floats, without: Floats, counts: NDArray[np.intp], empty: NoMean, degrees: float, sample: _Sample
+) -> Estimate:
     """The mean over pairs that are defined, with its jackknife interval on Fisher's z."""
     defined = ~np.isnan(values)
     n_items = int(counts.max()) if counts.size else 0
@@ -255,7 +260,7 @@ def _mean(values: Floats, without: Floats, counts: NDArray[np.intp], empty: NoMe
         return Estimate(estimate=math.nan, n_items=n_items, n_raters=2, reason=reason.value, **sample)
     notes = () if defined.all() else (words.PAIRS_LEFT_OUT.format(undefined=(~defined).sum(), pairs=values.size),)
     estimate = float(values[defined].mean())
-    low, high, why = _jackknife(estimate, without[defined].mean(axis=0), sample)
+    low, high, why = _jackknife(estimate, without[defined].mean(axis=0), degrees, sample)
     method = "" if why else "jackknife-t over clusters on Fisher's z, mean over pairs"
     return Estimate(
         estimate=estimate,
@@ -270,7 +275,9 @@ def _mean(values: Floats, without: Floats, counts: NDArray[np.intp], empty: NoMe
     )
 
 
-def _difference(within: Estimate, across: Estimate, without: list[Floats], any_rare: bool, sample: _Sample) -> Estimate:
+def _difference(
+    within: Estimate, across: Estimate, without: list[Floats], any_rare: bool, degrees: float, sample: _Sample
+) -> Estimate:
     """Within minus across: the two intervals combined with the correlation that their jackknife values have."""
     estimate = within.estimate - across.estimate
     common: dict[str, Any] = {"n_items": max(within.n_items, across.n_items), "n_raters": 2, **sample}
@@ -283,7 +290,7 @@ def _difference(within: Estimate, across: Estimate, without: list[Floats], any_r
     w, a = within, across
     below = _apart(w.estimate - w.ci_low, a.ci_high - a.estimate, correlation)
     above = _apart(w.ci_high - w.estimate, a.estimate - a.ci_low, correlation)
-    degrees, level = sample["n_clusters"] - 1, sample["ci_level"]
+    level = sample["ci_level"]
     wider = t_quantile(degrees / 2, level) / t_quantile(degrees, level)  # few tasks carry most of a difference
     return Estimate(
         estimate=estimate,
@@ -298,10 +305,10 @@ def _apart(first: float, second: float, correlation: float) -> float:
     return math.sqrt(max(first**2 - 2 * correlation * first * second + second**2, 0.0))
 
 
-def _jackknife(estimate: float, without: Floats, sample: _Sample) -> tuple[float, float, str]:
+def _jackknife(estimate: float, without: Floats, degrees: float, sample: _Sample) -> tuple[float, float, str]:
     if without.size < FEWEST_CLUSTERS:
         return math.nan, math.nan, words.MEAN_OF_FEW.format(clusters=without.size, fewest=FEWEST_CLUSTERS)
-    low, high = jackknife_interval(estimate, without, scale="fisher", ci_level=sample["ci_level"])
+    low, high = jackknife_interval(estimate, without, scale="fisher", degrees=degrees, ci_level=sample["ci_level"])
     return low, high, NoMean.WITHOUT_A_CLUSTER.value if math.isnan(low) else ""
 
 

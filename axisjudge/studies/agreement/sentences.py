@@ -59,12 +59,15 @@ _AGREED = {
 _UNCOUNTED = {NoWorth.NO_LABELS: "without labels", NoWorth.TOO_FEW: "for fewer than two"}
 
 
-def answer(agreed: Agreed, label: str, alpha: Estimate, worth: str, apart: str) -> str:
+def answer(agreed: Agreed, label: str, alpha: Estimate, share_decided: float, worth: str, apart: str) -> str:
     """Agreement of the panel in number, interval and n, what it is worth, and what is not shown."""
     if math.isnan(alpha.estimate):
         return f"{_AGREED[agreed]}: no item has comparable verdicts of two judges. {worth}"
     figure = f"{label}, of all {alpha.n_raters} is {alpha.worded()}"
-    return f"{_AGREED[agreed]}: {figure}, {many(alpha.n_items, 'item')} in {alpha.clusters}. {worth} {apart}".rstrip()
+    base = f"{many(alpha.n_items, 'item')} in {alpha.clusters}"
+    if share_decided < 1:
+        base += f", on the {share_decided:.0%} of verdicts that take a side"
+    return f"{_AGREED[agreed]}: {figure}, {base}. {worth} {apart}".rstrip()
 
 
 def one_judge(judges: Sequence[str], n_items: int) -> str:

@@ -34,15 +34,16 @@ class PanelAgreement(RatedResult):
     """Agreement per question, and of the judges as a panel: every two of them, against labels, by their confidence.
 
     `about` says what the ratings are. `by_question` and `together` hold the agreement of every two raters on each
-    question and on all; these and what follows are None where there is no judge, `confident` also where it was not
-    asked for. `steps` has the scores of judges where people labelled steps.
+    question and on all, of verdicts that take a side, `share_decided` of all; these and what follows are None where
+    there is no judge, `confident` also where it was not asked for. `steps` has the scores of judges where people
+    labelled steps.
     """
 
     _keys: ClassVar[Mapping[str, str]] = {
         "agreement": "overall",
         "families": "families",
         "effective_judges": "worth",
-        **{name: name for name in ("confident", "triage", "split", "steps", "reversals")},
+        **{name: name for name in ("share_decided", "confident", "triage", "split", "steps", "reversals")},
     }
 
     about: str
@@ -50,6 +51,7 @@ class PanelAgreement(RatedResult):
     steps: tuple[StepScores, ...]
     by_question: tuple[CrossFamily, ...] = ()
     together: CrossFamily | None = None
+    share_decided: float = math.nan
     worth: PanelWorth | None = None
     confident: Confident | None = None
     triage: PanelTriage | None = None
@@ -90,7 +92,8 @@ class PanelAgreement(RatedResult):
         together = self.together
         worth = words.worth_in_short(together.judges, self.worth.measured, self.worth.reason)
         apart = words.apart_in_short(together.label, together.difference, bool(together.labellers))
-        return words.answer(self.agreed, together.alpha_label, together.alpha_judges, worth, apart)
+        alpha = (together.alpha_label, together.alpha_judges, self.share_decided)
+        return words.answer(self.agreed, *alpha, worth, apart)
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -201,12 +204,15 @@ def agreement(
     panels = [pooled(table, question, step_level=source.step_level) for question in source.questions]
     whole = panels[0] if len(panels) == 1 else pooled(table, source.questions, step_level=source.step_level)
     intervals: Intervals = {"cluster_unit": source.cluster_unit, "ci_level": ci_level}
-    apart = tuple(cross_family(panel, coefficient=coefficient, **intervals) for panel in panels)
-    together = apart[0] if len(panels) == 1 else cross_family(whole, coefficient=coefficient, **intervals)
-    pairs = [(whole, together), *(zip(panels, apart, strict=True) if len(panels) > 1 else ())]
+    sided = [panel.decided() for panel in panels]
+    apart = tuple(cross_family(panel, coefficient=coefficient, **intervals) for panel in sided)
+    all_sided = whole.decided()
+    together = apart[0] if len(panels) == 1 else cross_family(all_sided, coefficient=coefficient, **intervals)
+    pairs = [(all_sided, together), *(zip(sided, apart, strict=True) if len(panels) > 1 else ())]
     return found(
         by_question=apart,
         together=together,
+        share_decided=whole.share_decided,
         reversals=agreement_reversals(pairs, intervals),
         worth=panel_worth(whole, **intervals),
         confident=confident_agreement(table, whole, **intervals, seed=seed) if weighted else None,

@@ -14,11 +14,10 @@ from axisjudge.labels.lint.finding import LabelFault, NotChecked
 from axisjudge.labels.lint.strangers import strangers
 from axisjudge.results import Result
 from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients
-from axisjudge.stats.agreement.coefficient_intervals import leave_one_cluster_out
-from axisjudge.stats.agreement.coefficients import COEFFICIENTS, coefficient_names, coefficient_of_two
-from axisjudge.stats.agreement.patterns import rating_patterns
-from axisjudge.stats.comparisons.ranking import RankSets, rank_sets
+from axisjudge.stats.agreement.coefficients import coefficient_names, coefficient_of_two
+from axisjudge.stats.comparisons.ranking import RankSets
 from axisjudge.stats.comparisons.reversal import Reversal
+from axisjudge.stats.raters.reference_ranks import reference_ranks
 from axisjudge.studies._shared.frames import Kind
 from axisjudge.studies._shared.scope import banner
 from axisjudge.studies.people.claims import Claim, claims_of, overturned_by
@@ -131,15 +130,16 @@ def compare_question(panel: LabelledPanel, *, epsilon: float, ci_level: float, s
 
 
 def _kappa_ranks(panel: LabelledPanel, ci_level: float, rng: np.random.Generator) -> RankSets:
-    """Rank sets of the judges by kappa with the majority, from jackknife pseudo-values of the same clusters."""
-    kappa = COEFFICIENTS[coefficient_of_two("ordinal" if panel.ordered else "nominal")]
-    words = [float(code) for code in panel.sides.values()]
-    columns = []
-    for verdicts in np.where(np.isin(panel.judged, panel.undecided), np.nan, panel.judged).T:
-        pair = np.column_stack([verdicts, panel.reference])
-        whole, without = leave_one_cluster_out(kappa, rating_patterns(pair, categories=words, clusters=panel.groups))
-        columns.append(without.size * whole - (without.size - 1) * without)
-    return rank_sets(np.column_stack(columns), ci_level=ci_level, rng=rng)
+    """Rank sets of the judges by kappa with the majority, on the words that take a side."""
+    return reference_ranks(
+        np.where(np.isin(panel.judged, panel.undecided), np.nan, panel.judged),
+        panel.reference,
+        coefficient=coefficient_of_two("ordinal" if panel.ordered else "nominal"),
+        categories=[float(code) for code in panel.sides.values()],
+        clusters=panel.groups,
+        ci_level=ci_level,
+        rng=rng,
+    )
 
 
 def strangers_among(people: pl.DataFrame) -> tuple[LabelFault, ...]:

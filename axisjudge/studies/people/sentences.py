@@ -36,7 +36,7 @@ _NAMED = 6
 
 
 def weakest_sentence(comparison: HumanComparison) -> str:
-    """Which claim that may be made hangs on the fewest verdicts; empty where none may be made."""
+    """Which claim that may be made hangs on the fewest verdicts or labels; empty where none may be made."""
     made = [
         (reversal.changes, claim, reversal)
         for claim, reversal in comparison.answered
@@ -46,8 +46,9 @@ def weakest_sentence(comparison: HumanComparison) -> str:
         return ""
     _, claim, reversal = min(made, key=lambda row: row[0])
     return (
-        f"The claim that hangs on the fewest verdicts is that {claim.judge} {claimed(claim)} ({claim.question}): "
-        f"{overturned(reversal)} on labelled items, given otherwise, would overturn it."
+        "The claim that hangs on the fewest verdicts or labels is that "
+        f"{claim.judge} {claimed(claim)} ({claim.question}): {overturned(reversal)}, given otherwise, would "
+        "overturn it."
     )
 
 

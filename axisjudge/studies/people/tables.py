@@ -57,7 +57,10 @@ def judges_table(comparison: HumanComparison) -> Table:
 
 
 def bounds_table(comparison: HumanComparison) -> Table:
-    """What lost and undecided verdicts could hide: shares as given, and had each been wrong, or right."""
+    """What lost and undecided verdicts could hide: shares as given, and had each been wrong, or right.
+
+    The interval runs from the lower end of the one to the upper end of the other.
+    """
 
     def rows(_: QuestionComparison, judge: JudgeComparison) -> Iterable[Row]:
         one = judge.majority
@@ -201,7 +204,9 @@ def _points(difference: Estimate) -> str:
 
 
 def _bounded(rate: Bounded) -> str:
-    return f"{_percent(rate.given.estimate)}, {_percent(rate.worst)} to {_percent(rate.best)}"
+    points, ends = ((rate.worst, rate.best), (rate.low, rate.high))
+    of_all, with_sampling = (" to ".join(map(_percent, each)) for each in (points, ends))
+    return f"{_percent(rate.given.estimate)}, {of_all} (interval {with_sampling})"
 
 
 #: Every table of a comparison, by name.

@@ -72,7 +72,10 @@ def test_one_judge_and_one_person_by_hand():
     assert judge.coverage.estimate == pytest.approx(5 / 7)
     assert tables.confusion_table(found)["judge: no side"].to_list() == [1, 1]
     bounds = tables.bounds_table(found).row(0, named=True)
-    assert (bounds["no verdict"], bounds["accuracy"]) == (2, "60%, 43% to 71%")
+    assert bounds["no verdict"] == 2
+    assert bounds["accuracy"].startswith("60%, 43% to 71%")
+    assert judge.accuracy.low < judge.accuracy.worst
+    assert judge.accuracy.best < judge.accuracy.high
 
 
 def test_with_one_person_only_the_claims_about_people_are_not_checked_and_say_why():

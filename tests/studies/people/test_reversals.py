@@ -70,3 +70,13 @@ def test_judges_agree_beyond_chance_until_so_many_verdicts_are_otherwise(seed):
     (one,) = found.reversals
     assert 1 < one.reversal.changes < 40
     assert f"{one.reversal.changes} verdicts" in found.of_panel[-1]
+
+
+def test_a_wrong_label_overturns_as_a_wrong_verdict_does():
+    """Labels of items that the judge passed become failures that it missed; one by one they are counted anew."""
+    claim, reversal = answered(rated(20, n_failures=20, n_passed=200), ClaimKind.BEATS_ONE_WORD)
+    assert claim.answer is Answer.MAY
+    one_fewer = reversal.changes - 1
+    mislabelled = answered(rated(20, 20 + one_fewer, 200 - one_fewer), ClaimKind.BEATS_ONE_WORD)[0]
+    misjudged = answered(rated(20 - one_fewer, 20, 200), ClaimKind.BEATS_ONE_WORD)[0]
+    assert mislabelled.answer is misjudged.answer is Answer.MAY
