@@ -25,7 +25,7 @@ TIERS = [
     {"studies/_shared", "figures"},
     {"studies"},
     {"explorer", "service", "inspect_scorer"},
-    {"report"},
+    {"report", "iterating"},
     {"cli"},
 ]
 TIER = {room: tier for tier, rooms in enumerate(TIERS) for room in rooms}
@@ -42,7 +42,7 @@ HOMES = {
     "h11": {"service"},
     "anyio": {"inspect_scorer"},
     "inspect_ai": {"inspect_scorer"},
-    "IPython": {"studies", "figures", "report", "explorer"},
+    "IPython": {"studies", "figures", "report", "explorer", "iterating"},
     "jinja2": {"studies", "report"},
     "jupyter_client": {"report"},
     "jupyter_core": {"report"},

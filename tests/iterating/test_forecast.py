@@ -2,11 +2,11 @@
 
 import axisjudge
 from axisjudge.datasets import demo_paths
+from axisjudge.iterating.sentences import cost
 from axisjudge.judges.prompt import INSTRUCTIONS, build_prefix, question
 from axisjudge.judging.api import plan_judging
 from axisjudge.judging.forecast import forecast
 from axisjudge.rubric import load_rubric
-from axisjudge.studies.rubric_versions.sentences import cost
 
 
 def test_tokens_are_those_of_the_assembled_prompts_and_an_unknown_price_is_said():
