@@ -22,7 +22,7 @@ TIERS = [
     {"imports"},
     {"scores", "protocol"},
     {"judging"},
-    {"studies/_shared", "figures"},
+    {"sources", "studies/_shared", "figures"},
     {"studies"},
     {"explorer", "service", "inspect_scorer"},
     {"report", "iterating"},

@@ -13,12 +13,12 @@ from axisjudge.checks import InputError, one_of
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import once
 from axisjudge.results import Result
+from axisjudge.sources import Source
 from axisjudge.stats.agreement.chance_corrected import Agreement, cohen_kappa
 from axisjudge.stats.clusters import STEP_ICC
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, with_ends
-from axisjudge.studies._shared.sources import Source
 from axisjudge.studies.agreement import sentences as words
 
 _VALUES = {"-1": -1.0, "0": 0.0, "+1": 1.0}

@@ -10,12 +10,12 @@ from typing import ClassVar
 
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.scales import has_words
+from axisjudge.sources import Source, source_of
 from axisjudge.studies._shared.disagreements import Disagreements, disagreements
 from axisjudge.studies._shared.frames import Given, Table, kind_of, native, table_of
 from axisjudge.studies._shared.pooled import pooled
 from axisjudge.studies._shared.result import Plot, RatedResult
 from axisjudge.studies._shared.scope import Intervals, made_up_raters
-from axisjudge.studies._shared.sources import Source, source_of
 from axisjudge.studies._shared.triage import PanelTriage, panel_triage
 from axisjudge.studies.agreement import sentences as words
 from axisjudge.studies.agreement.by_question import AgreementByAxis, agreement_by_axis
@@ -142,7 +142,7 @@ def agreement(
     ----------
     ratings : table or Source
         A ratings table (polars, pandas, arrow, or a dict of columns): people's labels and planted truth stand in it as
-        raters of kind ``human`` and ``planted``. Or what `axisjudge.studies._shared.sources.load_source` gives.
+        raters of kind ``human`` and ``planted``. Or what `axisjudge.sources.load_source` gives.
     steps : bool
         Ratings of steps instead of whole trajectories; of a `Source` it is known.
     coefficient : str

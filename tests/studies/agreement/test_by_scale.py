@@ -16,9 +16,9 @@ from axisjudge.cli import app
 from axisjudge.datasets import published_votes
 from axisjudge.ratings import write_ratings
 from axisjudge.ratings.scales import level_of
+from axisjudge.sources import load_source, source_of, sources_of
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.studies import agreement
-from axisjudge.studies._shared.sources import load_source, source_of, sources_of
 from axisjudge.studies.agreement.by_question import agreement_by_axis
 
 

@@ -5,9 +5,9 @@ import pytest
 
 from axisjudge.checks import InputError
 from axisjudge.ratings import ratings_frame
+from axisjudge.ratings.strata import strata_of, thirds
+from axisjudge.stats.raters.fairness import Fair
 from axisjudge.studies.people import people
-from axisjudge.studies.people.fairness import Fair
-from axisjudge.studies.people.strata import strata_of, thirds
 from axisjudge.trajectory import Step, Trajectory
 from axisjudge.verdict import Rating
 

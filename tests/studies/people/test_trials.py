@@ -5,8 +5,8 @@ import pytest
 from judged import ratings
 
 from axisjudge.results import plain
+from axisjudge.sources import load_source
 from axisjudge.studies.people import people, sentences
-from axisjudge.studies.people.label_sources import load_labelled
 from axisjudge.studies.people.trials import few_labels
 
 
@@ -48,9 +48,9 @@ def test_without_all_labels_there_is_nothing_to_try():
 def test_real_judges_errors_are_corrected(shared_data, monkeypatch):
     """AgentProcessBench, hotpotqa: every judge's own rate is far below people's .244, and few labels mend it."""
     monkeypatch.setenv("AXISJUDGE_DATA", str(shared_data))
-    data = load_labelled("agentprocessbench", subset="hotpotqa")
-    keep = data.source.ratings["rater"].is_in(["GPT-5.2", "Kimi-K2.5"])
-    found = people(data.source.ratings.filter(keep), data.labels, n_draws=0, **data.source.how).comparison
+    data = load_source("agentprocessbench", subset="hotpotqa")
+    keep = data.ratings["rater"].is_in(["GPT-5.2", "Kimi-K2.5", "people"])
+    found = people(data.ratings.filter(keep), n_draws=0, **data.how).comparison
     few = few_labels(found, n_runs=25, n_draws=100, seed=2)
     assert {judge.judge for judge in few.judges} == {"GPT-5.2", "Kimi-K2.5"}
     for judge in few.judges:

@@ -11,8 +11,8 @@ from axisjudge.checks import InputError
 from axisjudge.datasets import demo_paths, list_datasets
 from axisjudge.labels import read_agentprocessbench
 from axisjudge.readers import read_trajectories
+from axisjudge.sources import load_source, source_of
 from axisjudge.studies._shared.pooled import pooled
-from axisjudge.studies._shared.sources import load_source, source_of
 from axisjudge.studies.agreement import agreement
 from axisjudge.studies.agreement.cross_family import cross_family
 from axisjudge.studies.agreement.sentences import NoMean, NoWorth
@@ -119,7 +119,7 @@ def test_one_judge_alone_has_no_families(shared_data):
 
 
 def test_an_unknown_source_is_told_what_there_is():
-    with pytest.raises(InputError, match="source: must be votes, demo, agentprocessbench, summeval or a ratings file"):
+    with pytest.raises(InputError, match=r"source: must be votes, .* or a ratings file"):
         load_source("summevla")
 
 
