@@ -43,7 +43,7 @@ HOMES = {
     "anyio": {"inspect_scorer"},
     "inspect_ai": {"inspect_scorer"},
     "IPython": {"studies", "figures", "report", "explorer", "iterating"},
-    "jinja2": {"studies", "report"},
+    "jinja2": {"figures", "studies", "report"},
     "jupyter_client": {"report"},
     "jupyter_core": {"report"},
     "cattrs": {"studies"},

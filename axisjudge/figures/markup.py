@@ -6,6 +6,11 @@ import html
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 
 def literal(text: str) -> str:
@@ -45,3 +50,13 @@ def html_rows(rows: Sequence[Mapping[str, object]]) -> str:
         for line in lines
     ]
     return f'<table style="width: 100%; font-size: 90%">{"".join(f"<tr>{row}</tr>" for row in cells)}</table>'
+
+
+@cache
+def template(package: str, name: str) -> Template:
+    """A template that stands beside the modules of a package; a name that it is not given is an error."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    loader = PackageLoader(package, ".")
+    of = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return of.get_template(name)

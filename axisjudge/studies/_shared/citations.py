@@ -23,8 +23,7 @@ from axisjudge.stats.raters.citations import (
     citation_validity,
     same_verdict_other_evidence,
 )
-from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, table_of, with_ends
-from axisjudge.studies._shared.per_run import per_run
+from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, per_run, table_of, with_ends
 from axisjudge.studies._shared.scope import Intervals, questions_in_order
 from axisjudge.studies._shared.words import listed, many, share
 from axisjudge.verdict import check_citations

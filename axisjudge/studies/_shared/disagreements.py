@@ -97,7 +97,7 @@ def disagreements(ratings: Given, panel: Pooled, *, most: int = 20) -> Disagreem
 
     `ratings` are those of the `panel`; `most` is how many items are listed.
     """
-    codes = panel.codes[:, : panel.n_judges]
+    codes = panel.judged
     ranks, _ = confidence_ranks(ratings, panel)
     split = np.flatnonzero(~_unanimous(codes) & ((~np.isnan(codes)).sum(axis=1) >= 2))
     sureness = _mean_rank(ranks)
@@ -148,7 +148,7 @@ def _listed(
     sureness: float,
     voices: dict[tuple[str, str, str], tuple[float | None, str | None]],
 ) -> Disagreement:
-    codes = panel.codes[at, : panel.n_judges]
+    codes = panel.judged[at]
     counts = (codes[:, None] == np.arange(len(panel.categories))).sum(axis=0)
     taken = _two_sides(counts, panel.ordered)
     item, question = panel.items[at], panel.questions[panel.question[at]]

@@ -119,7 +119,7 @@ def sides_with_others(codes: Floats, number: int, n_categories: int) -> Floats:
 
 def _judge(panel: Pooled, number: int, intervals: Intervals) -> JudgeConfidence:
     confidence = panel.confidences[:, number]
-    siding = sides_with_others(panel.codes[:, : panel.n_judges], number, len(panel.categories))
+    siding = sides_with_others(panel.judged, number, len(panel.categories))
     found = auroc(confidence, siding, clusters=panel.clusters, **intervals)
     return JudgeConfidence(
         judge=panel.raters[number],

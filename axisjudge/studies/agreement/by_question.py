@@ -16,21 +16,38 @@ from axisjudge.ratings import RatingMatrix, to_matrix
 from axisjudge.ratings.scales import Level, level_of
 from axisjudge.ratings.selection import EMPTY_RUN
 from axisjudge.results import Result
+from axisjudge.stats.agreement.by_level import coefficients_at, columns_of
 from axisjudge.stats.agreement.chance_corrected import Agreement, Seed
 from axisjudge.stats.agreement.undecided import CaseBounds, case_bounds
-from axisjudge.stats.estimate import NamedEstimate
+from axisjudge.stats.estimate import NamedEstimate, plural
 from axisjudge.studies._shared.coded import code_verdicts
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, native, to_polars
 from axisjudge.studies._shared.scope import MADE_UP, SCOPE, banner
 from axisjudge.studies._shared.words import in_cell, sentence_case
 from axisjudge.studies.agreement import sentences as words
-from axisjudge.studies.agreement.by_scale import coefficients_at, columns_of, heading
 from axisjudge.verdict import IDENTITY
 
 _COLUMNS = (
     *("item_id", "trajectory_id", "step_index", "task_id", "domain", "cluster_id", "question", "scale", "repeat"),
     *("rater", "rater_kind", "family", "status", "verdict", "value", "confidence", "flags"),
 )
+
+
+_HEADINGS = {
+    "ac1": "AC1",
+    "alpha": "nominal alpha",
+    "quadratic_kappa": "quadratic kappa",
+    "ac2": "quadratic AC2",
+    "ordinal_alpha": "ordinal alpha",
+    "interval_alpha": "interval alpha",
+}
+
+
+def heading(column: str, found: NamedEstimate | None) -> str:
+    """How a column is headed for people; an intraclass correlation by its form."""
+    if column == "icc":
+        return "ICC" if found is None else found.label
+    return _HEADINGS.get(column, column)
 
 
 @dataclass(frozen=True)
@@ -90,7 +107,7 @@ class QuestionAgreement(Result):
         return {
             "question": self.question,
             "n": self.n_items,
-            f"{_many(self.cluster_unit)}": self.n_clusters,
+            plural(self.cluster_unit): self.n_clusters,
             "raters": str(most) if fewest == most else f"{fewest} to {most}",
             "lost": sum(self.lost.values()),
             "commonest": None if share is None else f"{share:.0%}",
@@ -104,7 +121,7 @@ class QuestionAgreement(Result):
     def sentences(self) -> list[str]:
         """What the figures say, in words."""
         n = self.n_items if self.coefficients else self.n_rated
-        items = f"{n:,} items in {self.n_clusters} {_many(self.cluster_unit)}"
+        items = f"{n:,} items in {self.n_clusters} {plural(self.cluster_unit)}"
         remarks = [f"{self.question}: {text}" for text in self.remarks()]
         return [words.headline(self.question, items, self.raters, self.n_common, self.coefficients), *remarks]
 
@@ -286,7 +303,7 @@ def _question(
     coefficients: dict[str, NamedEstimate] = {}
     bounds = None
     if len(matrix.raters) > 1:
-        coefficients = coefficients_at(level, coded, ci_level, rng)
+        coefficients = coefficients_at(level, coded.codes, **coded.how, ci_level=ci_level, rng=rng)
         if level != "interval":
             bounds = case_bounds(_asked_of_all(coded.decided, table), categories=coded.sided)
     number = (~np.isnan(coded.codes)).sum(axis=1)
@@ -328,7 +345,3 @@ def _by_rater(matrix: RatingMatrix, rows: pl.DataFrame) -> dict[str, int]:
     """How many of the rows are each rater's."""
     counts = dict(rows.group_by("rater").len().iter_rows())
     return {rater: counts.get(rater, 0) for rater in matrix.raters}
-
-
-def _many(unit: str) -> str:
-    return unit.removesuffix("y") + "ies" if unit.endswith("ry") else unit + "s"  # queries

@@ -77,15 +77,9 @@ class PublishedAgreement(Result):
     def sentence(self) -> str:
         """What five tasks allow."""
         best = max(self.axes, key=lambda one: one.agree)
-        return words.published(
-            count=f"{best.agree} of {best.n}",
-            if_independent=_range(best.if_independent),
-            n_tasks=self.n_tasks,
-            effective_items=self.effective_items,
-            icc=self.icc,
-            if_clustered=_range(best.if_clustered),
-            without_shared_failure=[one.axis for one in self.axes if not one.both_incorrect],
-        )
+        reads = (_range(best.if_independent), _range(best.if_clustered))
+        none = [one.axis for one in self.axes if not one.both_incorrect]
+        return words.published(f"{best.agree} of {best.n}", reads, self.n_tasks, self.effective_items, self.icc, none)
 
 
 def published_tables() -> dict[Path, pl.DataFrame]:
@@ -127,8 +121,7 @@ def _implied(axis: str, agree: int, n: int, any_incorrect: int, worth: float) ->
         found = f"{agree} of {n} agree, {any_incorrect} by any judge"
         raise InputError(f"published counts of {axis}", "agreement and any-judge failures must fit together", found)
     splits = [(both, first, one - first, agree - both) for first in range(one // 2 + 1)]
-    kappas = [_coefficient("cohen_kappa", table) for table in splits]
-    ac1s = [_coefficient("gwet_ac1", table) for table in splits]
+    kappas, ac1s = ([_coefficient(name, table) for table in splits] for name in ("cohen_kappa", "gwet_ac1"))
     return ImpliedTable(
         axis=axis,
         n=n,

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import ClassVar
 
 import polars as pl
 
@@ -47,10 +44,6 @@ class StepScores(Result):
     """All judges against people, by family and name."""
 
     _keys = ("people", "n_steps", "n_runs", "judges")
-    #: Digits of the table's columns: accuracies with those that the benchmark's authors print.
-    formats: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {"step_accuracy": ".4f", "first_error_accuracy": ".4f", "unweighted_kappa": ".3f"}
-    )
 
     judges: tuple[StepScore, ...]
     people: str

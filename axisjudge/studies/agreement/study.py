@@ -20,11 +20,21 @@ from axisjudge.studies._shared.triage import PanelTriage, panel_triage
 from axisjudge.studies.agreement import sentences as words
 from axisjudge.studies.agreement.by_question import AgreementByAxis, agreement_by_axis
 from axisjudge.studies.agreement.confident import Confident, confident_agreement
-from axisjudge.studies.agreement.cross_family import CrossFamily, cross_family, family_rows
+from axisjudge.studies.agreement.cross_family import (
+    AgreementReversal,
+    CrossFamily,
+    agreement_reversals,
+    cross_family,
+    family_rows,
+)
 from axisjudge.studies.agreement.effective import PanelWorth, panel_worth
-from axisjudge.studies.agreement.figures import plot_agreement_matrices, plot_families, plot_with_labels
-from axisjudge.studies.agreement.panel_figures import plot_panel_worth, plot_triage
-from axisjudge.studies.agreement.reversals import AgreementReversal, agreement_reversals, reversals_sentence
+from axisjudge.studies.agreement.figures import (
+    plot_agreement_matrices,
+    plot_families,
+    plot_panel_worth,
+    plot_triage,
+    plot_with_labels,
+)
 from axisjudge.studies.agreement.sentences import Agreed
 from axisjudge.studies.agreement.steps import StepScores, step_scores_of
 
@@ -107,7 +117,7 @@ class PanelAgreement(RatedResult):
     @property
     def reversals_sentence(self) -> str:
         """On how many verdicts the answer hangs; empty where there is nothing to overturn."""
-        return reversals_sentence(self.reversals)
+        return words.reversals([(one.where, one.reversal) for one in self.reversals])
 
     def plots(self) -> Mapping[str, Plot]:
         """Matrices of every two raters, families; judges against labels, their worth, and triage where there is one."""
@@ -203,11 +213,10 @@ def agreement(
     intervals: Intervals = {"cluster_unit": source.cluster_unit, "ci_level": ci_level}
     apart = tuple(cross_family(panel, coefficient=coefficient, **intervals) for panel in panels)
     together = apart[0] if len(panels) == 1 else cross_family(whole, coefficient=coefficient, **intervals)
-    pairs = [(whole, together), *(zip(panels, apart, strict=True) if len(panels) > 1 else ())]
     return found(
         by_question=apart,
         together=together,
-        reversals=agreement_reversals(pairs, intervals),
+        reversals=agreement_reversals([together, *(apart if len(panels) > 1 else ())], intervals),
         worth=panel_worth(whole, **intervals),
         confident=confident_agreement(table, whole, **intervals, seed=seed) if weighted else None,
         triage=panel_triage(whole, quantile=sure_quantile, **intervals),
