@@ -15,7 +15,7 @@ from axisjudge.sources import load_source, source_of
 from axisjudge.studies._shared.pooled import pooled
 from axisjudge.studies.agreement import agreement
 from axisjudge.studies.agreement.cross_family import cross_family
-from axisjudge.studies.agreement.sentences import NoMean, NoWorth
+from axisjudge.studies.agreement.sentences import NO_FAMILY_OF_TWO, NoWorth
 from axisjudge.studies.agreement.steps import step_scores_of
 from axisjudge.verdict import AXES
 from axisjudge.workbench import home
@@ -111,7 +111,7 @@ def test_one_judge_alone_has_no_families(shared_data):
     source = source_of(read_agentprocessbench(shared_data / "agentprocessbench", "hotpotqa"), "x", steps=True)
     alone = replace(source, ratings=source.ratings.filter(pl.col("rater").is_in(["GPT-5.2", "people"])))
     report = agreement(alone, weighted=False)
-    assert report.together.within.reason == NoMean.NO_FAMILY_OF_TWO
+    assert report.together.within.reason == NO_FAMILY_OF_TWO
     assert report.worth.reason is NoWorth.TOO_FEW
     assert "it takes two" in report.answer
     people = agreement(replace(source, ratings=source.ratings.filter(pl.col("rater") == "people")))
