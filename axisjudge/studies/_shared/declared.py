@@ -24,9 +24,10 @@ from axisjudge.stats.agreement.soft import beliefs, soft_agreement
 from axisjudge.stats.comparisons.sign_flips import holm
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.studies._shared import sentences as words
 from axisjudge.studies._shared.arrays import words_of
 from axisjudge.studies._shared.coded import Coded, code_verdicts
-from axisjudge.studies._shared.words import listed, many, p_words
+from axisjudge.studies._shared.words import many
 
 #: Gives the statistic with an interval at a level.
 AtLevel = Callable[[float], Estimate]
@@ -109,23 +110,7 @@ def declared_results(ratings: pl.DataFrame, plan: AnalysisPlan, *, seed: int = 0
 
 def declared_sentence(results: tuple[Declared, ...]) -> str:
     """The declared results in words; empty without any."""
-    judges = len({each.judges for each in results}) > 1
-    parts = [
-        f"{each.statistic} on {each.axis}{f' of {listed(each.judges)}' if judges else ''} {_worded(each)}"
-        for each in results
-    ]
-    if not parts:
-        return ""
-    family = f"Holm over {len(results)} tests" if len(results) > 1 else "one test"
-    against = "" if all(math.isnan(each.p_holm) for each in results) else f" ({family} against agreement by chance)"
-    return f"Declared and confirmed{against}: {'; '.join(parts)}."
-
-
-def _worded(each: Declared) -> str:
-    estimate = each.estimate
-    if math.isnan(estimate.estimate) or math.isnan(each.p_holm):
-        return estimate.worded()
-    return f"{estimate.estimate:.2f} ({estimate.interval()}, {p_words(each.p_holm)})"
+    return words.declared([(each.statistic, each.axis, each.judges, each.estimate, each.p_holm) for each in results])
 
 
 def _of_last_opening(ratings: pl.DataFrame) -> pl.DataFrame:
