@@ -151,8 +151,8 @@ _PAIR: dict[str, Any] = {
 
 def family_rows(results: Sequence[CrossFamily]) -> list[dict[str, Any]]:
     """One row for each result: agreement within and across families, the difference, alpha of judges and of people."""
-    columns = {name: name for name in ("within", "across", "difference")}
-    columns |= {"alpha_judges": "alpha of judges", "alpha_people": "alpha of people"}
+    alphas = {"alpha_judges": "alpha of judges", "alpha_people": "alpha of people"}
+    columns = {"within": "within", "across": "across", "difference": "difference", **alphas}
     return [
         {
             "question": result.questions[0] if len(result.questions) == 1 else "all together",

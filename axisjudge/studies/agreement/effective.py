@@ -52,16 +52,11 @@ class PanelWorth(Result):
         if self.measured is None:
             return table_of([], self.panel.kind)
         whole = WithoutOne("nobody", len(self.judges), self.measured.n_effective.estimate, self.measured.majority)
-        listed = [("", whole), *(("family", one) for one in self.without_family)]
-        listed += [("judge", one) for one in self.without_judge]
+        parts = {"family": self.without_family, "judge": self.without_judge}
+        named = [("nobody", whole), *((f"{what} {one.left_out}", one) for what, of in parts.items() for one in of)]
+        columns = ("without", "judges", "effective_judges", "majority_accuracy")
         rows = [
-            {
-                "without": f"{kind} {one.left_out}".strip(),
-                "judges": one.n_judges,
-                "effective_judges": one.n_effective,
-                "majority_accuracy": one.majority,
-            }
-            for kind, one in listed
+            dict(zip(columns, (name, one.n_judges, one.n_effective, one.majority), strict=True)) for name, one in named
         ]
         return table_of(rows, self.panel.kind)
 

@@ -48,7 +48,8 @@ def plot_agreement_matrix(found: CrossFamily, *, ax: Axes | None = None) -> Axes
     theme.dress(ax, "")
     ax.tick_params(labelsize=theme.LABEL if few else theme.SMALL)
     _frame_families(ax, found)
-    ax.set_xlabel(_matrix_note(found), fontsize=theme.SMALL, color=theme.QUIET, loc="left", labelpad=8)
+    note = f"{found.label}; {found.across.n_items:,} items in {found.across.clusters}; – undefined"
+    ax.set_xlabel(note, fontsize=theme.SMALL, color=theme.QUIET, loc="left", labelpad=8)
     return ax
 
 
@@ -210,10 +211,6 @@ def _frame_families(ax: Axes, found: CrossFamily) -> None:
     if found.labellers:
         ax.axhline(len(found.judges), color="white", linewidth=4)
         ax.axvline(len(found.judges), color="white", linewidth=4)
-
-
-def _matrix_note(found: CrossFamily) -> str:
-    return f"{found.label}; {found.across.n_items:,} items in {found.across.clusters}; – undefined"
 
 
 def _short(value: float) -> str:

@@ -58,17 +58,13 @@ class PublishedAgreement(Result):
 
     def to_frame(self) -> Table:
         """One row an axis."""
+        ranges = {"cohen_kappa": "kappa", "gwet_ac1": "ac1", "if_independent": "if_independent"}
+        ranges |= {f"as_{self.n_tasks}_tasks": "if_clustered"}
+        counts = ("both_incorrect", "one_incorrect")
         rows = [
-            {
-                "axis": one.axis,
-                "agree": f"{one.agree} of {one.n}",
-                "both_incorrect": one.both_incorrect,
-                "one_incorrect": one.one_incorrect,
-                "cohen_kappa": _range(one.kappa),
-                "gwet_ac1": _range(one.ac1),
-                "if_independent": _range(one.if_independent),
-                f"as_{self.n_tasks}_tasks": _range(one.if_clustered),
-            }
+            {"axis": one.axis, "agree": f"{one.agree} of {one.n}"}
+            | {name: getattr(one, name) for name in counts}
+            | {name: _range(getattr(one, of)) for name, of in ranges.items()}
             for one in self.axes
         ]
         return table_of(rows, self.kind)

@@ -102,13 +102,10 @@ def step_scores(
     labels = chosen.filter(pl.col("rater") == people, pl.col("verdict").is_not_null()).select(
         "item_id", "trajectory_id", "step_index", "cluster_id", label="verdict"
     )
-    judged = chosen.filter(pl.col("rater") != people, pl.col("rater_kind") != "human")
-    judges = judged.select("rater", "family").unique().sort("family", "rater")
+    judged = chosen.filter(pl.col("rater") != people, pl.col("rater_kind") != "human").sort("family", "rater")
+    by_judge = judged.partition_by("family", "rater", maintain_order=True, as_dict=True)
     return StepScores(
-        judges=tuple(
-            _score(judge, family, judged.filter(pl.col("rater") == judge), labels, cluster_unit)
-            for judge, family in judges.iter_rows()
-        ),
+        judges=tuple(_score(judge, family, of, labels, cluster_unit) for (family, judge), of in by_judge.items()),
         people=people,
         n_steps=labels.height,
         n_runs=labels["trajectory_id"].n_unique(),
@@ -154,6 +151,4 @@ def step_scores_of(source: Source) -> tuple[StepScores, ...]:
     on_steps = source.step_level and bool((ratings["scale"] == "step").all())
     if not on_steps or "people" not in set(ratings["rater"]):
         return ()
-    return tuple(
-        step_scores(ratings, question=question, cluster_unit=source.cluster_unit) for question in source.questions
-    )
+    return tuple(step_scores(ratings, question=each, cluster_unit=source.cluster_unit) for each in source.questions)
