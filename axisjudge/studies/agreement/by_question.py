@@ -129,11 +129,10 @@ class QuestionAgreement(Result):
         """What must be known to read the figures: why they differ, and what they leave out."""
         kappa = self.coefficients.get("kappa", self.coefficients.get("quadratic_kappa"))
         notes = [kappa.sentence(), *kappa.notes] if isinstance(kappa, Agreement) else []
-        single = "items with a single rating"  # said with the number of raters
         never = [word for word, share in self.shares.items() if not share]
         fewest, most = self.raters_an_item
         return [
-            *(text for text in notes if text and not text.startswith(single)),
+            *(text for text in notes if text and not text.startswith("items with a single rating")),
             *(text for found in self.coefficients.values() for text in words.unused(found, never)),
             *words.raters_an_item(fewest, most, self.n_single),
             *words.gaps(words.LOST, self.lost),

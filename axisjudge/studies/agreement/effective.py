@@ -91,8 +91,7 @@ class PanelWorth(Result):
 
 def panel_worth(panel: Pooled, *, cluster_unit: str = "task", ci_level: float = 0.95) -> PanelWorth:
     """The effective number of judges against labels, with leave-one-judge-out and leave-one-family-out."""
-    codes, label = panel.judged, panel.label
-    families = panel.families[: panel.n_judges]
+    codes, label, families = panel.judged, panel.label, panel.families[: panel.n_judges]
     reason = NoWorth.NO_LABELS if np.isnan(label).all() else NoWorth.TOO_FEW if panel.n_judges < 2 else NoWorth.NONE
     n_unlabelled = int(np.isnan(label).sum())
     if reason is not NoWorth.NONE:

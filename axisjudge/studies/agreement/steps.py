@@ -136,13 +136,9 @@ def _score(judge: str, family: str, judged: pl.DataFrame, labels: pl.DataFrame, 
 
 def _first_errors(both: pl.DataFrame) -> pl.DataFrame:
     """For each run, 1 where the first step called an error is the same by both words, or neither calls one."""
-
-    def first(word: str) -> pl.Expr:
-        return pl.col("step_index").filter(pl.col(word) == ERROR).min()
-
-    return both.group_by("trajectory_id", "cluster_id", maintain_order=True).agg(
-        same=first("verdict").eq_missing(first("label")).cast(pl.Float64)
-    )
+    judged, labelled = (pl.col("step_index").filter(pl.col(word) == ERROR).min() for word in ("verdict", "label"))
+    same = judged.eq_missing(labelled).cast(pl.Float64)
+    return both.group_by("trajectory_id", "cluster_id", maintain_order=True).agg(same=same)
 
 
 def step_scores_of(source: Source) -> tuple[StepScores, ...]:
