@@ -71,4 +71,5 @@ def test_judges_agree_beyond_chance_until_so_many_verdicts_are_otherwise(seed):
     found = agreement(ratings_frame(rows), weighted=False)
     (one,) = found.reversals
     assert 1 < one.reversal.changes < 40
+    assert one.reversal.n_candidates == sum(row.verdict == "incorrect" for row in rows), "the rarer words can change"
     assert f"{one.reversal.changes} verdicts" in found.of_panel[-1]
