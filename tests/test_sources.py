@@ -49,8 +49,8 @@ def test_the_demo_has_two_simulated_families_and_the_planted_truth():
     pair = cross_family(
         pooled(found.ratings, "sequencing", step_level=found.how["step_level"]), cluster_unit=found.how["cluster_unit"]
     )
-    assert sum(one.within for one in pair.pairs) == 2
-    assert pair.planted
+    assert pair.pairs["within"].sum() == 2
+    assert pair.panel.planted
     assert step_scores_of(found) == ()
 
 

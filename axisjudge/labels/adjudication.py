@@ -10,14 +10,16 @@ way by a further person. `adjudicate` puts their words beside the key.
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 
 import polars as pl
 
 from axisjudge.checks import InputError
-from axisjudge.labels.sampling import Drawn, Sampling, drawn_flags, drawn_of, set_drawn, shuffled, with_plan
+from axisjudge.labels.sampling import Drawn, Sampling, drawn_flags, drawn_of, set_drawn, with_plan
 from axisjudge.labels.simulated_people import BY_PERSON
 from axisjudge.ratings.selection import BY_JUDGE, WHOLE_RUN
 from axisjudge.verdict import Rating
@@ -133,11 +135,15 @@ def adjudication_queue(
         if number > len(members):
             raise InputError(f"number of {name} items", f"must not exceed the {len(members)} that there are", number)
         share = number / max(len(members), 1)
-        chosen = shuffled(members, seed, name)[:number]
+        chosen = _shuffled(members, seed, name)[:number]
         drawn += [Drawn(run, share, items[run, question].stratum, question) for run, question in chosen]
-    place = {item: position for position, item in enumerate(shuffled(list(items), seed, "order"))}
+    place = {item: position for position, item in enumerate(_shuffled(list(items), seed, "order"))}
     shown = sorted(drawn, key=lambda one: place[one.trajectory_id, str(one.question)])
     return Sampling("by_key", tuple(shown), key=KEY, seed=seed, n_frame=len({run for run, _ in items}))
+
+
+def _shuffled(items: Sequence[Item], seed: int, purpose: str) -> list[Item]:
+    return sorted(items, key=lambda item: sha256(json.dumps([seed, purpose, *item]).encode()).digest())
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, get_args
 
 import polars as pl
 
@@ -63,7 +63,6 @@ LOOKED_AT: tuple[Method, ...] = ("by_flip", "by_disagreement")
 
 _FLAGS = ("drawn", "drawn_by", "drawn_stratum", "drawn_probability", "drawn_from")
 _PLAN = "drawn_plan"
-Name = TypeVar("Name", str, tuple[str, str])
 #: The stratum of a trajectory to which a judge gave no verdict.
 LOST = "lost"
 
@@ -216,7 +215,7 @@ def draw_at_random(
     offered = _one_of_each_task(frame, seed) if one_per_task else dict.fromkeys((run.id for run in frame), 1.0)
     n = _enough(n, len(offered))
     share = n / len(offered)
-    items = tuple(Drawn(run, offered[run] * share) for run in shuffled(offered, seed, "item")[:n])
+    items = tuple(Drawn(run, offered[run] * share) for run in _shuffled(offered, seed, "item")[:n])
     return Sampling("random", items, seed=seed, n_frame=len(frame), one_per_task=one_per_task)
 
 
@@ -266,9 +265,9 @@ def draw_by(
     for stratum, number in numbers.items():
         runs = members[one_of(f"stratum of {key}", stratum, sorted(members))]
         share = _enough(number, len(runs), f"stratum {stratum!r}") / len(runs)
-        for run in shuffled(runs, seed, "item")[:number]:
+        for run in _shuffled(runs, seed, "item")[:number]:
             items[run] = Drawn(run, offered[run] * share, stratum)
-    shown = tuple(items[run] for run in shuffled(items, seed, "order"))
+    shown = tuple(items[run] for run in _shuffled(items, seed, "order"))
     return Sampling(method, shown, key=key, seed=seed, n_frame=len(frame), one_per_task=one_per_task)
 
 
@@ -315,7 +314,7 @@ def draw_again(labels: pl.DataFrame, rater: str, n: int | None = None, *, seed: 
     items = {run: Drawn(run, *rest) for run, *rest in once.select("trajectory_id", *columns).iter_rows()}
     n = _enough(n, len(items), f"labels by {rater}")
     share = n / len(items)
-    chosen = (items[run] for run in shuffled(items, seed, "again")[:n])
+    chosen = (items[run] for run in _shuffled(items, seed, "again")[:n])
     shown = (replace(item, probability=item.probability and item.probability * share) for item in chosen)
     method, key, n_frame = ways.row(0)
     return Sampling(method, tuple(shown), key=key, seed=seed, n_frame=n_frame)
@@ -324,7 +323,7 @@ def draw_again(labels: pl.DataFrame, rater: str, n: int | None = None, *, seed: 
 def chosen_by_hand(trajectories: Iterable[Trajectory], *, seed: int) -> Sampling:
     """Trajectories that somebody picked: drawn in an unknown way, shown in a shuffled order."""
     runs = [run.id for run in _frame(trajectories)]
-    return Sampling("unknown", tuple(Drawn(run) for run in shuffled(runs, seed, "order")), seed=seed)
+    return Sampling("unknown", tuple(Drawn(run) for run in _shuffled(runs, seed, "order")), seed=seed)
 
 
 def _frame(trajectories: Iterable[Trajectory]) -> list[Trajectory]:
@@ -339,17 +338,11 @@ def _one_of_each_task(frame: Iterable[Trajectory], seed: int) -> dict[str, float
     of_task: defaultdict[str, list[str]] = defaultdict(list)
     for run in frame:
         of_task[run.cluster_id].append(run.id)
-    return {shuffled(runs, seed, "agent")[0]: 1 / len(runs) for runs in of_task.values()}
+    return {_shuffled(runs, seed, "agent")[0]: 1 / len(runs) for runs in of_task.values()}
 
 
-def shuffled(ids: Iterable[Name], seed: int, purpose: str) -> list[Name]:
-    """Names, or tuples of names, by a hash of seed, purpose and name: an order that tells nothing."""
-
-    def place(name: Name) -> bytes:
-        parts: list[str] = [name] if isinstance(name, str) else list(name)
-        return sha256(json.dumps([seed, purpose, *parts]).encode()).digest()
-
-    return sorted(ids, key=place)
+def _shuffled(ids: Iterable[str], seed: int, purpose: str) -> list[str]:
+    return sorted(ids, key=lambda name: sha256(json.dumps([seed, purpose, name]).encode()).digest())
 
 
 def _enough(n: int | None, available: int, where: str = "number of items") -> int:

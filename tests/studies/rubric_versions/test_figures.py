@@ -70,6 +70,13 @@ def test_untrusted_text_stays_text(turn):
     assert len(flips_table(turn, most=3)) == 3
 
 
+def test_a_flip_stands_with_both_verdicts_and_the_run_that_it_is_of(turn):
+    for row, flip in zip(flips_table(turn, most=5).iter_rows(named=True), turn.flips, strict=False):
+        assert (row["run"], row["axis"], row["judge"]) == (flip.item, "argument_validity", flip.judge)
+        assert flip.before.verdict in row["v1"].split()
+        assert flip.after.verdict in row["v2"].split()
+
+
 def test_nothing_flipped_and_one_version_of_confidence_are_drawn_too():
     codes, confidences, task = world(np.random.default_rng(2), tasks=12, repeats=1)
     codes[1], confidences[:] = codes[0], np.nan
