@@ -54,7 +54,7 @@ def columns_of(frame: Given) -> list[str]:
     return list(frame if isinstance(frame, Mapping) else narwhals_of(frame, "table").columns)
 
 
-def kind_of(frame: Given) -> Kind:
+def kind_of(frame: Given | pl.LazyFrame) -> Kind:
     """Which package's tables the caller uses: ``polars``, ``pandas`` or ``pyarrow`` (pandas for a dict)."""
     if isinstance(frame, Mapping):
         return "pandas"

@@ -96,8 +96,7 @@ class QuestionAgreement(Result):
         for name in columns_of(self.level):
             ends = {name: "estimate", f"{name}_low": "ci_low", f"{name}_high": "ci_high"}
             row |= {key: self._figure(name, end) for key, end in ends.items()}
-        indices = ("prevalence_index", "bias_index")
-        return row | {index: self._figure("percent", index) for index in indices}
+        return row | {index: self._figure("percent", index) for index in ("prevalence_index", "bias_index")}
 
     def brief(self) -> dict[str, Any]:
         """One row as people read it: counts, and each coefficient with its interval in one cell."""
@@ -254,8 +253,7 @@ def agreement_by_axis(
         if isinstance(ratings, pl.LazyFrame) and _may_repeat(part):
             part = part.unique(subset=list(IDENTITY), keep="last", maintain_order=True)
         questions.append(_question(part, question, uncertain, repeat, step_level, cluster_unit, ci_level, rng))
-    kind: Kind = "polars" if isinstance(ratings, pl.LazyFrame) else kind_of(ratings)
-    return AgreementByAxis(tuple(questions), uncertain, tuple(made_up), left_out, kind)
+    return AgreementByAxis(tuple(questions), uncertain, tuple(made_up), left_out, kind_of(ratings))
 
 
 def _left_out(table: pl.LazyFrame, repeat: int) -> dict[str, int]:

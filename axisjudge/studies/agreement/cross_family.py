@@ -151,13 +151,12 @@ _PAIR: dict[str, Any] = {
 
 def family_rows(results: Sequence[CrossFamily]) -> list[dict[str, Any]]:
     """One row for each result: agreement within and across families, the difference, alpha of judges and of people."""
-    alphas = {"alpha_judges": "alpha of judges", "alpha_people": "alpha of people"}
-    columns = {"within": "within", "across": "across", "difference": "difference", **alphas}
+    means = ("within", "across", "difference", "alpha_judges", "alpha_people")
     return [
         {
             "question": result.questions[0] if len(result.questions) == 1 else "all together",
             "n_items": result.across.n_items or result.within.n_items,
-            **{head: in_cell(getattr(result, name), ".3f") for name, head in columns.items()},
+            **{name.replace("_", " of "): in_cell(getattr(result, name), ".3f") for name in means},
         }
         for result in {result.questions: result for result in results}.values()  # each set of questions once
     ]

@@ -85,8 +85,8 @@ class PanelWorth(Result):
         """Effective judges with interval and band, and the majority beside the best judge."""
         if self.measured is None:
             return words.NO_WORTH.format(where=self.where, reason=self.reason)
-        known = np.nan_to_num(self.measured.accuracy, nan=-1.0)
-        return words.worth(self.where, self.judges, self.measured, int(known.argmax()), self.panel.planted)
+        best = int(np.nan_to_num(self.measured.accuracy, nan=-1.0).argmax())
+        return words.worth(self.where, self.judges, self.measured, best, self.panel.planted)
 
 
 def panel_worth(panel: Pooled, *, cluster_unit: str = "task", ci_level: float = 0.95) -> PanelWorth:
