@@ -71,6 +71,9 @@ def axis_result(
     form: Annotated[
         str, typer.Option("--format", help="table, or axis-json: a report as the original program writes it.")
     ] = "table",
+    html: Annotated[
+        Path | None, typer.Option(help="Write one run on a line of time, as a page that works offline.")
+    ] = None,
     json: show.Json = False,
 ) -> None:
     """The composite or its interval, the four dimensions, signals, the weakest of them, and the slowest call.
@@ -129,6 +132,11 @@ def axis_result(
     if form == "axis-json":
         show.as_json(axis_json(runs, found.results))
         return
+    if html is not None:
+        from axisjudge.explorer.timeline import write_timeline
+
+        write_timeline(html, next(each for each in runs if each.id == found.run.trajectory_id), found.run)
+        typer.echo(f"Page of run {found.run.trajectory_id}: {html}", err=True)
     if json:
         show.as_json({**_full(found), "usage": [usage_of(each) for each in runs]})
         return
