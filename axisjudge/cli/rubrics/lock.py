@@ -142,9 +142,9 @@ def _judges_of(side: str, table: "pl.DataFrame | None") -> list[str]:
     import polars as pl
 
     from axisjudge.checks import InputError
-    from axisjudge.protocol.rated_before import LABELS
+    from axisjudge.ratings.selection import BY_JUDGE
 
-    mine = (pl.col("split") == side) & ~pl.col("rater_kind").is_in(LABELS)
+    mine = (pl.col("split") == side) & BY_JUDGE
     if table is not None and (rated := table.filter(mine)).height:
         return rated["rater"].unique().sort().to_list()
     cure = f"name them: --judge SPEC, or judge first: axisjudge judge --split {side} --judge SPEC"

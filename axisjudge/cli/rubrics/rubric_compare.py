@@ -26,8 +26,8 @@ def compare(
     """Two versions each of one rubric or several on the calibration side: one family of tests, adjusted by Holm."""
     from axisjudge.protocol import find_split
     from axisjudge.ratings import read_ratings
+    from axisjudge.results import plain
     from axisjudge.studies.rubric_versions import rubric_versions
-    from axisjudge.studies.rubric_versions.tables import turn_rows
     from axisjudge.studies.rubric_versions.versions import HELD_OUT
 
     split = find_split()
@@ -42,7 +42,7 @@ def compare(
     if result.banner:
         typer.echo(result.banner)
     title = f"Change of agreement, task by task; Holm over {len(result.turns)} axes"
-    show.table(turn_rows(result.turns), title)
+    show.table(plain(result.table), title)
     for turn in result.turns:
         typer.echo(f"\n{turn.headline}")
         for sentence in turn.details:

@@ -19,9 +19,11 @@ from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coef
 from axisjudge.stats.agreement.coefficients import coefficient_names
 from axisjudge.stats.agreement.undecided import set_aside
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.stats.rates.proportions import clustered_mean, clustered_proportion
 
 Floats = NDArray[np.float64]
+
+ONE_PERSON = "one person labelled: there are no others to compare with"
 
 #: The agreement coefficients given, by the name under which they stand: of words, and of words in order.
 COEFFICIENTS = {column: name for column, name in coefficient_names(2).items() if name != "percent_agreement"}
@@ -220,6 +222,35 @@ def leave_one_out(judge: ArrayLike, people: ArrayLike, names: Sequence[str], **h
             )
         )
     return tuple(found)
+
+
+def over_constant(said: ArrayLike, reference: ArrayLike, *, clusters: ArrayLike | None, **interval: Any) -> Estimate:
+    """Mean of (rater right - commonest word right), paired, since both vary with the tasks that were drawn.
+
+    `said` and `reference` hold positions of words that take a side, NaN elsewhere; `interval` is as in
+    `clustered_mean`.
+    """
+    given, truth = np.asarray(said, dtype=np.float64), np.asarray(reference, dtype=np.float64)
+    both = ~np.isnan(truth) & ~np.isnan(given)
+    commonest = np.bincount(truth[both].astype(int), minlength=1).argmax()
+    gap = (given[both] == truth[both]).astype(float) - (truth[both] == commonest)
+    return clustered_mean(gap, None if clusters is None else np.asarray(clusters)[both], **interval)
+
+
+def behind_people(
+    judge: ArrayLike, people: ArrayLike, *, n_categories: int, clusters: ArrayLike, **interval: Any
+) -> Estimate:
+    """Mean of (person right - judge right) against the majority of the others, over people and items."""
+    said, labels, owner = np.asarray(judge), np.asarray(people, dtype=np.float64), np.asarray(clusters)
+    if labels.shape[1] < 2:
+        return Estimate(estimate=math.nan, n_items=0, n_clusters=0, reason=ONE_PERSON)
+    gaps, owners = [], []
+    for person, own in enumerate(labels.T):
+        others = majority(np.delete(labels, person, axis=1), n_categories)
+        both = ~np.isnan(others) & ~np.isnan(own) & ~np.isnan(said)
+        gaps.append((own[both] == others[both]).astype(float) - (said[both] == others[both]))
+        owners.append(owner[both])
+    return clustered_mean(np.concatenate(gaps), np.concatenate(owners), **interval)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,13 @@ from axisjudge.stats.raters.reference import majority
 from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies._shared.coded import UNDECIDED
 from axisjudge.studies._shared.frames import Given, Kind, kind_of
+from axisjudge.studies._shared.scope import Intervals
+
+
+class Sample(Intervals):
+    """What every estimate takes of a panel: its clusters, what they are, and the level of intervals."""
+
+    clusters: NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +62,11 @@ class Pooled:
     def judges(self) -> tuple[str, ...]:
         """Names of the judges."""
         return self.raters[: self.n_judges]
+
+    @property
+    def judged(self) -> Floats:
+        """The judges' words: items x judges."""
+        return self.codes[:, : self.n_judges]
 
     @property
     def labellers(self) -> tuple[str, ...]:

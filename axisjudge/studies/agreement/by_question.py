@@ -16,21 +16,38 @@ from axisjudge.ratings import RatingMatrix, to_matrix
 from axisjudge.ratings.scales import Level, level_of
 from axisjudge.ratings.selection import EMPTY_RUN
 from axisjudge.results import Result
+from axisjudge.stats.agreement.by_level import coefficients_at, columns_of
 from axisjudge.stats.agreement.chance_corrected import Agreement, Seed
 from axisjudge.stats.agreement.undecided import CaseBounds, case_bounds
-from axisjudge.stats.estimate import NamedEstimate
+from axisjudge.stats.estimate import NamedEstimate, plural
 from axisjudge.studies._shared.coded import code_verdicts
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, native, to_polars
 from axisjudge.studies._shared.scope import MADE_UP, SCOPE, banner
 from axisjudge.studies._shared.words import in_cell, sentence_case
 from axisjudge.studies.agreement import sentences as words
-from axisjudge.studies.agreement.by_scale import coefficients_at, columns_of, heading
 from axisjudge.verdict import IDENTITY
 
 _COLUMNS = (
     *("item_id", "trajectory_id", "step_index", "task_id", "domain", "cluster_id", "question", "scale", "repeat"),
     *("rater", "rater_kind", "family", "status", "verdict", "value", "confidence", "flags"),
 )
+
+
+_HEADINGS = {
+    "ac1": "AC1",
+    "alpha": "nominal alpha",
+    "quadratic_kappa": "quadratic kappa",
+    "ac2": "quadratic AC2",
+    "ordinal_alpha": "ordinal alpha",
+    "interval_alpha": "interval alpha",
+}
+
+
+def heading(column: str, found: NamedEstimate | None) -> str:
+    """How a column is headed for people; an intraclass correlation by its form."""
+    if column == "icc":
+        return "ICC" if found is None else found.label
+    return _HEADINGS.get(column, column)
 
 
 @dataclass(frozen=True)
@@ -86,8 +103,7 @@ class QuestionAgreement(Result):
         for name in columns_of(self.level):
             ends = {name: "estimate", f"{name}_low": "ci_low", f"{name}_high": "ci_high"}
             row |= {key: self._figure(name, end) for key, end in ends.items()}
-        indices = ("prevalence_index", "bias_index")
-        return row | {index: self._figure("percent", index) for index in indices}
+        return row | {index: self._figure("percent", index) for index in ("prevalence_index", "bias_index")}
 
     def brief(self) -> dict[str, Any]:
         """One row as people read it: counts, and each coefficient with its interval in one cell."""
@@ -97,7 +113,7 @@ class QuestionAgreement(Result):
         return {
             "question": self.question,
             "n": self.n_items,
-            f"{_many(self.cluster_unit)}": self.n_clusters,
+            plural(self.cluster_unit): self.n_clusters,
             "raters": str(most) if fewest == most else f"{fewest} to {most}",
             "lost": sum(self.lost.values()),
             "decided": "–" if self.share_decided is None else f"{self.share_decided:.0%}",
@@ -112,7 +128,7 @@ class QuestionAgreement(Result):
     def sentences(self) -> list[str]:
         """What the figures say, in words."""
         n = self.n_items if self.coefficients else self.n_rated
-        items = f"{n:,} items in {self.n_clusters} {_many(self.cluster_unit)}"
+        items = f"{n:,} items in {self.n_clusters} {plural(self.cluster_unit)}"
         remarks = [f"{self.question}: {text}" for text in self.remarks()]
         return [words.headline(self.question, items, self.raters, self.n_common, self.coefficients), *remarks]
 
@@ -120,11 +136,10 @@ class QuestionAgreement(Result):
         """What must be known to read the figures: why they differ, and what they leave out."""
         kappa = self.coefficients.get("kappa", self.coefficients.get("quadratic_kappa"))
         notes = [kappa.sentence(), *kappa.notes] if isinstance(kappa, Agreement) else []
-        single = "items with a single rating"  # said with the number of raters
         never = [word for word, share in self.shares.items() if not share]
         fewest, most = self.raters_an_item
         return [
-            *(text for text in notes if text and not text.startswith(single)),
+            *(text for text in notes if text and not text.startswith("items with a single rating")),
             *(text for found in self.coefficients.values() for text in words.unused(found, never)),
             *words.raters_an_item(fewest, most, self.n_single),
             *words.gaps(words.LOST, self.lost),
@@ -247,8 +262,7 @@ def agreement_by_axis(
         if isinstance(ratings, pl.LazyFrame) and _may_repeat(part):
             part = part.unique(subset=list(IDENTITY), keep="last", maintain_order=True)
         questions.append(_question(part, question, uncertain, repeat, step_level, cluster_unit, ci_level, rng))
-    kind: Kind = "polars" if isinstance(ratings, pl.LazyFrame) else kind_of(ratings)
-    return AgreementByAxis(tuple(questions), uncertain, tuple(made_up), left_out, kind)
+    return AgreementByAxis(tuple(questions), uncertain, tuple(made_up), left_out, kind_of(ratings))
 
 
 def _left_out(table: pl.LazyFrame, repeat: int) -> dict[str, int]:
@@ -295,7 +309,7 @@ def _question(
     coefficients: dict[str, NamedEstimate] = {}
     bounds = None
     if len(matrix.raters) > 1:
-        coefficients = coefficients_at(level, coded, ci_level, rng)
+        coefficients = coefficients_at(level, coded.codes, **coded.how, ci_level=ci_level, rng=rng)
         if level != "interval":
             bounds = case_bounds(_asked_of_all(coded.decided, table), categories=coded.sided)
     number = (~np.isnan(coded.codes)).sum(axis=1)
@@ -338,7 +352,3 @@ def _by_rater(matrix: RatingMatrix, rows: pl.DataFrame) -> dict[str, int]:
     """How many of the rows are each rater's."""
     counts = dict(rows.group_by("rater").len().iter_rows())
     return {rater: counts.get(rater, 0) for rater in matrix.raters}
-
-
-def _many(unit: str) -> str:
-    return unit.removesuffix("y") + "ies" if unit.endswith("ry") else unit + "s"  # queries

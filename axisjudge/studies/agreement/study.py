@@ -10,21 +10,31 @@ from typing import ClassVar
 
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.scales import has_words
+from axisjudge.sources import Source, source_of
 from axisjudge.studies._shared.disagreements import Disagreements, disagreements
 from axisjudge.studies._shared.frames import Given, Table, kind_of, native, table_of
 from axisjudge.studies._shared.pooled import pooled
 from axisjudge.studies._shared.result import Plot, RatedResult
 from axisjudge.studies._shared.scope import Intervals, made_up_raters
-from axisjudge.studies._shared.sources import Source, source_of
 from axisjudge.studies._shared.triage import PanelTriage, panel_triage
 from axisjudge.studies.agreement import sentences as words
 from axisjudge.studies.agreement.by_question import AgreementByAxis, agreement_by_axis
 from axisjudge.studies.agreement.confident import Confident, confident_agreement
-from axisjudge.studies.agreement.cross_family import CrossFamily, cross_family, family_rows
+from axisjudge.studies.agreement.cross_family import (
+    AgreementReversal,
+    CrossFamily,
+    agreement_reversals,
+    cross_family,
+    family_rows,
+)
 from axisjudge.studies.agreement.effective import PanelWorth, panel_worth
-from axisjudge.studies.agreement.figures import plot_agreement_matrices, plot_families, plot_with_labels
-from axisjudge.studies.agreement.panel_figures import plot_panel_worth, plot_triage
-from axisjudge.studies.agreement.reversals import AgreementReversal, agreement_reversals, reversals_sentence
+from axisjudge.studies.agreement.figures import (
+    plot_agreement_matrices,
+    plot_families,
+    plot_panel_worth,
+    plot_triage,
+    plot_with_labels,
+)
 from axisjudge.studies.agreement.sentences import Agreed
 from axisjudge.studies.agreement.steps import StepScores, step_scores_of
 
@@ -110,7 +120,7 @@ class PanelAgreement(RatedResult):
     @property
     def reversals_sentence(self) -> str:
         """On how many verdicts the answer hangs; empty where there is nothing to overturn."""
-        return reversals_sentence(self.reversals)
+        return words.reversals([(one.where, one.reversal) for one in self.reversals])
 
     def plots(self) -> Mapping[str, Plot]:
         """Matrices of every two raters, families; judges against labels, their worth, and triage where there is one."""
@@ -145,7 +155,7 @@ def agreement(
     ----------
     ratings : table or Source
         A ratings table (polars, pandas, arrow, or a dict of columns): people's labels and planted truth stand in it as
-        raters of kind ``human`` and ``planted``. Or what `axisjudge.studies._shared.sources.load_source` gives.
+        raters of kind ``human`` and ``planted``. Or what `axisjudge.sources.load_source` gives.
     steps : bool
         Ratings of steps instead of whole trajectories; of a `Source` it is known.
     coefficient : str
@@ -206,14 +216,12 @@ def agreement(
     intervals: Intervals = {"cluster_unit": source.cluster_unit, "ci_level": ci_level}
     sided = [panel.decided() for panel in panels]
     apart = tuple(cross_family(panel, coefficient=coefficient, **intervals) for panel in sided)
-    all_sided = whole.decided()
-    together = apart[0] if len(panels) == 1 else cross_family(all_sided, coefficient=coefficient, **intervals)
-    pairs = [(all_sided, together), *(zip(sided, apart, strict=True) if len(panels) > 1 else ())]
+    together = apart[0] if len(panels) == 1 else cross_family(whole.decided(), coefficient=coefficient, **intervals)
     return found(
         by_question=apart,
         together=together,
         share_decided=whole.share_decided,
-        reversals=agreement_reversals(pairs, intervals),
+        reversals=agreement_reversals([together, *(apart if len(panels) > 1 else ())], intervals),
         worth=panel_worth(whole, **intervals),
         confident=confident_agreement(table, whole, **intervals, seed=seed) if weighted else None,
         triage=panel_triage(whole, quantile=sure_quantile, **intervals),

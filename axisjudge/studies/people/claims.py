@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from axisjudge.labels.panel import LabelledPanel
 from axisjudge.stats.comparisons.reversal import Reversal, fewest_changes, worst_orders
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.raters.alternative_annotator import FEWEST_PEOPLE, stand_in
+from axisjudge.stats.raters.alternative_annotator import FEWEST_PEOPLE
 from axisjudge.studies.people.judge_comparison import JudgeComparison, with_verdicts
-from axisjudge.studies.people.labelled_panel import LabelledPanel
 
 
 class ClaimKind(StrEnum):
@@ -67,24 +67,26 @@ Answered = tuple[Answer, Reason] | tuple[Answer, Reason, int | None]
 
 @dataclass(frozen=True, eq=False)
 class Claim:
-    """A claim of one judge on one question, the answer, and why; `figures` hold the number that decided.
+    """A claim of one judge on the question of a panel, the answer, and why; `figures` hold the number that decided.
 
-    `sampling` is how the labelled items were drawn. Of a claim that is not shown yet `more` is about how many labelled
-    items more would show it, if the figure stays as it is; None where it lies on the wrong side.
+    Of a claim that is not shown yet `more` is about how many labelled items more would show it, if the figure stays as
+    it is; None where it lies on the wrong side.
     """
 
-    question: str
+    panel: LabelledPanel
     figures: JudgeComparison
     kind: ClaimKind
     answer: Answer
     reason: Reason
-    sampling: str
     more: int | None = None
 
-    @property
-    def judge(self) -> str:
-        """The judge's name."""
-        return self.figures.judge
+    question = property(lambda self: self.panel.question)
+    judge = property(lambda self: self.figures.judge)
+
+    @cached_property
+    def reversal(self) -> Reversal | None:
+        """What would overturn the answer."""
+        return overturned_by(self)
 
 
 def claims_of(panel: LabelledPanel, judge: JudgeComparison) -> list[Claim]:
@@ -100,10 +102,7 @@ def claims_of(panel: LabelledPanel, judge: JudgeComparison) -> list[Claim]:
     if panel.drawn.chosen:
         unsound = _AMONG_LABELLED - _STILL_CHECKED.get(panel.drawn.sampling, set())
         answers |= {kind: (Answer.NOT_CHECKED, Reason.CHOSEN) for kind in answers if kind in unsound}
-    return [
-        Claim(panel.question, judge, kind, answer, reason, panel.drawn.sampling, *more)
-        for kind, (answer, reason, *more) in answers.items()
-    ]
+    return [Claim(panel, judge, kind, answer, reason, *more) for kind, (answer, reason, *more) in answers.items()]
 
 
 #: What the answer to a claim is read from, where it depends on single verdicts.
@@ -116,7 +115,7 @@ _READ_FROM = {
 }
 
 
-def overturned_by(panel: LabelledPanel, claim: Claim) -> Reversal | None:
+def overturned_by(claim: Claim) -> Reversal | None:
     """How many of the judge's verdicts, or of the labels, would have to be otherwise for the answer to be another.
 
     Of a claim that may be made right verdicts become wrong, of one that may not wrong ones right, by the verdict or by
@@ -126,9 +125,10 @@ def overturned_by(panel: LabelledPanel, claim: Claim) -> Reversal | None:
     """
     if claim.answer not in (Answer.MAY, Answer.MAY_NOT) or claim.kind not in _READ_FROM:
         return None
+    panel = claim.panel
     number = panel.judges.index(claim.judge)
     verdicts, truth = panel.judged[:, number], panel.reference
-    decided = ~np.isnan(verdicts) & ~np.isin(verdicts, panel.undecided) & ~np.isnan(truth) & panel.asked[:, number]
+    decided = ~np.isnan(panel.sided(verdicts)) & ~np.isnan(truth) & panel.asked[:, number]
     first, last = (float(end(panel.sides.values())) for end in (min, max))
     harmful = claim.answer is Answer.MAY
     candidates = decided & ((verdicts == truth) == harmful)
@@ -202,7 +202,7 @@ def _stands_in(judge: JudgeComparison) -> Answered:
     test = judge.stand_in.judge
     if test.refusal or len(test.tested) < FEWEST_PEOPLE:
         return Answer.NOT_CHECKED, Reason.REFUSED
-    if not stand_in(test, judge.stand_in.constant, judge.stand_in.beyond_constant):
+    if not judge.stand_in.refusal:
         return _by_figure(True)
     if test.passed:  # the constant passes as well, and the judge is not shown to be better
         return Answer.NOT_SHOWN if judge.stand_in.beyond_constant.ci_high > 0 else Answer.MAY_NOT, Reason.REFUSED

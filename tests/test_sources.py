@@ -11,11 +11,11 @@ from axisjudge.checks import InputError
 from axisjudge.datasets import demo_paths, list_datasets
 from axisjudge.labels import read_agentprocessbench
 from axisjudge.readers import read_trajectories
+from axisjudge.sources import load_source, source_of
 from axisjudge.studies._shared.pooled import pooled
-from axisjudge.studies._shared.sources import load_source, source_of
 from axisjudge.studies.agreement import agreement
 from axisjudge.studies.agreement.cross_family import cross_family
-from axisjudge.studies.agreement.sentences import NoMean, NoWorth
+from axisjudge.studies.agreement.sentences import NO_FAMILY_OF_TWO, NoWorth
 from axisjudge.studies.agreement.steps import step_scores_of
 from axisjudge.verdict import AXES
 from axisjudge.workbench import home
@@ -49,8 +49,8 @@ def test_the_demo_has_two_simulated_families_and_the_planted_truth():
     pair = cross_family(
         pooled(found.ratings, "sequencing", step_level=found.how["step_level"]), cluster_unit=found.how["cluster_unit"]
     )
-    assert sum(one.within for one in pair.pairs) == 2
-    assert pair.planted
+    assert pair.pairs["within"].sum() == 2
+    assert pair.panel.planted
     assert step_scores_of(found) == ()
 
 
@@ -111,7 +111,7 @@ def test_one_judge_alone_has_no_families(shared_data):
     source = source_of(read_agentprocessbench(shared_data / "agentprocessbench", "hotpotqa"), "x", steps=True)
     alone = replace(source, ratings=source.ratings.filter(pl.col("rater").is_in(["GPT-5.2", "people"])))
     report = agreement(alone, weighted=False)
-    assert report.together.within.reason == NoMean.NO_FAMILY_OF_TWO
+    assert report.together.within.reason == NO_FAMILY_OF_TWO
     assert report.worth.reason is NoWorth.TOO_FEW
     assert "it takes two" in report.answer
     people = agreement(replace(source, ratings=source.ratings.filter(pl.col("rater") == "people")))
@@ -119,7 +119,7 @@ def test_one_judge_alone_has_no_families(shared_data):
 
 
 def test_an_unknown_source_is_told_what_there_is():
-    with pytest.raises(InputError, match="source: must be votes, demo, agentprocessbench, summeval or a ratings file"):
+    with pytest.raises(InputError, match=r"source: must be votes, .* or a ratings file"):
         load_source("summevla")
 
 

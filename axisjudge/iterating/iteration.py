@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,9 @@ import polars as pl
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.datasets import demo_paths
+from axisjudge.figures.markup import html_rows
+from axisjudge.iterating import sentences
+from axisjudge.iterating.looked_at import LookedAt, looked_at
 from axisjudge.judges import JudgeLike, make_judges
 from axisjudge.judging import judging_run
 from axisjudge.judging.asking import asked_yes
@@ -20,32 +24,33 @@ from axisjudge.judging.judging_run import JudgingRun
 from axisjudge.judging.options import RunOptions
 from axisjudge.judging.outcome import AT_BUDGET
 from axisjudge.judging.plan import Plan, together
-from axisjudge.protocol import Source, Split, find_split, make_split
+from axisjudge.protocol import Source, Split, check_tuning, find_split, make_split
+from axisjudge.results import plain
 from axisjudge.rubric import Rubric, list_rubrics, load_rubric
 from axisjudge.spec import PANELS, panel
 from axisjudge.studies._shared.scope import SCOPE
-from axisjudge.studies.rubric_versions import sentences
-from axisjudge.studies.rubric_versions.flips_page import FlipsPage, contested_html
-from axisjudge.studies.rubric_versions.looked_at import LookedAt
 from axisjudge.studies.rubric_versions.study import RubricVersions, rubric_versions
-from axisjudge.studies.rubric_versions.tables import transitions_text
+from axisjudge.studies.rubric_versions.tables import flips_table, flips_text, transitions_text
 from axisjudge.studies.rubric_versions.turn import Turn
 from axisjudge.studies.rubric_versions.versions import HELD_OUT
+from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import AXES, IDENTITY
 from axisjudge.workbench import home, own
 
 if TYPE_CHECKING:
-    from axisjudge.trajectory import Trajectory
+    from axisjudge.explorer.grid_widget import Explorer
 
 #: Where trajectories and ratings are looked for when none are named; relative to the workbench.
 TRAJECTORIES, RATINGS = "data/trajectories", "data/ratings/ratings.jsonl"
+#: Files or runs; none: those of the workbench.
+Given = str | Path | Sequence[str | Path] | Sequence[Trajectory] | None
 #: Where decisions on flips are looked for.
 DECISIONS = "data/labels"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Iteration:
-    """What one call of `iterate` showed: in a notebook a page of its own, in a terminal its sentences.
+    """What one call of `iterate` showed: in a notebook a page with the explorer, in a terminal its sentences.
 
     `result` compares every version of the trail with the one before it, the asked one last; it is None where nothing
     was asked yet (`dry_run`). `looked_at` counts what people decided on the last turn's flips. `ratings` and `runs` are
@@ -69,13 +74,30 @@ class Iteration:
         """How many of the flips are improvements, in words; empty where nothing was asked."""
         return sentences.looked_at(self.looked_at) if self.looked_at else ""
 
+    @cached_property
+    def explorer(self) -> Explorer | None:
+        """Runs x judges on the axis, flipped verdicts first; None where nothing was asked yet."""
+        if self.ratings is None or self.turn is None:
+            return None
+        from axisjudge.explorer.exploring import explore
+
+        flipped = "&only=flipped" if self.turn.flips else ""
+        return explore(self.ratings, self.runs, at=f"axis={self.turn.axis}{flipped}")
+
+    def _ipython_display_(self) -> None:
+        from IPython import display
+
+        show: Any = display  # IPython's own functions bear no types
+        show.publish_display_data({"text/html": self._repr_html_(), "text/plain": repr(self)})
+        if self.explorer is not None:
+            show.display(self.explorer)
+
     def __repr__(self) -> str:
         if self.result is None or self.turn is None:
             return "\n".join(self.notes)
         banner = [self.result.banner] if self.result.banner else []
         words = [self.result.answer, self.decided, *self.turn.brief, SCOPE]
-        flips = FlipsPage(self.turn).to_text()
-        return "\n".join([*self.notes, "", *banner, *words, "", transitions_text(self.turn), "", flips])
+        return "\n".join([*self.notes, "", *banner, *words, "", transitions_text(self.turn), "", flips_text(self.turn)])
 
     def _repr_html_(self) -> str:
         notes = "".join(f'<p style="color: #6b6b6b">{html.escape(line)}</p>' for line in self.notes)
@@ -86,9 +108,10 @@ class Iteration:
         turn, last, plots = self.turn, len(self.result.turns), self.result.plots()
         names = ("trail", *(f"{name}_{last}" for name in ("transitions", "contested", "flips", "beliefs")))
         figures = "".join(inline(plots[name](), note=self.result.banner) for name in names)
-        read_next = f"<p>{sentences.READ_NEXT}</p>{contested_html(turn.contested)}"
+        read = {turn.flips_sentence(): flips_table(turn), sentences.READ_NEXT: turn.contested.to_frame()}
+        tables = "".join(f"<p>{html.escape(head)}</p>{html_rows(plain(table))}" for head, table in read.items())
         decided = f"<p><strong>{html.escape(self.decided)}</strong></p>"
-        return f"{notes}{self.result._repr_html_()}{decided}{figures}{FlipsPage(turn).to_html()}{read_next}"
+        return f"{notes}{self.result._repr_html_()}{decided}{figures}{tables}"
 
 
 def iterate(
@@ -96,7 +119,7 @@ def iterate(
     version: str,
     *,
     against: str | None = None,
-    trajectories: str | Path | Sequence[str | Path] | Sequence[Trajectory] | None = None,
+    trajectories: Given = None,
     judges: Sequence[JudgeLike] | str | None = None,
     ratings: str | Path | None = None,
     repeats: int | None = None,
@@ -173,7 +196,7 @@ def iterate(
     table = table.unique(subset=list(IDENTITY), keep="first", maintain_order=True)
     steps, held_out = {run.id: len(run.steps) for run in runs}, known_split.held_out if known_split else HELD_OUT
     result = rubric_versions(table, {axis: _trail(table, old, new)}, steps=steps, held_out=held_out)
-    decided = result.turns[-1].looked_at(_decisions())
+    decided = looked_at(result.turns[-1].flips, axis, (old.version, new.version), _decisions())
     return Iteration(notes[:-1], plan, result, decided, table, tuple(runs))
 
 
@@ -203,9 +226,7 @@ def _decisions() -> pl.DataFrame | None:
     return read_ratings(*paths) if paths else None
 
 
-def _offer_split(
-    trajectories: str | Path | Sequence[str | Path] | Sequence[Trajectory] | None, wanted: bool | None
-) -> Split | None:
+def _offer_split(trajectories: Given, wanted: bool | None) -> Split | None:
     """Make the split first, where that is wanted; ask, where nobody said and somebody can be asked."""
     from axisjudge.readers import read_trajectories
 
@@ -238,7 +259,7 @@ def _carried_out(runs: Sequence[JudgingRun], options: RunOptions) -> list[pl.Dat
 
 
 def _before(rubric: Rubric) -> Rubric:
-    older = [each for each in list_rubrics(rubric.axis) if int(each.version[1:]) < int(rubric.version[1:])]
+    older = [each for each in list_rubrics(rubric.axis) if _number(each.version) < _number(rubric.version)]
     if not older:
         rule = "is the first version: there is none to compare it with"
         cure = "write the next one, or name against="
@@ -246,52 +267,38 @@ def _before(rubric: Rubric) -> Rubric:
     return older[-1]
 
 
-def _runs(
-    trajectories: str | Path | Sequence[str | Path] | Sequence[Trajectory] | None, split: Split | None
-) -> tuple[list[Trajectory], tuple[str, ...]]:
+def _runs(trajectories: Given, split: Split | None) -> tuple[list[Trajectory], tuple[str, ...]]:
     """The trajectories to judge, and what must be said of them."""
     from axisjudge.readers import read_trajectories
-    from axisjudge.trajectory import Trajectory
 
-    notes: list[str] = []
-    without_split = () if split else (sentences.NO_SPLIT,)
-    if isinstance(trajectories, Sequence) and not isinstance(trajectories, str) and trajectories:
-        given = [run for run in trajectories if isinstance(run, Trajectory)]
-        if len(given) == len(trajectories):
-            _refuse_held_out(given, split)
-            return given, without_split
+    notes = [] if split else [sentences.NO_SPLIT]
+    if given := [run for run in _listed(trajectories) if isinstance(run, Trajectory)]:
+        check_tuning((run.cluster_id for run in given), where="trajectories")
+        return given, tuple(notes)
     paths = _paths(trajectories)
     if trajectories is None:
-        notes.append(f"Trajectories of {TRAJECTORIES if paths == [home() / TRAJECTORIES] else 'the shipped demo'}.")
+        where = TRAJECTORIES if paths == [home() / TRAJECTORIES] else "the shipped demo"
+        notes.insert(0, f"Trajectories of {where}.")
     runs = list(read_trajectories(*paths).trajectories)
     if split is None:
-        return runs, (*notes, *without_split)
-    sides = [split.side_of(run) for run in runs]
-    if all(side in split.held_out for side in sides):
+        return runs, tuple(notes)
+    if all(split.side_of(run) in split.held_out for run in runs):
         cure = "a rubric is tuned on the other side: name its files"
         raise InputError("trajectories", f"all {len(runs)} are held out ({', '.join(split.held_out)})", cure=cure)
-    mine = [run for run, side in zip(runs, sides, strict=True) if side == split.open_side]
+    mine = [run for run in runs if split.side_of(run) == split.open_side]
     return mine, (*notes, sentences.one_side(len(mine), split.open_side, len(runs) - len(mine)))
 
 
-def _paths(
-    trajectories: str | Path | Sequence[str | Path] | Sequence[Trajectory] | None,
-) -> list[str | Path]:
+def _paths(trajectories: Given) -> list[str | Path]:
     """The files to read; none where trajectories are given as such."""
     if trajectories is None:
         folder = home() / TRAJECTORIES
         return [folder] if folder.is_dir() and any(folder.iterdir()) else list(demo_paths())
-    if isinstance(trajectories, (str, Path)):
-        return [trajectories]
-    return [path for path in trajectories if isinstance(path, (str, Path))]
+    return [path for path in _listed(trajectories) if isinstance(path, str | Path)]
 
 
-def _refuse_held_out(runs: Sequence[Trajectory], split: Split | None) -> None:
-    held = [run for run in runs if split and split.side_of(run) in split.held_out]
-    if held and split:
-        rule = f"a rubric is not tuned on held-out tasks; {len(held)} of these are ({', '.join(split.held_out)})"
-        cure = f"take those of the {split.open_side} side"
-        raise InputError("trajectories", rule, f"task {held[0].cluster_id}", cure)
+def _listed(trajectories: Given) -> Sequence[str | Path | Trajectory]:
+    return [trajectories] if isinstance(trajectories, str | Path) else trajectories or ()
 
 
 def _known(out: Path, axis: str, runs: Sequence[Trajectory]) -> pl.DataFrame:
@@ -308,7 +315,7 @@ def _refuse_edited(rubric: Rubric, known: pl.DataFrame) -> None:
     mine = known.filter((pl.col("rubric_version") == rubric.version) & pl.col("rubric_sha256").is_not_null())
     if (other := mine.filter(pl.col("rubric_sha256") != rubric.sha256)).height:
         rule = f"was edited after it had judged ({other.height} ratings are of another text)"
-        number = 1 + max(int(each.version[1:]) for each in list_rubrics(rubric.axis))
+        number = 1 + max(_number(each.version) for each in list_rubrics(rubric.axis))
         cure = f"put it back as it was and save the new text as v{number}.md"
         raise InputError(f"rubrics/{rubric.axis}/{rubric.version}.md", rule, cure=cure)
 

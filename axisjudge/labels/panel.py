@@ -4,65 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import partial
-from typing import cast
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.labels.sampling import LOOKED_AT, with_drawn
-from axisjudge.labels.simulated_people import FAMILY
+from axisjudge.labels.draw import Draw, draw_of
+from axisjudge.labels.simulated_people import BY_PEOPLE
 from axisjudge.ratings import to_matrix
 from axisjudge.ratings.edge import as_ratings
-from axisjudge.ratings.selection import BY_LABELLER, EMPTY_RUN
+from axisjudge.ratings.selection import EMPTY_RUN
+from axisjudge.stats.agreement.undecided import set_aside
 from axisjudge.stats.raters.reference import AgainstReference, against_reference, majority
-from axisjudge.stats.rates.correction import SAMPLING, Sampling
-from axisjudge.studies._shared.arrays import Floats
-from axisjudge.studies._shared.frames import Given
 
-#: Who gives labels: people, planted truth, and simulated people (simulated judges do not).
-BY_PEOPLE = BY_LABELLER | (pl.col("family") == FAMILY)
+Floats = NDArray[np.float64]
 
 #: The word that means failure, by scale; other scales have none.
 FAILING = {"verdict": "incorrect", "step": "-1"}
 UNDECIDED = ("uncertain",)
-
-
-class DrawProblem(StrEnum):
-    """Why labels correct nothing although they say how they were drawn."""
-
-    SEVERAL_WAYS = "labels were drawn in several ways ({}): compare them apart"
-    TWO_PROBABILITIES = "two labels of {} state different probabilities"
-    LOOKED_AT = "no rate follows from items chosen because judges disagree on them"
-    OTHER_JUDGE = "labels were drawn by {}, and the probabilities were not recorded"
-
-
-@dataclass(frozen=True, eq=False)
-class Drawn:
-    """How the labelled items were drawn: the way, the probabilities and the key that decided, where recorded.
-
-    `problem` says why the draw cannot be used, and `detail` of what; `in_full` says that every item is labelled.
-    """
-
-    sampling: Sampling
-    probability: Floats | None = None
-    key: str | None = None
-    problem: DrawProblem | None = None
-    detail: str = ""
-    in_full: bool = False
-
-    @property
-    def chosen(self) -> bool:
-        """Whether shares among the labelled items are not those of all items."""
-        return not self.in_full and self.sampling in ("by_judge_verdict", "by_key", "by_human_label", *LOOKED_AT)
-
-    @property
-    def reason(self) -> str:
-        """The problem in words; empty where there is none."""
-        return "" if self.problem is None else self.problem.format(self.detail)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +50,7 @@ class LabelledPanel:
     clusters: NDArray[np.intp] | None
     cluster_unit: str
     cited: dict[str, dict[str, list[int] | None]]
-    drawn: Drawn
+    drawn: Draw
     n_unjudged: int = 0
 
     @property
@@ -111,7 +72,7 @@ class LabelledPanel:
     @property
     def decided_labels(self) -> Floats:
         """People's words, with those that take no side as NaN."""
-        return np.where(np.isin(self.labelled, self.undecided), np.nan, self.labelled)
+        return self.sided(self.labelled)
 
     @property
     def reference(self) -> Floats:
@@ -144,13 +105,17 @@ class LabelledPanel:
         """The steps that a rater cites for the item at a position."""
         return self.cited[rater].get(self.items[item]) or []
 
+    def sided(self, codes: Floats) -> Floats:
+        """The words that take a side, NaN for all others."""
+        return set_aside(codes, self.undecided)
+
     def failed(self, codes: Floats) -> Floats:
         """1 where the word means failure, 0 for any other that takes a side, NaN otherwise."""
-        given = ~np.isnan(codes) & ~np.isin(codes, self.undecided)
-        return np.where(given, codes == self.failing, np.nan)
+        sided = self.sided(codes)
+        return np.where(np.isnan(sided), np.nan, sided == self.failing)
 
 
-def prepared(ratings: Given, labels: Given, repeat: int, step_level: bool) -> tuple[pl.DataFrame, pl.DataFrame]:
+def prepared(ratings: object, labels: object, repeat: int, step_level: bool) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Judges' and people's rows, without runs that have no messages (their ratings follow from the definition)."""
     tables = [as_ratings(table, where=name) for name, table in (("ratings", ratings), ("labels", labels))]
     chosen = [
@@ -218,35 +183,9 @@ def labelled_panel(
             str(rater): dict(rows.select("item_id", "cited_step_indices").iter_rows())
             for (rater,), rows in both.group_by("rater", maintain_order=True)
         },
-        drawn=_drawn(labels, row_of, sampling, bool((~np.isnan(words)).any(axis=1).all())),
+        drawn=draw_of(labels, matrix.items, sampling, in_full=bool((~np.isnan(words)).any(axis=1).all())),
         n_unjudged=every_label["item_id"].n_unique() - labels["item_id"].n_unique(),
     )
-
-
-def _drawn(labels: pl.DataFrame, row_of: dict[str, int], sampling: str | None, all_labelled: bool) -> Drawn:
-    """What the labels say of their draw, else what `sampling` says; a full count needs no draw."""
-    given = cast(Sampling, one_of("sampling", sampling or "unknown", SAMPLING))
-    if all_labelled:
-        return Drawn(given if sampling else "random", in_full=True)
-    stated = with_drawn(labels).with_columns(pl.col("drawn").replace("unknown", given))
-    if sampling and (other := sorted(set(stated["drawn"]) - {given})):
-        cure = "leave sampling out, or import the labels again"
-        raise InputError("sampling", f"{given} is not what the labels say of their draw", other[0], cure)
-    ways = stated.select("drawn", "drawn_by").unique().sort("drawn", "drawn_by").rows()
-    if ways and {way for way, _ in ways} <= set(LOOKED_AT):
-        return Drawn(ways[0][0], problem=DrawProblem.LOOKED_AT)
-    if len(ways) != 1:
-        names = ", ".join(sorted({way for way, _ in ways})) or "none"
-        return Drawn("unknown", problem=DrawProblem.SEVERAL_WAYS, detail=names)
-    way, key = ways[0]
-    if stated["drawn_probability"].null_count():
-        return Drawn(way, key=key)
-    probability = np.full(len(row_of), np.nan)
-    for item, value in stated.select("item_id", "drawn_probability").iter_rows():
-        if not np.isnan(known := probability[row_of[item]]) and known != value:
-            return Drawn("unknown", problem=DrawProblem.TWO_PROBABILITIES, detail=item)
-        probability[row_of[item]] = value
-    return Drawn(way, probability, key)
 
 
 def questions_of(people: pl.DataFrame, judges: pl.DataFrame, wanted: Sequence[str] | None) -> list[str]:

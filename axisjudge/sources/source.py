@@ -1,4 +1,4 @@
-"""Ratings to analyse by name: the shipped demo, public label sets, or a ratings file."""
+"""Ratings to analyse, with what an analysis must know of them."""
 
 from __future__ import annotations
 
@@ -10,20 +10,8 @@ from typing import TypedDict, Unpack
 import polars as pl
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.datasets import demo_paths, demo_truth, fetch
 from axisjudge.ratings.scales import has_words
 from axisjudge.ratings.selection import BY_JUDGE, EMPTY_RUN
-from axisjudge.verdict import AXES
-
-#: Judges of the demo: the rules, and two simulated families of two birds each.
-DEMO_JUDGES = (
-    "rules",
-    "simulated:heron,family=simulated-marsh",
-    "simulated:plover,family=simulated-marsh",
-    "simulated:wren,family=simulated-hedge",
-    "simulated:sparrow,family=simulated-hedge",
-)
-NAMED = ("votes", "demo", "agentprocessbench", "summeval")
 
 
 class Choice(TypedDict, total=False):
@@ -48,7 +36,7 @@ class Source:
 
     `questions` share one scale; `step_level` says that items are steps; `cluster_unit` is what `cluster_id` holds;
     `about` says in a sentence what the ratings are and what they cannot show; `empty_runs` counts the runs without
-    messages, whose ratings were left out.
+    messages, whose ratings were left out. `truth` is what was planted, where people were simulated from it.
     """
 
     name: str
@@ -58,6 +46,7 @@ class Source:
     cluster_unit: str
     about: str
     empty_runs: int = 0
+    truth: pl.DataFrame | None = None
 
     @property
     def how(self) -> Items:
@@ -75,121 +64,14 @@ class Source:
         return self.ratings.filter(BY_JUDGE)["rater"].unique().sort().to_list()
 
 
-def load_source(
-    name: str,
-    *,
-    ratings: str = "",
-    labels: str = "",
-    steps: bool = False,
-    question: str = "",
-    scale: str = "",
-    subset: str = "tau2",
-    judges: Sequence[str] = DEMO_JUDGES,
-) -> Source:
-    """Load ratings by name.
+def without_empty_runs(ratings: pl.DataFrame) -> tuple[pl.DataFrame, int, str]:
+    """What is left without runs that have no messages, how many runs went, and a sentence that says so.
 
-    Parameters
-    ----------
-    name : str
-        ``votes``: the votes that ship with the workbench, people and 20 judges on the steps of real runs (`subset`
-        ``tau2``, ``hotpotqa`` or ``bfcl``). ``demo``: the shipped runs (where the workbench has split them, those that
-        are not held out), judged now by `judges`, with the planted truth as labels. ``agentprocessbench``: the votes
-        with the judges' reasons, from the public files. ``summeval``: three experts and six judges on four criteria. Or
-        the path of a ratings file.
-    ratings, labels : str
-        A ratings file of one's own, taken instead of `name`, and a file of people's labels that belongs to it, or
-        ``reference:FILE`` with the benchmark's results.
-    steps : bool
-        Of one's own ratings those of steps, where finals stand beside them.
-    question, scale : str
-        Of one's own ratings one question, or one scale.
-    subset : str
-        Which part of AgentProcessBench.
-    judges : sequence of str
-        Judge specs for the demo.
-
-    Raises
-    ------
-    InputError
-        No such source, or a data set that cannot be had.
+    They are rated by definition, so that all judges agree on them.
     """
-    if ratings or name not in NAMED:
-        return _file(ratings or name, labels, steps, question, scale)
-    if name == "votes":
-        return _votes(subset)
-    if name == "demo":
-        return _demo(judges)
-    if name == "agentprocessbench":
-        return _agentprocessbench(subset)
-    return _summeval()
-
-
-def _demo(judges: Sequence[str]) -> Source:
-    from axisjudge.judging import judge
-    from axisjudge.protocol import open_runs
-    from axisjudge.ratings import read_ratings
-    from axisjudge.readers import read_trajectories
-
-    runs, left = open_runs(read_trajectories(*demo_paths()).trajectories)
-    truth = read_ratings(demo_truth()).filter(pl.col("trajectory_id").is_in([run.id for run in runs]))
-    ratings = pl.concat([judge(runs, judges, progress=False), truth])
-    about = (
-        "The shipped demo: simulated runs with planted faults, judged by rules and by simulated judges that know the "
-        "planted truth and disturb it. Two judges of one simulated family share the difficulty of an item with all "
-        "others and nothing more, so no difference between families is planted."
-    )
-    ratings, n_empty, remark = _without_empty_runs(ratings)
-    return Source("demo", ratings, AXES, False, "task", " ".join([about + remark, *left]), n_empty)
-
-
-def _without_empty_runs(ratings: pl.DataFrame) -> tuple[pl.DataFrame, int, str]:
-    """Runs without messages are rated by definition, so that all judges agree on them; what is left out is told."""
     empty = ratings.filter(EMPTY_RUN)["trajectory_id"].unique()
     remark = f" Left out: runs without messages ({len(empty)}), which are rated by definition." if len(empty) else ""
     return ratings.filter(~pl.col("trajectory_id").is_in(empty.implode())), len(empty), remark
-
-
-_STEPS_LABELLED = (
-    "every step of 250 agent runs labelled +1, 0 or -1 by people and by 20 judge configurations of six families. There "
-    "is one human label an item, no agent names and no confidences, so what people agree on among themselves, agents' "
-    "profiles and confidence-weighted variants cannot be had here."
-)
-
-
-def _agentprocessbench(subset: str) -> Source:
-    from axisjudge.labels.agentprocessbench import read_agentprocessbench
-
-    about = f"AgentProcessBench, {subset}: {_STEPS_LABELLED}"
-    ratings = read_agentprocessbench(fetch("agentprocessbench"), subset)
-    return Source("agentprocessbench", ratings, ("step",), True, "query", about)
-
-
-def _summeval() -> Source:
-    from axisjudge.imports import import_ratings
-
-    about = (
-        "SummEval as used by the alternative annotator test: 1,600 summaries of 100 documents rated 1 to 5 on four "
-        "criteria by three experts and six judges of four families, without confidences and without rationales."
-    )
-    ratings = import_ratings([fetch("alttest-summeval")], with_draw=False).ratings
-    return Source("summeval", ratings, tuple(sorted(ratings["question"].unique())), False, "document", about)
-
-
-def _votes(subset: str) -> Source:
-    from axisjudge.datasets import published_votes
-
-    about = f"Real judges and real people: AgentProcessBench, {subset}, {_STEPS_LABELLED}"
-    return Source("votes", published_votes(subset, "step"), ("step",), True, "query", about)
-
-
-def _file(name: str, labels: str, steps: bool, question: str, scale: str) -> Source:
-    from axisjudge.imports.reference import read_label_files
-
-    if not Path(name).is_file():
-        raise InputError("source", f"must be {', '.join(NAMED)} or a ratings file", name)
-    files = [each for each in (name, labels) if each]
-    questions = [question] if question else []
-    return source_of(read_label_files(files), Path(name).stem, steps=steps, questions=questions, scale=scale)
 
 
 #: Answers of more words than this are texts; coefficients count equal words.
@@ -241,7 +123,7 @@ def _on_scale(chosen: pl.DataFrame, scale: str, name: str, what: str, n_all: int
         _refuse_texts(on_scale, name)
     left_out = n_all - on_scale.height
     rest = f" {left_out:,} ratings of other items or on other scales are not among them." if left_out else ""
-    kept, n_empty, remark = _without_empty_runs(on_scale)
+    kept, n_empty, remark = without_empty_runs(on_scale)
     return Source(
         name=name,
         ratings=kept,
