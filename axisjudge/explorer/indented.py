@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 #: Whatever fits on one line of this length stays there.
 WIDTH = 88
@@ -13,6 +14,8 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+')
 Node = str | list["Node"]
 
 
+#: Runs of one agent bear the same tools, and twins most of each other's texts.
+@lru_cache(maxsize=2_048)
 def indented(text: str) -> str:
     """`text` over several lines if it is a JSON object or array too long for one, else as it is."""
     if not text.lstrip().startswith(("{", "[")) or len(text) <= WIDTH or "\n" in text.strip():

@@ -116,7 +116,7 @@ def _sorted_by(
     tried = list(_tried(panel, names, ci_level))
     p_adjusted = holm([each.p_value for _, _, each in tried])
     family = max(1, int(np.isfinite(p_adjusted).sum()))
-    at_once = [each.difference for _, _, each in _tried(panel, names, 1 - (1 - ci_level) / family)]
+    at_once = [each.difference for _, _, each in _tried(panel, names, 1 - (1 - ci_level) / family, tested=False)]
     differences = tuple(
         StratumFairness(judge, measure, each, float(p), max(abs(wide.ci_low), abs(wide.ci_high)))
         for (judge, measure, each), p, wide in zip(tried, p_adjusted, at_once, strict=True)
@@ -137,7 +137,9 @@ def _refusal(panel: LabelledPanel, by: str, names: np.ndarray) -> str:
     return ""
 
 
-def _tried(panel: LabelledPanel, names: np.ndarray, ci_level: float) -> Iterator[tuple[str, str, StratumShare]]:
+def _tried(
+    panel: LabelledPanel, names: np.ndarray, ci_level: float, *, tested: bool = True
+) -> Iterator[tuple[str, str, StratumShare]]:
     """Each judge's sensitivity and specificity in each stratum."""
     people = panel.failed(panel.reference)
     for number, judge in enumerate(panel.judges):
@@ -145,9 +147,8 @@ def _tried(panel: LabelledPanel, names: np.ndarray, ci_level: float) -> Iterator
         right = np.where(np.isnan(said) | np.isnan(people), np.nan, said == people)
         for measure, among in (("sensitivity", people == 1), ("specificity", people == 0)):
             counted: Floats = np.where(among, right, np.nan)
-            for each in stratum_shares(
-                counted, names, panel.clusters, cluster_unit=panel.cluster_unit, ci_level=ci_level
-            ):
+            how = {"cluster_unit": panel.cluster_unit, "ci_level": ci_level, "tested": tested}
+            for each in stratum_shares(counted, names, panel.clusters, **how):  # type: ignore[arg-type]
                 yield judge, measure, each
 
 
