@@ -18,5 +18,5 @@ def test_on_the_demo(bench):
     assert {cell["edit"] for cell in found["matrix"]["cells"]} == {"cut_tail", "reworded"} < set(EDITS)
     assert found["halo"][0]["label_correlation"] is not None
     assert "refused: no change was made" in page
-    assert "rules: of 1 cell that must move" in page
+    assert "rules: of 1 kind of verdict that must move" in page
     assert [path.name for path in (folder / "figures").iterdir()] == ["twin_matrix_0.png"]

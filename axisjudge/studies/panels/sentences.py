@@ -67,7 +67,7 @@ def gain(found: Combined) -> str:
     common = ""
     if mine.gain.estimate > 0 and mine.kappa.estimate < best.kappa.estimate - LOWER_KAPPA:
         common = " Its kappa is lower: part of what it gains is to say the commoner words more often."
-    return f"{both}: a gain of {points.worded('.1f')} points; {verdict}.{common}"
+    return f"{both}. The gain is {points.worded('.1f')} points: {verdict}.{common}"
 
 
 def _percent(way: NestedWay) -> str:
@@ -118,9 +118,9 @@ def stands(found: Trust) -> str:
         nearly = " Probabilities of tasks fitted on are cross-fitted, for which the bound holds nearly."
         return (
             f"At {terms} {found.n_kept:,} of {found.n_items:,} verdicts ({found.n_kept / found.n_items:.0%}) may stand "
-            f"without a person: those with a confidence of {found.alone.threshold:.3f} or more, among which "
-            f"{error.estimate:.1%} of {error.n_items:,} labelled ones are wrong, at most {error.ci_high:.1%}; "
-            f"{rest}.{_more(found)}{nearly if found.cross_fitted else ''}"
+            f"without a person, those with a confidence of {found.alone.threshold:.3f} or more; {rest}. Of "
+            f"{many(error.n_items, 'labelled one')} among them {error.estimate:.1%} are wrong, at most "
+            f"{error.ci_high:.1%}.{_more(found)}{nearly if found.cross_fitted else ''}"
         )
     return f"At {terms} no verdict of {found.subject} may stand without a person: {_why(found)}.{_more(found)}"
 

@@ -13,10 +13,10 @@ from axisjudge.datasets import fetch
 from axisjudge.datasets.fetching import MIRROR
 from axisjudge.imports.reference import PREFIX, read_reference
 from axisjudge.labels.sampling import draw_at_random, drawn_flags
-from axisjudge.studies._shared.sources import Source, load_source, source_of
+from axisjudge.studies._shared.sources import ALTTEST, Source, load_source, source_of
 from axisjudge.studies.people.labelled_panel import BY_PEOPLE
 
-NAMED = ("votes", "demo", "agentrx", "agentprocessbench", "summeval")
+NAMED = ("votes", "demo", "agentrx", "agentprocessbench", *ALTTEST)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,8 @@ def load_labelled(
     ``votes``: people and 20 judges on the steps of real runs, as they ship with the workbench (`subset`). ``demo``:
     the shipped runs, judged now; three simulated people label `n_labelled` of them, drawn by `seed`.
     ``agentrx``: the rules on AgentRx's runs, against the failures that people found. ``agentprocessbench`` (`subset`):
-    people and 20 judges on steps. ``summeval``: three experts and six judges. Or the path of a ratings file; `labels`
+    people and 20 judges on steps. ``summeval``, ``mtbench``, ``cebab_stars``: people and six judges. Or the path of a
+    ratings file; `labels`
     is a labels file where it holds none, for ``agentrx`` its ``human_labels.json`` if AXISJUDGE_DATA has none.
     Or ``reference:FILE``, the faults that a benchmark's own results locate; without ratings the rules judge its runs.
     `ratings` is such a path too and goes before `name`; `steps`, `question` and `scale` choose from such a file as in
