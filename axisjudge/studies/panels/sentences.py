@@ -71,7 +71,8 @@ def gain(found: Combined) -> str:
 
 
 def _percent(way: NestedWay) -> str:
-    return f"{way.accuracy.estimate:.1%} ({way.accuracy.interval('.0%')}; kappa {way.kappa.estimate:.2f})"
+    kappa = "" if math.isnan(way.kappa.estimate) else f"; kappa {way.kappa.estimate:.2f}"
+    return f"{way.accuracy.estimate:.1%} ({way.accuracy.interval('.0%')}{kappa})"
 
 
 def read(found: Combined) -> str:
