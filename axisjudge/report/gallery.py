@@ -15,10 +15,10 @@ FOLDER, LIST = "reports/gallery", "gallery.toml"
 
 
 _ABOUT = (
-    "Reports of real judges and real people, as numbers only. `axisjudge report --gallery` makes them from the votes and "
-    "verdicts that ship with the workbench and from public sets that `axisjudge data fetch` has. AgentProcessBench's "
-    "tau2 is in [02_agreement](../02_agreement/report.md) and [03_people](../03_people/report.md), the published tables "
-    "are computed again in [01_rubric_versions](../01_rubric_versions/report.md), "
+    "Reports of real judges and real people, as numbers only. `axisjudge report --gallery` makes them from the votes "
+    "and verdicts that ship with the workbench and from public sets that `axisjudge data fetch` has. The part tau2 of "
+    "AgentProcessBench is in [02_agreement](../02_agreement/report.md) and [03_people](../03_people/report.md); "
+    "published tables are computed again in [01_rubric_versions](../01_rubric_versions/report.md), "
     "[02_agreement](../02_agreement/report.md), [05_failures](../05_failures/report.md), "
     "[06_trace](../06_trace/report.md) and [12_evidence](../12_evidence/report.md)."
 )
@@ -44,7 +44,9 @@ def read_gallery(home: Path) -> dict[str, Entry]:
     path = home / FOLDER / LIST
     try:
         listed = tomllib.loads(path.read_text(encoding="utf-8"))
-        return {name: Entry(str(entry.pop("notebook")), str(entry.pop("data")), entry) for name, entry in listed.items()}
+        return {
+            name: Entry(str(entry.pop("notebook")), str(entry.pop("data")), entry) for name, entry in listed.items()
+        }
     except (OSError, tomllib.TOMLDecodeError, KeyError, AttributeError) as error:
         cure = 'an entry is [name], notebook = "02_agreement", data = "AltTest", and a line for each parameter'
         raise InputError(f"{FOLDER}/{LIST}", f"cannot be read ({error})", cure=cure) from None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from axisjudge.figures.heatmap import cell_text, plot_heatmap
+from axisjudge.figures.marks import percent_tick
 from axisjudge.figures.theme import ACCENT, LABEL, QUIET, SMALL, dress, grid, legend_below, new_axes
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.triage import PanelTriage
@@ -45,7 +46,7 @@ def plot_panel_worth(worth: PanelWorth, *, ax: Axes | None = None) -> Axes:
     ax.set_xticks(range(len(names)), names)
     legend_below(ax, inches=0.4 if names else 0.15, ncols=6)
     ax.yaxis.set_major_locator(mpl.ticker.MaxNLocator(6, steps=[1, 2, 5, 10]))
-    ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    ax.yaxis.set_major_formatter(percent_tick)
     grid(ax, "y")
     number = found.n_effective
     title = f"{len(worth.judges)} judges are worth {in_cell(number, '.1f')} independent ones"
