@@ -197,6 +197,7 @@ def _html(text: str, title: str, folder: Path) -> str:
     from jinja2 import Environment, FileSystemLoader
     from nbconvert.filters.markdown_mistune import markdown2html_mistune
 
+    from axisjudge.report.paper import with_anchors
     from axisjudge.report.render import TEMPLATES, css, safe_html
 
     def inline(found: re.Match[str]) -> str:
@@ -204,7 +205,7 @@ def _html(text: str, title: str, folder: Path) -> str:
         return f"(data:image/png;base64,{picture})"
 
     markup = markdown2html_mistune(re.sub(r"\((figures/[a-z0-9_]+\.png)\)", inline, text))
-    body = safe_html(re.sub(r'<a class="anchor-link"[^>]*>[^<]*</a>', "", markup))
+    body = with_anchors(safe_html(re.sub(r'<a class="anchor-link"[^>]*>[^<]*</a>', "", markup)))
     environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True)
     return visible(environment.get_template("article.html.j2").render(title=title, body=body, css=css()))
 
