@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from axisjudge.checks import InputError
+from axisjudge.figures.legible import is_empty
 from axisjudge.figures.markup import visible
 from axisjudge.report import digest
 from axisjudge.report.bundle import check, citing
@@ -143,6 +144,9 @@ def _figures(part: Part, folder: Path) -> list[tuple[str, str]]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # it is drawn as a box
         for name, figure in part.study.figures().items():
+            if is_empty(figure):  # as on a page: nothing of it can be computed
+                plt.close(figure)
+                continue
             named = f"{part.name}_{name}"
             note = (part.study.banner or "").partition(":")[0] or None
             for kind in KINDS:
