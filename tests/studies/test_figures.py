@@ -1,8 +1,8 @@
 """Figures: they say n and unit, print every count, draw without warnings, and survive empty and odd results."""
 
 import math
-from dataclasses import replace
 from collections.abc import Iterator
+from dataclasses import replace
 
 import matplotlib
 import numpy as np

@@ -10,14 +10,14 @@ import numpy as np
 from axisjudge.studies._shared.words import listed, many
 from axisjudge.studies.twins.halo import Halo
 from axisjudge.studies.twins.injections import ANYWHERE, CONTROL, Injected
-from axisjudge.studies.twins.matrix import TwinCell, TwinMatrix
+from axisjudge.studies.twins.matrix import Claim, TwinCell, TwinMatrix
 
 #: So many names stand in a row.
 _NAMED = 6
 _NOTHING_STARTS = "No twin starts from an original that a judge called correct."
 _NONE = {"must": "must move", "must_not": "must not move"}
 #: What so many verdicts do, by claim: one of them, and several.
-_DO = {
+_DO: dict[str, dict[Claim, tuple[str, str]]] = {
     "must": {"met": ("does", "do"), "not shown": ("is not shown to", "are not shown to"), "failed": ("fails", "fail")},
     "must_not": {
         "met": ("stays", "stay"),
