@@ -95,8 +95,10 @@ def legend_below(ax: Axes, *, inches: float, ncols: int) -> None:
     from matplotlib.transforms import offset_copy
 
     names = ax.get_legend_handles_labels()[1]
-    each = 0.45 + SMALL / 120 * min(LONGEST, max(map(len, names), default=0))  # inches: the mark, and the name
-    ncols = max(1, min(ncols, int(0.85 * ax.get_figure(root=True).get_figwidth() / each)))  # type: ignore[union-attr]
+    widths = [0.45 + SMALL / 120 * min(LONGEST, len(name)) for name in names]  # inches: the mark, and the name
+    room = 0.85 * ax.get_figure(root=True).get_figwidth()  # type: ignore[union-attr]
+    if names and (ncols < len(names) or sum(widths) > room):
+        ncols = max(1, min(ncols, int(room / max(widths))))
     ax.legend(
         loc="upper left",
         bbox_to_anchor=(0, 0),
