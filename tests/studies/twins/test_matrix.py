@@ -157,9 +157,10 @@ def test_the_answer_counts_all_judges_and_names_who_fails(table):
     two = pl.concat([table(rated), table(missed, rater="blind")])
     matrix = twin_matrix(two, twins)
     assert "of 2 kinds of verdict that must move" in all_claims(matrix)
-    assert "1 failed (misreported_amount on result_interpretation by blind)" in all_claims(matrix)
-    assert "blind on result_interpretation after misreported_amount: the verdict moved in none of 40 twins" in weakest(
-        matrix
+    assert "1 fails (misreported_amount on result_interpretation by blind)" in all_claims(matrix)
+    assert (
+        "blind on result_interpretation broken by misreported_amount: the verdict moved in none of 40 twins"
+        in weakest(matrix)
     )
     alone = twin_matrix(table(rated), twins)
     assert all_claims(alone) == claims(alone, "j1")
