@@ -22,11 +22,11 @@ import json
 import re
 import unicodedata
 import zlib
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from axisjudge.judges.injection.rules import LATIN, RULES, UNSEEN
+from axisjudge.judges.injection.rules import CORES, LATIN, RULES, UNSEEN
 from axisjudge.trajectory import Trajectory
 
 FLAG = "injection"
@@ -48,13 +48,12 @@ KINDS = tuple(KIND_WORDS)
 #: How far around a stem a rule is tried.
 _NEAR = 300
 _PATTERNS = {
-    kind: [
-        (frozenset(stems.split("|") if stems != "<|" else [stems]), re.compile(rule, re.I | re.M))
-        for stems, rule in rules
-    ]
+    kind: [(stems.split("|") if stems != "<|" else [stems], re.compile(rule, re.I | re.M)) for stems, rule in rules]
     for kind, rules in RULES.items()
 }
-_STEMS = sorted({stem for rules in _PATTERNS.values() for stems, _ in rules for stem in stems})
+#: Each stem's core, a part that many share: a text without it is not searched for the stem.
+_STEMS = {stem for rules in _PATTERNS.values() for stems, _ in rules for stem in stems}
+_CORES = {stem: min((core for core in (*CORES, *_STEMS) if core in stem), key=len) for stem in _STEMS}
 
 _CACHE: dict[str, tuple[str, ...]] = {}
 _CACHE_SIZE = 4_096
@@ -120,34 +119,42 @@ _kinds_in_shared = lru_cache(maxsize=1_024)(kinds_in)
 
 
 def _spoken(text: str, writes_calls: bool) -> set[str]:
-    lower = text.lower()
-    at = {stem: _places(stem, lower) for stem in filter(lower.__contains__, _STEMS)}
+    near = _Near(text.lower())
     kinds = set()
-    for kind, rules in _PATTERNS.items() if at else ():
+    for kind, rules in _PATTERNS.items():
         if kind == "tags" and writes_calls:
             continue
-        if any(rule.search(text, *window) for stems, rule in rules for window in _windows(stems & at.keys(), at)):
+        if any(rule.search(text, *window) for stems, rule in rules for window in near.windows(stems)):
             kinds.add("frame" if kind == "tags" else kind)
     return kinds
 
 
-def _places(stem: str, lower: str) -> list[int]:
-    """Where a stem stands in a text, once in `_NEAR` characters."""
-    places = [lower.find(stem)]
-    while (place := lower.find(stem, places[-1] + _NEAR)) >= 0:
-        places.append(place)
-    return places
+class _Near:
+    """Where stems stand in a text; each is looked for once."""
 
+    def __init__(self, lower: str) -> None:
+        self._lower = lower
+        self._at: dict[str, list[int]] = {}
 
-def _windows(stems: Set[str], at: Mapping[str, Sequence[int]]) -> list[tuple[int, int]]:
-    """The stretches within `_NEAR` characters of a stem, joined where they meet."""
-    windows: list[tuple[int, int]] = []
-    for place in sorted(place for stem in stems for place in at[stem]):
-        start, end = max(0, place - _NEAR), place + 2 * _NEAR
-        if windows and start <= windows[-1][1]:
-            start = windows.pop()[0]
-        windows.append((start, end))
-    return windows
+    def _places(self, stem: str) -> list[int]:
+        if (at := self._at.get(stem)) is None:
+            at = self._at[stem] = []
+            core = _CORES.get(stem, stem)
+            found = self._lower.find(stem) if core == stem or self._places(core) else -1
+            while found >= 0:
+                at.append(found)
+                found = self._lower.find(stem, found + _NEAR)
+        return at
+
+    def windows(self, stems: Sequence[str]) -> list[tuple[int, int]]:
+        """The stretches within `_NEAR` characters of a stem, joined where they meet."""
+        windows: list[tuple[int, int]] = []
+        for place in sorted(place for stem in stems for place in self._places(stem)):
+            start, end = max(0, place - _NEAR), place + 2 * _NEAR
+            if windows and start <= windows[-1][1]:
+                start = windows.pop()[0]
+            windows.append((start, end))
+        return windows
 
 
 def _plain(text: str) -> str:
