@@ -54,7 +54,15 @@ def test_the_demo_has_two_simulated_families_and_the_planted_truth():
     assert step_scores_of(found) == ()
 
 
-@pytest.mark.parametrize(("name", "unit", "judges"), [("agentprocessbench", "query", 20), ("summeval", "document", 6)])
+@pytest.mark.parametrize(
+    ("name", "unit", "judges"),
+    [
+        ("agentprocessbench", "query", 20),
+        ("summeval", "document", 6),
+        ("mtbench", "question", 6),
+        ("cebab_stars", "review", 6),
+    ],
+)
 def test_public_sets_come_from_the_mirror_with_their_clusters(mirror, name, unit, judges):
     found = load_source(name)
     assert (found.cluster_unit, len(found.judges)) == (unit, judges)

@@ -25,7 +25,28 @@ DEMO_JUDGES = (
     "simulated:wren,family=simulated-hedge",
     "simulated:sparrow,family=simulated-hedge",
 )
-NAMED = ("votes", "demo", "agentrx", "agentprocessbench", "summeval")
+#: Sets of the alternative annotator test: the registry's name, what a cluster is, and what they are.
+ALTTEST = {
+    "summeval": (
+        "alttest-summeval",
+        "document",
+        "SummEval as used by the alternative annotator test: 1,600 summaries of 100 documents rated 1 to 5 on four "
+        "criteria by three experts and six judges of four families, without confidences and without rationales.",
+    ),
+    "mtbench": (
+        "alttest-mtbench",
+        "question",
+        "MT-Bench as used by the alternative annotator test: which of two answers is better, or a tie, in 120 "
+        "comparisons on 42 questions, by three people and six judges of four families, without confidences.",
+    ),
+    "cebab_stars": (
+        "alttest-cebab-stars",
+        "review",
+        "CEBaB as used by the alternative annotator test: the stars, 1 to 5, that 711 edited reviews of 628 restaurant "
+        "reviews sound like, by ten people, a few a review, and six judges of four families, without confidences.",
+    ),
+}
+NAMED = ("votes", "demo", "agentrx", "agentprocessbench", *ALTTEST)
 
 
 def load_source(
@@ -49,9 +70,9 @@ def load_source(
         ``votes``: the votes that ship with the workbench, people and 20 judges on the steps of real runs (`subset`
         ``tau2``, ``hotpotqa`` or ``bfcl``). ``demo``: the shipped runs (where the workbench has split them, those that
         are not held out), judged now by `judges`, with the planted truth or simulated people as labels.
-        ``agentprocessbench``: the votes with the judges' reasons, from the public files. ``summeval``: three experts
-        and six judges on four criteria. ``agentrx``: the rules on AgentRx's runs, against the failures that people
-        found. Or the path of a ratings file.
+        ``agentprocessbench``: the votes with the judges' reasons, from the public files. ``summeval``, ``mtbench``,
+        ``cebab_stars``: people and six judges of the alternative annotator test. ``agentrx``: the rules on AgentRx's
+        runs, against the failures that people found. Or the path of a ratings file.
     ratings, labels : str
         A ratings file of one's own, taken instead of `name`, and a file of people's labels that belongs to it, or
         ``reference:FILE`` with the benchmark's results; without ratings the rules judge its runs. For ``agentrx`` its
@@ -87,7 +108,7 @@ def load_source(
             return _agentrx(labels)
         case "agentprocessbench":
             return _agentprocessbench(subset)
-    return _summeval()
+    return _alttest(name)
 
 
 def _demo(judges: Sequence[str]) -> Source:
@@ -177,15 +198,12 @@ def _agentprocessbench(subset: str) -> Source:
     return Source("agentprocessbench", ratings, ("step",), True, "query", about)
 
 
-def _summeval() -> Source:
+def _alttest(name: str) -> Source:
     from axisjudge.imports import import_ratings
 
-    about = (
-        "SummEval as used by the alternative annotator test: 1,600 summaries of 100 documents rated 1 to 5 on four "
-        "criteria by three experts and six judges of four families, without confidences and without rationales."
-    )
-    ratings = import_ratings([fetch("alttest-summeval")], with_draw=False).ratings
-    return Source("summeval", ratings, tuple(sorted(ratings["question"].unique())), False, "document", about)
+    registered, cluster_unit, about = ALTTEST[name]
+    ratings = import_ratings([fetch(registered)], with_draw=False).ratings
+    return Source(name, ratings, tuple(sorted(ratings["question"].unique())), False, cluster_unit, about)
 
 
 def _votes(subset: str) -> Source:

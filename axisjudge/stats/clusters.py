@@ -149,4 +149,5 @@ def _over(between: float, independent: float) -> float:
 
 def _kurtosis(influence: Floats) -> float:
     """Fourth moment over the squared second, of influences with mean 0."""
-    return float(np.mean(influence**4) / np.mean(influence**2) ** 2)
+    square = influence**2
+    return float(np.mean(square**2) / np.mean(square) ** 2)

@@ -96,6 +96,7 @@ def stratum_shares(
     *,
     cluster_unit: str = "task",
     ci_level: float = 0.95,
+    tested: bool = True,
 ) -> tuple[StratumShare, ...]:
     """The share of ones in each stratum, set against all other strata together.
 
@@ -109,6 +110,8 @@ def stratum_shares(
         The task of each item; without it items are independent.
     cluster_unit, ci_level
         What a cluster is, and the level of each interval by itself.
+    tested : bool
+        Without it p values, which ask for many intervals, are left out (NaN).
 
     Returns
     -------
@@ -128,20 +131,27 @@ def stratum_shares(
     every = sorted(set(names[of_some].tolist()))
     if len(every) < 2:
         raise InputError("strata", "must be two or more", every)
-    groups = None if clusters is None else np.asarray(clusters)[of_some]
+    groups = None if clusters is None else np.unique(np.asarray(clusters), return_inverse=True)[1][of_some]
     given = outcome[of_some]
-    n_clusters = int((~np.isnan(given)).sum()) if groups is None else np.unique(groups[~np.isnan(given)]).size
+    counts = ~np.isnan(given)
+    n_clusters = int(counts.sum()) if groups is None else np.unique(groups[counts]).size
     found = []
     for name in every:
         mine = names[of_some] == name
         sides = np.where(mine, given, np.nan), np.where(mine, np.nan, given)
 
-        def compared(level: float, sides: tuple[Floats, Floats] = sides) -> tuple[ClusteredShare, Estimate]:
-            here, rest = (clustered_share(side, groups, cluster_unit=cluster_unit, ci_level=level) for side in sides)
+        def compared(level: float, kept: Any, sides: tuple[Floats, Floats] = sides) -> tuple[ClusteredShare, Estimate]:
+            here, rest = (
+                clustered_share(
+                    side[kept], None if groups is None else groups[kept], cluster_unit=cluster_unit, ci_level=level
+                )
+                for side in sides
+            )
             return here, replace(share_difference(here, rest), n_clusters=n_clusters)
 
-        share, difference = compared(ci_level)
-        found.append(StratumShare(name, share, difference, _p_value(difference, lambda level: compared(level)[1])))
+        share, difference = compared(ci_level, slice(None))
+        p_value = _p_value(difference, lambda level: compared(level, counts)[1]) if tested else math.nan
+        found.append(StratumShare(name, share, difference, p_value))
     return tuple(found)
 
 
@@ -155,9 +165,9 @@ def fair_shares(
 ) -> tuple[StratumFairness, ...]:
     """Each judge's shares by measure (of `right`, as `stratum_shares` takes them) in each stratum, tested together."""
 
-    def compared(level: float) -> list[tuple[str, str, StratumShare]]:
+    def compared(level: float, *, tested: bool = True) -> list[tuple[str, str, StratumShare]]:
         shares = {
-            name: stratum_shares(of, strata, clusters, cluster_unit=cluster_unit, ci_level=level)
+            name: stratum_shares(of, strata, clusters, cluster_unit=cluster_unit, ci_level=level, tested=tested)
             for name, of in right.items()
         }
         return [(*name, each) for name, every in shares.items() for each in every]
@@ -165,7 +175,7 @@ def fair_shares(
     tried = compared(ci_level)
     p_adjusted = holm([each.p_value for *_, each in tried])
     family = max(1, int(np.isfinite(p_adjusted).sum()))
-    at_once = [each.difference for *_, each in compared(1 - (1 - ci_level) / family)]
+    at_once = [each.difference for *_, each in compared(1 - (1 - ci_level) / family, tested=False)]
     return tuple(
         StratumFairness(judge, measure, each, float(p), max(abs(wide.ci_low), abs(wide.ci_high)))
         for (judge, measure, each), p, wide in zip(tried, p_adjusted, at_once, strict=True)

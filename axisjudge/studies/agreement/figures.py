@@ -12,7 +12,7 @@ import polars as pl
 
 from axisjudge.figures import theme
 from axisjudge.figures.heatmap import cell_text, plot_heatmap
-from axisjudge.figures.marks import interval_mark, named_rows
+from axisjudge.figures.marks import interval_mark, named_rows, percent_tick
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.triage import PanelTriage
 from axisjudge.studies._shared.words import in_cell, sentence_case
@@ -152,7 +152,7 @@ def plot_panel_worth(worth: PanelWorth, *, ax: Axes | None = None) -> Axes:
     ax.set_xticks(range(len(names)), names)
     theme.legend_below(ax, inches=0.4 if names else 0.15, ncols=6)
     ax.yaxis.set_major_locator(mpl.ticker.MaxNLocator(6, steps=[1, 2, 5, 10]))
-    ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    ax.yaxis.set_major_formatter(percent_tick)
     theme.grid(ax, "y")
     number = found.n_effective
     title = f"{len(worth.judges)} judges are worth {in_cell(number, '.1f')} independent ones"

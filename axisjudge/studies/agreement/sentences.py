@@ -56,7 +56,8 @@ _UNCOUNTED = {NoWorth.NO_LABELS: "without labels", NoWorth.TOO_FEW: "for fewer t
 def answer(agreed: Agreed, label: str, alpha: Estimate, share_decided: float, worth: str, apart: str) -> str:
     """Agreement of the panel in number, interval and n, what it is worth, and what is not shown."""
     if math.isnan(alpha.estimate):
-        return f"{_AGREED[agreed]}: no item has comparable verdicts of two judges. {worth}"
+        why = alpha.reason if alpha.n_items and alpha.reason else "no item has comparable verdicts of two judges"
+        return f"{_AGREED[agreed]}: {why}. {worth}"
     figure = f"{label}, of all {alpha.n_raters} is {alpha.worded()}"
     base = f"{many(alpha.n_items, 'item')} in {alpha.clusters}"
     if share_decided < 1:

@@ -299,10 +299,11 @@ def steps_sentence(comparison: HumanComparison) -> str:
 
 def farthest_sentence(comparison: HumanComparison) -> str:
     """How far judges' own failure rates lie from the corrected ones at most, or why no rate was corrected."""
-    known = [rates.overall for *_, rates in comparison.corrected]
+    known = [each for *_, rates in comparison.corrected if not math.isnan((each := rates.overall).apparent.estimate)]
     if not known:
-        reasons = {judge.rates.overall.refusal for _, judge in comparison.pairs() if judge.rates}
-        return f"No failure rate was corrected: {'; '.join(sorted(reasons)) or 'the scale knows no failure'}."
+        reasons = {judge.rates.overall.refusal for _, judge in comparison.pairs() if judge.rates} - {""}
+        why = "no judge gave a verdict" if comparison.corrected else "the scale knows no failure"
+        return f"No failure rate was corrected: {'; '.join(sorted(reasons)) or why}."
     off = max(known, key=lambda each: abs(each.apparent.estimate - each.rate.estimate))
     says, corrected = f"{off.apparent.estimate:.0%}", off.rate.worded(".0%")
     if len(known) == 1:

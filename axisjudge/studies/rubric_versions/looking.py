@@ -51,20 +51,22 @@ class LookedChange(Result):
         }
 
 
-def looked_change(pair: Versions, *, cluster_unit: str = "task", ci_level: float = 0.95) -> LookedChange:
+def looked_change(
+    pair: Versions, rated: pl.DataFrame, *, cluster_unit: str = "task", ci_level: float = 0.95
+) -> LookedChange:
     """The change of agreement in the order in which tasks were first judged under both versions.
 
     Parameters
     ----------
-    pair : Versions
-        What `read_versions` gives. Ratings without a time stand last, by name.
+    pair, rated : Versions, DataFrame
+        What `read_versions` gives: the pair, and its ratings. Ratings without a time stand last, by name.
 
     Notes
     -----
     Holds whenever one stops, if the order of tasks does not depend on verdicts.
     """
     first, second = mean_of_repeats(pair.agreement)
-    both_judged = pair.table.group_by("item_id", "rubric_version").agg(pl.col("created_at").max())
+    both_judged = rated.group_by("item_id", "rubric_version").agg(pl.col("created_at").max())
     came = dict(both_judged.group_by("item_id").agg(pl.col("created_at").max()).iter_rows())
     order = np.array(sorted(range(len(pair.items)), key=lambda at: (came[pair.items[at]] or "~", pair.items[at])))
     before, after, tasks = first[order], second[order], pair.clusters[order]

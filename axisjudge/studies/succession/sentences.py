@@ -102,7 +102,8 @@ def _in_short(drift: Drift) -> str:
             f"Over {looked} no change of {drift.judge} reaches the stop rule, which does not show that it is the same."
         )
     return (
-        f"Of {looked} of {drift.judge}, occasion {drift.stopped_at} says stop: take later ratings for another judge's."
+        f"{drift.judge} itself has changed by the stop rule, on occasion {drift.stopped_at} of {len(drift.seen)}: take "
+        "its ratings since then for those of another judge."
     )
 
 
