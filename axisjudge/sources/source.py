@@ -10,7 +10,7 @@ from typing import TypedDict, Unpack
 import polars as pl
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.ratings.scales import has_words
+from axisjudge.ratings.scales import has_words, scale_in_words
 from axisjudge.ratings.selection import BY_JUDGE, EMPTY_RUN
 
 
@@ -130,7 +130,7 @@ def _on_scale(chosen: pl.DataFrame, scale: str, name: str, what: str, n_all: int
         questions=tuple(kept["question"].unique(maintain_order=True)),
         step_level=what == "steps",
         cluster_unit=cluster_unit,
-        about=f"Ratings of {what} on the scale {scale} from {name}.{rest}{remark}",
+        about=f"Ratings of {what} on the scale {scale_in_words(scale)} from {name}.{rest}{remark}",
         empty_runs=n_empty,
     )
 
