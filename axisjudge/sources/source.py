@@ -54,6 +54,11 @@ class Source:
         return {"step_level": self.step_level, "cluster_unit": self.cluster_unit}
 
     @property
+    def scale_words(self) -> str:
+        """The scale as a heading says it."""
+        return scale_in_words(self.scale)
+
+    @property
     def scale(self) -> str:
         """The scale that the questions share."""
         return str(self.ratings["scale"][0])
