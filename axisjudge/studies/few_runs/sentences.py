@@ -21,7 +21,8 @@ def answer(model: LatentPanel, overall: Beside, n_runs: int, n_tasks: int) -> st
     if model.refusal is not NoModel.NONE:
         return f"{start} the model says nothing ({model.refusal.value}): {design}, and no more."
     if math.isnan(overall.model.failing.estimate):
-        return f"{start}, {design}; the model says {overall.model.called.worded('.0%')}. How many truly fail is {_why(model)}."
+        by_model = overall.model.called.worded(".0%")
+        return f"{start}, {design}; the model says {by_model}. How many truly fail is {_why(model)}."
     return f"{start}, for tasks like these {overall.model.failing.worded('.0%')} fail by the model; {design}."
 
 
@@ -103,10 +104,10 @@ def hidden(found: LabelsHidden | None) -> str:
         return f"{start} the model does not say how many fail: {found.failing.reason}."
     held = "holds" if found.failing.ci_low <= found.labelled.estimate <= found.failing.ci_high else "does not hold"
     return (
-        f"{start} the model says that {found.failing.worded('.0%')} fail (the labels left: {share(found.alone)}); that {held} "
-        f"the {found.labelled.estimate:.0%} of all labels. On the hidden ones it is right in {found.accuracy:.0%}, the "
-        f"majority of judges in {found.votes_accuracy:.0%}; its Brier score is {found.brier:.3f}, that of votes counted "
-        f"{found.votes_brier:.3f}."
+        f"{start} the model says that {found.failing.worded('.0%')} fail (the labels left: {share(found.alone)}); "
+        f"that {held} the {found.labelled.estimate:.0%} of all labels. On the hidden ones it is right in "
+        f"{found.accuracy:.0%}, the majority of judges in {found.votes_accuracy:.0%}; its Brier score is "
+        f"{found.brier:.3f}, that of votes counted {found.votes_brier:.3f}."
     )
 
 
