@@ -84,14 +84,13 @@ def apart_in_short(label: str, difference: Estimate, labelled: bool) -> str:
     if math.isnan(difference.ci_low):
         return ""
     if difference.ci_low <= 0 <= difference.ci_high:
-        return f"That judges of one family agree more than others is not shown ({label}: {_by_family(difference)})."
-    return f"Families differ: {_named(label)} of two judges is {_by_family(difference)}."
+        return f"That judges of one family agree more than others is not shown: {_by_family(label, difference)}."
+    return f"Families differ: {_by_family(label, difference)}."
 
 
-def _by_family(difference: Estimate) -> str:
-    return directed(
-        difference, "higher within a family than across", "lower within a family than across", unit="", spec=".2f"
-    )
+def _by_family(label: str, difference: Estimate) -> str:
+    by = directed(difference, "higher", "lower", unit="", spec=".2f")
+    return f"{_named(label)} of two judges of one family is {by} than of two families"
 
 
 def worth_in_short(judges: Sequence[str], measured: EffectiveJudges | None, reason: NoWorth) -> str:

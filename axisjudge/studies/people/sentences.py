@@ -85,7 +85,8 @@ def _best(comparison: HumanComparison) -> str:
     if not alone:
         return f"No judge is shown to be the best by kappa with people {where}."
     named = listed([f"{judge} on {question}" for question, judge in alone], most=_NAMED)
-    return f"Best by kappa with people: {named}; elsewhere of {len(several)} questions none is shown to be."
+    rest = f" On the other {many(left, 'question')} none is shown to be." if (left := len(several) - len(alone)) else ""
+    return f"Best by kappa with people: {named}.{rest}"
 
 
 def stands_in_counted(comparison: HumanComparison) -> str:

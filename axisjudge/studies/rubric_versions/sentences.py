@@ -80,7 +80,7 @@ def answer(
     """The outcome with agreement under the new version, the change, its interval and n; and why."""
     percent, sample = versions[1].coefficients["percent"], f"{many(n_items, 'run')} in {agreement.change.clusters}"
     now = f"Judges agree on {percent.worded('.0%')} of verdicts; that is {directed(in_points(agreement.change))}"
-    return f"{title}: {outcome}; {reason}. {now} than under {versions[0].version} ({sample})."
+    return f"The turn of {title}, says {outcome}: {reason}. {now} than under {versions[0].version} ({sample})."
 
 
 #: What must be read beside progress.
