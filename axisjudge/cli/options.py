@@ -16,7 +16,11 @@ Agent = Annotated[str | None, typer.Option(help="The agent's name, where the sou
 Domain = Annotated[str | None, typer.Option(help="The tasks' domain, where the source lacks it.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first broken file, not list it.")]
 Panel = Annotated[str | None, typer.Option(help="A named panel of judges: published, current.")]
-Ratings = Annotated[list[Path], typer.Argument(help="Ratings files (JSONL or Parquet).")]
+Ratings = Annotated[list[Path], typer.Argument(help="Ratings files (JSONL or Parquet), or a dataset (a folder).")]
+Cluster = Annotated[
+    str | None,
+    typer.Option(help="Dask workers: local:N, a scheduler's address, or its scheduler file; without it one process."),
+]
 Steps = Annotated[bool, typer.Option("--steps", help="Ratings of steps instead of whole trajectories.")]
 Limit = Annotated[int | None, typer.Option(min=1, help="Only the first N trajectories.")]
 Budget = Annotated[

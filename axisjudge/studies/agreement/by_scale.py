@@ -8,7 +8,7 @@ from axisjudge.stats.agreement.chance_corrected import Seed, agreement_coefficie
 from axisjudge.stats.agreement.coefficients import Level, coefficient_columns, coefficient_names
 from axisjudge.stats.agreement.measured import Form, interval_alpha, intraclass_correlation
 from axisjudge.stats.estimate import NamedEstimate
-from axisjudge.studies._shared.coded import Coded
+from axisjudge.studies._shared.coded import Coded, Groups
 
 #: Columns of scales of numbers alone.
 OF_NUMBERS = ("interval_alpha", "icc")
@@ -42,14 +42,18 @@ def coefficients_at(level: Level, coded: Coded, ci_level: float, rng: Seed) -> d
     takes each item's raters as its own.
     """
     if level == "interval":
-        number = (~np.isnan(coded.codes)).sum(axis=1)
-        complete, compared = (number == coded.codes.shape[1]).sum(), (number >= 2).sum()
+        items = np.repeat(np.arange(coded.times.size), coded.times.astype(np.intp))  # hardly two items are alike
+        codes, clusters = coded.codes[items], coded.clusters[items]
+        groups: Groups = {**coded.groups, "clusters": None if coded.groups["clusters"] is None else clusters}
+        number = (~np.isnan(codes)).sum(axis=1)
+        complete, compared = (number == codes.shape[1]).sum(), (number >= 2).sum()
         form: Form = "A,1" if 2 * complete >= compared else "1"
-        alpha = interval_alpha(coded.codes, **coded.groups, ci_level=ci_level)
         return {
-            "interval_alpha": alpha,
-            "icc": intraclass_correlation(coded.codes, form=form, **coded.groups, ci_level=ci_level),
+            "interval_alpha": interval_alpha(codes, **groups, ci_level=ci_level),
+            "icc": intraclass_correlation(codes, form=form, **groups, ci_level=ci_level),
         }
     names = coefficient_names(coded.codes.shape[1], level)
-    values = agreement_coefficients(coded.codes, list(names.values()), **coded.how, ci_level=ci_level, rng=rng)
+    values = agreement_coefficients(
+        coded.codes, list(names.values()), **coded.how, times=coded.times, ci_level=ci_level, rng=rng
+    )
     return {column: values[name] for column, name in names.items()}

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from axisjudge.checks import one_of
+from axisjudge.ratings.counts import PatternCounts
 from axisjudge.results import Result
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.stats.agreement.coefficient_intervals import cluster_sums, rare
@@ -21,7 +22,7 @@ from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, jackknife_interval, t_quantile
 from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies._shared.frames import Kind, Table, table_of
-from axisjudge.studies._shared.pooled import Pooled
+from axisjudge.studies._shared.pooled import Pooled, pooled_counts
 from axisjudge.studies._shared.scope import Intervals
 from axisjudge.studies._shared.words import in_cell
 from axisjudge.studies.agreement import sentences as words
@@ -201,6 +202,17 @@ def cross_family(
     )
 
 
+def families_of_counts(
+    counts: Sequence[PatternCounts], coefficient: str, intervals: Intervals, kind: Kind = "polars"
+) -> tuple[tuple[CrossFamily, ...], CrossFamily]:
+    """`cross_family` of each question, and of all of them together."""
+    found = [
+        cross_family(pooled_counts(each, kind=kind), coefficient=coefficient, **intervals)
+        for each in ([[each] for each in counts] + ([list(counts)] if len(counts) > 1 else []))
+    ]
+    return tuple(found[: len(counts)]), found[-1]
+
+
 def judges_alpha(panel: Pooled, *, cluster_unit: str, ci_level: float) -> Estimate:
     """Krippendorff's alpha of all judges, with its interval."""
     sample: _Sample = {"cluster_unit": cluster_unit, "ci_level": ci_level, "n_clusters": panel.n_clusters}
@@ -211,7 +223,7 @@ def _alpha(panel: Pooled, raters: slice, sample: _Sample) -> Estimate:
     codes = panel.codes[:, raters]
     if codes.shape[1] < 2:
         return Estimate(
-            estimate=math.nan, n_items=len(codes), n_raters=codes.shape[1], reason=NoMean.ONE_RATER.value, **sample
+            estimate=math.nan, n_items=panel.n_items, n_raters=codes.shape[1], reason=NoMean.ONE_RATER.value, **sample
         )
     return _coefficient(panel, codes, alpha_of(panel.level), sample)
 
@@ -222,6 +234,7 @@ def _coefficient(panel: Pooled, codes: Floats, name: str, sample: _Sample) -> Es
         [name],
         categories=range(len(panel.categories)),
         clusters=panel.clusters,
+        times=panel.times,
         cluster_unit=sample["cluster_unit"],
         ci_level=sample["ci_level"],
     )[name]
@@ -235,7 +248,9 @@ def _pairwise(
     categories = range(len(panel.categories))
     values, without, counts, few = [], [], [], []
     for first, second in at:
-        patterns = rating_patterns(panel.codes[:, [first, second]], categories=categories, clusters=panel.clusters)
+        patterns = rating_patterns(
+            panel.codes[:, [first, second]], categories=categories, clusters=panel.clusters, times=panel.times
+        )
         by_cluster = cluster_sums(patterns, chosen.sums(patterns.codes, patterns.categories))
         total = by_cluster.sum(axis=0)
         values.append(float(chosen.estimate(total, patterns.categories)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
+from axisjudge.ratings.counts import counted
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.scales import has_words
 from axisjudge.studies._shared.disagreements import Disagreements, disagreements
@@ -20,7 +21,7 @@ from axisjudge.studies._shared.triage import PanelTriage, panel_triage
 from axisjudge.studies.agreement import sentences as words
 from axisjudge.studies.agreement.by_question import AgreementByAxis, agreement_by_axis
 from axisjudge.studies.agreement.confident import Confident, confident_agreement
-from axisjudge.studies.agreement.cross_family import CrossFamily, cross_family, family_rows
+from axisjudge.studies.agreement.cross_family import CrossFamily, families_of_counts, family_rows
 from axisjudge.studies.agreement.effective import PanelWorth, panel_worth
 from axisjudge.studies.agreement.figures import plot_agreement_matrices, plot_families, plot_with_labels
 from axisjudge.studies.agreement.panel_figures import plot_panel_worth, plot_triage
@@ -201,8 +202,8 @@ def agreement(
     panels = [pooled(table, question, step_level=source.step_level) for question in source.questions]
     whole = panels[0] if len(panels) == 1 else pooled(table, source.questions, step_level=source.step_level)
     intervals: Intervals = {"cluster_unit": source.cluster_unit, "ci_level": ci_level}
-    apart = tuple(cross_family(panel, coefficient=coefficient, **intervals) for panel in panels)
-    together = apart[0] if len(panels) == 1 else cross_family(whole, coefficient=coefficient, **intervals)
+    counts = {each.question: each for each in counted(source.ratings.lazy(), step_level=source.step_level)}
+    apart, together = families_of_counts([counts[each] for each in source.questions], coefficient, intervals, kind)
     pairs = [(whole, together), *(zip(panels, apart, strict=True) if len(panels) > 1 else ())]
     return found(
         by_question=apart,
