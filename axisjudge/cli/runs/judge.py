@@ -10,6 +10,7 @@ import typer
 
 from axisjudge.cli import options, show
 from axisjudge.cli.results.agreement import print_agreement
+from axisjudge.cli.runs.clustered import run_on_cluster
 from axisjudge.cli.runs.judged import losses, print_estimate, print_outcome, stop, tally
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from axisjudge.judges import JudgeLike
+    from axisjudge.spec import JudgeSpec
     from axisjudge.studies.succession.drift import Drift
     from axisjudge.trajectory import Trajectory
 
@@ -52,6 +53,10 @@ def judge(
         ),
     ] = False,
     limit: options.Limit = None,
+    cluster: options.Cluster = None,
+    shard: Annotated[
+        str | None, typer.Option(help="i/n: the i-th of n shares of the runs, by their ids; rpm and tpm divided by n.")
+    ] = None,
     strict: options.Strict = False,
     concurrency: Annotated[int, typer.Option(min=1, help="Calls under way at once, of each judge.")] = 16,
     require_stable: Annotated[
@@ -86,7 +91,9 @@ def judge(
     allow_unpriced: options.AllowUnpriced = False,
     yes: options.Yes = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan with its price and stop.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Ratings file [default: data/ratings/ratings.jsonl]")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Ratings file [default: data/ratings/ratings.jsonl; of a shard ratings-i-of-n]")
+    ] = None,
     json: show.Json = False,
 ) -> None:
     """Grade trajectories on the five axes; run again, it asks only what is missing.
@@ -97,6 +104,7 @@ def judge(
     from axisjudge.checks import InputError
     from axisjudge.judges.lifecycle import known_retirement, warn_of
     from axisjudge.judging import judging_run
+    from axisjudge.judging.shard import Shard
     from axisjudge.protocol import read_sources, read_split
     from axisjudge.readers import read_trajectories
     from axisjudge.spec import panel as panel_of
@@ -104,19 +112,59 @@ def judge(
 
     if require_stable and not again:
         raise InputError("--require-stable", "watches a judge asked again", cure="add --again")
+    versions = options.pairs("--rubric", rubric, "axis=version", cure="for example argument_validity=v2")
+    how_read: dict[str, Any] = {
+        "tools": tools,
+        "policy": policy,
+        "agent": agent,
+        "domain": domain,
+        "tool_kinds": tool_kind,
+    }
+    if cluster is not None:
+        run_on_cluster(
+            cluster,
+            paths,
+            judge or ["rules"],
+            out or own() / "data" / "ratings" / "ratings.jsonl",
+            reading=context,
+            judging={"axes": axis, "versions": versions, "repeats": repeats},
+            others={
+                "--panel": panel,
+                "--split": split,
+                "--exploratory": exploratory,
+                "--again": again,
+                "--limit": limit,
+                "--shard": shard,
+                "--cascade": cascade,
+                "--batch": batch,
+                "--keep-prompts": keep_prompts,
+                "--budget": budget,
+                "--retry": retry,
+                "--one-call": one_call,
+                "--dry-run": dry_run,
+                "--strict": strict,
+                "--keep-lost": keep_lost,
+            },
+            json=json,
+        )
+        return
     if split is not None and not paths:
         reading = read_sources(read_split().sources, strict=strict)
     else:
-        reading = read_trajectories(
-            *paths, tools=tools, policy=policy, agent=agent, domain=domain, tool_kinds=tool_kind, strict=strict
-        )
+        reading = read_trajectories(*paths, **context, strict=strict)
     refused = [asdict(file) for file in reading.refused]
     trajectories = _side(reading.trajectories, split)[:limit]
-    judges: list[JudgeLike] = [*judge, *(panel_of(panel) if panel else [])] or ["rules"]
-    out = out or own() / "data" / "ratings" / "ratings.jsonl"
+    judges: list[str | JudgeSpec] = [*judge, *(panel_of(panel) if panel else [])] or ["rules"]
+    usual = own() / "data" / "ratings" / "ratings.jsonl"
+    if shard is not None:
+        if cascade is not None:
+            raise InputError("--shard", "is not for a cascade", cure="judge by each of its judges in turn")
+        share = Shard.parse(shard)
+        trajectories, judges, usual = share.of_runs(trajectories), [*share.of_judges(judges)], share.beside(usual)
+    out = out or usual
     arguments: dict[str, Any] = {
         "axes": axis,
-        "versions": options.pairs("--rubric", rubric, "axis=version", cure="for example argument_validity=v2"),
+        "versions": versions,
         "split": split,
         "exploratory": exploratory,
         "repeats": repeats,
