@@ -61,21 +61,21 @@ def write_dataset(sources: Iterable[str | Path], folder: str | Path, *, ratings_
         staged = unfinished / "staged"
         lines = pl.concat([_lines(source, staged / f"{number:06d}.parquet") for number, source in enumerate(sources)])
         sizes = dict(lines.group_by("question").len().sort("question").collect().iter_rows())
-        n_parts = pl.col("question").replace_strict(
-            {name: -(-size // ratings_a_part) for name, size in sizes.items()}, return_dtype=pl.UInt64
-        )
-        lines.with_row_index("line").with_columns(part=pl.col("trajectory_id").hash() % n_parts).sink_parquet(
-            pl.PartitionBy(staged / "parts", key=["question", "part"], approximate_bytes_per_file=None),
+        n_parts = {question: -(-size // ratings_a_part) for question, size in sizes.items()}
+        number = {question: at for at, question in enumerate(sizes)}
+        lot = pl.col("trajectory_id").hash() % pl.col("question").replace_strict(n_parts, return_dtype=pl.UInt64)
+        of_question = pl.col("question").replace_strict(number, return_dtype=pl.Int64)
+        lines.with_row_index("line").with_columns(lot=lot, of_question=of_question).sink_parquet(
+            pl.PartitionBy(staged / "lots", key=["of_question", "lot"], approximate_bytes_per_file=None),
             compression="lz4",
             mkdir=True,
         )
         merged = Merged(0, 0, 0)
-        for question, size in sizes.items():
+        for question, n in n_parts.items():
             home = unfinished / f"question={quote(question, safe='')}"
             home.mkdir()
-            n = -(-size // ratings_a_part)
             for part in range(n):
-                found, ratings = _merged_part(staged / "parts" / home.name / f"part={part}")
+                found, ratings = _merged_lot(staged / "lots" / f"of_question={number[question]}" / f"lot={part}")
                 merged += found
                 ratings.select(OF_A_FILE).write_parquet(home / f"part-{part:05d}-of-{n:05d}.parquet")
         rmtree(staged)
@@ -117,7 +117,7 @@ def _lines(source: str | Path, staged: Path) -> pl.LazyFrame:
     return pl.scan_parquet(staged)
 
 
-def _merged_part(folder: Path) -> tuple[Merged, pl.DataFrame]:
+def _merged_lot(folder: Path) -> tuple[Merged, pl.DataFrame]:
     if not folder.is_dir():  # a hash that no trajectory has
         return Merged(0, 0, 0), pl.DataFrame(schema=SCHEMA)
     lines = pl.read_parquet(folder, hive_partitioning=False).sort("line").select(list(SCHEMA))

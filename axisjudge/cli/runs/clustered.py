@@ -30,7 +30,7 @@ def run_on_cluster(
     """
     from axisjudge.checks import InputError
     from axisjudge.cluster import workers_of
-    from axisjudge.judging.by_file import judge_files
+    from axisjudge.judging.machines.by_file import judge_files
 
     if given := [name for name, value in others.items() if value not in (None, False, [])]:
         raise InputError(given[0], "is for a run in one process", cure="leave --cluster out")

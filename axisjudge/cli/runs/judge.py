@@ -104,7 +104,7 @@ def judge(
     from axisjudge.checks import InputError
     from axisjudge.judges.lifecycle import known_retirement, warn_of
     from axisjudge.judging import judging_run
-    from axisjudge.judging.shard import Shard
+    from axisjudge.judging.machines.shard import Shard
     from axisjudge.protocol import read_sources, read_split
     from axisjudge.readers import read_trajectories
     from axisjudge.spec import panel as panel_of
@@ -113,13 +113,8 @@ def judge(
     if require_stable and not again:
         raise InputError("--require-stable", "watches a judge asked again", cure="add --again")
     versions = options.pairs("--rubric", rubric, "axis=version", cure="for example argument_validity=v2")
-    how_read: dict[str, Any] = {
-        "tools": tools,
-        "policy": policy,
-        "agent": agent,
-        "domain": domain,
-        "tool_kinds": tool_kind,
-    }
+    context: dict[str, Any] = {"tools": tools, "policy": policy, "agent": agent, "domain": domain}
+    context["tool_kinds"] = tool_kind
     if cluster is not None:
         run_on_cluster(
             cluster,

@@ -360,16 +360,6 @@ def jackknife_variance(left_out: ArrayLike, times: ArrayLike | None = None) -> f
     return float((n - 1) / n * (weight @ (value - weight @ value / n) ** 2))
 
 
-def design_effect(clustered: float, independent: float, sizes: NDArray[np.intp]) -> float:
-    """Variance between clusters over the variance of independent items, held to what cluster sizes allow.
-
-    At most that of identical items in each cluster, at least that of an intraclass correlation of `LEAST_ICC`.
-    """
-    largest = float((sizes.astype(np.float64) ** 2).sum() / sizes.sum())
-    least = 1 + (largest - 1) * LEAST_ICC
-    return float(np.clip(clustered / independent, least, largest)) if independent > 0 else least
-
-
 def cluster_codes(clusters: ArrayLike | None, n_items: int) -> NDArray[np.intp]:
     """Clusters as numbers from 0; every item its own where none are given."""
     if clusters is None:
@@ -394,10 +384,6 @@ def t_quantile(degrees: float, ci_level: float) -> float:
     from scipy.special import stdtrit
 
     return float(stdtrit(degrees, 0.5 + in_open_unit_interval("ci_level", ci_level) / 2))
-
-
-def _expit(logit: float) -> float:
-    return 1 / (1 + math.exp(-logit))
 
 
 def _check_counts(successes: float, n: float) -> None:

@@ -10,7 +10,7 @@ import polars as pl
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.cluster import InTurn, Workers
-from axisjudge.ratings.counts import PatternCounts, counted
+from axisjudge.ratings.counts import COUNTED, PatternCounts, counted
 from axisjudge.ratings.dataset import Part, parts_of
 from axisjudge.ratings.scales import has_words
 from axisjudge.ratings.selection import BY_JUDGE, EMPTY_RUN, LABELS, MADE_UP
@@ -123,7 +123,7 @@ def _empty_runs(part: Part) -> list[str]:
 
 def _count(part: Part, *, step_level: bool, empty: Sequence[str]) -> tuple[int, _Counted | None]:
     """The ratings of a part, and its counts; None where it has no ratings of the level."""
-    every = part.scan()
+    every = part.scan().select(COUNTED).collect().lazy()  # once, rather than a scan for each number
     taken = every.filter(pl.col("step_index").is_not_null() == step_level)
     kept = taken.filter(~pl.col("trajectory_id").is_in(list(empty))) if empty else taken
     n_all, n_taken = (int(lines.select(pl.len()).collect().item()) for lines in (every, taken))
