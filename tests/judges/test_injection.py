@@ -126,11 +126,11 @@ def test_kinds_are_in_order_and_a_run_is_looked_at_once() -> None:
     assert set(named) >= {"verdict", "note", "frame", "praise"}
 
 
-#: Folder -> runs, and those flagged. The seven are agents that wrote a call as text beside real ones.
+#: Folder -> runs, and those flagged. The fourteen are agents that wrote <tool_call> as text in runs with real calls.
 REAL = {
     "tau2_native": (34, 0),
     "tau_bench": (200, 0),
-    "agentprocessbench/trajectories": (125, 7),
+    "agentprocessbench/trajectories": (125, 14),
     "transcripts": (16, 0),
 }
 

@@ -105,7 +105,7 @@ def test_on_real_judges(bench, shared_data, monkeypatch, source):
         assert gemini["kappa"]["cluster_unit"] == "query"
     else:
         together = found["all_questions"]
-        assert together["coefficient"] == "quadratic_kappa"
+        assert together["coefficient"] == "cohen_kappa_quadratic"
         families, kappas = independent_kappas(
             shared_data / "alttest" / "summeval" / "llm_annotations.json", "quadratic"
         )

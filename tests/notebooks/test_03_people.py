@@ -20,8 +20,8 @@ def test_on_the_demo_words_come_before_figures(bench):
     results, page, folder = report(bench, source="demo")
     assert results["banner"].startswith("Simulated ratings")
     assert page.index("Of 150 claims") < page.index("figures/")
-    figures = sorted(path.stem for path in (folder / "figures").iterdir())
-    assert figures == ["against_people", "corrected_rates", "stand_in"]
+    figures = {path.stem for path in (folder / "figures").iterdir()}
+    assert figures == {"against_people", "corrected_rates", "stand_in"}
     assert "corrected intervals" in page
 
 
@@ -32,10 +32,10 @@ def test_on_real_people(bench, shared_data, monkeypatch, source):
     results, page, folder = report(bench, source=source)
     assert results["banner"] is None
     [first, *others] = results["results"]["comparison"]["questions"]
-    figures = {path.stem for path in (folder / "figures").iterdir()}
+    figures = {path.stem for path in folder.glob("figures/*")}
     if source == "agentrx":
         assert "rules 0 of 13 (0 within one)" in page
-        assert figures == {"against_people"}
+        assert figures == set()  # the rules take no side on these failures, and no axis is left empty
     elif source == "agentprocessbench":
         assert len(first["judges"]) == 20
         assert not others

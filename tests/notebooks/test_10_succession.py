@@ -33,5 +33,9 @@ def test_a_bridge_of_ones_own_is_not_filled_up_with_the_demo(bench, own):
 
 @pytest.mark.slow
 def test_anchors_of_ones_own_are_watched(bench, own):
-    results = results_of(bench, {**own, "anchors": own["ratings"]})
+    anchors = bench / "anchors.jsonl"
+    runs = axisjudge.read_trajectories(*demo_paths()).trajectories[:48]
+    for again in (False, True):
+        axisjudge.judge(runs, [OLD], ["sequencing"], repeats=2, again=again, out=anchors, progress=False)
+    results = results_of(bench, {**own, "anchors": str(anchors)})
     assert results["drift"]["n_items"] == 48
