@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -96,18 +96,6 @@ class PatternCounts:
     def _columns(self) -> list[str]:
         return [str(position) for position in range(len(self.raters))]
 
-    def __add__(self, other: PatternCounts) -> PatternCounts:
-        """The counts of both parts of a table; items and raters may be any, the question is one."""
-        if self.scale != other.scale:
-            raise InputError("ratings", "one question has one scale", sorted({self.scale, other.scale}))
-        raters = _in_order([*self.raters, *other.raters])
-        words = self.categories
-        if other.categories != words:  # an open scale: each part has seen words of its own
-            words = tuple(sorted({*words, *other.categories}))
-        older = self.n_older + other.n_older
-        rows = _distinct(pl.concat([part._rows_for(raters, words) for part in (self, other)]))
-        return replace(self, categories=words, raters=raters, rows=rows, units=self.units & other.units, n_older=older)
-
     def of(self, raters: Sequence[str]) -> PatternCounts:
         """The same as these raters saw it, in their order; items that were put to none of them are left out."""
         known = {rater[1]: rater for rater in self.raters}
@@ -180,9 +168,25 @@ def _unit_in(units: frozenset[str]) -> str:
     return next((unit.removesuffix(" of a domain") for unit in _UNITS if unit in units), "cluster")
 
 
-def in_sum(parts: Iterable[PatternCounts]) -> PatternCounts:
-    """The counts of all parts together."""
-    return reduce(PatternCounts.__add__, parts)
+def in_sum(parts: Sequence[PatternCounts]) -> PatternCounts:
+    """The counts of all parts of a table together; items and raters may be any, the question is one.
+
+    Raises
+    ------
+    InputError
+        Parts with different scales.
+    """
+    first = parts[0]
+    if len(scales := {part.scale for part in parts}) > 1:
+        raise InputError("ratings", "one question has one scale", sorted(scales))
+    raters = _in_order(rater for part in parts for rater in part.raters)
+    words = first.categories
+    if any(part.categories != words for part in parts):  # an open scale: each part has seen words of its own
+        words = tuple(sorted({word for part in parts for word in part.categories}))
+    rows = _distinct(pl.concat([part._rows_for(raters, words) for part in parts]))
+    units = frozenset.intersection(*(part.units for part in parts))
+    older = sum(part.n_older for part in parts)
+    return replace(first, categories=words, raters=raters, rows=rows, units=units, n_older=older)
 
 
 def counted(

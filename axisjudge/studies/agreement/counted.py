@@ -10,7 +10,7 @@ import polars as pl
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.cluster import InTurn, Workers
-from axisjudge.ratings.counts import COUNTED, PatternCounts, counted
+from axisjudge.ratings.counts import COUNTED, PatternCounts, counted, in_sum
 from axisjudge.ratings.dataset import Part, parts_of
 from axisjudge.ratings.scales import has_words
 from axisjudge.ratings.selection import BY_JUDGE, EMPTY_RUN, LABELS, MADE_UP
@@ -22,6 +22,8 @@ from axisjudge.studies.agreement.study import PanelAgreement
 
 #: Of several ratings of an item by one rater, under other prompts or versions, the one written last counts.
 _ONCE = ("item_id", "question", "rater", "repeat")
+#: Parts of a question that are held before they are added up: rows of one cluster in several of them become one.
+_AT_ONCE = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,10 +33,6 @@ class _Counted:
     counts: PatternCounts
     n_ratings: int
     n_repeats: int
-
-    def __add__(self, other: _Counted) -> _Counted:
-        numbers = self.n_ratings + other.n_ratings, self.n_repeats + other.n_repeats
-        return _Counted(self.counts + other.counts, *numbers)
 
 
 def agreement_of_dataset(
@@ -134,13 +132,20 @@ def _count(part: Part, *, step_level: bool, empty: Sequence[str]) -> tuple[int, 
 
 def _summed(parts: Iterable[tuple[int, _Counted | None]]) -> tuple[int, dict[str, _Counted]]:
     """The parts of each question together, by question in the order of the five axes, and all ratings."""
-    n_all, found = 0, dict[str, _Counted]()
+    n_all, held = 0, dict[str, list[_Counted]]()
     for n_ratings, part in parts:
         n_all += n_ratings
         if part is not None:
-            name = part.counts.question
-            found[name] = found[name] + part if name in found else part
-    return n_all, {name: found[name] for name in questions_in_order(found)}
+            own = held.setdefault(part.counts.question, [])
+            own.append(part)
+            if len(own) == _AT_ONCE:
+                own[:] = [_sum(own)]
+    return n_all, {name: _sum(held[name]) for name in questions_in_order(held)}
+
+
+def _sum(parts: Sequence[_Counted]) -> _Counted:
+    counts = in_sum([part.counts for part in parts])
+    return _Counted(counts, sum(part.n_ratings for part in parts), sum(part.n_repeats for part in parts))
 
 
 def _about_older(parts: Sequence[_Counted]) -> str:
