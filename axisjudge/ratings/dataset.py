@@ -21,6 +21,8 @@ import polars as pl
 from axisjudge.checks import InputError
 from axisjudge.ratings.edge import SCHEMA
 
+#: Addresses that polars reads; a `Path` of one has a single slash.
+_REMOTE = re.compile(r"^(s3a?|gs|gcs|az|azure|abfss?|adl|hf|file)://?")
 _PART = re.compile(r"part-(\d+)-of-(\d+)\.parquet")
 #: Columns of its files; the question is the folder's name.
 OF_A_FILE = [name for name in SCHEMA if name != "question"]
@@ -77,10 +79,11 @@ def parts_of(path: str | Path) -> list[Part]:
 
 
 def _files(path: str | Path) -> list[str]:
-    address = re.sub(r"^(\w{2,}):/(?!/)", r"\1://", str(path))  # a Path has one slash where an address has two
+    address = _REMOTE.sub(r"\1://", str(path))
     try:
         if "://" in address:
-            files = pl.scan_parquet(address, include_file_paths="_file").select("_file").unique().collect()
+            inside = f"{address.rstrip('/')}/**/*.parquet"
+            files = pl.scan_parquet(inside, include_file_paths="_file").select("_file").unique().collect()
             return sorted(files["_file"])
         local = sorted(str(file) for file in Path(path).rglob("*.parquet"))
     except (OSError, pl.exceptions.PolarsError) as error:
@@ -111,7 +114,7 @@ def _scan(files: list[str]) -> pl.LazyFrame:
 
 def is_dataset(path: str | Path) -> bool:
     """Whether ratings lie there as a dataset: a folder, or an address of an object storage."""
-    return re.match(r"\w{2,}:/", str(path)) is not None or Path(path).is_dir()
+    return _REMOTE.match(str(path)) is not None or Path(path).is_dir()
 
 
 def dataset_stats(path: str | Path) -> list[dict[str, Any]]:

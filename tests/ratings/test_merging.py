@@ -131,6 +131,15 @@ def test_the_commands(tmp_path, table):
     assert isinstance(call(app, ["ratings", "compact", *both, "--out", str(tmp_path / "folder")]).exception, InputError)
 
 
+def test_an_address_is_read_as_a_folder_is(tmp_path, table):
+    """``file://`` goes the way of ``s3://``, through the readers of polars."""
+    write_ratings(table, tmp_path / "r.jsonl")
+    write_dataset([tmp_path / "r.jsonl"], tmp_path / "ratings", ratings_a_part=20)
+    address = f"file://{tmp_path}/ratings"
+    assert len(parts_of(address)) == len(parts_of(tmp_path / "ratings")) > 2
+    assert scan_ratings(address).collect().equals(scan_ratings(tmp_path / "ratings").collect())
+
+
 def test_what_is_no_dataset_is_refused(tmp_path, table):
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="holds Parquet files"):

@@ -11,6 +11,7 @@ import polars as pl
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.datasets import demo_paths, demo_truth, fetch
+from axisjudge.ratings.dataset import is_dataset
 from axisjudge.ratings.scales import has_words
 from axisjudge.ratings.selection import BY_JUDGE, EMPTY_RUN
 from axisjudge.verdict import AXES
@@ -185,8 +186,8 @@ def _votes(subset: str) -> Source:
 def _file(name: str, labels: str, steps: bool, question: str, scale: str) -> Source:
     from axisjudge.imports.reference import read_label_files
 
-    if not Path(name).is_file():
-        raise InputError("source", f"must be {', '.join(NAMED)} or a ratings file", name)
+    if not (Path(name).is_file() or is_dataset(name)):
+        raise InputError("source", f"must be {', '.join(NAMED)}, a ratings file or a dataset of ratings", name)
     files = [each for each in (name, labels) if each]
     questions = [question] if question else []
     return source_of(read_label_files(files), Path(name).stem, steps=steps, questions=questions, scale=scale)
