@@ -118,7 +118,7 @@ def workers_of(cluster: str | None) -> Iterator[Workers]:
         with (
             dask.config.set(alone),
             LocalCluster(  # type: ignore[no-untyped-call]
-                n_workers=int(rest), threads_per_worker=1, dashboard_address=None, silence_logs="ERROR"
+                n_workers=int(rest), threads_per_worker=1, dashboard_address=":0", silence_logs="ERROR"
             ) as here,
             Client(here) as client,  # type: ignore[no-untyped-call]
         ):
