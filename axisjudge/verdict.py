@@ -22,6 +22,9 @@ SCHEMA_VERSION = 1
 
 UnitInterval = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False, strict=True)]
 
+#: A whole number that a column of a ratings table holds.
+Whole = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+
 
 class Verdict(BaseModel):
     """What a judge returns for one axis of one trajectory; the JSON schema that providers enforce is made from it.
@@ -65,7 +68,7 @@ class Rating(BaseModel):
     # what was rated
     schema_version: int = SCHEMA_VERSION
     trajectory_id: str
-    step_index: int | None = None
+    step_index: Whole | None = None
     interaction_id: str | None = None
     item_id: str = ""
     task_id: str | None = None
@@ -86,7 +89,7 @@ class Rating(BaseModel):
     rubric_version: str | None = None
     rubric_sha256: str | None = None
     prompt_sha256: str | None = None
-    repeat: int = 0
+    repeat: Whole = 0
     run_id: str | None = None
     call_id: str | None = None
     # what came
@@ -96,14 +99,14 @@ class Rating(BaseModel):
     confidence: UnitInterval | None = None
     confidence_source: ConfidenceSource | None = None
     probabilities: dict[str, float] | None = None
-    cited_step_indices: list[int] = Field(default_factory=list)
-    invalid_citations: list[int] = Field(default_factory=list)
+    cited_step_indices: list[Whole] = Field(default_factory=list)
+    invalid_citations: list[Whole] = Field(default_factory=list)
     rationale: str | None = None
     flags: list[str] = Field(default_factory=list)
     # what it cost (a call's cost is split evenly over its ratings)
-    input_tokens: int | None = None
-    cached_tokens: int | None = None
-    output_tokens: int | None = None
+    input_tokens: Whole | None = None
+    cached_tokens: Whole | None = None
+    output_tokens: Whole | None = None
     cost_usd: float | None = None
     latency_s: float | None = None
     created_at: str | None = None

@@ -24,7 +24,7 @@ TIERS = [
     {"judging"},
     {"studies/_shared", "figures"},
     {"studies"},
-    {"explorer", "service", "inspect_scorer"},
+    {"explorer", "service", "inspect_scorer", "pytest_plugin"},
     {"report"},
     {"cli"},
 ]
@@ -60,6 +60,7 @@ HOMES = {
     "pooch": {"datasets"},
     "posthog": {"service"},
     "prometheus_client": {"service"},
+    "pytest": {"pytest_plugin"},
     "scipy": {"stats", "scores"},
     "sqlalchemy": {"service"},
     "starlette": {"service"},

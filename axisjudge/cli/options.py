@@ -15,6 +15,11 @@ Policy = Annotated[Path | None, typer.Option(help="The agent's policy, where the
 Agent = Annotated[str | None, typer.Option(help="The agent's name, where the source lacks it.")]
 Domain = Annotated[str | None, typer.Option(help="The tasks' domain, where the source lacks it.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first broken file, not list it.")]
+Judges = Annotated[
+    list[str], typer.Option("--judge", help="A judge spec, of a plug-in too; may be given several times.")
+]
+Concurrency = Annotated[int, typer.Option(min=1, help="Calls under way at once, of each judge.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the calls to make with their price, and stop.")]
 Panel = Annotated[str | None, typer.Option(help="A named panel of judges: published, current.")]
 Ratings = Annotated[list[Path], typer.Argument(help="Ratings files (JSONL or Parquet), or a dataset (a folder).")]
 Cluster = Annotated[

@@ -189,9 +189,8 @@ class Grid:
         for question in self.rubrics:
             versions = sorted({c.version for c in self.columns if c.question == question and c.version}, key=natural)
             texts = {rubric.version: rubric for rubric in list_rubrics(question)}
-            judged = {
-                row["rubric_sha256"] for (_, at), rows in self.cells.items() for row in rows if at in self._of(question)
-            }
+            of_question = self._of(question)
+            judged = {row["rubric_sha256"] for (_, at), rows in self.cells.items() for row in rows if at in of_question}
             known = [texts[v].text for v in versions if v in texts and texts[v].sha256 in judged]
             if len(versions) > 1 and len(known) == len(versions):
                 pairs = zip(versions, versions[1:], known, known[1:], strict=False)

@@ -5,12 +5,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 #: Whatever fits on one line of this length stays there.
 WIDTH = 88
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+')
+_CLOSING = {"{": "}", "[": "]"}
 
-Node = str | list["Node"]
+
+class Node(NamedTuple):
+    """A value on one line, and the members of an object or array, each a key (or nothing) and a value."""
+
+    flat: str
+    members: tuple[tuple[str, Node], ...] = ()
 
 
 def indented(text: str) -> str:
@@ -19,46 +26,39 @@ def indented(text: str) -> str:
         return text
     try:
         json.loads(text)
-        return _set(_parse(iter(_TOKEN.findall(text))), "")
+        tokens = iter(_TOKEN.findall(text))
+        return "".join(_lines(_value(next(tokens), tokens), ""))
     except (ValueError, RecursionError):
         return text
 
 
-def _parse(tokens: Iterator[str]) -> Node:
-    """One value: a token, or a list of the opening bracket, the members and the closing bracket."""
-    first = next(tokens)
-    if first not in "{[":
-        return first
-    members: list[Node] = [first]
-    member: list[Node] = []
-    while True:
-        node = _parse(tokens)
-        if node in ("}", "]", ","):
-            if member:
-                members.append(member)
-            member = []
-            if node != ",":
-                return [*members, node]
-        elif node == ":":
-            member.append(": ")
-        else:
-            member.append(node)
+def _value(first: str, tokens: Iterator[str]) -> Node:
+    """The value that begins with the token `first`."""
+    if first not in _CLOSING:
+        return Node(first)
+    members: list[tuple[str, Node]] = []
+    token = next(tokens)
+    while token != _CLOSING[first]:
+        key = ""
+        if token == ",":
+            token = next(tokens)
+        value = _value(token, tokens)
+        token = next(tokens)
+        if token == ":":
+            key, value = f"{value.flat}: ", _value(next(tokens), tokens)
+            token = next(tokens)
+        members.append((key, value))
+    flat = f"{first}{', '.join(key + value.flat for key, value in members)}{_CLOSING[first]}"
+    return Node(flat, tuple(members))
 
 
-def _flat(node: Node) -> str:
-    if isinstance(node, str):
-        return node
-    if node[0] in ("{", "["):
-        return f"{node[0]}{', '.join(map(_flat, node[1:-1]))}{node[-1]}"
-    return "".join(map(_flat, node))
-
-
-def _set(node: Node, margin: str) -> str:
-    flat = _flat(node)
-    if isinstance(node, str) or len(margin) + len(flat) <= WIDTH:
-        return flat
-    if node[0] not in ("{", "["):
-        return "".join(_set(part, margin) for part in node)
-    inner = margin + "  "
-    members = ",\n".join(inner + _set(member, inner) for member in node[1:-1])
-    return f"{node[0]}\n{members}\n{margin}{node[-1]}"
+def _lines(node: Node, margin: str) -> Iterator[str]:
+    if not node.members or len(margin) + len(node.flat) <= WIDTH:
+        yield node.flat
+        return
+    inner = f"{margin}  "
+    yield f"{node.flat[0]}\n"
+    for number, (key, value) in enumerate(node.members):
+        yield f"{',' if number else ''}{chr(10) if number else ''}{inner}{key}"
+        yield from _lines(value, inner)
+    yield f"\n{margin}{node.flat[-1]}"

@@ -184,16 +184,15 @@ def _reading(path: Path, options: ImportOptions) -> Reading:
         return inspect_scores.read_log(path)
     if path.suffix not in (".json", ".jsonl", ".ndjson"):
         return _sheet(path, read_rows(path), options)
-    if path.suffix == ".json" and (content := json_content(path)) is not None:
-        for reading in (_tool(path, content, options), _labels(path, content, options)):
-            if reading is not None:
-                return reading
     content = json_content(path)
+    for reading in (_tool(path, content, options), _labels(path, content, options)):
+        if reading is not None:
+            return reading
     if sets.is_agentprocessbench(content):
         return sets.read_agentprocessbench_file(path, content, options)
     if (found := tracing.assessments_in(content)) is not None:
         return tracing.read_assessments(path, found)
-    if (rows := rows_in(content)) is None:
+    if (rows := tracing.scores_in(content) or rows_in(content)) is None:
         rule = "is in no form known here, and no table"
         raise InputError(str(path), rule, cure="write it as a table: a row a rating, or a column a rater")
     return _sheet(path, rows, options)
@@ -235,6 +234,8 @@ def _sheet(path: Path, rows: Sequence[dict[str, Any]], options: ImportOptions) -
         return Reading("axisjudge", ratings=ratings_frame(own.read_own_csv(path, Terms())[0]))
     if tracing.is_langfuse(heads):
         return tracing.read_langfuse(path, rows)
+    if tracing.is_phoenix(heads):
+        return tracing.read_phoenix(path, rows)
     if tracing.is_langsmith(heads):
         return tracing.read_langsmith(path, rows)
     if "assessments" in heads and (found := tracing.assessments_in(list(rows))) is not None:

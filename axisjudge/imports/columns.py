@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,27 +21,44 @@ NAMES: dict[str, tuple[str, ...]] = {
     "trajectory_id": (
         *("trajectory_id", "item_id", "item", "sample_id", "example_id", "instance_id", "record_id", "trace_id"),
         *("run_id", "conversation_id", "session_id", "dialogue_id", "id", "task_id", "task", "sample", "example"),
-        *("instance", "case", "case_id", "test_id", "idx", "index"),
+        *(
+            "instance",
+            "case",
+            "case_id",
+            "test_id",
+            "trajectory",
+            "run",
+            "uid",
+            "uuid",
+            "idx",
+            "index",
+            "row_id",
+            "row",
+        ),
     ),
     "rater": (
-        *("rater", "judge", "annotator", "rater_id", "judge_id", "annotator_id", "worker", "worker_id", "grader"),
+        *("rater", "judge", "annotator", "rater_id", "judge_id", "judge_name", "annotator_id", "worker", "worker_id"),
+        "grader",
         *("evaluator", "labeler", "labeller", "coder", "scorer", "reviewer", "judge_model", "model"),
     ),
     "question": ("question", "criterion", "axis", "metric", "aspect", "dimension", "attribute", "key", "rubric"),
     "verdict": (
         *("verdict", "label", "rating", "judgment", "judgement", "score", "grade", "annotation", "answer", "value"),
-        *("vote", "decision", "outcome"),
+        *("vote", "decision", "outcome", "result"),
     ),
     "confidence": ("confidence", "conf", "certainty"),
     "rationale": ("rationale", "reason", "reasoning", "explanation", "justification", "comment", "note", "notes"),
     "task_id": ("task_id", "task"),
-    "cluster_id": ("cluster_id", "cluster", "query_id", "group"),
+    "cluster_id": (
+        *("cluster_id", "cluster", "query_id", "query_index", "scenario_id", "problem_id", "thread_id", "document_id"),
+        *("doc_id", "group_id", "group"),
+    ),
     "agent": ("agent", "system"),
     "domain": ("domain", "dataset", "subset"),
     "step_index": ("step_index", "step"),
     "model": ("model",),
     "family": ("family",),
-    "rater_kind": ("rater_kind", "kind", "source_type"),
+    "rater_kind": ("rater_kind", "rater_type", "kind", "source_type"),
     "repeat": ("repeat",),
     "created_at": ("created_at", "timestamp"),
     "cited_step_indices": ("cited_step_indices", "cited_steps"),
@@ -52,10 +70,11 @@ IGNORED = "ignore"
 #: What may stand beside a wide column, by the ending of its name.
 _SIDES = {
     "confidence": ("confidence", "conf", "certainty"),
-    "rationale": ("rationale", "reason", "reasoning", "explanation", "note", "comment"),
+    "rationale": ("rationale", "reason", "reasoning", "explanation", "justification", "note", "comment"),
     "cited_step_indices": ("steps", "cited_step_indices"),
 }
-_KIND_WORDS: dict[str, RaterKind] = {
+#: What others call our kinds of raters.
+KIND_WORDS: dict[str, RaterKind] = {
     **{kind: kind for kind in RATER_KINDS},
     **dict.fromkeys(("person", "people"), "human"),
     **dict.fromkeys(("llm_judge", "model", "ai"), "llm"),
@@ -65,6 +84,7 @@ _KIND_WORDS: dict[str, RaterKind] = {
 _TEXTS = (
     *("prompt", "input", "output", "response", "text", "content", "completion", "context", "reference", "expected"),
     *("target", "instruction", "query", "document", "summary", "model_output", "generation", "messages", "url"),
+    *("inputs", "outputs", "reference_outputs", "metadata", "name", "title", "epoch", "user_id", "tags", "state"),
 )
 #: A column of more different or longer words is text, not answers.
 _MOST_WORDS, _LONGEST = 50, 60
@@ -128,7 +148,7 @@ def layout_of(where: str, rows: Sequence[Row], options: ImportOptions) -> Layout
     sides = {name: _beside(name, rest) for name in rest}
     beside = {column for found in sides.values() for column in found.values()}
     by_rater = "rater" not in roles and not options.rater and not any(plain(name) in AXES for name in rest)
-    answers = [name for name in rest if name not in beside and plain(name) not in _TEXTS and _are_answers(rows, name)]
+    answers = [name for name in rest if name not in beside and not _is_text(name) and _are_answers(rows, name)]
     if by_rater:
         answers = _raters(rows, answers, named, only_named=options.kind is None)
     if by_rater and len(answers) == 1 and answers[0] not in named and plain(answers[0]) in NAMES["verdict"]:
@@ -140,6 +160,11 @@ def layout_of(where: str, rows: Sequence[Row], options: ImportOptions) -> Layout
     left_out = tuple(name for name in rest if name not in used)
     kept = {name: sides[name] for name in answers}
     return _checked(where, Layout(roles, tuple(answers), by_rater, kept, left_out), heads, options)
+
+
+def _is_text(name: str) -> bool:
+    """Whether a column says what was judged, by its name or that of the record it was in (``inputs.city``)."""
+    return plain(name) in NAMES["trajectory_id"] or bool({plain(name), plain(name.partition(".")[0])} & {*_TEXTS})
 
 
 def _raters(rows: Sequence[Row], answers: Sequence[str], named: set[str], *, only_named: bool) -> list[str]:
@@ -194,11 +219,13 @@ def _roles(
 
 def _beside(name: str, heads: Sequence[str]) -> dict[str, str]:
     """Our field -> column of what stands beside a wide column: ``gpt_confidence`` beside ``gpt``."""
-    by_name = {plain(head): head for head in heads}
+    by_name = {plain(head.replace("/", "_").replace(".", "_")): head for head in heads}
+    own = plain(name.replace("/", "_").replace(".", "_"))
+    bases = {own, own.removesuffix("_value").removesuffix("_score")}
     found: dict[str, str] = {}
     for ours, endings in _SIDES.items():
-        for ending in endings:
-            if column := by_name.get(f"{plain(name)}_{ending}") or by_name.get(f"{ending}_{plain(name)}"):
+        for base, ending in product(bases, endings):
+            if column := by_name.get(f"{base}_{ending}") or by_name.get(f"{ending}_{base}"):
                 found.setdefault(ours, column)
     return found
 
@@ -221,7 +248,7 @@ def _fits(rows: Sequence[Row], name: str, ours: str) -> bool:
     if plain(name) == ours:  # our own name is meant; a cell that does not fit is refused later
         return True
     if ours == "rater_kind":
-        return all(plain(str(cell)) in _KIND_WORDS for cell in cells)
+        return all(plain(str(cell)) in KIND_WORDS for cell in cells)
     if ours == "scale":
         return all(_is_scale(str(cell)) for cell in cells)
     if ours in _WHOLE:
@@ -308,7 +335,7 @@ def _cell(where: str, ours: str, cell: object) -> Any:
 def _kind(where: str, cell: object) -> RaterKind | None:
     if cell in (None, ""):
         return None
-    if (kind := _KIND_WORDS.get(plain(str(cell)))) is None:
+    if (kind := KIND_WORDS.get(plain(str(cell)))) is None:
         cure = "map the column with --column NAME=ignore and say --kind"
-        raise InputError(where, f"a kind of rater is one of {', '.join(_KIND_WORDS)}", cell, cure)
+        raise InputError(where, f"a kind of rater is one of {', '.join(KIND_WORDS)}", cell, cure)
     return kind

@@ -69,9 +69,9 @@ def _asked(judgements: Sequence[Judgement], options: ImportOptions) -> list[str]
     if lacking:
         where = (nobody or judgements)[0].where.partition(":")[0]
         raise InputError(where, f"does not say {' nor '.join(lacking)}")
-    return [
-        options.question_of(one.question if one.question is not None else options.question[0]) for one in judgements
-    ]
+    told = [one.question if one.question is not None else options.question[0] for one in judgements]
+    ours = {question: options.question_of(question) for question in set(told)}
+    return [ours[question] for question in told]
 
 
 def _rater(one: Judgement, options: ImportOptions) -> str:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from axisjudge.verdict import RaterKind, Status
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(NamedTuple):
     """What one rater said of one question about one thing.
 
     Parameters
@@ -40,7 +40,7 @@ class Judgement:
     word: object
     kind: RaterKind | None = None
     lost: Status | None = None
-    fields: Mapping[str, Any] = field(default_factory=dict)
+    fields: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)

@@ -35,16 +35,13 @@ _ERROR = 2
 
 
 def results_in(content: object) -> list[Any] | None:
-    """The results of a promptfoo output file; None where it is none."""
-    inner = content.get("results") if isinstance(content, Mapping) else None
+    """The results of a promptfoo output file, JSON or a result a line; None where it is none."""
+    inner = content.get("results") if isinstance(content, Mapping) else content
     results = inner.get("results") if isinstance(inner, Mapping) else inner
-    if isinstance(results, list) and results and all(isinstance(one, dict) for one in results):
-        return (
-            results
-            if all("success" in one and ("gradingResult" in one or "provider" in one) for one in results)
-            else None
-        )
-    return None
+    if not isinstance(results, list) or not all(isinstance(one, dict) for one in results):
+        return None
+    known = all("success" in one and ("gradingResult" in one or "provider" in one) for one in results)
+    return results if results and known else None
 
 
 def read_results(path: Path, content: Any) -> Reading:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from pydantic_core import from_json
 
 from axisjudge.checks import InputError
 from axisjudge.families import family_of
@@ -15,7 +16,7 @@ from axisjudge.imports.options import ImportOptions
 from axisjudge.labels.agentprocessbench import step_labels
 from axisjudge.labels.alttest import JUDGES, PEOPLE, is_annotations, named_items, one_question
 from axisjudge.labels.formats.agentprocessbench_steps import PEOPLE as NOBODY
-from axisjudge.labels.formats.agentprocessbench_steps import recognises
+from axisjudge.labels.formats.agentprocessbench_steps import check_labels, recognises
 from axisjudge.verdict import RaterKind
 
 ALTTEST, AGENTPROCESSBENCH = "alttest", "agentprocessbench"
@@ -24,11 +25,20 @@ _OF_PEOPLE, _OF_JUDGES = ("human", "AnswerOnly"), ("judges", "results")
 
 
 def files_of(folder: Path) -> list[Path]:
-    """The files of a public set in a folder as its authors lay it out; none if it is no such folder."""
-    if pair := [folder / name for name in (PEOPLE, JUDGES) if (folder / name).is_file()]:
-        return pair
-    people = sorted(folder.glob("human/*_final.jsonl"))
-    return [*people, *sorted(folder.glob("judges/*/*.jsonl"))] if people else []
+    """The files of public sets in a folder, by their names or what they begin with; none if it holds no set."""
+    folders = [folder, *sorted(inner for inner in folder.iterdir() if inner.is_dir())]
+    if pairs := [file for each in folders for name in (PEOPLE, JUDGES) if (file := each / name).is_file()]:
+        return pairs
+    lines = sorted({*folder.glob("*/*.jsonl"), *folder.glob("*/*/*.jsonl")})
+    return [file for file in lines if _starts_with_labels(file)]
+
+
+def _starts_with_labels(file: Path) -> bool:
+    with file.open("rb") as stream:
+        try:
+            return recognises(from_json(stream.readline()))
+        except ValueError:
+            return False
 
 
 def is_alttest(content: object, path: Path) -> bool:
@@ -70,16 +80,21 @@ def _fields(rater: str, kind: str | None, name: str) -> dict[str, Any]:
 
 def with_names(judgements: Iterable[Judgement], of_set: Sequence[Judgement]) -> list[Judgement]:
     """Judgements with what the names of all the set's items say: thing, question, cluster, agent."""
-    items = named_items(one.thing for one in of_set)
+    items = named_items(dict.fromkeys(one.thing for one in of_set))
+    about = {
+        name: {"task_id": item.cluster_id, "cluster_id": item.cluster_id, "agent": item.agent}
+        for name, item in items.items()
+    }
     labels = [one.word for one in of_set]
     only = one_question(labels, str(of_set[0].fields["domain"])) if of_set else ""
-    found = []
-    for one in judgements:
-        item = items[one.thing]
-        about = {"task_id": item.cluster_id, "cluster_id": item.cluster_id, "agent": item.agent}
-        named = (item.trajectory_id, item.question or only, one.rater, one.word, one.kind, one.lost)
-        found.append(Judgement(one.where, *named, {**one.fields, **about}))
-    return found
+    return [
+        one._replace(
+            thing=items[one.thing].trajectory_id,
+            question=items[one.thing].question or only,
+            fields={**one.fields, **about[one.thing]},
+        )
+        for one in judgements
+    ]
 
 
 def is_agentprocessbench(content: object) -> bool:
@@ -98,13 +113,12 @@ def read_agentprocessbench_file(path: Path, records: Sequence[dict[str, Any]], o
         A record is of another form, or it is not said what the annotator is.
     """
     for number, record in enumerate(records, start=1):
-        if wrong := {*record["step_labels"].values(), record["final_label"]} - {-1, 0, 1, None}:
-            raise InputError(f"{path}:{number}", "a label is -1, 0 or 1", min(wrong, key=str))
+        check_labels(record, f"{path}:{number}")
     folder = path.resolve().parent
     model = records[0].get("annotator")
     in_judges = folder.parent.name in _OF_JUDGES
     rater = options.rater or (folder.name if in_judges else str(model) if model else NOBODY)
-    kind = options.kinds.get(rater) or _kind(folder, in_judges, model) or options.kind
+    kind = options.kinds.get(rater) or _kind(folder, in_judges, model) or options.kind or (None if model else "human")
     if kind is None:
         cure = f"say --kind llm or human, or --kind {rater!r}=llm"
         raise InputError(str(path), "does not say what its annotator is", rater, cure)
@@ -118,4 +132,4 @@ def read_agentprocessbench_file(path: Path, records: Sequence[dict[str, Any]], o
 def _kind(folder: Path, in_judges: bool, model: object) -> str | None:
     if in_judges or family_of(str(model) if model else None):
         return "llm"
-    return "human" if folder.name in _OF_PEOPLE or not model else None
+    return "human" if folder.name in _OF_PEOPLE else None

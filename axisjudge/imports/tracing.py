@@ -1,4 +1,4 @@
-"""Assessments of MLflow, scores of Langfuse, feedback of LangSmith: what was said of traces, by whom.
+"""Assessments of MLflow, scores of Langfuse, feedback of LangSmith, annotations of Phoenix: who said what of traces.
 
 Sources: mlflow/mlflow ``entities/assessment.py``, ``cli/traces.py``; langfuse/langfuse
 ``packages/shared/src/domain/scores.ts``, ``fern/apis/server/definition/scores.yml``, ``scores-v3.yml``, and its batch
@@ -23,6 +23,8 @@ _MLFLOW: dict[str, RaterKind] = {"HUMAN": "human", "LLM_JUDGE": "llm", "AI_JUDGE
 _LANGFUSE: dict[str, RaterKind] = {"ANNOTATION": "human", "EVAL": "llm"}
 #: Its client writes ``model`` for every evaluator, programs too: a model is one whose name stands there.
 _LANGSMITH: dict[str, RaterKind] = {"auto_eval": "llm", "app": "human"}
+_PHOENIX: dict[str, RaterKind] = {"HUMAN": "human", "LLM": "llm", "CODE": "rules"}
+_RESULTS = ("label", "score", "explanation")
 #: MLflow's expectations say what should have come out; they are kept under questions of their own.
 EXPECTED = "expected "
 
@@ -97,7 +99,7 @@ def _assessment(where: str, trace: str | None, one: Mapping[str, Any]) -> Iterat
         "model": str(rater) if kind == "llm" and rater and "/" in str(rater) else meta.get("model"),
     }
     question = f"{EXPECTED}{name}" if expected else name
-    who = "default" if rater is None else str(rater)
+    who = f"mlflow {source['source_type'].lower()}" if rater in (None, "default") else str(rater)
     for asked, word in _spread(question, value):
         yield Judgement(
             where, str(thing), asked, who, None if error else word, kind, "api_error" if error else None, fields
@@ -184,6 +186,47 @@ def _subject(row: Row) -> tuple[str | None, str | None]:
     whole = next((str(name) for name in names if name not in (None, "")), None)
     part = row.get("observationId")
     return whole, None if part in (None, "") else str(part)
+
+
+def scores_in(content: object) -> list[Row] | None:
+    """The scores that traces of Langfuse hold, as its API gives them one by one; None where there are none."""
+    traces = content.get("data") if isinstance(content, Mapping) else content
+    traces = [content] if isinstance(content, Mapping) and "scores" in content else traces
+    if not isinstance(traces, list) or not all(isinstance(trace, Mapping) for trace in traces):
+        return None
+    scores = [{"traceId": trace.get("id"), **one} for trace in traces for one in _listed(trace.get("scores"))]
+    return scores if scores and is_langfuse(scores[0]) else None
+
+
+def _listed(held: object) -> list[dict[str, Any]]:
+    return [one for one in held if isinstance(one, dict)] if isinstance(held, list) else []
+
+
+def is_phoenix(heads: Iterable[str]) -> bool:
+    """Whether columns are those of Phoenix's annotations of spans, traces, documents or sessions."""
+    names = set(heads)
+    return {"name", "annotator_kind"} <= names and any(name.removeprefix("result.") in _RESULTS for name in names)
+
+
+def read_phoenix(path: Path, rows: Sequence[Row]) -> Reading:
+    """Phoenix's annotations: the label where there is one, else the score."""
+    found, empty = [], 0
+    for number, row in enumerate(rows):
+        label, score, why = (row.get(f"result.{name}", row.get(name)) for name in _RESULTS)
+        where, kind = f"{path}, annotation {number}", _PHOENIX.get(str(row["annotator_kind"]).upper())
+        thing = next((row[name] for name in ("trace_id", "span_id", "session_id") if row.get(name)), None)
+        word = label if label not in (None, "") else score
+        if thing is None:
+            raise InputError(where, "names neither a trace, a span nor a session", row.get("id"))
+        if word in (None, ""):
+            empty += 1
+            continue
+        named = row.get("identifier") or row.get("user_id")
+        rater = str(named) if named else f"{row['name']} {row['annotator_kind']}".lower()
+        fields = {"rationale": why or None, "created_at": row.get("created_at")}
+        found.append(Judgement(where, str(thing), str(row["name"]), rater, word, kind, None, fields))
+    notes = [f"{empty} annotations hold neither a label nor a score and are left out"] if empty else []
+    return Reading("phoenix", tuple(found), notes=tuple(notes))
 
 
 def is_langsmith(heads: Iterable[str]) -> bool:

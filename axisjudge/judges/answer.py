@@ -56,7 +56,7 @@ ONE_CALL = "one_call"
 
 _NOT_WRITABLE = "text that cannot be written as UTF-8"
 
-_Count = Annotated[int, Field(ge=0)]
+_Count = Annotated[int, Field(ge=0, lt=2**63)]
 _Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
@@ -110,9 +110,9 @@ def _is_writable(fields: object) -> bool:
     return True
 
 
-def fault_of(error: ValidationError) -> str:
+def fault_of(error: ValidationError, whole: str = "given") -> str:
     """What is wrong with fields that were given, such as ``confidence: Input should be less than or equal to 1``."""
-    faults = (f"{'.'.join(map(str, fault['loc'])) or 'given'}: {fault['msg']}" for fault in error.errors())
+    faults = (f"{'.'.join(map(str, fault['loc'])) or whole}: {fault['msg']}" for fault in error.errors())
     return "; ".join(faults)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Container, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
 
 from axisjudge.judges.answer import lost
@@ -17,7 +19,7 @@ from axisjudge.spec import REMOTE, Provider
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
-    from anthropic.types import Message, ModelInfo, Usage
+    from anthropic.types import Message, ModelInfo
 
 #: The first generation that answers a forced tool choice with status 400, and the lines that did so before it.
 #: https://platform.claude.com/docs/en/models/opus-5-5/whats-new-opus-5-5 names Fable 5.1 and Opus 5.5.
@@ -48,6 +50,7 @@ def takes_forced_tool_use(model: str) -> bool:
     return bool(version) and version < FIRST_WITHOUT_FORCING
 
 
+@cache
 def takes_strict_tools(model: str) -> bool:
     """Whether a Claude model, by its name, can be held to a tool's schema (``strict``).
 
@@ -73,6 +76,8 @@ class AnthropicJudge(WrittenJudge):
     """A Claude model. Options: effort, max_tokens, temperature (models before 4.7 only), mechanism."""
 
     mechanisms: ClassVar[tuple[str, ...]] = ("forced_tool", "json_schema_output")
+    sdk: ClassVar[str] = "anthropic"
+    client: ClassVar[str] = "AsyncAnthropic"
     key_env: ClassVar[str] = "ANTHROPIC_API_KEY"
     price_list: ClassVar[str | None] = "anthropic"
     can_batch: ClassVar[bool] = True
@@ -105,16 +110,6 @@ class AnthropicJudge(WrittenJudge):
         if "temperature" in self.options:  # not among the SDK's own parameters any more
             body["extra_body"] = {"temperature": self.options["temperature"]}
         return body
-
-    def connect(self) -> AsyncAnthropic:
-        from anthropic import AsyncAnthropic
-
-        return AsyncAnthropic(**self.transport)
-
-    def api_error(self) -> type[Exception]:
-        from anthropic import APIError
-
-        return APIError
 
     def check_options(self) -> None:
         from anthropic.types import OutputConfigParam
@@ -205,12 +200,12 @@ def _tool(form: str) -> str:
     return f"record_{form}"
 
 
-def _tokens(usage: Usage | None) -> Tokens | None:
+def _tokens(usage: Any) -> Tokens | None:
     """Anthropic counts the cached parts of the prompt apart; here `input` is the whole of it."""
-    if usage is None:
-        return None
-    read, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
-    return Tokens(usage.input_tokens + read + written, usage.output_tokens, read, written)
+    with suppress(AttributeError, TypeError):  # the reply tells none, or something else in their place
+        read, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
+        return Tokens(usage.input_tokens + read + written, usage.output_tokens, read, written)
+    return None
 
 
 PROVIDER = Provider(AnthropicJudge, REMOTE, family="anthropic", price_list=AnthropicJudge.price_list)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from axisjudge.checks import InputError
 from axisjudge.judges.answer import Reply
 from axisjudge.judges.lifecycle import Retirement
+from axisjudge.judges.prompt import Prefix, shared_prefix
 from axisjudge.judges.sheet import Sheet
 from axisjudge.rubric import Rubric
 from axisjudge.spec import JudgeSpec
@@ -83,6 +84,10 @@ class Judge(ABC):
     @abstractmethod
     async def grade(self, trajectory: Trajectory, rubrics: Rubrics, *, repeat: int = 0) -> Reply:
         """Answer for every axis in `rubrics`. Failures come back as a status; only bad input raises."""
+
+    def prefix(self, trajectory: Trajectory, rubrics: Rubrics) -> Prefix:
+        """The record as a judge that reads is shown it beside these rubrics."""
+        return shared_prefix(trajectory)
 
     def points(self, sheet: Sheet) -> tuple[str, ...]:
         """The points of a sheet that this judge can answer.

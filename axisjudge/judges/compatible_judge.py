@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from axisjudge.checks import InputError
 from axisjudge.judges.answer import lost
@@ -18,7 +19,6 @@ from axisjudge.verdict import AXES
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
-    from openai.types import CompletionUsage
     from openai.types.chat import ChatCompletion
 
 #: Tokens of a prompt beside record and rubrics: instructions, schema, roles.
@@ -79,16 +79,6 @@ class CompatibleJudge(WrittenJudge):
             body["reasoning_effort"] = self.options["effort"]
         return body
 
-    def connect(self) -> AsyncOpenAI:
-        from openai import AsyncOpenAI
-
-        return AsyncOpenAI(base_url=self.spec.base_url, **self.transport)
-
-    def api_error(self) -> type[Exception]:
-        from openai import APIError
-
-        return APIError
-
     async def send(self, client: AsyncOpenAI, body: Body) -> ChatCompletion:
         return await client.chat.completions.create(**body)
 
@@ -107,10 +97,10 @@ def _said(completion: ChatCompletion) -> Said:
     return choice.message.content or ""
 
 
-def _tokens(usage: CompletionUsage | None) -> Tokens | None:
-    if usage is None:
-        return None
-    return Tokens(usage.prompt_tokens, usage.completion_tokens, *cached_and_written(usage.prompt_tokens_details))
+def _tokens(usage: Any) -> Tokens | None:
+    with suppress(AttributeError):
+        return Tokens(usage.prompt_tokens, usage.completion_tokens, *cached_and_written(usage.prompt_tokens_details))
+    return None
 
 
 PROVIDER = Provider(CompatibleJudge, {**REMOTE, "seed": int, "context": int}, at_url=True)

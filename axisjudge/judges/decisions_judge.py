@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from axisjudge.judges.answer import ONE_CALL, Answer, all_lost, lost
 from axisjudge.judges.base import Rubrics
-from axisjudge.judges.openai_judge import cached_and_written, cached_prefix, shutdown_of
-from axisjudge.judges.pricing import Tokens
+from axisjudge.judges.openai_judge import cached_prefix, shutdown_of, tokens_of
 from axisjudge.judges.prompt import INSTRUCTIONS, Prefix, question
 from axisjudge.judges.remote import Body, Received, RemoteJudge, Shutdown
 from axisjudge.spec import TRANSPORT, Provider
@@ -28,7 +27,6 @@ class DecisionsJudge(RemoteJudge):
     kind: RaterKind = "decision_model"
     joint: bool = True
     mechanisms: ClassVar[tuple[str, ...]] = ("decisions",)
-    key_env: ClassVar[str] = "OPENAI_API_KEY"
     price_list: ClassVar[str | None] = "openai"
 
     def axes_body(self, prefix: Prefix, n_steps: int, rubrics: Rubrics) -> Body:
@@ -51,16 +49,6 @@ class DecisionsJudge(RemoteJudge):
             "prompt_cache_options": {"mode": "explicit", "ttl": "30m"},
         }
 
-    def connect(self) -> AsyncOpenAI:
-        from openai import AsyncOpenAI
-
-        return AsyncOpenAI(**self.transport)
-
-    def api_error(self) -> type[Exception]:
-        from openai import APIError
-
-        return APIError
-
     async def send(self, client: AsyncOpenAI, body: Body) -> Decision:
         return await client.decisions.create(**body)
 
@@ -72,7 +60,7 @@ class DecisionsJudge(RemoteJudge):
             said=[_answer(answer) for answer in response.answers],
             model=response.model,
             call_id=response._request_id,
-            tokens=_tokens(response.usage),
+            tokens=tokens_of(response.usage),
             flags=(ONE_CALL,),
         )
 
@@ -80,12 +68,6 @@ class DecisionsJudge(RemoteJudge):
         if len(said) != len(rubrics):
             return all_lost(rubrics, "parse_error", f"{len(rubrics)} questions, {len(said)} answers")
         return {axis: _of_axis(axis, each) for axis, each in zip(rubrics, said, strict=True)}
-
-
-def _tokens(usage: Any) -> Tokens | None:
-    if usage is None:
-        return None
-    return Tokens(usage.input_tokens, usage.output_tokens, *cached_and_written(usage.input_tokens_details))
 
 
 class _Named(NamedTuple):

@@ -43,14 +43,16 @@ _KINDS: Mapping[int, FailureKind] = {
 _QUOTA = ("insufficient_quota", "billing_hard_limit", "billing_not_active", "credit balance is too low")
 _TOO_LONG = re.compile(r"(?i)context_length_exceeded|prompt is too long|maximum context length|context (window|size)")
 _REFUSED = ("content_policy_violation", "content_filter", "invalid_prompt")
+#: Errors of clients whose connection ended before the reply did: the work may have been done, as after a timeout.
+_BROKEN_OFF = ("RemoteProtocolError", "ReadError", "DecodingError", "IncompleteRead", "ServerDisconnectedError")
 
 
 @dataclass(frozen=True)
 class Failure:
     """Why a call brought nothing.
 
-    `words` are the provider's own, without keys; `retry_after_s` is what it asks to be left alone for; `maybe_paid`
-    says that the provider may have done the work all the same.
+    `words` are the provider's own, without keys; `retry_after_s` is what it asks to be left alone for, None where it
+    names no time, or one that has passed; `maybe_paid` says that the provider may have done the work all the same.
     """
 
     kind: FailureKind
@@ -120,7 +122,7 @@ def _without_status(error: BaseException) -> Failure | None:
     names = [type(each).__name__ for each in (error, cause) if each is not None]
     words = f"{names[0]} ({names[1]})" if len(names) > 1 else names[0]
     refused = any("Connect" in name and "Connection" not in name for name in names)  # it never reached the provider
-    if any("Timeout" in name for name in names):
+    if any("Timeout" in name or name in _BROKEN_OFF for name in names):
         return Failure("passing" if refused else "timeout", words, maybe_paid=not refused)
     if any("Connection" in name or "Protocol" in name or "Network" in name for name in names):
         return Failure("passing", words, maybe_paid=not refused)
@@ -163,14 +165,15 @@ def _message(body: Any) -> str:
 
 
 def _retry_after_s(headers: Mapping[str, str]) -> float | None:
-    with suppress(TypeError, ValueError):
-        return max(0.0, float(headers["retry-after-ms"]) / 1000) if "retry-after-ms" in headers else _seconds(headers)
+    """Seconds that are asked for, as a number or a date; None where it lies in the past or cannot be read."""
+    with suppress(TypeError, ValueError, KeyError):
+        seconds = float(headers["retry-after-ms"]) / 1000 if "retry-after-ms" in headers else _seconds(headers)
+        return seconds if seconds > 0 else None
     return None
 
 
-def _seconds(headers: Mapping[str, str]) -> float | None:
-    if (asked := headers.get("retry-after")) is None:
-        return None
+def _seconds(headers: Mapping[str, str]) -> float:
+    asked = headers["retry-after"]
     with suppress(ValueError):
-        return max(0.0, float(asked))
-    return max(0.0, (parsedate_to_datetime(asked) - datetime.now(UTC)).total_seconds())
+        return float(asked)
+    return (parsedate_to_datetime(asked) - datetime.now(UTC)).total_seconds()

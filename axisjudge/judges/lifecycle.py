@@ -14,6 +14,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from axisjudge.checks import InputError
+from axisjudge.results import Result
 from axisjudge.spec import price_list_of
 from axisjudge.workbench import find
 
@@ -25,7 +26,7 @@ class RetirementWarning(UserWarning):
 
 
 @dataclass(frozen=True)
-class Retirement:
+class Retirement(Result):
     """A model that its provider shuts down, or has shut down, by a page or an endpoint read on a day.
 
     `retires_on` is None where the provider deprecates a model and names no day.
@@ -44,11 +45,6 @@ class Retirement:
         day = f"is shut down on {self.retires_on}" if self.retires_on else "is deprecated, no day named"
         after = f"; the provider's successor is {self.successor}" if self.successor else ""
         return f"{self.provider}:{self.model} {day}{after} ({self.source}, read {self.read_on})."
-
-    def to_dict(self) -> dict[str, str | None]:
-        """Plain values, days as text."""
-        days = {"retires_on": self.retires_on and self.retires_on.isoformat(), "read_on": self.read_on.isoformat()}
-        return {**vars(self), **days}
 
     def warning(self, today: date) -> str:
         """The fact as it concerns somebody who judges today."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncIterator, Container, Mapping
+from contextlib import suppress
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,7 +20,7 @@ from axisjudge.spec import REMOTE, Provider
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
     from openai.types import Model
-    from openai.types.responses import Response, ResponseUsage
+    from openai.types.responses import Response
 
 #: From this version on a prompt cache breakpoint can be set by hand; before it there is only the cache key.
 FIRST_WITH_BREAKPOINTS = (5, 6)
@@ -71,7 +72,6 @@ class OpenAIJudge(WrittenJudge):
     """A model of OpenAI. Options: effort, max_tokens, temperature. Nothing is stored with the provider."""
 
     mechanisms: ClassVar[tuple[str, ...]] = ("responses_json_schema",)
-    key_env: ClassVar[str] = "OPENAI_API_KEY"
     price_list: ClassVar[str | None] = "openai"
     can_batch: ClassVar[bool] = True
 
@@ -98,22 +98,15 @@ class OpenAIJudge(WrittenJudge):
             body["temperature"] = self.options["temperature"]
         return body
 
-    def connect(self) -> AsyncOpenAI:
-        from openai import AsyncOpenAI
-
-        return AsyncOpenAI(**self.transport)
-
-    def api_error(self) -> type[Exception]:
-        from openai import APIError
-
-        return APIError
-
     def check_options(self) -> None:
         from openai.types.shared import ReasoningEffort
 
         temperature, effort = self.options.get("temperature", 1), self.options.get("effort")
         if temperature != 1 and effort != "none" and always_reasons(self.model or ""):
             raise self.refuses("temperature", "models that reason take 1 alone; leave it out, or set effort=none")
+        is_known = re.match(r"(?:.*/)?gpt-\d", (self.model or "").lower()) is not None
+        if effort is not None and is_known and not always_reasons(self.model or ""):
+            raise self.refuses("effort", "this model does not reason; leave it out, or take one that does")
         self.check_effort(ReasoningEffort)
 
     async def send(self, client: AsyncOpenAI, body: Body) -> Response:
@@ -168,7 +161,7 @@ class OpenAIJudge(WrittenJudge):
         return shutdown_of(model)
 
     def read(self, response: Response, form: str) -> Received:
-        return Received(_said(response), response.model, response.id, _tokens(response.usage))
+        return Received(_said(response), response.model, response.id, tokens_of(response.usage))
 
 
 def _result(line: Mapping[str, Any]) -> BatchResult:
@@ -204,10 +197,11 @@ def _said(response: Response) -> Said:
     return "".join(part.text for part in parts if part.type == "output_text")
 
 
-def _tokens(usage: ResponseUsage | None) -> Tokens | None:
-    if usage is None:
-        return None
-    return Tokens(usage.input_tokens, usage.output_tokens, *cached_and_written(usage.input_tokens_details))
+def tokens_of(usage: Any) -> Tokens | None:
+    """Tokens by the usage of a response or a decision; None where it tells nothing."""
+    with suppress(AttributeError):
+        return Tokens(usage.input_tokens, usage.output_tokens, *cached_and_written(usage.input_tokens_details))
+    return None
 
 
 def cached_and_written(details: Any) -> tuple[int, int]:

@@ -13,6 +13,8 @@ from urllib.parse import urlsplit
 UNPRICED = "unpriced"
 #: What the batch interfaces of both providers cost of the list price, tokens of a cache included.
 BATCH_SHARE = 0.5
+#: No call has so many tokens.
+MOST_TOKENS = 10**9
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,14 @@ class Tokens:
     output: int
     cache_read: int = 0
     cache_write: int = 0
+
+    @property
+    def can_be(self) -> bool:
+        """Whether these are counts that a call can have: a server of somebody's own may tell anything."""
+        counts = (self.input, self.output, self.cache_read, self.cache_write)
+        if not all(isinstance(count, int) and 0 <= count < MOST_TOKENS for count in counts):
+            return False
+        return self.cache_read + self.cache_write <= self.input
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,10 @@ class RemoteJudge(Judge):
 
     kind: RaterKind = "llm"
     mechanisms: ClassVar[tuple[str, ...]]
-    key_env: ClassVar[str]
+    #: The SDK: its module, and the name of its client there.
+    sdk: ClassVar[str] = "openai"
+    client: ClassVar[str] = "AsyncOpenAI"
+    key_env: ClassVar[str] = "OPENAI_API_KEY"
     key_required: ClassVar[bool] = True
     price_list: ClassVar[str | None] = None
     #: Whether the provider has a batch interface that this judge uses (`axisjudge.judging.batch`).
@@ -156,7 +159,7 @@ class RemoteJudge(Judge):
         """Characters that a fenced trajectory may take beside these rubrics."""
         return BUDGET
 
-    def _prefix(self, trajectory: Trajectory, rubrics: Rubrics) -> Prefix:
+    def prefix(self, trajectory: Trajectory, rubrics: Rubrics) -> Prefix:
         return shared_prefix(trajectory, budget=self.record_budget(rubrics))
 
     def worst_usd(self, n_bytes: int, n_points: int = 1, reply_tokens: int = 0) -> float | None:
@@ -187,13 +190,10 @@ class RemoteJudge(Judge):
     def axes_answers(self, said: Any, rubrics: Rubrics) -> Mapping[Axis, Answer]:
         """The answers in what `read` found in a reply about axes."""
 
-    @abstractmethod
-    def connect(self) -> Any:
-        """A client of the SDK with this judge's key, timeout and retries."""
-
-    @abstractmethod
     def api_error(self) -> type[Exception]:
         """The root of the SDK's own errors; nothing else is caught."""
+        error: type[Exception] = import_module(self.sdk).APIError
+        return error
 
     @abstractmethod
     async def send(self, client: Any, body: Body) -> Any:
@@ -209,21 +209,18 @@ class RemoteJudge(Judge):
 
     def prompt_sha256(self, trajectory: Trajectory, rubrics: Rubrics) -> str:
         """Hash of the request body, in which the trajectory is present by its own hash (taken once for all axes)."""
-        return self._sha256_of(
-            self.axes_body(self._prefix(trajectory, rubrics).by_hash, len(trajectory.steps), rubrics)
-        )
+        return self._sha256_of(self.axes_body(self.prefix(trajectory, rubrics).by_hash, len(trajectory.steps), rubrics))
 
     async def grade(self, trajectory: Trajectory, rubrics: Rubrics, *, repeat: int = 0) -> Reply:
-        prefix = self._prefix(trajectory, rubrics)
-        if (unsent := not_sent(prefix, rubrics)) is not None:
-            return unsent
-        begun = time.perf_counter()
+        body = self.request(trajectory, rubrics)
+        if isinstance(body, Reply):
+            return body
+        begun, flags = time.perf_counter(), self.prefix(trajectory, rubrics).flags
         try:
-            received = await self._asked(self.axes_body(prefix, len(trajectory.steps), rubrics), self.axes_form)
-            answers = self.axes_answers(received.said, rubrics)
+            received = await self._asked(body, self.axes_form)
         except NoReplyError as end:
-            return self._failed(rubrics, end.failure, begun, prefix.flags)
-        return self._reply(answers, received, begun, prefix.flags)
+            return self._failed(rubrics, end.failure, begun, flags)
+        return self._reply(self.axes_answers(received.said, rubrics), received, begun, flags)
 
     async def _asked(self, body: Body, form: str) -> Received:
         """Make one call and see that what came back has the shape of a reply.
@@ -239,30 +236,30 @@ class RemoteJudge(Judge):
             raise NoReplyError(failure_of(error, self.key) or unreadable(type(error).__name__)) from error
         except json.JSONDecodeError as error:  # the SDKs let it through when a reply that calls itself JSON is none
             raise NoReplyError(unreadable("the server's reply is not JSON")) from error
+        return self._received(response, form)
+
+    def _received(self, response: Any, form: str) -> Received:
         try:
             return self.read(response, form)
         except (AttributeError, TypeError) as error:  # the SDKs do not check a reply against their own models
-            raise NoReplyError(unreadable("the server's reply has not the shape of this API")) from error
+            raise NoReplyError(unreadable("the reply has not the shape of this API")) from error
 
     def request(self, trajectory: Trajectory, rubrics: Rubrics) -> Body | Reply:
         """What is sent for axes of a run; a reply where it is too long to be sent."""
-        prefix = self._prefix(trajectory, rubrics)
+        prefix = self.prefix(trajectory, rubrics)
         unsent = not_sent(prefix, rubrics)
         return unsent if unsent is not None else self.axes_body(prefix, len(trajectory.steps), rubrics)
 
     def reply_from_batch(self, result: Any, trajectory: Trajectory, rubrics: Rubrics) -> Reply:
         """The reply in what a batch brought for one request, at the price of a batch."""
-        begun, flags = time.perf_counter(), (*self._prefix(trajectory, rubrics).flags, BATCH)
+        begun, flags = time.perf_counter(), (*self.prefix(trajectory, rubrics).flags, BATCH)
         if isinstance(result, Failure):
             return self._failed(rubrics, result, begun, flags)
         try:
-            received = self.read(result, self.axes_form)
-            answers = self.axes_answers(received.said, rubrics)
-        except (AttributeError, TypeError):
-            return self._failed(
-                rubrics, unreadable("the reply in the batch has not the shape of this API"), begun, flags
-            )
-        reply = self._reply(answers, received, begun, flags)
+            received = self._received(result, self.axes_form)
+        except NoReplyError as end:
+            return self._failed(rubrics, end.failure, begun, flags)
+        reply = self._reply(self.axes_answers(received.said, rubrics), received, begun, flags)
         return replace(reply, latency_s=None, cost_usd=None if reply.cost_usd is None else reply.cost_usd * BATCH_SHARE)
 
     async def submit_batch(self, requests: Mapping[str, Body], tag: str) -> str:
@@ -318,16 +315,18 @@ class RemoteJudge(Judge):
 
     @property
     def transport(self) -> dict[str, Any]:
-        """Arguments that every SDK's client takes."""
+        """Arguments of the SDK's client."""
         arguments = {"api_key": self.key, "timeout": self.options.get("timeout", TIMEOUT_S), "max_retries": 0}
+        if self.spec.base_url is not None:
+            arguments["base_url"] = self.spec.base_url
         if self.on_response is not None:
-            sdk = import_module(self.api_error().__module__.partition(".")[0])
-            arguments["http_client"] = sdk.DefaultAsyncHttpxClient(event_hooks={"response": [self.on_response]})
+            hooks = {"response": [self.on_response]}
+            arguments["http_client"] = import_module(self.sdk).DefaultAsyncHttpxClient(event_hooks=hooks)
         return arguments
 
     def _connected(self) -> Any:
         if self._client is None:
-            self._client = self.connect()
+            self._client = getattr(import_module(self.sdk), self.client)(**self.transport)
         return self._client
 
     @cached_property
@@ -345,9 +344,8 @@ class RemoteJudge(Judge):
     ) -> Reply:
         """What a call brought; its cost by the list price."""
         flags += received.flags
-        tokens, cost = received.tokens, None
-        if tokens is not None:
-            cost = self.price(tokens, received.model)
+        tokens = received.tokens if received.tokens is not None and received.tokens.can_be else None
+        cost = None if tokens is None else self.price(tokens, received.model)
         return Reply(
             answers=answers,
             returned_model=received.model,

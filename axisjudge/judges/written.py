@@ -17,7 +17,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from axisjudge.judges.answer import ONE_CALL, Answer, Reply, all_lost, lost
+from axisjudge.judges.answer import ONE_CALL, Answer, Reply, all_lost, fault_of, lost
 from axisjudge.judges.base import Rubrics
 from axisjudge.judges.prompt import INSTRUCTIONS, JOINT_INSTRUCTIONS, Page, Prefix, joint_question, question
 from axisjudge.judges.redaction import head
@@ -101,9 +101,8 @@ def verdict_from(said: str | Mapping[str, Any]) -> Answer:
     try:
         verdict = Verdict.model_validate_json(said) if isinstance(said, str) else Verdict.model_validate(said)
     except ValidationError as error:
-        faults = (f"{'.'.join(map(str, fault['loc'])) or 'reply'}: {fault['msg']}" for fault in error.errors())
         raw = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False, default=str)
-        return lost("parse_error", f"{head('; '.join(faults))}; received: {head(raw)}")
+        return lost("parse_error", f"{head(fault_of(error, 'reply'))}; received: {head(raw)}")
     return Answer(
         status="ok",
         verdict=verdict.verdict,

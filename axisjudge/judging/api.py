@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 from axisjudge.checks import InputError, positive
 from axisjudge.judges import JudgeLike, in_one_call, make_judges
 from axisjudge.judging.judging_run import JudgingRun
-from axisjudge.judging.lane import PATIENCE_S
-from axisjudge.judging.plan import Plan, make_plan
+from axisjudge.judging.options import PATIENCE_S, RunOptions
+from axisjudge.judging.plan import make_plan
 from axisjudge.protocol import locked_judges, plan_of, read_ledger, read_lock, read_split
 from axisjudge.protocol.gate import admit
 from axisjudge.protocol.ledger import openings
@@ -131,7 +131,16 @@ def judge(
         A judge, an axis, a version or a path that cannot be used; held-out tasks before lock and opening. The message
         names it and the cure.
     """
-    positive("concurrency", concurrency)
+    options = RunOptions(
+        concurrency=concurrency,
+        progress=progress,
+        patience_s=patience_s,
+        budget_usd=budget_usd,
+        allow_unpriced=allow_unpriced,
+        confirm=confirm,
+        batch=batch,
+        keep_prompts=keep_prompts,
+    )
     run = judging_run(
         trajectories,
         judges,
@@ -146,26 +155,7 @@ def judge(
         retry=retry,
         one_call=one_call,
     )
-    return run.carry_out(
-        concurrency=concurrency,
-        progress=progress,
-        patience_s=patience_s,
-        budget_usd=budget_usd,
-        allow_unpriced=allow_unpriced,
-        confirm=confirm,
-        batch=batch,
-        keep_prompts=keep_prompts,
-    )
-
-
-def plan_judging(
-    trajectories: Sequence[Trajectory],
-    judges: Sequence[JudgeLike],
-    axes: Sequence[str] | None = None,
-    **how: Unpack[How],
-) -> Plan:
-    """The plan that `judge` would carry out with the same arguments; nothing is asked and nothing written."""
-    return judging_run(trajectories, judges, axes, **how).plan()
+    return run.carry_out(options)
 
 
 def held_out_run(

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from axisjudge.results import Result
 
 if TYPE_CHECKING:
     import polars as pl
 
 
 @dataclass(frozen=True)
-class JudgeCost:
+class JudgeCost(Result):
     """What a judge's ratings took; tokens of the prompt include those from a cache.
 
     `usd` sums what has a price; `n_unpriced` counts the calls that have none. `usd_per_1000` is None where no call has.
     """
+
+    _also = ("cached_share", "usd_per_1000")
 
     rater: str
     n_calls: int
@@ -36,9 +40,6 @@ class JudgeCost:
         if not self.n_verdicts or self.n_unpriced == self.n_calls:
             return None
         return 1_000 * self.usd / self.n_verdicts
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "cached_share": self.cached_share, "usd_per_1000": self.usd_per_1000}
 
     def row(self) -> dict[str, Any]:
         """A line of a table."""

@@ -18,6 +18,7 @@ from axisjudge.judges.pricing import BATCH_SHARE, Tokens
 from axisjudge.judges.remote import RemoteJudge
 from axisjudge.judging.asking import asked_yes
 from axisjudge.judging.cost import call_key
+from axisjudge.judging.options import RunOptions
 from axisjudge.judging.plan import Call, Plan
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ class Estimate:
         return [each.row() for each in self.judges]
 
 
-def estimate_of(plan: Plan, history: pl.DataFrame, *, concurrency: int = 16, batch: bool = False) -> Estimate:
+def estimate_of(plan: Plan, history: pl.DataFrame, options: RunOptions | None = None) -> Estimate:
     """The estimate of a plan.
 
     Parameters
@@ -130,17 +131,16 @@ def estimate_of(plan: Plan, history: pl.DataFrame, *, concurrency: int = 16, bat
     plan : Plan
     history : polars.DataFrame
         Ratings that are there; of these the judge's own count.
-    concurrency : int
-        Calls under way at once, of each judge.
-    batch : bool
-        By the batch interfaces: at their price, within their time.
+    options : RunOptions, optional
+        How many calls are under way at once; whether by the batch interfaces, at their price and within their time.
     """
+    options = options or RunOptions()
     groups: dict[Judge, list[tuple[Call, ...]]] = {}
     for group in plan.groups:
         if group[0].judge.kind in ("llm", "decision_model") and group[0].inquiry.by_definition() is None:
             groups.setdefault(group[0].judge, []).append(group)
-    judges = (_of_judge(judge, mine, history, concurrency) for judge, mine in groups.items())
-    return Estimate(tuple(each.in_a_batch if batch else each for each in judges))
+    judges = (_of_judge(judge, mine, history, options.concurrency) for judge, mine in groups.items())
+    return Estimate(tuple(each.in_a_batch if options.batch else each for each in judges))
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ def _of_judge(
     whole, shared = [0.0, 0.0], [0.0, 0.0]
     for group in groups:
         for place, call in enumerate(group):
-            parts = [len(part) for part in call.inquiry.prompt()]
+            parts = [len(part) for part in call.inquiry.prompt(judge)]
             told = history.input_tokens.get(call.trajectory.id)
             for end, per_token in enumerate(CHARACTERS):
                 tokens = told if told is not None else (sum(parts) + FRAME) / per_token
@@ -242,7 +242,7 @@ def span(ends: tuple[float, float], digits: int = 0) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def agree(estimate: Estimate, *, confirm: bool, allow_unpriced: bool, budget_usd: float | None) -> None:
+def agree(estimate: Estimate, options: RunOptions) -> None:
     """Say what a paid run will cost, and let it begin only where that was agreed to.
 
     Raises
@@ -251,23 +251,21 @@ def agree(estimate: Estimate, *, confirm: bool, allow_unpriced: bool, budget_usd
         A model has no price; a budget is to be kept with a judge whose calls have none; it may cost more than
         `ASK_ABOVE_USD` and nobody said yes.
     """
-    if estimate.unpriced and not allow_unpriced:
+    if estimate.unpriced and not options.allow_unpriced:
         cure = "allow it: --allow-unpriced, allow_unpriced=True"
         raise InputError(
             f"judge {estimate.unpriced[0]}", "has no list price, so that nobody knows what it costs", cure=cure
         )
     unknown = [each.judge.rater for each in estimate.judges if each.usd is None]
-    if budget_usd is not None and unknown and not allow_unpriced:
+    if options.budget_usd is not None and unknown and not options.allow_unpriced:
         rule = "has no price that is known beforehand, so that no budget can be kept"
         raise InputError(f"judge {unknown[0]}", rule, cure="leave it out, or allow it (--allow-unpriced)")
     _, high = estimate.usd
     if high <= 0:
         return
     print(f"axisjudge: {estimate.sentence}", file=sys.stderr)
-    most = high if budget_usd is None else min(high, budget_usd)
-    if most <= ASK_ABOVE_USD or confirm:
-        return
-    if asked_yes("go on?"):
+    most = high if options.budget_usd is None else min(high, options.budget_usd)
+    if most <= ASK_ABOVE_USD or options.confirm or asked_yes("go on?"):
         return
     rule = f"may cost up to ${most:,.2f}, more than ${ASK_ABOVE_USD:,.2f}, and nobody said yes"
     raise InputError("this run", rule, cure="say so: --yes, confirm=True; or keep a budget: --budget, budget_usd=")

@@ -10,7 +10,7 @@ from typing import Any
 from axisjudge.judges.answer import Answer, Reply
 from axisjudge.judges.base import Judge, Rubrics
 from axisjudge.judges.injection import injection_flags
-from axisjudge.judges.prompt import INSTRUCTIONS, question, shared_prefix
+from axisjudge.judges.prompt import INSTRUCTIONS, question
 from axisjudge.judges.remote import RemoteJudge
 from axisjudge.judges.sheet import Sheet
 from axisjudge.judges.written import JOINT_REPLY_TOKENS, WrittenJudge
@@ -45,8 +45,8 @@ class Inquiry(ABC):
         """Ask."""
 
     @abstractmethod
-    def prompt(self) -> list[str]:
-        """The parts of the assembled prompt, as a judge that reads is shown them."""
+    def prompt(self, judge: Judge) -> list[str]:
+        """The parts of the assembled prompt, as a judge that reads is shown them; what follows the first is shared."""
 
     @abstractmethod
     def request(self, judge: Judge) -> Any:
@@ -57,14 +57,13 @@ class Inquiry(ABC):
         """How long an answer may have to be, where that is longer than an answer usually is."""
         return 0
 
-    @property
-    def tokens(self) -> float:
+    def tokens(self, judge: Judge) -> float:
         """About how many tokens a call takes, prompt and answer, for a limit of tokens a minute."""
-        return sum(map(len, self.prompt())) / CHARACTERS_PER_TOKEN + USUAL_REPLY
+        return sum(map(len, self.prompt(judge))) / CHARACTERS_PER_TOKEN + USUAL_REPLY
 
     def worst_usd(self, judge: Judge) -> float | None:
         """The most that a call can cost: as many tokens as the prompt has bytes, and a reply of full length."""
-        n_bytes = sum(len(part.encode()) for part in self.prompt()) + FRAME_BYTES
+        n_bytes = sum(len(part.encode()) for part in self.prompt(judge)) + FRAME_BYTES
         return judge.worst_usd(n_bytes, len(self.rubrics), self.reply_tokens)
 
     def flags_of(self, point: str) -> tuple[str, ...]:
@@ -90,12 +89,12 @@ class OfAxes(Inquiry):
         return await judge.grade(self.trajectory, self.rubrics, repeat=repeat)
 
     def request(self, judge: Judge) -> Any:
-        return judge.request(self.trajectory, self.rubrics) if isinstance(judge, RemoteJudge) else self.prompt()
+        return judge.request(self.trajectory, self.rubrics) if isinstance(judge, RemoteJudge) else self.prompt(judge)
 
-    def prompt(self) -> list[str]:
+    def prompt(self, judge: Judge) -> list[str]:
         n_steps = len(self.trajectory.steps)
-        asked = [question(rubric, n_steps) for rubric in self.rubrics.values()]
-        return [INSTRUCTIONS, shared_prefix(self.trajectory).text, *asked]
+        prefix = judge.prefix(self.trajectory, self.rubrics)
+        return [INSTRUCTIONS, prefix.text, *(question(rubric, n_steps) for rubric in self.rubrics.values())]
 
     def flags_of(self, point: str) -> tuple[str, ...]:
         return injection_flags(self.trajectory)
@@ -133,9 +132,9 @@ class OfSheet(Inquiry):
         return self.sheet.page.reply_tokens
 
     def request(self, judge: Judge) -> Any:
-        return judge.body(self.sheet.page) if isinstance(judge, WrittenJudge) else self.prompt()
+        return judge.body(self.sheet.page) if isinstance(judge, WrittenJudge) else self.prompt(judge)
 
-    def prompt(self) -> list[str]:
+    def prompt(self, judge: Judge) -> list[str]:
         page = self.sheet.page
         return [page.instructions, page.prefix.text, page.question]
 

@@ -10,13 +10,13 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
-from axisjudge.checks import InputError, positive
+from axisjudge.checks import InputError
 from axisjudge.judging.batch import Batches, check_batch
 from axisjudge.judging.estimate import Estimate, agree, estimate_of
 from axisjudge.judging.kept import KeptPrompts, KeptRatings
-from axisjudge.judging.lane import PATIENCE_S
+from axisjudge.judging.options import RunOptions
 from axisjudge.judging.outcome import Outcome
 from axisjudge.judging.plan import Done, Plan
 from axisjudge.judging.run import Running, Sink
@@ -29,17 +29,6 @@ if TYPE_CHECKING:
 
 #: How often a thread that waits for a run looks for Ctrl-C, in seconds.
 SIGNAL_S = 0.1
-
-
-class Money(TypedDict, total=False):
-    """What of `JudgingRun.carry_out`'s arguments is about waiting and paying; see there."""
-
-    patience_s: float
-    budget_usd: float | None
-    allow_unpriced: bool
-    confirm: bool
-    batch: bool
-    keep_prompts: str | Path | None
 
 
 class JudgingRun:
@@ -67,18 +56,7 @@ class JudgingRun:
             self._plan = self.plan_of(self.kept.done())
         return self._plan
 
-    def carry_out(
-        self,
-        *,
-        concurrency: int = 16,
-        progress: bool | None = None,
-        patience_s: float = PATIENCE_S,
-        budget_usd: float | None = None,
-        allow_unpriced: bool = False,
-        confirm: bool = False,
-        batch: bool = False,
-        keep_prompts: str | Path | None = None,
-    ) -> pl.DataFrame:
+    def carry_out(self, options: RunOptions | None = None, **given: Any) -> pl.DataFrame:
         """Ask what is missing, and return the ratings of this run, those that were there included.
 
         A file is locked before it is looked at, so that two processes cannot both ask what neither finds in it; where
@@ -89,22 +67,9 @@ class JudgingRun:
 
         Parameters
         ----------
-        concurrency : int
-            Calls under way at once, of each judge.
-        progress : bool, optional
-        patience_s : float
-            How long a provider may stay closed (429, 503, 529) before its judges are given up.
-        budget_usd : float, optional
-            Stop before the call that could pass this sum, calls under way counted at their worst.
-        allow_unpriced : bool
-            Ask models that have no list price.
-        confirm : bool
-            Spend more than `axisjudge.judging.estimate.ASK_ABOVE_USD` without being asked first.
-        batch : bool
-            Hand the calls in by the providers' batch interfaces (half price, within a day). It waits for them; stopped,
-            the same call goes on where this one was, because what is under way stands beside the ratings file.
-        keep_prompts : path, optional
-            Keep the whole prompt of each call beside its hash in this file (JSON Lines), each once.
+        options : RunOptions, optional
+        **given
+            The same one by one, as `axisjudge.judge` takes them: ``concurrency``, ``budget_usd`` and so on.
 
         Raises
         ------
@@ -112,10 +77,7 @@ class JudgingRun:
             The file cannot be written, or another process is writing it; a judge cannot be asked, has no price, or
             may cost more than was agreed to.
         """
-        positive("concurrency", concurrency)
-        positive("patience", patience_s)
-        if budget_usd is not None:
-            positive("budget", budget_usd)
+        options = replace(options or RunOptions(), **given)
         with ExitStack() as stack:
             sinks: list[Sink] = [self.kept.add]
             if self.kept.path is not None:
@@ -123,29 +85,19 @@ class JudgingRun:
 
                 sinks.insert(0, stack.enter_context(RatingsWriter(self.kept.path)).append)
             plan = self.plan()
-            batches = self._batches() if batch else None
+            batches = self._batches() if options.batch else None
             if plan.groups:
-                if batch:
+                if options.batch:
                     check_batch(plan.asked)
                 for judge in plan.asked:
                     judge.check()
-                estimate = self.estimate(concurrency, batch=batch)
-                agree(estimate, confirm=confirm, allow_unpriced=allow_unpriced, budget_usd=budget_usd)
-                prompts = None if keep_prompts is None else KeptPrompts(keep_prompts)
+                agree(self.estimate(options), options)
+                prompts = None if options.keep_prompts is None else KeptPrompts(options.keep_prompts)
                 if prompts is not None:
                     stack.callback(prompts.close)
                 self._plan = None  # the next one finds these ratings there
                 self.admitted.record_look()
-                running = Running(
-                    plan,
-                    partial(_to_all, sinks),
-                    concurrency=concurrency,
-                    progress=progress,
-                    budget_usd=budget_usd,
-                    patience_s=patience_s,
-                    batches=batches,
-                    prompts=prompts,
-                )
+                running = Running(plan, partial(_to_all, sinks), options, batches=batches, prompts=prompts)
                 self._carry_out(running)
             ratings = of_plan(self.kept.table(), plan)
             self.outcome = Outcome.of(plan, ratings, self.outcome.ends, was_interrupted=self.outcome.was_interrupted)
@@ -170,9 +122,9 @@ class JudgingRun:
             self.kept.wrote_all()
             self.outcome = replace(self.outcome, ends=tuple(running.ends))
 
-    def estimate(self, concurrency: int = 16, *, batch: bool = False) -> Estimate:
+    def estimate(self, options: RunOptions | None = None) -> Estimate:
         """What carrying it out would take and cost, by the judges' own history in the file where there is one."""
-        return estimate_of(self.plan(), self.kept.table(), concurrency=concurrency, batch=batch)
+        return estimate_of(self.plan(), self.kept.table(), options)
 
 
 def _to_all(sinks: Sequence[Sink], ratings: Sequence[Rating]) -> None:

@@ -5,8 +5,10 @@
 - **Limits** (429, 503, 529) are waited out. Whoever is refused joins the one pause of that provider and, when it is
   over, sends a single call ahead; all others follow when that one is answered. A provider that stays closed for longer
   than the run's patience ends the lane.
-- **Passing failures** are asked again `RETRIES` times. What timed out is asked again once: it may have been paid.
-- **Lasting failures** (key, quota, model, request) end the lane after `ALIKE` in a row of one kind.
+- **Passing failures** are asked again `RETRIES` times. What timed out or broke off is asked again once: it may have
+  been paid.
+- **Lasting failures** (key, quota, model, request) end the lane after `ALIKE` in a row of one kind, as do replies of
+  something else than this API (a web page, say).
 
 What a lane that has ended did not ask is not in the file, so that the same command asks it.
 """
@@ -32,21 +34,18 @@ from axisjudge.judging.budget import Budget
 from axisjudge.judging.plan import Call
 
 FIRST_AT_ONCE = 4
-FIRST_REPLY_S = 1.0
+FIRST_REPLY_S = 10.0
 ALIKE = 5
 RETRIES = 4
 #: A provider that names no time, or a longer one, is asked again after this many seconds.
 LONGEST_WAIT_S = 60.0
-#: How long a provider may stay closed before its judges are given up.
-PATIENCE_S = 3_600.0
-
 #: A judge that answers within these seconds may never have waited: others must have their turn.
 AT_ONCE_S = 0.001
 
 _FIRST_WAIT_S = 0.5
 _LONGEST_RETRY_S = 8.0
 
-#: Flag of a rating for which calls timed out: each may have been paid beside the one that was answered.
+#: Flag of a rating for which calls timed out or broke off: each may have been paid beside the one that was answered.
 MAYBE_PAID = "maybe_paid"
 
 
@@ -222,7 +221,7 @@ class Lane:
                 return None
             reply = await self._asked(call)
             failure = reply.failure
-            if failure is None or failure.kind in ("too_long", "refused", "unreadable"):
+            if failure is None or failure.kind in ("too_long", "refused"):
                 self._succeeded()
             else:
                 self.end.failures[failure.words] += 1
@@ -237,7 +236,7 @@ class Lane:
                     await self._back_off(failure, retries)
                     retries += 1
                     continue
-                if failure.kind in LASTING:
+                if failure.kind in LASTING or failure.kind == "unreadable":
                     self._count(failure, call.trajectory.id)
             return replace(reply, flags=(*reply.flags, f"{MAYBE_PAID}:{timeouts}")) if timeouts else reply
 
@@ -322,7 +321,8 @@ class Lane:
         if failure.kind != self._kind:
             self._kind, self._alike = failure.kind, []
         self._alike.append(trajectory_id)
-        if len(self._alike) >= ALIKE and (failure.kind != "request" or len(set(self._alike)) > 1):
+        is_of_one_run = failure.kind in ("request", "unreadable") and len(set(self._alike)) == 1
+        if len(self._alike) >= ALIKE and not is_of_one_run:
             self.stop(f"{len(self._alike)} calls in a row failed alike; {failure.words}")
 
 
@@ -356,5 +356,5 @@ def _limiters(judge: Judge) -> list[tuple[Any, Callable[[Call], float]]]:
         # one at a time: a burst of a whole minute's calls is what providers answer with 429
         limiters.append((AsyncLimiter(1, 60.0 / per_minute), lambda _: 1.0))
     if (per_minute := judge.spec.options.get("tpm")) is not None:
-        limiters.append((AsyncLimiter(per_minute, 60.0), lambda call: call.inquiry.tokens))
+        limiters.append((AsyncLimiter(per_minute, 60.0), lambda call: call.inquiry.tokens(judge)))
     return limiters

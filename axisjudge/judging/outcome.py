@@ -39,6 +39,11 @@ class Outcome:
         answered = Counter(ratings.filter(ratings["status"] == "ok")["rater"].to_list())
         return cls(tuple(wanted.items()), tuple(answered.items()), tuple(ends), was_interrupted)
 
+    @property
+    def spent_usd(self) -> float:
+        """What was spent now, by list price."""
+        return sum(end.spent_usd for end in self.ends)
+
     def code(self, max_lost: float = MAX_LOST) -> int:
         """The exit code: 0 all asked and answered, 1 a judge stopped, answered nothing or lost more than `max_lost`,
         3 at the budget, 130 interrupted.
@@ -55,9 +60,8 @@ class Outcome:
     def sentences(self) -> list[str]:
         """What a reader must know who sees nothing else: who was stopped and why, and what is left."""
         lines = []
-        spent = sum(end.spent_usd for end in self.ends)
-        if spent > 0:
-            lines.append(f"Spent by list price: ${spent:,.4f}.")
+        if self.spent_usd > 0:
+            lines.append(f"Spent by list price: ${self.spent_usd:,.4f}.")
         if unknown := sum(end.unpriced for end in self.ends):
             lines.append(f"Calls whose cost nobody knows (no price, no usage, or timed out): {unknown}.")
         left = sum(end.not_asked for end in self.ends if not end.stopped)

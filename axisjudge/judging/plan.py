@@ -160,6 +160,24 @@ def make_plan(
     return plan_calls(asked, judges, done=done, keep_lost=keep_lost, retry=retry)
 
 
+def together(plans: Sequence[Plan]) -> Plan:
+    """Several plans that are carried out in turn as one, to be counted and priced: no call is made twice."""
+    groups: list[tuple[Call, ...]] = []
+    there: set[Identity] = set()
+    for group in (group for plan in plans for group in plan.groups):
+        new = [call for call in group if not there.issuperset(call.identity(point) for point in call.wanted)]
+        there.update(call.identity(point) for call in new for point in call.wanted)
+        if new:
+            groups.append(tuple(new))
+    return Plan(
+        tuple(groups),
+        frozenset().union(*(plan.identities for plan in plans)),
+        sum(plan.cached for plan in plans),
+        sum(plan.kept_lost for plan in plans),
+        tuple(dict.fromkeys(judge for plan in plans for judge in plan.judges)),
+    )
+
+
 def plan_calls(
     asked: Iterable[Sequence[Call]],
     judges: Sequence[Judge],

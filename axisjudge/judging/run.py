@@ -7,6 +7,8 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
+from functools import partial
+from typing import Any
 
 from axisjudge.judges.answer import Reply
 from axisjudge.judges.base import Judge
@@ -15,7 +17,8 @@ from axisjudge.judges.remote import RemoteJudge
 from axisjudge.judging.batch import Batches, BatchLane
 from axisjudge.judging.budget import Budget
 from axisjudge.judging.kept import KeptPrompts
-from axisjudge.judging.lane import PATIENCE_S, Lane, LaneEnd, Pause
+from axisjudge.judging.lane import Lane, LaneEnd, Pause
+from axisjudge.judging.options import RunOptions
 from axisjudge.judging.plan import Call, Plan
 from axisjudge.judging.progress import Progress
 from axisjudge.judging.rated import ratings_of
@@ -32,14 +35,7 @@ class Running:
     plan : Plan
     sink : callable
         Takes the ratings of one call; called from one thread, in the order of arrival.
-    concurrency : int
-        Calls under way at once, of each judge.
-    progress : bool, optional
-        Show a progress bar; by default when somebody is there to see it.
-    budget_usd : float, optional
-        What may be spent at most.
-    patience_s : float
-        How long a provider may stay closed before its judges are given up.
+    options : RunOptions, optional
     batches : Batches, optional
         Hand the calls in by the batch interfaces of their providers, and note them here.
     prompts : KeptPrompts, optional
@@ -50,19 +46,15 @@ class Running:
         self,
         plan: Plan,
         sink: Sink,
+        options: RunOptions | None = None,
         *,
-        concurrency: int = 16,
-        progress: bool | None = None,
-        budget_usd: float | None = None,
-        patience_s: float = PATIENCE_S,
         batches: Batches | None = None,
         prompts: KeptPrompts | None = None,
     ) -> None:
-        self.batches, self.prompts = batches, prompts
-        self.plan, self.statuses = plan, Counter[str]()
+        self.plan, self.options, self.batches, self.prompts = plan, options or RunOptions(), batches, prompts
+        self.statuses = Counter[str]()
         self.ends: list[LaneEnd] = []
-        self._sink, self._concurrency, self._patience_s = sink, concurrency, patience_s
-        self._show, self._budget_usd = progress, budget_usd
+        self._sink = sink
         self._run_id = uuid.uuid4().hex[:12]
 
     async def run(self) -> None:
@@ -74,14 +66,15 @@ class Running:
             for judge in plan.asked:
                 judge.prepare()
             warn_of(await asyncio.gather(*(judge.retirement() for judge in plan.asked)))
-            with Progress(plan, show=self._show) as bar:
+            with Progress(plan, show=self.options.progress) as bar:
                 lanes = self._lanes(bar)
                 await asyncio.gather(*(self._drive(lane, lanes) for lane in lanes))
         if errors := [error for lane in lanes for error in lane.errors]:
             raise errors[0]
 
     def _lanes(self, bar: Progress) -> list[Lane | BatchLane]:
-        budget = None if self._budget_usd is None else Budget(self._budget_usd)
+        options = self.options
+        budget = None if options.budget_usd is None else Budget(options.budget_usd)
         pauses: dict[str, Pause] = {}
         groups: dict[Judge, list[tuple[Call, ...]]] = {judge: [] for judge in self.plan.judges}
         for group in self.plan.groups:
@@ -98,28 +91,13 @@ class Running:
                 lane.end.statuses.update(statuses)
                 bar.advance(ratings, self.ends)
 
-            lane: Lane | BatchLane
+            new: partial[BatchLane] | partial[Lane]
             if self.batches is not None and isinstance(judge, RemoteJudge):
-                lane = BatchLane(
-                    judge,
-                    groups[judge],
-                    batches=self.batches,
-                    budget=budget,
-                    patience_s=self._patience_s,
-                    answered=answered,
-                    tell=bar.tell,
-                )
-                return lane
-            lane = Lane(
-                judge,
-                groups[judge],
-                concurrency=self._concurrency,
-                pause=pauses.setdefault(judge.provider_address, Pause(judge.provider_address)),
-                budget=budget,
-                patience_s=self._patience_s,
-                answered=answered,
-                tell=bar.tell,
-            )
+                new = partial(BatchLane, judge, groups[judge], batches=self.batches)
+            else:
+                pause = pauses.setdefault(judge.provider_address, Pause(judge.provider_address))
+                new = partial(Lane, judge, groups[judge], concurrency=options.concurrency, pause=pause)
+            lane = new(budget=budget, patience_s=options.patience_s, answered=answered, tell=bar.tell)
             return lane
 
         lanes = [lane_of(judge) for judge in self.plan.judges if groups[judge]]
@@ -134,24 +112,14 @@ class Running:
                 other.quit()
 
 
-async def run_plan(
-    plan: Plan,
-    sink: Sink,
-    *,
-    concurrency: int = 16,
-    progress: bool | None = None,
-    budget_usd: float | None = None,
-    patience_s: float = PATIENCE_S,
-) -> Counter[str]:
-    """Make the calls of a plan and hand the ratings of each reply to `sink` at once; parameters as `Running` has them.
+async def run_plan(plan: Plan, sink: Sink, **given: Any) -> Counter[str]:
+    """Make the calls of a plan and hand the ratings of each reply to `sink` at once; options as `RunOptions` has them.
 
     Returns
     -------
     Counter
         Ratings by status.
     """
-    running = Running(
-        plan, sink, concurrency=concurrency, progress=progress, budget_usd=budget_usd, patience_s=patience_s
-    )
+    running = Running(plan, sink, RunOptions(**given))
     await running.run()
     return running.statuses

@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
 
 from axisjudge.checks import InputError, positive
 from axisjudge.judges import Judge, JudgeLike, make_judges
 from axisjudge.judges.sheet import Sheet
 from axisjudge.judging.inquiry import OfSheet
-from axisjudge.judging.judging_run import JudgingRun, Money
+from axisjudge.judging.judging_run import JudgingRun
 from axisjudge.judging.plan import Done, Plan, call_of, plan_calls
 from axisjudge.protocol.gate import Admitted, admit
 from axisjudge.scores.axis.judged.questions import MODELS
@@ -22,9 +21,6 @@ from axisjudge.scores.axis.rule_sets import DOCUMENTED, RuleSet
 from axisjudge.scores.axis.scenario import Scenario, scenario_for
 from axisjudge.scores.axis.transcript.run import run_of_trajectory
 from axisjudge.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    import polars as pl
 
 #: Flags of ratings by a judge of the agent's own family, and of those where nobody can say whether it is.
 OWN_FAMILY, FAMILY_UNKNOWN = "own_family", "agent_family_unknown"
@@ -61,46 +57,6 @@ class SignalQuestions:
     exploratory: bool = False
 
 
-def judge_signals(
-    trajectories: Sequence[Trajectory],
-    judges: Sequence[JudgeLike],
-    questions: SignalQuestions | None = None,
-    *,
-    repeats: int = 1,
-    out: str | Path | None = None,
-    concurrency: int = 16,
-    keep_lost: bool = False,
-    retry: Sequence[str] = (),
-    progress: bool | None = None,
-    **money: Unpack[Money],
-) -> pl.DataFrame:
-    """Have judges judge the signals and goal checks of runs, and return the ratings of this run.
-
-    The other parameters are those of `axisjudge.judge`; what `out` holds is not asked again.
-
-    Raises
-    ------
-    InputError
-        A judge that judges no signals or is of an agent's own family, a scenario that a run lacks, held-out tasks.
-    """
-    positive("concurrency", concurrency)
-    run = signals_run(trajectories, judges, questions, repeats=repeats, out=out, keep_lost=keep_lost, retry=retry)
-    return run.carry_out(concurrency=concurrency, progress=progress, **money)
-
-
-def plan_signals(
-    trajectories: Sequence[Trajectory],
-    judges: Sequence[JudgeLike],
-    questions: SignalQuestions | None = None,
-    *,
-    repeats: int = 1,
-    out: str | Path | None = None,
-    keep_lost: bool = False,
-) -> Plan:
-    """The plan that `judge_signals` would carry out with the same arguments; nothing is asked and nothing written."""
-    return signals_run(trajectories, judges, questions, repeats=repeats, out=out, keep_lost=keep_lost).plan()
-
-
 def signals_run(
     trajectories: Sequence[Trajectory],
     judges: Sequence[JudgeLike],
@@ -111,7 +67,15 @@ def signals_run(
     keep_lost: bool = False,
     retry: Sequence[str] = (),
 ) -> JudgingRun:
-    """The run that `judge_signals` would carry out with the same arguments."""
+    """The run in which judges judge the signals and goal checks of runs: to be planned, looked at, and carried out.
+
+    The other parameters are those of `axisjudge.judge`; what `out` holds is not asked again.
+
+    Raises
+    ------
+    InputError
+        A judge that judges no signals or is of an agent's own family, a scenario that a run lacks, held-out tasks.
+    """
     positive("repeats", repeats)
     asked = _Asked.of(trajectories, judges, questions or SignalQuestions())
     return JudgingRun(partial(asked.plan, repeats=repeats, keep_lost=keep_lost, retry=retry), asked.admitted, out)

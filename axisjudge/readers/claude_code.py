@@ -127,6 +127,8 @@ class Session(LoggedRun):
             return
         if (model := text_at(message, "model")) and model != "<synthetic>":
             self.models[model] += 1
+        if usage := dict_of(message, "usage"):
+            self.usage[name or position] = usage
         for block in _blocks(content):
             kind = type_of(block)
             if kind == "text":

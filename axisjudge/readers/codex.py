@@ -132,6 +132,11 @@ class _Run(LoggedRun):
             self.steps.error(shown(event.get("message")), timestamp)
         elif kind == "turn_aborted":
             self.termination = f"turn_aborted: {event.get('reason')}"
+        elif total := dict_of(dict_of(event, "info"), "total_token_usage"):
+            counted = len(self.usage)
+            before = self.usage.get(f"count {counted}", {}).get("input_tokens", 0)
+            begins = counted == 0 or total.get("input_tokens", 0) < before  # after a compaction it counts from 0
+            self.usage[f"count {counted + begins}"] = total
         elif kind in ("task_complete", "turn_complete"):
             self.termination = kind
         elif kind.endswith("_end") and (call_id := text_at(event, "call_id")):

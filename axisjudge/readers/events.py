@@ -303,6 +303,7 @@ class LoggedRun:
         self.models: Counter[str] = Counter()
         self.termination: str | None = None
         self.meta: dict[str, Any] = {}
+        self.usage: dict[str, dict[str, Any]] = {}  # what each answer took, by its id: logs say it again and again
 
     def found(self, identity: str | None, *, task_id: str | None = None, policy: str | None = None) -> Found:
         """The run, by the id that the log gives it, else by a hash of its steps; its agent is the model heard most."""
@@ -318,6 +319,8 @@ class LoggedRun:
             termination=self.termination,
             steps=steps,
             policy=policy,
-            meta=self.meta | ({"models": models} if len(models) > 1 else {}),
+            meta=({"usage": [*self.usage.values()]} if self.usage else {})
+            | self.meta
+            | ({"models": models} if len(models) > 1 else {}),
         )
         return Found(self.position, trajectory)

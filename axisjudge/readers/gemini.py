@@ -85,6 +85,8 @@ class _Run(LoggedRun):
             self.steps.text("user", text, timestamp)
             return
         self.models.update(filter(None, [text_at(message, "model")]))
+        if tokens := dict_of(message, "tokens"):
+            self.usage[position] = tokens
         for thought in members(message, "thoughts", ""):
             told = ": ".join(filter(None, (text_at(thought, "subject"), text_at(thought, "description"))))
             self.steps.thinking(told, text_at(thought, "timestamp"))

@@ -193,7 +193,8 @@ def _steps(messages: list[dict[str, Any]], where: str, notes: list[Note]) -> tup
         content, hosted = _content(message.get("content"))
         text = text_of(content, at(place, "content"), notes) or str(error.get("message") or "")
         if role == "tool":
-            steps.result(message.get("tool_call_id"), text, None, error=bool(error), name=message.get("function"))
+            named = word(message.get("function"))
+            steps.result(word(message.get("tool_call_id")), text, None, error=bool(error), name=named)
             continue
         steps.text(role, text, None, message=place)
         for call in (*_calls(message, place), *(_hosted_call(part, place) for part in hosted)):
@@ -201,7 +202,7 @@ def _steps(messages: list[dict[str, Any]], where: str, notes: list[Note]) -> tup
         for part in hosted:
             result, failed = part.get("result"), part.get("error")
             text = str(result or failed or "")
-            steps.result(part.get("id"), text, None, error=bool(failed), name=part.get("name"))
+            steps.result(word(part.get("id")), text, None, error=bool(failed), name=word(part.get("name")))
     return steps.all()
 
 

@@ -137,6 +137,11 @@ def word(value: Any) -> str | None:
     return None if value is None else str(value)
 
 
+def name_of(value: Any) -> str | None:
+    """A name as text; an object, as Swarm keeps its agents, goes by its own name."""
+    return word(value.get("name")) if isinstance(value, dict) else word(value)
+
+
 def reward_of(value: Any, where: str) -> float | None:
     """The end-task reward: a finite number, or None where the source has none."""
     if value is None:

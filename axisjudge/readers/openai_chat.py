@@ -17,6 +17,7 @@ from axisjudge.readers.messages import (
     content_id,
     field,
     made,
+    name_of,
     objects,
     reward_of,
     tool_schema,
@@ -87,7 +88,7 @@ def _conversation(record: dict[str, Any], where: str, where_messages: str) -> Fo
     metadata = field(record, "metadata", dict, where, {})
     told = {key: record.get(key, metadata.get(key)) for key in _TOLD}
     tools = record.get("tools")
-    task_id, agent = word(told["task_id"]), told["agent"] or told["model"]
+    task_id, agent = word(told["task_id"]), name_of(told["agent"]) or name_of(told["model"])
     trajectory = made(
         Trajectory,
         where,

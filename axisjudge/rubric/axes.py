@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import date
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -56,14 +57,19 @@ class RubricText(BaseModel):
     @property
     def sections(self) -> dict[str, str]:
         """Level-2 headings and what stands under them, in order."""
-        bodies = re.split(r"(?m)^## +.+? *$", self.text)[1:]
-        return {head: body.strip() for head, body in zip(self.headings, bodies, strict=True)}
+        return dict(zip(self.headings, _bodies(self.text), strict=True))
 
     @property
     def examples(self) -> list[str]:
         """The worked examples (level-3 headings under that section)."""
         body = self.sections.get("Worked examples", "")
         return [part.strip() for part in re.split(r"(?m)^### +", body)[1:]]
+
+
+@lru_cache
+def _bodies(text: str) -> tuple[str, ...]:
+    """What stands under each level-2 heading; a run's every label asks for it."""
+    return tuple(body.strip() for body in re.split(r"(?m)^## +.+? *$", text)[1:])
 
 
 class Rubric(RubricText):

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 
 from fastapi import FastAPI, Path, Query, Request, Response, Security
+from fastapi.dependencies.utils import get_flat_params
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict
@@ -30,14 +34,8 @@ from axisjudge.service.store import TIE_BREAKS, Conflict, ScoreStore, Wanted
 from axisjudge.service.telemetry import Metrics, Telemetry
 from axisjudge.service.tokens import ALL, AccessToken
 
-#: Bytes of a body; a run with hundreds of stages is far below the first.
-LARGEST_BODY, LARGEST_BULK_BODY = 256 * 1024, 8 * 1024 * 1024
-
-Id = Annotated[str, Path(pattern=ID_PATTERN)]
-Limit = Annotated[int, Query(ge=1, le=200)]
-Cursor = Annotated[str | None, Query(pattern=answers.CURSOR_PATTERN, description="`next` of the page before")]
-Tier = Annotated[Literal["Bronze", "Silver", "Gold", "Elite", "Unranked"] | None, Query()]
-Spec = Annotated[str | None, Query(pattern=ID_PATTERN)]
+#: Bytes of a body; the first holds a run of more stages than a run may have, which is then refused for that.
+LARGEST_BODY, LARGEST_BULK_BODY = 1024 * 1024, 8 * 1024 * 1024
 
 
 def _written_out(text: Any) -> Any:
@@ -45,6 +43,20 @@ def _written_out(text: Any) -> Any:
     if isinstance(text, str) and text[4:5] != "-":
         raise ValueError("must be written as 2026-11-01T12:00:00Z")
     return text
+
+
+def _digits(text: Any) -> Any:
+    """A count is written in digits; pydantic would take 1.0 and +1 too."""
+    if isinstance(text, str) and not (text.isascii() and text.isdigit()):
+        raise ValueError("must be a whole number")
+    return text
+
+
+Id = Annotated[str, Path(pattern=ID_PATTERN)]
+Limit = Annotated[int, Query(ge=1, le=200), BeforeValidator(_digits)]
+Cursor = Annotated[str | None, Query(pattern=answers.CURSOR_PATTERN, description="`next` of the page before")]
+Tier = Annotated[Literal["Bronze", "Silver", "Gold", "Elite", "Unranked"] | None, Query()]
+Spec = Annotated[str | None, Query(pattern=ID_PATTERN)]
 
 
 Moment = Annotated[
@@ -58,26 +70,31 @@ Writer = Annotated[AccessToken, Security(caller, scopes=[WRITE])]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class _Part(BaseModel):
-    """Which part of a list of scores is asked for; a misspelt filter is refused, not passed over."""
+class _Filter(BaseModel):
+    """Which scores are asked for, and how many at once."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True)
 
     limit: Limit = 50
-    cursor: Cursor = None
     tier: Tier = None
-    spec_id: Spec = None
     since: Moment = None
     until: Moment = None
 
-    def of(self, store: ScoreStore, *, agent_id: str | None, workspace_id: str | None) -> ScoreList:
+    def of(self, owner: Wanted) -> Wanted:
+        """These scores of an agent, a workspace or a spec."""
+        return replace(owner, tier=self.tier, since=_microseconds(self.since), until=_microseconds(self.until))
+
+
+class _Part(_Filter):
+    """Which part of a list of scores is asked for."""
+
+    cursor: Cursor = None
+    spec_id: Spec = None
+
+    def page(self, store: ScoreStore, owner: Wanted) -> ScoreList:
         """The part of an agent's or a workspace's list."""
-        times = _microseconds(self.since), _microseconds(self.until)
-        wanted = Wanted(agent_id, workspace_id, self.spec_id, self.tier, *times)
+        wanted = self.of(replace(owner, spec_id=self.spec_id))
         return answers.score_list(store.page(wanted, limit=self.limit, after=answers.place_of(self.cursor)))
-
-
-Part = Annotated[_Part, Query()]
 
 
 class _StrictRequest(Request):
@@ -90,10 +107,27 @@ class _StrictRequest(Request):
 
 
 class _StrictRoute(APIRoute):
+    """A misspelt parameter, or one that is given twice, is refused: passed over, it would change what was asked for."""
+
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         answer = super().get_route_handler()
+        known = {each.alias for each in get_flat_params(self.dependant)} - set(self.param_convertors)
 
         async def strictly(request: Request) -> Response:
+            given = Counter(name for name, _ in request.query_params.multi_items())
+            faults = {name: "is no parameter here" for name in given if name not in known}
+            faults |= {name: "is given twice" for name, times in given.items() if times > 1}
+            if faults:
+                raise RequestValidationError(
+                    [
+                        {
+                            "loc": ("query", name),
+                            "msg": f"{why}; here are: {', '.join(sorted(known)) or 'none'}",
+                            "type": "query",
+                        }
+                        for name, why in faults.items()
+                    ]
+                )
             return await answer(_StrictRequest(request.scope, request.receive))
 
         return strictly
@@ -106,6 +140,8 @@ def create_app(store: ScoreStore, door: Door, *, scored: Callable[[], None] = la
         version=__version__,
         docs_url=None,
         redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
         responses=declared(503),
     )
     app.router.route_class = _StrictRoute
@@ -123,14 +159,14 @@ def create_app(store: ScoreStore, door: Door, *, scored: Callable[[], None] = la
 
 
 def _add_pages(app: FastAPI, store: ScoreStore, metrics: Metrics) -> None:
-    @app.get("/healthz")
+    @app.get("/healthz", responses=declared(422))
     def healthz() -> Health:
         """Whether the service and its store are up."""
         if not store.is_alive():
             raise HTTPException(503, "the store does not answer")
         return Health(status="ok")
 
-    @app.get("/readyz")
+    @app.get("/readyz", responses=declared(422))
     def readyz() -> Health:
         """Whether runs can be scored and kept now."""
         if not app.state.writer.is_alive:
@@ -142,6 +178,10 @@ def _add_pages(app: FastAPI, store: ScoreStore, metrics: Metrics) -> None:
     @app.get("/metrics", include_in_schema=False)
     def metrics_page() -> Response:
         return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
+
+    @app.get("/openapi.json", include_in_schema=False)
+    def schema() -> dict[str, Any]:
+        return app.openapi()
 
     @app.get("/docs", include_in_schema=False)
     def docs() -> HTMLResponse:
@@ -218,22 +258,22 @@ def _add_reading(app: FastAPI, store: ScoreStore) -> None:
         return answers.RunHistory(**full, superseded=[answers.past_score(row) for row in store.superseded(run_id)])
 
     @app.get("/v1/agents/{agent_id}/scores", responses=refusals | declared(403))
-    def scores_of_agent(agent_id: Id, token: Reader, part: Part) -> ScoreList:
+    def scores_of_agent(agent_id: Id, token: Reader, part: Annotated[_Part, Query()]) -> ScoreList:
         """Scores of an agent, newest first by end of run; of all workspaces that the token opens."""
         workspace = None if token.workspace_id == ALL else token.workspace_id
-        return part.of(store, agent_id=agent_id, workspace_id=workspace)
+        return part.page(store, Wanted(agent_id=agent_id, workspace_id=workspace))
 
     @app.get("/v1/workspaces/{workspace_id}/scores", responses=refusals | declared(403))
-    def scores_of_workspace(workspace_id: Id, token: Reader, part: Part) -> ScoreList:
+    def scores_of_workspace(workspace_id: Id, token: Reader, part: Annotated[_Part, Query()]) -> ScoreList:
         """Scores of a workspace, newest first by end of run."""
         allow(token, workspace_id)
-        return part.of(store, agent_id=None, workspace_id=workspace_id)
+        return part.page(store, Wanted(workspace_id=workspace_id))
 
     @app.get("/v1/workspaces/{workspace_id}/specs/{spec_id}/ranking", responses=refusals | declared(403, 404))
-    def ranking(workspace_id: Id, spec_id: Id, token: Reader, limit: Limit = 50) -> answers.SpecRanking:
+    def ranking(workspace_id: Id, spec_id: Id, token: Reader, part: Annotated[_Filter, Query()]) -> answers.SpecRanking:
         """The scored runs of a spec, best first, each with the artefact that can be handed over."""
         allow(token, workspace_id)
-        rows = store.ranking(workspace_id, spec_id, limit=limit)
+        rows = store.ranking(part.of(Wanted(workspace_id=workspace_id, spec_id=spec_id)), limit=part.limit)
         if not rows:
             raise HTTPException(404, f"no scored run of spec {spec_id} in workspace {workspace_id}")
         runs = [

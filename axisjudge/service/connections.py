@@ -17,6 +17,8 @@ _ANSWERED_BEYOND = 32
 #: File descriptors for all else: the store's pool, logs, connections not yet accepted.
 _OTHER_FILES = 320
 BACKLOG = 128
+#: The step of a connection on which uvicorn waits for a next request, with a deadline of its own.
+_IDLE_AFTER_AN_ANSWER = "idle"
 
 
 def affordable_connections(wanted: int) -> int:
@@ -37,18 +39,23 @@ class LimitedProtocol(H11Protocol):
 
     uvicorn has a deadline for idle connections only: one that sends half a head, or half a body, stays for ever. Its
     ``limit_concurrency`` counts requests, which such connections never become. Here each step has a deadline, and the
-    limit counts connections: those just beyond it are answered 503, further ones are cut off.
+    limit counts connections. Beyond it the one that has kept the service waiting longest makes room: half a head, half
+    a body, or nothing to ask. Where all are at work, those just beyond are answered 503, further ones are cut off.
     """
 
     _deadline: asyncio.TimerHandle | None = None
     _step: Any = None
+    _awaited: dict[LimitedProtocol, None]
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Count it, and start the clock."""
         limit = self.limit_concurrency
         self.limit_concurrency = None  # counted here
         super().connection_made(transport)
-        if limit is not None and len(self.connections) > limit + _ANSWERED_BEYOND:
+        self._awaited = vars(self.server_state).setdefault("awaited", {})
+        if limit is not None and len(self.connections) > limit and self._awaited:
+            next(iter(self._awaited))._make_room()
+        elif limit is not None and len(self.connections) > limit + _ANSWERED_BEYOND:
             transport.abort()
         elif limit is not None and len(self.connections) > limit:
             headers = {"Retry-After": "1", "Connection": "close"}
@@ -62,7 +69,7 @@ class LimitedProtocol(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the clock."""
-        self._set(None, 0)
+        self._set(None)
         super().connection_lost(exc)
 
     def on_response_complete(self) -> None:
@@ -86,25 +93,38 @@ class LimitedProtocol(H11Protocol):
 
     def _watch(self) -> None:
         step = self.conn.their_state
-        if step is h11.IDLE and self.timeout_keep_alive_task is None:
+        if step is h11.IDLE and self.timeout_keep_alive_task is not None:
+            self._set(_IDLE_AFTER_AN_ANSWER)
+        elif step is h11.IDLE:
             self._set(step, HEAD_SECONDS)
         elif step is h11.SEND_BODY:
             self._set(step, BODY_SECONDS)
         else:
-            self._set(None, 0)
+            self._set(None)
 
-    def _set(self, step: Any, seconds: float) -> None:
+    def _set(self, step: Any, seconds: float | None = None) -> None:
         if step is not None and step is self._step:
             return  # the deadline is one for the whole step, not from byte to byte
         if self._deadline is not None:
             self._deadline.cancel()
         self._step = step
-        self._deadline = None if step is None else self.loop.call_later(seconds, self._too_late)
+        self._deadline = None if seconds is None else self.loop.call_later(seconds, self._too_late)
+        self._awaited.pop(self, None)
+        if step is not None:
+            self._awaited[self] = None
 
     def _too_late(self) -> None:
         self._refuse(408, f"the request was not complete in time ({'body' if self._step is h11.SEND_BODY else 'head'})")
 
+    def _make_room(self) -> None:
+        if self._step is _IDLE_AFTER_AN_ANSWER:  # it asked nothing, and must not take a word for its next answer
+            self._awaited.pop(self, None)
+            self.transport.close()
+        else:
+            self._refuse(503, "too many connections just now")
+
     def _refuse(self, status: int, detail: str) -> None:
+        self._awaited.pop(self, None)
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE) and not self.transport.is_closing():
             answer = problem(status, detail)
             length = str(len(answer.body))

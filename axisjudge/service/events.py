@@ -20,7 +20,7 @@ Event = Mapping[str, Any]
 
 _BATCH = 500
 #: Seconds in which events gather before they are sent: one commit for many.
-_GATHER = 0.1
+_GATHER = 0.5
 
 
 class SinkError(Exception):

@@ -178,13 +178,13 @@ class ScoreStore:
         shown = rows[:limit]
         return ScorePage(shown, (shown[-1]["listed_at"], shown[-1]["run_id"]) if len(rows) > limit else None)
 
-    def ranking(self, workspace_id: str, spec_id: str, *, limit: int = 50) -> list[dict[str, Any]]:
-        """The scored runs of a spec, best first, each with its ``wall_seconds``.
+    def ranking(self, wanted: Wanted, *, limit: int = 50) -> list[dict[str, Any]]:
+        """The scored runs among those wanted, best first, each with its ``wall_seconds``.
 
         Runs of equal score are put in order by `TIE_BREAKS`, as `axisjudge scorecard rank` does.
         """
         scores = agent_run_scores.c
-        here = sa.and_(scores.workspace_id == workspace_id, scores.spec_id == spec_id, scores.score.is_not(None))
+        here = sa.and_(*wanted.conditions(), scores.score.is_not(None))
         best = sa.select(scores.score).where(here).order_by(scores.score.desc())
         joined = sa.join(agent_run_scores, agent_runs, scores.run_id == agent_runs.c.run_id)
         with self.database.reading() as connection:

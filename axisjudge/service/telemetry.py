@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import logging
 import logging.handlers
+import random
 import re
 import sys
 import time
 from datetime import UTC, datetime
-from uuid import uuid4
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from starlette.datastructures import Headers, MutableHeaders
@@ -55,7 +55,7 @@ class Telemetry:
             return
         began, status = time.perf_counter(), 500
         given = Headers(scope=scope).get("x-request-id", "")
-        request_id = given if re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", given) else uuid4().hex
+        request_id = given if re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", given) else f"{random.getrandbits(128):032x}"
         scope.setdefault("state", {})["request_id"] = request_id
         replaced = False
 

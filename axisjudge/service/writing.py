@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
 import sqlalchemy as sa
 
 from axisjudge.scores.run_score import Run, Scorecard, ScorecardRules
-from axisjudge.scores.run_score.single import RollingBaseline, enters_baseline, score_single, usable_end
+from axisjudge.scores.run_score.single import RollingBaseline, ended_at, enters_baseline, score_single
 from axisjudge.service.schema import agent_run_scores, agent_runs, superseded_scores, waiting_events
 
 EVENT = "agent.run.scored"
 
-_EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 _RUNS = agent_runs.c
 #: What makes a score another score. Components and reasons that move without it are kept in its place, without event.
 _SAID = ("score", "tier", "formula_version", "weight_snapshot")
@@ -67,8 +66,7 @@ class _Timed:
 
     @classmethod
     def of(cls, run: Run) -> _Timed:
-        ended = usable_end(run)
-        return cls(run, None if ended is None else (ended - _EPOCH) // _MICROSECOND, enters_baseline(run))
+        return cls(run, ended_at(run), enters_baseline(run))
 
 
 def facts_of(run: Run) -> str:

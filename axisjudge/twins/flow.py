@@ -15,7 +15,6 @@ from axisjudge.twins.runs import (
     blocks_of,
     identifiers_in,
     is_all,
-    kinds_of,
     later_by,
     numbered,
     objects_in,
@@ -50,7 +49,7 @@ def write_before_read(run: Trajectory, rng: Random) -> Edited | Refused:
     The look-up's result then shows the record as the change left it, as far as the change's own result tells. Only
     where nothing is said between the two; anything told from the look-up would otherwise stand before it.
     """
-    kinds = kinds_of(run)
+    kinds = run.kinds
     if not kinds:
         return Refused("which tools read and which change records is not known")
     blocks = blocks_of(run)
@@ -116,7 +115,7 @@ def write_before_yes(run: Trajectory, rng: Random) -> Edited | Refused:
     The later report stays as it is. Only where every value of the change stood before the user's answer, and nothing
     in the user's last message before the question could be taken for a yes in advance.
     """
-    if not kinds_of(run):
+    if not run.kinds:
         return Refused("which tools read and which change records is not known")
     found = [block for block in writes_of(run) if block.start >= 2 and _waited(block, run)]
     if not found:
@@ -169,7 +168,7 @@ def reordered_reads(run: Trajectory, rng: Random) -> Edited | Refused:
     The same tool, so that neither can be a check that has to come first; side by side in one message or directly one
     after the other, and with nothing said in between.
     """
-    kinds = kinds_of(run)
+    kinds = run.kinds
     if not kinds:
         return Refused("which tools read and which change records is not known")
     blocks = [block for block in blocks_of(run) if is_all("read", block, kinds) and not block.failed]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -54,19 +54,14 @@ def blocks_of(trajectory: Trajectory) -> list[Block]:
     return found
 
 
-def kinds_of(trajectory: Trajectory) -> dict[str, str]:
-    """Tool name -> read, write or generic, where the source or ``--tools`` says so."""
-    return dict(trajectory.kinds)
-
-
-def is_all(kind: str, block: Block, kinds: dict[str, str]) -> bool:
+def is_all(kind: str, block: Block, kinds: Mapping[str, str]) -> bool:
     """Whether every call of a block is of a tool of this kind."""
     return all(kinds.get(call.name) == kind for call in block.calls)
 
 
 def writes_of(trajectory: Trajectory) -> list[Block]:
     """The blocks of one call each that changed a record."""
-    kinds = kinds_of(trajectory)
+    kinds = trajectory.kinds
     return [
         block
         for block in blocks_of(trajectory)

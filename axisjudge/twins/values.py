@@ -11,7 +11,6 @@ from axisjudge.twins.runs import (
     Block,
     blocks_of,
     identifiers_in,
-    kinds_of,
     record_in,
     rewritten,
     text_of,
@@ -108,7 +107,7 @@ def misreported_amount(run: Trajectory, rng: Random) -> Edited | Refused:
 
 
 def _tellings(run: Trajectory) -> Iterator[tuple[int, str]]:
-    kinds = kinds_of(run)
+    kinds = run.kinds
     last_change = max((s.index for s in run.steps for c in s.agent_calls if kinds.get(c.name) == "write"), default=-1)
     held: set[float] = set()
     by_user: set[float] = set()

@@ -57,6 +57,12 @@ axisjudge.explore(polars.read_parquet({str(bench / "data" / "ratings.parquet")!r
     cell = f"import axisjudge\naxisjudge.iterate('argument_validity', 'v3', judges={judges}, split=False)"
     turn = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)], metadata=book.metadata)
     nbformat.write(turn, bench / "notebooks" / "turn.ipynb")
+    cell = f"""import polars
+from axisjudge.report import Page
+page = Page("02_agreement", polars.read_parquet({str(bench / "data" / "ratings.parquet")!r}))
+page.table(polars.DataFrame({{"judge": ["heron", "wren"], "alpha": [0.61, 0.48]}}), caption="Agreement")"""
+    table = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)], metadata=book.metadata)
+    nbformat.write(table, bench / "notebooks" / "table.ipynb")
     return bench
 
 
@@ -94,7 +100,7 @@ def lab(workbench, tmp_path):
 
 
 def _wait_until_up(address, server):
-    for _ in range(200):
+    for _ in range(900):
         assert server.poll() is None, "JupyterLab did not start"
         try:
             with urlopen(address):
@@ -117,7 +123,7 @@ def open_notebook(page, address, name, host):
     page.wait_for_selector(".jp-Notebook .jp-CodeCell")
     page.get_by_text("| Idle").wait_for()
     command(page, "notebook:run-all-cells")
-    page.wait_for_selector(f"{host} :is(form, .rows .cell)")
+    page.wait_for_selector(f"{host} :is(form, .rows .cell, td)")
     page.locator(host).scroll_into_view_if_needed()
 
 
@@ -261,3 +267,30 @@ def test_from_a_turn_of_the_loop_to_the_cited_step_and_the_decision_in_the_next_
     assert "drawn:by_flip" in json.loads(line)["flags"]
     command(page, "notebook:run-all-cells")
     page.get_by_text(re.compile(r"^Of \d+ flips 1 is an improvement; \d+ not looked at yet")).first.wait_for()
+
+
+#: Contrast of every cell of a table with what lies behind it, by WCAG's formula.
+CONTRASTS = """cells => cells.map(cell => {
+    const rgb = text => text.match(/[\\d.]+/g).map(Number);
+    const light = ([r, g, b]) => [[r, .2126], [g, .7152], [b, .0722]].map(([v, w]) => {
+        const c = v / 255;
+        return w * (c <= .04045 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4);
+    }).reduce((a, b) => a + b);
+    let behind = cell;
+    while (behind && (rgb(getComputedStyle(behind).backgroundColor)[3] ?? 1) < 1) behind = behind.parentElement;
+    const [ink, paper] = [getComputedStyle(cell).color, behind ? getComputedStyle(behind).backgroundColor : "rgb(255,255,255)"];
+    const [a, b] = [light(rgb(ink)), light(rgb(paper))];
+    return (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+})"""  # noqa: E501
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+def test_tables_of_pages_are_read_in_both_themes(visit, pictures, theme):
+    host = ".jp-OutputArea-output"
+    page = visit("table.ipynb", host)
+    command(page, "apputils:change-theme", theme=theme)
+    page.locator(f"body[data-jp-theme-name='{theme}']").wait_for(state="attached")
+    cells = page.locator(f"{host} :is(td, th, caption, .gt_title)")
+    assert min(cells.evaluate_all(CONTRASTS)) >= 4.5
+    page.screenshot(path=pictures / f"lab-table-{theme.split()[1].lower()}.png")

@@ -11,6 +11,7 @@ from axisjudge.imports import ImportOptions, import_ratings
 from axisjudge.ratings import SCHEMA, read_ratings, to_matrix, write_ratings
 from axisjudge.stats.agreement.chance_corrected import krippendorff_alpha
 from axisjudge.stats.raters.alternative_annotator import alternative_annotator
+from axisjudge.studies import agreement
 from axisjudge.studies.agreement.steps import step_scores
 
 SETS = {"mtbench": "nominal", "cebab_stars": "ordinal", "summeval": "ordinal"}
@@ -49,6 +50,16 @@ def test_alttest_sets_give_the_authors_figures(name, shared_data, oracles, tmp_p
         assert test.advantage.estimate == pytest.approx(result["advantage_probability"], abs=1e-9)
 
 
+@pytest.mark.slow
+def test_star_ratings_have_the_ordinal_alpha_of_the_authors_on_the_page(shared_data, oracles):
+    """The nominal one, .59 here where the ordinal one is .90, takes four stars beside five for plain disagreement."""
+    found = agreement(import_ratings([shared_data / "alttest" / "cebab_stars"]).ratings)
+    expected = json.loads((oracles / "agreement.json").read_text())["cebab_stars"]["llms"]["krippendorff_alpha"]
+    assert found.table["ordinal_alpha"][0] == pytest.approx(expected["ordinal"], abs=1e-9)
+    assert "alpha" not in found.table.columns
+    assert "alpha, ordinal" in found.sentences[1]
+
+
 def test_agentprocessbench_subsets_come_in_whole_with_the_published_accuracies(shared_data, tmp_path):
     """Table of the paper's repository: macro figures are those of tests/analysis/test_steps.py."""
     root = shared_data / "agentprocessbench"
@@ -68,6 +79,43 @@ def test_agentprocessbench_subsets_come_in_whole_with_the_published_accuracies(s
             said = {(r["record_id"], int(step)): label for r in records for step, label in r["step_labels"].items()}
             right = np.mean([said[place] == label for place, label in truth.items()])
             assert scores[folder.name].step_accuracy.estimate == pytest.approx(right, abs=1e-12)
+
+
+def run_labels(record="s:1:0", **fields):
+    about = {"record_id": record, "data_source": "s", "query_index": 1}
+    return json.dumps({**about, "step_labels": {"1": 1, "3": None}, "final_label": 0, **fields}) + "\n"
+
+
+@pytest.mark.parametrize(("people", "judges"), [("AnswerOnly", "results"), ("by_hand", "graded")])
+def test_a_set_of_step_labels_comes_in_whole_whatever_its_folders_are_called(tmp_path, people, judges):
+    for folder, names in ((people, {}), (f"{judges}/gpt-4o", {"annotator": "gpt-4o"})):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "gaia.jsonl").write_text(run_labels(**names) + run_labels("s:2:0", **names))
+        (tmp_path / folder / "notes.jsonl").write_text('{"note": 1}\n')
+    table = import_ratings([tmp_path]).ratings
+    assert dict(table.group_by("rater_kind").len().iter_rows()) == {"human": 6, "llm": 6}
+    assert table.filter(status="parse_error").height == 4
+
+
+@pytest.mark.parametrize("fields", [{"step_labels": [1, 0]}, {"step_labels": None}, {"final_label": "1"}])
+def test_step_labels_of_another_form_are_refused_by_their_line(tmp_path, fields):
+    (tmp_path / "x.jsonl").write_text(run_labels() + run_labels("s:2:0", **fields))
+    with pytest.raises(InputError, match=r"x\.jsonl:2"):
+        import_ratings([tmp_path / "x.jsonl"])
+
+
+def test_a_kind_that_is_told_is_not_overruled(tmp_path):
+    (tmp_path / "x.jsonl").write_text(run_labels())
+    told = ImportOptions(rater="gpt-4o", kind="llm")
+    assert set(import_ratings([tmp_path / "x.jsonl"], told).ratings["rater_kind"]) == {"llm"}
+
+
+def test_a_folder_of_sets_is_all_of_them(tmp_path):
+    for name in ("tone", "style"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "human_annotations.json").write_text('{"ann": {"a": 1, "b": 2}}')
+    table = import_ratings([tmp_path]).ratings
+    assert dict(table.group_by("question").len().iter_rows()) == {"tone": 2, "style": 2}
 
 
 def test_a_line_file_elsewhere_says_who_labelled_or_is_asked(tmp_path):

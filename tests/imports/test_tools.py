@@ -231,3 +231,60 @@ def test_an_unknown_file_in_a_folder_is_passed_over_and_said(tmp_path):
     found = import_ratings([tmp_path])
     assert [path.name for path, _, _ in found.files] == ["a.json"]
     assert any("passed over" in note and "b.json" in note for note in found.notes)
+
+
+FORMS = {
+    "promptfoo, a result a line": (
+        "r.jsonl",
+        [
+            {"id": f"r{n}", "success": ok, "provider": {"id": "p"}, "gradingResult": {"componentResults": [
+                {"pass": ok, "assertion": {"type": "llm-rubric", "value": "is short", "provider": "openai:gpt-4o"}}]}}
+            for n, ok in enumerate((True, False))
+        ],
+        {("llm", "pass"), ("llm", "fail"), ("rules", "pass"), ("rules", "fail")},
+    ),
+    "Phoenix, annotations": (
+        "a.json",
+        {"data": [
+            {"name": "correct", "annotator_kind": kind, "span_id": "s1", "result": {"label": word, "score": 1}}
+            for kind, word in (("LLM", "yes"), ("HUMAN", "no"))
+        ]},
+        {("llm", "yes"), ("human", "no")},
+    ),
+    "Langfuse, traces with their scores": (
+        "t.json",
+        {"data": [{"id": "t1", "scores": [
+            {"traceId": "t1", "name": "correct", "source": "ANNOTATION", "dataType": "CATEGORICAL",
+             "stringValue": "no", "value": 0, "authorUserId": "ann"}]}]},
+        {("human", "no")},
+    ),
+    "MLflow, assessments by nobody in particular": (
+        "m.json",
+        [{"info": {"trace_id": "t1", "assessments": [
+            {"assessment_name": "correct", "source": {"source_type": kind, "source_id": "default"},
+             "feedback": {"value": word}}
+            for kind, word in (("LLM_JUDGE", "yes"), ("HUMAN", "no"))]}}],
+        {("llm", "yes"), ("human", "no")},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_further_forms_say_who_and_what(tmp_path, form):
+    name, content, expected = FORMS[form]
+    lines = "\n".join(map(json.dumps, content)) if name.endswith("l") else json.dumps(content)
+    (tmp_path / name).write_text(lines)
+    table = import_ratings([tmp_path / name]).ratings
+    assert sorted(table.select("rater_kind", "verdict").iter_rows()) == sorted(expected)
+
+
+def test_experiments_keep_what_was_judged_apart_from_what_was_said_of_it(tmp_path):
+    """As LangSmith and MLflow export experiments: a row a run, beside its texts a column a question."""
+    path = tmp_path / "e.csv"
+    path.write_text(
+        "id,name,inputs.city,outputs.hall,correct/value,correct/rationale,feedback.tone\n"
+        "r1,x,Ulm,7,yes,found it,0.5\nr2,x,Rom,8,no,lost it,0.7\n"
+    )
+    table = import_ratings([path], ImportOptions(rater="judge", kind="llm")).ratings
+    assert set(table["question"]) == {"correct/value", "feedback.tone"}
+    assert table.filter(question="correct/value")["rationale"].to_list() == ["found it", "lost it"]

@@ -26,6 +26,7 @@ class Scripted:
     headers: tuple[tuple[str, str], ...] = ()
     wait_s: float = 0.0
     drop: bool = False
+    drop_after: bool = False  # the reply says that it is longer than it is
     content_type: str = "application/json"
 
 
@@ -91,11 +92,12 @@ def serving(*script: Scripted) -> Iterator[Server]:
             try:
                 self.send_response(reply.status)
                 self.send_header("Content-Type", reply.content_type)
-                self.send_header("Content-Length", str(len(raw)))
+                self.send_header("Content-Length", str(len(raw) + 1_000 * reply.drop_after))
                 for name, value in reply.headers:
                     self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(raw)
+                self.close_connection = self.close_connection or reply.drop_after
             except (BrokenPipeError, ConnectionResetError):  # the client gave up waiting
                 self.close_connection = True
 

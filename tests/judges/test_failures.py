@@ -4,6 +4,9 @@ secret."""
 import json
 import time
 from dataclasses import astuple
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,7 +28,9 @@ from judges.servers import (
     verdict_text,
 )
 
-from axisjudge.judging import lane
+from axisjudge.judges.failure import failure_of
+from axisjudge.judging import judging_run, lane
+from axisjudge.ratings import read_ratings
 from axisjudge.rubric import Rubric
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import Axis
@@ -100,6 +105,65 @@ def test_retry_after_is_honoured(asked: Any, provider: str) -> None:
     assert answer.status == "ok"
     first, second = server.times
     assert second - first >= 1.0
+
+
+@pytest.mark.parametrize("asks", ["Wed, 21 Oct 2015 07:28:00 GMT", "0", "-5", "nan", "soon"])
+def test_a_time_that_has_passed_is_no_leave_to_ask_at_once_for_ever(asks: str) -> None:
+    class Limited(Exception):
+        response = type("Response", (), {"status_code": 429, "headers": {"retry-after": asks}})()
+
+    failure = failure_of(Limited())
+    assert failure is not None
+    assert (failure.kind, failure.retry_after_s) == ("limit", None)
+
+
+def test_a_date_is_a_time_to_wait() -> None:
+    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
+
+    class Limited(Exception):
+        response = type("Response", (), {"status_code": 429, "headers": {"retry-after": soon}})()
+
+    failure = failure_of(Limited())
+    assert failure is not None
+    assert failure.retry_after_s is not None
+    assert 25 < failure.retry_after_s <= 30
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai", "openai-compatible"])
+@pytest.mark.parametrize("count", [-5, 10**30, 1.5, "many", None])
+def test_a_verdict_is_kept_whatever_a_server_says_of_its_tokens(
+    provider: str, count: object, trajectory: Trajectory, rubrics: dict[Axis, Rubric], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = json.loads(GOOD[provider]())
+    body["usage"] = {name: count if isinstance(old, int) else old for name, old in body["usage"].items()}
+    with serving(Scripted(json.dumps(body))) as server:
+        reply = grade(made(SPECS[provider], server, monkeypatch), trajectory, {AXIS: rubrics[AXIS]})
+    assert reply.answers[AXIS].status == "ok"
+    assert (reply.input_tokens, reply.cost_usd) == (None, None)
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai-compatible"])
+def test_a_citation_that_no_table_can_hold_loses_one_verdict_and_not_the_file(
+    provider: str, trajectory: Trajectory, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    far = {
+        "anthropic": lambda: anthropic_message(cited_step_indices=[10**30]),
+        "openai-compatible": lambda: chat_completion(verdict_text(cited_step_indices=[10**30])),
+    }[provider]
+    with serving(Scripted(far()), Scripted(GOOD[provider]())) as server:
+        judge = made(SPECS[provider], server, monkeypatch)
+        run = judging_run([trajectory], [judge.spec], ["sequencing", "termination"], out=tmp_path / "r.jsonl")
+        table = run.carry_out(progress=False, concurrency=1)
+    assert sorted(table["status"]) == ["ok", "parse_error"]
+    assert read_ratings(tmp_path / "r.jsonl").height == 2
+
+
+@every_provider
+def test_a_reply_that_breaks_off_may_be_paid_and_is_asked_once_more(asked: Any, provider: str) -> None:
+    cut = Scripted(GOOD[provider](), drop_after=True)
+    answer, server = asked(provider, cut)
+    assert answer.status == "api_error"
+    assert len(server.requests) == 2
 
 
 @every_provider

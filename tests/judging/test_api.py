@@ -12,8 +12,7 @@ from judging.worlds import CoinJudge, rubrics, trajectories
 import axisjudge
 from axisjudge.checks import InputError
 from axisjudge.judges.lifecycle import RetirementWarning, known_retirement
-from axisjudge.judging import make_plan, run_plan
-from axisjudge.judging.api import plan_judging
+from axisjudge.judging import judging_run, make_plan, run_plan
 from axisjudge.judging.judging_run import run_to_the_end
 from axisjudge.ratings import read_ratings
 from axisjudge.spec import JudgeSpec
@@ -90,7 +89,7 @@ def test_a_replayed_judge_beside_the_real_one_is_refused(tmp_path):
 
 
 def test_axes_are_asked_in_one_order_so_that_a_joint_prompt_stays_the_same():
-    plans = [plan_judging(trajectories(1), ["rules"], axes) for axes in (["termination", "sequencing"], None)]
+    plans = [judging_run(trajectories(1), ["rules"], axes).plan() for axes in (["termination", "sequencing"], None)]
     asked = [list(plan.groups[0][0].rubrics) for plan in plans]
     assert asked == [["sequencing", "termination"], list(AXES)]
 
@@ -115,7 +114,7 @@ def test_a_rate_is_kept():
 def test_only_a_judge_that_is_asked_needs_a_key(monkeypatch, tmp_path):
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
     judges = ["rules", "anthropic:claude-sonnet-4-6"]
-    plan = plan_judging(trajectories(2), judges)
+    plan = judging_run(trajectories(2), judges).plan()
     assert [row["calls"] for row in plan.rows()] == [2, 10]
     with pytest.raises(InputError, match="ANTHROPIC_API_KEY"):
         axisjudge.judge(trajectories(2), judges, out=tmp_path / "r.jsonl")
@@ -132,7 +131,7 @@ def test_again_asks_once_more_as_the_next_repeat(tmp_path):
         table = axisjudge.judge(trajectories(4), ["rules"], ["sequencing"], again=True, out=out, progress=False)
         assert (repeats_of(table), table.height) == ([number], 4)
     assert read_ratings(out).height == 12
-    plan = plan_judging(trajectories(4), ["rules"], ["sequencing"], again=True, out=out)
+    plan = judging_run(trajectories(4), ["rules"], ["sequencing"], again=True, out=out).plan()
     assert (plan.n_calls, plan.cached) == (4, 0)
     later = axisjudge.judge(trajectories(4), ["rules"], ["termination"], again=True, out=out, progress=False)
     assert repeats_of(later) == [0]  # another question begins its own series
@@ -142,7 +141,7 @@ def test_again_completes_what_a_stopped_run_left_open(tmp_path):
     out = tmp_path / "anchors.jsonl"
     axisjudge.judge(trajectories(4), ["rules"], ["sequencing"], out=out, progress=False)
     axisjudge.judge(trajectories(4)[:3], ["rules"], ["sequencing"], again=True, out=out, progress=False)
-    plan = plan_judging(trajectories(4), ["rules"], ["sequencing"], again=True, out=out)
+    plan = judging_run(trajectories(4), ["rules"], ["sequencing"], again=True, out=out).plan()
     assert [(call.trajectory.id, call.repeat) for group in plan.groups for call in group] == [("run-3", 1)]
     assert plan.cached == 3
 

@@ -13,7 +13,7 @@ import axisjudge
 from axisjudge.checks import InputError
 from axisjudge.judges.anthropic_judge import AnthropicJudge
 from axisjudge.judges.openai_judge import OpenAIJudge
-from axisjudge.judging import batch, judging_run
+from axisjudge.judging import RunOptions, batch, judging_run
 from axisjudge.judging.cost import cost_of
 from axisjudge.ratings import read_every_line
 
@@ -213,6 +213,6 @@ def test_a_judge_without_a_batch_interface_and_a_run_without_a_file_are_refused(
 
 def test_the_estimate_is_half_the_price_without_a_cache(no_real_service: None) -> None:
     run = judging_run(trajectories(5), [SPECS["openai"]])
-    single, together = run.estimate().judges[0], run.estimate(batch=True).judges[0]
+    single, together = run.estimate().judges[0], run.estimate(RunOptions(batch=True)).judges[0]
     assert together.usd == tuple(each / 2 for each in single.uncached_usd or ())
     assert together.seconds[1] == 86_400

@@ -121,3 +121,23 @@ def test_the_bar_tells_the_commonest_failure(capsys):
     assert "2 x HTTP 500" in shown
     assert "10/10" in shown
     assert threading.active_count() < 50
+
+
+@pytest.mark.parametrize("module", ["typer", "polars"])
+def test_ctrl_c_while_a_command_starts_is_one_line_too(module):
+    """The interrupt is raised by the import itself, so that it comes at that moment on any machine."""
+    program = (
+        "import builtins, runpy, sys\n"
+        "real = builtins.__import__\n"
+        "def stopping(name, *more, **named):\n"
+        f"    if name == {module!r}:\n"
+        "        raise KeyboardInterrupt\n"
+        "    return real(name, *more, **named)\n"
+        "builtins.__import__ = stopping\n"
+        "sys.argv = ['axisjudge', 'judge', 'README.md']\n"
+        "runpy.run_module('axisjudge', run_name='__main__')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 130
+    assert "Traceback" not in done.stderr
+    assert done.stderr.count("\n") == 1

@@ -12,6 +12,7 @@ from axisjudge.judges import Reply, make_judges
 from axisjudge.judges.answer import all_lost
 from axisjudge.judges.failure import Failure
 from axisjudge.judging import make_plan
+from axisjudge.judging.options import RunOptions
 from axisjudge.judging.outcome import Outcome
 from axisjudge.judging.run import Running
 from axisjudge.ratings import ratings_frame
@@ -50,7 +51,7 @@ def mixture(rng):
 def carried_out(judges, runs, asked, **options):
     ratings = []
     plan = make_plan(runs, judges, asked)
-    running = Running(plan, ratings.extend, progress=False, **options)
+    running = Running(plan, ratings.extend, RunOptions(progress=False, **options))
     asyncio.run(running.run())
     return plan, ratings, running.ends
 

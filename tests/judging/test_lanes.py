@@ -9,6 +9,7 @@ from judging.worlds import CoinJudge, rubrics, trajectories
 
 from axisjudge.judges import make_judges
 from axisjudge.judging import lane, make_plan
+from axisjudge.judging.options import RunOptions
 from axisjudge.judging.run import Running
 from axisjudge.verdict import AXES
 
@@ -17,7 +18,9 @@ def carried_out(judges, n=4, *, runs=None, axes=AXES, **options):
     """The ratings of a run, its end lane by lane, and the seconds that it took."""
     ratings = []
     asked = {axis: rubric for axis, rubric in rubrics().items() if axis in axes}
-    running = Running(make_plan(runs or trajectories(n), judges, asked), ratings.extend, progress=False, **options)
+    running = Running(
+        make_plan(runs or trajectories(n), judges, asked), ratings.extend, RunOptions(progress=False, **options)
+    )
     begun = time.monotonic()
     asyncio.run(running.run())
     return ratings, {end.judge.model: end for end in running.ends}, time.monotonic() - begun
@@ -40,6 +43,24 @@ def test_a_judge_that_can_never_answer_is_stopped_and_the_other_goes_on(status, 
     assert f"HTTP {status}" in ends["dead"].stopped
     assert ends["dead"].not_asked == 100 - provider.calls["dead"]
     assert "is stopped" in capsys.readouterr().err
+
+
+def test_a_dead_key_is_found_out_by_a_handful_of_calls_however_late_the_provider_says_so(capsys):
+    def late(number, body):
+        return (*failing(401, "no such key")(number, body)[:3], 1.2)
+
+    with providing(dead=late) as provider:
+        _, ends, _ = carried_out(judges_of(provider, "dead"), n=20)
+        assert provider.calls["dead"] <= 8
+    assert "HTTP 401" in ends["dead"].stopped
+
+
+def test_what_answers_with_something_else_than_this_api_is_stopped():
+    with providing(portal=lambda number, body: (200, {}, ["please log in"], 0.0)) as provider:
+        ratings, ends, _ = carried_out(judges_of(provider, "portal"), n=20)
+        assert provider.calls["portal"] <= 8
+    assert ends["portal"].not_asked == 100 - len(ratings)
+    assert "has not the shape" in ends["portal"].stopped
 
 
 def test_requests_that_fail_for_one_run_alone_do_not_stop_a_judge():
@@ -157,9 +178,12 @@ def test_what_timed_out_is_asked_once_more_and_counts_as_maybe_paid():
 
 def test_tokens_a_minute_are_kept():
     with providing(small=healthy(0.0)) as provider:
-        n_tokens = make_plan(trajectories(1), judges_of(provider, "small"), rubrics()).groups[0][0].inquiry.tokens
+        call = make_plan(trajectories(1), judges_of(provider, "small"), rubrics()).groups[0][0]
+        n_tokens = call.inquiry.tokens(call.judge)
         judges = judges_of(provider, "small", options=f",tpm={n_tokens * 3:.0f}")
-        running = Running(make_plan(trajectories(1), judges, rubrics()), lambda ratings: None, progress=False)
+        running = Running(
+            make_plan(trajectories(1), judges, rubrics()), lambda ratings: None, RunOptions(progress=False)
+        )
         with pytest.raises(TimeoutError):
             asyncio.run(asyncio.wait_for(running.run(), 1.0))  # the fourth call waits for about twenty seconds
     assert 2 <= provider.calls["small"] <= 3

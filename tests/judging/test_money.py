@@ -17,8 +17,10 @@ from axisjudge.judges.pricing import Tokens
 from axisjudge.judging import estimate, judging_run, make_plan
 from axisjudge.judging.cost import cost_of
 from axisjudge.judging.estimate import agree, estimate_of
+from axisjudge.judging.options import RunOptions
 from axisjudge.judging.run import Running
 from axisjudge.ratings import ratings_frame, read_every_line
+from axisjudge.trajectory import Step
 
 SONNET = "anthropic:claude-sonnet-4-6"
 
@@ -52,9 +54,8 @@ def test_a_budget_is_never_passed_in_a_thousand_random_runs():
         judges = [Priced(rng, rng.uniform(0.001, 0.02)) for _ in range(rng.choice([1, 2]))]
         budget = rng.uniform(0.0, 0.2) + 1e-6
         plan = make_plan(runs, judges, asked)
-        running = Running(
-            plan, lambda ratings: None, progress=False, budget_usd=budget, concurrency=rng.choice([1, 4, 16])
-        )
+        options = RunOptions(progress=False, budget_usd=budget, concurrency=rng.choice([1, 4, 16]))
+        running = Running(plan, lambda ratings: None, options)
         asyncio.run(running.run())
         assert sum(judge.paid for judge in judges) <= budget * (1 + 1e-9)
         at_budget = any(end.at_budget for end in running.ends)
@@ -67,7 +68,9 @@ def test_a_budget_uses_what_calls_turn_out_to_cost():
     """Each may cost 1 and costs a hundredth: with 1.5 the first hundred go through, one after the other at first."""
     judge = Priced(random.Random(0), 1.0)
     judge.rng = type("Cheap", (), {"choice": lambda self, _: 0.01, "random": lambda self: 0.5})()
-    running = Running(make_plan(trajectories(5), [judge], rubrics()), lambda _: None, progress=False, budget_usd=1.5)
+    running = Running(
+        make_plan(trajectories(5), [judge], rubrics()), lambda _: None, RunOptions(progress=False, budget_usd=1.5)
+    )
     asyncio.run(running.run())
     assert running.statuses["ok"] == 25
 
@@ -91,7 +94,7 @@ def test_a_run_stopped_by_its_budget_goes_on_from_there(tmp_path, capsys):
 def test_the_worst_of_a_call_is_above_what_any_tokenizer_makes_of_it():
     (judge,) = make_judges([SONNET])
     call = make_plan(trajectories(1), [judge], rubrics()).groups[0][0]
-    n_bytes = sum(len(part.encode()) for part in call.inquiry.prompt())
+    n_bytes = sum(len(part.encode()) for part in call.inquiry.prompt(call.judge))
     worst = call.inquiry.worst_usd(judge)
     # list price of Sonnet 4.6: $3 and $15 a million tokens; 1.25 times the first for what is written to the cache
     assert worst >= (n_bytes * 3 * 1.25 + 16_000 * 15) / 1e6
@@ -106,7 +109,7 @@ def test_an_estimate_counts_prompts_and_the_cache():
         len(part)
         for group in make_plan(trajectories(4), [judge], rubrics()).groups
         for call in group
-        for part in call.inquiry.prompt()
+        for part in call.inquiry.prompt(call.judge)
     )
     assert found.n_calls == 20
     assert found.input_tokens[0] < letters / 4 < found.input_tokens[1]
@@ -114,6 +117,20 @@ def test_an_estimate_counts_prompts_and_the_cache():
     assert found.usd[0] < found.uncached_usd[0]
     assert found.usd[0] < found.usd[1]
     assert isclose(found.batch_usd[1], found.uncached_usd[1] / 2)
+
+
+def test_an_estimate_counts_the_record_as_it_will_be_cut():
+    """A run of about 50,000 tokens to a model that was started with 8,192: no call can take more than those."""
+    (run,) = trajectories(1)
+    long = run.model_copy(update={"steps": (*run.steps, Step(index=2, role="tool", content="word " * 30_000))})
+    high = {}
+    for context in ("", ",context=8192,max_tokens=1000"):
+        spec = f"openai-compatible:m@http://127.0.0.1:9/v1,family=x{context}"
+        found = judging_run([long], [spec], ["termination"]).estimate().judges[0]
+        high[context] = found.input_tokens[1] / found.n_calls
+    whole, cut = high.values()
+    assert whole > 40_000
+    assert cut < 8_192
 
 
 def test_an_estimate_goes_by_the_judges_own_answers(tmp_path):
@@ -149,8 +166,8 @@ def test_much_money_wants_a_yes(capsys, monkeypatch):
     assert "$" in told
     judges = make_judges([SONNET])
     found = estimate_of(make_plan(trajectories(3), judges, rubrics()), ratings_frame([]))
-    agree(found, confirm=True, allow_unpriced=False, budget_usd=None)
-    agree(found, confirm=False, allow_unpriced=False, budget_usd=0.01)
+    agree(found, RunOptions(confirm=True))
+    agree(found, RunOptions(budget_usd=0.01))
 
 
 @pytest.mark.usefixtures("no_real_service")
@@ -159,7 +176,7 @@ def test_a_model_without_a_price_is_refused_unless_allowed():
         with pytest.raises(InputError, match="has no list price"):
             axisjudge.judge(trajectories(1), [spec])
         found = estimate_of(make_plan(trajectories(1), make_judges([spec]), rubrics()), ratings_frame([]))
-        agree(found, confirm=False, allow_unpriced=True, budget_usd=None)
+        agree(found, RunOptions(allow_unpriced=True))
 
 
 def test_a_server_of_ones_own_needs_no_price():
@@ -172,7 +189,8 @@ def test_the_cost_of_ratings_counts_each_call_once_and_those_that_were_lost():
     ratings = []
     joint, single = CoinJudge("joint", joint=True), CoinJudge("single")
     single.planted = {("run-0", "termination"): "refused"}
-    asyncio.run(Running(make_plan(trajectories(2), [joint, single], rubrics()), ratings.extend, progress=False).run())
+    plan = make_plan(trajectories(2), [joint, single], rubrics())
+    asyncio.run(Running(plan, ratings.extend, RunOptions(progress=False)).run())
     ratings = [
         rating.model_copy(update={"call_id": None}) if rating.model == "single" else rating for rating in ratings
     ]

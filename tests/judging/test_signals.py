@@ -31,7 +31,7 @@ from judging.signal_worlds import (
 )
 
 from axisjudge.checks import InputError
-from axisjudge.judging.signals import SignalQuestions, judge_signals, plan_signals
+from axisjudge.judging.signals import SignalQuestions, signals_run
 from axisjudge.scores.axis.rule_sets import UPSTREAM
 from axisjudge.scores.axis.scoring import axis_results
 from axisjudge.verdict import IDENTITY
@@ -51,7 +51,7 @@ def judged(monkeypatch: pytest.MonkeyPatch, no_real_service: None) -> Any:
             monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
             monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
             named = spec.replace("URL", f"{server.url}/v1")
-            table = judge_signals(runs or [run()], [named], questions, progress=False, **options)
+            table = signals_run(runs or [run()], [named], questions, **options).carry_out(progress=False)
         judge.requests = server.requests  # type: ignore[attr-defined]
         return table
 
@@ -298,7 +298,9 @@ def test_what_was_lost_may_stay_lost(judged: Any, tmp_path: Path) -> None:
 
 def test_the_prompt_hash_covers_content_rubric_checks_and_rules_of_reading(no_real_service: None) -> None:
     def hashes(*runs: Any, spec: str = OPENAI, **changes: Any) -> set[str]:
-        plan = plan_signals(list(runs) or [run()], [spec], SignalQuestions(**{"scenarios": (SCENARIO,), **changes}))
+        plan = signals_run(
+            list(runs) or [run()], [spec], SignalQuestions(**{"scenarios": (SCENARIO,), **changes})
+        ).plan()
         return {identity[4] for identity in plan.identities}
 
     plain = hashes()
@@ -313,23 +315,23 @@ def test_the_prompt_hash_covers_content_rubric_checks_and_rules_of_reading(no_re
 
 def test_two_runs_of_one_id_are_refused(no_real_service: None) -> None:
     with pytest.raises(InputError, match="each id may occur once; found 'run-1'"):
-        plan_signals([run(), run()], [OPENAI])
+        signals_run([run(), run()], [OPENAI]).plan()
 
 
 def test_a_failed_run_is_not_judged(no_real_service: None) -> None:
     failed = run().model_copy(update={"meta": {**run().meta, "axis_run": {"result": None, "exitCode": 1}}})
-    assert plan_signals([failed], [OPENAI], ASKED).n_calls == 0
+    assert signals_run([failed], [OPENAI], ASKED).plan().n_calls == 0
 
 
 def test_a_category_without_weight_is_not_asked_about(no_real_service: None) -> None:
     weights = {"goal_achievement": 0.5, "environment": 0.5, "service": 0.0, "agent": 0.0}
-    plan = plan_signals([run()], [OPENAI], SignalQuestions(scenarios=(SCENARIO,), weights=weights))
+    plan = signals_run([run()], [OPENAI], SignalQuestions(scenarios=(SCENARIO,), weights=weights)).plan()
     assert {identity[1].partition(".")[0] for identity in plan.identities} == {"environment", "goal"}
 
 
 def test_a_judge_that_says_words_alone_is_refused(no_real_service: None) -> None:
     with pytest.raises(InputError, match=r"openai-decisions:gpt-6-luna: gives verdicts .* and judges no signals"):
-        plan_signals([run()], ["openai-decisions:gpt-6-luna"])
+        signals_run([run()], ["openai-decisions:gpt-6-luna"]).plan()
 
 
 def test_a_judge_of_the_agents_own_family_is_refused_unless_allowed_and_then_marked(judged: Any) -> None:

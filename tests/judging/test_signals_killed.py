@@ -14,7 +14,7 @@ import pytest
 from judges.servers import Scripted, serving
 from judging.signal_worlds import LOCAL, N_POINTS, model, run
 
-from axisjudge.judging.signals import SignalQuestions, judge_signals
+from axisjudge.judging.signals import SignalQuestions, signals_run
 from axisjudge.ratings import read_ratings
 from axisjudge.readers import read_trajectories
 from axisjudge.scores.axis.scenario import read_scenario
@@ -73,7 +73,7 @@ def test_a_run_killed_in_full_flight_resumes(start, counts, tmp_path):
     broken = tmp_path / "broken.jsonl"
     runs = read_trajectories(tmp_path / "runs.jsonl").trajectories
     asked = SignalQuestions(scenarios=[read_scenario(tmp_path / "fix.yaml")])
-    unbroken = judge_signals(runs, [f"openai-compatible:qwen3-8b@{start.url}"], asked, progress=False)
+    unbroken = signals_run(runs, [f"openai-compatible:qwen3-8b@{start.url}"], asked).carry_out(progress=False)
     assert sum(counts.values()) == 4 * N
     counts.clear()
     process = start(broken)

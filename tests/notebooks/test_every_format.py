@@ -1,4 +1,7 @@
-"""A file of every format that readers list: counted by us and from the raw file, then judged, compared and reported."""
+"""A file of every format that readers list: counted by us and from the raw file, then judged, compared and reported.
+
+``pytest -s -k independent_count`` prints the table of format, file and both counts.
+"""
 
 import json
 import re
@@ -165,9 +168,10 @@ def test_counts_equal_an_independent_count(form: str, file_of: Callable[[str], P
     steps = [step for run in reading.trajectories for step in run.steps]
     assert {file.format for file in reading.files} == {form}
     counted = sum(len(step.tool_calls) for step in steps), sum(step.role == "tool" for step in steps)
-    assert counted == FILES[form][1](path)
+    from_raw = FILES[form][1](path)
+    print(f"\n{form:20} {path.name:32} calls, results: {counted} by us, {from_raw} from the raw file")
+    assert counted == from_raw
     assert counted[0] > 0
-    print(f"\n{form:20} {path.name:32} {counted}")
 
 
 def through(path: Path, folder: Path) -> tuple[Path, Path]:

@@ -6,7 +6,7 @@ from protocol.places import current_path
 import axisjudge
 from axisjudge import protocol
 from axisjudge.checks import InputError
-from axisjudge.judging.api import plan_judging
+from axisjudge.judging import judging_run
 from axisjudge.protocol import AnalysisPlan, make_lock, open_holdout
 from axisjudge.protocol.ledger import append
 from axisjudge.rubric import load_rubric
@@ -111,7 +111,7 @@ def test_before_the_opening(split, runs):
     make_lock(["rules"], PLAN)
     refused("has not been opened; open it: axisjudge holdout open", runs, split="evaluation")
     with pytest.raises(InputError, match="has not been opened"):
-        plan_judging(runs, ["rules"], split="evaluation")
+        judging_run(runs, ["rules"], split="evaluation").plan()
 
 
 def test_after_lock_and_opening_every_rating_bears_the_opening(opened, runs, split):

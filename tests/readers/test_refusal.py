@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from readers.made_logs import claude, codex, item
 from test_bad_transcripts import LOOSE, VALUES, places_in, survives
 from test_chats import CHATS, FILES, raw
+from test_traces import otlp
 
 from axisjudge.checks import InputError
 from axisjudge.readers import read_trajectories
@@ -43,6 +44,7 @@ def with_part(part: dict[str, Any]) -> dict[str, Any]:
     blocks = [user, {"role": "assistant", "content": [asked]}, {"role": "user", "content": [answer]}, turn]
     responses = [{"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"}, {"type": "message", **turn}]
     untyped = {key: value for key, value in part.items() if key != "type"}
+    times = {"start": 1, "end": 2}
     sample = {"id": 1, "epoch": 1, "messages": [user, turn]}
     return {
         "openai_chat": [*chat()[:1], turn],
@@ -61,6 +63,14 @@ def with_part(part: dict[str, Any]) -> dict[str, Any]:
         "ai_sdk": [{"role": "assistant", "content": [{"type": "tool-call", "toolCallId": "a", "toolName": "f"}]}, turn],
         "claude_code": [claude("user", "?", 0), claude("assistant", texts, 1)],
         "codex": [codex(1, {"type": "message", **turn})],
+        "opentelemetry": otlp([{**times, "id": "1", "attributes": {"gen_ai.output.messages": json.dumps([turn])}}]),
+        "langsmith": {
+            "id": "r",
+            "run_type": "llm",
+            "start_time": "2025-05-05T10:00:00",
+            "inputs": {"messages": [user]},
+            "outputs": {"message": turn},
+        },
         "gemini": {"sessionId": "g", "projectHash": "h", "messages": [{"type": "user", "content": texts}]},
     }
 
@@ -87,7 +97,7 @@ def test_a_part_that_may_carry_a_call_refuses_the_file(tmp_path: Path, kind: str
 
 
 @pytest.mark.parametrize("part", HARMLESS, ids=lambda part: part["type"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("opentelemetry", "langsmith")])
 def test_any_other_part_leaves_its_kind_and_a_warning(tmp_path: Path, kind: str, part: dict[str, Any]) -> None:
     reading = read_trajectories(write(tmp_path / "x.json", with_part(part)[kind]))
     assert [file.format for file in reading.files] == [kind]

@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from axisjudge.checks import InputError
 from axisjudge.scores.run_score import Run, ScorecardRules, parse_run, runs_frame, score_run, score_runs, scorecards
-from axisjudge.scores.run_score.single import RollingBaseline, enters_baseline, score_single, usable_end
+from axisjudge.scores.run_score.single import RollingBaseline, ended_at, enters_baseline, score_single
 
 NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 measurements = st.one_of(
     st.none(), st.sampled_from([0.0, -1.0, 1e300, math.nan, math.inf, -math.inf]), st.floats(0, 1e4), st.integers(0, 99)
@@ -50,18 +49,13 @@ all_rules = st.sampled_from(
 )
 
 
-def microseconds(run):
-    ended = usable_end(run)
-    return None if ended is None else (ended - EPOCH) // timedelta(microseconds=1)
-
-
 @settings(max_examples=300, deadline=None)
 @given(st.lists(fields, min_size=1, max_size=9), all_rules)
 def test_the_same_as_the_table(drawn, rules):
     runs = [Run(run_id=f"run-{k}", agent_id="a", workspace_id="w", **each) for k, each in enumerate(drawn)]
-    entering = [(microseconds(run), run.wall_seconds) for run in runs if enters_baseline(run)]
+    entering = [(ended_at(run), run.wall_seconds) for run in runs if enters_baseline(run)]
     rolling = RollingBaseline(entering, window=rules.window)
-    alone = [score_single(run, *rolling.before(microseconds(run)), rules) for run in runs]
+    alone = [score_single(run, *rolling.before(ended_at(run)), rules) for run in runs]
     assert alone == list(scorecards(score_runs(runs_frame(runs), rules=rules)))
 
 

@@ -146,19 +146,19 @@ def test_beyond_the_limit_503_and_then_nothing_and_few_words(tmp_path):
     assert len(service.stop()) < 5000
 
 
-def test_a_few_too_many_are_told_so(tmp_path):
+def test_who_keeps_the_service_waiting_makes_room(tmp_path):
+    """Half heads first come first go; a client that was answered and asks no more goes too; work in hand does not."""
     service = Hurried(tmp_path, seconds=5.0, wanted=4)
     with ExitStack() as stack:
-        for _ in range(4):
-            stack.enter_context(opened(service, b"GET"))
+        halves = [stack.enter_context(opened(service, b"GET")) for _ in range(4)]
         time.sleep(0.2)
-        with Client(service.port, TOKEN) as client:
-            status, found = client.ask("GET", "/healthz")
-        assert (status, found["code"]) == (503, "unavailable")
-    time.sleep(0.2)
-    with Client(service.port, TOKEN) as client:
-        assert client.ask("GET", "/healthz")[0] == 200
-    service.stop()
+        clients = [stack.enter_context(Client(service.port, TOKEN)) for _ in range(6)]
+        assert [client.ask("GET", "/healthz")[0] for client in clients] == [200] * 6
+        for half in halves:
+            head, found = answer(half)
+            assert b" 503 " in head
+            assert found["code"] == "unavailable"
+    assert len(service.stop()) < 5000
 
 
 def test_the_limit_fits_the_open_files():

@@ -174,7 +174,7 @@ class TestApi:
             ),
             ("POST", "/v1/runs/bulk", {"runs": []}, 422, "unprocessable"),
             ("POST", "/v1/runs/bulk", b"x" * 9_000_000, 413, "too_large"),
-            ("POST", "/v1/runs", b"x" * 300_000, 413, "too_large"),
+            ("POST", "/v1/runs", b"x" * 1_100_000, 413, "too_large"),
         ],
     )
     def test_errors_have_one_form(self, service, method, path, body, status, code):
@@ -184,10 +184,42 @@ class TestApi:
         assert set(answer) == {"type", "title", "status", "code", "detail", "errors"}
         assert answer["status"] == status
 
+    @pytest.mark.parametrize(
+        "path",
+        [
+            *("/healthz", "/readyz", "/metrics", "/docs", "/openapi.json", "/v1/runs/run-x", "/v1/runs/run-x/score"),
+            *("/v1/agents/a/scores", "/v1/workspaces/w/scores", "/v1/workspaces/w/specs/s/ranking"),
+        ],
+    )
+    def test_no_page_passes_a_parameter_over(self, service, path):
+        """A misspelt filter that is passed over answers another question; so does the last of two."""
+        with service.client() as client:
+            for asked in ("teir=Gold", "=", "run_id=run-x", "limit=1&limit=2", "limit=+1", "limit=1.0"):
+                status, answer = client.ask("GET", f"{path}?{asked}")
+                assert (asked, status) == (asked, 422)
+                assert answer["errors"][0]["where"].startswith("query.")
+            assert client.ask("POST", "/v1/runs?dry_run=1", GOOD | {"run_id": "asked-oddly"})[0] == 422
+            assert client.ask("GET", "/v1/runs/asked-oddly")[0] == 404
+
+    def test_a_ranking_of_a_time_and_a_tier(self, service):
+        """Of three runs of a spec, the two that ended by the second; the ranks are theirs."""
+        with service.client() as client:
+            for number, outcome in enumerate(("COMPLETED", "BLOCKED", "COMPLETED")):
+                run = GOOD | {"run_id": f"rank-{number}", "spec_id": "s", "workspace_id": "ranked", "outcome": outcome}
+                assert client.ask("POST", "/v1/runs", run | {"ended_at": f"2026-11-02T00:00:0{number}Z"})[0] == 201
+
+            def ranked(filters):
+                status, answer = client.ask("GET", f"/v1/workspaces/ranked/specs/s/ranking?{filters}")
+                return status == 200 and [(each["run_id"], each["rank"]) for each in answer["runs"]]
+
+            assert ranked("until=2026-11-02T00:00:02Z") == [("rank-0", 1), ("rank-1", 2)]
+            assert ranked("since=2026-11-02T00:00:01Z&tier=Gold") == [("rank-2", 1)] or ranked("") == []
+            assert not ranked("since=2027-01-01T00:00:00Z")
+
     def test_a_body_without_a_length_is_held_to_the_limit_too(self, service):
         with service.client() as client:
             client.connection.request(
-                "POST", "/v1/runs", iter([b"x" * 100_000] * 4), client.headers, encode_chunked=True
+                "POST", "/v1/runs", iter([b"x" * 100_000] * 11), client.headers, encode_chunked=True
             )
             answer = client.connection.getresponse()
             assert (answer.status, json.loads(answer.read())["code"]) == (413, "too_large")

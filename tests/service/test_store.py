@@ -250,10 +250,10 @@ def test_the_ranking_is_that_of_the_table(store):
     table = runs_frame(runs)
     ranked = compete(score_runs(table), table, spec="spec", rng=np.random.default_rng(0)).ranked
     for limit in (40, 7):
-        rows = store.ranking("w", "spec", limit=limit)
+        rows = store.ranking(Wanted(workspace_id="w", spec_id="spec"), limit=limit)
         assert [row["run_id"] for row in rows] == ranked["run_id"].to_list()[:limit]
         assert [row["detail"]["artefact"] for row in rows] == ranked["artefact"].to_list()[:limit]
-    assert store.ranking("v", "spec") == []
+    assert store.ranking(Wanted(workspace_id="v", spec_id="spec")) == []
 
 
 class TestLists:
@@ -306,7 +306,7 @@ class TestSchema:
         waited = len(store.waiting(1000))
         spec = store.page(Wanted(workspace_id="w", spec_id="spec-1")).rows
         assert [row["run_id"] for row in spec] == ["run-20", "run-13", "run-11"]
-        ranked = store.ranking("w", "spec-1")
+        ranked = store.ranking(Wanted(workspace_id="w", spec_id="spec-1"))
         assert {row["run_id"] for row in ranked} == {"run-20", "run-13", "run-11"}
         assert ranked[0]["score"] == max(row["score"] for row in ranked)
         assert ranked[0]["detail"].get("artefact") is None

@@ -14,7 +14,7 @@ from axisjudge import studies
 from axisjudge.checks import InputError
 from axisjudge.datasets import demo_run_labels, demo_runs, demo_transcripts, demo_truth
 from axisjudge.datasets.verdicts import published_findings, published_verdicts
-from axisjudge.judging.signals import judge_signals
+from axisjudge.judging.signals import signals_run
 from axisjudge.scores.run_score import read_runs
 from axisjudge.studies._shared.result import StudyResult
 from axisjudge.twins import make_twins
@@ -33,7 +33,7 @@ def results(demo):
     truth = axisjudge.read_ratings(demo_truth())
     said = {"task": [1, 1, 2, 2] * 10, "gpt": ["pass", "fail", "pass", "pass"] * 10, "human": ["pass", "fail"] * 20}
     transcripts = axisjudge.read_trajectories(*demo_transcripts()[::6]).trajectories
-    signals = judge_signals(transcripts, ["rules", "simulated:wren"], progress=False)
+    signals = signals_run(transcripts, ["rules", "simulated:wren"]).carry_out(progress=False)
     labels = axisjudge.read_ratings(demo_run_labels())
     readers, axis = ["simulated:jackdaw", "simulated:dunnock"], "argument_validity"
     versions = [

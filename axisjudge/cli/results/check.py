@@ -36,6 +36,8 @@ def check(
 
     Exit 1 when a requirement is shown to fall short, 4 when labels are too few to tell.
     """
+    from csv import reader
+
     from axisjudge.checks import InputError
     from axisjudge.stats.requirements import exit_code
     from axisjudge.studies.check import check as check_table
@@ -55,7 +57,7 @@ def check(
         item=item,
         rater=rater,
         value=value,
-        words=words.split(",") if words else (),
+        words=next(reader([words], skipinitialspace=True)) if words else (),
         positive=positive,
         missing=missing,
         where=where,

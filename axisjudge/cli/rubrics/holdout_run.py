@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from axisjudge.cli import show
-from axisjudge.cli.options import Budget, Yes
+from axisjudge.cli.options import Budget, Concurrency, DryRun, Yes
 
 #: The report on judges' agreement; it prints first what was declared.
 REPORT = "02_agreement"
@@ -17,10 +17,10 @@ def run(
         list[Path], typer.Argument(help="Trajectory files, folders or globs [default: those of the split]")
     ] = [],  # noqa: B006
     side: Annotated[str | None, typer.Option(help="Which side, where several are held out.")] = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="Calls under way at once, of each judge.")] = 16,
+    concurrency: Concurrency = 16,
     budget: Budget = None,
     yes: Yes = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan with its price and stop.")] = False,
+    dry_run: DryRun = False,
     report: Annotated[str, typer.Option(help="The report to make from the ratings; empty for none.")] = REPORT,
     out: Annotated[Path | None, typer.Option(help="Ratings file [default: data/ratings/opening-K.jsonl]")] = None,
     json: show.Json = False,
@@ -29,7 +29,8 @@ def run(
 
     Exit codes as `axisjudge judge` has them.
     """
-    from axisjudge.cli.runs.judged import losses, print_estimate, print_outcome, stop, tally
+    from axisjudge.cli.runs.judged import carried_out, losses, print_outcome, print_plan, stop, tally
+    from axisjudge.judging import RunOptions
     from axisjudge.judging.api import held_out_run
     from axisjudge.protocol import read_sources, read_split
     from axisjudge.readers import read_trajectories
@@ -37,13 +38,12 @@ def run(
     with show.failed_check():
         reading = read_trajectories(*paths) if paths else read_sources(read_split().sources)
         judging = held_out_run(reading.trajectories, side=side, out=out)
-    plan = judging.plan()
+    options = RunOptions(concurrency=concurrency, budget_usd=budget, confirm=yes)
     if dry_run:
-        show.table(plan.rows())
-        print_estimate(judging.estimate(concurrency))
+        print_plan(judging, options, json=json)
         return
-    ratings = judging.carry_out(concurrency=concurrency, budget_usd=budget, confirm=yes)
-    code = judging.outcome.code(max_lost=0.05)
+    ratings = carried_out(judging, options, quiet=json)
+    code = judging.outcome.code()
     page = None if code or not report else _report(report, judging.kept.path)
     if json:
         found = {"ratings": tally(ratings), "lost": losses(ratings), "stopped": judging.outcome.sentences()}

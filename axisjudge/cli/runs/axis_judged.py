@@ -10,23 +10,12 @@ import typer
 from axisjudge.cli import show
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import polars as pl
 
-    from axisjudge.judges import JudgeLike
-    from axisjudge.judging.judging_run import Money
+    from axisjudge.judging import JudgingRun, RunOptions
     from axisjudge.judging.signals import SignalQuestions
     from axisjudge.scores.axis.scoring import Scoring
     from axisjudge.studies.axis_result.judged import JudgedResults
-    from axisjudge.trajectory import Trajectory
-
-
-def judges_of(named: Sequence[str], panel: str | None) -> list[JudgeLike]:
-    """The judges named one by one and those of a panel."""
-    from axisjudge.spec import panel as panel_of
-
-    return [*named, *(panel_of(panel) if panel else [])]
 
 
 def questions_of(how: Scoring, *, allow_own_family: bool, exploratory: bool) -> SignalQuestions:
@@ -50,36 +39,12 @@ def place_of(out: Path | None) -> Path:
     return out or own() / "data" / "ratings" / "axis_signals.jsonl"
 
 
-def print_plan(
-    trajectories: Sequence[Trajectory], judges: Sequence[JudgeLike], questions: SignalQuestions, out: Path
-) -> None:
-    """The calls to come and what is there, with the length of the prompts and the price."""
-    from axisjudge.cli.runs.judged import print_estimate
-    from axisjudge.judging.signals import signals_run
-
-    run = signals_run(trajectories, judges, questions, out=out)
-    plan = run.plan()
-    letters = sum(len(part) for group in plan.groups for call in group for part in call.inquiry.prompt())
-    show.table(plan.rows(), f"{plan.n_calls} calls to make, {letters:,} characters of prompts")
-    print_estimate(run.estimate())
-
-
-def ask(
-    trajectories: Sequence[Trajectory],
-    judges: Sequence[JudgeLike],
-    questions: SignalQuestions,
-    out: Path,
-    money: Money,
-    *,
-    quiet: bool = False,
-) -> pl.DataFrame:
+def ask(run: JudgingRun, options: RunOptions, *, quiet: bool = False) -> pl.DataFrame:
     """The ratings of these judges on the runs, those that were there included; ends with 3 at the budget."""
-    from axisjudge.cli.runs.judged import print_outcome, stop
+    from axisjudge.cli.runs.judged import carried_out, print_outcome, stop
     from axisjudge.judging.outcome import AT_BUDGET
-    from axisjudge.judging.signals import signals_run
 
-    run = signals_run(trajectories, judges, questions, out=out)
-    ratings = run.carry_out(**money)
+    ratings = carried_out(run, options, quiet=quiet)
     if run.outcome.code() == AT_BUDGET:
         print_outcome(run.outcome, quiet=quiet)
         stop(AT_BUDGET)

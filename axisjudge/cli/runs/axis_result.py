@@ -11,7 +11,6 @@ from axisjudge.checks import InputError, one_of
 from axisjudge.cli import options, show
 
 if TYPE_CHECKING:
-    from axisjudge.judging.judging_run import Money
     from axisjudge.scores.axis.result import AxisResult
     from axisjudge.scores.axis.scoring import Scoring
     from axisjudge.studies.axis_result import AxisResults
@@ -28,9 +27,7 @@ def axis_result(
     ] = [],  # noqa: B006
     config: Annotated[Path | None, typer.Option(help="axis.config.json with weights of the dimensions.")] = None,
     signals: Annotated[str, typer.Option(help="Who judged the signals: rules, or a file of ratings.")] = "rules",
-    judge: Annotated[
-        list[str], typer.Option(help="A judge of signals and checks, as a judge spec; may be given several times.")
-    ] = [],  # noqa: B006
+    judge: options.Judges = [],  # noqa: B006
     panel: options.Panel = None,
     combine: Annotated[
         str, typer.Option(help="What several judges' numbers become, signal by signal: mean or median.")
@@ -44,7 +41,7 @@ def axis_result(
     out: Annotated[
         Path | None, typer.Option(help="Where judges' ratings are kept [default: data/ratings/axis_signals.jsonl]")
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan of the judging and stop.")] = False,
+    dry_run: options.DryRun = False,
     budget: options.Budget = None,
     allow_unpriced: options.AllowUnpriced = False,
     yes: options.Yes = False,
@@ -74,6 +71,9 @@ def axis_result(
     form: Annotated[
         str, typer.Option("--format", help="table, or axis-json: a report as the original program writes it.")
     ] = "table",
+    html: Annotated[
+        Path | None, typer.Option(help="Write one run on a line of time, as a page that works offline.")
+    ] = None,
     json: show.Json = False,
 ) -> None:
     """The composite or its interval, the four dimensions, signals, the weakest of them, and the slowest call.
@@ -81,7 +81,7 @@ def axis_result(
     A gate (--baseline, --fail-under) ends with 1 on a shown fall, a collapse or a broken floor, 4 where repeats are too
     few to tell, else 0.
     """
-    from axisjudge.cli.runs import axis_gate, axis_judged
+    from axisjudge.cli.runs import axis_gate, axis_judged, judged
     from axisjudge.ratings import read_ratings
     from axisjudge.readers import read_trajectories
     from axisjudge.scores.axis.rule_sets import rule_set
@@ -105,15 +105,19 @@ def axis_result(
     runs, later = (read_trajectories(*paths).trajectories if paths else [] for paths in (transcripts, compare))
     table = None if signals == "rules" else read_ratings(signals, latest=True)
     place = axis_judged.place_of(out)
-    if judges := axis_judged.judges_of(judge, panel):
+    if judges := judged.judges_of(judge, panel):
         if table is not None:
             raise InputError("--signals", "names ratings that are there; --judge asks for new ones", cure="give one")
+        from axisjudge.judging import RunOptions
+        from axisjudge.judging.signals import signals_run
+
         questions = axis_judged.questions_of(how, allow_own_family=allow_own_family, exploratory=exploratory)
+        run = signals_run([*runs, *later], judges, questions, out=place)
+        money = RunOptions(budget_usd=budget, allow_unpriced=allow_unpriced, confirm=yes)
         if dry_run:
-            axis_judged.print_plan([*runs, *later], judges, questions, place)
+            judged.print_plan(run, money, f"{run.plan().n_calls} calls to make", json=json)
             return
-        money: Money = {"budget_usd": budget, "allow_unpriced": allow_unpriced, "confirm": yes}
-        table = axis_judged.ask([*runs, *later], judges, questions, place, money, quiet=json)
+        table = axis_judged.ask(run, money, quiet=json)
     found = study(runs, later, signals=table, names=("before", "after"), **how)
     exit_code = None
     if asked:
@@ -128,6 +132,11 @@ def axis_result(
     if form == "axis-json":
         show.as_json(axis_json(runs, found.results))
         return
+    if html is not None:
+        from axisjudge.explorer.timeline import write_timeline
+
+        write_timeline(html, next(each for each in runs if each.id == found.run.trajectory_id), found.run)
+        typer.echo(f"Page of run {found.run.trajectory_id}: {html}", err=True)
     if json:
         show.as_json({**_full(found), "usage": [usage_of(each) for each in runs]})
         return

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from axisjudge.cli import show
-from axisjudge.cli.options import Panel
+from axisjudge.cli import options, show
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,8 +19,8 @@ _PACKAGES = ("axisjudge", "openai", "anthropic", "genai-prices", "polars", "pape
 
 
 def doctor(
-    judge: Annotated[list[str], typer.Option(help="A judge spec; may be given several times.")] = [],  # noqa: B006
-    panel: Panel = None,
+    judge: options.Judges = [],  # noqa: B006
+    panel: options.Panel = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before the calls are made.")] = False,
     json: show.Json = False,
 ) -> None:
@@ -30,10 +29,10 @@ def doctor(
     Shown are the key, the model that answers, whether the mechanism is accepted and the cache is seen on the second
     call, the day the model is shut down, the clock, and the headers that tell of limits. Exit code 1 where one fails.
     """
+    from axisjudge.cli.runs.judged import judges_of
     from axisjudge.judges import make_judges
-    from axisjudge.spec import panel as panel_of
 
-    judges = make_judges([*judge, *(panel_of(panel) if panel else [])])
+    judges = make_judges(judges_of(judge, panel))
     if not judges:
         found = environment()
         show.as_json({"environment": found}) if json else show.table(found)
@@ -60,13 +59,14 @@ async def _examine(judges: Sequence[Judge]) -> list[Examination]:
 
 
 def _say_price(judges: Sequence[Judge], *, yes: bool) -> None:
+    from axisjudge.judging import RunOptions
     from axisjudge.judging.doctor import examination_plan
     from axisjudge.judging.estimate import agree, estimate_of
     from axisjudge.ratings import ratings_frame
 
     for judge in judges:
-        estimate = estimate_of(examination_plan(judge), ratings_frame([]), concurrency=1)
-        agree(estimate, confirm=yes, allow_unpriced=True, budget_usd=None)
+        how = RunOptions(concurrency=1, confirm=yes, allow_unpriced=True)
+        agree(estimate_of(examination_plan(judge), ratings_frame([]), how), how)
 
 
 def environment() -> list[dict[str, Any]]:

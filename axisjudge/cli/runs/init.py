@@ -1,5 +1,6 @@
 """`axisjudge init`: a workbench of one's own."""
 
+from importlib.resources import files
 from pathlib import Path, PurePosixPath
 from typing import Annotated
 
@@ -7,16 +8,26 @@ import typer
 
 from axisjudge.cli import show
 
+_ACTION = ".github/actions/axisjudge/action.yml"
+
 
 def init(
     folder: Annotated[Path, typer.Argument(help="Where to make it; what is there already stays as it is.")],
     demo: Annotated[bool, typer.Option("--demo", help="Copy the demo's trajectories too.")] = False,
+    ci: Annotated[bool, typer.Option("--ci", help="Write a gate for GitHub Actions, and nothing else.")] = False,
     json: show.Json = False,
 ) -> None:
-    """Make a workbench: rubrics and notebooks to edit, folders for runs, ratings and labels, a .gitignore."""
-    from axisjudge.workbench import make
+    """Make a workbench: rubrics and notebooks to edit, folders for runs, ratings and labels, a .gitignore.
 
-    found = make(folder, demo=demo)
+    With --ci: `.github/actions/axisjudge/action.yml`, which runs a command, fails the job and writes its summary.
+    """
+    from axisjudge.workbench import Made, make
+
+    if ci:
+        made = _write_action(folder)
+        found = Made(folder.absolute(), (_ACTION,) * made, (_ACTION,) * (not made))
+    else:
+        found = make(folder, demo=demo)
     if json:
         show.as_json({"folder": str(found.folder), "made": found.made, "kept": found.kept})
         return
@@ -28,8 +39,23 @@ def init(
     if found.kept:
         typer.echo(f"Left as they are, because they were there already ({len(found.kept)}):")
         show.table(_by_folder(found.kept))
+    if ci:
+        typer.echo("\nNext: commit it; its first lines show how a workflow uses it.")
+        return
     runs = "data/demo/results" if demo else "PATH"
     typer.echo(f"\nNext: cd {folder}, then `axisjudge judge {runs} --judge rules` or `axisjudge report`.")
+
+
+def _write_action(folder: Path) -> bool:
+    """Write the action below a repository's folder; False where there is one."""
+    target = folder / _ACTION
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with target.open("xb") as file:
+            file.write((files("axisjudge.cli.runs") / "action.yml").read_bytes())
+    except FileExistsError:
+        return False
+    return True
 
 
 def _by_folder(paths: tuple[str, ...]) -> list[dict[str, str | int]]:

@@ -11,14 +11,13 @@ import typer
 from axisjudge.cli import options, show
 from axisjudge.cli.results.agreement import print_agreement
 from axisjudge.cli.runs.clustered import run_on_cluster
-from axisjudge.cli.runs.judged import losses, print_estimate, print_outcome, stop, tally
+from axisjudge.cli.runs.judged import carried_out, judges_of, losses, print_outcome, print_plan, stop, tally
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import polars as pl
 
-    from axisjudge.spec import JudgeSpec
     from axisjudge.studies.succession.drift import Drift
     from axisjudge.trajectory import Trajectory
 
@@ -27,9 +26,7 @@ def judge(
     paths: Annotated[
         list[Path], typer.Argument(help="Trajectory files, folders or globs [default, with --split: the split's]")
     ] = [],  # noqa: B006
-    judge: Annotated[
-        list[str], typer.Option(help="A judge spec, of a plug-in too; may be given several times. Rules if none.")
-    ] = [],  # noqa: B006
+    judge: options.Judges = [],  # noqa: B006
     panel: options.Panel = None,
     axis: Annotated[list[str], typer.Option(help="An axis; may be given several times. All five if none.")] = [],  # noqa: B006
     rubric: Annotated[list[str], typer.Option(help="A rubric version for an axis, as axis=v2.")] = [],  # noqa: B006
@@ -58,7 +55,7 @@ def judge(
         str | None, typer.Option(help="i/n: the i-th of n shares of the runs, by their ids; rpm and tpm divided by n.")
     ] = None,
     strict: options.Strict = False,
-    concurrency: Annotated[int, typer.Option(min=1, help="Calls under way at once, of each judge.")] = 16,
+    concurrency: options.Concurrency = 16,
     require_stable: Annotated[
         bool,
         typer.Option("--require-stable", help="With --again: exit 1 where a judge drifted, 4 where it cannot be told."),
@@ -90,24 +87,23 @@ def judge(
     budget: options.Budget = None,
     allow_unpriced: options.AllowUnpriced = False,
     yes: options.Yes = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan with its price and stop.")] = False,
+    dry_run: options.DryRun = False,
     out: Annotated[
         Path | None, typer.Option(help="Ratings file [default: data/ratings/ratings.jsonl; of a shard ratings-i-of-n]")
     ] = None,
     json: show.Json = False,
 ) -> None:
-    """Grade trajectories on the five axes; run again, it asks only what is missing.
+    """Grade trajectories on the five axes, by rules if no judge is named; run again, it asks only what is missing.
 
     A broken file among others is listed with its reason and the others are judged; the exit code is then 1, as it is
     where a judge gave no verdicts or lost more than --max-lost. It is 3 at the budget and 130 after Ctrl-C.
     """
     from axisjudge.checks import InputError
     from axisjudge.judges.lifecycle import known_retirement, warn_of
-    from axisjudge.judging import judging_run
+    from axisjudge.judging import RunOptions, judging_run
     from axisjudge.judging.machines.shard import Shard
     from axisjudge.protocol import read_sources, read_split
     from axisjudge.readers import read_trajectories
-    from axisjudge.spec import panel as panel_of
     from axisjudge.workbench import own
 
     if require_stable and not again:
@@ -149,7 +145,7 @@ def judge(
         reading = read_trajectories(*paths, **context, strict=strict)
     refused = [asdict(file) for file in reading.refused]
     trajectories = _side(reading.trajectories, split)[:limit]
-    judges: list[str | JudgeSpec] = [*judge, *(panel_of(panel) if panel else [])] or ["rules"]
+    judges = judges_of(judge, panel) or ["rules"]
     usual = own() / "data" / "ratings" / "ratings.jsonl"
     if shard is not None:
         if cascade is not None:
@@ -169,15 +165,15 @@ def judge(
         "one_call": one_call,
         "retry": [name for name in (retry or "").split(",") if name],
     }
-    money: dict[str, Any] = {
-        "concurrency": concurrency,
-        "patience_s": patience,
-        "budget_usd": budget,
-        "allow_unpriced": allow_unpriced,
-        "confirm": yes,
-        "batch": batch,
-        "keep_prompts": keep_prompts,
-    }
+    how = RunOptions(
+        concurrency=concurrency,
+        patience_s=patience,
+        budget_usd=budget,
+        allow_unpriced=allow_unpriced,
+        confirm=yes,
+        batch=batch,
+        keep_prompts=keep_prompts,
+    )
     if cascade is not None:
         if judge or panel:
             raise InputError("--cascade", "names its judges itself", cure="leave --judge and --panel out")
@@ -185,7 +181,8 @@ def judge(
         from axisjudge.judging.cascade import Cascade
 
         both = Cascade.parse(cascade, below=below, audit=audit)
-        run_cascade(trajectories, both, arguments, money, max_lost=max_lost, dry_run=dry_run, json=json)
+        run_cascade(trajectories, both, arguments, how, max_lost=max_lost, dry_run=dry_run, json=json)
+        show.stop_if_refused(reading.refused, quiet=json)
         return
     run = judging_run(trajectories, judges, **arguments)
     plan = run.plan()
@@ -196,20 +193,10 @@ def judge(
         )
     if dry_run:
         warn_of(known_retirement(each.spec.provider, each.model) for each in plan.judges)
-        estimate = run.estimate(concurrency, batch=batch)
-        if json:
-            counts = {"calls": plan.n_calls, "cached": plan.cached, "refused": refused}
-            show.as_json({"plan": plan.rows(), **counts, "estimate": estimate.rows()})
-        else:
-            show.table(plan.rows())
-            print_estimate(estimate)
+        print_plan(run, how, json=json, calls=plan.n_calls, cached=plan.cached, refused=refused)
         show.stop_if_refused(reading.refused, quiet=json)
         return
-    try:
-        ratings = run.carry_out(**money)
-    except KeyboardInterrupt:
-        print_outcome(run.outcome, quiet=json)
-        raise
+    ratings = carried_out(run, how, quiet=json)
     code = run.outcome.code(max_lost)
     agreement = None if again else _agreement(ratings)
     watched = _watched(run.kept.table(), ratings) if again else []
@@ -218,25 +205,21 @@ def judge(
         found |= {"drift": watched} if again else {}
         ends = {"ends": run.outcome.rows(), "stopped": run.outcome.sentences()}
         show.as_json({"out": str(out), **found, **ends, "refused": refused, **show.standing_fields(ratings)})
-        stop(code)
-        show.stop_if_refused(reading.refused, quiet=True)
-        _stop_on_drift(watched, require_stable=require_stable)
-        return
-    show.table(tally(ratings))
-    if lost := losses(ratings):
-        who_asks = "the same command asks for them again; refused and truncated ones with --retry"
-        show.table(lost, f"Lost verdicts ({who_asks})")
-    if agreement is not None:
-        print_agreement(agreement)
-    print_drift(watched)
-    show.standing(ratings)
-    typer.echo(f"\nRatings: {out}")
-    print_outcome(run.outcome)
-    if code:
-        if refused:
+    else:
+        show.table(tally(ratings))
+        if lost := losses(ratings):
+            who_asks = "the same command asks for them again; refused and truncated ones with --retry"
+            show.table(lost, f"Lost verdicts ({who_asks})")
+        if agreement is not None:
+            print_agreement(agreement)
+        print_drift(watched)
+        show.standing(ratings)
+        typer.echo(f"\nRatings: {out}")
+        print_outcome(run.outcome)
+        if code and refused:
             show.table(refused, "Files that could not be read")
-        stop(code)
-    show.stop_if_refused(reading.refused)
+    stop(code)
+    show.stop_if_refused(reading.refused, quiet=json)
     _stop_on_drift(watched, require_stable=require_stable)
 
 

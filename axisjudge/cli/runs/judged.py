@@ -9,17 +9,46 @@ import typer
 from axisjudge.cli import show
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
 
-    from axisjudge.judging.estimate import Estimate
+    from axisjudge.judges import JudgeLike
+    from axisjudge.judging import JudgingRun, RunOptions
     from axisjudge.judging.outcome import Outcome
 
 
-def print_estimate(estimate: Estimate) -> None:
-    """What the calls to models will take and cost, as ranges."""
+def judges_of(named: Sequence[str], panel: str | None) -> list[JudgeLike]:
+    """The judges named one by one and those of a panel."""
+    from axisjudge.spec import panel as panel_of
+
+    return [*named, *(panel_of(panel) if panel else [])]
+
+
+def plan_fields(run: JudgingRun, options: RunOptions) -> dict[str, Any]:
+    """What a run will ask, and what that takes and costs, for programs."""
+    return {"plan": run.plan().rows(), "estimate": run.estimate(options).rows()}
+
+
+def print_plan(run: JudgingRun, options: RunOptions, title: str = "", *, json: bool = False, **more: Any) -> None:
+    """The same for people, as ranges; with `json` for programs, `more` beside it."""
+    if json:
+        show.as_json({**plan_fields(run, options), **more})
+        return
+    estimate = run.estimate(options)
+    show.table(run.plan().rows(), title)
     if estimate.judges:
         show.table(estimate.rows(), "Tokens, list price in US dollars and minutes, low to high")
         typer.echo(f"\n{estimate.sentence}.")
+
+
+def carried_out(run: JudgingRun, options: RunOptions, *, quiet: bool = False) -> pl.DataFrame:
+    """The ratings of a run; Ctrl-C is told how far it came."""
+    try:
+        return run.carry_out(options)
+    except KeyboardInterrupt:
+        print_outcome(run.outcome, quiet=quiet)
+        raise
 
 
 def print_outcome(outcome: Outcome, *, quiet: bool = False) -> None:

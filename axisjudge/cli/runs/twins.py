@@ -12,7 +12,7 @@ from axisjudge.cli import options, show
 
 def twins(
     paths: options.Paths,
-    judge: Annotated[list[str], typer.Option(help="A judge spec; may be given several times. Rules if none.")] = [],  # noqa: B006
+    judge: options.Judges = [],  # noqa: B006
     edits: Annotated[
         list[str], typer.Option(help="An edit, or injections; may be given several times. All if none.")
     ] = [],  # noqa: B006
@@ -32,7 +32,7 @@ def twins(
     budget: options.Budget = None,
     allow_unpriced: options.AllowUnpriced = False,
     yes: options.Yes = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the calls with their price and stop.")] = False,
+    dry_run: options.DryRun = False,
     json: show.Json = False,
 ) -> None:
     """Edit runs so that one axis breaks, or nothing that matters, or text for the judge stands in them.
@@ -58,8 +58,8 @@ def twins(
         show.table(made.rows(), "Twins")
         typer.echo(f"\n{written} twins: {write}")
         return
-    from axisjudge.cli.runs.judged import print_estimate, print_outcome, stop
-    from axisjudge.judging import judging_run
+    from axisjudge.cli.runs.judged import carried_out, print_outcome, print_plan, stop
+    from axisjudge.judging import RunOptions, judging_run
     from axisjudge.ratings import read_ratings
     from axisjudge.studies.twins import twins as study
     from axisjudge.studies.twins.tables import grid, injection_rows
@@ -68,14 +68,11 @@ def twins(
     out = out or own() / "data" / "ratings" / "twins.jsonl"
     asked = [*runs, *(twin.trajectory for twin in made.twins)]
     run = judging_run(asked, judge or ["rules"], out=out)
+    how = RunOptions(budget_usd=budget, allow_unpriced=allow_unpriced, confirm=yes)
     if dry_run:
-        if json:
-            show.as_json({"edits": made.rows(), "plan": run.plan().rows(), "estimate": run.estimate().rows()})
-        else:
-            show.table(run.plan().rows(), "Calls to make")
-            print_estimate(run.estimate())
+        print_plan(run, how, "Calls to make", json=json, edits=made.rows())
         return
-    ratings = run.carry_out(budget_usd=budget, allow_unpriced=allow_unpriced, confirm=yes)
+    ratings = carried_out(run, how, quiet=json)
     if code := run.outcome.code():
         print_outcome(run.outcome, quiet=json)
         stop(code)

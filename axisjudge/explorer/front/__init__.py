@@ -11,16 +11,18 @@ from functools import cache
 from importlib.resources import files
 
 #: One stylesheet: what all share, then each face.
-_STYLES = ("tokens.css", "record.css", "labeller.css", "explorer.css")
+_STYLES = ("tokens.css", "record.css", "labeller.css", "explorer.css", "timeline.css")
 _SHARED = ("dom.js", "mount.js", "steps.js")
 _LABELLER = (*_SHARED, "panel.js", "labeller.js")
 _EXPLORER = (*_SHARED, "items.js", "list.js", "filters.js", "words.js", "deciding.js", "opened.js", "explorer.js")
+_TIMELINE = (*_SHARED, "timeline.js")
 #: What each end is joined from.
 _PIECES = {
     "page.js": _LABELLER,
     "widget.js": (*_LABELLER, "kernel.js"),
     "explorer_page.js": _EXPLORER,
     "explorer_widget.js": (*_EXPLORER, "kernel.js"),
+    "timeline_page.js": _TIMELINE,
 }
 
 

@@ -1,3 +1,6 @@
+/** Milliseconds after which a search shows what it has found by then. */
+const REDRAWN = 700;
+
 const EXPLORER_KEYS = [
   ["J K", "next and previous item, on the same axis where it passes"],
   ["↑ ↓ ← →, Enter", "move in the grid, open the item"],
@@ -41,7 +44,8 @@ function readAddress(address, items) {
 /**
  * The explorer: a grid, a run beside it, and what keys do.
  *
- * host: index, run(n) -> opened run, search(text) -> runs, decide(decision), decided(rater) -> decisions, rater,
+ * host: index, run(n) -> opened run, search(text, goOn(runs found by now)) -> runs, decide(decision),
+ * decided(rater) -> decisions, rater,
  * moved(address, isNew), link(address), back() or none, decisions() or none.
  */
 class Explorer {
@@ -190,7 +194,16 @@ class Explorer {
     if (isMove && !this.isVisiting) this.#moved(this.place ?? null, false);
     if (!isSearching) return;
     try {
-      const runs = await this.host.search(sought, () => this.sought === sought);
+      let drawn = performance.now();
+      const runs = await this.host.search(sought, (some = []) => {
+        if (this.sought !== sought) return false;
+        some.forEach((run) => this.found.add(run));
+        if (some.length && performance.now() - drawn > REDRAWN) {
+          this.#draw(true);
+          drawn = performance.now();
+        }
+        return true;
+      });
       if (this.sought !== sought) return;
       this.searched = sought;
       runs.forEach((run) => this.found.add(run));
@@ -203,7 +216,7 @@ class Explorer {
 
   #draw(isSearching) {
     this.shown = this.items.chosen(this.filters.filters, this.found);
-    this.list.show(this.shown.rows, this.shown.asked, Object.keys(ABOUT).filter((name) => this.filters.about.has(name)));
+    this.list.show(this.shown.rows, this.shown.asked, Object.keys(ABOUT).filter((name) => this.filters.about.has(name)), isSearching);
     this.filters.show(this.shown, isSearching);
   }
 

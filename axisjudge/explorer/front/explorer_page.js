@@ -36,9 +36,9 @@ const texts = new Map();
 const TOGETHER = 24;
 
 /** The runs whose text holds the words; each run is unpacked once. */
-async function searched(words, isWanted) {
+async function searched(words, goOn) {
   const found = [];
-  for (let first = 0; first < INDEX.runs.length && isWanted(); first += TOGETHER) {
+  for (let first = 0; first < INDEX.runs.length && goOn(found); first += TOGETHER) {
     const some = INDEX.runs.slice(first, first + TOGETHER).map((_, n) => first + n);
     const missing = some.filter((at) => !texts.has(at));
     await Promise.all(missing.map(async (at) => texts.set(at, textOf(await unpacked(`run-${at}`)))));

@@ -26,7 +26,7 @@ class List {
     Object.assign(this, { items, on, rows: [], drawn: new Map(), cursor: null });
     this.head = make("div", { class: "heads", role: "rowgroup" });
     this.body = make("div", { class: "rows", role: "rowgroup" });
-    this.none = make("p", { class: "none", hidden: true }, "No item passes these filters.");
+    this.none = make("p", { class: "none", hidden: true });
     this.element = make("div", { class: "grid", role: "grid", tabindex: "0", "aria-label": "Runs and verdicts" }, this.head, this.body);
     this.outer = make("div", { class: "listing" }, this.element, this.none);
     this.element.addEventListener("scroll", () => this.#later(), { passive: true });
@@ -40,12 +40,13 @@ class List {
   }
 
   /** Show other rows; `asked` are the questions that have columns, `about` the columns on the run itself. */
-  show(rows, asked, about) {
+  show(rows, asked, about, isSearching) {
     Object.assign(this, { rows, asked, about });
     this.place = new Map(rows.map((row, at) => [row.run, at]));
     this.body.style.height = `${rows.length * ROW}px`;
     this.element.setAttribute("aria-rowcount", String(rows.length + 2));
     this.none.hidden = rows.length > 0;
+    this.none.textContent = isSearching ? "Searching the text of the runs…" : "No item passes these filters.";
     this.#layHead();
     this.#fit();
     this.clear();

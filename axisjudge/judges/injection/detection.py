@@ -26,7 +26,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from axisjudge.judges.injection.rules import LATIN, RULES, UNSEEN
+from axisjudge.judges.injection.rules import CORES, LATIN, RULES, UNSEEN
 from axisjudge.trajectory import Trajectory
 
 FLAG = "injection"
@@ -51,6 +51,9 @@ _PATTERNS = {
     kind: [(stems.split("|") if stems != "<|" else [stems], re.compile(rule, re.I | re.M)) for stems, rule in rules]
     for kind, rules in RULES.items()
 }
+#: Each stem's core, a part that many share: a text without it is not searched for the stem.
+_STEMS = {stem for rules in _PATTERNS.values() for stems, _ in rules for stem in stems}
+_CORES = {stem: min((core for core in (*CORES, *_STEMS) if core in stem), key=len) for stem in _STEMS}
 
 _CACHE: dict[str, tuple[str, ...]] = {}
 _CACHE_SIZE = 4_096
@@ -136,7 +139,8 @@ class _Near:
     def _places(self, stem: str) -> list[int]:
         if (at := self._at.get(stem)) is None:
             at = self._at[stem] = []
-            found = self._lower.find(stem)
+            core = _CORES.get(stem, stem)
+            found = self._lower.find(stem) if core == stem or self._places(core) else -1
             while found >= 0:
                 at.append(found)
                 found = self._lower.find(stem, found + _NEAR)

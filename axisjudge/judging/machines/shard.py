@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Self
+from typing import Self, cast
 
 from axisjudge.checks import InputError
+from axisjudge.judges import JudgeLike
 from axisjudge.spec import JudgeSpec, parse_specs
 from axisjudge.trajectory import Trajectory
 
@@ -46,13 +47,13 @@ class Shard:
         """The trajectories of this shard."""
         return [run for run in trajectories if self.holds(run.id)]
 
-    def of_judges(self, judges: Sequence[str | JudgeSpec]) -> list[JudgeSpec]:
+    def of_judges(self, judges: Sequence[JudgeLike]) -> list[JudgeSpec]:
         """The judges, each with its part of what they may ask in a minute (``rpm``, ``tpm``); their names stay."""
         return [
             spec.model_copy(
                 update={"options": {key: v / self.of if key in _RATES else v for key, v in spec.options.items()}}
             )
-            for spec in parse_specs(judges)
+            for spec in parse_specs(cast("Sequence[str | JudgeSpec]", judges))  # which refuses a judge given as itself
         ]
 
     def beside(self, ratings: Path) -> Path:

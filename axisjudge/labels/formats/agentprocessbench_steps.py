@@ -24,6 +24,28 @@ def recognises(record: object) -> bool:
     return isinstance(record, dict) and record.keys() >= _KEYS
 
 
+def check_labels(record: dict[str, Any], where: str) -> None:
+    """Refuse a record of another form.
+
+    Raises
+    ------
+    InputError
+        A member is missing, steps are not mapped to labels, or a label is none of -1, 0, 1 and null.
+    """
+    if absent := sorted((_KEYS | {"data_source", "query_index"}) - record.keys()):
+        raise InputError(where, "a run with step labels lacks", ", ".join(absent))
+    steps = record["step_labels"]
+    if not isinstance(steps, dict) or not all(step.isdecimal() for step in steps):
+        raise InputError(where, "step_labels must map the position of each step to its label", steps)
+    labels = [*steps.values(), record["final_label"]]
+    if wrong := [
+        label
+        for label in labels
+        if label is not None and (isinstance(label, str | list | dict) or label not in (-1, 0, 1))
+    ]:
+        raise InputError(where, "a label is -1, 0 or 1", wrong[0])
+
+
 def read_agentprocessbench_steps(path: Path, terms: Terms) -> Read:
     """Step and final labels of one file as ratings on the scale ``step``.
 
@@ -34,10 +56,7 @@ def read_agentprocessbench_steps(path: Path, terms: Terms) -> Read:
     """
     records = read_json_lines(path)
     for number, record in enumerate(records, start=1):
-        if not recognises(record) or not {"data_source", "query_index"} <= record.keys():
-            raise InputError(f"{path}:{number}", "must be a run with record_id, step_labels and final_label")
-        if wrong := {*record["step_labels"].values(), record["final_label"]} - {-1, 0, 1, None}:
-            raise InputError(f"{path}:{number}", "a label is -1, 0 or 1", min(wrong, key=str))
+        check_labels(record, f"{path}:{number}")
     table = step_labels(records, **by_person(terms.rater or PEOPLE), model=None)
     ratings = ratings_of(table)
     lost = sum(rating.status != "ok" for rating in ratings)

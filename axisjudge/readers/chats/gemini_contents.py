@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.checks import InputError
-from axisjudge.readers.chats.parts import Part, grow
+from axisjudge.readers.chats.parts import Part, grow, result_text
 from axisjudge.readers.chats.records import (
     conversation,
     exchange,
@@ -21,7 +21,18 @@ from axisjudge.readers.chats.records import (
     schemas,
 )
 from axisjudge.readers.events import ENCRYPTED, Steps, dict_of, shown, text_at, type_of
-from axisjudge.readers.messages import Found, Note, Unread, at, call_of, carries_call, members, objects, word
+from axisjudge.readers.messages import (
+    Found,
+    Note,
+    Unread,
+    at,
+    call_of,
+    carries_call,
+    members,
+    objects,
+    refuse_unread,
+    word,
+)
 from axisjudge.trajectory import Role, ToolCall, ToolSchema
 
 FORMAT = "gemini_contents"
@@ -36,19 +47,31 @@ _ROLES: dict[str, Role] = {
 _BESIDE = {"thought_signature", "thought", "part_metadata", "video_metadata", "media_resolution"}
 #: What the kinds of a provider's own calls are called among the tools of a request.
 _TOOLS = {"google_search_web": "google_search", "google_search_image": "google_search"}
+_READ = (
+    "candidates",
+    "automaticFunctionCallingHistory",
+    "tools",
+    "toolConfig",
+    "events",
+    "contents",
+    "history",
+    "response",
+)
 _NO_ERROR = {"OUTCOME_OK": False, "OUTCOME_FAILED": True, "OUTCOME_DEADLINE_EXCEEDED": True}
 
 
 def recognise(value: Any) -> bool:
     """Whether the JSON value holds contents, a request or a response of ``generateContent``, or a batch of them."""
-    return _is_contents(value) or is_record_or_list(value, _is_record)
+    return _is_contents(value) or _are_events(value) or is_record_or_list(value, _is_record)
 
 
 def read(value: Any, where: str, folder: Path) -> Iterator[Found]:
     """The conversations of a file; each candidate of a response ends one of its own."""
     if _is_contents(value):
         value = {"contents": value}
-    for place, record in records_in(value, where):
+    if _are_events(value):
+        value = {"events": value}
+    for place, record in _whole(records_in(value, where)):
         yield from _conversations(record, place)
 
 
@@ -62,14 +85,41 @@ def _is_contents(value: Any) -> bool:
     )
 
 
+def _are_events(value: Any) -> bool:
+    events = list_of_objects(value)
+    told = [event["content"] for event in events if isinstance(event.get("content"), dict)]
+    return all("author" in event for event in events) and _is_contents(told)
+
+
+def _whole(records: Iterator[tuple[str, dict[str, Any]]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The records; the chunks of one streamed answer, which share its id, are put together."""
+    place, answer = "", dict[str, Any]()
+    for spot, record in records:
+        chunk = _camel(record)
+        own, told = (list_of_objects(one.get("candidates")) for one in (answer, chunk))
+        if (
+            chunk.get("responseId")
+            and chunk["responseId"] == _camel(answer).get("responseId")
+            and len(own) == len(told) == 1
+        ):
+            before, after = dict_of(own[0], "content"), dict_of(told[0], "content")
+            parts = [*list_of_objects(before.get("parts")), *list_of_objects(after.get("parts"))]
+            candidate = {**own[0], **told[0], "content": {**before, **after, "parts": parts}}
+            answer = {**answer, **chunk, "candidates": [candidate]}
+            continue
+        if answer:
+            yield place, answer
+        place, answer = spot, record
+    if answer:
+        yield place, answer
+
+
 def _is_record(record: dict[str, Any]) -> bool:
     request, response, *_ = exchange(record, "")
     asked = request.get("contents")
     if _is_contents(asked) or (isinstance(asked, str | dict) and "model" in request):
         return True
-    if _is_contents(request.get("history")) or any(
-        "author" in event and _is_contents([event.get("content")]) for event in list_of_objects(request.get("events"))
-    ):
+    if _is_contents(request.get("history")) or _are_events(request.get("events")):
         return True
     answers = list_of_objects((response or request).get("candidates"))
     return any(isinstance(answer.get("content"), dict) or "finishReason" in _camel(answer) for answer in answers)
@@ -79,10 +129,13 @@ def _conversations(record: dict[str, Any], where: str) -> Iterator[Found]:
     request, response, outer, place = exchange(record, where)
     asked, answered = _camel(request), _camel(response or request)
     candidates = members(answered, "candidates", where)
+    if candidates:
+        refuse_unread(answered, where, _READ)
     for number, candidate in enumerate(candidates or [{}]):
         notes: list[Note] = []
         steps = Steps()
-        for spot, content, agent in _contents(asked, place):
+        told = _camel(answered).get("automaticFunctionCallingHistory")
+        for spot, content, agent in _contents({"history": told} if told else asked, place):
             steps.agent = agent
             _add(steps, content, spot, notes)
         steps.agent = None
@@ -127,11 +180,13 @@ def _add(steps: Steps, content: dict[str, Any], where: str, notes: list[Note]) -
     steps.where = where
     given = content.get("parts")
     records = [given] if isinstance(given, dict) else objects(given or [], at(where, "parts"))
-    parts = (_part(_camel(part), at(at(where, "parts"), number), notes) for number, part in enumerate(records))
+    parts = (part_of(part, at(at(where, "parts"), number), notes) for number, part in enumerate(records))
     grow(steps, role, [part for part in parts if part], where)
 
 
-def _part(part: dict[str, Any], where: str, notes: list[Note]) -> Part | None:
+def part_of(record: dict[str, Any], where: str, notes: list[Note]) -> Part | None:
+    """One part of a content; None where it holds nothing to read."""
+    part = _camel(record)
     if call := part.get("functionCall") or part.get("toolCall"):
         return Part("call", call=_call(call, where))
     if result := part.get("functionResponse") or part.get("toolResponse"):
@@ -168,18 +223,25 @@ def _hosted(record: dict[str, Any]) -> str:
 
 
 def _response(record: Any, where: str, notes: list[Note]) -> Part:
-    """A result: its ``output`` or ``error`` where that is all that the response holds, else the response as JSON."""
+    """A result: its ``output``, ``error`` or MCP's ``content`` where it holds that, else the response as JSON."""
     result = _camel(record, where)
     response = result.get("response")
     inner = response if isinstance(response, dict) else {}
     alone = inner[next(iter(inner))] if len(inner) == 1 and next(iter(inner)) in ("output", "result", "error") else None
-    text = shown(response if alone is None else alone)
+    told = inner["content"] if isinstance(inner.get("content"), list) else alone
+    text = result_text(response if told is None else told, where, notes)
     for part in list_of_objects(result.get("parts")):
         kind = next(iter(part), "part")
         notes.append(Note(where, "content that is not text is left out", kind))
         text = f"{text}\n[{kind}]".strip()
     name = text_at(result, "name") or _hosted(result) or None
-    return Part("result", text, id=word(result.get("id")), name=name, error=True if inner.get("error") else None)
+    return Part(
+        "result",
+        text,
+        id=word(result.get("id")),
+        name=name,
+        error=bool(inner.get("error") or inner.get("isError")) or None,
+    )
 
 
 def _note_of_search(candidate: dict[str, Any], where: str, notes: list[Note]) -> None:

@@ -1,7 +1,8 @@
 """Chats of several agents whose messages name their speakers, as AutoGen 0.2 and AG2 keep them.
 
 Who writes it: ``ChatResult.chat_history``, ``GroupChat.messages``, ``agent.chat_messages``, and what is made from them
-(``history``). Each message has a ``name`` beside OpenAI's ``role``; some sets put the name into the role. Schema:
+(``history``); Swarm's responses.
+Each message has a ``name`` (Swarm: ``sender``) beside OpenAI's ``role``; some sets put the name into the role. Schema:
 https://docs.ag2.ai/latest/docs/api-reference/autogen/ChatResult and
 https://docs.ag2.ai/latest/docs/api-reference/autogen/ConversableAgent.
 
@@ -57,7 +58,7 @@ def _speaker(message: dict[str, Any]) -> str | None:
     role = message["role"]
     if role in ("tool", "function", "system", "developer"):
         return None
-    name = message.get("name")
+    name = message.get("name") or message.get("sender")
     return name if isinstance(name, str) and name else None if role in _ROLES else str(role)
 
 
@@ -82,6 +83,9 @@ def _roles(messages: list[dict[str, Any]]) -> dict[str, Role]:
     for message in messages:
         if speaker := _speaker(message):
             told.setdefault(speaker, set()).add(str(message["role"]))
+    unnamed_user = any(message["role"] == "user" and _speaker(message) is None for message in messages)
+    if unnamed_user and all(roles == {"assistant"} for roles in told.values()):
+        return {}
     agents = {_speaker(message) for message in messages if message.get("tool_calls") or message.get("function_call")}
     answers = any(message["role"] == "assistant" and _speaker(message) not in agents for message in messages)
     answers |= any(

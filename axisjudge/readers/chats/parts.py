@@ -2,6 +2,7 @@
 
 from typing import Any, Literal, NamedTuple
 
+from axisjudge.readers.chats.records import list_of_objects
 from axisjudge.readers.events import ENCRYPTED, Steps, dict_of, shown, text_at, type_of
 from axisjudge.readers.messages import (
     Note,
@@ -28,7 +29,7 @@ _CALLS = {
     "server_tool_call",
     "tool-call",
 }
-_RESULTS = {"tool_result", "server_tool_result", "tool-result"}
+_RESULTS = {"tool_result", "server_tool_result", "tool-result", "tool_call_response", "server_tool_call_response"}
 #: Results of Anthropic's own tools: ``web_search_tool_result``, ``mcp_tool_result``, ...
 _RESULT_ENDING = "_tool_result"
 _MESSAGE = ("role", "content", "tool_calls", "function_call", "tool_call_id", "tool_name", "tool_responses")
@@ -65,18 +66,19 @@ def parts_of(content: Any, where: str, notes: list[Note]) -> list[Part]:
         content = [content]
     if not isinstance(content, list):
         raise Unread(where, content)
-    parts = (_part(part, at(where, number), notes) for number, part in enumerate(content))
+    parts = (part_of(part, at(where, number), notes) for number, part in enumerate(content))
     return [part for part in parts if part is not None]
 
 
-def _part(part: Any, where: str, notes: list[Note]) -> Part | None:
+def part_of(part: Any, where: str, notes: list[Note]) -> Part | None:
+    """One part of a content; None where it holds nothing to read."""
     if isinstance(part, str):
         return Part("text", part)
     if not isinstance(part, dict):
         raise Unread(where, part)
     kind = type_of(part)
     if kind in _TEXTS or ("type" not in part and isinstance(part.get("text"), str) and not carries_call(part, depth=1)):
-        return Part("text", field(part, "text", str, where))
+        return Part("text", field(part, "text" if "text" in part else "content", str, where))
     if kind == "refusal":
         return Part("text", field(part, "refusal", str, where))
     if kind in ("thinking", "reasoning", "redacted_thinking"):
@@ -92,18 +94,16 @@ def _part(part: Any, where: str, notes: list[Note]) -> Part | None:
 
 
 def _thinking(part: dict[str, Any], where: str, notes: list[Note]) -> Part | None:
-    summary = part.get("summary")
-    texts = (
-        [text_at(entry, "text") for entry in summary if isinstance(entry, dict)] if isinstance(summary, list) else []
-    )
-    text = text_at(part, "thinking", "reasoning", "text") or "\n".join(filter(None, texts))
+    entries = [*list_of_objects(part.get("summary")), *list_of_objects(part.get("thinking"))]
+    texts = (text_at(entry, "text") for entry in entries)
+    text = text_at(part, "thinking", "reasoning", "text", "content") or "\n".join(filter(None, texts))
     if not text:
         notes.append(Note(where, ENCRYPTED, str(part.get("type"))))
     return Part("thinking", text) if text else None
 
 
 def _call(part: dict[str, Any], where: str) -> ToolCall:
-    given = next((part[key] for key in ("input", "args", "arguments") if key in part), None)
+    given = next((part[key] for key in ("input", "args", "arguments", "server_tool_call") if key in part), None)
     arguments, problem = arguments_of(given)
     name = text_at(part, "name", "toolName")
     if name is None:
@@ -123,10 +123,12 @@ def _call(part: dict[str, Any], where: str) -> ToolCall:
 
 
 def _result(part: dict[str, Any], where: str, notes: list[Note]) -> Part:
-    content = next((part[key] for key in ("content", "output", "result") if part.get(key) is not None), None)
+    held = ("content", "output", "result", "response", "server_tool_call_response")
+    content = next((part[key] for key in held if part.get(key) is not None), None)
     failed = part.get("is_error", part.get("isError")) is True or part.get("status") == "error" or _failed(content)
     name = text_at(part, "toolName")
-    identity = word(part.get("tool_use_id") or part.get("tool_call_id") or part.get("toolCallId"))
+    names = ("tool_use_id", "tool_call_id", "toolCallId", *(["id"] if type_of(part).endswith("_response") else []))
+    identity = next((word(part[key]) for key in names if part.get(key)), None)
     return Part("result", result_text(content, where, notes), id=identity, name=name, error=failed)
 
 

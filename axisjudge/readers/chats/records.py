@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from axisjudge.readers.events import Steps, dict_of
-from axisjudge.readers.messages import Found, Note, at, content_id, made, objects, reward_of, tool_schema, word
+from axisjudge.readers.messages import Found, Note, at, content_id, made, name_of, objects, reward_of, tool_schema, word
 from axisjudge.trajectory import ToolSchema, Trajectory
 
 _TOLD = ("agent", "task_id", "domain", "reward", "termination", "policy")
@@ -89,7 +89,7 @@ def conversation(
     told = {key: outer[key] if outer.get(key) is not None else metadata.get(key) for key in _TOLD}
     reward = told["reward"] if outer.get("reward") is not None or not isinstance(told["reward"], str) else None
     done = steps.all()
-    named = word(told["agent"]) or agent
+    named = name_of(told["agent"]) or agent
     task_id = word(told["task_id"])
     ended = told["termination"] or termination
     own = word(outer.get("custom_id") or outer.get("key") or outer.get("id")) or identity

@@ -2,13 +2,18 @@
 
 from typing import Any
 
+from axisjudge.readers.chats.response_items import ITEMS
 from axisjudge.readers.events import dict_of, text_at
-from axisjudge.readers.messages import ROLES
+from axisjudge.readers.messages import ROLES, Unread, carries_call, refuse_unread
 from axisjudge.readers.traces.pieces import json_of, listed
 
 _OURS = ("system", "developer", "tool", "function")
 _ROLES: dict[str, str] = {"human": "user", "ai": "assistant", **{name: ROLES[name] for name in _OURS}}
-_ITEMS = ("function_call", "function_call_output", "reasoning", "message")
+_ITEMS = ITEMS | {"message"}
+_READ = (
+    *("type", "role", "content", "parts", "tool_calls", "invalid_tool_calls", "function_call", "tool_call_id", "name"),
+    *("additional_kwargs", "tool_call_chunks", "response_metadata"),
+)
 #: Where inputs and outputs hold their messages, the surest first.
 _PLACES = (
     *("messages", "generations", "choices", "message", "output", "input", "contents", "prompts", "prompt"),
@@ -44,7 +49,10 @@ def messages_in(told: Any, role: str) -> list[dict[str, Any]]:
     if place is not None:
         return before + messages_in(told[place], role)
     texts = [value for value in told.values() if isinstance(value, str)]
-    return before or (messages_in(texts[0], role) if len(told) == len(texts) == 1 else [])
+    found = before or (messages_in(texts[0], role) if len(told) == len(texts) == 1 else [])
+    if not found and carries_call(told):
+        raise Unread("inputs or outputs of a run", sorted(told))
+    return found
 
 
 def _system(head: Any) -> list[dict[str, Any]]:
@@ -58,6 +66,7 @@ def message_of(told: dict[str, Any]) -> dict[str, Any]:
     kind = _role(told)
     fields = dict_of(told, "kwargs") if _is_constructor(told) else dict_of(told, "data") or told
     more = dict_of(fields, "additional_kwargs")
+    refuse_unread(fields, "message", _READ)
     calls = [*(listed(fields.get("tool_calls")) or listed(more.get("tool_calls")))]
     calls += [{**call, "arguments": call.get("args")} for call in listed(fields.get("invalid_tool_calls"))]
     if asked := fields.get("function_call") or more.get("function_call"):

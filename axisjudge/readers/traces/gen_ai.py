@@ -1,6 +1,7 @@
-"""What spans tell by the ``gen_ai.*`` attributes of OpenTelemetry, older and newer, and by those of two vendors.
+"""What spans tell by the ``gen_ai.*`` attributes of OpenTelemetry, older and newer, and by those of three vendors.
 
-Source: https://github.com/open-telemetry/semantic-conventions-genai, traceloop/openllmetry, google/adk-python.
+Source: https://github.com/open-telemetry/semantic-conventions-genai, traceloop/openllmetry, google/adk-python,
+vercel/ai (packages/ai/src/generate-text, its attributes ``ai.*``).
 """
 
 from collections.abc import Iterator
@@ -10,8 +11,18 @@ from axisjudge.readers.events import dict_of, shown, text_at
 from axisjudge.readers.traces.pieces import Piece, json_of, listed, pieces_of
 from axisjudge.readers.traces.spans import Span, numbered
 
-_ARGUMENTS = ("gen_ai.tool.call.arguments", "gcp.vertex.agent.tool_call_args", "traceloop.entity.input")
-_RESULTS = ("gen_ai.tool.call.result", "gcp.vertex.agent.tool_response", "traceloop.entity.output")
+_ARGUMENTS = (
+    "gen_ai.tool.call.arguments",
+    "gcp.vertex.agent.tool_call_args",
+    "traceloop.entity.input",
+    "ai.toolCall.args",
+)
+_RESULTS = (
+    "gen_ai.tool.call.result",
+    "gcp.vertex.agent.tool_response",
+    "traceloop.entity.output",
+    "ai.toolCall.result",
+)
 _REQUEST, _RESPONSE = "gcp.vertex.agent.llm_request", "gcp.vertex.agent.llm_response"
 _INSIDE = "gen_ai.client.inference.operation.details"
 
@@ -29,7 +40,8 @@ def pieces_before(span: Span) -> list[Piece]:
     attributes = _with_details(span)
     pieces = [Piece("text", "system", text) for text in _texts(attributes.get("gen_ai.system_instructions"))]
     pieces += pieces_of(numbered(attributes, "gen_ai.prompt"))
-    pieces += pieces_of(listed(json_of(attributes.get("gen_ai.input.messages"))))
+    for key in ("gen_ai.input.messages", "ai.prompt.messages", "pydantic_ai.all_messages"):
+        pieces += pieces_of(listed(json_of(attributes.get(key))))
     if isinstance(request := json_of(attributes.get(_REQUEST)), dict):
         pieces += [
             Piece("text", "system", text) for text in _texts(dict_of(request, "config").get("system_instruction"))
@@ -49,6 +61,7 @@ def pieces_after(span: Span) -> list[Piece]:
     attributes = _with_details(span)
     pieces = pieces_of(numbered(attributes, "gen_ai.completion"))
     pieces += pieces_of(listed(json_of(attributes.get("gen_ai.output.messages"))))
+    pieces += _of_ai_sdk(attributes)
     if isinstance(response := json_of(attributes.get(_RESPONSE)), dict):
         pieces += pieces_of(listed(response.get("content")))
     for name, event in span.events:
@@ -66,14 +79,31 @@ def tool_piece(span: Span) -> Piece | None:
     is_tool = (
         attributes.get("gen_ai.operation.name") == "execute_tool"
         or "gen_ai.tool.name" in attributes
+        or "ai.toolCall.name" in attributes
         or attributes.get("traceloop.span.kind") == "tool"
     )
     if not is_tool:
         return None
-    name = text_at(attributes, "gen_ai.tool.name", "traceloop.entity.name") or span.name.removeprefix("execute_tool ")
+    name = text_at(
+        attributes, "gen_ai.tool.name", "ai.toolCall.name", "traceloop.entity.name"
+    ) or span.name.removeprefix("execute_tool ")
     given = next((attributes[key] for key in _ARGUMENTS if attributes.get(key) is not None), None)
     result = next((attributes[key] for key in _RESULTS if attributes.get(key) is not None), None)
-    return Piece("call", text=shown(result), id=text_at(attributes, "gen_ai.tool.call.id"), name=name, given=given)
+    return Piece(
+        "call",
+        text=shown(result),
+        id=text_at(attributes, "gen_ai.tool.call.id", "ai.toolCall.id"),
+        name=name,
+        given=given,
+    )
+
+
+def _of_ai_sdk(attributes: dict[str, Any]) -> list[Piece]:
+    calls = [call for call in listed(json_of(attributes.get("ai.response.toolCalls"))) if isinstance(call, dict)]
+    text = text_at(attributes, "ai.response.text")
+    parts = [{"type": "text", "text": text}] if text else []
+    parts += [{**call, "type": "tool-call"} for call in calls]
+    return pieces_of([{"role": "assistant", "parts": parts}] if parts else [])
 
 
 def _with_details(span: Span) -> dict[str, Any]:

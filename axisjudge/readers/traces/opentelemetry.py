@@ -12,7 +12,7 @@ from typing import Any
 
 from axisjudge.checks import InputError
 from axisjudge.readers.events import NO_STEP, UNKNOWN, Line, Tally, events_of, text_at
-from axisjudge.readers.messages import Found, made, tool_schema
+from axisjudge.readers.messages import Found, Unread, carries_call, made, names_call, tool_schema
 from axisjudge.readers.traces import gen_ai, openinference, phoenix
 from axisjudge.readers.traces.conversation import ModelCall, ToolRun, steps_of
 from axisjudge.readers.traces.pieces import Piece, json_of, listed
@@ -64,6 +64,7 @@ def _found(name: str, spans: list[Span], position: str, tally: Tally) -> Found |
     spans = sorted(spans, key=lambda span: span.start)
     models = _innermost([span for span in spans if _before(span) or _after(span)], spans)
     tools = [(span, piece) for span in spans if (piece := _tool(span))]
+    _refuse_unread(spans, [*models, *(span for span, _ in tools)], position)
     for _ in range(len(spans) - len(models) - len(tools)):
         tally.add(NO_STEP, "a span that is neither a model call nor a tool call", position)
     if not models and not tools:
@@ -84,6 +85,16 @@ def _found(name: str, spans: list[Span], position: str, tally: Tally) -> Found |
         meta={"traces": sorted({span.trace for span in spans})},
     )
     return Found(position, trajectory)
+
+
+def _refuse_unread(spans: list[Span], read: list[Span], position: str) -> None:
+    """Refuse a span of a kind unknown here that names a call, where no span around it or inside it is read."""
+    parents = {span.id: span.parent for span in spans}
+    known = {span.id for span in read}
+    known |= outer_of(known, parents.get)
+    for span in spans:
+        if span.id not in known and not known & outer_of([span.id], parents.get) and carries_call(span.attributes):
+            raise Unread(f"{position}, span {span.name}", [key for key in span.attributes if names_call(key)])
 
 
 def _before(span: Span) -> list[Piece]:

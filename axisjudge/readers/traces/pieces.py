@@ -8,11 +8,15 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from axisjudge.readers.events import dict_of, shown, text_at
-from axisjudge.readers.messages import ROLES, call_of
+from axisjudge.readers.chats import gemini_contents
+from axisjudge.readers.chats.parts import part_of
+from axisjudge.readers.chats.response_items import ITEMS, add_item
+from axisjudge.readers.events import Steps, dict_of, shown, text_at, type_of
+from axisjudge.readers.messages import ROLES, call_of, refuse_unread
 from axisjudge.trajectory import Role, ToolCall
 
 _ROLES: dict[str, Role] = {**ROLES, "human": "user", "model": "assistant", "ai": "assistant"}
+_READ = ("role", "content", "parts", "tool_calls", "function_call", "tool_call_id", "name")
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ def pieces_of(messages: list[Any]) -> list[Piece]:
 
 
 def _of_message(message: dict[str, Any]) -> Iterator[Piece]:
-    if message.get("type") in ("function_call", "function_call_output", "reasoning") and "role" not in message:
+    if "role" not in message and type_of(message) in ITEMS:
         yield from _of_item(message)
         return
     role = _ROLES.get(str(message.get("role")), "assistant")
@@ -62,9 +66,8 @@ def _of_message(message: dict[str, Any]) -> Iterator[Piece]:
         identity, name = text_at(message, "tool_call_id", "id"), text_at(message, "name")
         yield Piece("result", "tool", plain(content), identity, name, error=_flag(message, "is_error"))
         return
-    told: list[Piece] = []
-    for part in parts if isinstance(parts, list) else [parts]:
-        told += _of_part(part, role)
+    refuse_unread(message, "message", _READ)
+    told = [piece for part in (parts if isinstance(parts, list) else [parts]) if part for piece in _of_part(part, role)]
     yield from told
     calls = [piece for piece in told if piece.kind == "call"]  # some tell a call as a part and once more beside them
     for record in listed(json_of(message.get("tool_calls"))):
@@ -80,40 +83,32 @@ def _of_message(message: dict[str, Any]) -> Iterator[Piece]:
 
 
 def _of_item(item: dict[str, Any]) -> Iterator[Piece]:
-    """An item of OpenAI's Responses that is no message."""
-    if item["type"] == "function_call":
-        yield Piece("call", id=text_at(item, "call_id", "id"), name=text_at(item, "name"), given=item.get("arguments"))
-    elif item["type"] == "function_call_output":
-        yield Piece("result", "tool", plain(item.get("output")), text_at(item, "call_id"))
-    else:
-        texts = (text_at(part, "text") for part in listed(item.get("summary")) if isinstance(part, dict))
-        if text := "\n".join(filter(None, texts)):
-            yield Piece("thinking", text=text)
+    """An item of OpenAI's Responses that is no message: a call, a result, both of a provider's tool, or a thought."""
+    steps = Steps()
+    add_item(steps, item, "item", [])
+    for step in steps.all():
+        if step.role == "tool":
+            yield Piece("result", "tool", step.content, step.tool_call_id, step.tool_name, error=step.error)
+        elif step.content:
+            yield Piece("thinking" if step.kind == "thinking" else "text", step.role, step.content)
+        yield from (Piece("call", id=call.id, name=call.name, given=call.arguments) for call in step.tool_calls)
 
 
 def _of_part(part: Any, role: Role) -> Iterator[Piece]:
+    """A part of a message: an item, a part with a type, or one of Gemini's, whose key says what it is."""
     if not isinstance(part, dict):
-        if part:
-            yield Piece("text", role, shown(part))
-        return
-    kind = part.get("type")
-    if kind in ("tool_call", "tool_use"):
-        given = part.get("arguments", part.get("input", part.get("args")))
-        yield Piece("call", id=text_at(part, "id"), name=text_at(part, "name"), given=given)
-    elif kind in ("tool_call_response", "tool_result"):
-        response = next((part[key] for key in ("response", "result", "content") if key in part), None)
-        identity = text_at(part, "id", "tool_use_id")
-        yield Piece("result", "tool", plain(response), identity, error=_flag(part, "is_error"))
-    elif kind in ("function_call", "function_call_output"):
+        yield Piece("text", role, shown(part))
+    elif type_of(part) in ITEMS - {"reasoning"}:
         yield from _of_item(part)
-    elif asked := dict_of(part, "function_call"):
-        yield Piece("call", id=text_at(asked, "id"), name=text_at(asked, "name"), given=asked.get("args"))
-    elif told := dict_of(part, "function_response"):
-        yield Piece("result", "tool", plain(told.get("response")), text_at(told, "id"), text_at(told, "name"))
-    elif kind in ("reasoning", "thinking") or part.get("thought") is True:
-        yield Piece("thinking", text=text_at(part, "content", "text", "thinking") or "")
     else:
-        yield Piece("text", role, text_at(part, "content", "text") or f"[{kind}]")
+        read = gemini_contents.part_of if "type" not in part and "content" not in part else part_of
+        if (told := read(part, "part", [])) is None:
+            return
+        if told.call is not None:
+            yield Piece("call", id=told.call.id, name=told.call.name, given=told.call.arguments)
+        else:
+            speaker: Role = {"result": "tool", "thinking": "assistant"}.get(told.kind, role)  # type: ignore[assignment]
+            yield Piece(told.kind, speaker, told.text, told.id, told.name, error=told.error)
 
 
 def _flag(record: dict[str, Any], key: str) -> bool | None:

@@ -36,11 +36,15 @@ def speed(categories: Categories, duration_ms: float | None) -> float:
     return SLOWEST
 
 
+def severity(value: float) -> float:
+    """The weight of a speed: 1 for a quick interaction, 2 for one of speed 0."""
+    return (1 - value) ** 2 + 1
+
+
 def severity_weighted(speeds: Sequence[float]) -> float:
     """Mean of speeds with weights (1 - v)^2 + 1, so that slow ones count up to twice; 1 where there is none."""
     weighted = total = 0.0
     for value in speeds:
-        weight = (1 - value) ** 2 + 1
-        weighted += value * weight
-        total += weight
+        weighted += value * severity(value)
+        total += severity(value)
     return weighted / total if total else 1.0

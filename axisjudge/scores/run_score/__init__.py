@@ -1,6 +1,6 @@
 """The run scorecard: a deterministic 0-100 score of how well an agent executed its spec, from four components."""
 
-from axisjudge.scores.run_score.card import Scorecard, score_run, scorecards
+from axisjudge.scores.run_score.card import Scorecard, scorecards
 from axisjudge.scores.run_score.derived import runs_of
 from axisjudge.scores.run_score.rules import (
     COMPONENTS,
@@ -13,6 +13,7 @@ from axisjudge.scores.run_score.rules import (
 )
 from axisjudge.scores.run_score.runs import ID_PATTERN, RUN_SCHEMA, Run, Stage, parse_run, read_runs, runs_frame
 from axisjudge.scores.run_score.score import frozen_baseline, score_runs, without
+from axisjudge.scores.run_score.single import score_run
 
 __all__ = [
     "COMPONENTS",

@@ -1,4 +1,4 @@
-"""The formula for one run in plain Python: what `score_runs` gives for a table, without a table.
+"""One run scored in plain Python, as an agent's own program and the service do: what `score_runs` gives for a table.
 
 A table of one row costs milliseconds, which a service pays on every write. Both must agree on every run; a property
 test holds them together.
@@ -8,9 +8,15 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable
-from datetime import datetime
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
+from pydantic import ValidationError
+
+from axisjudge.checks import InputError
+from axisjudge.scores.run_score.baseline import checked_frozen
 from axisjudge.scores.run_score.card import Scorecard
 from axisjudge.scores.run_score.reasons import EARLIEST, FIELDS, LARGEST, LATEST
 from axisjudge.scores.run_score.rules import (
@@ -25,21 +31,80 @@ from axisjudge.scores.run_score.rules import (
     tier_of,
 )
 from axisjudge.scores.run_score.runs import Run, counted_stages, end_time
+from axisjudge.scores.run_score.score import DEFAULT, Baseline
 
 _UNIT = 10**DECIMALS
+_EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
+#: The id of a run whose own id could not be read; such a score cannot be stored.
+UNIDENTIFIED = "unidentified"
 
 
-def usable_end(run: Run) -> datetime | None:
-    """The end of a run in UTC, None where it is not known or no clock should show it."""
+def score_run(
+    run: Run | Mapping[str, Any],
+    history: Iterable[Run] | Callable[[], Iterable[Run]] = (),
+    *,
+    rules: ScorecardRules = DEFAULT,
+    baseline: Baseline = "rolling",
+    strict: bool = False,
+) -> Scorecard:
+    """Score one run against the earlier runs of its workspace.
+
+    Unless `strict`, it never raises into the run that it scores: a field that cannot be read is left out, a history
+    that cannot be had gives no baseline, and the reasons are recorded.
+
+    Parameters
+    ----------
+    run : Run or mapping
+    history : iterable of Run, or a function that returns one
+        Other runs; which of them count follows from the rules. The run itself never counts.
+    rules, baseline, strict
+        As in `score_runs`.
+
+    Raises
+    ------
+    InputError
+        Only when strict: a field cannot be read, or a component cannot be computed.
+
+    Examples
+    --------
+    >>> run = {"run_id": "run-1", "agent_id": "a", "workspace_id": "w", "outcome": "COMPLETED"}
+    >>> stages = [{"name": "lint", "attempts": 1, "passed": True}]
+    >>> card = score_run({**run, "stages": stages})
+    >>> card.score, card.low, card.high, card.tier
+    (85, 70, 100, 'Gold')
+    """
+    this, unreadable = (run, {}) if isinstance(run, Run) else _readable(run, strict=strict)
+    try:
+        others = [] if baseline != "rolling" else list(history() if callable(history) else history)
+        failure = ""
+    except Exception as error:
+        if strict:
+            raise
+        others, failure = [], f"the source of the baseline failed ({type(error).__name__})"
+    if isinstance(baseline, str):
+        here = {each.run_id: each for each in others if each.workspace_id == this.workspace_id}
+        here.pop(this.run_id, None)
+        entering = [each for each in here.values() if enters_baseline(each)]
+        timed = [(ended_at(each) or 0, each.wall_seconds or 0.0) for each in entering]
+        card = score_single(this, *RollingBaseline(timed, window=rules.window).before(ended_at(this)), rules)
+    else:
+        card = score_single(this, checked_frozen(baseline).get(this.workspace_id), None, rules)
+    card = replace(card, reasons=_more_exact(card.reasons, unreadable, failure))
+    if strict and card.reasons:
+        name, why = next(iter(card.reasons.items()))
+        raise InputError(f"run {this.run_id}, {name}", f"cannot be computed: {why}")
+    return card
+
+
+def ended_at(run: Run) -> int | None:
+    """The end of a run in microseconds of UTC, None where it is not known or no clock should show it."""
     ended = end_time(run.ended_at)
-    return ended if ended is not None and EARLIEST <= ended <= LATEST else None
+    return (ended - _EPOCH) // _MICROSECOND if ended is not None and EARLIEST <= ended <= LATEST else None
 
 
 def enters_baseline(run: Run) -> bool:
     """Whether baselines are made of this run: completed, with a usable end and wall time."""
-    return (
-        run.outcome == "COMPLETED" and _wrong("wall_seconds", run.wall_seconds) is None and usable_end(run) is not None
-    )
+    return run.outcome == "COMPLETED" and _wrong("wall_seconds", run.wall_seconds) is None and ended_at(run) is not None
 
 
 class RollingBaseline:
@@ -67,16 +132,16 @@ class RollingBaseline:
         return ((walls[(n - 1) // 2] + walls[n // 2]) / 2, n) if n else (None, 0)
 
 
-def score_single(run: Run, p50: float | None, samples: int, rules: ScorecardRules) -> Scorecard:
-    """The score of one run whose rolling baseline is known.
+def score_single(run: Run, p50: float | None, samples: int | None, rules: ScorecardRules) -> Scorecard:
+    """The score of one run whose baseline is known.
 
     Parameters
     ----------
     run : Run
     p50 : float or None
         Median seconds of the runs before it, None where there is none.
-    samples : int
-        How many runs that is the median of.
+    samples : int or None
+        How many runs that is the median of; None for a frozen baseline.
     rules : ScorecardRules
     """
     executed, passed = counted_stages(run.stages)
@@ -85,7 +150,7 @@ def score_single(run: Run, p50: float | None, samples: int, rules: ScorecardRule
     reasons = {
         "completion": _of_completion(run.outcome),
         "error_rate": _of_stages(counts),
-        "latency": _of_latency(run, samples, rules),
+        "latency": _of_latency(run, p50, samples, rules),
         "resource_efficiency": _of_resources(measured),
     }
     values = {
@@ -106,7 +171,7 @@ def score_single(run: Run, p50: float | None, samples: int, rules: ScorecardRule
         components={name: computed.get(name, NEUTRAL) for name in COMPONENTS} if has_score else {},
         reasons={name: why for name, why in reasons.items() if why is not None} if run.scored else {},
         baseline_seconds=p50,
-        baseline_runs=samples,
+        baseline_runs=samples or 0,
     )
 
 
@@ -168,10 +233,12 @@ def _of_stages(counts: dict[str, float | None]) -> str | None:
     return "more stages passed than were executed" if passed > executed else None
 
 
-def _of_latency(run: Run, samples: int, rules: ScorecardRules) -> str | None:
+def _of_latency(run: Run, p50: float | None, samples: int | None, rules: ScorecardRules) -> str | None:
     if wrong := _wrong("wall_seconds", run.wall_seconds):
         return wrong
-    if usable_end(run) is None:
+    if samples is None:
+        return "no frozen baseline of this workspace" if p50 is None else None
+    if ended_at(run) is None:
         known = end_time(run.ended_at) is not None
         return "the end time lies outside 2000-2100" if known else "no usable end time"
     few = samples < rules.min_samples
@@ -185,3 +252,28 @@ def _of_resources(measured: dict[str, float | None]) -> str | None:
     wrong = (_wrong(name, measured[name]) for name in fields)
     nothing = (f"{name} is 0" for name in ("memory_limit_bytes", "cpu_wall_ms") if measured[name] == 0)
     return next(filter(None, (*wrong, *nothing)), None)
+
+
+def _readable(fields: Mapping[str, Any], *, strict: bool) -> tuple[Run, dict[str, str]]:
+    """The run with the fields that can be read, and what is wrong with the others."""
+    try:
+        return Run.model_validate(dict(fields)), {}
+    except ValidationError as error:
+        problems = {str(each["loc"][0]): str(each["msg"]) for each in error.errors(include_url=False)}
+    if strict:
+        field, message = next(iter(problems.items()))
+        raise InputError(f"run, {field}", message)
+    ids = dict.fromkeys(("run_id", "agent_id", "workspace_id"), UNIDENTIFIED)
+    return Run.model_validate(ids | {name: value for name, value in fields.items() if name not in problems}), problems
+
+
+def _more_exact(reasons: Mapping[str, str], unreadable: Mapping[str, str], failure: str) -> dict[str, str]:
+    """The reasons, with what is known of fields that could not be read and of a baseline that could not be had."""
+    better = dict(reasons)
+    for name in better:
+        fields = ("stages",) if name == "error_rate" else FIELDS[name]
+        if known := [field for field in fields if field in unreadable]:
+            better[name] = f"{known[0]}: {unreadable[known[0]]}"
+    if failure and "latency" in better:
+        better["latency"] = failure
+    return better

@@ -98,10 +98,16 @@ def native(table: pl.DataFrame, kind: Kind) -> Table:
 def narwhals_of(frame: Table, where: str) -> nw.DataFrame[Any]:
     """A polars, pandas or arrow table as narwhals has it; `where` names the argument in the error."""
     import narwhals.stable.v2 as nw
+    from narwhals.exceptions import DuplicateError
 
     try:
         given: Any = frame.collect() if isinstance(frame, pl.LazyFrame) else frame
-        return nw.from_native(given, eager_only=True)
+        whole: nw.DataFrame[Any] = nw.from_native(given, eager_only=True)
+        _ = whole.schema  # two columns of one name come to light here
+        return whole
+    except DuplicateError as error:
+        names = str(error).splitlines()[-1].strip("- ")
+        raise InputError(where, "has two columns of one name", names, "rename one") from None
     except TypeError:
         rule = "must be a polars, pandas or arrow table, or a dict of columns"
         raise InputError(where, rule, type(frame).__name__) from None

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 from axisjudge.trajectory import Trajectory
 
-#: Per kind of tokens the names under which sources count them: an AXIS report's, and those of agents' own logs.
-_INPUT = ("input", "input_tokens")
-_CACHED = ("cacheReadInput", "cache_read_input_tokens", "cached_input_tokens")
-_OUTPUT = ("output", "output_tokens")
+#: Per kind of tokens the names under which sources count them: an AXIS report's, and those of agents' own logs. What
+#: is written to a cache was read in full; thoughts that are counted apart were written.
+_INPUT = ("input", "input_tokens", "cache_creation_input_tokens")
+_CACHED = ("cacheReadInput", "cache_read_input_tokens", "cached_input_tokens", "cached")
+_OUTPUT = ("output", "output_tokens", "thoughts")
 
 
 class Usage(NamedTuple):
@@ -29,11 +30,11 @@ def usage_of(trajectory: Trajectory) -> Usage:
     """
     run = trajectory.meta.get("axis_run")
     run = run if isinstance(run, dict) else {}
-    stated = run.get("tokenUsage", trajectory.meta.get("usage"))
+    stated = run.get("tokenUsage", trajectory.meta.get("usage", trajectory.meta.get("stats")))
     turns: list[Mapping[str, Any]] = [
         each for each in (stated if isinstance(stated, list) else [stated]) if isinstance(each, dict)
     ]
-    cost = run.get("totalCostUsd", trajectory.meta.get("total_cost_usd"))
+    cost = run.get("totalCostUsd", trajectory.meta.get("total_cost_usd", trajectory.meta.get("agent_cost")))
     return Usage(
         _total(turns, _INPUT),
         _total(turns, _CACHED),

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from axisjudge.checks import InputError
 from axisjudge.families import family_of
+from axisjudge.imports.columns import KIND_WORDS, NAMES
+from axisjudge.ratings.scales import plain
 from axisjudge.studies.check.reading import Cells, CellTable
 from axisjudge.studies.check.words import MOST_WORDS, NO_VERDICT, is_word_of_a_side, word, words_in
 
@@ -16,23 +18,14 @@ _LABEL = words_in("label labels target expected reference actual annotation anno
 _JUDGE = words_in("judge judges llm model verdict verdicts prediction predicted pred evaluator grader autorater")
 _CONFIDENCE = words_in("conf confidence confidences probability prob certainty")
 _PLAIN = words_in("label verdict answer rating decision judge llm score value final pred prediction said")
+#: Names of what several rows share; a name of rows as well says so only where it repeats.
 _CLUSTERS = (
-    *("cluster", "cluster_id", "task", "task_id", "task_name", "query", "query_id", "query_index", "case", "case_id"),
-    *("scenario", "scenario_id", "problem", "problem_id", "question_id", "prompt_id", "group", "group_id"),
-    *("conversation_id", "session_id", "thread_id", "document_id", "doc_id"),
+    *NAMES["cluster_id"],
+    *NAMES["task_id"],
+    *("task_name", "query", "case", "case_id", "scenario", "problem", "question_id", "prompt_id"),
+    *("conversation_id", "session_id"),
 )
-_ITEMS = (
-    *("item_id", "item", "run_id", "run", "trajectory_id", "trajectory", "record_id", "sample_id", "example_id"),
-    *("trace_id", "instance_id", "id", "uid", "uuid", "index", "idx", "row_id", "row"),
-)
-_RATERS = (
-    *("rater", "rater_id", "judge", "judge_name", "annotator", "annotator_id", "labeler", "labeller", "grader"),
-    *("evaluator", "scorer", "reviewer", "model"),
-)
-_VALUES = (
-    *("verdict", "value", "label", "rating", "vote", "judgment", "judgement", "decision", "answer", "score"),
-    *("annotation", "grade", "result"),
-)
+_ITEMS = tuple(name for name in NAMES["trajectory_id"] if name not in _CLUSTERS)
 
 #: A column names items only if at least this share of its rows has an id of its own; a repeat's number does not.
 LEAST_OWN_IDS = 0.9
@@ -96,7 +89,7 @@ def _is_long(table: CellTable, wishes: Roles) -> bool:
     named = (*wishes.judges, *wishes.people)
     if any(name in table.columns for name in named):
         return False
-    rater, value = _first(table, _RATERS), _first(table, _VALUES)
+    rater, value = _first(table, NAMES["rater"]), _first(table, NAMES["verdict"])
     if not rater or not value or rater == value:
         return False
     raters = {cell.strip() for cell in table.columns[rater] if cell}
@@ -113,8 +106,8 @@ def _wide_judges(table: CellTable, value: str, rater: str, wishes: Roles) -> boo
 
 
 def _long(table: CellTable, wishes: Roles) -> Roles:
-    rater = wishes.rater or _first(table, _RATERS)
-    value = _column(table, "--value", wishes.value or _first(table, _VALUES))
+    rater = wishes.rater or _first(table, NAMES["rater"])
+    value = _column(table, "--value", wishes.value or _first(table, NAMES["verdict"]))
     rater = _column(table, "--rater", rater)
     item = wishes.item or _first(table, _ITEMS) or _first(table, _CLUSTERS)
     _column(table, "--item", item)
@@ -133,9 +126,9 @@ def _long(table: CellTable, wishes: Roles) -> Roles:
 
 
 def _long_people(table: CellTable, rater: str, raters: Sequence[str], wishes: Roles) -> tuple[str, ...]:
-    if kind := _first(table, ("rater_kind", "kind", "rater_type")):
+    if kind := _first(table, NAMES["rater_kind"]):
         pairs = zip(table.columns[rater], table.columns[kind], strict=True)
-        human = {who.strip() for who, what in pairs if who and what and what.strip().casefold() in _HUMAN}
+        human = {who.strip() for who, what in pairs if who and what and KIND_WORDS.get(plain(what)) == "human"}
     else:
         human = {name for name in raters if _tokens(name) & _HUMAN}
         human |= {name for name in raters if "annotator" in _tokens(name)} if wishes.judges else set()
@@ -185,7 +178,7 @@ def _judges(table: CellTable, people: Sequence[str], wishes: Roles) -> tuple[str
 def _cluster(table: CellTable, wishes: Roles, taken: set[str], item: str = "") -> str:
     if wishes.cluster:
         return "" if wishes.cluster == "none" else wishes.cluster
-    names = [name for name in table.columns if name.casefold() in _CLUSTERS and name not in taken]
+    names = [name for name in table.columns if plain(name) in _CLUSTERS and name not in taken]
     of_rows = {name: _partition(table, name, item) for name in names}
     repeated = {name: groups for name, groups in of_rows.items() if 1 < len(set(groups)) < len(groups)}
     if len({tuple(groups) for groups in repeated.values()}) > 1:
@@ -204,7 +197,7 @@ def _partition(table: CellTable, name: str, item: str) -> list[int]:
 
 
 def _item(table: CellTable, taken: set[str]) -> str:
-    names = [name for want in _ITEMS for name in table.columns if name.casefold() == want and name not in taken]
+    names = [name for want in _ITEMS for name in table.columns if plain(name) == want and name not in taken]
     kinds = {name: len(set(table.columns[name])) / table.n_rows for name in names}
     return max((name for name in names if kinds[name] >= LEAST_OWN_IDS), key=lambda name: kinds[name], default="")
 
@@ -235,7 +228,7 @@ def _column(table: CellTable, option: str, name: str) -> str:
 
 
 def _first(table: CellTable, names: Sequence[str]) -> str:
-    lower = {name.casefold(): name for name in reversed(list(table.columns))}
+    lower = {plain(name): name for name in reversed(list(table.columns))}
     return next((lower[name] for name in names if name in lower), "")
 
 

@@ -10,8 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from axisjudge.checks import InputError, one_of
+from axisjudge.ratings.scales import Level
 from axisjudge.results import Result
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
+from axisjudge.stats.agreement.coefficients import coefficient_names
 from axisjudge.stats.confidence.escalation import Alone, decides_alone
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.clustered import ClusteredShare, clustered_share, mean_of_shares, more_for_half_width
@@ -19,22 +21,24 @@ from axisjudge.stats.rates.correction import SAMPLING, CorrectedRate, corrected_
 from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies.check.votes import Votes
 
-#: Measure -> the coefficient of agreement that it is; the last two where words are numbers.
-COEFFICIENT_OF = {
-    "kappa": "cohen_kappa",
-    "ac1": "gwet_ac1",
-    "kappa_quadratic": "cohen_kappa_quadratic",
-    "ac2_quadratic": "gwet_ac2_quadratic",
-}
+
+def coefficients_of(level: Level) -> dict[str, str]:
+    """Measure -> the coefficient of two raters that it is, as tables of agreement on scales of `level` show them."""
+    return {name: of for name, of in coefficient_names(2, level).items() if of != "percent_agreement"}
+
+
+#: The same for both levels.
+CHANCE_CORRECTED = coefficients_of("nominal") | coefficients_of("ordinal")
 #: The width that is asked for where a figure is too vague: plus or minus ten points.
 WANTED_HALF_WIDTH = 0.1
 
 #: What may be said of labelled items when only some are labelled, by how they were drawn (Begg and Greenes 1983):
 #: choosing by verdict spoils what is given people's word, choosing by people's word what is given a verdict.
+#: What bends agreement bends it beyond chance too.
 _SPOILT = {
-    "by_judge_verdict": ("sensitivity", "specificity", "f1", "balanced_accuracy", "agreement", "kappa", "ac1"),
-    "by_key": ("sensitivity", "specificity", "precision", "f1", "balanced_accuracy", "agreement", "kappa", "ac1"),
-    "by_human_label": ("precision", "f1", "agreement", "kappa", "ac1"),
+    "by_judge_verdict": ("sensitivity", "specificity", "f1", "balanced_accuracy", "agreement"),
+    "by_key": ("sensitivity", "specificity", "precision", "f1", "balanced_accuracy", "agreement"),
+    "by_human_label": ("precision", "f1", "agreement"),
 }
 
 
@@ -53,11 +57,11 @@ class JudgeCheck(Result):
     """One judge against people.
 
     `measures` holds estimates by name: sensitivity, specificity, precision, f1, balanced_accuracy (of the failing
-    word, where it is known), agreement, kappa and ac1; `by_word` the recall of every word. `said_failing` is the share
-    of all items that the judge calls failing, `corrected` the share that people would, with its reason where there is
-    none. `n_missing` counts labelled items without its verdict; `caught_bounds` is what sensitivity would be had it
-    missed, or caught, all failing ones among them. `more_failures` is how many more failing items would bring
-    sensitivity to +- `WANTED_HALF_WIDTH`; 0 where it is that narrow already.
+    word, where it is known), agreement, and the coefficients of agreement beyond chance of the words' level; `by_word`
+    the recall of every word. `said_failing` is the share of all items that the judge calls failing, `corrected` the
+    share that people would, with its reason where there is none. `n_missing` counts labelled items without its verdict;
+    `caught_bounds` is what sensitivity would be had it missed, or caught, all failing ones among them. `more_failures`
+    is how many more failing items would bring sensitivity to +- `WANTED_HALF_WIDTH`; 0 where it is that narrow already.
     """
 
     _keys: ClassVar[Mapping[str, str]] = {
@@ -144,12 +148,12 @@ def hits(said: Floats, truth: Floats, word: float) -> Floats:
 
 
 def coefficients(votes: Votes, pair: Sequence[Floats], ci_level: float) -> dict[str, Estimate]:
-    """Kappa and AC1 of two raters; with words that are numbers kappa and AC2 with quadratic weights as well."""
+    """Agreement of two raters beyond chance, by the coefficients of the words' level."""
     asked = votes.question
-    names = {name: of for name, of in COEFFICIENT_OF.items() if asked.ordinal or not name.endswith("_quadratic")}
+    names = coefficients_of(asked.level)
     values = np.column_stack(pair)
     categories: list[float] = list(range(len(asked.words)))
-    if asked.ordinal:
+    if asked.level == "ordinal":
         order = np.array(asked.values)
         values = np.where(np.isnan(values), np.nan, order[np.nan_to_num(values).astype(np.intp)])
         categories = list(asked.values)
@@ -243,7 +247,7 @@ def _by_another(terms: Terms, votes: Votes, place: int) -> bool:
 
 def _allowed(each: Any, name: str, votes: Votes, terms: Terms, place: int) -> Any:
     """The estimate, or nothing where the draw of the labels would bend it."""
-    base = name.removesuffix("_quadratic").replace("ac2", "ac1")
+    base = "agreement" if name in CHANCE_CORRECTED else name
     spoilt = base in _SPOILT.get(terms.sampling, ()) or (name == "precision" and _by_another(terms, votes, place))
     if votes.in_full or not spoilt:
         return each

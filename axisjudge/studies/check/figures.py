@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from axisjudge.figures.marks import interval_mark, named_rows
 from axisjudge.figures.theme import FAINT, INK, QUIET, SMALL, dress
-from axisjudge.studies.check.compute import COEFFICIENT_OF
+from axisjudge.studies.check.compute import CHANCE_CORRECTED
 from axisjudge.studies.check.tables import heading
 
 if TYPE_CHECKING:
@@ -26,9 +26,7 @@ def plot_shares(result: Checked) -> Figure:
 
 def plot_agreement(result: Checked) -> Figure:
     """Agreement beyond chance, one row a judge."""
-    return _intervals(
-        result, _given(result, sorted(COEFFICIENT_OF, key=lambda name: not name.startswith("kappa"))), (-1, 1)
-    )
+    return _intervals(result, _given(result, CHANCE_CORRECTED), (-1, 1))
 
 
 def _given(result: Checked, names: Iterable[str]) -> list[str]:

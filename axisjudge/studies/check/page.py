@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.templates import template
-from axisjudge.studies.check.compute import COEFFICIENT_OF
+from axisjudge.studies.check.compute import CHANCE_CORRECTED
 from axisjudge.studies.check.sentences import answer, report
 from axisjudge.studies.check.tables import heading, spoken
 
@@ -48,8 +48,8 @@ def _measures(result: Checked) -> list[dict[str, Any]]:
     """One block a measure, one bar a judge."""
     blocks = []
     for name in result.judges[0].measures:
-        bars = [_bar(judge.name, judge.measures[name], signed=name in COEFFICIENT_OF) for judge in result.judges]
-        blocks.append({"heading": heading(result, name), "bars": bars, "zero": 50 if name in COEFFICIENT_OF else 0})
+        bars = [_bar(judge.name, judge.measures[name], signed=name in CHANCE_CORRECTED) for judge in result.judges]
+        blocks.append({"heading": heading(result, name), "bars": bars, "zero": 50 if name in CHANCE_CORRECTED else 0})
     if not result.votes.question.directed:
         for word in result.judges[0].by_word:
             bars = [_bar(judge.name, judge.by_word[word], signed=False) for judge in result.judges]

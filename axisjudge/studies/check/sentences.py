@@ -6,10 +6,12 @@ import math
 import shlex
 from typing import TYPE_CHECKING
 
+from axisjudge.stats.agreement.coefficients import COEFFICIENTS, Coefficient, coefficient_of_two
 from axisjudge.stats.clusters import effective_clusters
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.words import listed, many
 from axisjudge.studies.check.compute import WANTED_HALF_WIDTH, JudgeCheck, comparable
+from axisjudge.studies.check.words import one_line
 
 if TYPE_CHECKING:
     from axisjudge.studies.check.checked import Checked
@@ -49,12 +51,12 @@ def _several(result: Checked) -> str:
             for judge in result.judges
         ]
         return f"{'; '.join(each)}."
-    standards = [(judge, *_standard(judge)) for judge in result.judges]
-    known = [(found.ci_low, chance) for _, found, chance in standards if found and not math.isnan(found.ci_low)]
+    standards = [(judge, *_standard(result, judge)) for judge in result.judges]
+    known = [(found.ci_low, chance) for _, found, chance in standards if not math.isnan(found.ci_low)]
     if not known:
         return f"None of {len(result.judges)} judges has an interval."
     lows = sorted(low for low, _ in known)
-    name = "balanced accuracy" if known[0][1] else "kappa"
+    name = "balanced accuracy" if known[0][1] else _coefficient(result).label
     above = sum(low > chance for low, chance in known)
     return (
         f"The lower bounds of {name} run from {lows[0]:.2f} to {lows[-1]:.2f} over {len(known)} judges; "
@@ -97,7 +99,7 @@ def _read(result: Checked) -> list[str]:
 def _words_line(result: Checked) -> str:
     asked = result.votes.question
     if not asked.directed:
-        return f"Words: {', '.join(asked.words)}. None is taken as failing (--positive WORD names one to be caught)."
+        return f"Words: {one_line(asked.words)}. None is taken as failing (--positive WORD names one to be caught)."
     turn = ""
     if asked.assumed:
         turn = f"; if {asked.passing!r} is the one to be caught, say --positive={shlex.quote(asked.passing)}"
@@ -148,19 +150,23 @@ def _by(result: Checked) -> str:
     return f"; by {result.votes.unit}" if result.roles.cluster else ""
 
 
-def _standard(judge: JudgeCheck) -> tuple[Estimate | None, float]:
+def _coefficient(result: Checked) -> Coefficient:
+    """The coefficient of two raters at the level of the words."""
+    return COEFFICIENTS[coefficient_of_two(result.votes.question.level)]
+
+
+def _standard(result: Checked, judge: JudgeCheck) -> tuple[Estimate, float]:
     if "balanced_accuracy" in judge.measures:
         return judge.measures["balanced_accuracy"], 0.5
-    return judge.measures.get("kappa"), 0.0
+    return judge.measures[_coefficient(result).heading], 0.0
 
 
 def _chance_line(result: Checked, judge: JudgeCheck) -> list[str]:
     """Whether a judge tells the words apart, by the bound that decides."""
-    found, chance = _standard(judge)
-    if found is None or math.isnan(found.ci_low):
-        reason = found.reason if found else ""
-        return [f"  Whether it is above chance cannot be said: {reason}."] if reason else []
-    name, coin = ("balanced accuracy", f"{chance:.0%}") if chance else ("kappa", "0")
+    found, chance = _standard(result, judge)
+    if math.isnan(found.ci_low):
+        return [f"  Whether it is above chance cannot be said: {found.reason}."] if found.reason else []
+    name, coin = ("balanced accuracy", f"{chance:.0%}") if chance else (_coefficient(result).label, "0")
     low, high = (f"{end:.0%}" if chance else f"{end:.2f}" for end in (found.ci_low, found.ci_high))
     if found.ci_high < chance:
         return [
@@ -261,11 +267,14 @@ def _ranking(result: Checked) -> str:
 
 
 def _people(result: Checked) -> list[str]:
-    pairs = [(pair, pair.coefficients["kappa"]) for pair in result.people]
+    coefficient = _coefficient(result)
+    pairs = [(pair, pair.coefficients[coefficient.heading]) for pair in result.people]
     found = [f"{' and '.join(pair.people)} {kappa.worded()}" for pair, kappa in pairs if not math.isnan(kappa.estimate)]
     if not found:
         return []
-    return [f"People beside each other, Cohen's kappa: {'; '.join(found[:6])}{'; ...' if len(found) > 6 else ''}."]
+    return [
+        f"People beside each other, {coefficient.label}: {'; '.join(found[:6])}{'; ...' if len(found) > 6 else ''}."
+    ]
 
 
 def _supports(result: Checked) -> list[str]:
@@ -281,7 +290,7 @@ def _supports(result: Checked) -> list[str]:
             ("a failure rate", rate is None or not rate.refusal),
             ("deciding some alone", any(judge.alone and judge.alone.error for judge in every)),
         ]
-    known = any(not math.isnan(judge.measures["kappa"].ci_low) for judge in every)
+    known = any(not math.isnan(judge.measures[_coefficient(result).heading].ci_low) for judge in every)
     claims += [("chance-corrected agreement", known)]
     claims += [("people's agreement with each other", len(result.votes.people) > 1)]
     if len(every) > 1:
@@ -303,7 +312,7 @@ def _next(result: Checked) -> str:
     words += ["--cluster", roles.cluster] if roles.cluster else []
     words += result.options
     if not votes.question.directed:
-        why, more = "to ask what is caught", [f"--positive={votes.question.words[0]}"]
+        why, more = "to ask what is caught", ["--positive=WORD"]
     elif not votes.in_full and result.terms.sampling == "unknown":
         why, more = "if the labelled rows were drawn at random", ["--sampling", "random"]
     elif not roles.cluster and "none" not in result.options:

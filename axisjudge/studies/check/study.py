@@ -23,7 +23,7 @@ from axisjudge.studies.check.sentences import answer as first_finding
 from axisjudge.studies.check.sentences import report
 from axisjudge.studies.check.tables import COLUMNS, rows
 from axisjudge.studies.check.votes import votes_of
-from axisjudge.studies.check.words import NO_VERDICT, word
+from axisjudge.studies.check.words import NO_VERDICT, one_line, word
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -158,7 +158,7 @@ def _options(
     words: Sequence[str], positive: str, missing: Sequence[str], where: Sequence[str], sampling: str, cluster: str
 ) -> tuple[str, ...]:
     """The caller's choices as the command takes them, for the next one."""
-    options = [f"--words={','.join(words)}"] * bool(words) + [f"--positive={positive}"] * bool(positive)
+    options = [f"--words={one_line(words)}"] * bool(words) + [f"--positive={positive}"] * bool(positive)
     options += [f"--missing={each}" for each in missing] + [f"--where={each}" for each in where]
     options += [f"--sampling={sampling}"] * (sampling != "unknown") + ["--cluster", "none"] * (cluster == "none")
     return tuple(options)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.clustered import ClusteredShare
-from axisjudge.studies.check.compute import COEFFICIENT_OF
+from axisjudge.studies.check.compute import CHANCE_CORRECTED
 
 if TYPE_CHECKING:
     from axisjudge.studies.check.checked import Checked
@@ -24,11 +24,11 @@ NAMES = {
     "f1": ("F1", "failing"),
     "balanced_accuracy": ("balanced accuracy", ""),
     "agreement": ("agreement", ""),
-    **{name: (COEFFICIENTS[of].label, "") for name, of in COEFFICIENT_OF.items()},
+    **{name: (COEFFICIENTS[of].label, "") for name, of in CHANCE_CORRECTED.items()},
 }
 #: Judges side by side in print, up to so many; more stand below each other, with these measures.
 MOST_ABREAST = 4
-SHORT = ("sensitivity", "specificity", "balanced_accuracy", "agreement", "kappa", "kappa_quadratic", "ac1")
+SHORT = ("sensitivity", "specificity", "balanced_accuracy", "agreement", "kappa", "quadratic_kappa", "ac1")
 
 
 def rows(result: Checked) -> list[dict[str, Any]]:
@@ -52,14 +52,13 @@ def label(result: Checked, name: str) -> tuple[str, str, str]:
     said, about = NAMES[name]
     asked = result.votes.question
     word = {"failing": asked.failing, "passing": asked.passing}.get(about, "")
-    return said, word, "ordinal" if name.endswith("_quadratic") else "nominal"
+    return said, word, asked.level if name in CHANCE_CORRECTED else "nominal"
 
 
 def heading(result: Checked, name: str) -> str:
-    """Measure, word and scale in one heading."""
-    said, word, scale = label(result, name)
-    several = result.votes.question.ordinal and name in COEFFICIENT_OF
-    return f"{said} of {word!r}" if word else f"{said} ({scale})" if several else said
+    """Measure and word in one heading; a coefficient's name says its level."""
+    said, word, _ = label(result, name)
+    return f"{said} of {word!r}" if word else said
 
 
 def printed(result: Checked) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,8 +90,7 @@ def votes_of(table: CellTable, roles: Roles, *, words: Sequence[str], positive: 
     InputError
         Words that cannot be read, items that stand twice with different ratings, a confidence outside [0, 1].
     """
-    rows = _long_rows(table, roles, missing) if roles.long else _wide_rows(table, roles, missing)
-    spoken, clusters, confidence, n_copies = rows
+    spoken, clusters, confidence, n_copies = _rows(table, roles, missing)
     asked = question(spoken, people=roles.people, words=words, positive=positive)
     labels = _coded(spoken, roles.people, asked)
     reference = majority(labels, len(asked.words))
@@ -112,82 +111,51 @@ def votes_of(table: CellTable, roles: Roles, *, words: Sequence[str], positive: 
     )
 
 
-Rows = tuple[Spoken, list[str] | None, Floats, int]
-
-
-def _wide_rows(table: CellTable, roles: Roles, missing: frozenset[str]) -> Rows:
-    raters = (*roles.judges, *roles.people)
-    kept = list(range(table.n_rows))
-    read = (*raters, *roles.confidence.values(), *([roles.cluster] if roles.cluster else []))
-    if roles.item:
-        first: dict[str, int] = {}
-        for row, item in enumerate(table.columns[roles.item]):
-            if item is None or not item.strip():
-                continue
-            before = first.setdefault(item.strip(), row)
-            if before == row:
-                continue
-            if any((table.columns[name][before] or "") != (table.columns[name][row] or "") for name in read):
-                rule = f"names two different rows, {before + 1} and {row + 1}"
-                cure = f"keep one; or, if its rows belong together, say --cluster {roles.item}"
-                raise InputError(f"column {roles.item!r}", rule, item, cure)
-        copies = set(range(table.n_rows)) - set(first.values())
-        kept = [row for row in kept if row not in copies or not (table.columns[roles.item][row] or "").strip()]
-    spoken = {name: [word(table.columns[name][row], missing) for row in kept] for name in raters}
-    clusters = None
-    if roles.cluster:
-        clusters = [_cluster(table.columns[roles.cluster][row], roles.cluster, row) for row in kept]
-    confidence = np.full((len(kept), len(roles.judges)), np.nan)
-    for judge, name in roles.confidence.items():
-        cells = table.columns[name]
-        confidence[:, roles.judges.index(judge)] = [_confidence(cells[row], name, row) for row in kept]
-    return spoken, clusters, confidence, table.n_rows - len(kept)
-
-
-def _long_rows(table: CellTable, roles: Roles, missing: frozenset[str]) -> Rows:
-    raters = (*roles.judges, *roles.people)
-    items, who, values = (table.columns[name] for name in (roles.item, roles.rater, roles.value))
+def _rows(table: CellTable, roles: Roles, missing: frozenset[str]) -> tuple[Spoken, list[str] | None, Floats, int]:
+    """Words of each rater by item, clusters, confidences (items x judges), and how many rows repeat another."""
     order: dict[str, int] = {}
-    said: dict[tuple[int, str], tuple[str | None, int]] = {}
-    n_copies = 0
-    for row, (item, rater, cell) in enumerate(zip(items, who, values, strict=True)):
-        name = (rater or "").strip()
-        if name not in raters:
-            continue
-        if item is None or not item.strip():
-            raise InputError(f"column {roles.item!r}, row {row + 1}", "every rating needs the item that it is about")
-        key = order.setdefault(item.strip(), len(order)), name
-        text = word(cell, missing)
-        if key in said:
-            before, earlier = said[key]
-            if before != text:
-                rule = f"{name} rated {item!r} twice, {before!r} and {text!r} (rows {earlier + 1} and {row + 1})"
-                cure = "keep one question and one repeat, as with --where COLUMN=WORD"
-                raise InputError(f"column {roles.rater!r}", rule, cure=cure)
-            n_copies += 1
-        said[key] = text, row
-    spoken: Spoken = {name: [said.get((item, name), (None, 0))[0] for item in range(len(order))] for name in raters}
-    clusters = _long_clusters(table, roles, order)
-    confidence = np.full((len(order), len(roles.judges)), np.nan)
-    for (place, name), (_, row) in said.items():
-        if name in roles.confidence:
-            column = roles.confidence[name]
-            confidence[place, roles.judges.index(name)] = _confidence(table.columns[column][row], column, row)
-    return spoken, clusters, confidence, n_copies
-
-
-def _long_clusters(table: CellTable, roles: Roles, order: dict[str, int]) -> list[str] | None:
-    if not roles.cluster:
-        return None
-    found: dict[int, str] = {}
-    for row, (item, cell) in enumerate(zip(table.columns[roles.item], table.columns[roles.cluster], strict=True)):
-        place = order.get((item or "").strip())
-        if place is not None:
-            name = _cluster(cell, roles.cluster, row)
-            if found.setdefault(place, name) != name:
-                rule = f"puts {item!r} in two clusters, {found[place]!r} and {name!r}"
+    rated: dict[tuple[int, str], tuple[tuple[str | None, str | None], int]] = {}
+    clusters: dict[int, str] = {}
+    copies: set[int] = set()
+    for row, item, rater, cell in _ratings(table, roles):
+        place = order.setdefault(item, len(order))
+        sure = table.columns[roles.confidence[rater]][row] if rater in roles.confidence else None
+        answer = word(cell, missing), sure
+        before, earlier = rated.setdefault((place, rater), (answer, row))
+        if before != answer:
+            one, other = (" at ".join(filter(None, each)) or "nothing" for each in (before, answer))
+            rule = f"{rater} rated {item!r} twice, {one} and {other} (rows {earlier + 1} and {row + 1})"
+            cure = "keep one question and one repeat, as with --where COLUMN=WORD"
+            cure = cure if roles.long else f"keep one; or, if its rows belong together, say --cluster {roles.item}"
+            raise InputError(f"column {roles.rater or roles.item!r}", rule, cure=cure)
+        copies |= {row} if row != earlier else set()
+        if roles.cluster:
+            name = _cluster(table.columns[roles.cluster][row], roles.cluster, row)
+            if clusters.setdefault(place, name) != name:
+                rule = f"puts {item!r} in two clusters, {clusters[place]!r} and {name!r}"
                 raise InputError(f"column {roles.cluster!r}", rule, cure="an item belongs to one")
-    return [found[place] for place in range(len(order))]
+    spoken: Spoken = {name: [None] * len(order) for name in (*roles.judges, *roles.people)}
+    confidence = np.full((len(order), len(roles.judges)), np.nan)
+    for (place, rater), ((text, sure), row) in rated.items():
+        spoken[rater][place] = text
+        if rater in roles.confidence:
+            confidence[place, roles.judges.index(rater)] = _confidence(sure, roles.confidence[rater], row)
+    return spoken, list(clusters.values()) if roles.cluster else None, confidence, len(copies)
+
+
+def _ratings(table: CellTable, roles: Roles) -> Iterator[tuple[int, str, str, str | None]]:
+    """Row, item, rater and cell of each rating; in a wide table a row without a name is an item of its own."""
+    raters = (*roles.judges, *roles.people)
+    for row in range(table.n_rows):
+        item = ((table.columns[roles.item][row] if roles.item else None) or "").strip()
+        if not roles.long:
+            yield from ((row, item or f"row {row + 1}", rater, table.columns[rater][row]) for rater in raters)
+        elif (rater := (table.columns[roles.rater][row] or "").strip()) in raters:
+            if not item:
+                raise InputError(
+                    f"column {roles.item!r}, row {row + 1}", "every rating needs the item that it is about"
+                )
+            yield row, item, rater, table.columns[roles.value][row]
 
 
 def _cluster(cell: str | None, column: str, row: int) -> str:

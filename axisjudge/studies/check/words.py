@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from csv import writer
 from dataclasses import dataclass
+from io import StringIO
 
 from axisjudge.checks import InputError
+from axisjudge.ratings.scales import Level
 
 #: Cells that hold no verdict.
 NO_VERDICT = frozenset({"", "na", "n/a", "nan", "null", "none", "<na>", "nat", "-", "–", "—"})
@@ -58,9 +61,9 @@ class Question:
         return tuple(map(float, self.words)) if all(map(_is_number, self.words)) else ()
 
     @property
-    def ordinal(self) -> bool:
-        """Whether more than two words are numbers, so that distances between them count."""
-        return len(self.words) > 2 and bool(self.values)
+    def level(self) -> Level:
+        """Ordinal where more than two words are numbers, so that distances between them count; else nominal."""
+        return "ordinal" if len(self.words) > 2 and self.values else "nominal"
 
 
 def word(cell: str | None, missing: frozenset[str] = NO_VERDICT) -> str | None:
@@ -73,6 +76,13 @@ def word(cell: str | None, missing: frozenset[str] = NO_VERDICT) -> str | None:
     if re.fullmatch(r"[+-]?\d+(\.0*)?", text):
         return str(int(text.split(".")[0]))
     return text
+
+
+def one_line(words: Sequence[str]) -> str:
+    """Words in a line that ``--words`` takes: parted by commas, one that holds a comma in quotation marks."""
+    line = StringIO()
+    writer(line, lineterminator="").writerow(words)
+    return line.getvalue()
 
 
 def is_word_of_a_side(text: str) -> bool:
@@ -131,7 +141,9 @@ def _named(named: Sequence[str], counts: Counter[str]) -> Question:
     if len(named) == 2 and named[0] in _PASSING and named[1] in _FAILING:  # their synonyms mean the same
         code |= dict.fromkeys(_PASSING, 0) | dict.fromkeys(_FAILING, 1)
     if others := [each for each in counts if each not in code]:
-        raise InputError("--words", f"leaves out {_listed(others, counts)}", cure=_ways_out(others))
+        none = len(others) == len(counts)
+        cure = f"--words PASS,FAIL names those that occur ({one_line(others)})" if none else _ways_out(others)
+        raise InputError("--words", f"leaves out {_listed(others, counts)}", cure=cure)
     if len(named) > 2:
         return Question(tuple(named), code)
     return Question((named[0], named[1]), code, failing=named[1], passing=named[0])

@@ -158,8 +158,9 @@ class ErrorFinding(Result):
         beside = "more" if self.effective.majority > self.effective.best_single else "not more"
         return [
             f"Judged by where they err, {many(len(self.judges), 'judge')} are worth {number.estimate:.1f} independent "
-            f"ones{interval}. Their majority has people's vote on {self.effective.majority:.1%} of the steps, "
-            f"{beside} than the best single judge ({self.effective.best_single:.1%})."
+            f"ones{interval}. Their majority has people's vote on {self.effective.majority:.1%} of "
+            f"{self.effective.n_majority:,} steps ({many(self.effective.n_tied, 'tie')}, shared among the votes that "
+            f"tie), {beside} than the best single judge ({self.effective.best_single:.1%} of those that it judged)."
         ]
 
 
@@ -173,6 +174,7 @@ def error_finding(
     ratings : table
         A ratings table with answers to the question ``step`` and people's labels (or planted truth) on the items that
         judges rated. All judges are taken to have been asked all of them, so that a missing vote is a lost one.
+    failing : str
         The word that means wrong.
     cluster_unit : str
         What `cluster_id` holds; intervals and comparisons take clusters as independent.

@@ -37,9 +37,11 @@ def decide(comparison: HumanComparison, requirements: Iterable[str]) -> tuple[De
         named = [(question, judge) for question, judge in pairs if required.of in (None, question, judge.judge)]
         if not named:
             raise InputError("--require", "names no judge or question of these ratings", required.of)
-        for question, judge in named:
-            if (known := _measure(judge, required.measure)) is not None:
-                decisions.append(required.decided(f"{judge.judge}, {question}", known))
+        known = [(f"{judge.judge}, {question}", _measure(judge, required.measure)) for question, judge in named]
+        decided = [required.decided(name, measure) for name, measure in known if measure is not None]
+        if not decided:
+            raise InputError("--require", f"{required.measure} is no measure of {required.of}", text)
+        decisions += decided
     return tuple(decisions)
 
 

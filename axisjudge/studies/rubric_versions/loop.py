@@ -6,7 +6,7 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -15,9 +15,11 @@ from axisjudge.datasets import demo_paths
 from axisjudge.judges import JudgeLike, make_judges
 from axisjudge.judging import judging_run
 from axisjudge.judging.asking import asked_yes
-from axisjudge.judging.forecast import Forecast, forecast
-from axisjudge.judging.judging_run import JudgingRun, Money
+from axisjudge.judging.estimate import estimate_of
+from axisjudge.judging.judging_run import JudgingRun
+from axisjudge.judging.options import RunOptions
 from axisjudge.judging.outcome import AT_BUDGET
+from axisjudge.judging.plan import Plan, together
 from axisjudge.protocol import Source, Split, find_split, make_split
 from axisjudge.rubric import Rubric, list_rubrics, load_rubric
 from axisjudge.spec import PANELS, panel
@@ -47,11 +49,11 @@ class Iteration:
 
     `result` compares every version of the trail with the one before it, the asked one last; it is None where nothing
     was asked yet (`dry_run`). `looked_at` counts what people decided on the last turn's flips. `ratings` and `runs` are
-    what the comparison rests on.
+    what the comparison rests on, `plan` what was left to ask.
     """
 
     notes: tuple[str, ...]
-    forecast: Forecast
+    plan: Plan
     result: RubricVersions | None
     looked_at: LookedAt | None = None
     ratings: pl.DataFrame | None = None
@@ -101,7 +103,7 @@ def iterate(
     split: bool | None = None,
     dry_run: bool = False,
     progress: bool | None = None,
-    **money: Unpack[Money],
+    **money: Any,
 ) -> Iteration:
     """Judge a rubric version on the calibration side, as far as that was not done, and compare it with the one before.
 
@@ -158,19 +160,21 @@ def iterate(
     times = repeats or _times_asked(known, old)
     how: dict[str, Any] = {"split": side, "repeats": times, "out": out}
     asked = [judging_run(runs, raters, [axis], versions={axis: rubric.version}, **how) for rubric in (old, new)]
-    calls = forecast(run.plan() for run in asked)
-    notes = (*notes, f"{axis} {new.version} against {old.version}, {times}x each. {sentences.cost(calls)}")
+    options = RunOptions(progress=progress, **money)
+    plan = together([run.plan() for run in asked])
+    to_come = sentences.cost(plan, estimate_of(plan, asked[0].kept.table(), options))
+    notes = (*notes, f"{axis} {new.version} against {old.version}, {times}x each. {to_come}")
     if dry_run:
-        return Iteration(notes, calls, None)
+        return Iteration(notes, plan, None)
     print(notes[-1], flush=True)
-    tables = _carried_out(asked, progress, money)
+    tables = _carried_out(asked, options)
     others = _known(out, axis, runs).filter(~pl.col("rubric_version").is_in([old.version, new.version]))
     table = pl.concat([*tables, others.filter(pl.col("rater").is_in(tables[0]["rater"].unique().implode()))])
     table = table.unique(subset=list(IDENTITY), keep="first", maintain_order=True)
     steps, held_out = {run.id: len(run.steps) for run in runs}, known_split.held_out if known_split else HELD_OUT
     result = rubric_versions(table, {axis: _trail(table, old, new)}, steps=steps, held_out=held_out)
     decided = result.turns[-1].looked_at(_decisions())
-    return Iteration(notes[:-1], calls, result, decided, table, tuple(runs))
+    return Iteration(notes[:-1], plan, result, decided, table, tuple(runs))
 
 
 def _trail(table: pl.DataFrame, old: Rubric, new: Rubric) -> list[str]:
@@ -215,7 +219,7 @@ def _offer_split(
     return made
 
 
-def _carried_out(runs: Sequence[JudgingRun], progress: bool | None, money: Money) -> list[pl.DataFrame]:
+def _carried_out(runs: Sequence[JudgingRun], options: RunOptions) -> list[pl.DataFrame]:
     """The ratings of each run; what one spends of a budget the next ones lack.
 
     Raises
@@ -223,15 +227,13 @@ def _carried_out(runs: Sequence[JudgingRun], progress: bool | None, money: Money
     InputError
         The budget was reached: a version that is judged in part is compared with nothing.
     """
-    tables, budget = [], money.get("budget_usd")
+    tables = []
     for run in runs:
-        if budget is not None:
-            spent = sum(end.spent_usd for each in runs for end in each.outcome.ends)
-            money = {**money, "budget_usd": max(budget - spent, 1e-9)}
-        tables.append(run.carry_out(progress=progress, **money))
+        tables.append(run.carry_out(options.after(sum(each.outcome.spent_usd for each in runs))))
         if run.outcome.code() == AT_BUDGET:
             rule = f"was reached before both versions were judged; {run.outcome.sentences()[-1]}"
-            raise InputError("budget_usd", rule, budget, "give a higher one: what is there is not asked again")
+            cure = "give a higher one: what is there is not asked again"
+            raise InputError("budget_usd", rule, options.budget_usd, cure)
     return tables
 
 

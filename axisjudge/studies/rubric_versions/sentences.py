@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from axisjudge.judging.forecast import Forecast
+from axisjudge.judging.estimate import Estimate
+from axisjudge.judging.plan import Plan
 from axisjudge.protocol import Split
 from axisjudge.stats.comparisons.progress import (
     FEWEST_TASKS,
@@ -260,19 +261,16 @@ def split_made(split: Split) -> str:
     return f"Split made: {sides}; held out: {', '.join(split.held_out)}."
 
 
-def cost(forecast: Forecast) -> str:
+def cost(plan: Plan, estimate: Estimate) -> str:
     """What is to come, to be read before anything is asked."""
-    if not forecast.calls:
-        return f"Nothing to ask: all {many(forecast.cached, 'rating')} are there."
-    calls = f"To come: {many(forecast.calls, 'call')}, about {many(forecast.input_tokens, 'input token')}"
-    if forecast.cached:
-        calls += f"; {many(forecast.cached, 'rating')} are there already"
-    if not forecast.input_tokens:
-        return f"{calls}. Free: programs and simulated judges are sent no prompt."
-    usd = forecast.input_usd
-    price = f" Input at list price: about ${usd:,.2f}; answers come on top." if usd else ""
-    unknown = f" No price is known for {listed(forecast.unpriced)}." if forecast.unpriced else ""
-    return f"{calls}.{price}{unknown}"
+    there = many(plan.cached + plan.kept_lost, "rating")
+    if not plan.n_calls:
+        return f"Nothing to ask: all {there} are there."
+    calls = f"To come: {many(plan.n_calls, 'call')}"
+    if plan.cached + plan.kept_lost:
+        calls += f"; {there} are there already"
+    free = "Free: programs and simulated judges are sent no prompt"
+    return f"{calls}. {estimate.sentence if estimate.judges else free}."
 
 
 def published_course(

@@ -27,14 +27,14 @@ class Twins(RatedResult):
 
     `injections` has what text for the judge did.
 
-    `examples` has for each edit, by name, the axis that it breaks (None where it breaks none) and what it did to one
-    run.
+    `examples` has for each edit, by name, the axis that it breaks (None where it breaks none), what it did to one run,
+    and the names of that run and of its twin.
     """
 
     matrix: TwinMatrix
     injections: tuple[Injected, ...]
     halos: tuple[Halo, ...]
-    examples: Mapping[str, tuple[str | None, str]]
+    examples: Mapping[str, tuple[str | None, str, str, str]]
     kind: Kind
 
     @property
@@ -55,7 +55,8 @@ class Twins(RatedResult):
     @property
     def examples_table(self) -> Table:
         """One row an edit: what it breaks, and what it did to one run."""
-        rows = [{"edit": edit, "breaks": axis, "example": what} for edit, (axis, what) in self.examples.items()]
+        columns = ("breaks", "example", "original", "twin")
+        rows = [{"edit": edit, **dict(zip(columns, told, strict=True))} for edit, told in self.examples.items()]
         return table_of(rows, self.kind, columns=["edit"])
 
     @property
@@ -146,7 +147,7 @@ def twins(
     matrix = twin_matrix(table, made, judges=judges, thresholds=thresholds)
     is_twin = pl.col("trajectory_id").is_in([twin.trajectory.id for twin in made])
     by_named = pl.lit(True) if judges is None else pl.col("rater").is_in(list(judges))
-    first = {twin.edit: (twin.axis, twin.what) for twin in reversed(made)}
+    first = {twin.edit: (twin.axis, twin.what, twin.original_id, twin.trajectory.id) for twin in reversed(made)}
     return Twins(
         matrix=matrix,
         injections=injected(table, made, judges=judges, ci_level=ci_level),

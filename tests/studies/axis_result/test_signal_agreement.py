@@ -8,7 +8,7 @@ import pytest
 import axisjudge
 from axisjudge.checks import InputError
 from axisjudge.datasets import demo_transcripts
-from axisjudge.judging.signals import judge_signals, plan_signals
+from axisjudge.judging.signals import signals_run
 from axisjudge.ratings import ratings_frame
 from axisjudge.scores.axis.goal import Check
 from axisjudge.scores.axis.judged.questions import check_flag, grades_of_ratings, signals_of_ratings
@@ -53,7 +53,7 @@ def runs():
 
 @pytest.fixture(scope="module")
 def table(runs):
-    return judge_signals(runs, JUDGES, progress=False)
+    return signals_run(runs, JUDGES).carry_out(progress=False)
 
 
 def test_pairs_within_a_tenth_are_counted_across_families_alone():
@@ -83,7 +83,7 @@ def test_grades_are_taken_as_tenths_and_pooled():
 
 
 def test_a_signal_of_one_judge_alone_has_no_agreement_and_is_named(runs):
-    rules_and_one = judge_signals(runs, JUDGES[:2], progress=False)  # rules grade no checks
+    rules_and_one = signals_run(runs, JUDGES[:2]).carry_out(progress=False)  # rules grade no checks
     found = agreement_on_signals(rules_and_one)
     assert found.by_one == ("agent.necessity", "goal")
     assert "goal" not in [row["signal"] for row in found.rows()]
@@ -108,10 +108,10 @@ def test_every_signal_of_the_demo_has_its_row_and_the_result_is_json(table):
 
 
 def test_simulated_judges_say_the_same_again_and_differ_by_seed_and_repeat(runs, table):
-    again = judge_signals(runs, JUDGES, progress=False)
+    again = signals_run(runs, JUDGES).carry_out(progress=False)
     columns = ["item_id", "question", "rater", "prompt_sha256", "value"]
     assert again.select(columns).equals(table.select(columns))
-    other = judge_signals(runs[:3], ["simulated:heron,seed=1"], repeats=2, progress=False)
+    other = signals_run(runs[:3], ["simulated:heron,seed=1"], repeats=2).carry_out(progress=False)
     values = {repeat: part["value"].to_list() for (repeat,), part in other.group_by("repeat", maintain_order=True)}
     assert values[0] != values[1]
     assert all(0 <= value <= 10 for value in other["value"])
@@ -119,14 +119,14 @@ def test_simulated_judges_say_the_same_again_and_differ_by_seed_and_repeat(runs,
 
 def test_replayed_ratings_are_the_ratings_that_they_were(runs, tmp_path):
     out = tmp_path / "r.jsonl"
-    first = judge_signals(runs[:2], JUDGES, out=out, progress=False)
-    plan = plan_signals(runs[:2], [f"replay:{out}"], out=out)
+    first = signals_run(runs[:2], JUDGES, out=out).carry_out(progress=False)
+    plan = signals_run(runs[:2], [f"replay:{out}"], out=out).plan()
     assert plan.n_calls == 0  # same identities
-    again = judge_signals(runs[:2], [f"replay:{out}"], progress=False)
+    again = signals_run(runs[:2], [f"replay:{out}"]).carry_out(progress=False)
     columns = ["item_id", "question", "rater", "prompt_sha256", "value", "rationale", "rubric_sha256"]
     assert again.select(columns).equals(first.select(columns))
     with pytest.raises(InputError, match="holds no rating by"):
-        judge_signals(runs[2:3], [f"replay:{out}"], progress=False)
+        signals_run(runs[2:3], [f"replay:{out}"]).carry_out(progress=False)
 
 
 def test_a_record_without_signals_is_refused(runs, tmp_path):
@@ -135,7 +135,7 @@ def test_a_record_without_signals_is_refused(runs, tmp_path):
     with RatingsWriter(tmp_path / "r.jsonl") as writer:
         writer.append([rating("a-1", None, None, "termination", scale="verdict", status="ok", verdict="correct")])
     with pytest.raises(InputError, match="has no word on any signal or check of these runs"):
-        judge_signals(runs[:1], [f"replay:{tmp_path / 'r.jsonl'}"], progress=False)
+        signals_run(runs[:1], [f"replay:{tmp_path / 'r.jsonl'}"]).carry_out(progress=False)
 
 
 def test_results_apart_and_together(runs, table):

@@ -13,6 +13,13 @@ MESSAGE = {"role": "assistant", "content": [{"type": "text", "text": "done"}]}
 ENDED = {"type": "result", "subtype": "success", "session_id": "s", "result": "done", "is_error": False}
 COUNTED = {"input_tokens": 7, "cache_read_input_tokens": 5, "output_tokens": 3}
 TURN = {"type": "turn.completed", "usage": {"input_tokens": 10, "cached_input_tokens": 4, "output_tokens": 2}}
+FIRST = {"input_tokens": 2, "cache_creation_input_tokens": 40, "output_tokens": 1}
+
+
+def counted(n):
+    """Codex's count after n input tokens."""
+    total = {"input_tokens": n, "cached_input_tokens": 1, "output_tokens": 2}
+    return {"type": "event_msg", "payload": {"type": "token_count", "info": {"total_token_usage": total}}}
 
 
 @pytest.mark.parametrize(
@@ -38,6 +45,40 @@ TURN = {"type": "turn.completed", "usage": {"input_tokens": 10, "cached_input_to
                 TURN,
             ],
             Usage(20, 8, 4, None),
+        ),
+        (  # each block of one answer is a line that states the answer's usage again
+            [
+                {"type": "user", "sessionId": "s", "message": {"role": "user", "content": "go"}},
+                *({"type": "assistant", "sessionId": "s", "message": {**MESSAGE, "id": "m1", "usage": FIRST}},) * 2,
+                {"type": "assistant", "sessionId": "s", "message": {**MESSAGE, "id": "m2", "usage": COUNTED}},
+            ],
+            Usage(40 + 2 + 7, 5, 1 + 3, None),
+        ),
+        (  # a running total, stated again and again, that begins anew after a compaction
+            [
+                {"type": "session_meta", "payload": {"id": "t"}},
+                {"type": "response_item", "payload": {"type": "message", "role": "user", "content": "go"}},
+                *(counted(n) for n in (100, 100, 250, 30, 30, 70)),
+            ],
+            Usage(250 + 70, 2, 4, None),
+        ),
+        (
+            [
+                {
+                    "sessionId": "g",
+                    "projectHash": "p",
+                    "messages": [
+                        {"type": "user", "content": "go"},
+                        {
+                            "type": "gemini",
+                            "content": "a",
+                            "tokens": {"input": 9, "output": 2, "cached": 4, "thoughts": 3},
+                        },
+                        {"type": "gemini", "content": "b", "tokens": {"input": 11, "output": 1, "cached": 0}},
+                    ],
+                }
+            ],
+            Usage(20, 4, 6, None),
         ),
     ],
 )

@@ -2,6 +2,7 @@
 
 import math
 
+import krippendorff
 import numpy as np
 import pytest
 from scipy.stats import binomtest
@@ -32,6 +33,7 @@ def test_every_measure_is_that_of_scikit_learn():
             "agreement": metrics.accuracy_score(truth, said),
             "kappa": metrics.cohen_kappa_score(truth, said),
             "ac1": gwet(truth, said),
+            "alpha": krippendorff.alpha([truth, said], level_of_measurement="nominal"),
         }
     )
 
@@ -68,11 +70,14 @@ def test_ordered_words_have_weighted_coefficients_and_recall_by_word():
     said = np.clip(truth + rng.integers(-1, 2, 300), 1, 5)
     judge = check({"gpt": said, "human": truth}).judges[0]
     kappa = metrics.cohen_kappa_score(truth, said, weights="quadratic")
-    assert judge.measures["kappa_quadratic"].estimate == pytest.approx(kappa)
+    assert judge.measures["quadratic_kappa"].estimate == pytest.approx(kappa)
+    alpha = krippendorff.alpha([truth, said], level_of_measurement="ordinal")
+    assert judge.measures["ordinal_alpha"].estimate == pytest.approx(alpha)
+    assert not judge.measures.keys() & {"kappa", "ac1", "alpha"}, "coefficients follow the scale"
     recalls = metrics.recall_score(truth, said, average=None)
     assert [each.estimate for each in judge.by_word.values()] == pytest.approx(list(recalls))
     assert "sensitivity" not in judge.measures
-    gap = check({"gpt": [2, 5, 5, 1, 2] * 20, "human": [1, 5, 2, 1, 2] * 20}).judges[0].measures["kappa_quadratic"]
+    gap = check({"gpt": [2, 5, 5, 1, 2] * 20, "human": [1, 5, 2, 1, 2] * 20}).judges[0].measures["quadratic_kappa"]
     assert gap.estimate != pytest.approx(  # sklearn counts places, not values: 1, 2, 5 has a gap
         metrics.cohen_kappa_score([1, 5, 2, 1, 2] * 20, [2, 5, 5, 1, 2] * 20, weights="quadratic")
     )
@@ -80,7 +85,8 @@ def test_ordered_words_have_weighted_coefficients_and_recall_by_word():
 
 def test_nominal_words_have_no_weights():
     measures = check({"gpt": ["a", "b", "tie"] * 20, "human": ["a", "tie", "tie"] * 20}).judges[0].measures
-    assert "kappa_quadratic" not in measures
+    assert measures.keys() >= {"kappa", "ac1", "alpha"}
+    assert "quadratic_kappa" not in measures
 
 
 def test_a_judge_that_finds_few_failures_is_introduced_by_that():
@@ -198,7 +204,7 @@ def test_figures_are_drawn_and_the_result_is_plain():
 
     result = check(TABLE | {"qwen": ["pass"] * 300})
     drawn = result.figures()
-    assert {name: len(each.axes) for name, each in drawn.items()} == {"shares": 3, "agreement": 2}
+    assert {name: len(each.axes) for name, each in drawn.items()} == {"shares": 3, "agreement": 3}
     plt.close("all")
     whole = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert [each["judge"] for each in whole["judges"]] == ["gpt", "qwen"]

@@ -7,8 +7,10 @@ import pandas as pd
 import polars as pl
 import pytest
 from studies.check.conftest import csv, votes
+from typer.testing import CliRunner
 
 from axisjudge.checks import InputError
+from axisjudge.cli import app
 from axisjudge.studies import check as folder
 
 check = folder.check
@@ -159,7 +161,7 @@ def test_copies_of_a_row_are_counted_once_and_two_rows_of_one_item_refused(expec
     assert figures(check(copied)) == expected
     assert check(copied).votes.n_copies == 1
     copied["gpt"][-1] = {"pass": "fail", "fail": "pass"}[copied["gpt"][-1]]
-    with pytest.raises(InputError, match="two different rows"):
+    with pytest.raises(InputError, match="twice, pass and fail"):
         check(copied)
 
 
@@ -227,3 +229,35 @@ def test_rows_may_be_chosen_and_a_row_without_its_task_is_refused():
         check(table, where=["domain=sea"])
     with pytest.raises(InputError, match="row 1"):
         check(TABLE | {"task": [None, *TABLE["task"][1:]]})
+
+
+def test_a_word_may_hold_a_comma_and_comes_back_from_the_next_command(write):
+    words = ("yes, fully", "no, wrong")
+    table = {"gpt": [*words] * 20, "human": [words[0], *words, words[1]] * 10}
+    result = check(table, words=words)
+    assert result.votes.question.failing == "no, wrong"
+    (option,) = (each for each in result.options if each.startswith("--words="))
+    lines = [f'"{one}","{two}"' for one, two in zip(*table.values(), strict=True)]
+    path = write("\n".join(["gpt,human", *lines]))
+    done = CliRunner().invoke(app, ["check", str(path), option])
+    assert done.exit_code == 0, done.output
+    assert "Failing is 'no, wrong'" in done.output
+
+
+@pytest.mark.parametrize("words", [("bestanden", "nicht bestanden"), ("合格", "不合格"), ("👍", "👎")])
+def test_words_of_any_language_are_named_and_no_hint_says_which_passes(words):
+    table = {"gpt": [*words] * 10, "human": [words[0]] * 10 + [words[1]] * 10}
+    unnamed = check(table)
+    assert unnamed.votes.question.failing == ""
+    assert "--positive=WORD" in unnamed.sentences[-1]
+    assert check(table, words=words).votes.question.failing == words[1]
+    assert check(table, words=words[::-1]).votes.question.failing == words[0]
+    with pytest.raises(InputError, match=f"{words[0]}.*{words[1]}|{words[1]}.*{words[0]}") as caught:
+        check(table, words=("pass", "fail"))
+    assert "--missing" not in str(caught.value), "to leave out all there is is no way out"
+
+
+def test_two_columns_of_one_name_are_refused_in_our_words():
+    frame = pd.DataFrame(TABLE)
+    with pytest.raises(InputError, match="two columns of one name"):
+        check(pd.concat([frame, frame[["gpt"]]], axis=1))

@@ -91,8 +91,8 @@ def test_a_dry_run_says_calls_tokens_and_price_and_asks_nothing(bench, capsys):
     found = axisjudge.iterate(AXIS, "v3", judges=["openai:gpt-4.1", "rules"], dry_run=True)
     said = repr(found)
     assert found.result is None
-    assert found.forecast.calls == 180
-    assert "input tokens. Input at list price: about $" in said
+    assert found.plan.n_calls == 180
+    assert "120 calls to models, about $" in said
     assert found._repr_html_().count("<p") == len(found.notes)
     assert not (bench / "data" / "ratings" / "ratings.jsonl").exists()
     assert capsys.readouterr().out == ""

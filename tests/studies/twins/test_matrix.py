@@ -189,7 +189,8 @@ def test_the_study_is_its_parts_and_keeps_twins_out_of_the_halo(table):
     assert found.halos == halo(table(originals), truth)
     assert found.matrix == twin_matrix(table(rated), [twin], thresholds=Thresholds(margin=0.1))
     assert found.matrix.to_dict()["margin"] == 0.1
-    assert found.examples == {"misreported_amount": ("result_interpretation", "x.")}
+    names = (twin.original_id, twin.trajectory.id)
+    assert found.examples == {"misreported_amount": ("result_interpretation", "x.", *names)}
     assert len(found.table) == 5
     assert study(table(rated), [twin]).halos == halo(table(originals))
     assert study(table(rated), [twin], judges=["nobody"]).halos == ()

@@ -212,31 +212,21 @@ def _broken(trajectory: Trajectory, result: AxisResult) -> str | None:
 
 
 def _baseline(text: str, where: str) -> Baseline:
+    from cattrs.preconf.json import make_converter
+
     try:
-        told = json.loads(text)
-        if told["format"] != FORMAT:
-            raise InputError(where, f"must be of format {FORMAT}", told["format"])
-        runs = tuple(
-            ScoredRun(
-                scenario=str(each["scenario"]),
-                agent=str(each["agent"]),
-                trajectory_id=str(each["trajectory_id"]),
-                scores={name: _score(each["scores"][name]) for name in QUANTITIES},
-                ends=(float(each["ends"][0]), float(each["ends"][1])),
-                broken=each["broken"],
-            )
-            for each in told["runs"]
-        )
-        return Baseline(name=told["name"], ruler=dict(told["ruler"]), runs=runs)
+        saved = json.loads(text)
+        if saved["format"] != FORMAT:
+            raise InputError(where, f"must be of format {FORMAT}", saved["format"])
+        baseline = make_converter(detailed_validation=False).structure(saved, Baseline)
+        if lacking := next((run for run in baseline.runs if set(run.scores) != set(QUANTITIES)), None):
+            raise KeyError(f"scores of run {lacking.trajectory_id}")
+        return baseline
     except InputError:
         raise
-    except (ValueError, KeyError, TypeError, IndexError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         what = f"{type(error).__name__}: {error}"
         raise InputError(where, "is no baseline", what, "make it anew with --save-baseline") from None
-
-
-def _score(value: Any) -> float | None:
-    return None if value is None else float(value)
 
 
 def _git(path: Path, *arguments: str) -> str:
