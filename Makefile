@@ -53,7 +53,7 @@ bench: install  ## measure, print, assert nothing
 	$(BIN)/python -m pytest -q -s --benchmark-run tests/benchmarks
 
 docs: install  ## the API reference, into build/docs
-	$(BIN)/python -m pdoc --docformat numpy --output-directory build/docs axisjudge axisjudge.stats axisjudge.readers axisjudge.ratings axisjudge.imports axisjudge.judges axisjudge.judging axisjudge.labels axisjudge.protocol axisjudge.scores axisjudge.trajectory axisjudge.verdict
+	$(BIN)/python -m pdoc --docformat numpy --output-directory build/docs axisjudge axisjudge.stats axisjudge.readers axisjudge.ratings axisjudge.sources axisjudge.imports axisjudge.judges axisjudge.judging axisjudge.labels axisjudge.protocol axisjudge.scores axisjudge.trajectory axisjudge.verdict
 
 lock: install  ## resolve requirements.lock anew
 	$(UV) pip compile --universal --all-extras --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade pyproject.toml -o requirements.lock

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from axisjudge import studies
     from axisjudge.datasets import demo_paths
     from axisjudge.explorer import explore
-    from axisjudge.explorer.iterating import iterate
+    from axisjudge.iterating import iterate
     from axisjudge.judges import Answer, Judge, Reply, judge_function
     from axisjudge.judging import judge
     from axisjudge.ratings import read_ratings, to_matrix
@@ -33,7 +33,7 @@ _HOME = {
     "Reply": "axisjudge.judges",
     "demo_paths": "axisjudge.datasets",
     "explore": "axisjudge.explorer",
-    "iterate": "axisjudge.explorer.iterating",
+    "iterate": "axisjudge.iterating",
     "judge": "axisjudge.judging",
     "judge_function": "axisjudge.judges",
     "load_rubric": "axisjudge.rubric",

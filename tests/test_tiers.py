@@ -22,10 +22,10 @@ TIERS = [
     {"imports"},
     {"scores", "protocol"},
     {"judging"},
-    {"studies/_shared", "figures"},
+    {"sources", "studies/_shared", "figures"},
     {"studies"},
     {"explorer", "service", "inspect_scorer", "pytest_plugin"},
-    {"report"},
+    {"report", "iterating"},
     {"cli"},
 ]
 TIER = {room: tier for tier, rooms in enumerate(TIERS) for room in rooms}
@@ -43,8 +43,8 @@ HOMES = {
     "h11": {"service"},
     "anyio": {"inspect_scorer"},
     "inspect_ai": {"inspect_scorer"},
-    "IPython": {"studies", "figures", "report", "explorer"},
-    "jinja2": {"studies", "report"},
+    "IPython": {"studies", "figures", "report", "explorer", "iterating"},
+    "jinja2": {"figures", "studies", "report"},
     "jupyter_client": {"report"},
     "jupyter_core": {"report"},
     "cattrs": {"studies"},

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from axisjudge.figures.legible import LONGEST
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -86,9 +88,17 @@ def in_words(axis: str) -> str:
 
 
 def legend_below(ax: Axes, *, inches: float, ncols: int) -> None:
-    """The legend under the axes, `inches` below their lower edge whatever their height."""
+    """The legend under the axes, `inches` below their lower edge whatever their height.
+
+    Long names take fewer than `ncols` columns, so that the legend never takes the room of what is drawn.
+    """
     from matplotlib.transforms import offset_copy
 
+    names = ax.get_legend_handles_labels()[1]
+    widths = [0.45 + SMALL / 120 * min(LONGEST, len(name)) for name in names]  # inches: the mark, and the name
+    room = 0.85 * ax.get_figure(root=True).get_figwidth()  # type: ignore[union-attr]
+    if names and (ncols < len(names) or sum(widths) > room):
+        ncols = max(1, min(ncols, int(room / max(widths))))
     ax.legend(
         loc="upper left",
         bbox_to_anchor=(0, 0),

@@ -9,9 +9,8 @@ from typing import Any
 import polars as pl
 
 from axisjudge.checks import InputError
-from axisjudge.labels.columns import read_json_lines
-from axisjudge.labels.formats.separated import Columns, decoded, read_bytes, separated
-from axisjudge.labels.formats.strict_json import read_strict_json
+from axisjudge.labels.formats.separated import Columns, decoded, separated
+from axisjudge.labels.reading import read_bytes, read_json, read_json_lines
 
 SUFFIXES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".parquet", ".eval")
 
@@ -65,7 +64,7 @@ def json_content(path: Path) -> Any:
     if path.suffix in (".jsonl", ".ndjson"):
         return read_json_lines(path)
     try:
-        return read_strict_json(path)
+        return read_json(path)
     except InputError:
         if path.read_bytes().count(b"\n") > 1 and path.read_bytes().lstrip()[:1] == b"{":
             return read_json_lines(path)

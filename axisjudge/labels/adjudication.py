@@ -20,8 +20,8 @@ import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.labels.sampling import Drawn, Sampling, drawn_flags, drawn_of, set_drawn, with_plan
-from axisjudge.labels.simulated_people import FAMILY
-from axisjudge.ratings.selection import BY_JUDGE
+from axisjudge.labels.simulated_people import BY_PERSON
+from axisjudge.ratings.selection import BY_JUDGE, WHOLE_RUN
 from axisjudge.verdict import Rating
 
 #: Strata of the queue; the last is the one that is drawn from.
@@ -63,8 +63,8 @@ def labelled_items(labels: pl.DataFrame, ratings: pl.DataFrame, judges: Sequence
     InputError
         Nobody labelled, or no judge rated, or a judge is not there.
     """
-    people = _first(labels).filter((pl.col("rater_kind") == "human") | (pl.col("family") == FAMILY))
-    rated = _first(ratings).filter(BY_JUDGE & (pl.col("family") != FAMILY))
+    people = _first(labels).filter(BY_PERSON)
+    rated = _first(ratings).filter(BY_JUDGE & ~BY_PERSON)
     names = sorted(rated["rater"].unique())
     if absent := [judge for judge in judges if judge not in names]:
         raise InputError("judge", f"must be one of {', '.join(names)}", absent[0])
@@ -88,8 +88,7 @@ _COLUMNS = ("trajectory_id", "question", "rater", "verdict")
 
 
 def _first(table: pl.DataFrame) -> pl.DataFrame:
-    whole = pl.col("step_index").is_null() & pl.col("interaction_id").is_null()
-    return table.filter(whole & (pl.col("repeat") == 0))
+    return table.filter(WHOLE_RUN & (pl.col("repeat") == 0))
 
 
 def _labelled(said: Sequence[str], judged: dict[str, str | None], cluster: str) -> Labelled:

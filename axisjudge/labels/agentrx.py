@@ -10,9 +10,10 @@ from typing import Any
 import polars as pl
 
 from axisjudge.checks import InputError
-from axisjudge.labels.columns import completed, read_json
+from axisjudge.labels.columns import completed_rows, of_run
 from axisjudge.labels.crosswalk import BY_REASON as OPEN_AXIS
 from axisjudge.labels.crosswalk import NONE, category_key, read_crosswalk
+from axisjudge.labels.reading import read_json
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import Axis
 
@@ -72,12 +73,7 @@ def read_agentrx(
             question = _question(failure, by_reason, path)
             found[run.id, question].append((_step(run, failure, path), failure, run))
     rows = [_row(question, failures, path) for (_, question), failures in found.items()]
-    return completed(
-        {name: [row[name] for row in rows] for name in rows[0]} if rows else {},
-        rater="people",
-        rater_kind="human",
-        family="human",
-    )
+    return completed_rows(rows, rater="people", rater_kind="human", family="human")
 
 
 def _records(path: Path) -> list[Mapping[str, Any]]:
@@ -124,12 +120,7 @@ def _row(question: str, failures: list[tuple[int, Mapping[str, Any], Trajectory]
     word = words.get(_category(failures[0][1], path))
     scale = _USERS if word in _USERS else tuple(words.values())  # labels of the user's failures keep their scale
     return {
-        "trajectory_id": run.id,
-        "item_id": run.id,
-        "task_id": run.task_id,
-        "cluster_id": run.cluster_id,
-        "agent": run.agent,
-        "domain": run.domain,
+        **of_run(run),
         "question": question,
         "scale": f"nominal:{','.join(scale)}" if question == NO_AXIS else "verdict",
         "verdict": word if question == NO_AXIS else "incorrect",

@@ -1,18 +1,28 @@
 """Columns of a published label set, completed to the ratings table."""
 
-import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from axisjudge.checks import InputError
 from axisjudge.ratings import SCHEMA
 from axisjudge.ratings.edge import LISTS
+from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import SCHEMA_VERSION
 
 _DEFAULTS = {"schema_version": SCHEMA_VERSION, "repeat": 0, "status": "ok"}
+
+
+def of_run(run: Trajectory) -> dict[str, Any]:
+    """The columns of a whole trajectory that say what is rated."""
+    known = {name: getattr(run, name) for name in ("task_id", "cluster_id", "agent", "domain")}
+    return {"trajectory_id": run.id, "item_id": run.id, **known}
+
+
+def completed_rows(rows: Sequence[Mapping[str, Any]], **constants: Any) -> pl.DataFrame:
+    """The ratings table of rows of some of its columns; `constants` hold for every row."""
+    names = rows[0] if rows else ("trajectory_id",)
+    return completed({name: [row[name] for row in rows] for name in names}, **constants)
 
 
 def completed(columns: Mapping[str, Sequence[Any] | pl.Series], **constants: Any) -> pl.DataFrame:
@@ -24,31 +34,3 @@ def completed(columns: Mapping[str, Sequence[Any] | pl.Series], **constants: Any
         *(pl.lit([], dtype=SCHEMA[name]).alias(name) for name in LISTS if name not in columns),
         *(pl.lit(None, dtype=SCHEMA[name]).alias(name) for name in set(SCHEMA) - set(fixed) - {*columns, *LISTS}),
     ).select(list(SCHEMA))
-
-
-def read_json(path: Path) -> Any:
-    """What a JSON file holds; a missing or broken file is named."""
-    try:
-        return json.loads(path.read_bytes())
-    except OSError as error:
-        raise InputError(str(path), f"cannot be read ({error.strerror})", cure=_FETCH) from error
-    except ValueError as error:
-        raise InputError(str(path), f"is not valid JSON ({error})") from error
-
-
-def read_json_lines(path: Path) -> list[Any]:
-    """What the lines of a JSONL file hold; a missing file or a broken line is named."""
-    try:
-        lines = path.read_bytes().splitlines()
-    except OSError as error:
-        raise InputError(str(path), f"cannot be read ({error.strerror})", cure=_FETCH) from error
-    records = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            records.append(json.loads(line))
-        except ValueError as error:
-            raise InputError(f"{path}:{number}", f"is not valid JSON ({error})") from error
-    return records
-
-
-_FETCH = "fetch the data set with `axisjudge data fetch NAME`"

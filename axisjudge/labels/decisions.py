@@ -109,7 +109,7 @@ def decisions_of(ratings: pl.DataFrame) -> list[Decisions]:
     """Count decisions among ratings, by way of looking; ways without any are left out."""
     counts: dict[Method, dict[str, int]] = {way: dict.fromkeys(ANSWERS[way], 0) for way in LOOKED_AT}
     for flags in ratings.filter(rater_kind="human")["flags"].to_list():
-        if (answer := decided(flags or ())) is None:
+        if (answer := decided(flags)) is None:
             continue
         for way in LOOKED_AT:
             if f"drawn:{way}" in flags and answer in counts[way]:
@@ -117,6 +117,6 @@ def decisions_of(ratings: pl.DataFrame) -> list[Decisions]:
     return [Decisions(way, sum(found.values()), found) for way, found in counts.items() if any(found.values())]
 
 
-def decided(flags: Sequence[str]) -> str | None:
-    """The answer that a label's flags say was given, or None where it is no decision."""
-    return next((flag.removeprefix(FLAG) for flag in flags if flag.startswith(FLAG)), None)
+def decided(flags: Sequence[str] | None) -> str | None:
+    """The answer that a label's flags say was given, or None where it is no decision or has no flags."""
+    return next((flag.removeprefix(FLAG) for flag in flags or () if flag.startswith(FLAG)), None)

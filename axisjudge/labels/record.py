@@ -24,10 +24,11 @@ from typing import Any
 import polars as pl
 
 from axisjudge.checks import InputError
+from axisjudge.labels.columns import of_run
 from axisjudge.ratings import read_ratings
 from axisjudge.rubric import Rubric
 from axisjudge.trajectory import Trajectory
-from axisjudge.verdict import SCHEMA_VERSION, item_id
+from axisjudge.verdict import SCHEMA_VERSION
 
 #: Version of how people are asked to label; raised when the labeller's instructions change in meaning.
 LABELLING = "1"
@@ -53,12 +54,7 @@ def label_base(trajectory: Trajectory, rubric: Rubric, rater: str) -> dict[str, 
     asked = "\n".join(part for section in shown_sections(rubric).items() for part in section)
     return {
         "schema_version": SCHEMA_VERSION,
-        "trajectory_id": trajectory.id,
-        "item_id": item_id(trajectory.id),
-        "task_id": trajectory.task_id,
-        "cluster_id": trajectory.cluster_id,
-        "agent": trajectory.agent,
-        "domain": trajectory.domain,
+        **of_run(trajectory),
         "question": rubric.axis,
         "scale": "verdict",
         "rater": rater,

@@ -32,7 +32,7 @@ from typing import Any
 
 import polars as pl
 
-from axisjudge.labels.columns import completed
+from axisjudge.labels.columns import completed_rows, of_run
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import Axis
 from axisjudge.workbench import find
@@ -149,21 +149,15 @@ def reference_ratings(trajectories: Iterable[Trajectory]) -> pl.DataFrame:
     """
     kinds = read_tool_kinds()
     rows = [row for run in trajectories for row in _rows_of(run, reference_faults(run, kinds))]
-    columns = {name: [row[name] for row in rows] for name in rows[0]} if rows else {"trajectory_id": []}
     fixed = {"scale": "verdict", "verdict": "incorrect", "mechanism": "program", "rater_version": VERSION}
-    return completed(columns, rater="reference", rater_kind="reference", family="reference", **fixed)
+    return completed_rows(rows, rater="reference", rater_kind="reference", family="reference", **fixed)
 
 
 def _rows_of(run: Trajectory, faults: list[Fault]) -> Iterator[dict[str, Any]]:
     for axis in dict.fromkeys(fault.axis for fault in faults):
         of_axis = [fault for fault in faults if fault.axis == axis]
         yield {
-            "trajectory_id": run.id,
-            "item_id": run.id,
-            "task_id": run.task_id,
-            "cluster_id": run.cluster_id,
-            "agent": run.agent,
-            "domain": run.domain,
+            **of_run(run),
             "question": axis,
             "prompt_sha256": run.content_sha256,
             "cited_step_indices": sorted({step for fault in of_axis for step in fault.steps}),

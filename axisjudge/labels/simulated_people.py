@@ -19,6 +19,7 @@ import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.ratings import SCHEMA
+from axisjudge.ratings.selection import BY_LABELLER
 
 SHARED_DIFFICULTY = 0.3
 #: Hit rates of each person on planted failures and on everything else.
@@ -26,6 +27,9 @@ HITS, PASSES = (0.90, 0.85, 0.80), (0.98, 0.97, 0.98)
 UNCERTAIN = 0.01
 STEP_OFF = 0.15
 FAMILY = "simulated people"  # what tells them from simulated judges
+#: Ratings by people, simulated ones too; and by all whose word judges are compared with.
+BY_PERSON = (pl.col("rater_kind") == "human") | (pl.col("family") == FAMILY)
+BY_PEOPLE = BY_LABELLER | (pl.col("family") == FAMILY)
 PEOPLE = ("person A", "person B", "person C")
 
 _NORMAL = NormalDist()

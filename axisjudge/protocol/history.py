@@ -67,15 +67,12 @@ class Milestone:
 
 def rubric_trail(axis: str) -> list[Milestone]:
     """The versions of an axis, oldest first, each with the commit that brought it in."""
+    names = ("axis", "version", "status", "changes", "sha256")
     return [
         Milestone(
-            axis=rubric.axis,
-            version=rubric.version,
+            **{name: getattr(rubric, name) for name in names},
             date=str(rubric.date),
-            status=rubric.status,
             commit=_commit_of(Path("rubrics") / axis / f"{rubric.version}.md"),
-            changes=rubric.changes,
-            sha256=rubric.sha256,
         )
         for rubric in list_rubrics(axis)
     ]

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import os
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import ValidationError
@@ -77,12 +76,7 @@ def read_ledger() -> list[Entry]:
 
 
 def append(
-    kind: Kind,
-    reason: str,
-    *,
-    lock_sha256: str | None,
-    data_sha256: str | None,
-    lock: dict[str, Any] | None = None,
+    kind: Kind, reason: str, *, lock_sha256: str | None, data_sha256: str | None, lock: dict[str, Any] | None = None
 ) -> Entry:
     """Write an entry at the end: one writer at a time, on the disk before this returns.
 
@@ -99,11 +93,20 @@ def append(
         raise InputError("reason", "must say in words why", reason)
     path = own() / PLACE
     path.parent.mkdir(parents=True, exist_ok=True)
+    fields = {
+        "kind": kind,
+        "reason": reason.strip().encode("utf-8", "replace").decode(),
+        "lock_sha256": lock_sha256,
+        "data_sha256": data_sha256,
+        "lock": lock,
+    }
     try:
         with FileLock(f"{path}.lock").acquire(timeout=WAIT_S):
-            said = reason.strip().encode("utf-8", "replace").decode()
-            entry = _next(read_ledger(), kind, said, lock_sha256, data_sha256, lock)
-            _write(path, entry)
+            entry = _next(read_ledger(), fields)
+            with path.open("ab") as file:
+                file.write(entry.model_dump_json().encode() + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
     except Timeout:
         raise InputError(PLACE, f"another process has held it for {WAIT_S:g} s", cure="wait for it to end") from None
     return entry
@@ -119,33 +122,15 @@ def looks(entries: list[Entry]) -> int:
     return sum(entry.kind in ("opening", "exploratory") for entry in entries)
 
 
-def _next(
-    entries: list[Entry],
-    kind: Kind,
-    reason: str,
-    lock_sha256: str | None,
-    data_sha256: str | None,
-    lock: dict[str, Any] | None,
-) -> Entry:
-    said = {
+def _next(entries: list[Entry], fields: dict[str, Any]) -> Entry:
+    """The entry that follows, with its number, its time and both hashes."""
+    numbered = fields | {
         "number": len(entries) + 1,
-        "kind": kind,
-        "opening": len(openings(entries)) + (kind == "opening"),
-        "reason": reason,
+        "opening": len(openings(entries)) + (fields["kind"] == "opening"),
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        "lock_sha256": lock_sha256,
-        "data_sha256": data_sha256,
-        "lock": lock,
         "previous": entries[-1].sha256 if entries else FIRST,
     }
-    return Entry.model_validate({**said, "sha256": digest(said)})
-
-
-def _write(path: Path, entry: Entry) -> None:
-    with path.open("ab") as file:
-        file.write(entry.model_dump_json().encode() + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
+    return Entry.model_validate({**numbered, "sha256": digest(numbered)})
 
 
 def _checked(line: str, number: int, before: Entry | None) -> Entry:

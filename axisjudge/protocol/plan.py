@@ -9,9 +9,9 @@ import polars as pl
 from pydantic import Field, ValidationError, field_validator
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.protocol.records import Record
+from axisjudge.protocol.records import Record, faults_of
 from axisjudge.protocol.split import Split
-from axisjudge.ratings.selection import LABELS
+from axisjudge.ratings.selection import BY_JUDGE
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 from axisjudge.stats.confidence.recalibration import ConfidenceMap, fit_mid_rank
 from axisjudge.verdict import AXES, Axis
@@ -35,7 +35,7 @@ class AnalysisPlan(Record):
     statistic : str
         The primary statistic, one of `statistics()`.
     uncertain : {"category", "exclude"}
-        Whether `uncertain` counts as a verdict of its own or its items are left out.
+        Whether `uncertain` counts as a verdict of its own or is left out, as a verdict that was not given.
     cluster_unit : str
         What is taken as independent.
     margin : float
@@ -50,7 +50,7 @@ class AnalysisPlan(Record):
 
     axes: tuple[Axis, ...] = Field(min_length=1)
     statistic: str = "cohen_kappa"
-    uncertain: Literal["category", "exclude"] = "category"
+    uncertain: Literal["category", "exclude"] = "exclude"
     cluster_unit: str = "task"
     margin: float = Field(default=0.05, gt=0, lt=1)
     weighting: Literal["none", "product", "minimum"] = "none"
@@ -96,8 +96,7 @@ class AnalysisPlan(Record):
         try:
             return cls.model_validate(fields)
         except ValidationError as error:
-            faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
-            raise InputError(where, f"is not an analysis plan ({faults})") from error
+            raise InputError(where, f"is not an analysis plan ({faults_of(error)})") from error
 
     @property
     def family(self) -> tuple[tuple[str, Axis], ...]:
@@ -136,9 +135,7 @@ def freeze_maps(ratings: pl.DataFrame, split: Split, *, raters: Sequence[str] | 
         A judge gave no confidence on the open side, or confidences of two sources.
     """
     tasks = list(split.tasks.get(split.open_side, ()))
-    given = ratings.filter(
-        pl.col("cluster_id").is_in(tasks) & pl.col("confidence").is_not_null() & ~pl.col("rater_kind").is_in(LABELS)
-    )
+    given = ratings.filter(pl.col("cluster_id").is_in(tasks) & pl.col("confidence").is_not_null() & BY_JUDGE)
     names = list(raters) if raters is not None else given["rater"].unique().sort().to_list()
     maps: dict[str, Any] = {}
     for rater in names:

@@ -10,12 +10,12 @@ import polars as pl
 
 from axisjudge.protocol.ledger import openings, read_ledger
 from axisjudge.protocol.split import Split
+from axisjudge.ratings.selection import BY_JUDGE
 from axisjudge.ratings.table import read_every_line
 from axisjudge.workbench import home
 
 #: Where ratings are looked for when no file is named; relative to the workbench.
 FOLDER = "data/ratings"
-LABELS = ("human", "planted")
 #: The reason under which tasks that were rated stand on the open side.
 REASON = "rated before the split"
 
@@ -59,7 +59,7 @@ def rated_before(ratings: pl.DataFrame | None, split: Split) -> RatedBefore:
     opened = [entry.flag for entry in openings(read_ledger())]
     stamped = pl.col("flags").list.eval(pl.element().is_in(opened)).list.any().fill_null(value=False)
     held_out = pl.col("cluster_id").is_in(list(split.held_out_tasks)) | pl.col("split").is_in(list(split.held_out))
-    early = _of_judges(table).filter(held_out.fill_null(value=False), ~stamped)
+    early = table.filter(BY_JUDGE, held_out.fill_null(value=False), ~stamped)
     names = early.select(pl.col("cluster_id", "rater").cast(pl.String).unique().sort().implode())
     tasks, raters = (names[name].to_list()[0] for name in ("cluster_id", "rater")) if early.height else ([], [])
     return RatedBefore(early.height, early["trajectory_id"].n_unique(), tuple(tasks), tuple(raters))
@@ -68,14 +68,14 @@ def rated_before(ratings: pl.DataFrame | None, split: Split) -> RatedBefore:
 def rated_tasks(ratings: pl.DataFrame | None = None) -> dict[str, str]:
     """The tasks of which judges rated any run, each with the reason why it may not be held out."""
     table = kept_ratings() if ratings is None else ratings
-    return {} if table is None else dict.fromkeys(_of_judges(table)["cluster_id"].drop_nulls().unique().sort(), REASON)
+    return (
+        {}
+        if table is None
+        else dict.fromkeys(table.filter(BY_JUDGE)["cluster_id"].drop_nulls().unique().sort(), REASON)
+    )
 
 
 def kept_ratings(paths: Sequence[Path] = ()) -> pl.DataFrame | None:
     """Every line of the ratings files named, by default of those in data/ratings; None where there is none."""
     files = paths or [path for path in sorted((home() / FOLDER).glob("*")) if path.suffix in (".jsonl", ".parquet")]
     return read_every_line(*files) if files else None
-
-
-def _of_judges(table: pl.DataFrame) -> pl.DataFrame:
-    return table.filter(~pl.col("rater_kind").is_in(LABELS))

@@ -10,9 +10,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from axisjudge.checks import InputError
+from axisjudge.workbench import whole_or_not_at_all
 
 ABSENT = "absent"
 _SHOWN, _HASH = 24, 12
@@ -36,6 +37,11 @@ class Change:
         return f"{self.path} was {_short(self.was)}, is {_short(self.now)}"
 
 
+def faults_of(error: ValidationError) -> str:
+    """What is wrong with a record, field by field."""
+    return "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+
+
 def digest(value: Any) -> str:
     """Hash of a value of JSON's types, whatever the order of its keys."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
@@ -54,10 +60,9 @@ def changes(was: Any, now: Any, path: str = "") -> Iterator[Change]:
 
 def write_json(path: Path, value: Any) -> None:
     """One item a line; the file is replaced in one step, so that nobody reads half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}.new")
-    aside.write_text(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
-    aside.replace(path)
+    with whole_or_not_at_all(path) as unfinished:
+        text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
+        unfinished.write_text(f"{text}\n", encoding="utf-8")
 
 
 def read_json(path: Path, where: str) -> Any:

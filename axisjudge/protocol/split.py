@@ -20,7 +20,7 @@ from pydantic import Field, ValidationError
 from axisjudge.checks import InputError, one_of
 from axisjudge.protocol.balance import balanced_salt, lopsided, off_shares
 from axisjudge.protocol.ledger import read_ledger
-from axisjudge.protocol.records import Record, digest, read_json, write_json
+from axisjudge.protocol.records import Record, digest, faults_of, read_json, write_json
 from axisjudge.protocol.sources import NEXT as _NEXT
 from axisjudge.protocol.sources import Source
 from axisjudge.trajectory import Trajectory
@@ -225,8 +225,7 @@ def read_split() -> Split:
     try:
         split = Split.model_validate(read_json(path, PLACE))
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
-        raise InputError(PLACE, f"is not a split ({faults})", cure="put it back as git has it") from error
+        raise InputError(PLACE, f"is not a split ({faults_of(error)})", cure="put it back as git has it") from error
     _check_rule(split)
     for side, tasks in split.tasks.items():
         one_of(f"{PLACE}: side of tasks", side, split.shares)

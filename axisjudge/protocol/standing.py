@@ -18,7 +18,7 @@ from axisjudge.protocol.lock import plan_of, read_lock, status
 from axisjudge.protocol.plan import AnalysisPlan
 from axisjudge.protocol.records import changes, digest
 from axisjudge.protocol.split import SHARES, Split, find_split, locked_rule
-from axisjudge.ratings.selection import LABELS
+from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER
 from axisjudge.stats.comparisons.optimism import optimism_bound, optimism_of_one
 from axisjudge.stats.confidence.recalibration import ConfidenceMap
 
@@ -129,7 +129,7 @@ def standing_of(ratings: pl.DataFrame, *, statistic: str | None = None) -> Stand
     statistic : str, optional
         What is to be claimed: one that the plan does not declare is a reason of its own.
     """
-    judged = ratings.filter(~pl.col("rater_kind").is_in(LABELS))
+    judged = ratings.filter(BY_JUDGE)
     reasons: list[str] = []
     split = _attempt(find_split, reasons)
     absent = split is None and not reasons
@@ -263,7 +263,7 @@ def _optimism(ratings: pl.DataFrame, rows: pl.DataFrame, plan: AnalysisPlan | No
     if seen < 2 or rows.is_empty():
         return None
     axes = list(plan.axes) if plan else rows["question"].unique().to_list()
-    labels = ratings.filter(pl.col("rater_kind").is_in(LABELS) & pl.col("item_id").is_in(rows["item_id"].implode()))
+    labels = ratings.filter(BY_LABELLER & pl.col("item_id").is_in(rows["item_id"].implode()))
     by_opening = {
         number: _agreement(pl.concat([rows.filter(pl.col("flags").list.contains(flag)), labels]), axes)
         for number, flag in sorted(_openings_of(rows).items())

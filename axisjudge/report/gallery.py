@@ -15,17 +15,21 @@ FOLDER, LIST = "reports/gallery", "gallery.toml"
 
 
 _ABOUT = (
-    "Reports of real judges and real people, from the votes that ship with the workbench; those of the subset tau2 are "
-    "[02_agreement](../02_agreement/report.md) and [03_people](../03_people/report.md). `axisjudge report --gallery` "
-    "makes these."
+    "Reports of real judges and real people, as numbers only. `axisjudge report --gallery` makes them from the votes "
+    "and verdicts that ship with the workbench and from public sets that `axisjudge data fetch` has. The part tau2 of "
+    "AgentProcessBench is in [02_agreement](../02_agreement/report.md) and [03_people](../03_people/report.md); "
+    "published tables are computed again in [01_rubric_versions](../01_rubric_versions/report.md), "
+    "[02_agreement](../02_agreement/report.md), [05_failures](../05_failures/report.md), "
+    "[06_trace](../06_trace/report.md) and [12_evidence](../12_evidence/report.md)."
 )
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A report of the gallery: its notebook, and the parameters that it is run with."""
+    """A report of the gallery: its notebook, what its data are called, and the parameters that it is run with."""
 
     notebook: str
+    data: str
     parameters: dict[str, Any]
 
 
@@ -40,24 +44,22 @@ def read_gallery(home: Path) -> dict[str, Entry]:
     path = home / FOLDER / LIST
     try:
         listed = tomllib.loads(path.read_text(encoding="utf-8"))
-        return {name: Entry(str(entry.pop("notebook")), entry) for name, entry in listed.items()}
+        return {
+            name: Entry(str(entry.pop("notebook")), str(entry.pop("data")), entry) for name, entry in listed.items()
+        }
     except (OSError, tomllib.TOMLDecodeError, KeyError, AttributeError) as error:
-        cure = 'an entry is [name], notebook = "02_agreement", and a line for each parameter'
+        cure = 'an entry is [name], notebook = "02_agreement", data = "AltTest", and a line for each parameter'
         raise InputError(f"{FOLDER}/{LIST}", f"cannot be read ({error})", cure=cure) from None
 
 
 def write_contents(home: Path) -> None:
     """README.md of the gallery: every report with its question and its finding."""
-    lines = [
-        "# Gallery",
-        "",
-        "Reports of real judges and real people, from the votes that ship with the workbench.",
-        "",
-    ]
-    for name in read_gallery(home):
+    lines = ["# Gallery", "", _ABOUT, ""]
+    for name, entry in read_gallery(home).items():
         results = home / FOLDER / name / "results.json"
         if results.exists():
             said = json.loads(results.read_text(encoding="utf-8"))
-            finding = literal(said.get("answer") or said["finding"] or next(iter(said["findings"]), ""))
-            lines += [f"- [{literal(said['title'])}]({name}/report.md) (`{said['command']}`): {finding}"]
+            finding = said.get("answer") or said["finding"] or next(iter(said["findings"]), "")
+            question = f"[{literal(said['title'])}]({name}/report.md)"
+            lines += [f"- **{literal(entry.data)}**: {question} (`{said['command']}`): {literal(finding)}"]
     (home / FOLDER / "README.md").write_text(visible("\n".join(lines)) + "\n", encoding="utf-8")

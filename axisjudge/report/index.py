@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.figures.markup import visible
+from axisjudge.report.gallery import LIST, read_gallery
 from axisjudge.report.render import TEMPLATES, css
 
 
@@ -23,7 +24,12 @@ def write_index(reports: Path) -> Path:
         _card(path.parent) for path in sorted(reports.glob("*/results.json")) if (path.parent / "report.html").exists()
     ]
     shown.sort(key=lambda card: bool(card["banner"]))
-    kept = [_card(path.parent) for path in sorted(reports.glob("gallery/*/results.json"))]
+    listed = read_gallery(reports.parent) if (reports / "gallery" / LIST).exists() else {}
+    kept = [
+        _card(reports / "gallery" / name, entry.data)
+        for name, entry in listed.items()
+        if (reports / "gallery" / name / "results.json").exists()
+    ]
     page = visible(environment.get_template("reports.html.j2").render(gallery=kept, reports=shown, css=css()))
     staged = reports / ".index.html"
     staged.write_text(page, encoding="utf-8")
@@ -39,14 +45,14 @@ def _page_of(folder: Path) -> str:
     return "report.html" if (folder / "report.html").exists() else "report.md"
 
 
-def _card(folder: Path) -> dict[str, Any]:
+def _card(folder: Path, data: str = "") -> dict[str, Any]:
     name = f"gallery/{folder.name}" if folder.parent.name == "gallery" else folder.name
     said = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     figures = [folder / "figures" / f"{name}.png" for name in said["figures"][:1]]
     return {
         "address": f"{name}/{_page_of(folder)}",
         "title": said["title"],
-        "subset": said.get("parameters", {}).get("subset", "") if name != folder.name else "",
+        "data": data,
         "finding": said.get("answer") or said.get("finding") or next(iter(said["findings"]), ""),
         "banner": "; ".join(banner.partition(":")[0] for banner in _banners(said)),
         "thumbnail": base64.b64encode(figures[0].read_bytes()).decode() if figures else "",

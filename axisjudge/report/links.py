@@ -32,7 +32,10 @@ class Links:
     agents: frozenset[str] = frozenset()
 
     def of_row(self, row: Mapping[str, Any]) -> dict[str, str]:
-        """Addresses by column: a run's name leads to the run, a count of failures to the runs that it counts."""
+        """Addresses by column: a run's name leads to the run, a count of failures to the runs that it counts.
+
+        In a map of axes by agents the column is the agent.
+        """
         axis = next((row[name] for name in QUESTIONS if row.get(name) in self.questions), None)
         step = next((row[name] for name in STEPS if isinstance(row.get(name), int)), None)
         runs = {name: row[name] for name in RUNS if isinstance(row.get(name), str) and row[name] in self.runs}
@@ -42,7 +45,8 @@ class Links:
                 name: _address(on=axis, agent=row["agent"], word="incorrect") for name in FAILURES if row.get(name)
             }
             links |= counts
-        return links
+        cells = [name for name in row if axis and name in self.agents and not str(row[name]).startswith("0")]
+        return links | {agent: _address(on=axis, agent=agent, word="incorrect") for agent in cells}
 
 
 NO_LINKS = Links()

@@ -92,6 +92,7 @@ class Page:
         self.standing = standing_of(ratings) if standing is None else standing
         self.declared = _declared(ratings, self.standing)
         self.results: dict[str, Any] = {}
+        self._results_json: dict[str, str] = {}  # what has been recorded is encoded once, and saved many times
         self.figures: list[str] = []
         self.findings: list[str] = []
         self.finding = ""
@@ -187,6 +188,7 @@ class Page:
         if not getattr(value, "of_ratings", True) and (to_frame := getattr(value, "to_frame", None)):
             self._published.append(as_polars(to_frame()))
         self.results[name] = plain(value, name)
+        self._results_json[name] = dumps(self.results[name])
         self._save()
         return value
 
@@ -337,7 +339,6 @@ class Page:
             "judged_with": self.judged_with,
             "inputs": self.inputs,
             "read": read_so_far(),
-            "results": self.results,
             "figures": self.figures,
             "findings": self.findings,
             "finding": self.finding,
@@ -351,7 +352,9 @@ class Page:
         if self.standing.matters:
             said["standing"] = self.standing.to_dict()
             said["declared"] = [each.to_dict() for each in self.declared]
-        (self._folder / PAGE_FILE).write_text(dumps(said), encoding="utf-8")
+        results = ",".join(f"{dumps(name)}:{text}" for name, text in self._results_json.items())
+        text = f'{{"results": {{{results}}},{dumps(said).removeprefix("{")}'
+        (self._folder / PAGE_FILE).write_text(text, encoding="utf-8")
 
 
 def _declared(ratings: pl.DataFrame, standing: Standing) -> tuple[Declared, ...]:

@@ -154,13 +154,13 @@ def _output(text: str, markdown: str, known: dict[str, Any]) -> Any:
 
 
 def with_anchors(markup: str) -> str:
-    """Headings of the second level with the anchors that the contents name; `markup` is clean already."""
-    return re.sub(r"<h2>(.*?)</h2>", _anchored, markup, flags=re.DOTALL)
+    """Headings of the second and third level with the anchors that contents name; `markup` is clean already."""
+    return re.sub(r"<(h[23])>(.*?)</\1>", _anchored, markup, flags=re.DOTALL)
 
 
 def _anchored(found: re.Match[str]) -> str:
-    words = html.unescape(re.sub(r"<[^>]+>", "", found[1]))
-    return f'<h2 id="{html.escape(slug(words))}">{found[1]}</h2>'
+    words = html.unescape(re.sub(r"<[^>]+>", "", found[2]))
+    return f'<{found[1]} id="{html.escape(slug(words))}">{found[2]}</{found[1]}>'
 
 
 def without_paths(text: str) -> str:

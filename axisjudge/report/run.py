@@ -328,6 +328,10 @@ def _write_pages(job: Job, home: Path, staging: Path, executed: Any, seconds: fl
     (staging / "results.json").write_text(dumps(results), encoding="utf-8")
     first = said.get("standing", {}).get("headline", "")
     (staging / "report.md").write_text(report_markdown(executed, first), encoding="utf-8")
+    executed.metadata.pop("papermill", None)  # it names the folders of this machine, as the cell that it injects does
+    for cell in executed.cells:
+        if "injected-parameters" in cell.metadata.get("tags", []):
+            cell.source = "\n".join(["# Parameters", *(f"{key} = {parameters[key]!r}" for key in job.given)])
     executed.cells.append(provenance_cell(home, results, raters, seconds))
     (staging / f"{job.name}.ipynb").write_text(notebook_text(executed), encoding="utf-8")
     html = report_html(executed, results["title"], job.made_from, first)

@@ -14,7 +14,7 @@ from axisjudge.report.links import NO_LINKS, Links
 from axisjudge.results import pandas_rows, rounded
 
 #: Rows shown in the page and in report.md; the rest is counted, and stands in the table's CSV.
-ROWS, CELL_CHARACTERS = 25, 80
+ROWS, CELL_CHARACTERS = 25, 160
 #: Longest texts of a column from which on it is given room for words, and for sentences.
 WORDS, SENTENCES = 12, 60
 #: For notebooks, whose colours it takes; a report has its own sheet and takes this one out.

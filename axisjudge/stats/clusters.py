@@ -87,6 +87,11 @@ def effective_clusters(sizes: ArrayLike, times: ArrayLike = 1.0) -> float:
     return float((number * size).sum() ** 2 / (number * size**2).sum()) if size.any() else 0.0
 
 
+def effective_degrees(sizes: ArrayLike) -> float:
+    """Degrees of freedom of a jackknife over clusters of these sizes: effective clusters less one, 1 at least."""
+    return max(effective_clusters(sizes) - 1, 1.0)
+
+
 def clustered_variance(
     influence: ArrayLike,
     clusters: NDArray[np.intp] | None,
@@ -154,4 +159,5 @@ def _over(between: float, independent: float) -> float:
 
 def _kurtosis(influence: Floats, times: Floats) -> float:
     """Fourth moment over the squared second, of influences with mean 0."""
-    return float(times.sum() * (times * influence**4).sum() / (times * influence**2).sum() ** 2)
+    square = influence**2
+    return float(times.sum() * (times * square**2).sum() / (times * square).sum() ** 2)

@@ -18,6 +18,7 @@
 | evidence | Do judges point at the same steps, and does a judge agree with itself? | 12 | agreement |
 | panels | Which judges, how put together, and which verdicts may stand without a person? | 13 | panel |
 | located | What do rules, reference, reward and people say of the same runs? | 14 | |
+| few_runs | What can 20 runs tell? | 15 | |
 """
 
 from importlib import import_module
@@ -31,6 +32,7 @@ __all__ = [
     "curves",
     "evidence",
     "failures",
+    "few_runs",
     "located",
     "panels",
     "people",

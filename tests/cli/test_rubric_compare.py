@@ -47,6 +47,19 @@ def test_two_axes_are_one_family_and_every_figure_is_the_study_s(ratings, path):
     assert told["turns"][0]["agreement"]["p_adjusted"] == pytest.approx(result.turns[0].agreement.p_adjusted)
 
 
+def test_looking_again_and_again_has_wider_intervals_and_prints_their_price(ratings, path):
+    asked = ("--change", f"{AXES[0]}=v1:v2", "--looking")
+    code, text = run(path, *asked)
+    assert code == 0
+    (look,) = json.loads(run(path, *asked, "--json")[1])["looks"]
+    turn = rubric_versions(ratings, {AXES[0]: ("v1", "v2")}).turns[0].agreement
+    assert look["change"] == pytest.approx(turn.change.estimate, abs=1e-9)
+    assert look["high"] - look["low"] > turn.change.ci_high - turn.change.ci_low
+    assert look["times the tasks"] > 1
+    assert f"{look['times the tasks']:.1f} times" in text
+    assert (look["stop"] == "yes") == ("Stop:" in text) == (look["evidence"] >= 20)
+
+
 @pytest.mark.parametrize("change", ["argument_validity", "argument_validity=v1", "no_axis=v1:v2"])
 def test_a_change_that_cannot_be_read_is_refused(path, change):
     code, _ = run(path, "--change", change)

@@ -1,6 +1,5 @@
 """Several machines share a run: shards that never pay twice, files on workers, and what a kill leaves."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -88,24 +87,28 @@ def test_judges_that_ask_somebody_are_not_for_workers(tmp_path, files):
         judge_files([files], ["openai:gpt-5"], tmp_path / "r.jsonl", InTurn())
 
 
-def axisjudge(*arguments):
-    return subprocess.Popen(
-        [sys.executable, "-m", "axisjudge", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+def begun(*arguments):
+    return subprocess.Popen([sys.executable, "-m", "axisjudge", *map(str, arguments)], stderr=subprocess.PIPE)
+
+
+def ended(run):
+    """The exit code, and what the command had to say; its pipe is closed, lest a later test is blamed for it."""
+    _, said = run.communicate(timeout=240)
+    return run.returncode, said.decode() if run.returncode > 0 else ""
 
 
 @pytest.mark.slow
 def test_four_shards_one_killed_and_resumed_are_the_unbroken_run(tmp_path):
     """The demo by rules, over four processes; one is killed as soon as it has written, then resumed alone."""
     demo = home() / "data" / "demo" / "results"
-    assert axisjudge("judge", demo, "--out", tmp_path / "whole.jsonl").wait(240) == 0
+    assert ended(begun("judge", demo, "--out", tmp_path / "whole.jsonl")) == (0, "")
     outs = [tmp_path / f"shard-{number}.jsonl" for number in range(1, 5)]
-    runs = [axisjudge("judge", demo, "--shard", f"{n}/4", "--out", out) for n, out in enumerate(outs, start=1)]
+    runs = [begun("judge", demo, "--shard", f"{n}/4", "--out", out) for n, out in enumerate(outs, start=1)]
     while not (outs[1].exists() and outs[1].stat().st_size) and runs[1].poll() is None:
         time.sleep(0.001)
-    os.kill(runs[1].pid, signal.SIGKILL)
-    assert [run.wait(240) for run in runs] == [0, -signal.SIGKILL, 0, 0]
-    assert axisjudge("judge", demo, "--shard", "2/4", "--out", outs[1]).wait(240) == 0
+    runs[1].kill()
+    assert [ended(run) for run in runs] == [(0, ""), (-signal.SIGKILL, ""), (0, ""), (0, "")]
+    assert ended(begun("judge", demo, "--shard", "2/4", "--out", outs[1])) == (0, "")
     found, table = merged(read_every_line(*outs))
     assert (found.n_replaced, found.n_conflicts) == (0, 0)
     assert read_ratings(tmp_path / "whole.jsonl").select(SAME).sort(IDENTITY).equals(table.select(SAME).sort(IDENTITY))
@@ -116,8 +119,7 @@ def test_two_worker_processes_write_what_one_writes(tmp_path, files):
     pytest.importorskip("dask.distributed")
     outs = [tmp_path / "one.jsonl", tmp_path / "two.jsonl"]
     judge_files([files], ["rules"], outs[0], InTurn())
-    done = axisjudge("judge", files, "--cluster", "local:2", "--out", outs[1])
-    assert done.wait(240) == 0, done.stderr.read()
+    assert ended(begun("judge", files, "--cluster", "local:2", "--out", outs[1])) == (0, "")
     one, two = (pl.read_ndjson(out).select("item_id", "question", "verdict") for out in outs)
     assert one.equals(two)  # line for line
     assert Counter(one["item_id"]).most_common(1)[0][1] == 5

@@ -13,7 +13,7 @@ from sklearn.metrics import cohen_kappa_score
 from axisjudge.families import family_of
 from axisjudge.ratings.store import write_ratings
 from axisjudge.report import run_report
-from axisjudge.studies._shared.sources import load_source
+from axisjudge.sources import load_source
 from axisjudge.workbench import home
 
 NAME = "02_agreement"

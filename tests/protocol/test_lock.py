@@ -129,7 +129,7 @@ def test_another_package_version_is_found(locked, monkeypatch):
         ("plan.margin", lambda lock: lock["plan"].update(margin=0.2)),
         ("plan.statistic", lambda lock: lock["plan"].update(statistic="gwet_ac1")),
         ("plan.axes", lambda lock: lock["plan"].update(axes=["termination"])),
-        ("plan.uncertain", lambda lock: lock["plan"].update(uncertain="exclude")),
+        ("plan.uncertain", lambda lock: lock["plan"].update(uncertain="category")),
         ("plan.maps.rules", lambda lock: lock["plan"].update(maps={"rules": {"kind": "platt"}})),
         (
             f"judges.{GPT}.spec.options.effort",

@@ -112,7 +112,7 @@ def test_a_dataset_in_parts_says_what_the_table_says_to_the_last_digit(tmp_path,
 
 @pytest.mark.slow
 def test_published_votes_of_twenty_judges_in_parts(tmp_path):
-    from axisjudge.studies._shared.sources import load_source
+    from axisjudge.sources import load_source
 
     source = load_source("votes")
     source.ratings.write_parquet(tmp_path / "ratings.parquet")
@@ -126,7 +126,7 @@ def test_published_votes_of_twenty_judges_in_parts(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["votes", "demo", "agentprocessbench", "summeval"])
 def test_every_source_in_parts_says_what_it_says_whole(tmp_path, name):
-    from axisjudge.studies._shared.sources import load_source
+    from axisjudge.sources import load_source
 
     try:
         source = load_source(name)

@@ -346,6 +346,13 @@ def test_names_of_runs_lead_into_the_explorer_and_no_other_name_does() -> None:
     assert "explorer.html#" not in html_table(frame, {}, "", None)
 
 
+def test_the_cells_of_a_map_lead_to_the_runs_that_they_count() -> None:
+    links = Links(frozenset(), frozenset({"sequencing"}), frozenset({"ann", "bo"}))
+    rows = pl.DataFrame({"axis": ["sequencing", "manners"], "ann": ["3 of 9", "1 of 9"], "bo": ["0 of 9", "2 of 9"]})
+    page = html_table(rows, {}, "", None, links=links)
+    assert re.findall(r'href="([^"]+)"', page) == ["explorer.html#on=sequencing&amp;agent=ann&amp;word=incorrect"]
+
+
 def test_an_explorer_stands_beside_the_report_where_there_are_runs(staging: Path) -> None:
     runs = read_trajectories(demo_paths()[0]).trajectories[:2]
     table = ratings_frame([rating(trajectory_id=run.id, task_id=run.task_id) for run in runs])

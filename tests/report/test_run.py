@@ -104,6 +104,9 @@ def test_a_path_is_taken_from_where_the_caller_stands(
     monkeypatch.chdir(elsewhere)
     report = run_report("profiles", {"ratings": "mine.jsonl"}, workbench=bench)
     assert json.loads((report.folder / "results.json").read_text())["conditional_on"]["agents"] == ["agent-z"]
+    for published in (report.html, report.folder / "05_profiles.ipynb"):  # in code cells, too
+        assert "mine.jsonl" in published.read_text()
+        assert str(elsewhere) not in published.read_text()
 
 
 def test_a_notebook_that_fails_publishes_nothing_and_the_others_are_published(bench: Path, notebook: Write) -> None:

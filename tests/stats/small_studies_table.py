@@ -1,15 +1,19 @@
 """One table: what small studies answer. 5 to 25 tasks x 4 agents x 2 judges x 5 axes, with differences and without.
 
-``python -m stats.small_studies_table 1000`` from tests/ prints it with 1,000 replicates a cell and Monte
-Carlo errors. Latent failures are probit: axis and agent effects, a shared effect of the task (ICC .25) and one of the
-run; each judge sees them with an error of its own. In the world with nothing in it all axes and all agents fail alike
-(at .2) and judges share nothing beyond chance; what is called there is called falsely.
+``python -m stats.small_studies_table 1000`` from tests/ writes data/reference/small_studies.csv with 1,000 replicates
+a cell and Monte Carlo errors; a second argument names the rules measured: ``before`` with a package of before the
+intervals of ragged clusters (649d777^) on the path, else ``now``. Latent failures are probit: axis and agent effects,
+a shared effect of the task (ICC .25) and one of the run; each judge sees them with an error of its own. In the world
+with nothing in it all axes and all agents fail alike (at .2) and judges share nothing beyond chance; what is called
+there is called falsely.
 """
 
 from __future__ import annotations
 
+import csv
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 
@@ -19,6 +23,8 @@ from axisjudge.stats.comparisons.ranking import rank_sets
 from axisjudge.stats.raters.fairness import stratum_shares
 from axisjudge.stats.rates.proportions import clustered_proportion
 
+#: Where the measured table stands.
+MEASURED = Path(__file__).parents[2] / "data" / "reference" / "small_studies.csv"
 N_TASKS = (5, 10, 15, 25)
 AGENTS, JUDGES, AXES = 4, 2, 5
 #: Probit effects that make failure rates of .08 to .5 over axes and a factor of two over agents.
@@ -101,6 +107,22 @@ def table(replicates: int, seed: int = 0) -> Iterator[tuple[str, int, str, float
                 yield "differences" if effects else "nothing", n_tasks, question, float(values.mean()), float(error)
 
 
+def write(rules: str, replicates: int) -> None:
+    """Rows of these rules are replaced, others kept."""
+    columns = ("rules", "world", "tasks", "question", "share", "error", "replicates")
+    kept = []
+    if MEASURED.exists():
+        with MEASURED.open(newline="") as file:
+            kept = [row for row in csv.DictReader(file) if row["rules"] != rules]
+    for row in table(replicates):
+        print(rules, *row, flush=True)
+        *named, share, error = row
+        kept.append(dict(zip(columns, (rules, *named, f"{share:.4g}", f"{error:.2g}", replicates), strict=True)))
+    with MEASURED.open("w", newline="") as file:
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(kept)
+
+
 if __name__ == "__main__":
-    for world, n_tasks, question, share, error in table(int(sys.argv[1]) if len(sys.argv) > 1 else 100):
-        print(f"{world:12} {n_tasks:3} tasks  {question:48} {share:.3f} +- {error:.3f}", flush=True)
+    write(sys.argv[2] if len(sys.argv) > 2 else "now", int(sys.argv[1]) if len(sys.argv) > 1 else 100)

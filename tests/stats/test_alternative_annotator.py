@@ -17,6 +17,7 @@ from axisjudge.stats.raters.alternative_annotator import (
     best_constant,
     stand_in,
 )
+from axisjudge.stats.raters.standing_in import standing_in
 
 SETS = {"mtbench": "nominal", "cebab_stars": "ordinal", "summeval": "ordinal"}
 
@@ -215,3 +216,16 @@ def test_benjamini_yekutieli_agrees_with_scipy():
     p_values = np.random.default_rng(3).random(40) ** 3
     adjusted = false_discovery_control(p_values, method="by")
     assert benjamini_yekutieli(list(p_values)) == (adjusted <= 0.05).tolist()
+
+
+def test_a_judge_is_tested_beside_the_best_constant_and_with_rare_words_counting_alike():
+    """One failure in ten: always saying 'passed' is the best constant."""
+    truth = np.tile([1.0, *[0.0] * 9], 20)
+    people = np.column_stack([truth, truth, np.roll(truth, 1)])
+    how = {"scale": "nominal", "epsilon": 0.2, "names": ["a", "b", "c"], "clusters": None, "cluster_unit": "task"}
+    result = standing_in(truth, people, ("passed", "failed"), **how, ci_level=0.95)
+    assert result.constant_word == "passed"
+    assert result.judge == alternative_annotator(truth, people, epsilon=0.2, names=["a", "b", "c"])
+    assert result.balanced == alternative_annotator(truth, people, epsilon=0.2, names=["a", "b", "c"], balanced=True)
+    assert (result.judge.balanced, result.balanced.balanced, result.balanced_constant.balanced) == (False, True, True)
+    assert result.refusal == stand_in(result.judge, result.constant, result.beyond_constant)

@@ -32,12 +32,13 @@ def test_the_interval_is_the_jackknife_done_the_long_way():
         for share in [balanced_accuracy_score(truth[cluster != one], said[cluster != one])]
     ]
     found = balanced_accuracy(said == truth, truth, cluster, cluster_unit="task")
-    carrying = min(np.unique(cluster[truth == word]).size for word in range(3))
+    sizes = [np.bincount(cluster[truth == word]) for word in range(3)]
+    kish = min(size.sum() ** 2 / (size**2).sum() for size in sizes)
     error = math.sqrt(39 / 40 * sum((value - np.mean(logit)) ** 2 for value in logit))
     from scipy.stats import t
 
     centre = math.log(found.estimate / (1 - found.estimate))
-    ends = [1 / (1 + math.exp(-(centre + sign * t.ppf(0.975, carrying - 1) * error))) for sign in (-1, 1)]
+    ends = [1 / (1 + math.exp(-(centre + sign * t.ppf(0.975, kish - 1) * error))) for sign in (-1, 1)]
     assert [found.ci_low, found.ci_high] == pytest.approx(ends, abs=1e-9)
     assert (found.n_clusters, found.cluster_unit) == (40, "task")
 

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from scipy.special import ndtr, ndtri
 from stats.probit_panels import true_coefficient
-from stats.ragged_table import SIZES, keyed, outcomes, table
+from stats.ragged_table import MEASURED, measured, table
+from stats.ragged_worlds import SIZES, keyed, outcomes
 
 from axisjudge.stats.agreement.case_weighted import case_weighted
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
@@ -163,14 +164,20 @@ def test_labels_drawn_by_an_uneven_key_cover_or_are_refused():
     assert "have no label" in corrected_rate(said, label, sampling="by_key", probability=probability).refusal
 
 
+def test_the_measured_table_keeps_the_rule_or_refuses():
+    """data/reference/coverage.csv: ours covers .95 in the mean and .93 at least, but for Monte Carlo error."""
+    rows = [row for row in measured() if row.method == "ours" and row.refused < 0.9]
+    assert len(rows) > 80, MEASURED
+    assert np.mean([row.covered for row in rows]) >= 0.95
+    assert not [row for row in rows if row.covered < 0.93 - 2 * row.error]
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
-def test_the_table_of_intervals_and_ragged_designs():
-    """Prints every row; ours covers .95 in the mean and .93 at least, but for Monte Carlo error, or is refused."""
-    ours = []
-    for row in table(1000):
-        print(row)
-        if row.method == "ours" and row.refused < 0.9:
-            ours.append(row)
-    assert np.mean([row.covered for row in ours]) >= 0.95
-    assert all(row.covered >= 0.93 - 3 * row.error for row in ours)
+@pytest.mark.parametrize("what", ["share 0.3", "kappa at 0.3", "paired change", "rank sets of equal agents", "AC1"])
+def test_the_table_is_what_is_measured_again(what):
+    """Another run of rows gives what was written, within four Monte Carlo errors of both."""
+    written = {(row.what, row.design, row.method): row for row in measured()}
+    for row in table(200, [what]):
+        before = written[row.what, row.design, row.method]
+        assert abs(row.covered - before.covered) <= 4 * math.hypot(row.error, before.error), (row, before)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 import matplotlib
 import numpy as np
@@ -11,6 +12,8 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 
+from axisjudge.figures.legible import cut_names
+from axisjudge.figures.marks import percent_tick
 from axisjudge.ratings import ratings_frame
 from axisjudge.studies.failures.figures import (
     plot_independence,
@@ -77,6 +80,19 @@ def test_heatmap_prints_counts_intervals_n_and_unit():
     assert said.count("4/24") == 5
     assert any("12 tasks" in text and "95% intervals" in text for text in said)
     assert not overlapping(ax)
+
+
+def test_heatmap_of_one_axis_leaves_room_beside_twenty_long_names():
+    agents = [f"{number:02d}-{'a-long-name-of-an-agent-' * 4}"[:80] for number in range(20)]
+    grid = profile_of(6).grid()
+    rates = tuple([grid.rates[0][0]] * len(agents))
+    ax = plot_profile_heatmap(replace(grid, axes=AXES[:1], agents=tuple(agents), counts=((1,) * 20,), rates=(rates,)))
+    cut_names(ax.get_figure(root=True))
+    assert not overlapping(ax)
+
+
+def test_ticks_in_per_cent_are_never_rounded_to_another_place():
+    assert [percent_tick(share) for share in (0, 0.5, 0.775, 0.8, 1.0)] == ["0%", "50%", "77.5%", "80%", "100%"]
 
 
 def test_heatmap_says_where_nothing_was_judged():

@@ -53,6 +53,7 @@ def results(demo):
         "evidence": studies.evidence(ratings, runs),
         "check": studies.check(said),
         "failures": studies.failures(ratings, runs),
+        "few_runs": studies.few_runs(ratings, truth, runs=8),
         "panels": studies.panels(ratings, truth, question="sequencing", prices={"simulated:heron": 0.01}),
         "people": studies.people(ratings, truth, truth=truth, questions=["sequencing"], n_few=10, n_draws=5),
         "curves": studies.curves("planted", transcripts),
@@ -110,8 +111,8 @@ def test_simulated_and_planted_ratings_are_never_shown_without_a_banner(results)
     assert assumed.banner == ""
 
 
-STUDIES = ["agreement", "axis_result", "check", "confidence", "curves", "evidence", "failures", "located", "panels"]
-STUDIES += ["people", "plan", "rubric_versions", "run_score", "succession", "trace", "twins"]
+STUDIES = ["agreement", "axis_result", "check", "confidence", "curves", "evidence", "failures", "few_runs", "located"]
+STUDIES += ["panels", "people", "plan", "rubric_versions", "run_score", "succession", "trace", "twins"]
 
 
 @pytest.mark.parametrize("name", STUDIES)

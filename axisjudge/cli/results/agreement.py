@@ -11,7 +11,7 @@ from axisjudge.cli import show
 from axisjudge.cli.options import Cluster, Ratings, Steps
 
 if TYPE_CHECKING:
-    from axisjudge.studies._shared.sources import Source
+    from axisjudge.sources import Source
     from axisjudge.studies.agreement import PanelAgreement
     from axisjudge.studies.agreement.by_question import AgreementByAxis
 
@@ -44,8 +44,8 @@ def agreement(
     from axisjudge.ratings import read_ratings
     from axisjudge.ratings.dataset import is_dataset
     from axisjudge.readers import read_trajectories
+    from axisjudge.sources import sources_of
     from axisjudge.studies._shared.citations import citation_report
-    from axisjudge.studies._shared.sources import sources_of
     from axisjudge.studies.agreement import agreement as panel_agreement
     from axisjudge.studies.evidence.repeats import repeat_report
 

@@ -43,8 +43,8 @@ def compare(
     from axisjudge.ratings import read_ratings
     from axisjudge.readers import read_trajectories
     from axisjudge.results import plain
+    from axisjudge.sources import source_of
     from axisjudge.stats.requirements import exit_code
-    from axisjudge.studies._shared.sources import source_of
     from axisjudge.studies.people import people
     from axisjudge.studies.people.requirements import decide
 

@@ -34,7 +34,7 @@ def lock(
     statistic: Annotated[
         str | None, typer.Option(help="The primary statistic, named below [default: cohen_kappa]")
     ] = None,
-    uncertain: Annotated[str | None, typer.Option(help="category or exclude [default: category]")] = None,
+    uncertain: Annotated[str | None, typer.Option(help="exclude or category [default: exclude]")] = None,
     weighting: Annotated[str | None, typer.Option(help="none, product or minimum [default: none]")] = None,
     margin: Annotated[float | None, typer.Option(help="What still counts as no difference [default: 0.05]")] = None,
     n: Annotated[int | None, typer.Option(min=1, help="Held-out runs planned for [default: all]")] = None,
@@ -142,9 +142,9 @@ def _judges_of(side: str, table: "pl.DataFrame | None") -> list[str]:
     import polars as pl
 
     from axisjudge.checks import InputError
-    from axisjudge.protocol.rated_before import LABELS
+    from axisjudge.ratings.selection import BY_JUDGE
 
-    mine = (pl.col("split") == side) & ~pl.col("rater_kind").is_in(LABELS)
+    mine = (pl.col("split") == side) & BY_JUDGE
     if table is not None and (rated := table.filter(mine)).height:
         return rated["rater"].unique().sort().to_list()
     cure = f"name them: --judge SPEC, or judge first: axisjudge judge --split {side} --judge SPEC"

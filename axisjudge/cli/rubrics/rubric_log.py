@@ -92,7 +92,7 @@ def _then(own: pl.DataFrame | None) -> dict[str, Any]:
 def _agreement(own: pl.DataFrame) -> QuestionAgreement:
     from axisjudge.studies.agreement.by_question import agreement_by_axis
 
-    return agreement_by_axis(own).questions[0]
+    return agreement_by_axis(own, uncertain="category").questions[0]  # one base for all versions
 
 
 def _against(before: tuple[str, pl.DataFrame] | None, own: pl.DataFrame | None) -> dict[str, Any]:

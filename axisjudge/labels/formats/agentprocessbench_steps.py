@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from axisjudge.checks import InputError
 from axisjudge.labels.agentprocessbench import FINAL, STEP, step_labels
-from axisjudge.labels.columns import read_json_lines
-from axisjudge.labels.formats.terms import Read, Terms, by_person, ratings_of
+from axisjudge.labels.formats.terms import Read, Terms, by_person, grouped, of_one_rater, ratings_of
+from axisjudge.labels.reading import read_json_lines
 from axisjudge.verdict import Rating
 
 #: What stands for the people where nobody is named.
@@ -71,15 +70,12 @@ def write_agentprocessbench_steps(ratings: Sequence[Rating], _: Terms) -> str:
     InputError
         There are several raters, or labels that are not of steps and final results.
     """
-    if len({rating.rater for rating in ratings}) > 1:
-        raise InputError("labels", "AgentProcessBench holds one rater's labels", cure="export one person at a time")
+    of_one_rater(ratings, "AgentProcessBench")
     if bad := [rating for rating in ratings if rating.question not in (STEP, FINAL) or rating.scale != "step"]:
         rule = f"AgentProcessBench holds the questions {STEP} and {FINAL} on the scale step alone"
         raise InputError("labels", rule, bad[0].question)
-    runs: defaultdict[str, list[Rating]] = defaultdict(list)
-    for rating in ratings:
-        runs[rating.trajectory_id].append(rating)
-    return "".join(json.dumps(_line(run, labels), ensure_ascii=False) + "\n" for run, labels in runs.items())
+    runs = grouped(ratings, "trajectory_id").items()
+    return "".join(json.dumps(_line(run, labels), ensure_ascii=False) + "\n" for run, labels in runs)
 
 
 def _line(run: str, labels: Sequence[Rating]) -> dict[str, Any]:

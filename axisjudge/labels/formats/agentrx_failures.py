@@ -7,7 +7,6 @@ we write says the axis beside the category, because a category alone may leave i
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,8 @@ from typing import Any
 from axisjudge.checks import InputError
 from axisjudge.labels.agentrx import BY_REASON, NO_AXIS, read_agentrx
 from axisjudge.labels.crosswalk import category_key, read_crosswalk
-from axisjudge.labels.formats.strict_json import read_strict_json
-from axisjudge.labels.formats.terms import Naming, Read, Terms, ratings_of
+from axisjudge.labels.formats.terms import Naming, Read, Terms, grouped, of_one_rater, ratings_of
+from axisjudge.labels.reading import read_json
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import Axis, Rating
 
@@ -45,7 +44,7 @@ def read_agentrx_failures(path: Path, terms: Naming) -> Read:
     if not terms.trajectories:
         cure = "name the runs with --trajectories"
         raise InputError(str(path), "AgentRx's step numbers are those of its runs", cure=cure)
-    runs = read_strict_json(path)
+    runs = read_json(path)
     stated: dict[int, Axis] = {
         int(failure["failure_id"]): failure["axis"]
         for run in (runs if recognises(runs) else ())
@@ -69,13 +68,9 @@ def write_agentrx_failures(ratings: Sequence[Rating], terms: Terms) -> str:
     InputError
         A label is no failure, cites no step, or its run was not given.
     """
-    if len({rating.rater for rating in ratings}) > 1:
-        raise InputError("labels", "AgentRx holds the failures of one rater", cure="export one person at a time")
-    runs: defaultdict[str, list[Rating]] = defaultdict(list)
-    for rating in ratings:
-        runs[rating.trajectory_id].append(rating)
+    of_one_rater(ratings, "AgentRx")
     number, written = 0, []
-    for run_id, labels in runs.items():
+    for run_id, labels in grouped(ratings, "trajectory_id").items():
         if (run := terms.trajectories.get(run_id)) is None:
             raise InputError("labels", "AgentRx needs the run of every label", run_id, "name it with --trajectories")
         failures = [failure for label in labels for failure in _failures(label, run)]

@@ -15,8 +15,8 @@ from typing import Any
 
 from axisjudge.checks import InputError
 from axisjudge.labels.alttest import is_annotations
-from axisjudge.labels.formats.strict_json import read_strict_json
 from axisjudge.labels.formats.terms import Read, Terms, by_person, finished, item_of
+from axisjudge.labels.reading import read_json
 from axisjudge.verdict import AXES, Rating
 
 
@@ -28,7 +28,7 @@ def read_alttest_json(path: Path, terms: Terms) -> Read:
     InputError
         The file is of another form, the question or the scale of numbers is not told, or a word is none of ours.
     """
-    content = read_strict_json(path)
+    content = read_json(path)
     if not is_annotations(content):
         raise InputError(str(path), "must map each annotator to items and their labels")
     ratings = []

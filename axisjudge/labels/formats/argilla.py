@@ -16,12 +16,22 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.checks import InputError
-from axisjudge.families import family_of
-from axisjudge.labels.formats.strict_json import read_strict_json
-from axisjudge.labels.formats.terms import Naming, Read, Terms, by_person, finished, split_side, word
+from axisjudge.labels.formats.terms import (
+    OF_RUN,
+    Naming,
+    Read,
+    Terms,
+    by_model,
+    by_person,
+    finished,
+    grouped,
+    split_side,
+    taken_back,
+    word,
+)
+from axisjudge.labels.reading import read_json
 from axisjudge.verdict import AXES, Rating
 
-_ABOUT = ("task_id", "cluster_id", "agent", "domain")
 _SIDES = ("note", "steps")
 _UNSAID = (
     "Argilla's nested export does not say which answers were submitted, drafts or discarded: filter before exporting, "
@@ -52,7 +62,7 @@ def read_argilla(path: Path, terms: Naming) -> Read:
     InputError
         The file does not hold Argilla's records, or a word is none of ours.
     """
-    records = read_strict_json(path)
+    records = read_json(path)
     if not recognises(records):
         cure = "write it with dataset.records(with_responses=True).to_json(path)"
         raise InputError(str(path), "must be a list of Argilla 2 records", cure=cure)
@@ -68,7 +78,7 @@ def _record(where: str, record: Mapping[str, Any], terms: Naming, aloud: Counter
     known = record.get("metadata") or record
     terms = replace(terms, scales={**_scales(known), **terms.scales})
     run = known.get("trajectory_id") or record.get("id") or record["_server_id"]
-    base = terms.about(str(run), **{name: known.get(name) for name in _ABOUT})
+    base = terms.about(str(run), **{name: known.get(name) for name in OF_RUN})
     base["step_index"] = known.get("step_index")
     flags = json.loads(known.get("flags") or "[]")
     for person, answers in _answers(record, terms).items():
@@ -78,8 +88,7 @@ def _record(where: str, record: Mapping[str, Any], terms: Naming, aloud: Counter
             for label in word(where, {**base, **by_person(person)}, name, said, sides, terms):
                 if status not in (None, "submitted") and label.status == "ok":
                     aloud[f"answers are {status} and kept without verdict"] += 1
-                    gone = {"status": "refused", "verdict": None, "value": None}
-                    yield label.model_copy(update={**gone, "flags": [status, f"said:{said}", *flags]})
+                    yield taken_back(label.model_copy(update={"flags": flags}), str(status), f"said:{said}")
                 else:
                     yield label.model_copy(update={"flags": [*label.flags, *flags]})
     for name, (said, agent, score) in _suggestions(record).items():
@@ -124,8 +133,7 @@ def _suggestions(record: Mapping[str, Any]) -> dict[str, tuple[Any, str | None, 
 def _suggested(
     where: str, base: Mapping[str, Any], name: str, said: Any, agent: str, score: Any, terms: Naming
 ) -> Iterator[Rating]:
-    who = {"rater": agent, "rater_kind": "llm", "family": family_of(agent) or agent, "model": agent}
-    for rating in word(where, {**base, **who}, name, said, {}, terms):
+    for rating in word(where, {**base, **by_model(agent)}, name, said, {}, terms):
         sure = isinstance(score, float) and 0 <= score <= 1
         yield rating.model_copy(update={"confidence": score, "confidence_source": "native"}) if sure else rating
 
@@ -138,16 +146,13 @@ def write_argilla(ratings: Sequence[Rating], terms: Terms) -> str:
     InputError
         A person answered a question of one item twice, which Argilla does not hold.
     """
-    records: defaultdict[str, list[Rating]] = defaultdict(list)
-    for rating in ratings:
-        records[rating.item_id].append(rating)
-    written = [_record_of(labels, terms) for labels in records.values()]
+    written = [_record_of(labels, terms) for labels in grouped(ratings, "item_id").values()]
     return json.dumps(written, ensure_ascii=False, indent=1) + "\n"
 
 
 def _record_of(labels: Sequence[Rating], terms: Terms) -> dict[str, Any]:
     first = labels[0]
-    known = {name: getattr(first, name) for name in ("trajectory_id", "step_index", *_ABOUT)}
+    known = {name: getattr(first, name) for name in ("trajectory_id", "step_index", *OF_RUN)}
     scales = {label.question: label.scale for label in labels if label.question not in AXES}
     shared = [flag for flag in first.flags if flag.startswith("drawn") and all(flag in each.flags for each in labels)]
     texts = {"scales": json.dumps(scales) if scales else None, "flags": json.dumps(shared) if shared else None}

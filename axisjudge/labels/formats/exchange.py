@@ -26,8 +26,8 @@ from axisjudge.labels.formats import (
     label_studio,
     own,
 )
-from axisjudge.labels.formats.recognition import columns_of, first_line_of, json_of
 from axisjudge.labels.formats.terms import Read, Terms
+from axisjudge.labels.reading import columns_of, first_line_of, json_if_any, read_bytes
 from axisjudge.labels.record import OPEN
 from axisjudge.labels.sampling import (
     METHODS,
@@ -98,12 +98,12 @@ def recognised(path: Path) -> str:
         raise InputError(str(path), "no such label file")
     if path.suffix in (".csv", ".tsv"):
         return "crowd-kit" if crowd_kit.recognises(columns_of(path)) else "csv"
-    line = first_line_of(path)
+    line = json_if_any(first_line_of(path))
     if agentprocessbench_steps.recognises(line):
         return "agentprocessbench"
     if isinstance(line, dict) and {"trajectory_id", "question", "rater"} <= line.keys():
         return "jsonl"
-    content = json_of(path)
+    content = json_if_any(read_bytes(path))
     whole = {
         "label-studio": label_studio.recognises,
         "argilla": argilla.recognises,

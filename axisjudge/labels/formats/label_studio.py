@@ -18,14 +18,24 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.checks import InputError
-from axisjudge.families import family_of
 from axisjudge.labels.agentrx import NO_AXIS
-from axisjudge.labels.formats.strict_json import read_strict_json
-from axisjudge.labels.formats.terms import Naming, Read, Terms, by_person, finished, split_side, word
+from axisjudge.labels.formats.terms import (
+    OF_RUN,
+    Naming,
+    Read,
+    Terms,
+    by_model,
+    by_person,
+    finished,
+    grouped,
+    split_side,
+    taken_back,
+    word,
+)
+from axisjudge.labels.reading import read_json
 from axisjudge.verdict import AXES, Rating
 
 GROUND_TRUTH, CANCELLED, SAID = "ground_truth", "cancelled", "said"
-_ABOUT = ("task_id", "cluster_id", "agent", "domain")
 _VALUES = {"choices": "choices", "rating": "rating", "number": "number", "textarea": "text"}
 _LABELS = ("labels", "paragraphlabels", "hypertextlabels")
 
@@ -47,7 +57,7 @@ def read_label_studio(path: Path, terms: Naming) -> Read:
     InputError
         The file is not the full JSON export, or a word is none of ours.
     """
-    tasks = read_strict_json(path)
+    tasks = read_json(path)
     if not recognises(tasks):
         cure = "export as JSON (the raw format with all annotations), not JSON-MIN or CSV"
         raise InputError(str(path), "must be a list of tasks with data and annotations", cure=cure)
@@ -63,7 +73,7 @@ def _task(path: str, task: Mapping[str, Any], terms: Naming, aloud: Counter[str]
         run = str(task.get("id"))
         aloud["tasks have no data.trajectory_id; their number stands for it"] += 1
     terms = replace(terms, scales={**(given.get("scales") or {}), **terms.scales})
-    base = terms.about(str(run), **{name: given.get(name) for name in _ABOUT})
+    base = terms.about(str(run), **{name: given.get(name) for name in OF_RUN})
     drawn = list(given.get("flags", ()))
     for number, annotation in enumerate(task["annotations"], start=1):
         where = f"{path}, task {task.get('id')}, annotation {number}"
@@ -88,7 +98,7 @@ def _task(path: str, task: Mapping[str, Any], terms: Naming, aloud: Counter[str]
         yield from labels
     for prediction in task.get("predictions") or ():
         model = str(prediction.get("model_version") or "prediction")
-        said = {**base, "rater": model, "rater_kind": "llm", "family": family_of(model) or model, "model": model}
+        said = {**base, **by_model(model)}
         found = list(_labels(f"{path}, prediction {model}", prediction.get("result") or (), said, terms, aloud))
         aloud["models' predictions are kept as ratings of kind llm"] += len(found)
         yield from found
@@ -106,8 +116,7 @@ def _person(who: object, terms: Naming) -> str:
 
 def _cancelled(label: Rating) -> Rating:
     said = [] if label.verdict is None else [f"{SAID}:{label.verdict}"]
-    flags = [CANCELLED, *said, *label.flags]
-    return label.model_copy(update={"status": "refused", "verdict": None, "value": None, "flags": flags})
+    return taken_back(label, CANCELLED, *said)
 
 
 def _labels(
@@ -157,9 +166,7 @@ def _paragraphs(where: str, value: Mapping[str, Any]) -> list[int | None]:
 
 def write_label_studio(ratings: Sequence[Rating], terms: Terms) -> str:
     """Tasks with one annotation for each person; the dialogue of a task comes from its trajectory, if given."""
-    tasks: defaultdict[str, list[Rating]] = defaultdict(list)
-    for rating in ratings:
-        tasks[rating.trajectory_id].append(rating)
+    tasks = grouped(ratings, "trajectory_id")
     people = {name: number for number, name in enumerate(dict.fromkeys(rating.rater for rating in ratings), start=1)}
     written = [_task_of(number, run, labels, people, terms) for number, (run, labels) in enumerate(tasks.items(), 1)]
     return json.dumps(written, ensure_ascii=False, indent=1) + "\n"
@@ -168,7 +175,7 @@ def write_label_studio(ratings: Sequence[Rating], terms: Terms) -> str:
 def _task_of(
     number: int, run: str, labels: Sequence[Rating], people: Mapping[str, int], terms: Terms
 ) -> dict[str, Any]:
-    about = {name: getattr(labels[0], name) for name in _ABOUT}
+    about = {name: getattr(labels[0], name) for name in OF_RUN}
     given: dict[str, Any] = {"trajectory_id": run} | {name: value for name, value in about.items() if value is not None}
     given["scales"] = {label.question: label.scale for label in labels if label.question not in AXES}
     shared = [flag for flag in labels[0].flags if all(flag in label.flags for label in labels)]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.checks import InputError
+from axisjudge.labels.reading import read_bytes
 
 Columns = Mapping[str, list[Any]]
 
@@ -25,14 +26,6 @@ def separated_rows(path: Path) -> list[dict[str, str]]:
     """
     columns = separated(path, decoded(path, read_bytes(path)))
     return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
-
-
-def read_bytes(path: Path) -> bytes:
-    """The bytes of a file; one that cannot be read is named."""
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise InputError(str(path), f"cannot be read ({error.strerror or error})") from error
 
 
 def decoded(path: Path, raw: bytes) -> str:

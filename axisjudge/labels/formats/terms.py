@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
 
 from axisjudge.checks import InputError, one_of
+from axisjudge.families import family_of
 from axisjudge.labels.agentrx import NO_AXIS
 from axisjudge.labels.record import OPEN
 from axisjudge.ratings.scales import checked_scale, number_of, on_scale, plain
@@ -113,6 +114,32 @@ class Terms(Naming):
 def by_person(rater: str) -> dict[str, Any]:
     """The fields that say that a person rated."""
     return {"rater": rater, "rater_kind": "human", "family": "human"}
+
+
+def by_model(name: str) -> dict[str, Any]:
+    """The fields that say that a model rated."""
+    return {"rater": name, "rater_kind": "llm", "family": family_of(name) or name, "model": name}
+
+
+def taken_back(label: Rating, *flags: str) -> Rating:
+    """A label whose word does not count; what was said stays in `flags`, before its own."""
+    return label.model_copy(
+        update={"status": "refused", "verdict": None, "value": None, "flags": [*flags, *label.flags]}
+    )
+
+
+def of_one_rater(ratings: Sequence[Rating], form: str) -> None:
+    """Refuse labels of several raters, where a format names none."""
+    if len({rating.rater for rating in ratings}) > 1:
+        raise InputError("labels", f"{form} holds one rater's labels", cure="export one person at a time")
+
+
+def grouped(ratings: Iterable[Rating], by: str) -> dict[str, list[Rating]]:
+    """Labels by a field (trajectory_id, item_id), in the order in which its values come."""
+    groups: defaultdict[str, list[Rating]] = defaultdict(list)
+    for rating in ratings:
+        groups[getattr(rating, by)].append(rating)
+    return dict(groups)
 
 
 def finished(ratings: Iterable[Rating]) -> list[Rating]:

@@ -18,7 +18,7 @@ from axisjudge.labels.lint.spelling import changed_scales, spelling_variants
 from axisjudge.labels.lint.strangers import strangers
 from axisjudge.labels.record import OPEN
 from axisjudge.labels.sampling import with_drawn
-from axisjudge.labels.simulated_people import FAMILY
+from axisjudge.labels.simulated_people import BY_PERSON
 from axisjudge.trajectory import Trajectory
 
 
@@ -43,8 +43,7 @@ def lint_labels(
         No person labelled here, or a rater that is named as gold does not exist.
     """
     table = labels if "batch" in labels.columns else labels.with_columns(batch=pl.lit(""))
-    human = (pl.col("rater_kind") == "human") | (pl.col("family") == FAMILY)
-    people = table.filter(human & ~pl.col("flags").list.contains(OPEN).fill_null(False))
+    people = table.filter(BY_PERSON & ~pl.col("flags").list.contains(OPEN).fill_null(False))
     if people.is_empty():
         raise InputError("labels", "no person labelled here", cure="lint checks labels of rater_kind human")
     if absent := set(gold) - set(people["rater"]):
@@ -64,7 +63,7 @@ def lint_labels(
         "constant annotator": lambda: constant_raters(voters),
         "agrees with nobody": lambda: strangers(voters),
         "drift": lambda: drifts(voters),
-        "codes changed meaning": lambda: exchanged_codes(voters, table.filter(~human)),
+        "codes changed meaning": lambda: exchanged_codes(voters, table.filter(~BY_PERSON)),
         "one label wins": lambda: one_label_wins(people, merged),
         "single vote": lambda: single_votes(people, merged),
         "draw": lambda: unknown_draws(people),

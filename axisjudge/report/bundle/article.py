@@ -12,12 +12,16 @@ from axisjudge.figures.markup import literal, visible
 from axisjudge.protocol.standing import Standing
 from axisjudge.report.bundle.citing import Work
 from axisjudge.report.bundle.parts import Part
+from axisjudge.report.paper import slug
 from axisjudge.report.scope import Scope
 from axisjudge.report.tables import markdown_table
 from axisjudge.studies._shared.words import listed, many
 
 #: Rows of a table on the page; the rest stands in its CSV.
 ROWS, COLUMNS = 25, 9
+#: Where a table's number goes; a character that no page can hold otherwise, because `visible` writes it out.
+_TABLE = "\x00"
+_AFTER, _APPENDIX = ("Limits", "Data and code availability", "References"), "Appendix: rubrics"
 #: Tables of a part on the page; all are files.
 TABLES = 3
 
@@ -61,6 +65,7 @@ class Writeup:
             self._head(),
             "## Abstract",
             literal(" ".join(part.study.answer for part in self.parts)),
+            self._contents(),
             "## Methods",
             *self._methods(),
             "## Results",
@@ -73,12 +78,21 @@ class Writeup:
             *self._references(),
             *self._appendix(),
         )
-        return visible("\n\n".join(filter(None, sections))) + "\n"
+        return visible(_numbered("\n\n".join(filter(None, sections)))) + "\n"
 
     def _head(self) -> str:
         byline = literal(listed(list(self.authors))) if self.authors else "No author is named."  # none is made up
         banners = [f"> **{literal(warning)}**" for warning in self.warnings]
         return "\n\n".join([f"# {literal(self.title)}", byline, *banners])
+
+    def _contents(self) -> str:
+        """Every section, and every part of the results with its own anchor."""
+        last = [*_AFTER, *([_APPENDIX] if self.rubrics else [])]
+        lines = ["Methods", "Results", *(f"  {part.heading}" for part in self.parts), *last]
+        indented = (
+            f"{line[: len(line) - len(line.lstrip())]}- [{literal(line.strip())}](#{slug(line)})" for line in lines
+        )
+        return "\n".join(["**Contents**", "", *indented])
 
     def _methods(self) -> list[str]:
         raters = [{**row, "lost": row["lost"] or 0} for row in self.scope.raters]
@@ -86,7 +100,7 @@ class Writeup:
         unit, level = self.settings["cluster_unit"], self.settings["ci_level"]
         return [
             f"**Material.** {literal(' '.join([self.about, self.scope.sentence, self.scope.retirement]))}",
-            markdown_table(table, {}, "Who rated", None, most=60),
+            markdown_table(table, {}, f"{_TABLE} Who rated.", None, most=60),
             f"**What judges were asked.** {self._asked()}",
             f"**Protocol.** {self._protocol()}",
             f"**Intervals.** Intervals have a level of {level:.0%}. They take each {literal(unit)} as independent of "
@@ -120,7 +134,7 @@ class Writeup:
         return (
             " ".join(filter(None, [texts, missing, prompts]))
             + "\n\n"
-            + markdown_table(frame, {}, "Rubrics, prompts and returned models", None, most=60)
+            + markdown_table(frame, {}, f"{_TABLE} Rubrics, prompts and returned models.", None, most=60)
         )
 
     def _protocol(self) -> str:
@@ -144,13 +158,12 @@ class Writeup:
 
     def _results(self) -> list[str]:
         blocks: list[str] = []
-        n_figures = n_tables = 0
+        n_figures = 0
         for part in self.parts:
             blocks += [f"### {literal(part.heading)}", f"**{literal(part.study.answer)}**"]
             tables = []
             for name, (caption, frame) in list(part.tables.items())[:TABLES]:
-                n_tables += 1
-                tables.append(_table(f"Table {n_tables}. {caption}.", frame, f"tables/{part.name}_{name}.csv"))
+                tables.append(_table(f"{_TABLE} {caption}.", frame, f"tables/{part.name}_{name}.csv"))
             blocks += tables[:1]
             for name, caption in self.figures[part.name]:
                 n_figures += 1
@@ -187,7 +200,13 @@ class Writeup:
         if not self.rubrics:
             return []
         texts = [f"### {literal(name)}\n\n~~~~~~text\n{text.strip()}\n~~~~~~" for name, text in self.rubrics.items()]
-        return ["## Appendix: rubrics", *texts]
+        return [f"## {_APPENDIX}", *texts]
+
+
+def _numbered(text: str) -> str:
+    """Tables by their numbers, in the order in which they stand."""
+    first, *rest = text.split(f"**{_TABLE}")
+    return first + "".join(f"**Table {number}.{after}" for number, after in enumerate(rest, start=1))
 
 
 _NOTHING = (None, "", "–")

@@ -11,9 +11,8 @@ from typing import Any
 import polars as pl
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.labels.simulated_people import FAMILY as SIMULATED_PEOPLE
-from axisjudge.ratings.selection import BY_LABELLER
-from axisjudge.studies._shared.sources import Source, source_of
+from axisjudge.labels.simulated_people import BY_PEOPLE
+from axisjudge.sources import Source, source_of
 from axisjudge.trajectory import Trajectory
 
 #: How the ratings that ship with the workbench are named: ``votes:tau2``.
@@ -93,13 +92,13 @@ def read_inputs(folder: Path, settings: Mapping[str, Any]) -> Inputs:
     source = replace(source, about=settings["about"]) if settings["about"] else source
     runs = folder / "trajectories"
     read = read_trajectories(*sorted(runs.iterdir())).trajectories if runs.is_dir() else ()
-    labels = source.ratings.filter(BY_LABELLER | (pl.col("family") == SIMULATED_PEOPLE))
+    labels = source.ratings.filter(BY_PEOPLE)
     return Inputs(source, labels, tuple(read), settings)
 
 
 def of_votes(ratings: Sequence[str]) -> dict[str, Any]:
     """Settings that go without saying where all ratings are shipped votes: what they are, and what they share."""
-    from axisjudge.studies._shared.sources import load_source
+    from axisjudge.sources import load_source
 
     if not ratings or not all(path.startswith(VOTES) for path in ratings):
         return {}

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from axisjudge.checks import InputError
+from axisjudge.figures.legible import is_empty
 from axisjudge.figures.markup import visible
 from axisjudge.report import digest
 from axisjudge.report.bundle import check, citing
@@ -143,6 +144,9 @@ def _figures(part: Part, folder: Path) -> list[tuple[str, str]]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # it is drawn as a box
         for name, figure in part.study.figures().items():
+            if is_empty(figure):  # as on a page: nothing of it can be computed
+                plt.close(figure)
+                continue
             named = f"{part.name}_{name}"
             note = (part.study.banner or "").partition(":")[0] or None
             for kind in KINDS:
@@ -197,6 +201,7 @@ def _html(text: str, title: str, folder: Path) -> str:
     from jinja2 import Environment, FileSystemLoader
     from nbconvert.filters.markdown_mistune import markdown2html_mistune
 
+    from axisjudge.report.paper import with_anchors
     from axisjudge.report.render import TEMPLATES, css, safe_html
 
     def inline(found: re.Match[str]) -> str:
@@ -204,7 +209,7 @@ def _html(text: str, title: str, folder: Path) -> str:
         return f"(data:image/png;base64,{picture})"
 
     markup = markdown2html_mistune(re.sub(r"\((figures/[a-z0-9_]+\.png)\)", inline, text))
-    body = safe_html(re.sub(r'<a class="anchor-link"[^>]*>[^<]*</a>', "", markup))
+    body = with_anchors(safe_html(re.sub(r'<a class="anchor-link"[^>]*>[^<]*</a>', "", markup)))
     environment = Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True)
     return visible(environment.get_template("article.html.j2").render(title=title, body=body, css=css()))
 

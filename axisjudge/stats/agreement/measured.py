@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval, one_of
+from axisjudge.stats.clusters import effective_degrees
 from axisjudge.stats.estimate import NamedEstimate, many
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, cluster_codes, jackknife_interval
 
@@ -297,7 +298,7 @@ def _jackknife(
     by_cluster = np.column_stack([np.bincount(codes, weights=column) for column in sums.T])
     with np.errstate(divide="ignore", invalid="ignore"):
         left_out = coefficient(by_cluster.sum(axis=0) - by_cluster)
-    degrees = max(sizes.sum() ** 2 / float((sizes**2).sum()) - 1, 1.0)
+    degrees = effective_degrees(sizes)
     low, high = jackknife_interval(value, left_out, scale="fisher", degrees=degrees, ci_level=ci_level)
     if math.isnan(low):
         return low, high, "", _PERFECT

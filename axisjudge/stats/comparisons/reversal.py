@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,7 @@ from axisjudge.results import Result
 
 @dataclass(frozen=True)
 class Reversal(Result):
-    """The fewest `changes` (verdicts, say) that overturn a conclusion; None where no order that was tried does.
+    """The fewest `changes` of `what` (verdicts, say) that overturn a conclusion; None where no order tried does.
 
     Where not `exact` fewer may do: the orders that were tried are those that promise to be worst, not all.
     """
@@ -22,6 +22,7 @@ class Reversal(Result):
     changes: int | None
     n_candidates: int
     exact: bool
+    what: str = field(default="verdict", repr=False)
 
 
 def fewest_changes(holds: Callable[[NDArray[np.intp]], bool], orders: Iterable[ArrayLike], *, exact: bool) -> Reversal:

@@ -236,6 +236,8 @@ def plan_stand_in(
         truth = (source.random(n) < prevalence).astype(np.float64)[:, None]
         said = np.where(source.random((n, n_people + 1)) < accuracies, truth, 1 - truth)
         found = alternative_annotator(said[:, 0], said[:, 1:], epsilon=epsilon)
+        if not found.passed:  # whatever a constant judge does
+            return False
         word, constant = best_constant(said[:, 0], said[:, 1:], epsilon=epsilon)
         return not stand_in(found, constant, beyond_constant(said[:, 0], said[:, 1:], word))
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
+from axisjudge.stats.clusters import effective_degrees
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, FEWEST_RARE, cluster_codes, jackknife_interval
 
@@ -92,8 +93,9 @@ def balanced_accuracy(
     if min(n_right, about["n_items"] - n_right) < FEWEST_RARE:
         reason = f"an interval needs {FEWEST_RARE} right and {FEWEST_RARE} wrong"
         return Estimate(estimate=estimate, reason=reason, **about)
+    degrees = min(effective_degrees(of_word) for of_word in counts.T)
     low, high = jackknife_interval(
-        estimate, _without_each(hits, counts), scale="logit", degrees=carrying - 1, ci_level=ci_level
+        estimate, _without_each(hits, counts), scale="logit", degrees=degrees, ci_level=ci_level
     )
     return Estimate(
         estimate=estimate, ci_low=low, ci_high=high, method="jackknife-t over clusters on the logit", **about

@@ -16,8 +16,9 @@ Holland and Wainer (1993), Differential Item Functioning. Zou and Donner (2008),
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -25,11 +26,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval
 from axisjudge.results import Result
+from axisjudge.stats.comparisons.sign_flips import holm
 from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.raters.reference import in_short
 from axisjudge.stats.rates.clustered import ClusteredShare, clustered_share
 
 Floats = NDArray[np.float64]
 
+#: Level of Holm's correction over all judges and strata of one question.
+LEVEL = 0.05
 #: p values are not told more exactly than this.
 _LEAST_P = 1e-6
 _HALVINGS = 24
@@ -45,6 +50,45 @@ class StratumShare(Result):
     p_value: float
 
 
+class Fair(StrEnum):
+    """Whether a judge treats a stratum as the others."""
+
+    DIFFERS = "differs"
+    NOT_SHOWN = "no difference shown"
+    NOT_TRIED = "not tried"
+
+
+@dataclass(frozen=True, eq=False)
+class StratumFairness(Result):
+    """One judge in one stratum by one measure: its share, the difference from elsewhere, and Holm's p value.
+
+    `within` is the bound that this difference keeps together with all others of its question and way of sorting, at 95%
+    (Bonferroni); NaN where it has no interval.
+    """
+
+    judge: str
+    measure: str
+    of: StratumShare
+    p_adjusted: float
+    within: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """One flat row of plain values."""
+        share, gap = in_short(self.of.share), in_short(self.of.difference)
+        names = {"judge": self.judge, "measure": self.measure, "stratum": self.of.stratum}
+        ends = {"share": share, "less_elsewhere": gap, "n_items": self.of.share.n_items}
+        tested = {name: None if math.isnan(value) else value for name, value in
+                  (("p_adjusted", self.p_adjusted), ("within", self.within))}  # fmt: skip
+        return {**names, **ends, **tested, "answer": self.answer.value}
+
+    @property
+    def answer(self) -> Fair:
+        """Whether a difference is shown."""
+        if math.isnan(self.p_adjusted):
+            return Fair.NOT_TRIED
+        return Fair.DIFFERS if self.p_adjusted <= LEVEL else Fair.NOT_SHOWN
+
+
 def stratum_shares(
     right: ArrayLike,
     strata: ArrayLike,
@@ -52,6 +96,7 @@ def stratum_shares(
     *,
     cluster_unit: str = "task",
     ci_level: float = 0.95,
+    tested: bool = True,
 ) -> tuple[StratumShare, ...]:
     """The share of ones in each stratum, set against all other strata together.
 
@@ -65,6 +110,8 @@ def stratum_shares(
         The task of each item; without it items are independent.
     cluster_unit, ci_level
         What a cluster is, and the level of each interval by itself.
+    tested : bool
+        Without it p values, which ask for many intervals, are left out (NaN).
 
     Returns
     -------
@@ -84,21 +131,55 @@ def stratum_shares(
     every = sorted(set(names[of_some].tolist()))
     if len(every) < 2:
         raise InputError("strata", "must be two or more", every)
-    groups = None if clusters is None else np.asarray(clusters)[of_some]
+    groups = None if clusters is None else np.unique(np.asarray(clusters), return_inverse=True)[1][of_some]
     given = outcome[of_some]
-    n_clusters = int((~np.isnan(given)).sum()) if groups is None else np.unique(groups[~np.isnan(given)]).size
+    counts = ~np.isnan(given)
+    n_clusters = int(counts.sum()) if groups is None else np.unique(groups[counts]).size
     found = []
     for name in every:
         mine = names[of_some] == name
         sides = np.where(mine, given, np.nan), np.where(mine, np.nan, given)
 
-        def compared(level: float, sides: tuple[Floats, Floats] = sides) -> tuple[ClusteredShare, Estimate]:
-            here, rest = (clustered_share(side, groups, cluster_unit=cluster_unit, ci_level=level) for side in sides)
+        def compared(level: float, kept: Any, sides: tuple[Floats, Floats] = sides) -> tuple[ClusteredShare, Estimate]:
+            here, rest = (
+                clustered_share(
+                    side[kept], None if groups is None else groups[kept], cluster_unit=cluster_unit, ci_level=level
+                )
+                for side in sides
+            )
             return here, replace(share_difference(here, rest), n_clusters=n_clusters)
 
-        share, difference = compared(ci_level)
-        found.append(StratumShare(name, share, difference, _p_value(difference, lambda level: compared(level)[1])))
+        share, difference = compared(ci_level, slice(None))
+        p_value = _p_value(difference, lambda level: compared(level, counts)[1]) if tested else math.nan
+        found.append(StratumShare(name, share, difference, p_value))
     return tuple(found)
+
+
+def fair_shares(
+    right: Mapping[tuple[str, str], Floats],
+    strata: ArrayLike,
+    clusters: ArrayLike | None = None,
+    *,
+    cluster_unit: str = "task",
+    ci_level: float = 0.95,
+) -> tuple[StratumFairness, ...]:
+    """Each judge's shares by measure (of `right`, as `stratum_shares` takes them) in each stratum, tested together."""
+
+    def compared(level: float, *, tested: bool = True) -> list[tuple[str, str, StratumShare]]:
+        shares = {
+            name: stratum_shares(of, strata, clusters, cluster_unit=cluster_unit, ci_level=level, tested=tested)
+            for name, of in right.items()
+        }
+        return [(*name, each) for name, every in shares.items() for each in every]
+
+    tried = compared(ci_level)
+    p_adjusted = holm([each.p_value for *_, each in tried])
+    family = max(1, int(np.isfinite(p_adjusted).sum()))
+    at_once = [each.difference for *_, each in compared(1 - (1 - ci_level) / family, tested=False)]
+    return tuple(
+        StratumFairness(judge, measure, each, float(p), max(abs(wide.ci_low), abs(wide.ci_high)))
+        for (judge, measure, each), p, wide in zip(tried, p_adjusted, at_once, strict=True)
+    )
 
 
 def share_difference(first: ClusteredShare, second: ClusteredShare) -> Estimate:

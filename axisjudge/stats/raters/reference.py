@@ -19,9 +19,11 @@ from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coef
 from axisjudge.stats.agreement.coefficients import coefficient_names
 from axisjudge.stats.agreement.undecided import set_aside
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.stats.rates.proportions import clustered_mean, clustered_proportion
 
 Floats = NDArray[np.float64]
+
+ONE_PERSON = "one person labelled: there are no others to compare with"
 
 #: The agreement coefficients given, by the name under which they stand: of words, and of words in order.
 COEFFICIENTS = {column: name for column, name in coefficient_names(2).items() if name != "percent_agreement"}
@@ -35,16 +37,23 @@ def in_short(found: Estimate) -> list[float | None]:
 
 @dataclass(frozen=True)
 class Bounded:
-    """A share of the verdicts given, and what it would be had every missing one been wrong, or right."""
+    """A share of the verdicts given, and what it would be had every missing one been wrong, or right.
+
+    `low` is the lower end of the interval in the worst case and `high` the upper one in the best: they hold whatever
+    the missing verdicts hide.
+    """
 
     given: Estimate
     worst: float
     best: float
+    low: float
+    high: float
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for a report."""
         bounds = {
-            name: None if value != value else value for name, value in (("worst", self.worst), ("best", self.best))
+            name: None if math.isnan(value := getattr(self, name)) else value
+            for name in ("worst", "best", "low", "high")
         }
         return {**self.given.to_dict(), **bounds}
 
@@ -132,9 +141,12 @@ def against_reference(
 
     def share(right: Floats, among: NDArray[np.bool_]) -> Bounded:
         right = np.where(np.isnan(given), np.nan, right)[among]
-        n, hits, missing = right.size, float(np.nansum(right)), int(np.isnan(right).sum())
-        found = clustered_proportion(right, None if groups is None else groups[among], **about)
-        return Bounded(found, hits / n if n else math.nan, (hits + missing) / n if n else math.nan)
+        own = None if groups is None else groups[among]
+        worst, found, best = (
+            clustered_proportion(filled, own, **about)
+            for filled in (np.nan_to_num(right), right, np.nan_to_num(right, nan=1.0))
+        )
+        return Bounded(found, worst.estimate, best.estimate, worst.ci_low, best.ci_high)
 
     everything, nothing = np.ones(truth.size, bool), np.zeros(truth.size, bool)
     names = OF_ORDERED if ordered else COEFFICIENTS
@@ -210,6 +222,35 @@ def leave_one_out(judge: ArrayLike, people: ArrayLike, names: Sequence[str], **h
             )
         )
     return tuple(found)
+
+
+def over_constant(said: ArrayLike, reference: ArrayLike, *, clusters: ArrayLike | None, **interval: Any) -> Estimate:
+    """Mean of (rater right - commonest word right), paired, since both vary with the tasks that were drawn.
+
+    `said` and `reference` hold positions of words that take a side, NaN elsewhere; `interval` is as in
+    `clustered_mean`.
+    """
+    given, truth = np.asarray(said, dtype=np.float64), np.asarray(reference, dtype=np.float64)
+    both = ~np.isnan(truth) & ~np.isnan(given)
+    commonest = np.bincount(truth[both].astype(int), minlength=1).argmax()
+    gap = (given[both] == truth[both]).astype(float) - (truth[both] == commonest)
+    return clustered_mean(gap, None if clusters is None else np.asarray(clusters)[both], **interval)
+
+
+def behind_people(
+    judge: ArrayLike, people: ArrayLike, *, n_categories: int, clusters: ArrayLike, **interval: Any
+) -> Estimate:
+    """Mean of (person right - judge right) against the majority of the others, over people and items."""
+    said, labels, owner = np.asarray(judge), np.asarray(people, dtype=np.float64), np.asarray(clusters)
+    if labels.shape[1] < 2:
+        return Estimate(estimate=math.nan, n_items=0, n_clusters=0, reason=ONE_PERSON)
+    gaps, owners = [], []
+    for person, own in enumerate(labels.T):
+        others = majority(np.delete(labels, person, axis=1), n_categories)
+        both = ~np.isnan(others) & ~np.isnan(own) & ~np.isnan(said)
+        gaps.append((own[both] == others[both]).astype(float) - (said[both] == others[both]))
+        owners.append(owner[both])
+    return clustered_mean(np.concatenate(gaps), np.concatenate(owners), **interval)
 
 
 @dataclass(frozen=True)

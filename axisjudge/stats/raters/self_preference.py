@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
+from axisjudge.stats.clusters import effective_degrees
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, cluster_codes, jackknife_interval
 
@@ -145,7 +146,8 @@ def _preference(
     elif n < FEWEST_CLUSTERS or np.isnan(left_out).any():
         reason = f"too few failed items: {n} tasks, and some agents fail in one task only"
     else:
-        low, high = jackknife_interval(estimate, left_out, ci_level=ci_level)
+        degrees = effective_degrees(counts.sum(axis=(1, 2)))
+        low, high = jackknife_interval(estimate, left_out, degrees=degrees, ci_level=ci_level)
     return Estimate(
         estimate=estimate,
         ci_low=low,

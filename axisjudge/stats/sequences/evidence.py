@@ -12,6 +12,8 @@ starting points). Robbins (1970), doi:10.1214/aoms/1177696786 (normal mixtures).
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -170,3 +172,32 @@ def evidence_of_drift(rates: ArrayLike, *, noise: float, level: float = 0.05) ->
             ratio = np.exp((EXPECTED_SHIFT * noise * score) ** 2 / (2 * spread)) / np.sqrt(spread)
         e_values[t - 1] = (ratio / (j * (j + 1))).sum() + 1 / (t + 1)
     return Evidence(e_values, level, "occasion")
+
+
+def evidence_of_runs(occasions: Sequence[ArrayLike], *, level: float = 0.05) -> Evidence | None:
+    """Evidence of drift from verdicts of repeated runs, with the noise of an occasion that the repeats show.
+
+    Parameters
+    ----------
+    occasions : sequence of array of 1, 0 or NaN, each of shape (n_items, n_runs)
+        Verdicts on the same items, the first occasion first; items without a verdict in some run are left out.
+
+    Returns
+    -------
+    Evidence or None
+        None where no repeats show any noise. It is taken at the upper end (99%) of what they show, for the fewest runs
+        of any occasion.
+    """
+    from scipy.special import chdtri
+
+    judged = [np.asarray(occasion, dtype=np.float64) for occasion in occasions]
+    complete = ~np.isnan(np.hstack(judged)).any(axis=1)
+    if not complete.any():
+        return None
+    runs = [each[complete].mean(axis=0) for each in judged]
+    degrees = sum(each.size - 1 for each in runs)
+    squares = sum(float(((each - each.mean()) ** 2).sum()) for each in runs)
+    if not degrees or not squares:
+        return None
+    noise = math.sqrt(squares / float(chdtri(degrees, 0.99)) / min(each.size for each in runs))
+    return evidence_of_drift([each.mean() for each in runs], noise=noise, level=level) if noise < 1 else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import combinations
@@ -23,10 +22,10 @@ from axisjudge.stats.raters.citations import (
     citation_validity,
     same_verdict_other_evidence,
 )
-from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, table_of, with_ends
-from axisjudge.studies._shared.per_run import per_run
+from axisjudge.studies._shared import sentences as words
+from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, per_run, table_of, with_ends
 from axisjudge.studies._shared.scope import Intervals, questions_in_order
-from axisjudge.studies._shared.words import listed, many, share
+from axisjudge.studies._shared.words import many
 from axisjudge.verdict import check_citations
 
 
@@ -66,6 +65,12 @@ class JudgeCitations(Result):
     n_cited: int
     n_invalid: int
     validity: Estimate
+
+    @property
+    def sentence(self) -> str:
+        """In how many verdicts it cites steps, and how many of these exist."""
+        steps = (self.n_cited - self.n_invalid, self.n_cited)
+        return words.cited_validity(self.judge, (self.n_citing, self.n_verdicts), steps, self.validity)
 
 
 @dataclass(frozen=True)
@@ -134,25 +139,49 @@ class CitationReport(Result):
     def sentences(self) -> tuple[str, ...]:
         """What citations show and what they do not."""
         if not self.any_cited:
-            return ("No judge cites a step, so there is no evidence to compare.",)
-        left_out = many(self.repeats_left_out, "rating")
+            return (words.NOTHING_CITED,)
         return (
-            *(_validity_sentence(judge) for judge in self.judges if judge.n_cited),
+            *(judge.sentence for judge in self.judges if judge.n_cited),
             self.overlap_sentence,
-            *_evidence_sentences(self.pairs),
+            *self.evidence_sentences,
             *self.version_sentences,
-            *([f"Citations of one repeat; {left_out} of others left out."] if self.repeats_left_out else []),
+            *([f"Citations of one repeat; {self._left_out} of others left out."] if self.repeats_left_out else []),
         )
 
     @property
     def overlap_sentence(self) -> str:
         """Overlap over all pairs of judges and questions, beside chance where that is known."""
-        return _overlap_sentence(self.pairs, self.refusal)
+        return words.cited_overlap([pair.found for pair in self.pairs], self.refusal)
+
+    @property
+    def evidence_sentences(self) -> tuple[str, ...]:
+        """Of equal verdicts, how many share no cited step."""
+        same, apart = (sum(pair.n_same_verdict for pair in self.pairs), sum(pair.n_apart for pair in self.pairs))
+        where = [*dict.fromkeys(pair.question for pair in self.pairs if pair.no_common_step)]
+        everywhere = len(where) == len({pair.question for pair in self.pairs})
+        return (words.other_evidence(same, apart, () if everywhere else where),) if same else ()
 
     @property
     def version_sentences(self) -> tuple[str, ...]:
         """For each question the mean overlap of the same pairs of judges under each version of a rubric."""
-        return tuple(_version_sentences(self.pairs))
+        sentences = []
+        for question in dict.fromkeys(pair.question for pair in self.pairs):
+            by_version: dict[str | None, dict[tuple[str, str], float]] = {}
+            for pair in self.pairs:
+                if pair.question == question and pair.found.n_both:
+                    by_version.setdefault(pair.rubric_version, {})[pair.judges] = pair.found.overlap.estimate
+            shared = set.intersection(*map(set, by_version.values())) if by_version else set()
+            if len(by_version) > 1 and shared:
+                means = {
+                    version: sum(overlap[judges] for judges in shared) / len(shared)
+                    for version, overlap in by_version.items()
+                }
+                sentences.append(words.overlap_by_version(question, means, len(shared)))
+        return tuple(sentences)
+
+    @property
+    def _left_out(self) -> str:
+        return many(self.repeats_left_out, "rating")
 
 
 def citation_report(
@@ -299,63 +328,3 @@ def _without_chance(found: CitationOverlap) -> CitationOverlap:
         notes=(),
     )
     return replace(found, chance=math.nan, excess=nothing)
-
-
-def _validity_sentence(judge: JudgeCitations) -> str:
-    return (
-        f"{judge.judge} cites steps in {judge.n_citing:,} of {many(judge.n_verdicts, 'verdict')}; "
-        f"{judge.n_cited - judge.n_invalid:,} of {judge.n_cited:,} cited steps exist "
-        f"({share(judge.validity)}; {judge.validity.clusters})."
-    )
-
-
-def _overlap_sentence(pairs: Sequence[PairCitations], refusal: NoChance) -> str:
-    cited = [pair for pair in pairs if pair.found.n_both]
-    if not cited:
-        return "No run has citations of two judges on one question, so there is no overlap."
-    spread = f"Over {many(len(cited), 'pair')} of judges on a question the mean overlap (Jaccard) of cited steps"
-    if refusal is not NoChance.NONE:
-        figures = _range([pair.found.overlap.estimate for pair in cited])
-        return f"{spread} is {figures}; how much of it is chance is not known: {refusal}."
-    excess = [pair.found.excess for pair in cited]
-    above = sum(each.ci_low > 0 for each in excess)
-    return (
-        f"{spread} differs from chance within the run by {_range([each.estimate for each in excess], '+.2f')}; in "
-        f"{above or 'none'} the interval lies above 0."
-    )
-
-
-def _evidence_sentences(pairs: Sequence[PairCitations]) -> list[str]:
-    same, apart = (sum(pair.n_same_verdict for pair in pairs), sum(len(pair.no_common_step) for pair in pairs))
-    if not same:
-        return []
-    said = (
-        f"Of {many(same, 'pair')} of equal verdicts, {f'{apart:,}' if apart else 'none'} "
-        f"{'cites' if apart == 1 else 'cite'} steps and share{'s' if apart == 1 else ''} none"
-    )
-    where = [*dict.fromkeys(pair.question for pair in pairs if pair.no_common_step)]
-    everywhere = len(where) == len({pair.question for pair in pairs})
-    return [f"{said}." if everywhere or not where else f"{said}, all on {listed(where)}."]
-
-
-def _version_sentences(pairs: Sequence[PairCitations]) -> list[str]:
-    said = []
-    for question in dict.fromkeys(pair.question for pair in pairs):
-        by_version: dict[str | None, dict[tuple[str, str], float]] = {}
-        for pair in pairs:
-            if pair.question == question and pair.found.n_both:
-                by_version.setdefault(pair.rubric_version, {})[pair.judges] = pair.found.overlap.estimate
-        shared = set.intersection(*(set(found) for found in by_version.values())) if by_version else set()
-        if len(by_version) > 1 and shared:
-            means = [
-                f"{sum(found[judges] for judges in shared) / len(shared):.2f} under {version}"
-                for version, found in by_version.items()
-            ]
-            whose = "one pair" if len(shared) == 1 else f"the same {len(shared)} pairs"
-            said.append(f"{question}: citations of {whose} of judges overlap by {listed(means)}; the runs may differ.")
-    return said
-
-
-def _range(values: Sequence[float], spec: str = ".2f") -> str:
-    low, high = f"{min(values):{spec}}", f"{max(values):{spec}}"
-    return low if low == high else f"{low} to {high}"

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any, ClassVar
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from axisjudge.protocol.plan import AnalysisPlan
-from axisjudge.ratings import to_matrix
+from axisjudge.ratings import RatingMatrix, to_matrix
 from axisjudge.ratings.selection import BY_JUDGE, EMPTY_RUN, VERDICT_ON_RUN
 from axisjudge.results import Result
-from axisjudge.stats.agreement.case_weighted import CaseWeighted
+from axisjudge.stats.agreement.case_weighted import CaseWeighted, case_weighted
+from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients
+from axisjudge.stats.agreement.coefficients import COEFFICIENTS, coefficient_names
+from axisjudge.stats.agreement.soft import beliefs, soft_agreement
 from axisjudge.stats.comparisons.sign_flips import holm
 from axisjudge.stats.estimate import Estimate
-from axisjudge.studies._shared.coded import code_verdicts
-from axisjudge.studies._shared.declared_statistics import AtLevel, declared_statistics
-from axisjudge.studies._shared.words import listed, many, p_words
+from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.studies._shared import sentences as words
+from axisjudge.studies._shared.arrays import words_of
+from axisjudge.studies._shared.coded import Coded, code_verdicts
+from axisjudge.studies._shared.words import many
 
+#: Gives the statistic with an interval at a level.
+AtLevel = Callable[[float], Estimate]
+NO_MAP = "no map of these judges' confidences was frozen in the plan"
 #: Intervals rest on 2,000 draws at the most; levels beyond this one cannot be told apart.
 SMALLEST_P = 0.001
 #: Halvings of the range of p: to four digits.
@@ -98,23 +110,7 @@ def declared_results(ratings: pl.DataFrame, plan: AnalysisPlan, *, seed: int = 0
 
 def declared_sentence(results: tuple[Declared, ...]) -> str:
     """The declared results in words; empty without any."""
-    judges = len({each.judges for each in results}) > 1
-    parts = [
-        f"{each.statistic} on {each.axis}{f' of {listed(each.judges)}' if judges else ''} {_worded(each)}"
-        for each in results
-    ]
-    if not parts:
-        return ""
-    family = f"Holm over {len(results)} tests" if len(results) > 1 else "one test"
-    against = "" if all(math.isnan(each.p_holm) for each in results) else f" ({family} against agreement by chance)"
-    return f"Declared and confirmed{against}: {'; '.join(parts)}."
-
-
-def _worded(each: Declared) -> str:
-    estimate = each.estimate
-    if math.isnan(estimate.estimate) or math.isnan(each.p_holm):
-        return estimate.worded()
-    return f"{estimate.estimate:.2f} ({estimate.interval()}, {p_words(each.p_holm)})"
+    return words.declared([(each.statistic, each.axis, each.judges, each.estimate, each.p_holm) for each in results])
 
 
 def _of_last_opening(ratings: pl.DataFrame) -> pl.DataFrame:
@@ -159,3 +155,63 @@ def _p_value(at: AtLevel) -> float:
         middle = (low + high) / 2
         low, high = (low, middle) if leaves_out(middle) else (middle, high)
     return high
+
+
+def declared_statistics(
+    matrix: RatingMatrix, coded: Coded, plan: AnalysisPlan, seed: int
+) -> dict[tuple[str, ...], AtLevel]:
+    """The plan's statistic by judges: all, every two, or (of a failure rate) each."""
+    if plan.statistic == "failure_rate":
+        return _failure_rates(matrix, coded)
+    if plan.statistic in COEFFICIENTS:
+        return _coefficients(matrix, coded, plan.statistic, seed)
+    return {
+        tuple(matrix.raters[rater] for rater in pair): _confident(matrix, coded, plan, list(pair), seed)
+        for pair in itertools.combinations(range(len(matrix.raters)), 2)
+    }
+
+
+def _coefficients(matrix: RatingMatrix, coded: Coded, name: str, seed: int) -> dict[tuple[str, ...], AtLevel]:
+    raters = matrix.raters
+    drawn = dict.fromkeys([*coefficient_names(len(raters)).values(), name])  # as in a table of agreement
+
+    @cache
+    def at(level: float) -> dict[str, Agreement]:
+        return agreement_coefficients(coded.codes, list(drawn), **coded.how, ci_level=level, rng=seed)
+
+    def of(key: str, level: float) -> Estimate:
+        return at(level)[key]
+
+    if not COEFFICIENTS[name].two_raters or len(raters) == 2:
+        return {raters: partial(of, name)}
+    pairs = itertools.combinations(range(len(raters)), 2)
+    return {(raters[one], raters[two]): partial(of, f"{name}[{one},{two}]") for one, two in pairs}
+
+
+def _failure_rates(matrix: RatingMatrix, coded: Coded) -> dict[tuple[str, ...], AtLevel]:
+    """Each judge's share of `incorrect`; a verdict without a side is a pass, or left out where the plan says so."""
+    failed = matrix.categories.index("incorrect") if "incorrect" in matrix.categories else -1
+
+    def rate(codes: NDArray[np.float64], level: float) -> Estimate:
+        values = np.where(np.isnan(codes), np.nan, codes == failed)
+        return clustered_proportion(values, **coded.groups, ci_level=level)
+
+    return {(rater,): partial(rate, coded.codes[:, column]) for column, rater in enumerate(matrix.raters)}
+
+
+def _confident(matrix: RatingMatrix, coded: Coded, plan: AnalysisPlan, pair: list[int], seed: int) -> AtLevel:
+    """Soft or case-weighted agreement of two judges, on confidences normalised by the plan's frozen maps."""
+    raters = [matrix.raters[rater] for rater in pair]
+    if any(rater not in plan.maps for rater in raters):
+        return lambda level: Estimate(estimate=math.nan, n_items=0, n_clusters=0, reason=NO_MAP)
+    maps = [plan.confidence_map(rater) for rater in raters]
+    normalised = [
+        normal(matrix.confidences[:, at], source=normal.source) for normal, at in zip(maps, pair, strict=True)
+    ]
+    codes, sure = coded.codes[:, pair], np.column_stack(normalised)
+    if plan.statistic == "soft_agreement":
+        believed = beliefs(words_of(codes, matrix.categories), sure)
+        return lambda level: soft_agreement(believed, **coded.groups, ci_level=level)
+    combine: Any = "product" if plan.weighting == "none" else plan.weighting
+    weighted = partial(case_weighted, codes, sure, combine=combine, rng=seed)
+    return lambda level: weighted(**coded.how, ci_level=level)

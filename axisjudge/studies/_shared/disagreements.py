@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.results import Result
+from axisjudge.studies._shared import sentences as words
 from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies._shared.frames import Given, Kind, Table, table_of
 from axisjudge.studies._shared.pooled import Pooled
 from axisjudge.studies._shared.ranked_confidence import confidence_ranks
-from axisjudge.studies._shared.words import many
 
 
 class Order(StrEnum):
@@ -82,10 +82,7 @@ class Disagreements(Result):
     @property
     def sentence(self) -> str:
         """How many items are split, and the order of the list."""
-        if not self.n_split:
-            return f"Judges are split on none of {many(self.n_items, 'item')}."
-        shown = "it is listed" if self.n_split == 1 else f"{len(self.listed)} are listed, {self.order}"
-        return f"Judges are split on {self.n_split:,} of {many(self.n_items, 'item')}; {shown}."
+        return words.split_items(self.n_split, self.n_items, len(self.listed), self.order)
 
 
 def disagreements(ratings: Given, panel: Pooled, *, most: int = 20) -> Disagreements:
@@ -97,7 +94,7 @@ def disagreements(ratings: Given, panel: Pooled, *, most: int = 20) -> Disagreem
 
     `ratings` are those of the `panel`; `most` is how many items are listed.
     """
-    codes = panel.codes[:, : panel.n_judges]
+    codes = panel.judged
     ranks, _ = confidence_ranks(ratings, panel)
     split = np.flatnonzero(~_unanimous(codes) & ((~np.isnan(codes)).sum(axis=1) >= 2))
     sureness = _mean_rank(ranks)
@@ -148,7 +145,7 @@ def _listed(
     sureness: float,
     voices: dict[tuple[str, str, str], tuple[float | None, str | None]],
 ) -> Disagreement:
-    codes = panel.codes[at, : panel.n_judges]
+    codes = panel.judged[at]
     counts = (codes[:, None] == np.arange(len(panel.categories))).sum(axis=0)
     taken = _two_sides(counts, panel.ordered)
     item, question = panel.items[at], panel.questions[panel.question[at]]

@@ -54,7 +54,7 @@ def columns_of(frame: Given) -> list[str]:
     return list(frame if isinstance(frame, Mapping) else narwhals_of(frame, "table").columns)
 
 
-def kind_of(frame: Given) -> Kind:
+def kind_of(frame: Given | pl.LazyFrame) -> Kind:
     """Which package's tables the caller uses: ``polars``, ``pandas`` or ``pyarrow`` (pandas for a dict)."""
     if isinstance(frame, Mapping):
         return "pandas"
@@ -111,3 +111,26 @@ def narwhals_of(frame: Table, where: str) -> nw.DataFrame[Any]:
     except TypeError:
         rule = "must be a polars, pandas or arrow table, or a dict of columns"
         raise InputError(where, rule, type(frame).__name__) from None
+
+
+def per_run(given: Given, column: str, *, where: str) -> dict[str, Any]:
+    """A mapping of trajectory_id to the fact.
+
+    Parameters
+    ----------
+    given : mapping or table
+        ``{trajectory_id: fact}``, or a table with the columns trajectory_id and `column`.
+    where : str
+        The caller's argument, for messages.
+
+    Raises
+    ------
+    InputError
+        Not such a table, or two facts of one run.
+    """
+    if isinstance(given, Mapping) and "trajectory_id" not in given:
+        return dict(given)
+    table = to_polars(given, ("trajectory_id", column), where=where).unique()
+    if not (twice := table.filter(table["trajectory_id"].is_duplicated())).is_empty():
+        raise InputError(where, f"one {column} for each run", twice["trajectory_id"].sort()[0])
+    return dict(table.iter_rows())

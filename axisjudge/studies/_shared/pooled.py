@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -18,7 +19,15 @@ from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER
 from axisjudge.ratings.selection import LABELS as LABELS
 from axisjudge.stats.raters.reference import majority
 from axisjudge.studies._shared.arrays import Floats
+from axisjudge.studies._shared.coded import UNDECIDED
 from axisjudge.studies._shared.frames import Given, Kind, kind_of
+from axisjudge.studies._shared.scope import Intervals
+
+
+class Sample(Intervals):
+    """What every estimate takes of a panel: its clusters, what they are, and the level of intervals."""
+
+    clusters: NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +67,11 @@ class Pooled:
         return self.raters[: self.n_judges]
 
     @property
+    def judged(self) -> Floats:
+        """The judges' words: items x judges."""
+        return self.codes[:, : self.n_judges]
+
+    @property
     def labellers(self) -> tuple[str, ...]:
         """Names of those who give labels."""
         return self.raters[self.n_judges :]
@@ -76,6 +90,24 @@ class Pooled:
     def label(self) -> Floats:
         """Each item's label: the commonest word of those who label, NaN on a tie or without any."""
         return majority(self.codes[:, self.n_judges :], len(self.categories))
+
+    def decided(self) -> Pooled:
+        """The same items with the words that take no side as missing, and the others alone as categories."""
+        sided = [code for code, word in enumerate(self.categories) if word not in UNDECIDED]
+        position = np.full(len(self.categories) + 1, np.nan)  # the last is of what was missing before
+        position[sided] = np.arange(len(sided))
+        codes = position[np.nan_to_num(self.codes, nan=len(self.categories)).astype(np.intp)]
+        return replace(self, codes=codes, categories=tuple(self.categories[code] for code in sided))
+
+    @property
+    def share_decided(self) -> float:
+        """The share of the judges' verdicts that take a side; NaN without any."""
+        every, sided = (self._n_verdicts(codes) for codes in (self.judged, self.decided().judged))
+        return sided / every if every else math.nan
+
+    def _n_verdicts(self, codes: Floats) -> int:
+        number = (~np.isnan(codes)).sum(axis=1)
+        return int(number.sum() if self.times is None else self.times @ number)
 
     @property
     def where(self) -> str:

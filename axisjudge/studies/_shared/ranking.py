@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from axisjudge.stats.comparisons.ranking import RankSets
+from axisjudge.studies._shared import sentences as words
 from axisjudge.studies._shared.frames import Kind, table_of
-from axisjudge.studies._shared.words import listed, many
+from axisjudge.studies._shared.words import listed
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,24 +76,7 @@ class Ranking:
     @property
     def sentence(self) -> str:
         """What the rank sets allow to be said, with the observed range: no name that they do not support."""
-        sets, top = self.sets, self.first
-        if sets.refusal:
-            alone = f"{self.names[0]} has nothing to be ranked against by {self.quantity}."
-            many_of = f"{self._subject} are not ranked by {self.quantity}: {sets.refusal}."
-            return alone if len(self.names) == 1 else many_of
-        sure = f"observed {self.observed}; {sets.ci_level:.0%} jointly, {many(sets.n_clusters, self.unit)}"
-        if sets.tied:
-            return f"{self._subject} cannot be told apart by {self.quantity} ({sure})."
-        if len(top) == 1:
-            return f"Of {self.subject}, {top[0]} has the highest {self.quantity}, alone at rank 1 ({sure})."
-        said = f"Of {self.subject}, {listed(top, 'or')} may have the highest {self.quantity} and cannot be told apart"
-        below = [name for name in self.names if name not in top]
-        rest = f"; {listed(below)} {'is' if len(below) == 1 else 'are'} not among them" if below else ""
-        return f"{said} ({sure}){rest}."
-
-    @property
-    def _subject(self) -> str:
-        return self.subject[0].upper() + self.subject[1:]
+        return words.ranking(self.subject, self.quantity, self.names, self.sets, self.observed, self.unit)
 
     def _worded(self, mean: float) -> str:
         return f"{mean:.0%}" if self.share else f"{mean:.1f}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +13,12 @@ from axisjudge.stats.confidence.triage import Triage
 from axisjudge.stats.confidence.triage import triage as triage_of
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.raters.reference import majority
+from axisjudge.studies._shared import sentences as words
 from axisjudge.studies._shared.arrays import Floats, mean_of
 from axisjudge.studies._shared.frames import Kind, Table, frame_of, with_ends
 from axisjudge.studies._shared.pooled import Pooled
 from axisjudge.studies._shared.ranked_confidence import NoRanks
 from axisjudge.studies._shared.scope import Intervals
-from axisjudge.studies._shared.words import agreeing, many
 
 #: What a report keeps of the 2 x 2.
 _RECORDED = (
@@ -80,17 +79,7 @@ class PanelTriage(Result):
         """Agreement where all judges are sure and elsewhere, and what the AUC says."""
         if self.table is None:
             return f"{self.where}: no triage by confidence, because {self.reason}."
-        found = self.table
-        sure, unsure = (
-            "no item" if math.isnan(rate.estimate) else f"{rate.worded('.0%')} of {many(rate.n_items, 'item')}"
-            for rate in (found.agreement_sure, found.agreement_unsure)
-        )
-        return (
-            f"{self.where}: the judges agree on {sure} where all of them are sure, and on {unsure} elsewhere; AUC of "
-            f"the least sure judge's confidence for agreement {found.auc.worded()}, {found.auc.clusters}. "
-            f"{agreeing(found.disagree_sure, 'item', 'is', 'are')} split although all are sure (look at the rubric), "
-            f"{many(found.disagree_unsure, 'item')} where one is not (look at the trajectory or the rubric)."
-        )
+        return words.triage(self.where, self.table)
 
 
 def panel_triage(
@@ -119,7 +108,7 @@ def sides_with_others(codes: Floats, number: int, n_categories: int) -> Floats:
 
 def _judge(panel: Pooled, number: int, intervals: Intervals) -> JudgeConfidence:
     confidence = panel.confidences[:, number]
-    siding = sides_with_others(panel.codes[:, : panel.n_judges], number, len(panel.categories))
+    siding = sides_with_others(panel.judged, number, len(panel.categories))
     found = auroc(confidence, siding, clusters=panel.clusters, **intervals)
     return JudgeConfidence(
         judge=panel.raters[number],

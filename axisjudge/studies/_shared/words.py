@@ -88,7 +88,9 @@ def _unit(unit: str, size: str) -> str:
 
 
 def overturned(reversal: Reversal) -> str:
-    """How many verdicts, given otherwise, overturn it: ``3 verdicts``, ``3 verdicts or fewer``, or none tried."""
+    """How many, given otherwise, overturn it: ``3 verdicts``, ``the labels of 2 items or fewer``, or none tried."""
     if reversal.changes is None:
         return "none of those tried"
-    return f"{many(reversal.changes, 'verdict')}{'' if reversal.exact else ' or fewer'}"
+    of_labels = f"the labels of {many(reversal.changes, 'item')}"
+    changes = of_labels if reversal.what == "label" else many(reversal.changes, reversal.what)
+    return f"{changes}{'' if reversal.exact else ' or fewer'}"

@@ -15,16 +15,32 @@ from axisjudge.ratings.counts import COUNTED, NOT_ASKED, PatternCounts, counted
 from axisjudge.ratings.scales import Level, level_of
 from axisjudge.ratings.selection import EMPTY_RUN
 from axisjudge.results import Result
+from axisjudge.stats.agreement.by_level import coefficients_at, columns_of
 from axisjudge.stats.agreement.chance_corrected import Agreement, Seed
 from axisjudge.stats.agreement.undecided import CaseBounds, case_bounds
-from axisjudge.stats.estimate import NamedEstimate
+from axisjudge.stats.estimate import NamedEstimate, plural
 from axisjudge.studies._shared.coded import code_counts
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, native, to_polars
 from axisjudge.studies._shared.scope import MADE_UP, SCOPE, banner
 from axisjudge.studies._shared.words import in_cell, sentence_case
 from axisjudge.studies.agreement import sentences as words
-from axisjudge.studies.agreement.by_scale import coefficients_at, columns_of, heading
 from axisjudge.verdict import IDENTITY
+
+_HEADINGS = {
+    "ac1": "AC1",
+    "alpha": "nominal alpha",
+    "quadratic_kappa": "quadratic kappa",
+    "ac2": "quadratic AC2",
+    "ordinal_alpha": "ordinal alpha",
+    "interval_alpha": "interval alpha",
+}
+
+
+def heading(column: str, found: NamedEstimate | None) -> str:
+    """How a column is headed for people; an intraclass correlation by its form."""
+    if column == "icc":
+        return "ICC" if found is None else found.label
+    return _HEADINGS.get(column, column)
 
 
 @dataclass(frozen=True)
@@ -33,12 +49,12 @@ class QuestionAgreement(Result):
 
     `n_items` counts items with two ratings or more that enter the coefficients, and `n_clusters` where they come from;
     `n_rated` items with any rating, `n_single` those with one, `n_common` those with a verdict of every rater;
-    `raters_an_item` is the fewest and the most among the `n_items`. `lost` counts the ratings of each rater that came
-    back without a verdict, `not_asked` the items it has no rating of. `coefficients` holds what the registry gives a
-    column at the `level` of the scale: nominal `percent`, `kappa` (Cohen's for two raters, Fleiss' for more), `ac1`,
-    `alpha`; ordinal `percent`, `quadratic_kappa`, `ac2`, `ordinal_alpha`; and for numbers `interval_alpha` and `icc`.
-    It is empty for a single rater. `bounds` says what percent agreement and kappa could be had every undecided or lost
-    verdict been decided.
+    `raters_an_item` is the fewest and the most among the `n_items`; `n_verdicts` counts all verdicts given. `lost`
+    counts the ratings of each rater that came back without a verdict, `not_asked` the items it has no rating of.
+    `coefficients` holds what the registry gives a column at the `level` of the scale: nominal `percent`, `kappa`
+    (Cohen's for two raters, Fleiss' for more), `ac1`, `alpha`; ordinal `percent`, `quadratic_kappa`, `ac2`,
+    `ordinal_alpha`; and for numbers `interval_alpha` and `icc`. It is empty for a single rater. `bounds` says what
+    percent agreement and kappa could be had every undecided or lost verdict been decided.
     """
 
     question: str
@@ -56,8 +72,14 @@ class QuestionAgreement(Result):
     not_asked: dict[str, int]
     undecided: dict[str, int]
     shares: dict[str, float]
+    n_verdicts: int = 0
     coefficients: dict[str, NamedEstimate] = field(default_factory=dict)
     bounds: CaseBounds | None = None
+
+    @property
+    def share_decided(self) -> float | None:
+        """The share of all verdicts given that take a side; None without any."""
+        return 1 - sum(self.undecided.values()) / self.n_verdicts if self.n_verdicts else None
 
     def row(self) -> dict[str, Any]:
         """One row of the table, unrounded."""
@@ -67,14 +89,14 @@ class QuestionAgreement(Result):
             **{name: getattr(self, name) for name in ("cluster_unit", "n_common")},
             "n_lost": sum(self.lost.values()),
             "n_undecided": sum(self.undecided.values()),
+            "share_decided": self.share_decided,
             "commonest_verdict": common,
             "commonest_share": self.shares.get(common or "", None),
         }
         for name in columns_of(self.level):
             ends = {name: "estimate", f"{name}_low": "ci_low", f"{name}_high": "ci_high"}
             row |= {key: self._figure(name, end) for key, end in ends.items()}
-        indices = ("prevalence_index", "bias_index")
-        return row | {index: self._figure("percent", index) for index in indices}
+        return row | {index: self._figure("percent", index) for index in ("prevalence_index", "bias_index")}
 
     def brief(self) -> dict[str, Any]:
         """One row as people read it: counts, and each coefficient with its interval in one cell."""
@@ -84,9 +106,10 @@ class QuestionAgreement(Result):
         return {
             "question": self.question,
             "n": self.n_items,
-            f"{_many(self.cluster_unit)}": self.n_clusters,
+            plural(self.cluster_unit): self.n_clusters,
             "raters": str(most) if fewest == most else f"{fewest} to {most}",
             "lost": sum(self.lost.values()),
+            "decided": "–" if self.share_decided is None else f"{self.share_decided:.0%}",
             "commonest": None if share is None else f"{share:.0%}",
             **{heading(name, cell): None if cell is None else in_cell(cell) for name, cell in cells.items()},
         }
@@ -98,7 +121,7 @@ class QuestionAgreement(Result):
     def sentences(self) -> list[str]:
         """What the figures say, in words."""
         n = self.n_items if self.coefficients else self.n_rated
-        items = f"{n:,} items in {self.n_clusters} {_many(self.cluster_unit)}"
+        items = f"{n:,} items in {self.n_clusters} {plural(self.cluster_unit)}"
         remarks = [f"{self.question}: {text}" for text in self.remarks()]
         return [words.headline(self.question, items, self.raters, self.n_common, self.coefficients), *remarks]
 
@@ -106,11 +129,10 @@ class QuestionAgreement(Result):
         """What must be known to read the figures: why they differ, and what they leave out."""
         kappa = self.coefficients.get("kappa", self.coefficients.get("quadratic_kappa"))
         notes = [kappa.sentence(), *kappa.notes] if isinstance(kappa, Agreement) else []
-        single = "items with a single rating"  # said with the number of raters
         never = [word for word, share in self.shares.items() if not share]
         fewest, most = self.raters_an_item
         return [
-            *(text for text in notes if text and not text.startswith(single)),
+            *(text for text in notes if text and not text.startswith("items with a single rating")),
             *(text for found in self.coefficients.values() for text in words.unused(found, never)),
             *words.raters_an_item(fewest, most, self.n_single),
             *words.gaps(words.LOST, self.lost),
@@ -181,7 +203,7 @@ def agreement_by_axis(
     ratings: Given | pl.LazyFrame,
     *,
     raters: Sequence[str] | None = None,
-    uncertain: Literal["category", "exclude"] = "category",
+    uncertain: Literal["category", "exclude"] = "exclude",
     repeat: int = 0,
     step_level: bool = False,
     cluster_unit: str = "",
@@ -198,8 +220,9 @@ def agreement_by_axis(
     raters : sequence of str, optional
         Which raters; by default all.
     uncertain : {"category", "exclude"}
-        Whether `uncertain` and `not_applicable` count as verdicts of their own (two raters that are uncertain agree) or
-        are left out. Either way they are counted, and the bounds say what they could hide.
+        Whether `uncertain` and `not_applicable` are left out, as verdicts that were not given, or count as words of
+        their own (then a rater that abstains disagrees with all that decide). Either way they are counted, and the
+        bounds say what they could hide.
     repeat : int
         Which repeat of the judging.
     step_level : bool
@@ -232,7 +255,7 @@ def agreement_by_axis(
 def agreement_of_counts(
     counts: Sequence[PatternCounts],
     *,
-    uncertain: Literal["category", "exclude"] = "category",
+    uncertain: Literal["category", "exclude"] = "exclude",
     cluster_unit: str = "",
     ci_level: float = 0.95,
     rng: Seed = None,
@@ -268,7 +291,7 @@ def _question(
     coefficients: dict[str, NamedEstimate] = {}
     bounds = None
     if len(counts.names) > 1:
-        coefficients = coefficients_at(level, coded, ci_level, rng)
+        coefficients = coefficients_at(level, coded.codes, **coded.how, times=coded.times, ci_level=ci_level, rng=rng)
         if level != "interval":
             of_all = asked.all(axis=1)
             bounds = case_bounds(coded.decided[of_all], categories=coded.sided, times=coded.times[of_all])
@@ -297,10 +320,7 @@ def _question(
         shares={counts.categories[int(code)]: used[code] / total for code in sorted(coded.categories)}
         if total and counts.categories
         else {},
+        n_verdicts=int(n @ (~np.isnan(given)).sum(axis=1)),
         coefficients=coefficients,
         bounds=bounds,
     )
-
-
-def _many(unit: str) -> str:
-    return unit.removesuffix("y") + "ies" if unit.endswith("ry") else unit + "s"  # queries

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from axisjudge.results import Result
 from axisjudge.stats.agreement.case_weighted import CaseWeighted, case_weighted
@@ -16,9 +16,8 @@ from axisjudge.stats.agreement.coefficients import alpha_of, coefficient_names, 
 from axisjudge.stats.agreement.soft import SoftAgreement, beliefs, soft_agreement
 from axisjudge.studies._shared.arrays import Floats, words_of
 from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, with_ends
-from axisjudge.studies._shared.pooled import Pooled
+from axisjudge.studies._shared.pooled import Pooled, Sample
 from axisjudge.studies._shared.ranked_confidence import NoRanks, confidence_ranks
-from axisjudge.studies._shared.scope import Intervals
 from axisjudge.studies.agreement import sentences as words
 
 #: The sentence is about alpha, at the level of the scale.
@@ -41,7 +40,6 @@ _SOFT = {
     "soft_ceiling": "soft.ceiling",
     "soft_raw": "soft.raw",
 }
-_ITEMS = {"n_items": "product.n_items"}
 _PANEL = {
     "coefficient": "coefficient",
     "weights": "combine",
@@ -52,20 +50,6 @@ _PANEL = {
     "high": "ci_high",
     **{name: name for name in ("p_value", "kish_n", "n_items")},
 }
-
-
-class _Sample(Intervals):
-    """What every estimate takes of the panel."""
-
-    clusters: NDArray[np.intp]
-
-
-class _Weighted(_Sample):
-    """And those with weights besides: the words, the questions to shuffle within, the source of shuffles."""
-
-    categories: Sequence[float]
-    strata: NDArray[np.intp]
-    rng: int
 
 
 @dataclass(frozen=True)
@@ -100,9 +84,8 @@ class Confident(Result):
 
     def to_frame(self) -> Table:
         """One row a pair of judges."""
-        return frame_of(
-            self.pairs, _PAIR | (_SOFT if any(pair.soft for pair in self.pairs) else {}) | _ITEMS, self.kind
-        )
+        soft = _SOFT if any(pair.soft for pair in self.pairs) else {}
+        return frame_of(self.pairs, {**_PAIR, **soft, "n_items": "product.n_items"}, self.kind)
 
     def panel_frame(self) -> Table:
         """One row a coefficient of the whole panel."""
@@ -129,23 +112,19 @@ def confident_agreement(
     having = [judge for judge in range(panel.n_judges) if not np.isnan(ranks[:, judge]).all()]
     if len(having) < 2:
         return Confident(panel.where, (), (), normalised, NoRanks.NO_CONFIDENCES, panel.kind)
-    sample: _Sample = {"clusters": panel.clusters, "cluster_unit": cluster_unit, "ci_level": ci_level}
-    weighted: _Weighted = {
-        **sample,
-        "categories": range(len(panel.categories)),
-        "strata": panel.question,
-        "rng": seed,
-    }
-    corrected = [
-        name for name in coefficient_names(3, panel.level).values() if name != "percent_agreement"
-    ]  # pairs have Cohen's
+    sample: Sample = {"clusters": panel.clusters, "cluster_unit": cluster_unit, "ci_level": ci_level}
+    weighted = partial(
+        case_weighted, categories=range(len(panel.categories)), strata=panel.question, rng=seed, **sample
+    )
+    codes, of_panel = panel.codes[:, having], coefficient_names(3, panel.level).values()  # pairs have Cohen's
     return Confident(
         where=panel.where,
-        pairs=tuple(_pair(panel, ranks, pair, sample, weighted) for pair in itertools.combinations(having, 2)),
+        pairs=tuple(_pair(panel, ranks, list(pair), sample, weighted) for pair in itertools.combinations(having, 2)),
         panel=tuple(
-            case_weighted(panel.codes[:, having], ranks[:, having], coefficient=name, combine=combine, **weighted)
-            for name in corrected
+            weighted(codes, ranks[:, having], coefficient=name, combine=combine)
+            for name in of_panel
             for combine in COMBINE
+            if name != "percent_agreement"
         ),
         normalised=normalised,
         reason=NoRanks.NONE,
@@ -153,17 +132,14 @@ def confident_agreement(
     )
 
 
-def _pair(panel: Pooled, ranks: Floats, pair: tuple[int, int], sample: _Sample, weighted: _Weighted) -> ConfidentPair:
-    codes, confidence = panel.codes[:, list(pair)], ranks[:, list(pair)]
+def _pair(
+    panel: Pooled, ranks: Floats, pair: list[int], sample: Sample, weighted: Callable[..., CaseWeighted]
+) -> ConfidentPair:
+    codes, confidence = panel.codes[:, pair], ranks[:, pair]
     held = beliefs(words_of(codes, panel.categories), (1 + confidence) / 2)
-    return ConfidentPair(
-        judges=(panel.raters[pair[0]], panel.raters[pair[1]]),
-        families=(panel.families[pair[0]], panel.families[pair[1]]),
-        soft=soft_agreement(held, **sample) if "incorrect" in panel.categories else None,
-        product=case_weighted(
-            codes, confidence, combine="product", coefficient=coefficient_of_two(panel.level), **weighted
-        ),
-        minimum=case_weighted(
-            codes, confidence, combine="minimum", coefficient=coefficient_of_two(panel.level), **weighted
-        ),
+    product, minimum = (
+        weighted(codes, confidence, combine=combine, coefficient=coefficient_of_two(panel.level)) for combine in COMBINE
     )
+    (first, second), (one, other) = ([names[at] for at in pair] for names in (panel.raters, panel.families))
+    soft = soft_agreement(held, **sample) if "incorrect" in panel.categories else None
+    return ConfidentPair((first, second), (one, other), soft, product, minimum)

@@ -14,8 +14,8 @@ from axisjudge.ratings.counts import COUNTED, PatternCounts, counted, in_sum
 from axisjudge.ratings.dataset import Part, parts_of
 from axisjudge.ratings.scales import has_words
 from axisjudge.ratings.selection import BY_JUDGE, EMPTY_RUN, LABELS, MADE_UP
+from axisjudge.sources.source import about_empty_runs, about_ratings, refuse_texts
 from axisjudge.studies._shared.scope import Intervals, questions_in_order
-from axisjudge.studies._shared.sources import about_empty_runs, about_ratings, refuse_texts
 from axisjudge.studies.agreement.by_question import agreement_of_counts
 from axisjudge.studies.agreement.cross_family import families_of_counts
 from axisjudge.studies.agreement.study import PanelAgreement
@@ -57,7 +57,7 @@ def agreement_of_dataset(
     path : str
         A dataset (`axisjudge.ratings.dataset`), on a disk or an object storage.
     steps, questions, scale, coefficient, cluster_unit, ci_level
-        As in `axisjudge.studies.agreement` and `axisjudge.studies._shared.sources.sources_of`.
+        As in `axisjudge.studies.agreement` and `axisjudge.sources.sources_of`.
     workers : Workers, optional
         Where the parts are counted; by default in this process, one after another.
 
@@ -110,8 +110,8 @@ def _agreement(
     )
     if not judges or not has_words(counts[0].scale):
         return result
-    apart, together = families_of_counts(counts, coefficient, intervals)
-    return replace(result, by_question=apart, together=together)
+    apart, together, share_decided = families_of_counts(counts, coefficient, intervals)
+    return replace(result, by_question=apart, together=together, share_decided=share_decided)
 
 
 def _empty_runs(part: Part) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from axisjudge.results import Result
 from axisjudge.stats.agreement.effective import EffectiveJudges, WithoutOne, effective_judges, leave_out
-from axisjudge.studies._shared.frames import Kind, Table, table_of
+from axisjudge.studies._shared.frames import Table, table_of
 from axisjudge.studies._shared.pooled import Pooled
 from axisjudge.studies.agreement import sentences as words
 from axisjudge.studies.agreement.sentences import NoWorth
@@ -21,7 +21,7 @@ class PanelWorth(Result):
     """A panel against labels; `measured` is None where it cannot be measured, and `reason` says why.
 
     A judge is right where its word is the label's, with several labellers the commonest of theirs; items where these
-    tie have no label. `planted` says that the labels are planted truth, which has no error.
+    tie have no label.
     """
 
     _keys: ClassVar[Mapping[str, str]] = {
@@ -36,34 +36,29 @@ class PanelWorth(Result):
         **{name: name for name in ("without_judge", "without_family", "n_unlabelled", "reason")},
     }
 
-    where: str
-    judges: tuple[str, ...]
-    families: tuple[str, ...]
+    panel: Pooled
     measured: EffectiveJudges | None
     without_judge: tuple[WithoutOne, ...]
     without_family: tuple[WithoutOne, ...]
     n_unlabelled: int
-    planted: bool
     reason: NoWorth
-    kind: Kind
+
+    where = property(lambda self: self.panel.where)
+    judges = property(lambda self: self.panel.judges)
+    families = property(lambda self: self.panel.families[: self.panel.n_judges])
 
     def to_frame(self) -> Table:
         """One row for the panel, then one without each family and one without each judge."""
         if self.measured is None:
-            return table_of([], self.kind)
+            return table_of([], self.panel.kind)
         whole = WithoutOne("nobody", len(self.judges), self.measured.n_effective.estimate, self.measured.majority)
-        listed = [("", whole), *(("family", one) for one in self.without_family)]
-        listed += [("judge", one) for one in self.without_judge]
+        parts = {"family": self.without_family, "judge": self.without_judge}
+        named = [("nobody", whole), *((f"{what} {one.left_out}", one) for what, of in parts.items() for one in of)]
+        columns = ("without", "judges", "effective_judges", "majority_accuracy")
         rows = [
-            {
-                "without": f"{kind} {one.left_out}".strip(),
-                "judges": one.n_judges,
-                "effective_judges": one.n_effective,
-                "majority_accuracy": one.majority,
-            }
-            for kind, one in listed
+            dict(zip(columns, (name, one.n_judges, one.n_effective, one.majority), strict=True)) for name, one in named
         ]
-        return table_of(rows, self.kind)
+        return table_of(rows, self.panel.kind)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for a report; the reason alone where there is nothing else."""
@@ -90,28 +85,17 @@ class PanelWorth(Result):
         """Effective judges with interval and band, and the majority beside the best judge."""
         if self.measured is None:
             return words.NO_WORTH.format(where=self.where, reason=self.reason)
-        known = np.nan_to_num(self.measured.accuracy, nan=-1.0)
-        return words.worth(self.where, self.judges, self.measured, int(known.argmax()), self.planted)
+        best = int(np.nan_to_num(self.measured.accuracy, nan=-1.0).argmax())
+        return words.worth(self.where, self.judges, self.measured, best, self.panel.planted)
 
 
 def panel_worth(panel: Pooled, *, cluster_unit: str = "task", ci_level: float = 0.95) -> PanelWorth:
     """The effective number of judges against labels, with leave-one-judge-out and leave-one-family-out."""
-    codes, label = panel.codes[:, : panel.n_judges], panel.label
-    families = panel.families[: panel.n_judges]
+    codes, label, families = panel.judged, panel.label, panel.families[: panel.n_judges]
     reason = NoWorth.NO_LABELS if np.isnan(label).all() else NoWorth.TOO_FEW if panel.n_judges < 2 else NoWorth.NONE
     n_unlabelled = int(np.isnan(label).sum())
     if reason is not NoWorth.NONE:
-        return PanelWorth(panel.where, panel.judges, families, None, (), (), n_unlabelled, False, reason, panel.kind)
+        return PanelWorth(panel, None, (), (), n_unlabelled, reason)
     measured = effective_judges(codes, label, clusters=panel.clusters, cluster_unit=cluster_unit, ci_level=ci_level)
-    return PanelWorth(
-        where=panel.where,
-        judges=panel.judges,
-        families=families,
-        measured=measured,
-        without_judge=tuple(leave_out(codes, label, panel.judges)),
-        without_family=tuple(leave_out(codes, label, families)),
-        n_unlabelled=n_unlabelled,
-        planted=panel.planted,
-        reason=reason,
-        kind=panel.kind,
-    )
+    without_judge, without_family = (tuple(leave_out(codes, label, of)) for of in (panel.judges, families))
+    return PanelWorth(panel, measured, without_judge, without_family, n_unlabelled, reason)

@@ -1,4 +1,4 @@
-"""Figures of agreement: who agrees with whom, family by family, and with people."""
+"""Figures of agreement: who agrees with whom, what the panel is worth against labels, and triage by confidence."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from axisjudge.figures import theme
 from axisjudge.figures.heatmap import cell_text, plot_heatmap
-from axisjudge.figures.marks import interval_mark, named_rows
+from axisjudge.figures.marks import interval_mark, named_rows, percent_tick
+from axisjudge.stats.estimate import Estimate
+from axisjudge.studies._shared.triage import PanelTriage
+from axisjudge.studies._shared.words import in_cell, sentence_case
 from axisjudge.studies.agreement.cross_family import CrossFamily
+from axisjudge.studies.agreement.effective import PanelWorth
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,6 +25,9 @@ if TYPE_CHECKING:
 
 #: With more raters a panel is drawn alone, in smaller type.
 _FEW = 10
+#: So many judges can be named below their marks.
+_NAMED = 8
+_MARKERS = ("o", "s", "D", "^", "v", "P", "X", "*")
 #: Pairs of one family, and of two.
 _WITHIN, _ACROSS = "#D55E00", theme.ACCENT
 
@@ -40,7 +48,8 @@ def plot_agreement_matrix(found: CrossFamily, *, ax: Axes | None = None) -> Axes
     theme.dress(ax, "")
     ax.tick_params(labelsize=theme.LABEL if few else theme.SMALL)
     _frame_families(ax, found)
-    ax.set_xlabel(_matrix_note(found), fontsize=theme.SMALL, color=theme.QUIET, loc="left", labelpad=8)
+    note = f"{found.label}; {found.across.n_items:,} items in {found.across.clusters}; – undefined"
+    ax.set_xlabel(note, fontsize=theme.SMALL, color=theme.QUIET, loc="left", labelpad=8)
     return ax
 
 
@@ -69,10 +78,10 @@ def plot_families(results: Sequence[CrossFamily], *, ax: Axes | None = None) -> 
     """For each question every pair of judges as a dot, within and across families, with the mean and its interval."""
     ax = theme.new_axes(7.4, 1.5 + 0.8 * len(results)) if ax is None else ax
     for row, found in enumerate(results):
-        judged = [pair for pair in found.pairs if not set(pair.raters) & set(found.labellers)]
+        judged = found.pairs.filter(~pl.col("raters").list.get(1).is_in(list(found.labellers)))
         groups = ((True, found.within, -0.17, _WITHIN, "D"), (False, found.across, 0.17, _ACROSS, "o"))
         for within, mean, shift, colour, marker in groups:
-            values = np.array([pair.value for pair in judged if pair.within == within])
+            values = judged.filter(within=within)["value"].to_numpy()
             spread = 0.07 * np.sin(2.4 * np.arange(values.size))  # fixed, so that the figure keeps its bytes
             ax.plot(values, row + shift + spread, ".", color=colour, alpha=0.35, markersize=5, linewidth=0)
             interval_mark(ax, mean, row + shift, colour=colour, marker=marker, size=6.5)
@@ -116,6 +125,67 @@ def plot_with_labels(found: CrossFamily, *, ax: Axes | None = None) -> Axes:
     return theme.dress(ax, f"Judges against {_labels(found)}", note)
 
 
+def plot_panel_worth(worth: PanelWorth, *, ax: Axes | None = None) -> Axes:
+    """Accuracy of each judge and of the majority, with the effective number of judges over the band of label error."""
+    import matplotlib as mpl
+
+    ax = theme.new_axes(7.4, 3.2) if ax is None else ax
+    if worth.measured is None:
+        return _nothing(ax, f"{worth.where}: what the panel is worth", worth.reason)
+    found = worth.measured
+    order = np.argsort(-found.accuracy, kind="stable")
+    families = list(dict.fromkeys(worth.families))
+    for place, judge in enumerate(order):
+        marker = _MARKERS[families.index(worth.families[judge]) % len(_MARKERS)]
+        ax.plot(place, found.accuracy[judge], marker, color=theme.ACCENT, markersize=7, markeredgecolor="white")
+    ax.axhline(found.majority, color="#D55E00", linewidth=1.6)
+    corner: dict[str, Any] = {
+        "xycoords": ("axes fraction", "data"),
+        "xytext": (0, 4),
+        "textcoords": "offset points",
+        "ha": "right",
+    }
+    ax.annotate(f"majority {found.majority:.1%}", (1, found.majority), **corner, fontsize=theme.SMALL, color="#A34700")
+    for at, family in enumerate(families):
+        ax.plot([], [], _MARKERS[at % len(_MARKERS)], color=theme.ACCENT, label=family, linewidth=0)
+    names = [worth.judges[judge].removeprefix("simulated:") for judge in order] if len(order) <= _NAMED else []
+    ax.set_xticks(range(len(names)), names)
+    theme.legend_below(ax, inches=0.4 if names else 0.15, ncols=6)
+    ax.yaxis.set_major_locator(mpl.ticker.MaxNLocator(6, steps=[1, 2, 5, 10]))
+    ax.yaxis.set_major_formatter(percent_tick)
+    theme.grid(ax, "y")
+    number = found.n_effective
+    title = f"{len(worth.judges)} judges are worth {in_cell(number, '.1f')} independent ones"
+    where = sentence_case(worth.where)
+    note = f"{where}: accuracy against labels, best judge first; {number.n_items:,} items in {number.clusters}"
+    return theme.dress(ax, title, note)
+
+
+def plot_triage(triage: PanelTriage, *, ax: Axes | None = None) -> Axes:
+    """The four cells of agreement by confidence, counts and shares inside, and the AUC of confidence for agreement."""
+    ax = theme.new_axes(5.6, 3.2) if ax is None else ax
+    if triage.table is None:
+        return _nothing(ax, f"{triage.where}: triage by confidence", triage.reason)
+    found = triage.table
+    cells = np.array([[found.agree_sure, found.disagree_sure], [found.agree_unsure, found.disagree_unsure]])
+    words = [["trust most", "question the rubric"], ["agree, but ask why unsure", "read first"]]
+    total = cells.sum()
+    rows = [f"all sure\n{_agree(found.agreement_sure)}", f"not all\n{_agree(found.agreement_unsure)}"]
+    columns = ["judges agree", "judges are split"]
+    plot_heatmap(cells / total, ax=ax, rows=rows, columns=columns, palette="Blues", gap=3)
+    for row, column in np.ndindex(2, 2):
+        text = f"{cells[row, column]:,} ({cells[row, column] / total:.0%})"
+        cell_text(ax, row, column, text, down=-0.1, fontsize=theme.LABEL + 2)
+        cell_text(ax, row, column, words[row][column], down=0.18, fontsize=theme.SMALL)
+    theme.dress(ax, f"{sentence_case(triage.where)}: agreement by confidence")
+    note = (
+        f"sure: from each judge's own {found.quantile:.0%} quantile on; AUC {found.auc.worded()}; "
+        f"{total:,} items in {found.auc.clusters}"
+    )
+    ax.set_xlabel(note, fontsize=theme.SMALL, color=theme.QUIET, loc="left", labelpad=6)
+    return ax
+
+
 _QUIET: dict[str, Any] = {"fontsize": theme.SMALL, "color": theme.QUIET}
 
 
@@ -143,10 +213,6 @@ def _frame_families(ax: Axes, found: CrossFamily) -> None:
         ax.axvline(len(found.judges), color="white", linewidth=4)
 
 
-def _matrix_note(found: CrossFamily) -> str:
-    return f"{found.label}; {found.across.n_items:,} items in {found.across.clusters}; – undefined"
-
-
 def _short(value: float) -> str:
     return "–" if math.isnan(value) else f"{round(value, 2) + 0.0:.2f}".replace("0.", ".", 1).replace("-", "−")
 
@@ -156,12 +222,24 @@ def _name(rater: str) -> str:
 
 
 def _questions(found: CrossFamily) -> str:
-    return (
-        theme.in_words(found.questions[0])
-        if len(found.questions) == 1
-        else f"{len(found.questions)} questions together"
-    )
+    return theme.in_words(found.where)
 
 
 def _labels(found: CrossFamily) -> str:
-    return "planted truth" if found.planted else "people"
+    return "planted truth" if found.panel.planted else "people"
+
+
+def _nothing(ax: Axes, title: str, reason: str) -> Axes:
+    from textwrap import fill
+
+    ax.text(
+        0.5, 0.5, fill(f"Not shown: {reason}.", 60), ha="center", va="center", fontsize=theme.LABEL, color=theme.QUIET
+    )
+    ax.set_xticks([])
+    ax.set_yticks([])
+    return theme.dress(ax, title)
+
+
+def _agree(found: Estimate) -> str:
+    interval = "no interval" if math.isnan(found.ci_low) else f"{100 * found.ci_low:.0f}–{100 * found.ci_high:.0f}%"
+    return f"{found.estimate:.0%} agree ({interval})"

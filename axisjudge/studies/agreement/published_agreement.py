@@ -58,17 +58,13 @@ class PublishedAgreement(Result):
 
     def to_frame(self) -> Table:
         """One row an axis."""
+        ranges = {"cohen_kappa": "kappa", "gwet_ac1": "ac1", "if_independent": "if_independent"}
+        ranges |= {f"as_{self.n_tasks}_tasks": "if_clustered"}
+        counts = ("both_incorrect", "one_incorrect")
         rows = [
-            {
-                "axis": one.axis,
-                "agree": f"{one.agree} of {one.n}",
-                "both_incorrect": one.both_incorrect,
-                "one_incorrect": one.one_incorrect,
-                "cohen_kappa": _range(one.kappa),
-                "gwet_ac1": _range(one.ac1),
-                "if_independent": _range(one.if_independent),
-                f"as_{self.n_tasks}_tasks": _range(one.if_clustered),
-            }
+            {"axis": one.axis, "agree": f"{one.agree} of {one.n}"}
+            | {name: getattr(one, name) for name in counts}
+            | {name: _range(getattr(one, of)) for name, of in ranges.items()}
             for one in self.axes
         ]
         return table_of(rows, self.kind)
@@ -77,15 +73,9 @@ class PublishedAgreement(Result):
     def sentence(self) -> str:
         """What five tasks allow."""
         best = max(self.axes, key=lambda one: one.agree)
-        return words.published(
-            count=f"{best.agree} of {best.n}",
-            if_independent=_range(best.if_independent),
-            n_tasks=self.n_tasks,
-            effective_items=self.effective_items,
-            icc=self.icc,
-            if_clustered=_range(best.if_clustered),
-            without_shared_failure=[one.axis for one in self.axes if not one.both_incorrect],
-        )
+        reads = (_range(best.if_independent), _range(best.if_clustered))
+        none = [one.axis for one in self.axes if not one.both_incorrect]
+        return words.published(f"{best.agree} of {best.n}", reads, self.n_tasks, self.effective_items, self.icc, none)
 
 
 def published_tables() -> dict[Path, pl.DataFrame]:
@@ -127,8 +117,7 @@ def _implied(axis: str, agree: int, n: int, any_incorrect: int, worth: float) ->
         found = f"{agree} of {n} agree, {any_incorrect} by any judge"
         raise InputError(f"published counts of {axis}", "agreement and any-judge failures must fit together", found)
     splits = [(both, first, one - first, agree - both) for first in range(one // 2 + 1)]
-    kappas = [_coefficient("cohen_kappa", table) for table in splits]
-    ac1s = [_coefficient("gwet_ac1", table) for table in splits]
+    kappas, ac1s = ([_coefficient(name, table) for table in splits] for name in ("cohen_kappa", "gwet_ac1"))
     return ImpliedTable(
         axis=axis,
         n=n,

@@ -9,8 +9,9 @@ from enum import StrEnum
 from axisjudge.stats.agreement.case_weighted import CaseWeighted
 from axisjudge.stats.agreement.effective import EffectiveJudges
 from axisjudge.stats.agreement.undecided import CaseBounds
+from axisjudge.stats.comparisons.reversal import Reversal
 from axisjudge.stats.estimate import Estimate, NamedEstimate
-from axisjudge.studies._shared.words import directed, listed, many, p_words
+from axisjudge.studies._shared.words import directed, listed, many, overturned, p_words
 
 #: So many raters are named in a row.
 _NAMED = 6
@@ -27,16 +28,9 @@ class NoWorth(StrEnum):
     TOO_FEW = "a panel needs two judges"
 
 
-class NoMean(StrEnum):
-    """Why a mean over pairs, or its interval, cannot be given."""
-
-    NO_FAMILY_OF_TWO = "no family has two judges here"
-    ONE_FAMILY = "all judges are of one family"
-    ONE_LABELLER = "fewer than two people labelled"
-    NO_LABELS = "there are no labels"
-    UNDEFINED = "no pair of judges has a defined value"
-    ONE_RATER = "one rater"
-    WITHOUT_A_CLUSTER = "without some cluster a pair is undefined, or agrees fully"
+#: Why there is no pair of raters to take a mean over.
+NO_FAMILY_OF_TWO, ONE_FAMILY = "no family has two judges here", "all judges are of one family"
+ONE_LABELLER, NO_LABELS = "fewer than two people labelled", "there are no labels"
 
 
 class Agreed(StrEnum):
@@ -59,12 +53,16 @@ _AGREED = {
 _UNCOUNTED = {NoWorth.NO_LABELS: "without labels", NoWorth.TOO_FEW: "for fewer than two"}
 
 
-def answer(agreed: Agreed, label: str, alpha: Estimate, worth: str, apart: str) -> str:
+def answer(agreed: Agreed, label: str, alpha: Estimate, share_decided: float, worth: str, apart: str) -> str:
     """Agreement of the panel in number, interval and n, what it is worth, and what is not shown."""
     if math.isnan(alpha.estimate):
-        return f"{_AGREED[agreed]}: no item has comparable verdicts of two judges. {worth}"
+        why = alpha.reason if alpha.n_items and alpha.reason else "no item has comparable verdicts of two judges"
+        return f"{_AGREED[agreed]}: {why}. {worth}"
     figure = f"{label}, of all {alpha.n_raters} is {alpha.worded()}"
-    return f"{_AGREED[agreed]}: {figure}, {many(alpha.n_items, 'item')} in {alpha.clusters}. {worth} {apart}".rstrip()
+    base = f"{many(alpha.n_items, 'item')} in {alpha.clusters}"
+    if share_decided < 1:
+        base += f", on the {share_decided:.0%} of verdicts that take a side"
+    return f"{_AGREED[agreed]}: {figure}, {base}. {worth} {apart}".rstrip()
 
 
 def one_judge(judges: Sequence[str], n_items: int) -> str:
@@ -136,9 +134,6 @@ def gaps(what: str, counts: Mapping[str, int]) -> list[str]:
     return [f"{what}: {lacking}."] if lacking else []
 
 
-MEAN_OF_FEW = "{clusters} clusters; an interval of a mean over pairs needs {fewest}"
-DIFFERENCE_OF_FEW = "an interval of the difference needs {fewest} clusters and 5 of the rarer words"
-PAIRS_LEFT_OUT = "{undefined} of {pairs} pairs are undefined and left out"
 NO_WORTH = "{where}: the effective number of judges cannot be given, because {reason}."
 UNWEIGHTED = "{where}: no confidence-weighted variant, because {reason}."
 LOST = "lost verdicts, counted neither as correct nor as incorrect"
@@ -250,13 +245,19 @@ def steps(
 
 
 def published(
-    count: str, if_independent: str, n_tasks: int, effective_items: float, icc: float, if_clustered: str,
-    without_shared_failure: Sequence[str],
-) -> str:  # fmt: skip
-    """What few tasks allow."""
-    axes = without_shared_failure
-    none = f" On {listed(axes)} no failure is shared by both judges." if axes else ""
+    count: str, reads: tuple[str, str], n_tasks: int, n_items: float, icc: float, unshared: Sequence[str]
+) -> str:
+    """What few tasks allow: how a count reads were its items independent, and as so many tasks."""
+    none = f" On {listed(unshared)} no failure is shared by both judges." if unshared else ""
     return (
-        f"{count} reads {if_independent} if the items were independent; they are {n_tasks} tasks, worth about "
-        f"{effective_items:.1f} items at a correlation of {icc} within a task, and then it reads {if_clustered}.{none}"
+        f"{count} reads {reads[0]} if the items were independent; they are {n_tasks} tasks, worth about "
+        f"{n_items:.1f} items at a correlation of {icc} within a task, and then it reads {reads[1]}.{none}"
     )
+
+
+def reversals(counts: Sequence[tuple[str, Reversal]]) -> str:
+    """On how many verdicts the agreement beyond chance hangs; empty where there is none."""
+    if not counts:
+        return ""
+    each = "; ".join(f"{where}: {overturned(reversal)}" for where, reversal in counts)
+    return f"How many verdicts, given otherwise, would leave agreement beyond chance not shown. {each}."

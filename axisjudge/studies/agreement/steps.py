@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import ClassVar
 
 import polars as pl
 
@@ -13,12 +10,12 @@ from axisjudge.checks import InputError, one_of
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import once
 from axisjudge.results import Result
+from axisjudge.sources import Source
 from axisjudge.stats.agreement.chance_corrected import Agreement, cohen_kappa
 from axisjudge.stats.clusters import STEP_ICC
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, with_ends
-from axisjudge.studies._shared.sources import Source
 from axisjudge.studies.agreement import sentences as words
 
 _VALUES = {"-1": -1.0, "0": 0.0, "+1": 1.0}
@@ -47,10 +44,6 @@ class StepScores(Result):
     """All judges against people, by family and name."""
 
     _keys = ("people", "n_steps", "n_runs", "judges")
-    #: Digits of the table's columns: accuracies with those that the benchmark's authors print.
-    formats: ClassVar[Mapping[str, str]] = MappingProxyType(
-        {"step_accuracy": ".4f", "first_error_accuracy": ".4f", "unweighted_kappa": ".3f"}
-    )
 
     judges: tuple[StepScore, ...]
     people: str
@@ -109,13 +102,10 @@ def step_scores(
     labels = chosen.filter(pl.col("rater") == people, pl.col("verdict").is_not_null()).select(
         "item_id", "trajectory_id", "step_index", "cluster_id", label="verdict"
     )
-    judged = chosen.filter(pl.col("rater") != people, pl.col("rater_kind") != "human")
-    judges = judged.select("rater", "family").unique().sort("family", "rater")
+    judged = chosen.filter(pl.col("rater") != people, pl.col("rater_kind") != "human").sort("family", "rater")
+    by_judge = judged.partition_by("family", "rater", maintain_order=True, as_dict=True)
     return StepScores(
-        judges=tuple(
-            _score(judge, family, judged.filter(pl.col("rater") == judge), labels, cluster_unit)
-            for judge, family in judges.iter_rows()
-        ),
+        judges=tuple(_score(judge, family, of, labels, cluster_unit) for (family, judge), of in by_judge.items()),
         people=people,
         n_steps=labels.height,
         n_runs=labels["trajectory_id"].n_unique(),
@@ -146,13 +136,9 @@ def _score(judge: str, family: str, judged: pl.DataFrame, labels: pl.DataFrame, 
 
 def _first_errors(both: pl.DataFrame) -> pl.DataFrame:
     """For each run, 1 where the first step called an error is the same by both words, or neither calls one."""
-
-    def first(word: str) -> pl.Expr:
-        return pl.col("step_index").filter(pl.col(word) == ERROR).min()
-
-    return both.group_by("trajectory_id", "cluster_id", maintain_order=True).agg(
-        same=first("verdict").eq_missing(first("label")).cast(pl.Float64)
-    )
+    judged, labelled = (pl.col("step_index").filter(pl.col(word) == ERROR).min() for word in ("verdict", "label"))
+    same = judged.eq_missing(labelled).cast(pl.Float64)
+    return both.group_by("trajectory_id", "cluster_id", maintain_order=True).agg(same=same)
 
 
 def step_scores_of(source: Source) -> tuple[StepScores, ...]:
@@ -161,6 +147,4 @@ def step_scores_of(source: Source) -> tuple[StepScores, ...]:
     on_steps = source.step_level and bool((ratings["scale"] == "step").all())
     if not on_steps or "people" not in set(ratings["rater"]):
         return ()
-    return tuple(
-        step_scores(ratings, question=question, cluster_unit=source.cluster_unit) for question in source.questions
-    )
+    return tuple(step_scores(ratings, question=each, cluster_unit=source.cluster_unit) for each in source.questions)

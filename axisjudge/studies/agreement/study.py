@@ -11,21 +11,31 @@ from typing import ClassVar
 from axisjudge.ratings.counts import counted
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.scales import has_words
+from axisjudge.sources import Source, source_of
 from axisjudge.studies._shared.disagreements import Disagreements, disagreements
 from axisjudge.studies._shared.frames import Given, Table, kind_of, native, table_of
 from axisjudge.studies._shared.pooled import pooled
 from axisjudge.studies._shared.result import Plot, RatedResult
 from axisjudge.studies._shared.scope import Intervals, made_up_raters
-from axisjudge.studies._shared.sources import Source, source_of
 from axisjudge.studies._shared.triage import PanelTriage, panel_triage
 from axisjudge.studies.agreement import sentences as words
 from axisjudge.studies.agreement.by_question import AgreementByAxis, agreement_by_axis
 from axisjudge.studies.agreement.confident import Confident, confident_agreement
-from axisjudge.studies.agreement.cross_family import CrossFamily, families_of_counts, family_rows
+from axisjudge.studies.agreement.cross_family import (
+    AgreementReversal,
+    CrossFamily,
+    agreement_reversals,
+    families_of_counts,
+    family_rows,
+)
 from axisjudge.studies.agreement.effective import PanelWorth, panel_worth
-from axisjudge.studies.agreement.figures import plot_agreement_matrices, plot_families, plot_with_labels
-from axisjudge.studies.agreement.panel_figures import plot_panel_worth, plot_triage
-from axisjudge.studies.agreement.reversals import AgreementReversal, agreement_reversals, reversals_sentence
+from axisjudge.studies.agreement.figures import (
+    plot_agreement_matrices,
+    plot_families,
+    plot_panel_worth,
+    plot_triage,
+    plot_with_labels,
+)
 from axisjudge.studies.agreement.sentences import Agreed
 from axisjudge.studies.agreement.steps import StepScores, step_scores_of
 
@@ -35,15 +45,16 @@ class PanelAgreement(RatedResult):
     """Agreement per question, and of the judges as a panel: every two of them, against labels, by their confidence.
 
     `about` says what the ratings are. `by_question` and `together` hold the agreement of every two raters on each
-    question and on all; these and what follows are None where there is no judge, `confident` also where it was not
-    asked for. `steps` has the scores of judges where people labelled steps.
+    question and on all, of verdicts that take a side, `share_decided` of all; these and what follows are None where
+    there is no judge, `confident` also where it was not asked for. `steps` has the scores of judges where people
+    labelled steps.
     """
 
     _keys: ClassVar[Mapping[str, str]] = {
         "agreement": "overall",
         "families": "families",
         "effective_judges": "worth",
-        **{name: name for name in ("confident", "triage", "split", "steps", "reversals")},
+        **{name: name for name in ("share_decided", "confident", "triage", "split", "steps", "reversals")},
     }
 
     about: str
@@ -51,6 +62,7 @@ class PanelAgreement(RatedResult):
     steps: tuple[StepScores, ...]
     by_question: tuple[CrossFamily, ...] = ()
     together: CrossFamily | None = None
+    share_decided: float = math.nan
     worth: PanelWorth | None = None
     confident: Confident | None = None
     triage: PanelTriage | None = None
@@ -91,7 +103,8 @@ class PanelAgreement(RatedResult):
         together = self.together
         worth = words.worth_in_short(together.judges, self.worth.measured, self.worth.reason)
         apart = words.apart_in_short(together.label, together.difference, bool(together.labellers))
-        return words.answer(self.agreed, together.alpha_label, together.alpha_judges, worth, apart)
+        alpha = (together.alpha_label, together.alpha_judges, self.share_decided)
+        return words.answer(self.agreed, *alpha, worth, apart)
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -108,7 +121,7 @@ class PanelAgreement(RatedResult):
     @property
     def reversals_sentence(self) -> str:
         """On how many verdicts the answer hangs; empty where there is nothing to overturn."""
-        return reversals_sentence(self.reversals)
+        return words.reversals([(one.where, one.reversal) for one in self.reversals])
 
     def plots(self) -> Mapping[str, Plot]:
         """Matrices of every two raters, families; judges against labels, their worth, and triage where there is one."""
@@ -143,7 +156,7 @@ def agreement(
     ----------
     ratings : table or Source
         A ratings table (polars, pandas, arrow, or a dict of columns): people's labels and planted truth stand in it as
-        raters of kind ``human`` and ``planted``. Or what `axisjudge.studies._shared.sources.load_source` gives.
+        raters of kind ``human`` and ``planted``. Or what `axisjudge.sources.load_source` gives.
     steps : bool
         Ratings of steps instead of whole trajectories; of a `Source` it is known.
     coefficient : str
@@ -203,12 +216,17 @@ def agreement(
     whole = panels[0] if len(panels) == 1 else pooled(table, source.questions, step_level=source.step_level)
     intervals: Intervals = {"cluster_unit": source.cluster_unit, "ci_level": ci_level}
     counts = {each.question: each for each in counted(source.ratings.lazy(), step_level=source.step_level)}
-    apart, together = families_of_counts([counts[each] for each in source.questions], coefficient, intervals, kind)
-    pairs = [(whole, together), *(zip(panels, apart, strict=True) if len(panels) > 1 else ())]
+    apart, together, share_decided = families_of_counts(
+        [counts[each] for each in source.questions], coefficient, intervals, kind
+    )
+    every = [(together, whole.decided())]
+    if len(panels) > 1:
+        every += [(one, panel.decided()) for one, panel in zip(apart, panels, strict=True)]
     return found(
         by_question=apart,
         together=together,
-        reversals=agreement_reversals(pairs, intervals),
+        share_decided=share_decided,
+        reversals=agreement_reversals(every, intervals),
         worth=panel_worth(whole, **intervals),
         confident=confident_agreement(table, whole, **intervals, seed=seed) if weighted else None,
         triage=panel_triage(whole, quantile=sure_quantile, **intervals),

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from axisjudge.figures.markup import template
 from axisjudge.stats.estimate import Estimate
-from axisjudge.studies._shared.templates import template
 from axisjudge.studies.check.compute import CHANCE_CORRECTED
 from axisjudge.studies.check.sentences import answer, report
 from axisjudge.studies.check.tables import heading, spoken

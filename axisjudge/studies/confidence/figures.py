@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import TYPE_CHECKING
 
+from axisjudge.figures.legible import cut_middle
 from axisjudge.figures.theme import ACCENT, FAINT, INK, QUIET, SMALL, dress, panels
 from axisjudge.studies.confidence.calibration import Calibration, JudgeCalibration
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+#: Characters of a name above a diagram.
+_LINE = 22
 
 
 def plot_reliability(calibration: Calibration) -> Figure:
@@ -42,7 +47,8 @@ def _diagram(ax: Axes, judge: JudgeCalibration) -> None:
     ax.set_xlim(-0.02, 1.02)
     ax.set_ylim(0, 1.03)
     ax.set_aspect("equal")
-    dress(ax, judge.judge.removeprefix("simulated:"), f"{judge.source}, {curve.n_items:,} verdicts")
+    name = fill(cut_middle(judge.judge.removeprefix("simulated:")), _LINE)
+    dress(ax, name, f"{judge.source}, {curve.n_items:,} verdicts")
     ax.tick_params(labelsize=SMALL)
     said = f"ECE {curve.ece:.3f}, of a calibrated judge {curve.ece_if_calibrated:.3f}; AUROC {judge.auc.estimate:.2f}"
     ax.set_xlabel(said, fontsize=SMALL, color=INK, loc="left")

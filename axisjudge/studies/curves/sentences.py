@@ -42,8 +42,9 @@ def of_fit(dimension: str, fit: CurveFit) -> list[str]:
     """A fit with its warnings, or why it is refused."""
     if fit.curve is None:
         return [f"{dimension}: refused: {refusal}" for refusal in fit.refusals]
-    scores = f"{many(fit.median.n_items, 'raw score')} in {fit.median.clusters}"
-    first = f"{fit.score_name}, median {_ends(fit.median)}, sigma {_ends(fit.sigma)}, from {scores}; {fit.meaning}"
+    first = (
+        f"{fit.score_name}, median {_ends(fit.median)}, sigma {_ends(fit.sigma)}, from {_sample(fit)}; {fit.meaning}"
+    )
     return [f"{dimension}: {words}." for words in (first, *fit.warnings)]
 
 
@@ -73,20 +74,24 @@ def order(assumed: Sequence[str], fitted: Sequence[str]) -> str:
 
 def answer(fits: Mapping[str, CurveFit], worse: Sequence[str]) -> str:
     """Which raw score gets 50, where that is refused, and where the assumed curve is shown to be worse."""
-    stand = [
-        f"{_of(name, ' ')}{_ends(fit.median)} from {many(fit.median.n_items, 'raw score')} in {fit.median.clusters}"
+    stand = [f"{_ends(fit.median)}{_of(name)} ({_sample(fit)})" for name, fit in fits.items() if fit.curve]
+    words = [f"People give 50 of 100 to a raw score of {listed(stand)}."] if stand else []
+    words += [
+        f"No curve can be fitted{_of(name, ' for ')}, because {fit.refusals[0].reason}."
         for name, fit in fits.items()
-        if fit.curve
+        if not fit.curve
     ]
-    refused = [f"{_of(name, ': ')}{fit.refusals[0].reason}" for name, fit in fits.items() if not fit.curve]
-    words = [f"The raw score that people give 50 of 100: {'; '.join(stand)}."] if stand else []
-    words += [f"No curve can be fitted: {'; '.join(refused)}."] if refused else []
-    assumed = f" in {listed(worse)}" if len(fits) > 1 and worse else ""
-    return " ".join([*words, *([f"The assumed curve predicts people worse{assumed}."] if worse else [])])
+    where = f" in {listed(worse)}" if len(fits) > 1 and worse else ""
+    missed = f"The assumed curve is shown to predict people's scores of unseen tasks worse than the fitted one{where}."
+    return " ".join([*words, *([missed] if worse else [])])
 
 
-def _of(dimension: str, then: str) -> str:
-    return "" if dimension == ALL else f"{dimension}{then}"
+def _sample(fit: CurveFit) -> str:
+    return f"{many(fit.median.n_items, 'raw score')} in {fit.median.clusters}"
+
+
+def _of(dimension: str, then: str = " in ") -> str:
+    return "" if dimension == ALL else f"{then}{dimension}"
 
 
 def _ends(estimate: Estimate) -> str:

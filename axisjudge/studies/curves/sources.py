@@ -12,7 +12,7 @@ from axisjudge.checks import InputError
 from axisjudge.ratings.table import read_ratings
 from axisjudge.scores.axis.result import GOAL, AxisResult
 from axisjudge.scores.curves.curve import LogNormalCurve
-from axisjudge.studies._shared.sources import NAMED, load_source
+from axisjudge.sources.named import NAMED, load_source
 from axisjudge.studies._shared.words import many
 from axisjudge.studies.curves import sentences as say
 from axisjudge.studies.curves.composites import CompositeComparison, compare_composites

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from axisjudge.figures.marks import interval_mark, named_rows
+from axisjudge.figures.marks import interval_mark, named_rows, percent_tick
 from axisjudge.figures.theme import ACCENT, INK, LABEL, QUIET, SMALL, dress, grid, in_words
 from axisjudge.studies._shared.citations import CitationReport
 from axisjudge.studies.evidence.repeats import RepeatReport
@@ -70,7 +70,7 @@ def _panels(questions: list[str], names: list[str]) -> tuple[Figure, list[Axes]]
         named_rows(ax, names)
         ax.tick_params(axis="y", labelsize=SMALL)
         ax.xaxis.set_major_locator(mpl.ticker.MaxNLocator(3, steps=[1, 2, 2.5, 5, 10]))
-        ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+        ax.xaxis.set_major_formatter(percent_tick)
         grid(ax)
     return figure, list(axes[0])
 

@@ -15,8 +15,7 @@ from axisjudge.ratings.selection import BY_JUDGE, VERDICT_ON_RUN
 from axisjudge.results import Result
 from axisjudge.stats.raters.self_preference import SelfPreference, self_preference
 from axisjudge.studies._shared.arrays import Floats
-from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, table_of
-from axisjudge.studies._shared.per_run import per_run
+from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, per_run, table_of
 from axisjudge.studies._shared.pooled import Pooled, pooled
 from axisjudge.studies._shared.scope import questions_in_order
 from axisjudge.studies._shared.words import many

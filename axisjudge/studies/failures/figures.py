@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from axisjudge.figures.heatmap import cell_text, plot_heatmap
+from axisjudge.figures.legible import LONGEST
 from axisjudge.figures.marks import at_the_right, interval_mark, named_rows, percent_axis
 from axisjudge.figures.theme import ACCENT, LABEL, QUIET, SMALL, dress, grid, in_words, legend_below, new_axes
 from axisjudge.stats.estimate import Estimate
@@ -31,7 +32,8 @@ def plot_profile_heatmap(grid: RateGrid, *, ax: Axes | None = None) -> Axes:
     axes = [fill(in_words(axis), 16) if down else in_words(axis) for axis in grid.axes]
     agents = [agent if down else fill(agent, 16) or agent for agent in grid.agents]
     rows, columns = (agents, axes) if down else (axes, agents)
-    ax = new_axes(1.9 + 1.35 * len(columns), 1.0 + 0.62 * len(rows)) if ax is None else ax
+    names = max(1.9, 0.5 + LABEL / 120 * min(LONGEST, max(map(len, rows))))  # inches
+    ax = new_axes(names + 1.35 * len(columns), 1.0 + 0.62 * len(rows)) if ax is None else ax
     rates = np.array([[rate.estimate for rate in row] for row in grid.rates])
     plot_heatmap(rates.T if down else rates, ax=ax, rows=rows, columns=columns, gamma=0.6)
     for axis, line in enumerate(zip(grid.counts, grid.rates, strict=True)):

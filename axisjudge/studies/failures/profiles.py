@@ -182,6 +182,14 @@ class RateGrid:
     title: str
     note: str
 
+    @property
+    def cells(self) -> list[dict[str, str]]:
+        """One row an axis, one column an agent: failed runs of those decided, as the map's cells say."""
+        return [
+            {"axis": axis} | {agent: f"{n} of {rate.n_items}" for agent, n, rate in zip(self.agents, *row, strict=True)}
+            for axis, *row in zip(self.axes, self.counts, self.rates, strict=True)
+        ]
+
 
 def failure_profile(
     ratings: Any,

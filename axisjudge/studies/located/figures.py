@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from axisjudge.figures.marks import at_the_right, interval_mark, named_rows, percent_axis
 from axisjudge.figures.theme import ACCENT, INK, QUIET, SMALL, dress, in_words, legend_below, new_axes
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _COLOURS = (QUIET, ACCENT, "#D55E00", "#009E73", "#CC79A7")
+
+#: Hatches beside colours, so that segments differ in print as well.
+_HATCHED: dict[str, Any] = {"edgecolor": "white", "linewidth": 0}
 
 
 def plot_decided(decided: Sequence[Decided], *, ax: Axes | None = None) -> Axes:
@@ -61,10 +64,10 @@ def plot_partings(partings: Sequence[Parting], *, ax: Axes | None = None) -> Axe
     judge = partings[-1].judge
     own = [one for one in partings if one.judge == judge]
     names = {
-        "both": (ACCENT, f"{judge} and the reference"),
-        "reference": ("#56B4E9", "the reference alone"),
-        "judge": ("#D55E00", f"{judge} alone"),
-        "neither": ("#d9d9d9", "neither"),
+        "both": (ACCENT, "white", "", f"{judge} and the reference"),
+        "reference": ("#56B4E9", INK, "//", "the reference alone"),
+        "judge": ("#D55E00", INK, "xx", f"{judge} alone"),
+        "neither": ("#d9d9d9", INK, "", "neither"),
     }
     domains = list(dict.fromkeys(one.domain for one in own))
     rows = [(domain, failed) for domain in domains for failed in (True, False)]
@@ -77,14 +80,16 @@ def plot_partings(partings: Sequence[Parting], *, ax: Axes | None = None) -> Axe
             counts[_who(one)] += one.n_runs
         for who, count in counts.items():
             width = count / max(total, 1)
-            ax.barh(height, width, left=left, color=names[who][0], height=0.62)
+            colour, ink, hatch, _ = names[who]
+            ax.barh(height, width, left=left, color=colour, height=0.62, hatch=hatch, **_HATCHED)
             if width > 0.04:
-                ink = INK if who == "neither" else "white"
-                ax.text(left + width / 2, height, str(count), ha="center", va="center", fontsize=SMALL, color=ink)
+                under = {"facecolor": colour, "edgecolor": "none", "pad": 1.5}
+                ax.text(left + width / 2, height, str(count), ha="center", va="center", fontsize=SMALL, color=ink,
+                        bbox=under)  # fmt: skip
             left += width
         at_the_right(ax, height, f"{total} runs")
-    for colour, label in names.values():
-        ax.plot([], [], "s", color=colour, label=label)
+    for colour, _, hatch, label in names.values():
+        ax.barh(0, 0, color=colour, hatch=hatch, label=label, **_HATCHED)
     legend_below(ax, inches=0.35, ncols=4)
     named_rows(ax, [f"{domain}, {'failed' if failed else 'passed'}" for domain, failed in rows])
     percent_axis(ax)

@@ -11,6 +11,9 @@ from axisjudge.studies.located.decided import ANY_AXIS, Decided
 from axisjudge.studies.located.faults import FaultsFound
 from axisjudge.studies.located.parting import KindCount, Parting
 
+#: So many labellers stand in an answer.
+_LABELLERS = 2
+
 
 def decided_sentences(decided: Sequence[Decided]) -> tuple[str, ...]:
     """For every judge, summed over axes: how much it decides, and on how many failed runs it says correct."""
@@ -77,10 +80,31 @@ def faults_sentence(faults: Sequence[FaultsFound]) -> str:
         with_step = [one.at_step for one in own if one.at_step.n_items]
         step = sum(round(one.estimate * one.n_items) for one in with_step)
         parts.append(
-            f"Of {many(n, 'fault')} by {labeller} {judge} calls {on_axis} incorrect on that axis, {step} of them at "
-            f"the step, and {on_any} on some axis."
+            f"Of {many(n, 'fault')} {_located(labeller)}, {judge} calls {on_axis} incorrect on the fault's axis "
+            f"({step} at its step), and {on_any} on that or another axis."
         )
     return " ".join(parts)
+
+
+def answer(faults: Sequence[FaultsFound]) -> str:
+    """What the last judge finds of the faults that each labeller locates, set by set, and what that does not show."""
+    rows = [one for one in faults if one.axis == ANY_AXIS]
+    if not rows:
+        return "No fault is located in a run that a judge judged, so nothing can be said of what judges find."
+    last = rows[-1].judge
+    said = []
+    for labeller in dict.fromkeys(one.labeller for one in rows if one.judge == last):
+        parts = [
+            f"{one.on_axis.worded('.0%')} of {many(one.n_faults, 'fault')} in {one.domain} ({one.on_axis.clusters})"
+            for one in rows
+            if (one.judge, one.labeller) == (last, labeller)
+        ]
+        said.append(f"Of the faults {_located(labeller)}, {last} calls incorrect on their axis {listed(parts)}.")
+    return " ".join([*said[:_LABELLERS], "Faults that nobody located may be there too, also in passing runs."])
+
+
+def _located(labeller: str) -> str:
+    return "that people locate" if labeller == "people" else f"that the {labeller} locates"
 
 
 def parting_sentence(partings: Sequence[Parting]) -> str:

@@ -106,8 +106,8 @@ class Located(StudyResult):
 
     @property
     def answer(self) -> str:
-        """Where the located faults are that no judge finds."""
-        return sentences.faults_sentence(self.faults)
+        """What the last judge finds of the faults that are located."""
+        return sentences.answer(self.faults)
 
     @property
     def sentences(self) -> tuple[str, ...]:

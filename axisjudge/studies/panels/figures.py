@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from axisjudge.figures.marks import at_the_right, interval_mark, named_rows
+from axisjudge.figures.marks import at_the_right, interval_mark, named_rows, percent_tick
 from axisjudge.figures.theme import ACCENT, FAINT, INK, LABEL, QUIET, SMALL, dress, grid, legend_below, new_axes
 from axisjudge.stats.confidence.calibration import ReliabilityCurve
 from axisjudge.stats.panels.nested import REFERENCE, NestedWay
@@ -103,8 +103,8 @@ def plot_trust(trusts: Sequence[Trust], *, ax: Axes | None = None) -> Axes:
             ax.plot(each.alone.share, each.alone.error.ci_high, "s", color="#D55E00", markersize=7)
     ax.set_xlim(-0.02, 1.0)
     ax.set_ylim(0, max([*bounds, *(each.alone.risk for each in trusts)]) * 1.1)
-    ax.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
-    ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    ax.xaxis.set_major_formatter(percent_tick)
+    ax.yaxis.set_major_formatter(percent_tick)
     ax.locator_params(axis="y", nbins=6, steps=[1, 2, 5, 10])
     ax.set_xlabel("share of verdicts that would stand, the most confident first", fontsize=LABEL, color=INK)
     grid(ax, "both")
@@ -140,7 +140,7 @@ def plot_frontier(found: Frontier, *, ax: Axes | None = None) -> Axes:
     ax.set_xticks([0, *(10.0**decade for decade in decades)])
     ax.set_xticks([], minor=True)
     ax.xaxis.set_major_formatter(lambda price, _: f"${price:g}" if price else "0")
-    ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    ax.yaxis.set_major_formatter(percent_tick)
     ax.set_xlabel("US dollars an item", fontsize=LABEL, color=INK)
     ax.set_ylabel("error on tasks left out", fontsize=LABEL, color=INK)
     grid(ax, "both")

@@ -67,11 +67,12 @@ def gain(found: Combined) -> str:
     common = ""
     if mine.gain.estimate > 0 and mine.kappa.estimate < best.kappa.estimate - LOWER_KAPPA:
         common = " Its kappa is lower: part of what it gains is to say the commoner words more often."
-    return f"{both}: a gain of {points.worded('.1f')} points; {verdict}.{common}"
+    return f"{both}. The gain is {points.worded('.1f')} points: {verdict}.{common}"
 
 
 def _percent(way: NestedWay) -> str:
-    return f"{way.accuracy.estimate:.1%} ({way.accuracy.interval('.0%')}; kappa {way.kappa.estimate:.2f})"
+    kappa = "" if math.isnan(way.kappa.estimate) else f"; kappa {way.kappa.estimate:.2f}"
+    return f"{way.accuracy.estimate:.1%} ({way.accuracy.interval('.0%')}{kappa})"
 
 
 def read(found: Combined) -> str:
@@ -114,13 +115,13 @@ def stands(found: Trust) -> str:
     terms = f"an error of at most {found.alone.risk:.0%} ({found.alone.confidence_level:.0%} sure)"
     if found.verdict is Verdict.GRANTED and found.alone.error is not None:
         error = found.alone.error
-        rest = f"people read the other {found.n_rest:,}" if found.n_rest else "none is left to people"
         nearly = " Probabilities of tasks fitted on are cross-fitted, for which the bound holds nearly."
         return (
             f"At {terms} {found.n_kept:,} of {found.n_items:,} verdicts ({found.n_kept / found.n_items:.0%}) may stand "
-            f"without a person: those with a confidence of {found.alone.threshold:.3f} or more, among which "
-            f"{error.estimate:.1%} of {error.n_items:,} labelled ones are wrong, at most {error.ci_high:.1%}; "
-            f"{rest}.{_more(found)}{nearly if found.cross_fitted else ''}"
+            f"without a person: of those with a confidence of {found.alone.threshold:.3f} or more "
+            f"{error.estimate:.1%} are wrong, at most {error.ci_high:.1%} ({error.n_items:,} labelled). "
+            f"{f'People read the {found.n_rest:,} that may not' if found.n_rest else 'None is left to people'}."
+            f"{_more(found)}{nearly if found.cross_fitted else ''}"
         )
     return f"At {terms} no verdict of {found.subject} may stand without a person: {_why(found)}.{_more(found)}"
 

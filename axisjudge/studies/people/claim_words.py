@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from axisjudge.stats.comparisons.reversal import Reversal
-from axisjudge.stats.raters.alternative_annotator import stand_in
 from axisjudge.stats.rates.correction import CorrectedRate
 from axisjudge.studies._shared.words import directed, in_points, overturned, share
 from axisjudge.studies.people.claims import MARGIN, Answer, Claim, ClaimKind, Reason
@@ -37,7 +35,7 @@ def because(claim: Claim) -> str:
         case Reason.FIGURE:
             return _figure(claim.kind, claim.figures)
         case Reason.CHOSEN:
-            return str(claim.reason).format(_CHOSEN_BY[claim.sampling])
+            return str(claim.reason).format(_CHOSEN_BY[claim.panel.drawn.sampling])
         case Reason.NO_INTERVAL:
             return {
                 ClaimKind.BEATS_ONE_WORD: claim.figures.over_constant,
@@ -45,8 +43,7 @@ def because(claim: Claim) -> str:
                 ClaimKind.FINDS_FAILURES: claim.figures.majority.sensitivity.given,
             }[claim.kind].reason
         case Reason.REFUSED if claim.kind is ClaimKind.STANDS_IN:
-            tests = claim.figures.stand_in
-            return stand_in(tests.judge, tests.constant, tests.beyond_constant)
+            return claim.figures.stand_in.refusal
         case Reason.REFUSED if claim.figures.rates is not None:
             return claim.figures.rates.overall.refusal
         case Reason.TOO_WEAK if claim.figures.rates is not None:
@@ -63,11 +60,12 @@ def _not_yet(claim: Claim) -> str:
     )
 
 
-def claim_row(claim: Claim, reversal: Reversal | None) -> dict[str, str]:
+def claim_row(claim: Claim) -> dict[str, str]:
     """The claim in words, for results.json, with how many other verdicts would give another answer."""
     names = {"question": claim.question, "judge": claim.judge, "short": claim.kind.value}
     answered = {"answer": claim.answer.value, "because": because(claim) + _not_yet(claim)}
-    return {**names, "text": claimed(claim), **answered, "overturned_by": overturned(reversal) if reversal else "–"}
+    other = overturned(claim.reversal) if claim.reversal else "–"
+    return {**names, "text": claimed(claim), **answered, "overturned_by": other}
 
 
 def _figure(kind: ClaimKind, judge: JudgeComparison) -> str:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from axisjudge.labels.panel import LabelledPanel
 from axisjudge.stats.comparisons.reversal import Reversal, fewest_changes, worst_orders
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.raters.alternative_annotator import FEWEST_PEOPLE, stand_in
+from axisjudge.stats.raters.alternative_annotator import FEWEST_PEOPLE
 from axisjudge.studies.people.judge_comparison import JudgeComparison, with_verdicts
-from axisjudge.studies.people.labelled_panel import LabelledPanel
 
 
 class ClaimKind(StrEnum):
@@ -66,24 +67,26 @@ Answered = tuple[Answer, Reason] | tuple[Answer, Reason, int | None]
 
 @dataclass(frozen=True, eq=False)
 class Claim:
-    """A claim of one judge on one question, the answer, and why; `figures` hold the number that decided.
+    """A claim of one judge on the question of a panel, the answer, and why; `figures` hold the number that decided.
 
-    `sampling` is how the labelled items were drawn. Of a claim that is not shown yet `more` is about how many labelled
-    items more would show it, if the figure stays as it is; None where it lies on the wrong side.
+    Of a claim that is not shown yet `more` is about how many labelled items more would show it, if the figure stays as
+    it is; None where it lies on the wrong side.
     """
 
-    question: str
+    panel: LabelledPanel
     figures: JudgeComparison
     kind: ClaimKind
     answer: Answer
     reason: Reason
-    sampling: str
     more: int | None = None
 
-    @property
-    def judge(self) -> str:
-        """The judge's name."""
-        return self.figures.judge
+    question = property(lambda self: self.panel.question)
+    judge = property(lambda self: self.figures.judge)
+
+    @cached_property
+    def reversal(self) -> Reversal | None:
+        """What would overturn the answer."""
+        return overturned_by(self)
 
 
 def claims_of(panel: LabelledPanel, judge: JudgeComparison) -> list[Claim]:
@@ -99,10 +102,7 @@ def claims_of(panel: LabelledPanel, judge: JudgeComparison) -> list[Claim]:
     if panel.drawn.chosen:
         unsound = _AMONG_LABELLED - _STILL_CHECKED.get(panel.drawn.sampling, set())
         answers |= {kind: (Answer.NOT_CHECKED, Reason.CHOSEN) for kind in answers if kind in unsound}
-    return [
-        Claim(panel.question, judge, kind, answer, reason, panel.drawn.sampling, *more)
-        for kind, (answer, reason, *more) in answers.items()
-    ]
+    return [Claim(panel, judge, kind, answer, reason, *more) for kind, (answer, reason, *more) in answers.items()]
 
 
 #: What the answer to a claim is read from, where it depends on single verdicts.
@@ -115,40 +115,51 @@ _READ_FROM = {
 }
 
 
-def overturned_by(panel: LabelledPanel, claim: Claim) -> Reversal | None:
-    """How many of the judge's verdicts on labelled items would have to be otherwise for the answer to be another.
+def overturned_by(claim: Claim) -> Reversal | None:
+    """How many of the judge's verdicts, or of the labels, would have to be otherwise for the answer to be another.
 
-    Of a claim that may be made right verdicts become wrong, of one that may not wrong ones right; None for answers that
-    are neither, and for gains over the labels alone. Exact where only the number of changes counts: failures found,
-    with independent items. A failure rate moves with misses and with false alarms, which are tried apart.
+    Of a claim that may be made right verdicts become wrong, of one that may not wrong ones right, by the verdict or by
+    all the labels of the item; the fewer of both is given. None for answers that are neither, and for gains over the
+    labels alone. Exact where only the number of changes counts: failures found, with independent items. Items that
+    people fail and others are also tried apart: a failure rate moves with misses and with false alarms.
     """
     if claim.answer not in (Answer.MAY, Answer.MAY_NOT) or claim.kind not in _READ_FROM:
         return None
+    panel = claim.panel
     number = panel.judges.index(claim.judge)
     verdicts, truth = panel.judged[:, number], panel.reference
-    decided = ~np.isnan(verdicts) & ~np.isin(verdicts, panel.undecided) & ~np.isnan(truth) & panel.asked[:, number]
-    right = verdicts == truth
-    sides = [float(code) for code in panel.sides.values()]
-    wrong = np.where(truth == sides[0], sides[-1], sides[0])
+    decided = ~np.isnan(panel.sided(verdicts)) & ~np.isnan(truth) & panel.asked[:, number]
+    first, last = (float(end(panel.sides.values())) for end in (min, max))
     harmful = claim.answer is Answer.MAY
-    changed, candidates = (wrong, decided & right) if harmful else (truth, decided & ~right)
-    if claim.kind is ClaimKind.FINDS_FAILURES:
-        candidates &= truth == panel.failing
-    among = [candidates]
-    if claim.kind is ClaimKind.RATE_HOLDS:
-        among = [candidates & (truth == panel.failing), candidates & (truth != panel.failing)]
+    candidates = decided & ((verdicts == truth) == harmful)
+    said, labelled = (np.where(kept == first, last, first) if harmful else kept for kept in (truth, verdicts))
 
-    def holds(positions: NDArray[np.intp]) -> bool:
-        said = verdicts.copy()
-        said[positions] = changed[positions]
-        figures = with_verdicts(panel, claim.figures, said, _READ_FROM[claim.kind])
+    def holds(positions: NDArray[np.intp], *, of_labels: bool) -> bool:
+        other, given = panel, verdicts.copy()
+        if of_labels:
+            labels = panel.labelled.copy()
+            labels[positions] = np.where(np.isnan(labels[positions]), math.nan, labelled[positions, None])
+            other = replace(panel, labelled=labels)
+        else:
+            given[positions] = said[positions]
+        figures = with_verdicts(other, claim.figures, given, _READ_FROM[claim.kind])
         return _ANSWERS[claim.kind](figures)[0] is claim.answer
 
-    if not holds(np.array([], dtype=np.intp)):  # a rate at the edge of the random draws behind its interval
+    if not holds(np.array([], dtype=np.intp), of_labels=False):  # at the edge of random draws behind its interval
         return None
     exact = claim.kind is ClaimKind.FINDS_FAILURES and panel.clusters is None
-    orders = [order for kept in among for order in worst_orders(np.flatnonzero(kept), panel.groups)]
-    return fewest_changes(holds, orders, exact=exact)
+    failed = truth == panel.failing
+    by_kind = {
+        "verdict": {ClaimKind.FINDS_FAILURES: [failed], ClaimKind.RATE_HOLDS: [failed, ~failed]},
+        "label": {ClaimKind.FINDS_FAILURES: [failed, ~failed], ClaimKind.RATE_HOLDS: [failed, ~failed]},
+    }
+    found = []
+    for what, among in by_kind.items():
+        kept = [candidates & each for each in among.get(claim.kind, [decided])]
+        orders = [order for each in kept for order in worst_orders(np.flatnonzero(each), panel.groups)]
+        fewest = fewest_changes(partial(holds, of_labels=what == "label"), orders, exact=exact and what == "verdict")
+        found.append(replace(fewest, what=what))
+    return min(found, key=lambda each: math.inf if each.changes is None else each.changes)
 
 
 def _above(figure: Estimate, bound: float) -> Answered:
@@ -191,7 +202,7 @@ def _stands_in(judge: JudgeComparison) -> Answered:
     test = judge.stand_in.judge
     if test.refusal or len(test.tested) < FEWEST_PEOPLE:
         return Answer.NOT_CHECKED, Reason.REFUSED
-    if not stand_in(test, judge.stand_in.constant, judge.stand_in.beyond_constant):
+    if not judge.stand_in.refusal:
         return _by_figure(True)
     if test.passed:  # the constant passes as well, and the judge is not shown to be better
         return Answer.NOT_SHOWN if judge.stand_in.beyond_constant.ci_high > 0 else Answer.MAY_NOT, Reason.REFUSED

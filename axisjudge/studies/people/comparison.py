@@ -12,19 +12,17 @@ import polars as pl
 
 from axisjudge.labels.lint.finding import LabelFault, NotChecked
 from axisjudge.labels.lint.strangers import strangers
+from axisjudge.labels.panel import LabelledPanel
 from axisjudge.results import Result
 from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients
-from axisjudge.stats.agreement.coefficient_intervals import leave_one_cluster_out
-from axisjudge.stats.agreement.coefficients import COEFFICIENTS, coefficient_names, coefficient_of_two
-from axisjudge.stats.agreement.patterns import rating_patterns
-from axisjudge.stats.comparisons.ranking import RankSets, rank_sets
-from axisjudge.stats.comparisons.reversal import Reversal
+from axisjudge.stats.agreement.coefficients import coefficient_names, coefficient_of_two
+from axisjudge.stats.comparisons.ranking import RankSets
+from axisjudge.stats.raters.reference_ranks import reference_ranks
+from axisjudge.stats.rates.corrected_agents import CorrectedRates
 from axisjudge.studies._shared.frames import Kind
 from axisjudge.studies._shared.scope import banner
-from axisjudge.studies.people.claims import Claim, claims_of, overturned_by
-from axisjudge.studies.people.corrected_rates import CorrectedRates
+from axisjudge.studies.people.claims import Claim, claims_of
 from axisjudge.studies.people.judge_comparison import JudgeComparison, compare_judge
-from axisjudge.studies.people.labelled_panel import LabelledPanel
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,16 +67,6 @@ class QuestionComparison(Result):
         """Every claim of every judge."""
         return tuple(claim for judge in self.judges for claim in claims_of(self.panel, judge))
 
-    @cached_property
-    def reversals(self) -> tuple[Reversal | None, ...]:
-        """For each claim how many verdicts would have to be otherwise to overturn its answer."""
-        return tuple(overturned_by(self.panel, claim) for claim in self.claims)
-
-    @property
-    def answered(self) -> tuple[tuple[Claim, Reversal | None], ...]:
-        """Every claim with what would overturn it."""
-        return tuple(zip(self.claims, self.reversals, strict=True))
-
 
 @dataclass(frozen=True, eq=False)
 class HumanComparison:
@@ -108,11 +96,6 @@ class HumanComparison:
         return tuple(claim for question in self.questions for claim in question.claims)
 
     @property
-    def answered(self) -> tuple[tuple[Claim, Reversal | None], ...]:
-        """Every claim of all questions with what would overturn it."""
-        return tuple(each for question in self.questions for each in question.answered)
-
-    @property
     def banner(self) -> str:
         """What must stand above ratings or labels that nobody gave; empty otherwise."""
         return banner(self.made_up)
@@ -131,15 +114,16 @@ def compare_question(panel: LabelledPanel, *, epsilon: float, ci_level: float, s
 
 
 def _kappa_ranks(panel: LabelledPanel, ci_level: float, rng: np.random.Generator) -> RankSets:
-    """Rank sets of the judges by kappa with the majority, from jackknife pseudo-values of the same clusters."""
-    kappa = COEFFICIENTS[coefficient_of_two("ordinal" if panel.ordered else "nominal")]
-    words = [float(code) for code in panel.sides.values()]
-    columns = []
-    for verdicts in np.where(np.isin(panel.judged, panel.undecided), np.nan, panel.judged).T:
-        pair = np.column_stack([verdicts, panel.reference])
-        whole, without = leave_one_cluster_out(kappa, rating_patterns(pair, categories=words, clusters=panel.groups))
-        columns.append(without.size * whole - (without.size - 1) * without)
-    return rank_sets(np.column_stack(columns), ci_level=ci_level, rng=rng)
+    """Rank sets of the judges by kappa with the majority, on the words that take a side."""
+    return reference_ranks(
+        panel.sided(panel.judged),
+        panel.reference,
+        coefficient=coefficient_of_two("ordinal" if panel.ordered else "nominal"),
+        categories=[float(code) for code in panel.sides.values()],
+        clusters=panel.groups,
+        ci_level=ci_level,
+        rng=rng,
+    )
 
 
 def strangers_among(people: pl.DataFrame) -> tuple[LabelFault, ...]:

@@ -3,66 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
+from axisjudge.labels.panel import LabelledPanel
+from axisjudge.ratings.strata import Strata
 from axisjudge.results import Result
-from axisjudge.stats.comparisons.sign_flips import holm
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.raters.fairness import StratumShare, post_stratified_sum, stratum_shares
+from axisjudge.stats.raters.fairness import Fair, StratumFairness, fair_shares, post_stratified_sum
 from axisjudge.stats.raters.reference import in_short
 from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies.people.corrected_rates import corrected_of
-from axisjudge.studies.people.labelled_panel import LabelledPanel
-from axisjudge.studies.people.strata import Strata
-
-#: Level of Holm's correction over all judges and strata of one question.
-LEVEL = 0.05
 
 NO_LENGTHS = "it needs the runs themselves (trajectories)"
-
-
-class Fair(StrEnum):
-    """Whether a judge treats a stratum as the others."""
-
-    DIFFERS = "differs"
-    NOT_SHOWN = "no difference shown"
-    NOT_TRIED = "not tried"
-
-
-@dataclass(frozen=True, eq=False)
-class StratumFairness(Result):
-    """One judge in one stratum by one measure: its share, the difference from elsewhere, and Holm's p value.
-
-    `within` is the bound that this difference keeps together with all others of its question and way of sorting, at 95%
-    (Bonferroni); NaN where it has no interval.
-    """
-
-    judge: str
-    measure: str
-    of: StratumShare
-    p_adjusted: float
-    within: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """One flat row of plain values."""
-        share, gap = in_short(self.of.share), in_short(self.of.difference)
-        names = {"judge": self.judge, "measure": self.measure, "stratum": self.of.stratum}
-        ends = {"share": share, "less_elsewhere": gap, "n_items": self.of.share.n_items}
-        tested = {name: None if math.isnan(value) else value for name, value in
-                  (("p_adjusted", self.p_adjusted), ("within", self.within))}  # fmt: skip
-        return {**names, **ends, **tested, "answer": self.answer.value}
-
-    @property
-    def answer(self) -> Fair:
-        """Whether a difference is shown."""
-        if math.isnan(self.p_adjusted):
-            return Fair.NOT_TRIED
-        return Fair.DIFFERS if self.p_adjusted <= LEVEL else Fair.NOT_SHOWN
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,14 +69,7 @@ def _sorted_by(
     names = np.array([of_run.get(run) for run in panel.runs], dtype=object)
     if refusal := _refusal(panel, by, names):
         return QuestionFairness(panel.question, by, (), (), refusal)
-    tried = list(_tried(panel, names, ci_level))
-    p_adjusted = holm([each.p_value for _, _, each in tried])
-    family = max(1, int(np.isfinite(p_adjusted).sum()))
-    at_once = [each.difference for _, _, each in _tried(panel, names, 1 - (1 - ci_level) / family)]
-    differences = tuple(
-        StratumFairness(judge, measure, each, float(p), max(abs(wide.ci_low), abs(wide.ci_high)))
-        for (judge, measure, each), p, wide in zip(tried, p_adjusted, at_once, strict=True)
-    )
+    differences = fair_shares(_right(panel), names, panel.clusters, cluster_unit=panel.cluster_unit, ci_level=ci_level)
     rates = tuple(_own_strata(panel, number, names, ci_level, seed) for number in range(len(panel.judges)))
     return QuestionFairness(panel.question, by, differences, rates)
 
@@ -137,18 +86,16 @@ def _refusal(panel: LabelledPanel, by: str, names: np.ndarray) -> str:
     return ""
 
 
-def _tried(panel: LabelledPanel, names: np.ndarray, ci_level: float) -> Iterator[tuple[str, str, StratumShare]]:
-    """Each judge's sensitivity and specificity in each stratum."""
+def _right(panel: LabelledPanel) -> dict[tuple[str, str], Floats]:
+    """For each judge and measure, 1 where it says what people say, among what they fail or pass; NaN elsewhere."""
     people = panel.failed(panel.reference)
+    right = {}
     for number, judge in enumerate(panel.judges):
-        said = np.where(panel.asked[:, number], panel.failed(panel.judged[:, number]), np.nan)
-        right = np.where(np.isnan(said) | np.isnan(people), np.nan, said == people)
+        given = np.where(panel.asked[:, number], panel.failed(panel.judged[:, number]), np.nan)
+        same = np.where(np.isnan(given) | np.isnan(people), np.nan, given == people)
         for measure, among in (("sensitivity", people == 1), ("specificity", people == 0)):
-            counted: Floats = np.where(among, right, np.nan)
-            for each in stratum_shares(
-                counted, names, panel.clusters, cluster_unit=panel.cluster_unit, ci_level=ci_level
-            ):
-                yield judge, measure, each
+            right[judge, measure] = np.where(among, same, np.nan)
+    return right
 
 
 def _own_strata(panel: LabelledPanel, number: int, names: np.ndarray, ci_level: float, seed: int) -> OwnStrataRate:

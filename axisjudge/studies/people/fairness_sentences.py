@@ -6,8 +6,9 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 
+from axisjudge.stats.raters.fairness import Fair, StratumFairness
 from axisjudge.studies._shared.words import in_points, listed, many, p_words
-from axisjudge.studies.people.fairness import Fair, QuestionFairness, StratumFairness
+from axisjudge.studies.people.fairness import QuestionFairness
 
 _RIGHT = {"sensitivity": "finds failures", "specificity": "spares what people pass"}
 #: So many differences are told one by one.

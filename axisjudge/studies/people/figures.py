@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from axisjudge.figures.marks import interval_mark, named_rows
+from axisjudge.figures.marks import interval_mark, named_rows, percent_tick
 from axisjudge.figures.theme import ACCENT, FAINT, INK, LABEL, QUIET, SMALL, TITLE, in_words
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies.people.comparison import HumanComparison, QuestionComparison
@@ -58,7 +58,7 @@ def plot_corrected_rates(comparison: HumanComparison) -> Figure:
             _band(ax, alone[int(np.argmax(widths))])
 
     note = "hollow: share that the judge calls incorrect; filled: corrected by people's labels; grey: the labels alone"
-    return _panels(comparison, draw, backdrop, "Failure rates, as judges say and corrected", note, spec=".0%")
+    return _panels(comparison, draw, backdrop, "Failure rates, as judges say and corrected", note, percent=True)
 
 
 def plot_stand_in(comparison: HumanComparison) -> Figure:
@@ -73,7 +73,7 @@ def plot_stand_in(comparison: HumanComparison) -> Figure:
         f"mean share of items on which the judge does at least as well as a person; filled: passes at epsilon "
         f"{comparison.epsilon:g}; bar: the best judge that always says one word"
     )
-    return _panels(comparison, draw, None, "May a judge stand in for a person?", note, spec=".0%")
+    return _panels(comparison, draw, None, "May a judge stand in for a person?", note, percent=True)
 
 
 def _panels(
@@ -83,7 +83,7 @@ def _panels(
     title: str,
     note: str,
     *,
-    spec: str = ".2f",
+    percent: bool = False,
 ) -> Figure:
     """One panel a question side by side, judges from top to bottom in one order."""
     import matplotlib.pyplot as plt
@@ -104,7 +104,7 @@ def _panels(
         ax.grid(axis="x", color=FAINT, linewidth=0.6)
         ax.set_axisbelow(True)
         ax.tick_params(length=0, labelsize=SMALL, colors=INK)
-        ax.xaxis.set_major_formatter(lambda value, _: f"{value:{spec}}")
+        ax.xaxis.set_major_formatter(percent_tick if percent else "{x:.2f}")
     named_rows(axes[0][0], [judge.removeprefix("simulated:") for judge in judges])
     figure.suptitle(title, x=0.01, ha="left", fontsize=TITLE, color=INK, fontweight="bold")
     figure.supxlabel(note, x=0.01, ha="left", fontsize=SMALL, color=QUIET)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,59 +9,24 @@ from typing import Any
 
 import numpy as np
 
+from axisjudge.labels.panel import LabelledPanel
 from axisjudge.results import Result
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.raters.alternative_annotator import (
-    AlternativeAnnotator,
-    Scale,
-    alternative_annotator,
-    best_constant,
-    beyond_constant,
-)
 from axisjudge.stats.raters.failing_word import FailingWord, failing_word
 from axisjudge.stats.raters.reference import (
     AgainstReference,
     CitedSteps,
     LeftOut,
+    behind_people,
     cited_steps,
-    in_short,
     leave_one_out,
-    majority,
+    over_constant,
 )
+from axisjudge.stats.raters.standing_in import StandIn, standing_in
+from axisjudge.stats.rates.corrected_agents import CorrectedRates
 from axisjudge.stats.rates.correction import CorrectedRate
-from axisjudge.stats.rates.proportions import clustered_mean
 from axisjudge.studies._shared.arrays import Floats
-from axisjudge.studies.people.corrected_rates import CorrectedRates, corrected_of, corrected_rates
-from axisjudge.studies.people.labelled_panel import LabelledPanel
-
-ONE_PERSON = "one person labelled: there are no others to compare with"
-
-
-@dataclass(frozen=True, eq=False)
-class StandIn:
-    """The alternative annotator test of a judge, and of the constant judge that does best on the same items.
-
-    `balanced` and `balanced_constant` weight items so that rare words count as much as common ones. `beyond_constant`
-    is how much better the judge matches people than the constant does, item by item.
-    """
-
-    judge: AlternativeAnnotator
-    constant: AlternativeAnnotator
-    constant_word: str
-    balanced: AlternativeAnnotator
-    balanced_constant: AlternativeAnnotator
-    beyond_constant: Estimate
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, those of the other tests in short."""
-        beside = {name: _in_short(getattr(self, name)) for name in ("constant", "balanced", "balanced_constant")}
-        return {"judge": self.judge.to_dict(), **beside, "constant_word": self.constant_word} | {
-            "beyond_constant": in_short(self.beyond_constant)
-        }
-
-
-def _in_short(test: AlternativeAnnotator) -> dict[str, Any]:
-    return {"winning_rate": test.winning_rate, "passed": test.passed, "advantage": in_short(test.advantage)}
+from axisjudge.studies.people.corrected_rates import corrected_of, corrected_rates
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,18 +74,16 @@ def compare_judge(panel: LabelledPanel, number: int, *, epsilon: float, ci_level
     """Everything about the judge at position `number`."""
     verdicts, asked = panel.judged[:, number], panel.asked[:, number]
     against = partial(panel.against, verdicts, asked=asked, ci_level=ci_level)
+    figures = _figures(panel, number, verdicts, epsilon, ci_level)
     return JudgeComparison(
         judge=panel.judges[number],
         family=panel.families[number],
-        majority=against(panel.reference),
         persons={name: against(panel.labelled[:, person]) for person, name in enumerate(panel.people)},
         left_out=leave_one_out(verdicts, panel.decided_labels, panel.people, **against.keywords),
-        over_constant=_over_constant(panel, verdicts, ci_level),
-        behind=_behind(panel, verdicts, ci_level),
-        stand_in=_stand_in(panel, verdicts, epsilon, ci_level),
         cited=_cited(panel, number, ci_level),
         rates=corrected_rates(panel, number, ci_level=ci_level, seed=seed),
         failing=_failing(panel, verdicts, ci_level),
+        **{name: figure() for name, figure in figures.items()},
     )
 
 
@@ -132,75 +94,34 @@ def with_verdicts(
     number, ci_level = panel.judges.index(judge.judge), judge.over_constant.ci_level
     judged = panel.judged.copy()
     judged[:, number] = verdicts
-    other = replace(panel, judged=judged)
-    anew: dict[str, Callable[[], Any]] = {
-        "majority": lambda: panel.against(verdicts, panel.reference, asked=panel.asked[:, number], ci_level=ci_level),
-        "over_constant": lambda: _over_constant(panel, verdicts, ci_level),
-        "behind": lambda: _behind(panel, verdicts, ci_level),
-        "stand_in": lambda: _stand_in(panel, verdicts, judge.stand_in.judge.epsilon, ci_level),
-        "rates": lambda: CorrectedRates(corrected_of(other, number, panel.asked[:, number], ci_level=ci_level)),
-    }
+    other, asked = replace(panel, judged=judged), panel.asked[:, number]
+    anew = _figures(panel, number, verdicts, judge.stand_in.judge.epsilon, ci_level)
+    anew["rates"] = lambda: CorrectedRates(corrected_of(other, number, asked, ci_level=ci_level))
     return replace(judge, **{name: anew[name]() for name in figures})
+
+
+def _figures(
+    panel: LabelledPanel, number: int, verdicts: Floats, epsilon: float, ci_level: float
+) -> dict[str, Callable[[], Any]]:
+    """What claims are read from, by name, each as a function that works it out."""
+    unit: dict[str, Any] = {"cluster_unit": panel.cluster_unit, "ci_level": ci_level}
+    of = {"clusters": panel.clusters, **unit}
+    n_categories, labels = len(panel.categories), panel.decided_labels
+    test = partial(standing_in, verdicts, panel.labelled, panel.categories, epsilon=epsilon, names=panel.people, **of)
+    return {
+        "majority": lambda: panel.against(verdicts, panel.reference, asked=panel.asked[:, number], ci_level=ci_level),
+        "over_constant": lambda: over_constant(panel.sided(verdicts), panel.reference, **of),
+        "behind": lambda: behind_people(verdicts, labels, n_categories=n_categories, clusters=panel.groups, **unit),
+        "stand_in": lambda: test(scale="ordinal" if panel.grades else "nominal"),
+    }
 
 
 def _failing(panel: LabelledPanel, verdicts: Floats, ci_level: float) -> FailingWord | None:
     """The failing word against the majority of people, on the items with a verdict that takes a side."""
     if panel.failing is None:
         return None
-    silent = np.isnan(verdicts) | np.isin(verdicts, panel.undecided)
-    flagged = np.where(silent, np.nan, verdicts == panel.failing)
-    failed = np.where(np.isnan(panel.reference), np.nan, panel.reference == panel.failing)
+    flagged, failed = panel.failed(verdicts), panel.failed(panel.reference)
     return failing_word(flagged, failed, clusters=panel.clusters, cluster_unit=panel.cluster_unit, ci_level=ci_level)
-
-
-def _over_constant(panel: LabelledPanel, verdicts: Floats, ci_level: float) -> Estimate:
-    """Mean of (judge right - commonest word right), paired, since both vary with the tasks that were drawn."""
-    truth = panel.reference
-    both = ~np.isnan(truth) & ~np.isnan(verdicts) & ~np.isin(verdicts, panel.undecided)
-    commonest = np.bincount(truth[both].astype(int), minlength=1).argmax()
-    gap = (verdicts[both] == truth[both]).astype(float) - (truth[both] == commonest)
-    groups = None if panel.clusters is None else panel.clusters[both]
-    return clustered_mean(gap, groups, cluster_unit=panel.cluster_unit, ci_level=ci_level)
-
-
-def _behind(panel: LabelledPanel, verdicts: Floats, ci_level: float) -> Estimate:
-    """Mean of (person right - judge right) against the majority of the others, over people and items."""
-    labels = panel.decided_labels
-    if labels.shape[1] < 2:
-        return Estimate(estimate=math.nan, n_items=0, n_clusters=0, reason=ONE_PERSON)
-    gaps, owner = [], []
-    for person in range(labels.shape[1]):
-        others = majority(np.delete(labels, person, axis=1), len(panel.categories))
-        both = ~np.isnan(others) & ~np.isnan(labels[:, person]) & ~np.isnan(verdicts)
-        gaps.append((labels[both, person] == others[both]).astype(float) - (verdicts[both] == others[both]))
-        owner.append(panel.groups[both])
-    return clustered_mean(
-        np.concatenate(gaps), np.concatenate(owner), cluster_unit=panel.cluster_unit, ci_level=ci_level
-    )
-
-
-def _stand_in(panel: LabelledPanel, verdicts: Floats, epsilon: float, ci_level: float) -> StandIn:
-    scale: Scale = "ordinal" if panel.grades else "nominal"
-    words = partial(alternative_annotator, verdicts, panel.labelled, scale=scale, epsilon=epsilon, names=panel.people)
-    test = partial(words, clusters=panel.clusters, cluster_unit=panel.cluster_unit, ci_level=ci_level)
-    best = partial(best_constant, verdicts, panel.labelled, **test.keywords)
-    word, constant = best()
-    return StandIn(
-        judge=test(),
-        constant=constant,
-        constant_word="" if math.isnan(word) else panel.categories[int(word)],
-        balanced=test(balanced=True),
-        balanced_constant=best(balanced=True)[1],
-        beyond_constant=beyond_constant(
-            verdicts,
-            panel.labelled,
-            word,
-            scale=scale,
-            clusters=panel.clusters,
-            cluster_unit=panel.cluster_unit,
-            ci_level=ci_level,
-        ),
-    )
 
 
 def _cited(panel: LabelledPanel, number: int, ci_level: float) -> tuple[CitedSteps, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from axisjudge.checks import InputError
+from axisjudge.results import reached
 from axisjudge.stats.requirements import Decision, requirement_of
 
 if TYPE_CHECKING:
@@ -13,10 +14,13 @@ if TYPE_CHECKING:
     from axisjudge.studies.people.comparison import HumanComparison
     from axisjudge.studies.people.judge_comparison import JudgeComparison
 
+#: Where a measure against the majority stands.
 _SHARES = {
-    "caught": "sensitivity", "passed": "specificity", "recall": "sensitivity", "agreement": "accuracy",
-    "sensitivity": "sensitivity", "specificity": "specificity", "accuracy": "accuracy",
-}  # fmt: skip
+    **dict.fromkeys(("caught", "recall", "sensitivity"), "sensitivity.given"),
+    **dict.fromkeys(("passed", "specificity"), "specificity.given"),
+    **dict.fromkeys(("agreement", "accuracy"), "accuracy.given"),
+    "coverage": "coverage",
+}
 
 
 def decide(comparison: HumanComparison, requirements: Iterable[str]) -> tuple[Decision, ...]:
@@ -33,7 +37,7 @@ def decide(comparison: HumanComparison, requirements: Iterable[str]) -> tuple[De
     coefficients = dict.fromkeys(name for _, judge in pairs for name in judge.majority.coefficients)
     decisions: list[Decision] = []
     for text in requirements:
-        required = requirement_of(text, [*_SHARES, "coverage", *coefficients])
+        required = requirement_of(text, [*_SHARES, *coefficients])
         named = [(question, judge) for question, judge in pairs if required.of in (None, question, judge.judge)]
         if not named:
             raise InputError("--require", "names no judge or question of these ratings", required.of)
@@ -47,8 +51,7 @@ def decide(comparison: HumanComparison, requirements: Iterable[str]) -> tuple[De
 
 def _measure(judge: JudgeComparison, name: str) -> Estimate | None:
     """The measure against the majority; None where the question's scale has no such coefficient."""
-    against = judge.majority
-    if name in _SHARES:
-        share: Estimate = getattr(against, _SHARES[name]).given
-        return share
-    return against.coverage if name == "coverage" else against.coefficients.get(name)
+    known: Estimate | None = (
+        reached(judge.majority, _SHARES[name]) if name in _SHARES else judge.majority.coefficients.get(name)
+    )
+    return known

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-
-import numpy as np
+from collections.abc import Iterable, Sequence
 
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.correction import FEWEST_LABELS, CorrectedRate
@@ -36,18 +34,16 @@ _NAMED = 6
 
 
 def weakest_sentence(comparison: HumanComparison) -> str:
-    """Which claim that may be made hangs on the fewest verdicts; empty where none may be made."""
-    made = [
-        (reversal.changes, claim, reversal)
-        for claim, reversal in comparison.answered
-        if claim.answer is Answer.MAY and reversal is not None and reversal.changes is not None
-    ]
-    if not made:
+    """Which claim that may be made hangs on the fewest verdicts or labels; empty where none may be made."""
+    made = [claim for claim in comparison.claims if claim.answer is Answer.MAY]
+    known = [(each.changes, claim, each) for claim in made if (each := claim.reversal) and each.changes is not None]
+    if not known:
         return ""
-    _, claim, reversal = min(made, key=lambda row: row[0])
+    _, claim, reversal = min(known, key=lambda row: row[0])
     return (
-        f"The claim that hangs on the fewest verdicts is that {claim.judge} {claimed(claim)} ({claim.question}): "
-        f"{overturned(reversal)} on labelled items, given otherwise, would overturn it."
+        "The claim that hangs on the fewest verdicts or labels is that "
+        f"{claim.judge} {claimed(claim)} ({claim.question}): {overturned(reversal)}, given otherwise, would "
+        "overturn it."
     )
 
 
@@ -192,13 +188,11 @@ def kappa_sentence(comparison: HumanComparison) -> str:
 
 
 def _kappas(question: QuestionComparison) -> str:
-    known = [kappa for judge in question.judges if not math.isnan((kappa := _kappa(judge)).estimate)]
+    known = _known(map(_kappa, question.judges))
     if not known:
         return ""
     kind = "kappa (quadratic weights)" if question.panel.ordered else "kappa"
-    low, high = (pick(known, key=lambda kappa: kappa.estimate) for pick in (min, max))
-    values = low.worded() if len(known) == 1 else f"from {low.worded()} to {high.worded()}"
-    verb = "is" if len(known) == 1 else "was observed"
+    values, verb = _span(known), "is" if len(known) == 1 else "was observed"
     beside = f"; people among themselves {question.ceiling['kappa'].worded()}" if question.ceiling else ""
     return f"{question.question}: {kind} with people {verb} {values}{beside}. {best_by_kappa(question)}".rstrip()
 
@@ -238,32 +232,29 @@ def best_by_kappa(question: QuestionComparison) -> str:
     )
 
 
-def _known(
-    comparison: HumanComparison, of: Callable[[JudgeComparison], Estimate]
-) -> list[tuple[Estimate, str, QuestionComparison]]:
-    """The estimates that are defined, with judge and question."""
-    every = [(of(judge), judge.judge, question) for question, judge in comparison.pairs()]
-    return [each for each in every if not math.isnan(each[0].estimate)]
+def _known(estimates: Iterable[Estimate]) -> list[Estimate]:
+    """Those that are defined, the smallest first."""
+    return sorted((each for each in estimates if not math.isnan(each.estimate)), key=lambda each: each.estimate)
+
+
+def _span(known: Sequence[Estimate]) -> str:
+    return known[0].worded() if len(known) == 1 else f"from {known[0].worded()} to {known[-1].worded()}"
 
 
 def failing_sentence(comparison: HumanComparison) -> str:
     """The range of F1 of failures; judges are not tested against each other by it."""
-    known = [judge.failing.f1 for _, judge in comparison.pairs() if judge.failing]
-    known = [f1 for f1 in known if not math.isnan(f1.estimate)]
+    known = _known(judge.failing.f1 for _, judge in comparison.pairs() if judge.failing)
     if not known:
         return "No F1 of failures: the scale knows no failure, or neither judge nor people see one."
-    low, high = (pick(known, key=lambda f1: f1.estimate) for pick in (min, max))
-    values = low.worded() if len(known) == 1 else f"from {low.worded()} to {high.worded()}"
-    return f"F1 of failures was observed {'at ' if len(known) == 1 else ''}{values}; judges are not ranked by it."
+    return f"F1 of failures was observed {'at ' if len(known) == 1 else ''}{_span(known)}; judges are not ranked by it."
 
 
 def behind_sentence(comparison: HumanComparison) -> str:
     """How far judges stay behind a person against the other people: the range, and how many are shown to."""
-    known = [behind for behind, *_ in _known(comparison, lambda judge: judge.behind)]
+    known = _known(judge.behind for _, judge in comparison.pairs())
     if not known:
         return "One person labelled, so that a judge and a person cannot be set against the same others."
-    near, far = (pick(known, key=lambda behind: behind.estimate) for pick in (min, max))
-    ends = [directed(in_points(end), "less often right", "more often right") for end in (near, far)]
+    ends = [directed(in_points(end), "less often right", "more often right") for end in (known[0], known[-1])]
     behind = sum(each.ci_low > 0 for each in known)
     who = "the judge is" if len(known) == 1 else "a judge was observed between"
     values = ends[0] if len(known) == 1 else f"{ends[0]} and {ends[1]}"
@@ -308,10 +299,11 @@ def steps_sentence(comparison: HumanComparison) -> str:
 
 def farthest_sentence(comparison: HumanComparison) -> str:
     """How far judges' own failure rates lie from the corrected ones at most, or why no rate was corrected."""
-    known = [rates.overall for *_, rates in comparison.corrected]
+    known = [each for *_, rates in comparison.corrected if not math.isnan((each := rates.overall).apparent.estimate)]
     if not known:
-        reasons = {judge.rates.overall.refusal for _, judge in comparison.pairs() if judge.rates}
-        return f"No failure rate was corrected: {'; '.join(sorted(reasons)) or 'the scale knows no failure'}."
+        reasons = {judge.rates.overall.refusal for _, judge in comparison.pairs() if judge.rates} - {""}
+        why = "no judge gave a verdict" if comparison.corrected else "the scale knows no failure"
+        return f"No failure rate was corrected: {'; '.join(sorted(reasons)) or why}."
     off = max(known, key=lambda each: abs(each.apparent.estimate - each.rate.estimate))
     says, corrected = f"{off.apparent.estimate:.0%}", off.rate.worded(".0%")
     if len(known) == 1:
@@ -353,20 +345,18 @@ def planted_sentence(rates: Sequence[PlantedRate]) -> str:
 
 def few_labels_sentence(few: FewLabels) -> str:
     """How often the intervals hold the rate of all labels, and what the judges save."""
-    if not few.judges:
+    tried = few.judges
+    if tried.is_empty():
         few_runs = f", or {agreeing(few.n_runs, 'run', 'is', 'are')} too few" if few.n_runs < FEWEST_LABELS else ""
         return f"Few labels cannot be tried here: not every item is labelled, or the scale knows no failure{few_runs}."
     held, alone, width, without = (
-        float(np.mean([getattr(judge, name) for judge in few.judges]))
-        for name in ("held", "held_by_labels", "width", "width_of_labels")
+        tried[name].to_numpy() for name in ("held", "held_by_labels", "width", "width_of_labels")
     )
-    worst = min(few.judges, key=lambda judge: judge.held)
-    best = min(few.judges, key=lambda judge: judge.width)
     return (
         f"Had people labelled only {few.n_runs} runs, one of a task ({few.n_draws} draws), the corrected "
-        f"interval would hold the rate of all labels in {held:.0%} of the draws, averaged over judges (least "
-        f"{worst.held:.0%}), and that of the labels alone in {alone:.0%}. Mean widths are {width:.2f} and "
-        f"{without:.2f}; the shortest with a judge is {best.width:.2f}."
+        f"interval would hold the rate of all labels in {held.mean():.0%} of the draws, averaged over judges (least "
+        f"{held.min():.0%}), and that of the labels alone in {alone.mean():.0%}. Mean widths are {width.mean():.2f} "
+        f"and {without.mean():.2f}; the shortest with a judge is {width.min():.2f}."
     )
 
 

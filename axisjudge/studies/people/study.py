@@ -9,18 +9,18 @@ from typing import Any
 
 import polars as pl
 
+from axisjudge.labels.panel import labelled_panel, prepared, questions_of
 from axisjudge.ratings.selection import MADE_UP
-from axisjudge.studies._shared.frames import Given, Table, kind_of
+from axisjudge.ratings.strata import strata_of
+from axisjudge.studies._shared.frames import Given, Table, kind_of, native
 from axisjudge.studies._shared.result import Plot, StudyResult
 from axisjudge.studies._shared.scope import SCOPE
-from axisjudge.studies.people import fairness_tables, sentences, tables
+from axisjudge.studies.people import sentences, tables
 from axisjudge.studies.people.claim_words import claim_row
 from axisjudge.studies.people.comparison import HumanComparison, compare_question, strangers_among
 from axisjudge.studies.people.fairness import QuestionFairness, fairness
 from axisjudge.studies.people.fairness_sentences import fairness_sentences, strata_rates_sentence
 from axisjudge.studies.people.figures import plot_against_people, plot_corrected_rates, plot_stand_in
-from axisjudge.studies.people.labelled_panel import labelled_panel, prepared, questions_of
-from axisjudge.studies.people.strata import strata_of
 from axisjudge.studies.people.trials import FewLabels, PlantedRate, few_labels, planted_rates
 from axisjudge.trajectory import Trajectory
 
@@ -50,13 +50,13 @@ class People(StudyResult):
 
     def tables(self) -> dict[str, Table]:
         """Every table by name; those of things that are not there are empty."""
-        kind, of_comparison = (
-            self.comparison.kind,
-            {name: table(self.comparison) for name, table in tables.TABLES.items()},
-        )
-        planted, few = tables.planted_table(self.planted, kind), tables.few_labels_table(self.few, kind)
-        unfair = {name: table(self.fairness, kind) for name, table in fairness_tables.TABLES.items()}
-        return {**of_comparison, "planted": planted, "few_labels": few, **unfair}
+        kind = self.comparison.kind
+        return {
+            **{name: table(self.comparison) for name, table in tables.TABLES.items()},
+            "planted": tables.planted_table(self.planted, kind),
+            "few_labels": native(self.few.judges, kind),
+            **{name: table(self.fairness, kind) for name, table in tables.OF_FAIRNESS.items()},
+        }
 
     @property
     def answer(self) -> str:
@@ -71,7 +71,7 @@ class People(StudyResult):
     def to_dict(self) -> dict[str, Any]:
         """Everything in plain values, the claims in words."""
         questions = [
-            question.to_dict() | {"claims": [claim_row(*each) for each in question.answered]}
+            question.to_dict() | {"claims": [claim_row(each) for each in question.claims]}
             for question in self.comparison.questions
         ]
         head = {"banner": self.comparison.banner, "epsilon": self.comparison.epsilon}

@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.raters.fairness import StratumFairness
 from axisjudge.stats.raters.reference import Bounded
 from axisjudge.studies._shared.frames import Kind, Table, table_of
 from axisjudge.studies._shared.words import in_cell, in_points
 from axisjudge.studies.people.claim_words import claim_row, rate_note
 from axisjudge.studies.people.comparison import HumanComparison, QuestionComparison
+from axisjudge.studies.people.fairness import QuestionFairness
 from axisjudge.studies.people.judge_comparison import JudgeComparison
-from axisjudge.studies.people.trials import FewLabels, PlantedRate
+from axisjudge.studies.people.trials import PlantedRate
 
 Row = Sequence[Any]
 
@@ -33,7 +35,7 @@ def claims_table(comparison: HumanComparison) -> Table:
 
 def reasons_table(comparison: HumanComparison) -> Table:
     """One row a claim, with the figure behind the answer and how many other verdicts would overturn it."""
-    rows = [claim_row(*answered) for answered in comparison.answered]
+    rows = [claim_row(claim) for claim in comparison.claims]
     columns = {"question": "question", "judge": "judge", "claim": "text", "answer": "answer", "because": "because"}
     columns |= {"overturned by": "overturned_by"}
     return table_of([{name: row[key] for name, key in columns.items()} for row in rows], comparison.kind)
@@ -57,7 +59,10 @@ def judges_table(comparison: HumanComparison) -> Table:
 
 
 def bounds_table(comparison: HumanComparison) -> Table:
-    """What lost and undecided verdicts could hide: shares as given, and had each been wrong, or right."""
+    """What lost and undecided verdicts could hide: shares as given, and had each been wrong, or right.
+
+    The interval runs from the lower end of the one to the upper end of the other.
+    """
 
     def rows(_: QuestionComparison, judge: JudgeComparison) -> Iterable[Row]:
         one = judge.majority
@@ -168,11 +173,6 @@ def planted_table(rates: Iterable[PlantedRate], kind: Kind) -> Table:
     return table_of(rows, kind)
 
 
-def few_labels_table(few: FewLabels, kind: Kind) -> Table:
-    """One row a question and judge: rates and intervals from few labels, against those of all."""
-    return table_of([judge.to_dict() for judge in few.judges], kind)
-
-
 def _by_judge(
     comparison: HumanComparison,
     columns: Sequence[str],
@@ -201,7 +201,9 @@ def _points(difference: Estimate) -> str:
 
 
 def _bounded(rate: Bounded) -> str:
-    return f"{_percent(rate.given.estimate)}, {_percent(rate.worst)} to {_percent(rate.best)}"
+    points, ends = ((rate.worst, rate.best), (rate.low, rate.high))
+    of_all, with_sampling = (" to ".join(map(_percent, each)) for each in (points, ends))
+    return f"{_percent(rate.given.estimate)}, {of_all} (interval {with_sampling})"
 
 
 #: Every table of a comparison, by name.
@@ -218,3 +220,38 @@ TABLES = {
     "steps": steps_table,
     "confusion": confusion_table,
 }
+
+_UNFAIR = (
+    *("question", "by", "judge", "measure", "stratum", "items", "share"),
+    *("less elsewhere", "p, Holm", "answer", "none larger than"),
+)
+
+
+def unfair_table(fairness: Sequence[QuestionFairness], kind: Kind) -> Table:
+    """One row a question, judge, measure and stratum, those that differ most surely first."""
+    rows = [(each, one) for each in fairness for one in each.differences]
+    rows.sort(key=lambda row: math.inf if math.isnan(row[1].p_adjusted) else row[1].p_adjusted)
+    return table_of([_unfair_row(each, one) for each, one in rows], kind, columns=_UNFAIR)
+
+
+def _unfair_row(each: QuestionFairness, one: StratumFairness) -> dict[str, Any]:
+    share, p = one.of.share, one.p_adjusted
+    figures = (share.n_items, _share(share), _points(one.of.difference))
+    names = (each.question, each.by, one.judge, one.measure, one.of.stratum)
+    tested = ("–", one.answer.value, "–") if math.isnan(p) else (f"{p:.3f}", one.answer.value, f"{one.within:.0%}")
+    return dict(zip(_UNFAIR, (*names, *figures, *tested), strict=True))
+
+
+def strata_rates_table(fairness: Sequence[QuestionFairness], kind: Kind) -> Table:
+    """One row a question and judge: the failure rate corrected by all labels together, and by each stratum's own."""
+    columns = ("question", "by", "judge", "corrected together", "by strata of their own", "why not")
+    rows = [
+        (each.question, each.by, one.judge, _share(one.together), _share(one.own_strata), one.own_strata.reason)
+        for each in fairness
+        for one in each.rates
+    ]
+    return table_of([dict(zip(columns, row, strict=True)) for row in rows], kind)
+
+
+#: Every table of fairness, by name.
+OF_FAIRNESS = {"unfair": unfair_table, "strata_rates": strata_rates_table}

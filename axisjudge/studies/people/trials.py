@@ -4,50 +4,36 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError
+from axisjudge.labels.panel import LabelledPanel
 from axisjudge.results import Result
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.correction import CorrectedRate, corrected_rate
 from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies._shared.frames import Given, to_polars
 from axisjudge.studies.people.comparison import HumanComparison
-from axisjudge.studies.people.labelled_panel import LabelledPanel
 
 #: Labels of more than this share of the tasks would hardly differ from all labels.
 MOST_OF_ALL = 0.5
 
 
-@dataclass(frozen=True)
-class FewLabelsOfJudge(Result):
-    """One judge on one question.
-
-    `rate` is what all labels say and `own` what the judge says; `held` and `held_by_labels` are the shares of draws
-    whose corrected interval, or that of the few labels alone, holds `rate`; `width` and `width_of_labels` their mean
-    widths.
-    """
-
-    question: str
-    judge: str
-    rate: float
-    own: float
-    held: float
-    held_by_labels: float
-    width: float
-    width_of_labels: float
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FewLabels(Result):
     """All judges, with one run of each of `n_runs` tasks labelled, drawn `n_draws` times.
 
-    No judges where not every item is labelled, the scale knows no failure, or no draw has enough labels.
+    `judges` has a row for each question and judge: `rate` is what all labels say and `own` what the judge says; `held`
+    and `held_by_labels` are the shares of draws whose corrected interval, or that of the few labels alone, holds
+    `rate`; `width` and `width_of_labels` their mean widths. It is empty where not every item is labelled, the scale
+    knows no failure, or no draw has enough labels.
     """
 
-    judges: tuple[FewLabelsOfJudge, ...]
+    judges: pl.DataFrame
     n_runs: int
     n_draws: int
 
@@ -57,7 +43,7 @@ def few_labels(comparison: HumanComparison, *, n_runs: int = 30, n_draws: int = 
 
     Questions on which every item is labelled are tried; at most half of the tasks are labelled.
     """
-    judges: list[FewLabelsOfJudge] = []
+    rows: list[dict[str, Any]] = []
     taken = n_runs
     for panel in (question.panel for question in comparison.questions if n_draws):
         labels = panel.failed(panel.reference)
@@ -66,9 +52,8 @@ def few_labels(comparison: HumanComparison, *, n_runs: int = 30, n_draws: int = 
         taken = min(n_runs, int(MOST_OF_ALL * (panel.clusters.max() + 1)))
         rng = np.random.default_rng(seed)
         draws = [_drawn_items(panel, taken, rng) for _ in range(n_draws)]
-        tried = (_tried(panel, judge, labels, draws) for judge in range(len(panel.judges)))
-        judges += [judge for judge in tried if judge is not None]
-    return FewLabels(tuple(judges), taken, n_draws)
+        rows += filter(None, (_tried(panel, judge, labels, draws) for judge in range(len(panel.judges))))
+    return FewLabels(pl.DataFrame(rows), taken, n_draws)
 
 
 def _drawn_items(panel: LabelledPanel, n_runs: int, rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -79,7 +64,7 @@ def _drawn_items(panel: LabelledPanel, n_runs: int, rng: np.random.Generator) ->
     return np.isin(runs, of_tasks)
 
 
-def _tried(panel: LabelledPanel, judge: int, labels: Floats, draws: list[NDArray[np.bool_]]) -> FewLabelsOfJudge | None:
+def _tried(panel: LabelledPanel, judge: int, labels: Floats, draws: list[NDArray[np.bool_]]) -> dict[str, Any] | None:
     verdicts = panel.failed(panel.judged[:, judge])
     correct = partial(corrected_rate, verdicts, sampling="random", clusters=panel.clusters)
     rates = [correct(np.where(drawn, labels, np.nan), cluster_unit=panel.cluster_unit) for drawn in draws]
@@ -89,16 +74,14 @@ def _tried(panel: LabelledPanel, judge: int, labels: Floats, draws: list[NDArray
     width = bounds[:, :, 1] - bounds[:, :, 0]
     if np.isnan(width).all(axis=0).any():  # so few labels correct nothing
         return None
-    return FewLabelsOfJudge(
-        question=panel.question,
-        judge=panel.judges[judge],
-        rate=rate,
-        own=float(np.nanmean(verdicts)),
-        held=float(held[:, 0].mean()),
-        held_by_labels=float(held[:, 1].mean()),
-        width=float(np.nanmean(width[:, 0])),
-        width_of_labels=float(np.nanmean(width[:, 1])),
-    )
+    return {
+        "question": panel.question,
+        "judge": panel.judges[judge],
+        "rate": rate,
+        "own": float(np.nanmean(verdicts)),
+        **dict(zip(("held", "held_by_labels"), held.mean(axis=0).tolist(), strict=True)),
+        **dict(zip(("width", "width_of_labels"), np.nanmean(width, axis=0).tolist(), strict=True)),
+    }
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from axisjudge.figures.marks import percent_tick
 from axisjudge.figures.theme import QUIET, SMALL, dress, grid, legend_below, new_axes
 from axisjudge.stats.planning.study_curve import Curve
 from axisjudge.studies._shared.words import many
@@ -41,7 +42,7 @@ def plot_plans(curves: Mapping[str, Curve], *, title: str, ax: Axes | None = Non
     ax.set_xlabel(f"{first.unit}s", fontsize=SMALL, color=QUIET)
     ax.set_ylim(0, 1.02 if first.of_power else None)
     if first.of_power:
-        ax.yaxis.set_major_formatter(lambda power, _: f"{power:.0%}")
+        ax.yaxis.set_major_formatter(percent_tick)
     what = "power" if first.of_power else "half width of the interval"
     return _finished(ax, title, f"{what}; dashed: the target")
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from axisjudge.figures import theme
 from axisjudge.figures.marks import interval_mark, named_rows, percent_axis
 from axisjudge.studies._shared.words import many
-from axisjudge.studies.rubric_versions.flips import BeliefMove
 from axisjudge.studies.rubric_versions.published_versions import PublishedCourse
 from axisjudge.studies.rubric_versions.turn import Turn
 
@@ -60,10 +59,14 @@ def plot_beliefs(turn: Turn, *, most: int = 24) -> Figure:
     """
     items = turn.moved_most(most)
     figure, axes, _ = theme.panels(len(turn.judges), width=3.4, height=1.5 + 0.2 * len(items))
-    for ax, judge in zip(axes, turn.judges, strict=True):
-        for move in turn.beliefs:
-            if move.judge == judge and move.item in items:
-                _dumbbell(ax, items.index(move.item), move)
+    for number, (ax, judge) in enumerate(zip(axes, turn.judges, strict=True)):
+        flipped = turn.pair.flipped[items, number]
+        for row, (before, after) in enumerate(turn.pair.beliefs[:, items, number].T):
+            colour = FLIPPED if flipped[row] else theme.ACCENT
+            ax.plot([before, after], [row, row], color=colour, linewidth=1.4, alpha=0.7, zorder=1)
+            if not math.isnan(before + after):
+                ax.plot(before, row, "o", color="white", markeredgecolor=colour, markersize=5)
+                ax.plot(after, row, "o", color=colour, markersize=5)
         ax.axvline(0.5, color=theme.FAINT, linewidth=1, zorder=0)
         ax.set_xlim(-0.03, 1.03)
         theme.dress(ax, "").set_title(
@@ -71,7 +74,7 @@ def plot_beliefs(turn: Turn, *, most: int = 24) -> Figure:
         )
         ax.set_xlabel("belief that the run is correct", fontsize=theme.SMALL, color=theme.QUIET)
         ax.tick_params(labelsize=theme.SMALL - 0.5)
-    axes[0].set_yticks(range(len(items)), items)
+    axes[0].set_yticks(range(len(items)), [turn.pair.items[at] for at in items])
     axes[0].set_ylim(len(items) - 0.4, -0.6)
     beliefs = f"beliefs under {turn.before} (open) and {turn.after} (filled)"
     title = f"{theme.in_words(turn.axis)}: {beliefs}; orange: the verdict flipped"
@@ -124,10 +127,3 @@ def plot_published_course(course: PublishedCourse, *, ax: Axes | None = None) ->
 def _beside(points: float) -> dict[str, Any]:
     """How words stand to the right of a mark."""
     return {"xytext": (points, 0), "textcoords": "offset points", "va": "center", "color": theme.QUIET}
-
-
-def _dumbbell(ax: Axes, row: int, move: BeliefMove) -> None:
-    colour = FLIPPED if move.flipped else theme.ACCENT
-    ax.plot([move.before, move.after], [row, row], color=colour, linewidth=1.4, alpha=0.7, zorder=1)
-    ax.plot(move.before, row, "o", color="white", markeredgecolor=colour, markersize=5)
-    ax.plot(move.after, row, "o", color=colour, markersize=5)

@@ -12,23 +12,19 @@ import numpy as np
 import polars as pl
 
 from axisjudge.results import Result
-from axisjudge.stats.agreement.soft import beliefs
 from axisjudge.stats.comparisons.progress import Moved, adjusted, mean_of_repeats, moved
-from axisjudge.studies._shared.arrays import Floats, mean_of, words_of
+from axisjudge.studies._shared.arrays import Floats, mean_of
 from axisjudge.studies.rubric_versions.versions import Versions
 from axisjudge.verdict import VERDICTS
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """A judge's verdict on a run under one version, as given in one repeat, with the mean confidence of all.
-
-    `cited` is None where citations are not at hand.
-    """
+    """A judge's verdict on a run under one version, as given in one repeat, with the mean confidence of all."""
 
     verdict: str
     confidence: float | None
-    cited: tuple[int, ...] | None
+    cited: tuple[int, ...]
     rationale: str | None
 
 
@@ -53,26 +49,6 @@ class Flip:
 
 
 @dataclass(frozen=True)
-class BeliefMove:
-    """A judge's belief that the run is correct, under both versions; on the judge's own scale."""
-
-    item: str
-    judge: str
-    before: float
-    after: float
-    flipped: bool
-
-
-@dataclass(frozen=True)
-class VerdictRow:
-    """The verdicts of all judges on one run under both versions, in the order of the judges; None where none came."""
-
-    item: str
-    before: tuple[str | None, ...]
-    after: tuple[str | None, ...]
-
-
-@dataclass(frozen=True)
 class JudgeShift(Result):
     """One judge between the versions; `directions` counts its flips, ``correct → incorrect`` and so on.
 
@@ -89,7 +65,6 @@ class JudgeShift(Result):
 
     judge: str
     family: str
-    n_items: int
     directions: Mapping[str, int]
     turnover: float
     noise: float
@@ -97,7 +72,12 @@ class JudgeShift(Result):
     confidence_before: float
     confidence_after: float
     confidence: Moved | None
-    matrix: tuple[tuple[int, ...], ...] = ()
+    matrix: tuple[tuple[int, ...], ...]
+
+    @property
+    def n_items(self) -> int:
+        """Runs with a verdict under both versions."""
+        return sum(map(sum, self.matrix))
 
     @property
     def n_flipped(self) -> int:
@@ -105,68 +85,50 @@ class JudgeShift(Result):
         return sum(self.directions.values())
 
 
-def commonest(codes: Floats) -> Floats:
-    """The commonest verdict over repeats, of equally common ones that given first; shape (..., repeats) -> (...)."""
-    best = (
-        (codes[..., :, None] == codes[..., None, :]).sum(axis=-1).argmax(axis=-1)
-    )  # NaN equals nothing, itself neither
-    return np.asarray(np.take_along_axis(codes, best[..., None], axis=-1)[..., 0])
-
-
-def judge_shifts(pair: Versions, verdicts: Floats, *, cluster_unit: str, seed: int) -> tuple[JudgeShift, ...]:
-    """How each judge's verdicts and confidences changed; `verdicts`: the commonest, versions x items x judges."""
-    stayed = verdicts[0] == verdicts[1]
+def judge_shifts(pair: Versions, *, cluster_unit: str, seed: int) -> tuple[JudgeShift, ...]:
+    """How each judge's verdicts and confidences changed."""
+    stayed = pair.verdicts[0] == pair.verdicts[1]
     tested: dict[int, Moved] = {}
     for judge in range(len(pair.judges)):
         sure = np.where(stayed[:, judge, None], pair.confidences[:, :, judge], math.nan)
         if not np.isnan(sure).all(axis=(1, 2)).any():
             tested[judge] = moved(sure, pair.clusters, cluster_unit=cluster_unit, seed=seed)
     corrected = dict(zip(tested, adjusted(list(tested.values())), strict=True))
-    return tuple(_shift(pair, verdicts, judge, corrected.get(judge)) for judge in range(len(pair.judges)))
+    return tuple(_shift(pair, judge, stayed[:, judge], corrected.get(judge)) for judge in range(len(pair.judges)))
 
 
-def _shift(pair: Versions, verdicts: Floats, judge: int, confidence: Moved | None) -> JudgeShift:
-    first, second = verdicts[:, :, judge]
-    both = ~np.isnan(first) & ~np.isnan(second)
-    stayed = both & (first == second)
-    flipped = np.flatnonzero(both & (first != second))
-    directions = [f"{VERDICTS[int(first[at])]} → {VERDICTS[int(second[at])]}" for at in flipped]
+def _shift(
+    pair: Versions, judge: int, stayed: np.ndarray[Any, np.dtype[np.bool_]], confidence: Moved | None
+) -> JudgeShift:
+    given = pair.verdicts[:, :, judge]
+    first, second = given[:, ~np.isnan(given).any(axis=0)].astype(int)
+    matrix = np.zeros((len(VERDICTS), len(VERDICTS)), dtype=int)
+    np.add.at(matrix, (first, second), 1)
+    ways = {
+        f"{VERDICTS[one]} → {VERDICTS[two]}": int(n) for (one, two), n in np.ndenumerate(matrix) if one != two and n
+    }
     before, after = pair.codes[:, :, judge]
     return JudgeShift(
         judge=pair.judges[judge],
         family=pair.families[judge],
-        n_items=int(both.sum()),
-        directions={name: directions.count(name) for name in sorted(set(directions))},
+        directions=dict(sorted(ways.items())),
         turnover=_differing(list(product(before.T, after.T))),
         noise=_differing([*combinations(before.T, 2), *combinations(after.T, 2)]),
         n_stayed=int(stayed.sum()),
         confidence_before=mean_of(pair.confidences[0, stayed, judge]),
         confidence_after=mean_of(pair.confidences[1, stayed, judge]),
         confidence=confidence,
-        matrix=_matrix(first[both], second[both]),
+        matrix=tuple(map(tuple, matrix.tolist())),
     )
 
 
-def _matrix(before: Floats, after: Floats) -> tuple[tuple[int, ...], ...]:
-    """Counts of runs by verdict before (rows) and after (columns)."""
-    counts = np.zeros((len(VERDICTS), len(VERDICTS)), dtype=int)
-    np.add.at(counts, (before.astype(int), after.astype(int)), 1)
-    return tuple(tuple(row) for row in counts.tolist())
-
-
-def verdict_rows(pair: Versions, verdicts: Floats) -> tuple[VerdictRow, ...]:
-    """Every judge's commonest verdict on every run under both versions."""
-    before, after = words_of(verdicts, VERDICTS)
-    return tuple(VerdictRow(item, tuple(before[at]), tuple(after[at])) for at, item in enumerate(pair.items))
-
-
-def flips_of(pair: Versions, verdicts: Floats) -> tuple[Flip, ...]:
-    """Every flip, those first that changed agreement most; then by run and judge."""
-    given = _judgements(pair)
+def flips_of(pair: Versions, rows: pl.DataFrame) -> tuple[Flip, ...]:
+    """Every flip, those first that changed agreement most; then by run and judge. `rows` are the ratings behind it."""
+    given = _judgements(rows)
     before, after = mean_of_repeats(pair.agreement)
 
     def judgement(version: int, item: int, judge: int) -> Judgement:
-        verdict = VERDICTS[int(verdicts[version, item, judge])]
+        verdict = VERDICTS[int(pair.verdicts[version, item, judge])]
         return given[pair.names[version], pair.items[item], pair.judges[judge], verdict]
 
     flips = [
@@ -177,38 +139,20 @@ def flips_of(pair: Versions, verdicts: Floats) -> tuple[Flip, ...]:
             after=judgement(1, item, judge),
             agreement_change=float(after[item] - before[item]),
         )
-        for item, judge in np.argwhere(~np.isnan(verdicts).any(axis=0) & (verdicts[0] != verdicts[1]))
+        for item, judge in np.argwhere(pair.flipped)
     ]
     return tuple(sorted(flips, key=lambda flip: (-abs(np.nan_to_num(flip.agreement_change)), flip.item, flip.judge)))
 
 
-def belief_moves(pair: Versions, verdicts: Floats) -> tuple[BeliefMove, ...]:
-    """The belief of every judge on every run it gave a side and a confidence under both versions."""
-    held = mean_of_repeats(beliefs(words_of(pair.codes, VERDICTS), pair.confidences))
-    return tuple(
-        BeliefMove(
-            item=pair.items[item],
-            judge=pair.judges[judge],
-            before=float(held[0, item, judge]),
-            after=float(held[1, item, judge]),
-            flipped=bool(verdicts[0, item, judge] != verdicts[1, item, judge]),
-        )
-        for item, judge in np.argwhere(~np.isnan(held).any(axis=0))
-    )
-
-
-def _judgements(pair: Versions) -> dict[tuple[str, str, str, str], Judgement]:
+def _judgements(rows: pl.DataFrame) -> dict[tuple[str, str, str, str], Judgement]:
     """The first judgement by version, run, judge and verdict, with the mean confidence of that verdict."""
-    key = ("rubric_version", "item_id", "rater", "verdict")
-    rows = (
-        pair.table.filter(pl.col("verdict").is_not_null())
-        .sort("repeat")
-        .group_by(*key, maintain_order=True)
-        .agg(pl.col("confidence").mean(), pl.col("cited_step_indices", "rationale").first())
+    of = rows.filter(pl.col("verdict").is_not_null()).sort("repeat")
+    of = of.group_by("rubric_version", "item_id", "rater", "verdict", maintain_order=True).agg(
+        pl.col("confidence").mean(), pl.col("cited_step_indices", "rationale").first()
     )
     return {
         (version, item, judge, verdict): Judgement(verdict, confidence, tuple(cited or ()), rationale)
-        for version, item, judge, verdict, confidence, cited, rationale in rows.iter_rows()
+        for version, item, judge, verdict, confidence, cited, rationale in of.iter_rows()
     }
 
 

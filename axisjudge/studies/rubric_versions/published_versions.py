@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
 import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -16,10 +16,9 @@ from axisjudge.checks import InputError
 from axisjudge.protocol import make_split, rehearsal
 from axisjudge.protocol.split import PLACE, read_split
 from axisjudge.results import Result
-from axisjudge.stats.agreement.soft import beliefs
+from axisjudge.stats.agreement.soft import beliefs, raw_soft_agreement, split_change
 from axisjudge.stats.comparisons.progress import VersionOutcome, decide, moved
-from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, table_of, to_polars
-from axisjudge.studies._shared.published_item import PublishedItem, published_item
+from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, native, to_polars
 from axisjudge.studies.rubric_versions import sentences
 from axisjudge.trajectory import Trajectory
 
@@ -27,50 +26,58 @@ _COLUMNS = ("version", "judge", "verdict", "confidence", "cited_step_indices", "
 
 
 @dataclass(frozen=True)
-class PublishedVerdict:
-    """One judge's published verdict under one version; `belief` is its belief that the run is correct."""
+class PublishedItem:
+    """Raw soft agreement of two judges on the single published item by rubric version, each change split.
 
-    version: str
-    judge: str
-    verdict: str
-    confidence: float
-    cited_step_indices: str | None
-    citation_overlap: str | None
-    belief: float
+    `overlaps` says in the text's words how far the judges cite the same steps. Raw values are shown for a single
+    published item only.
+    """
+
+    versions: tuple[str, ...]
+    agreement: tuple[float, ...]
+    changes: tuple[str, ...]
+    overlaps: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """Agreement by version, and what of each change is flips and what is hedging."""
+        return sentences.published_item(self.versions, self.agreement, self.changes, self.overlaps)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PublishedCourse(Result):
     """One run under several versions: verdicts and beliefs, raw soft agreement, and the rule's word on each turn."""
 
     of_ratings: ClassVar[bool] = False  # published figures; a page's banner does not concern them
-    _keys: ClassVar[tuple[str, ...]] = ("versions", "rows", "agree", "raw_soft_agreement", "changes", "words")
+    _keys: ClassVar[Mapping[str, str]] = {
+        **{name: name for name in ("versions", "rows", "agree", "raw_soft_agreement", "words")},
+        "changes": "soft.changes",
+    }
 
-    versions: tuple[str, ...]
+    rows: pl.DataFrame
     judges: tuple[str, ...]
-    rows: tuple[PublishedVerdict, ...]
     agree: Mapping[str, bool]
     soft: PublishedItem
     words: tuple[VersionOutcome, ...]
     kind: Kind
 
     @property
+    def versions(self) -> tuple[str, ...]:
+        """The versions in their order."""
+        return self.soft.versions
+
+    @property
     def raw_soft_agreement(self) -> dict[str, float]:
         """Raw soft agreement by version."""
         return dict(zip(self.versions, self.soft.agreement, strict=True))
 
-    @property
-    def changes(self) -> tuple[str, ...]:
-        """What of each change is flips and what is hedging."""
-        return self.soft.changes
-
     def beliefs(self, judge: str) -> list[float]:
-        """A judge's belief under each version."""
-        return [row.belief for row in self.rows if row.judge == judge]
+        """A judge's belief that the run is correct under each version."""
+        return self.rows.filter(judge=judge)["belief"].to_list()
 
     def to_frame(self) -> Table:
         """One row a version and judge."""
-        return table_of([asdict(row) for row in self.rows], self.kind)
+        return native(self.rows, self.kind)
 
     @property
     def sentence(self) -> str:
@@ -85,21 +92,27 @@ def published_course(verdicts: Given) -> PublishedCourse:
     Parameters
     ----------
     verdicts : table
-        Columns version, judge, verdict, confidence, cited_step_indices, citation_overlap.
+        Columns version, judge, verdict, confidence, cited_step_indices, citation_overlap; two judges a version.
     """
     table = to_polars(verdicts, _COLUMNS, where="verdicts").sort("version", "judge")
-    held = beliefs(table["verdict"].to_list(), table["confidence"].to_numpy())
-    given = {version: set(mine["verdict"]) for (version,), mine in table.group_by("version", maintain_order=True)}
-    agree = {str(version): len(words) == 1 for version, words in given.items()}
+    by_version = {str(name): rows for (name,), rows in table.group_by("version", maintain_order=True)}
+    if any(rows.height != 2 for rows in by_version.values()):
+        counts = {name: rows.height for name, rows in by_version.items()}
+        raise InputError("verdicts", "needs two judges for each version", counts)
+    given = [([rows["verdict"].to_list()], [rows["confidence"].to_list()]) for rows in by_version.values()]
+    agree = {name: rows["verdict"].n_unique() == 1 for name, rows in by_version.items()}
+    soft = PublishedItem(
+        versions=tuple(by_version),
+        agreement=tuple(float(raw_soft_agreement(*beliefs(*each)[0])) for each in given),
+        changes=tuple(split_change(*old, *new).sentence() for old, new in pairwise(given)),
+        overlaps=tuple(rows["citation_overlap"][0] for rows in by_version.values()),
+    )
     return PublishedCourse(
-        versions=tuple(agree),
+        rows=table.with_columns(belief=beliefs(table["verdict"].to_list(), table["confidence"].to_numpy())),
         judges=tuple(table["judge"].unique(maintain_order=True)),
-        rows=tuple(
-            PublishedVerdict(**row, belief=float(at)) for row, at in zip(table.iter_rows(named=True), held, strict=True)
-        ),
         agree=agree,
-        soft=published_item(verdicts),
-        words=tuple(_word(*both) for both in itertools.pairwise(agree.values())),
+        soft=soft,
+        words=tuple(_word(*both) for both in pairwise(agree.values())),
         kind=kind_of(verdicts),
     )
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
-from axisjudge.judging.estimate import Estimate
-from axisjudge.judging.plan import Plan
-from axisjudge.protocol import Split
 from axisjudge.stats.comparisons.progress import (
     FEWEST_TASKS,
     LEVEL,
@@ -23,7 +21,6 @@ from axisjudge.stats.comparisons.progress import (
 )
 from axisjudge.studies._shared.words import directed, in_points, listed, many, p_words, sentence_case
 from axisjudge.studies.rubric_versions.flips import JudgeShift
-from axisjudge.studies.rubric_versions.looked_at import Looked, LookedAt
 from axisjudge.studies.rubric_versions.version_agreement import SoftSplit, VersionAgreement
 from axisjudge.studies.rubric_versions.versions import LeftOut
 
@@ -45,20 +42,6 @@ REASONS = {
 }
 
 NORMALISED = "ranks of each judge's confidences over {ranked_over}, all rubric versions pooled"
-READ_NEXT = "Where the judges are split now, to be read next:"
-NO_SPLIT = (
-    "There is no split: no task is held out yet (split=True makes one first, axisjudge split make PATHS too), so that "
-    "nothing will be left to confirm this on."
-)
-OFFER = (
-    "There is no split yet, so that no task is held out to confirm this on. Make one now, half of the tasks on either "
-    "side?"
-)
-
-
-def one_side(n_runs: int, side: str, n_others: int) -> str:
-    """Which runs are compared, and that the others are left alone."""
-    return f"{many(n_runs, 'run')} of the {side} side; {many(n_others, 'run')} of other sides left alone."
 
 
 def reason(decision: Decision, agreement: Moved, alphas: tuple[float, float]) -> str:
@@ -232,45 +215,15 @@ def flips_counted(n_flips: int, n_listed: int, where: str) -> str:
     return f"{count} flipped on {where}{most}:"
 
 
-#: What people decided on flips, by code: for one flip, and for several.
-LOOKED = {
-    Looked.IMPROVED: ("is an improvement", "are improvements"),
-    Looked.WORSENED: ("is for the worse", "are for the worse"),
-    Looked.BOTH_WRONG: ("is from one wrong verdict to another", "are from one wrong verdict to another"),
-    Looked.CANNOT_TELL: ("cannot be told", "cannot be told"),
-    Looked.PEOPLE_DIFFER: ("is one on which people differ", "are such that people differ"),
-}
-
-
-def looked_at(found: LookedAt) -> str:
-    """How many of the flips are improvements, by people who looked at them; no rate of anything else."""
-    if not found.flips:
-        return "No verdict flipped, so that there is nothing to decide on."
-    flips = many(found.flips, "flip")
-    if not found.looked_at:
-        return f"Of {flips} nobody has looked at any yet: decide on them in the explorer (W, then 1 to 4)."
-    given = [(each, n) for each, n in found.counts.items() if n or each is Looked.IMPROVED]
-    parts = [f"{n} {LOOKED[each][n != 1]}" for each, n in given]
-    left = found.flips - found.looked_at
-    return f"Of {flips} {listed(parts)}{f'; {left} not looked at yet' if left else ''}."
-
-
-def split_made(split: Split) -> str:
-    """What the new split holds."""
-    sides = listed([f"{many(len(tasks), 'task')} for {side}" for side, tasks in split.tasks.items()])
-    return f"Split made: {sides}; held out: {', '.join(split.held_out)}."
-
-
-def cost(plan: Plan, estimate: Estimate) -> str:
-    """What is to come, to be read before anything is asked."""
-    there = many(plan.cached + plan.kept_lost, "rating")
-    if not plan.n_calls:
-        return f"Nothing to ask: all {there} are there."
-    calls = f"To come: {many(plan.n_calls, 'call')}"
-    if plan.cached + plan.kept_lost:
-        calls += f"; {there} are there already"
-    free = "Free: programs and simulated judges are sent no prompt"
-    return f"{calls}. {estimate.sentence if estimate.judges else free}."
+def published_item(
+    versions: Sequence[str], agreement: Sequence[float], changes: Sequence[str], overlaps: Sequence[str]
+) -> str:
+    """Agreement by version, what of each change is flips and what is hedging, and how far cited steps overlap."""
+    by_version = ", ".join(f"{version} {value:.2f}" for version, value in zip(versions, agreement, strict=True))
+    turns = zip(pairwise(versions), changes, strict=True)
+    split = "; ".join(f"{old} to {new}: {change}" for (old, new), change in turns)
+    cited = listed([f"{word} under {version}" for version, word in zip(versions, overlaps, strict=True)])
+    return f"One item, raw soft agreement: {by_version}. {split}. The published overlap of cited steps is {cited}."
 
 
 def published_course(

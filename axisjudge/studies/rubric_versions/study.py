@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 
 from axisjudge.checks import InputError
-from axisjudge.studies._shared.frames import Given, Table, table_of
+from axisjudge.stats.comparisons.progress import adjusted, moved
+from axisjudge.studies._shared.frames import Given, Table, frame_of, kind_of
 from axisjudge.studies._shared.result import Plot, StudyResult
 from axisjudge.studies._shared.scope import SCOPE, banner
 from axisjudge.studies.rubric_versions.figures import plot_agreement_by_version, plot_beliefs, plot_flips
 from axisjudge.studies.rubric_versions.sentences import NOT_CORRECTNESS, before
-from axisjudge.studies.rubric_versions.tables import agreement_table, turn_rows
-from axisjudge.studies.rubric_versions.turn import Settings, Steps, Turn, compare_axes
+from axisjudge.studies.rubric_versions.tables import TURN, agreement_table
+from axisjudge.studies.rubric_versions.turn import Steps, Turn, turn_of
 from axisjudge.studies.rubric_versions.verdict_figures import plot_contested, plot_trail, plot_transitions
-from axisjudge.studies.rubric_versions.versions import HELD_OUT
+from axisjudge.studies.rubric_versions.versions import HELD_OUT, read_versions
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -33,7 +33,7 @@ class RubricVersions(StudyResult):
     @property
     def table(self) -> Table:
         """One row a turn: the change of agreement with its interval and test, and what may be said."""
-        return table_of(turn_rows(self.turns), self.turns[0].kind)
+        return frame_of(self.turns, TURN, self.turns[0].kind)
 
     @property
     def agreement(self) -> Table:
@@ -124,10 +124,18 @@ def rubric_versions(
     """
     if not changes or any(len(versions) < 2 for versions in changes.values()):
         raise InputError("changes", "needs two versions or more of each axis", dict(changes))
-    settings = Settings(steps, held_out, most, cluster_unit, ci_level, seed)
-    by_axis = {axis: list(pairwise(versions)) for axis, versions in changes.items()}
-    families = [
-        {axis: pairs[number] for axis, pairs in by_axis.items() if number < len(pairs)}
-        for number in range(max(map(len, by_axis.values())))
-    ]
-    return RubricVersions(turns=tuple(turn for family in families for turn in compare_axes(ratings, family, settings)))
+    compared = partial(turn_of, steps=steps, most=most, cluster_unit=cluster_unit, ci_level=ci_level, seed=seed)
+    turns: list[Turn] = []
+    for number in range(max(map(len, changes.values())) - 1):
+        family = {
+            axis: versions[number : number + 2] for axis, versions in changes.items() if len(versions) > number + 1
+        }
+        read = [read_versions(ratings, axis, *both, held_out=held_out) for axis, both in family.items()]
+        tested = adjusted(
+            [moved(pair.agreement, pair.clusters, cluster_unit=cluster_unit, seed=seed) for pair, _ in read]
+        )
+        turns += [
+            compared(*each, agreement, family=tuple(family), kind=kind_of(ratings))
+            for each, agreement in zip(read, tested, strict=True)
+        ]
+    return RubricVersions(turns=tuple(turns))

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from axisjudge.studies._shared.frames import Table, frame_of, rows_of, table_of
+from axisjudge.figures.markup import cut
+from axisjudge.figures.theme import in_words, look_of
+from axisjudge.studies._shared.frames import Table, frame_of, table_of
+from axisjudge.studies.rubric_versions.flips import Judgement
 from axisjudge.studies.rubric_versions.turn import Turn
 from axisjudge.verdict import VERDICTS
 
+#: In a terminal a longer reason is cut, and the cut is stated.
+CUT = 200
+
 #: Columns of the table of turns, and where their figures stand.
-_TURN = {
+TURN = {
     "axis": "axis",
     "before": "before",
     "after": "after",
@@ -40,11 +45,6 @@ _JUDGE = {
 }
 
 
-def turn_rows(turns: Sequence[Turn]) -> list[dict[str, Any]]:
-    """One row a turn: the change of agreement, its test and what may be said."""
-    return rows_of(turns, _TURN)
-
-
 def agreement_table(turns: Sequence[Turn]) -> Table:
     """One row an axis, version and coefficient, with its interval; every version once, in the order of the turns."""
     versions = {(turn.axis, version.version): version for turn in turns for version in turn.versions}
@@ -70,12 +70,51 @@ def judges_table(turn: Turn) -> Table:
     return frame_of(turn.shifts, _JUDGE, turn.kind)
 
 
+def flips_table(turn: Turn, *, most: int = 12) -> Table:
+    """One row a flip, both versions next to each other with their reasons; the `most` that changed agreement most."""
+    columns = ("run", "axis", "judge", *(name for version in (turn.before, turn.after) for name in _columns(version)))
+    rows = [
+        (
+            flip.item,
+            turn.axis,
+            flip.judge,
+            _given(flip.before),
+            flip.before.rationale,
+            _given(flip.after),
+            flip.after.rationale,
+        )
+        for flip in turn.flips[:most]
+    ]
+    return table_of([dict(zip(columns, row, strict=True)) for row in rows], turn.kind, columns=columns)
+
+
+def flips_text(turn: Turn, *, most: int = 12) -> str:
+    """The same for a terminal, one flip under the other, long reasons cut."""
+    lines = [f"{turn.banner} {turn.flips_sentence(most)}".strip()]
+    for flip in turn.flips[:most]:
+        sides = ((turn.before, flip.before), (turn.after, flip.after))
+        lines.append(f"  {flip.item}, {flip.judge}")
+        lines += [f"    {version}: {_given(one)}: {cut(one.rationale or '', CUT)}" for version, one in sides]
+    return "\n".join("".join(letter if letter.isprintable() else " " for letter in line) for line in lines)
+
+
+def _columns(version: str) -> tuple[str, str]:
+    return version, f"{version}, because"
+
+
+def _given(one: Judgement) -> str:
+    """Verdict, confidence and cited steps: ``✗ incorrect 0.93 cites 3, 5``."""
+    sure = "" if one.confidence is None else f" {one.confidence:.2f}"
+    cited = f"cites {', '.join(map(str, one.cited))}" if one.cited else "cites nothing"
+    return f"{look_of(one.verdict).sign} {in_words(one.verdict)}{sure} {cited}"
+
+
 def transitions_text(turn: Turn) -> str:
     """How each judge's verdicts moved, for a terminal: the old version down, the new one across."""
-    before, after = (version.version for version in turn.versions)
     lines = []
     for shift in turn.shifts:
-        lines.append(f"{shift.judge}: {shift.n_flipped} of {shift.n_items} flipped ({before} down, {after} across)")
+        flipped = f"{shift.n_flipped} of {shift.n_items} flipped"
+        lines.append(f"{shift.judge}: {flipped} ({turn.before} down, {turn.after} across)")
         lines.append(f"  {'':16}" + "".join(f"{word:>16}" for word in VERDICTS))
         rows = zip(VERDICTS, shift.matrix, strict=True)
         lines += [f"  {word:16}" + "".join(f"{n:>16}" for n in row) for word, row in rows if any(row)]

@@ -2,41 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
 import polars as pl
 
+from axisjudge.figures.theme import in_words
 from axisjudge.results import Result
-from axisjudge.stats.comparisons.progress import Decision, Moved, VersionOutcome, adjusted, decide, moved
+from axisjudge.stats.comparisons.progress import Decision, Moved, VersionOutcome, decide
 from axisjudge.studies._shared.citations import CitationReport, citation_report
 from axisjudge.studies._shared.disagreements import Disagreements, disagreements
-from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of
+from axisjudge.studies._shared.frames import Kind, Table
 from axisjudge.studies._shared.pooled import pooled
 from axisjudge.studies._shared.scope import banner, made_up_raters
 from axisjudge.studies._shared.triage import PanelTriage, panel_triage
 from axisjudge.studies._shared.words import sentence_case
 from axisjudge.studies.rubric_versions import sentences
-from axisjudge.studies.rubric_versions.flips import (
-    BeliefMove,
-    Flip,
-    JudgeShift,
-    VerdictRow,
-    belief_moves,
-    commonest,
-    flips_of,
-    judge_shifts,
-    verdict_rows,
-)
-from axisjudge.studies.rubric_versions.looked_at import LookedAt, looked_at
+from axisjudge.studies.rubric_versions.flips import Flip, JudgeShift, flips_of, judge_shifts
 from axisjudge.studies.rubric_versions.version_agreement import (
     SoftSplit,
     VersionAgreement,
     soft_split,
     version_agreement,
 )
-from axisjudge.studies.rubric_versions.versions import HELD_OUT, LeftOut, RankedOver, Versions, read_versions
+from axisjudge.studies.rubric_versions.versions import Versions
+
+#: Number of steps of each run.
+Steps = Mapping[str, int] | Table | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,34 +43,30 @@ class Turn(Result):
 
     _keys: ClassVar[Mapping[str, str]] = {
         **{name: name for name in ("axis", "family", "versions", "n_items", "agreement", "soft", "flips", "citations")},
-        **{name: name for name in ("triage", "same_text", "aside", "left_out", "banner")},
+        **{name: f"pair.{name}" for name in ("same_text", "aside", "left_out")},
+        **{name: name for name in ("triage", "banner")},
         "judges": "shifts",
     }
 
-    axis: str
+    pair: Versions
     family: tuple[str, ...]
     versions: tuple[VersionAgreement, VersionAgreement]
-    judges: tuple[str, ...]
-    n_items: int
     agreement: Moved
     soft: SoftSplit
     shifts: tuple[JudgeShift, ...]
     flips: tuple[Flip, ...]
-    beliefs: tuple[BeliefMove, ...]
-    verdicts: tuple[VerdictRow, ...]
     citations: CitationReport
     contested: Disagreements
     triage: PanelTriage
     decision: Decision
-    ranked_over: RankedOver
-    same_text: bool
-    aside: tuple[str, ...]
-    left_out: LeftOut
     made_up: tuple[str, ...]
     kind: Kind
 
-    before = property(lambda self: self.versions[0].version)
-    after = property(lambda self: self.versions[1].version)
+    axis = property(lambda self: self.pair.axis)
+    before = property(lambda self: self.pair.before)
+    after = property(lambda self: self.pair.after)
+    judges = property(lambda self: self.pair.judges)
+    n_items = property(lambda self: len(self.pair.items))
 
     @property
     def title(self) -> str:
@@ -141,25 +131,25 @@ class Turn(Result):
             *([sentences.prevalence(self.versions)] if claimed else []),
             *self.citations.version_sentences,
             self.contested.sentence,
-            *sentences.aside(self.aside, same_text=self.same_text, left_out=self.left_out),
+            *sentences.aside(self.pair.aside, same_text=self.pair.same_text, left_out=self.pair.left_out),
         )
-
-    def looked_at(self, decisions: pl.DataFrame | None) -> LookedAt:
-        """What people who looked at the flips decided (`axisjudge.labels.decisions`)."""
-        before, after = (version.version for version in self.versions)
-        return looked_at(self.flips, self.axis, (before, after), decisions)
 
     @property
     def split_sentence(self) -> str:
         """What of the change is flips and what is hedging."""
         return sentences.soft_split(self.soft, self.n_flipped)
 
-    def moved_most(self, most: int) -> list[str]:
-        """The runs on which any judge's belief moved farthest, farthest first."""
-        farthest: dict[str, float] = {}
-        for move in self.beliefs:
-            farthest[move.item] = max(farthest.get(move.item, 0.0), abs(move.after - move.before))
-        return sorted(farthest, key=lambda item: (-farthest[item], item))[:most]
+    def flips_sentence(self, most: int = 12) -> str:
+        """How many verdicts flipped, and which of them are listed."""
+        where = f"{in_words(self.axis)} from {self.before} to {self.after}"
+        return sentences.flips_counted(len(self.flips), most, where)
+
+    def moved_most(self, most: int) -> list[int]:
+        """Positions of the runs on which any judge's belief moved farthest, farthest first."""
+        before, after = self.pair.beliefs
+        steps = np.nan_to_num(abs(after - before), nan=-1.0).max(axis=1)
+        known = np.flatnonzero(steps >= 0).tolist()
+        return sorted(known, key=lambda at: (-steps[at], self.pair.items[at]))[:most]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for a report, the decision in words."""
@@ -170,65 +160,41 @@ class Turn(Result):
             "word": decision.outcome,
             "decision": words | {"noise_measured": decision.noise_measured, "needed": decision.needed},
             "n_contested": self.contested.n_split,
-            "normalised": sentences.NORMALISED.format(ranked_over=self.ranked_over),
+            "normalised": sentences.NORMALISED.format(ranked_over=self.pair.ranked_over),
         }
 
 
-#: Number of steps of each run.
-Steps = Mapping[str, int] | Table | None
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What all turns of a study have in common; see `axisjudge.studies.rubric_versions`."""
-
-    steps: Steps = None
-    held_out: Sequence[str] = HELD_OUT
-    most: int = 12
-    cluster_unit: str = "task"
-    ci_level: float = 0.95
-    seed: int = 0
-
-
-def compare_axes(ratings: Given, changes: Mapping[str, tuple[str, str]], settings: Settings) -> tuple[Turn, ...]:
-    """Compare two rubric versions of each axis; the axes are one declared family and their tests Holm-adjusted."""
-    kind = kind_of(ratings)
-    pairs = [read_versions(ratings, axis, *both, held_out=settings.held_out) for axis, both in changes.items()]
-    unit, seed = settings.cluster_unit, settings.seed
-    tested = adjusted([moved(pair.agreement, pair.clusters, cluster_unit=unit, seed=seed) for pair in pairs])
-    return tuple(
-        _turn(pair, agreement, tuple(changes), kind, settings) for pair, agreement in zip(pairs, tested, strict=True)
-    )
-
-
-def _turn(pair: Versions, agreement: Moved, family: tuple[str, ...], kind: Kind, settings: Settings) -> Turn:
-    unit, level, seed = settings.cluster_unit, settings.ci_level, settings.seed
-    verdicts = commonest(pair.codes)
-    before, after = (version_agreement(pair, version, level, unit, seed) for version in (0, 1))
-    shifts = judge_shifts(pair, verdicts, cluster_unit=unit, seed=seed)
+def turn_of(
+    pair: Versions,
+    rows: pl.DataFrame,
+    agreement: Moved,
+    *,
+    family: tuple[str, ...],
+    kind: Kind,
+    steps: Steps,
+    most: int,
+    cluster_unit: str,
+    ci_level: float,
+    seed: int,
+) -> Turn:
+    """All that is said of two versions beside the tested change of `agreement`; `rows` are the ratings behind it."""
+    before, after = (version_agreement(pair, version, ci_level, cluster_unit, seed) for version in (0, 1))
+    shifts = judge_shifts(pair, cluster_unit=cluster_unit, seed=seed)
     alphas = (before.coefficients["alpha"].estimate, after.coefficients["alpha"].estimate)
-    new = pair.table.filter(pl.col("rubric_version") == pair.after)
+    new = rows.filter(pl.col("rubric_version") == pair.after)
     newest = pooled(new, pair.axis, repeat=int(new["repeat"].min()))  # type: ignore[arg-type]
     return Turn(
-        axis=pair.axis,
+        pair=pair,
         family=family,
         versions=(before, after),
-        judges=pair.judges,
-        n_items=len(pair.items),
         agreement=agreement,
         soft=soft_split(pair),
         shifts=shifts,
-        flips=flips_of(pair, verdicts),
-        beliefs=belief_moves(pair, verdicts),
-        verdicts=verdict_rows(pair, verdicts),
-        citations=citation_report(pair.table, steps=settings.steps, cluster_unit=unit, ci_level=level),
-        contested=disagreements(new, newest, most=settings.most),
-        triage=panel_triage(newest, cluster_unit=unit, ci_level=level),
+        flips=flips_of(pair, rows),
+        citations=citation_report(rows, steps=steps, cluster_unit=cluster_unit, ci_level=ci_level),
+        contested=disagreements(new, newest, most=most),
+        triage=panel_triage(newest, cluster_unit=cluster_unit, ci_level=ci_level),
         decision=decide(agreement, alphas, [each.confidence for each in shifts if each.confidence is not None]),
-        ranked_over=pair.ranked_over,
-        same_text=pair.same_text,
-        aside=pair.aside,
-        left_out=pair.left_out,
-        made_up=made_up_raters(pair.table),
+        made_up=made_up_raters(rows),
         kind=kind,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +25,7 @@ from axisjudge.figures.theme import (
     new_axes,
     panels,
 )
+from axisjudge.studies._shared.arrays import words_of
 from axisjudge.studies._shared.words import many
 from axisjudge.studies.rubric_versions.turn import Turn
 from axisjudge.verdict import VERDICTS
@@ -79,7 +81,6 @@ def plot_transitions(turn: Turn) -> Figure:
     used = np.flatnonzero(total.sum(axis=0) + total.sum(axis=1)).tolist()
     names = [f"{look_of(VERDICTS[at]).sign} {in_words(VERDICTS[at])}" for at in used]
     figure, axes, left = panels(len(turn.shifts), width=3.5, height=1.5 + 0.42 * len(used))
-    before, after = (version.version for version in turn.versions)
     for ax, shift in zip(axes, turn.shifts, strict=True):
         counts = np.array(shift.matrix, dtype=float)[np.ix_(used, used)]
         rows = counts.sum(axis=1, keepdims=True)
@@ -97,8 +98,8 @@ def plot_transitions(turn: Turn) -> Figure:
         ax.set_title(shift.judge.removeprefix("simulated:"), loc="left", fontsize=LABEL, color=INK)
     axes[0].set_yticklabels(names, rotation=0)
     for ax in left:
-        ax.set_ylabel(before, fontsize=SMALL, color=QUIET)
-    title = f"{in_words(turn.axis)}: verdicts under {before} (down) and {after} (across)"
+        ax.set_ylabel(turn.before, fontsize=SMALL, color=QUIET)
+    title = f"{in_words(turn.axis)}: verdicts under {turn.before} (down) and {turn.after} (across)"
     figure.suptitle(title, x=0.01, ha="left", fontsize=LABEL, color=INK)
     return figure
 
@@ -108,33 +109,28 @@ def plot_contested(turn: Turn, *, most: int = 30, ax: Axes | None = None) -> Axe
 
     The `most` runs with most flips come first; what the old version said stands small beside a flipped verdict.
     """
-    split = [row for row in turn.verdicts if len({word for word in row.after if word}) > 1]
-    flips = {row.item: sum(map(_flipped, row.before, row.after)) for row in split}
-    rows = sorted(split, key=lambda row: (-flips[row.item], row.item))[:most]
+    pair, (old, new) = turn.pair, words_of(turn.pair.verdicts, VERDICTS)
+    split = [at for at, words in enumerate(new) if len({*words} - {None}) > 1]
+    flips = pair.flipped.sum(axis=1)
+    rows = sorted(split, key=lambda at: (-flips[at], pair.items[at]))[:most]
     ax = new_axes(3.2 + 1.15 * len(turn.judges), 1.5 + 0.24 * max(len(rows), 1)) if ax is None else ax
-    for y, row in enumerate(rows):
-        for x, (old, new) in enumerate(zip(row.before, row.after, strict=True)):
-            look = look_of(new)
-            ax.plot(x, y, "s", color=look.colour, alpha=0.22, markersize=14, markeredgewidth=0)
-            ax.annotate(look.sign, (x, y), ha="center", va="center", color=look.colour, fontsize=LABEL)
-            if _flipped(old, new):
-                ax.plot(x, y, "s", color="none", markeredgecolor=INK, markersize=14)
-                ax.annotate(f"was {look_of(old).sign}", (x + 0.2, y), va="center", color=QUIET, fontsize=SMALL - 1)
+    for (y, at), x in product(enumerate(rows), range(len(turn.judges))):
+        look = look_of(new[at, x])
+        ax.plot(x, y, "s", color=look.colour, alpha=0.22, markersize=14, markeredgewidth=0)
+        ax.annotate(look.sign, (x, y), ha="center", va="center", color=look.colour, fontsize=LABEL)
+        if pair.flipped[at, x]:
+            ax.plot(x, y, "s", color="none", markeredgecolor=INK, markersize=14)
+            ax.annotate(f"was {look_of(old[at, x]).sign}", (x + 0.2, y), va="center", color=QUIET, fontsize=SMALL - 1)
     ax.set_xticks(range(len(turn.judges)), [judge.removeprefix("simulated:") for judge in turn.judges])
     ax.xaxis.tick_top()
     ax.set_xlim(-0.5, len(turn.judges) - 0.3)
-    ax.set_yticks(range(len(rows)), [row.item for row in rows])
+    ax.set_yticks(range(len(rows)), [pair.items[at] for at in rows])
     ax.set_ylim(max(len(rows), 1) - 0.4, -0.6)
     listed = "" if len(rows) == len(split) else f"; the {len(rows)} with most flips"
     signs = ", ".join(f"{look_of(word).sign} {in_words(word)}" for word in VERDICTS)
-    before, after = (version.version for version in turn.versions)
-    where = f"split on {len(split)} of {many(turn.n_items, 'run')} under {after}{listed}"
-    note = f"{where}; framed: flipped from {before}\n{signs}\n\n"
+    where = f"split on {len(split)} of {many(turn.n_items, 'run')} under {turn.after}{listed}"
+    note = f"{where}; framed: flipped from {turn.before}\n{signs}\n\n"
     dress(ax, f"Contested on {in_words(turn.axis)}\n\n", note)
     ax.spines["bottom"].set_visible(False)
     ax.tick_params(labelsize=SMALL)
     return ax
-
-
-def _flipped(old: str | None, new: str | None) -> bool:
-    return old is not None and new is not None and old != new

@@ -14,7 +14,7 @@ from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coef
 from axisjudge.stats.agreement.coefficients import coefficient_names
 from axisjudge.stats.agreement.soft import SoftAgreement, beliefs, soft_agreement, split_change
 from axisjudge.stats.estimate import Estimate
-from axisjudge.studies._shared.arrays import Floats, mean_of, words_of
+from axisjudge.studies._shared.arrays import mean_of, words_of
 from axisjudge.studies.rubric_versions.versions import Versions
 from axisjudge.verdict import VERDICTS
 
@@ -101,12 +101,6 @@ def soft_split(pair: Versions) -> SoftSplit:
         for one, other in combinations(range(len(pair.judges)), 2)
         for repeat in range(pair.codes.shape[3])
     ]
-
-    def mean(of: list[Floats]) -> float:
-        return mean_of(np.stack(of))
-
     return SoftSplit(
-        total=mean([part.total for part in parts]),
-        flips=mean([part.flips for part in parts]),
-        hedging=mean([part.hedging for part in parts]),
+        *(mean_of(np.stack([getattr(part, name) for part in parts])) for name in ("total", "flips", "hedging"))
     )

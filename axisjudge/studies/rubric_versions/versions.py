@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -16,7 +17,9 @@ from numpy.typing import NDArray
 from axisjudge.checks import InputError
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import BY_JUDGE, EMPTY_RUN, VERDICT_ON_RUN, once
-from axisjudge.studies._shared.arrays import Floats
+from axisjudge.stats.agreement.soft import beliefs
+from axisjudge.stats.comparisons.progress import mean_of_repeats
+from axisjudge.studies._shared.arrays import Floats, words_of
 from axisjudge.studies._shared.frames import Given
 from axisjudge.studies._shared.ranked_confidence import fitted_maps
 from axisjudge.verdict import VERDICTS
@@ -48,8 +51,7 @@ class Versions:
 
     `codes` holds positions in `VERDICTS`, `confidences` and `ranks` (mid-ranks among the judge's own, see `_ranks`)
     have the same shape: versions (before, after) x items x judges x repeats, NaN where nothing came. `clusters` are
-    numbers from 0. `table` holds the rows behind it. `aside` names the judges that read no rubric, `left_out` counts
-    what does not enter.
+    numbers from 0. `aside` names the judges that read no rubric, `left_out` counts what does not enter.
     """
 
     axis: str
@@ -64,7 +66,6 @@ class Versions:
     ranks: Floats
     ranked_over: RankedOver
     same_text: bool
-    table: pl.DataFrame
     aside: tuple[str, ...]
     left_out: LeftOut
 
@@ -78,6 +79,22 @@ class Versions:
         """How often each version was asked."""
         first, second = (~np.isnan(self.codes).all(axis=(1, 2))).sum(axis=1).tolist()
         return first, second
+
+    @cached_property
+    def verdicts(self) -> Floats:
+        """Each judge's commonest verdict over the repeats: versions x items x judges."""
+        return commonest(self.codes)
+
+    @property
+    def flipped(self) -> NDArray[np.bool_]:
+        """Where a judge's commonest verdict is another one: items x judges."""
+        before, after = self.verdicts
+        return np.asarray(~np.isnan(before) & ~np.isnan(after) & (before != after))
+
+    @cached_property
+    def beliefs(self) -> Floats:
+        """Each judge's mean belief that the run is correct, on its own scale: versions x items x judges."""
+        return mean_of_repeats(beliefs(words_of(self.codes, VERDICTS), self.confidences))
 
     @property
     def agreement(self) -> Floats:
@@ -96,8 +113,8 @@ class Versions:
 
 def read_versions(
     ratings: Given, axis: str, before: str, after: str, *, held_out: Sequence[str] = HELD_OUT
-) -> Versions:
-    """The ratings of `axis` under two rubric versions.
+) -> tuple[Versions, pl.DataFrame]:
+    """The ratings of `axis` under two rubric versions, and the rows behind them.
 
     Ratings of held-out tasks (`split` is one of the sides `held_out`) never enter: a rubric is not tuned on them.
 
@@ -133,7 +150,7 @@ def read_versions(
     cube, clusters = _cubes(table, items, panel["rater"].to_list(), (before, after))
     ranks, ranked_over = _ranks(ratings, is_open, panel["rater"].to_list(), cube["confidence"])
     texts = table.group_by("rubric_version").agg(pl.col("rubric_sha256").first())["rubric_sha256"]
-    return Versions(
+    pair = Versions(
         axis=axis,
         before=before,
         after=after,
@@ -146,7 +163,6 @@ def read_versions(
         ranks=ranks,
         ranked_over=ranked_over,
         same_text=texts.n_unique() == 1 and texts.null_count() == 0,
-        table=table,
         aside=tuple(open_to_tuning.filter(pl.col("rubric_version").is_null())["rater"].unique().sort()),
         left_out=LeftOut(
             held_out=asked.height - open_to_tuning.height,
@@ -155,6 +171,13 @@ def read_versions(
             lost=table.filter(pl.col("status") != "ok").height,
         ),
     )
+    return pair, table
+
+
+def commonest(codes: Floats) -> Floats:
+    """The commonest verdict over repeats, of equally common ones that given first; shape (..., repeats) -> (...)."""
+    best = (codes[..., :, None] == codes[..., None, :]).sum(axis=-1).argmax(axis=-1)  # NaN equals nothing
+    return np.asarray(np.take_along_axis(codes, best[..., None], axis=-1)[..., 0])
 
 
 def _check(axis: str, reading: pl.DataFrame, chosen: pl.DataFrame, versions: tuple[str, str]) -> None:

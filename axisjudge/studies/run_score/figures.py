@@ -9,7 +9,7 @@ import polars as pl
 
 from axisjudge.figures import theme
 from axisjudge.figures.heatmap import cell_text, plot_heatmap
-from axisjudge.figures.marks import at_the_right, interval_mark, named_rows
+from axisjudge.figures.marks import at_the_right, interval_mark, named_rows, percent_tick
 from axisjudge.scores.run_score import COMPONENTS, TIERS
 from axisjudge.studies.run_score.calibration import ScoreCalibration
 from axisjudge.studies.run_score.summary import ScoreSummary
@@ -113,7 +113,7 @@ def plot_score_calibration(calibration: ScoreCalibration, *, ax: Axes | None = N
     ax.set_xlim(0, 102)
     ax.set_ylim(-0.03, 1.09)
     ax.set_xlabel("score" + (f" without {calibration.dropped}" if calibration.dropped else ""), color=theme.QUIET)
-    ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    ax.yaxis.set_major_formatter(percent_tick)
     theme.grid(ax, "both")
     theme.legend_below(ax, inches=0.55, ncols=1)
     return theme.dress(ax, "Good runs by score", f"labels: {calibration.labels}")

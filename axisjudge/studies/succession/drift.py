@@ -10,6 +10,7 @@ import polars as pl
 from axisjudge.checks import InputError
 from axisjudge.results import Result
 from axisjudge.stats.comparisons.equivalence import Occasion, drift
+from axisjudge.stats.sequences.evidence import Evidence, evidence_of_runs
 from axisjudge.studies._shared.frames import Given
 from axisjudge.studies.succession.verdicts import check_rubrics, of_rater, verdicts_of
 
@@ -28,15 +29,20 @@ class Seen:
 
 @dataclass(frozen=True)
 class Drift(Result):
-    """All occasions of one judge on its anchor set, each against the first."""
+    """All occasions of one judge on its anchor set, each against the first.
 
-    _keys: ClassVar = ("judge", "n_items", "level", "seen", "changes")
+    `evidence` is that of all occasions together, which also sees a slow drift: e-values that may be looked at on every
+    occasion, by betting; None where repeats do not show the noise of an occasion.
+    """
+
+    _keys: ClassVar = ("judge", "n_items", "level", "seen", "changes", "evidence")
 
     judge: str
     seen: tuple[Seen, ...]
     occasions: tuple[Occasion, ...]
     n_items: int
     level: float
+    evidence: Evidence | None = None
 
     @property
     def model_changed(self) -> tuple[int, ...]:
@@ -104,15 +110,16 @@ def watch_drift(
     check_rubrics(table)
     key = ["item_id", "question", "cluster_id"]
     wide = table.pivot("repeat", index=key, values="failed").sort("item_id", "question")
+    judged = [wide.select(map(str, repeats)).to_numpy() for repeats in repeats_of]
     occasions = drift(
-        [wide.select(map(str, repeats)).to_numpy() for repeats in repeats_of],
+        judged,
         clusters=wide["cluster_id"].to_numpy(),
         cluster_unit=cluster_unit,
         level=level,
         ci_level=ci_level,
     )
     seen = (_seen(number, table.filter(pl.col("repeat").is_in(of))) for number, of in enumerate(repeats_of, 1))
-    return Drift(judge, tuple(seen), tuple(occasions), wide.height, level)
+    return Drift(judge, tuple(seen), tuple(occasions), wide.height, level, evidence_of_runs(judged, level=level))
 
 
 def occasion_repeats(table: pl.DataFrame) -> list[list[int]]:

@@ -81,8 +81,17 @@ def drift_sentence(drift: Drift) -> str:
     if drift.stopped_at is None:
         rule = f"no change reaches the stop rule (level {drift.level:.2f} over all occasions)"
         unseen = "A shift smaller than the intervals in the table may have gone unseen."
-        return " ".join([f"{looked}; {rule}.", unseen, *_blind(drift)])
-    return " ".join([f"{looked}.", _stop(drift, drift.stopped_at), *_blind(drift)])
+        return " ".join([f"{looked}; {rule}.", unseen, *_evidence(drift), *_blind(drift)])
+    return " ".join([f"{looked}.", _stop(drift, drift.stopped_at), *_evidence(drift), *_blind(drift)])
+
+
+def _evidence(drift: Drift) -> list[str]:
+    """What all occasions together say of drift, however often one looks."""
+    if drift.evidence is None:
+        return []
+    enough, largest = 1 / drift.level, drift.evidence.largest
+    told = "which shows drift" if drift.evidence.stopped_at else "which does not show it"
+    return [f"Over all occasions the evidence of drift reached {largest:.1f} ({enough:.0f} would do), {told}."]
 
 
 def _in_short(drift: Drift) -> str:
@@ -93,7 +102,8 @@ def _in_short(drift: Drift) -> str:
             f"Over {looked} no change of {drift.judge} reaches the stop rule, which does not show that it is the same."
         )
     return (
-        f"Of {looked} of {drift.judge}, occasion {drift.stopped_at} says stop: take later ratings for another judge's."
+        f"{drift.judge} itself has changed by the stop rule, on occasion {drift.stopped_at} of {len(drift.seen)}: take "
+        "its ratings since then for those of another judge."
     )
 
 

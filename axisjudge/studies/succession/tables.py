@@ -45,7 +45,8 @@ RESTATED = {
 def drift_rows(drift: Drift) -> list[dict[str, Any]]:
     """One row an occasion: when, by which model, and the change from the first."""
     rows = []
-    for seen, each in zip(drift.seen, (None, *drift.occasions), strict=True):
+    e_values = drift.evidence.e_values.tolist() if drift.evidence else [None] * len(drift.occasions)
+    for seen, each, e_value in zip(drift.seen, (None, *drift.occasions), (None, *e_values), strict=True):
         change = each and each.change.change
         rows.append(
             {
@@ -61,6 +62,7 @@ def drift_rows(drift: Drift) -> list[dict[str, Any]]:
                 "p": each and each.change.p_value,
                 "stops at p": each and each.allowed,
                 "noise up to": each and each.threshold,
+                "evidence": e_value,
                 "stop": each and each.stop,
             }
         )

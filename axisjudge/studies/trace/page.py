@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from axisjudge.figures.markup import cut, literal, markdown_rows
+from axisjudge.figures.markup import cut, literal, markdown_rows, template
 from axisjudge.figures.theme import in_words, look_of
 from axisjudge.studies._shared.scope import banner
-from axisjudge.studies._shared.templates import template
 from axisjudge.studies.trace.judgements import Judgement
 from axisjudge.studies.trace.run import TracedRun, TracedStep
 

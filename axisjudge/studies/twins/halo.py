@@ -16,6 +16,7 @@ from axisjudge.checks import InputError
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER, VERDICT_ON_RUN
 from axisjudge.results import Result
+from axisjudge.stats.clusters import effective_degrees
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, jackknife_interval
 from axisjudge.studies._shared.arrays import Floats
@@ -159,12 +160,15 @@ def _means(sides: list[Floats]) -> list[float]:
 def _estimates(
     sides: list[Floats], tasks: NDArray[np.str_], ci_level: float
 ) -> tuple[Estimate, Estimate | None, Estimate | None]:
-    names = np.unique(tasks)
+    names, sizes = np.unique(tasks, return_counts=True)
+    degrees = effective_degrees(sizes)
     left_out = np.array([_means([side[tasks != name] for side in sides]) for name in names])
     estimates = []
     for at, mean in enumerate(_means(sides)):
         reason = _refusal(mean, len(names), left_out[:, at] if len(names) else left_out)
-        low, high = (math.nan, math.nan) if reason else jackknife_interval(mean, left_out[:, at], ci_level=ci_level)
+        low = high = math.nan
+        if not reason:
+            low, high = jackknife_interval(mean, left_out[:, at], degrees=degrees, ci_level=ci_level)
         estimates.append(
             Estimate(
                 estimate=mean,

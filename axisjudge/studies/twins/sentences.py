@@ -10,12 +10,21 @@ import numpy as np
 from axisjudge.studies._shared.words import listed, many
 from axisjudge.studies.twins.halo import Halo
 from axisjudge.studies.twins.injections import ANYWHERE, CONTROL, Injected
-from axisjudge.studies.twins.matrix import TwinCell, TwinMatrix
+from axisjudge.studies.twins.matrix import Claim, TwinCell, TwinMatrix
 
 #: So many names stand in a row.
 _NAMED = 6
 _NOTHING_STARTS = "No twin starts from an original that a judge called correct."
 _NONE = {"must": "must move", "must_not": "must not move"}
+#: What so many verdicts do, by claim: one of them, and several.
+_DO: dict[str, dict[Claim, tuple[str, str]]] = {
+    "must": {"met": ("does", "do"), "not shown": ("is not shown to", "are not shown to"), "failed": ("fails", "fail")},
+    "must_not": {
+        "met": ("stays", "stay"),
+        "not shown": ("is not shown to stay", "are not shown to stay"),
+        "failed": ("moves", "move"),
+    },
+}
 
 
 def answer(matrix: TwinMatrix) -> str:
@@ -42,9 +51,9 @@ def weakest(matrix: TwinMatrix) -> str:
         return "No twin that breaks an axis starts from an original called correct on it."
     least = min(broken, key=lambda cell: -1.0 if np.isnan(cell.strict.ci_low) else cell.strict.ci_low)
     who = f"{least.judge} on " if len(matrix.judges) > 1 else ""
-    start = "The broken axis" if len(broken) == 1 else f"The lowest bound of {len(broken)} broken axes"
+    start = "The broken axis is" if len(broken) == 1 else f"Least sure of {len(broken)} to be noticed is"
     return (
-        f"{start} is {who}{least.axis} after {least.edit}: the verdict moved in {least.moved or 'none'} of "
+        f"{start} {who}{least.axis} broken by {least.edit}: the verdict moved in {least.moved or 'none'} of "
         f"{many(least.started, 'twin')} ({least.strict.interval('.0%')}; {least.strict.clusters})."
     )
 
@@ -107,8 +116,8 @@ def _counted(matrix: TwinMatrix, cells: Sequence[TwinCell]) -> str:
     several = len({cell.judge for cell in cells}) > 1
     parts = []
     for expected, claim in (
-        ("must", f"must move, at a rate of {declared.must_rate:.0%} or more"),
-        ("must_not", f"must not move, in fewer than {declared.margin:.0%} of twins"),
+        ("must", f"must move (in {declared.must_rate:.0%} of twins or more)"),
+        ("must_not", f"must not move (in fewer than {declared.margin:.0%} of twins)"),
     ):
         started = [cell for cell in cells if cell.expected == expected and cell.started]
         counts = Counter(cell.claim for cell in started)
@@ -118,9 +127,9 @@ def _counted(matrix: TwinMatrix, cells: Sequence[TwinCell]) -> str:
             if cell.claim == "failed"
         ]
         if not started:
-            parts.append(f"no twin tests a cell that {_NONE[expected]}")
+            parts.append(f"no twin tests a verdict that {_NONE[expected]}")
             continue
-        some = [f"{counts[each]} {each}" for each in ("met", "not shown", "failed") if counts[each]]
+        some = [f"{counts[each]} {does[counts[each] > 1]}" for each, does in _DO[expected].items() if counts[each]]
         which = f" ({listed(failed, most=_NAMED)})" if failed else ""
-        parts.append(f"of {many(len(started), 'cell')} that {claim}, {listed(some)}{which}")
+        parts.append(f"of {many(len(started), 'kind')} of verdict that {claim} {listed(some)}{which}")
     return "; ".join(parts)

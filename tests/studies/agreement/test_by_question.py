@@ -78,13 +78,15 @@ def test_lost_verdicts_are_counted_per_judge_and_bounded():
 
 def test_uncertain_is_a_category_or_left_out_with_bounds():
     ratings = ratings_frame(panel("cciiuuun", "cciiuccn"))
-    kept = agreement_by_axis(ratings).questions[0]
-    left_out = agreement_by_axis(ratings, uncertain="exclude").questions[0]
+    kept = agreement_by_axis(ratings, uncertain="category").questions[0]
+    left_out = agreement_by_axis(ratings).questions[0]
     assert kept.coefficients["percent"].estimate == 6 / 8
     assert left_out.coefficients["percent"].estimate == 1
     assert (kept.n_common, left_out.n_common) == (8, 4)
     assert kept.undecided == left_out.undecided == {"uncertain": 4, "not_applicable": 2}
     assert left_out.bounds.percent_worst == 0.5
+    assert kept.share_decided == left_out.share_decided == 10 / 16
+    assert left_out.brief()["decided"] == "62%"
 
 
 def test_an_item_a_judge_was_never_asked_is_not_a_lost_verdict():

@@ -16,9 +16,9 @@ from axisjudge.cli import app
 from axisjudge.datasets import published_votes
 from axisjudge.ratings import write_ratings
 from axisjudge.ratings.scales import level_of
+from axisjudge.sources import load_source, source_of, sources_of
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.studies import agreement
-from axisjudge.studies._shared.sources import load_source, source_of, sources_of
 from axisjudge.studies.agreement.by_question import agreement_by_axis
 
 
@@ -39,11 +39,11 @@ def votes():
 def test_every_two_raters_equal_scikit_learn(page, votes):
     assert page.together.label == "Cohen's kappa, quadratic weights"
     assert len(page.together.pairs) == 21 * 20 / 2
-    for pair in page.together.pairs:
-        one, other = (votes[rater] for rater in pair.raters)
+    for pair in page.together.pairs.iter_rows(named=True):
+        one, other = (votes[rater] for rater in pair["raters"])
         both = ~np.isnan(one) & ~np.isnan(other)
         expected = cohen_kappa_score(one[both], other[both], weights="quadratic", labels=[-1, 0, 1])
-        assert (pair.value, pair.n_items) == (pytest.approx(expected), both.sum())
+        assert (pair["value"], pair["n_items"]) == (pytest.approx(expected), both.sum())
 
 
 def test_the_coefficients_of_all_judges_equal_krippendorff_and_plain_counting(page, votes):

@@ -46,7 +46,7 @@ def test_the_matrix_is_cohen_s_kappa_of_every_pair_by_family_and_name():
         for j, second in enumerate(found.raters):
             if i != j:
                 assert found.matrix[i, j] == pytest.approx(cohen_kappa_score(said[first], said[second]), abs=1e-12)
-    kappas = {pair.raters: pair.value for pair in found.pairs}
+    kappas = {(one, two): value for (one, two), value in found.pairs.select("raters", "value").iter_rows()}
     assert found.within.estimate == pytest.approx((kappas["a1", "a2"] + kappas["b1", "b2"]) / 2)
     assert found.difference.estimate == pytest.approx(found.within.estimate - found.across.estimate)
 
@@ -135,7 +135,7 @@ def test_lost_verdicts_leave_the_pair_and_not_the_item():
     said = {name: list(column) for name, column in panel(np.random.default_rng(8)).items()}
     said["a1"][:20] = [None] * 20
     found = cross_family(pooled(table(said, FAMILIES), "termination"))
-    assert [pair.n_items for pair in found.pairs] == [180, 180, 180, 200, 200, 200]
+    assert found.pairs["n_items"].to_list() == [180, 180, 180, 200, 200, 200]
 
 
 def test_pooled_questions_keep_their_items_apart():
@@ -143,9 +143,9 @@ def test_pooled_questions_keep_their_items_apart():
     other = {name: 1 - column for name, column in said.items()}
     both = pl.concat([table(said, FAMILIES), table(other, FAMILIES, question="sequencing")])
     found = cross_family(pooled(both, ["termination", "sequencing"]))
-    assert found.pairs[0].n_items == 400
+    assert found.pairs["n_items"][0] == 400
     stacked = [np.concatenate([said[name], other[name]]) for name in ("a1", "a2")]
-    assert found.pairs[0].value == pytest.approx(cohen_kappa_score(*stacked))
+    assert found.pairs["value"][0] == pytest.approx(cohen_kappa_score(*stacked))
 
 
 def test_wrong_input_is_named():
@@ -167,7 +167,7 @@ def test_summeval_within_and_across(alttest):
     for question in questions:
         apart = cross_family(pooled(ratings, question), cluster_unit="document")
         assert apart.difference.ci_low > 0
-        assert apart.pairs[0].n_items == 1600
+        assert apart.pairs["n_items"][0] == 1600
         assert apart.label == "Cohen's kappa, quadratic weights"  # grades are in order
 
 

@@ -22,9 +22,10 @@ from axisjudge.studies.agreement.figures import (
     plot_agreement_matrices,
     plot_agreement_matrix,
     plot_families,
+    plot_panel_worth,
+    plot_triage,
     plot_with_labels,
 )
-from axisjudge.studies.agreement.panel_figures import plot_panel_worth, plot_triage
 from axisjudge.studies.confidence.calibration import calibration
 from axisjudge.studies.confidence.figures import plot_reliability
 
@@ -63,7 +64,7 @@ def overlapping(ax) -> list[tuple[str, str]]:
 def test_the_matrix_prints_every_value_and_frames_each_family():
     found = cross_family(pooled(panel(people=("p",)), "termination"))
     ax = plot_agreement_matrix(found)
-    values = [f"{pair.value:.2f}".replace("0.", ".", 1) for pair in found.pairs]
+    values = [f"{value:.2f}".replace("0.", ".", 1) for value in found.pairs["value"]]
     assert sorted(text for text in texts(ax) if text.startswith(".")) == sorted(values * 2)
     assert len(ax.patches) == 3  # a, b, people
     assert any("120 items in 30 tasks" in text for text in texts(ax))

@@ -4,8 +4,8 @@ import polars as pl
 import pytest
 
 from axisjudge.checks import InputError
-from axisjudge.studies._shared.published_item import published_item
 from axisjudge.studies.agreement.published_agreement import published_agreement
+from axisjudge.studies.rubric_versions.published_versions import published_course
 from axisjudge.workbench import home
 
 # Cohen's kappa and AC1 implied by the two published tables, if disagreements are correct against incorrect.
@@ -49,7 +49,7 @@ def test_tables_that_contradict_each_other_are_refused():
 
 
 def test_the_single_item_moves_by_hedging_and_then_by_a_flip():
-    found = published_item(published("sim14_argument_validity_by_version"))
+    found = published_course(published("sim14_argument_validity_by_version")).soft
     assert found.agreement == pytest.approx((0.08, 0.44, 0.98))
     assert "all of it hedging" in found.changes[0]
     assert "none of it is progress" in found.changes[0]
@@ -59,4 +59,4 @@ def test_the_single_item_moves_by_hedging_and_then_by_a_flip():
 
 def test_a_version_with_one_judge_is_refused():
     with pytest.raises(InputError, match="needs two judges for each version"):
-        published_item(published("sim14_argument_validity_by_version").head(5))
+        published_course(published("sim14_argument_validity_by_version").head(5))

@@ -97,7 +97,7 @@ def test_a_coefficient_that_is_registered_stands_in_every_table():
     found = agreement(table, coefficient=NEW.name)
     codes = table.filter(pl.col("rater") != "truth").pivot("rater", index="item_id", values="verdict")
     same = [(codes[a] == codes[b]).mean() for a, b in (("a1", "a2"), ("a1", "b1"), ("a2", "b1"))]
-    expected = 1 - (1 - np.mean(same)) / (1 - 1 / 4)  # four words may be said
+    expected = 1 - (1 - np.mean(same)) / (1 - 1 / 2)  # two words take a side
     assert found.table[NEW.name][0] == pytest.approx(expected)
     assert found.table[f"{NEW.name}_low"][0] < expected < found.table[f"{NEW.name}_high"][0]
     assert f"{expected:.2f}" in markdown_table(found.overall.brief(), {}, "", None)
@@ -122,3 +122,17 @@ def test_a_coefficient_that_is_registered_can_be_declared_and_planned_with():
 @pytest.mark.parametrize("command", ["agreement", "plan agreement", "rubric lock"])
 def test_a_coefficient_that_is_registered_is_named_by_the_commands_that_take_one(command):
     assert NEW.name in CliRunner().invoke(app, [*command.split(), "--help"]).output
+
+
+def test_a_judge_that_abstains_is_no_judge_that_disagrees():
+    """Two judges that agree, and a third that is uncertain on most items and agrees on the rest."""
+    said = ["correct", "correct", "incorrect", "correct", "incorrect"] * 12
+    seldom = [word if item % 6 == 0 else "uncertain" for item, word in enumerate(said)]
+    found = agreement(ratings({"a": said, "b": said, "rules": seldom}), weighted=False)
+    assert found.agreed is Agreed.BEYOND_CHANCE
+    assert found.together.alpha_judges.estimate == 1
+    assert found.share_decided == pytest.approx(130 / 180)
+    assert "72%" in found.answer
+    every = agreement(ratings({"a": said, "b": said}), weighted=False)
+    assert every.share_decided == 1
+    assert "%" not in every.answer

@@ -145,7 +145,7 @@ def test_a_table_goes_through_the_front_door_in_its_own_kind(scores) -> None:
     assert found.composites is not None
     assert found.norm is None
     assert found.planted == {}
-    assert "No curve can be fitted: agent" in found.answer
+    assert "No curve can be fitted for agent" in found.answer
     assert f"{found.criterion.fits['service'].median.estimate:.3f}" in found.answer
     with pytest.raises(InputError, match="add task"):
         studies.curves(scores.drop("task"))

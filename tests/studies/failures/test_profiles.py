@@ -91,6 +91,12 @@ def test_one_task_gives_rates_without_intervals_and_no_ranking(table):
     assert "one task" in rate.reason
 
 
+def test_the_cells_of_the_map_say_failed_runs_of_those_decided(two_agents):
+    first, *_, last = two_agents.grid().cells
+    assert first == {"axis": "tool_selection", "ant": "12 of 20", "bee": "0 of 20", ALL_AGENTS: "12 of 40"}
+    assert last["bee"] == "12 of 20"
+
+
 def test_what_independent_judges_would_give_stands_beside(two_agents):
     """Each judge fails 12 of 40 runs on tool_selection: together .3 observed, .09 if they shared nothing."""
     failures = two_agents.cell(ALL_AGENTS, "tool_selection").consensus

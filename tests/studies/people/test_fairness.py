@@ -5,9 +5,9 @@ import pytest
 
 from axisjudge.checks import InputError
 from axisjudge.ratings import ratings_frame
+from axisjudge.ratings.strata import strata_of, thirds
+from axisjudge.stats.raters.fairness import Fair
 from axisjudge.studies.people import people
-from axisjudge.studies.people.fairness import Fair
-from axisjudge.studies.people.strata import strata_of, thirds
 from axisjudge.trajectory import Step, Trajectory
 from axisjudge.verdict import Rating
 
@@ -44,6 +44,8 @@ def test_the_blind_judge_is_named_and_the_fair_one_is_not(ratings):
     fair = [one for one in by_agent.differences if one.judge == "fair"]
     assert {one.answer for one in fair} == {Fair.NOT_SHOWN}
     assert all(abs(one.of.difference.estimate) < one.within for one in fair)
+    ends = [(abs(one.of.difference.ci_low), abs(one.of.difference.ci_high)) for one in fair]
+    assert all(max(end) < one.within for end, one in zip(ends, fair, strict=True)), "all at once is wider than each"
     assert by_domain.question == "sequencing"
     first = found.tables()["unfair"]
     assert first["judge"][0] == "blind"

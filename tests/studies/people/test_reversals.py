@@ -24,31 +24,33 @@ def rated(hits, n_failures=30, n_passed=60):
 
 
 def answered(found, kind):
-    return next(each for each in found.comparison.answered if each[0].kind is kind)
+    return next(each for each in found.comparison.claims if each.kind is kind)
 
 
 def test_the_number_is_that_of_worse_judges_counted_one_by_one():
-    claim, reversal = answered(rated(28), ClaimKind.FINDS_FAILURES)
+    claim = answered(rated(28), ClaimKind.FINDS_FAILURES)
+    reversal = claim.reversal
     assert claim.answer is Answer.MAY
-    last, fallen = (answered(rated(28 - reversal.changes + more), ClaimKind.FINDS_FAILURES)[0] for more in (1, 0))
+    last, fallen = (answered(rated(28 - reversal.changes + more), ClaimKind.FINDS_FAILURES) for more in (1, 0))
     assert (last.answer, fallen.answer) == (Answer.MAY, Answer.NOT_SHOWN)
     assert reversal.exact
 
 
 def test_a_claim_shown_false_falls_with_better_verdicts():
-    claim, reversal = answered(rated(3), ClaimKind.FINDS_FAILURES)
+    claim = answered(rated(3), ClaimKind.FINDS_FAILURES)
+    reversal = claim.reversal
     assert claim.answer is Answer.MAY_NOT
-    last, fallen = (answered(rated(3 + reversal.changes - less), ClaimKind.FINDS_FAILURES)[0] for less in (1, 0))
+    last, fallen = (answered(rated(3 + reversal.changes - less), ClaimKind.FINDS_FAILURES) for less in (1, 0))
     assert last.answer is Answer.MAY_NOT
     assert fallen.answer is not Answer.MAY_NOT
 
 
 def test_claims_without_an_answer_have_none_and_the_weakest_is_named():
     found = rated(28)
-    unchecked = [reversal for claim, reversal in found.comparison.answered if claim.answer is Answer.NOT_CHECKED]
+    unchecked = [claim.reversal for claim in found.comparison.claims if claim.answer is Answer.NOT_CHECKED]
     assert unchecked
     assert set(unchecked) == {None}
-    made = [one.changes for claim, one in found.comparison.answered if claim.answer is Answer.MAY and one]
+    made = [one.reversal.changes for one in found.comparison.claims if one.answer is Answer.MAY and one.reversal]
     assert str(min(made)) in weakest_sentence(found.comparison)
     assert all(row["overturned_by"] for row in found.to_dict()["questions"][0]["claims"])
     assert len(found.tables()["reasons"]["overturned by"]) == 6
@@ -69,4 +71,15 @@ def test_judges_agree_beyond_chance_until_so_many_verdicts_are_otherwise(seed):
     found = agreement(ratings_frame(rows), weighted=False)
     (one,) = found.reversals
     assert 1 < one.reversal.changes < 40
+    assert one.reversal.n_candidates == sum(row.verdict == "incorrect" for row in rows), "the rarer words can change"
     assert f"{one.reversal.changes} verdicts" in found.of_panel[-1]
+
+
+def test_a_wrong_label_overturns_as_a_wrong_verdict_does():
+    """Labels of items that the judge passed become failures that it missed; one by one they are counted anew."""
+    claim, reversal = answered(rated(20, n_failures=20, n_passed=200), ClaimKind.BEATS_ONE_WORD)
+    assert claim.answer is Answer.MAY
+    one_fewer = reversal.changes - 1
+    mislabelled = answered(rated(20, 20 + one_fewer, 200 - one_fewer), ClaimKind.BEATS_ONE_WORD)[0]
+    misjudged = answered(rated(20 - one_fewer, 20, 200), ClaimKind.BEATS_ONE_WORD)[0]
+    assert mislabelled.answer is misjudged.answer is Answer.MAY

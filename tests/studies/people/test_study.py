@@ -78,7 +78,7 @@ def test_without_draws_few_labels_are_not_tried_and_not_spoken_of():
     tried, untried = (study(table, n_few=10, n_draws=n) for n in (4, 0))
     assert len(tried.few.judges) == 2
     too_few = study(table, n_few=5, n_draws=4)
-    assert too_few.few.judges == ()
+    assert too_few.few.judges.is_empty()
     assert "5 runs are too few" in too_few.sentences[-1]
-    assert untried.few.judges == ()
+    assert untried.few.judges.is_empty()
     assert len(tried.sentences) == len(untried.sentences) + 1

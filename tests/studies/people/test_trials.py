@@ -5,8 +5,8 @@ import pytest
 from judged import ratings
 
 from axisjudge.results import plain
+from axisjudge.sources import load_source
 from axisjudge.studies.people import people, sentences
-from axisjudge.studies.people.label_sources import load_labelled
 from axisjudge.studies.people.trials import few_labels
 
 
@@ -27,9 +27,9 @@ def compared(hit, *, unlabelled=0, n=240, seed=1):
 def test_intervals_hold_the_rate_of_all_labels_and_a_good_judge_shortens_them():
     good, weak = (few_labels(compared(hit), n_runs=25, n_draws=100) for hit in (0.95, 0.5))
     for found in (good, weak):
-        assert found.judges[0].held >= 0.93
-    assert good.judges[0].width < 0.85 * good.judges[0].width_of_labels
-    assert weak.judges[0].width > 0.9 * weak.judges[0].width_of_labels
+        assert found.judges["held"][0] >= 0.93
+    assert good.judges["width"][0] < 0.85 * good.judges["width_of_labels"][0]
+    assert weak.judges["width"][0] > 0.9 * weak.judges["width_of_labels"][0]
     assert good.n_runs == 25
     assert sentences.few_labels_sentence(good).startswith("Had people labelled only 25 runs, one of a task (100 draws)")
     assert plain(good) == plain(few_labels(compared(0.95), n_runs=25, n_draws=100))
@@ -41,20 +41,20 @@ def test_at_most_half_of_the_tasks_are_labelled():
 
 def test_without_all_labels_there_is_nothing_to_try():
     found = few_labels(compared(0.9, unlabelled=1))
-    assert found.judges == ()
+    assert found.judges.is_empty()
     assert sentences.few_labels_sentence(found).startswith("Few labels cannot be tried here")
 
 
 def test_real_judges_errors_are_corrected(shared_data, monkeypatch):
     """AgentProcessBench, hotpotqa: every judge's own rate is far below people's .244, and few labels mend it."""
     monkeypatch.setenv("AXISJUDGE_DATA", str(shared_data))
-    data = load_labelled("agentprocessbench", subset="hotpotqa")
-    keep = data.source.ratings["rater"].is_in(["GPT-5.2", "Kimi-K2.5"])
-    found = people(data.source.ratings.filter(keep), data.labels, n_draws=0, **data.source.how).comparison
+    data = load_source("agentprocessbench", subset="hotpotqa")
+    keep = data.ratings["rater"].is_in(["GPT-5.2", "Kimi-K2.5", "people"])
+    found = people(data.ratings.filter(keep), n_draws=0, **data.how).comparison
     few = few_labels(found, n_runs=25, n_draws=100, seed=2)
-    assert {judge.judge for judge in few.judges} == {"GPT-5.2", "Kimi-K2.5"}
-    for judge in few.judges:
-        assert judge.rate == pytest.approx(0.244, abs=5e-4)
-        assert judge.own < judge.rate - 0.05
-        assert judge.held >= 0.9
-        assert judge.width < judge.width_of_labels
+    assert set(few.judges["judge"]) == {"GPT-5.2", "Kimi-K2.5"}
+    for judge in few.judges.iter_rows(named=True):
+        assert judge["rate"] == pytest.approx(0.244, abs=5e-4)
+        assert judge["own"] < judge["rate"] - 0.05
+        assert judge["held"] >= 0.9
+        assert judge["width"] < judge["width_of_labels"]

@@ -157,7 +157,7 @@ def test_judges_that_read_no_rubric_stand_aside_and_that_is_said(progress):
     )
     turn = compare_versions(pl.concat([ratings, rules]), AXIS, "v1", "v2")
     assert turn.judges == ("judge-a", "judge-b")
-    assert turn.aside == ("rules",)
+    assert turn.pair.aside == ("rules",)
     assert "Aside: rules reads no rubric" in " ".join(turn.details)
 
 
@@ -167,8 +167,8 @@ def test_held_out_ratings_never_enter(progress):
     split = pl.when(held).then(pl.lit("evaluation")).otherwise(pl.lit("calibration"))
     turn = compare_versions(ratings.with_columns(split=split), AXIS, "v1", "v2")
     assert turn.agreement.change.n_clusters == 10
-    assert turn.left_out.held_out == ratings.filter(held).height
-    assert turn.ranked_over is RankedOver.CALIBRATION
+    assert turn.pair.left_out.held_out == ratings.filter(held).height
+    assert turn.pair.ranked_over is RankedOver.CALIBRATION
     with pytest.raises(InputError, match="all these ratings are of held-out tasks"):
         compare_versions(ratings.with_columns(split=pl.lit("evaluation")), AXIS, "v1", "v2")
 
@@ -178,7 +178,7 @@ def test_lost_verdicts_count_neither_way_and_are_counted(progress):
     codes = codes.copy()
     codes[1, :5, 0, :] = np.nan
     turn = compare_versions(table(codes, confidences, task), AXIS, "v1", "v2")
-    assert turn.left_out.lost == 15
+    assert turn.pair.left_out.lost == 15
     assert turn.agreement.change.n_items == 75
     assert turn.shifts[0].n_items == 75
 
@@ -209,7 +209,7 @@ def test_what_cannot_be_compared_is_refused(progress, message):
 
 def test_a_version_bump_without_a_change_is_said(progress):
     turn = compare_versions(table(*progress, rubric_sha256="same"), AXIS, "v1", "v2")
-    assert turn.same_text
+    assert turn.pair.same_text
     assert "the same text" in " ".join(turn.details)
 
 

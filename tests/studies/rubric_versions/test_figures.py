@@ -11,9 +11,11 @@ import polars as pl
 from version_worlds import table, world
 
 from axisjudge.figures.inline import inline
+from axisjudge.figures.markup import html_rows
+from axisjudge.results import plain
 from axisjudge.studies.rubric_versions import rubric_versions
 from axisjudge.studies.rubric_versions.figures import plot_agreement_by_version, plot_beliefs, plot_flips
-from axisjudge.studies.rubric_versions.flips_page import FlipsPage, contested_html
+from axisjudge.studies.rubric_versions.tables import flips_table, flips_text
 
 NASTY = "<img src=x onerror=alert(1)> | **bold** \x1b[31m"
 
@@ -47,7 +49,9 @@ def test_agreement_by_version_draws_every_estimate_with_its_interval(turn):
 def test_beliefs_are_drawn_for_the_runs_that_moved_most(turn):
     figure = plot_beliefs(turn, most=5)
     assert len(figure.axes) == 2
-    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == turn.moved_most(5)
+    assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == [
+        turn.pair.items[at] for at in turn.moved_most(5)
+    ]
 
 
 def test_flips_show_noise_and_turnover(turn):
@@ -58,14 +62,19 @@ def test_flips_show_noise_and_turnover(turn):
 
 
 def test_untrusted_text_stays_text(turn):
-    page = FlipsPage(turn, most=3)
-    for shown in (page.to_html(), contested_html(turn.contested)):
+    for frame in (flips_table(turn, most=3), turn.contested.to_frame()):
+        shown = html_rows(plain(frame))
         assert "<img" not in shown
         assert "&lt;img" in shown
-    assert "<img" not in page.to_markdown()
-    assert "**bold**" not in page.to_markdown()
-    assert "\x1b" not in page.to_text()
-    assert len(page.listed) == 3
+    assert "\x1b" not in flips_text(turn)
+    assert len(flips_table(turn, most=3)) == 3
+
+
+def test_a_flip_stands_with_both_verdicts_and_the_run_that_it_is_of(turn):
+    for row, flip in zip(flips_table(turn, most=5).iter_rows(named=True), turn.flips, strict=False):
+        assert (row["run"], row["axis"], row["judge"]) == (flip.item, "argument_validity", flip.judge)
+        assert flip.before.verdict in row["v1"].split()
+        assert flip.after.verdict in row["v2"].split()
 
 
 def test_nothing_flipped_and_one_version_of_confidence_are_drawn_too():
@@ -73,7 +82,8 @@ def test_nothing_flipped_and_one_version_of_confidence_are_drawn_too():
     codes[1], confidences[:] = codes[0], np.nan
     ratings = table(codes, confidences, task).with_columns(confidence=pl.lit(None, dtype=pl.Float64))
     turn = turn_of(ratings)
-    assert "No verdict flipped" in FlipsPage(turn).to_html()
+    assert "No verdict flipped" in flips_text(turn)
+    assert len(flips_table(turn)) == 0
     for drawn in (plot_agreement_by_version([turn]), plot_flips(turn), plot_beliefs(turn)):
         assert inline(drawn).startswith("<img")
     assert not plt.get_fignums()

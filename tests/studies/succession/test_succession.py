@@ -11,6 +11,7 @@ from sklearn.metrics import cohen_kappa_score
 import axisjudge
 from axisjudge.checks import InputError
 from axisjudge.datasets import demo_paths, published_votes
+from axisjudge.labels.columns import completed
 from axisjudge.studies.succession import succession
 from axisjudge.studies.succession.against_labels import against_labels
 from axisjudge.studies.succession.bridge import Doubt
@@ -291,3 +292,27 @@ def test_step_ratings_are_bridged_and_named_where_they_are_not_asked_for():
         assert each.accuracy.estimate == pytest.approx((both["verdict"] == both["people"]).mean())
     with pytest.raises(InputError, match="leave out steps"):
         verdicts_of(table.with_columns(step_index=pl.lit(None, pl.Int64)), steps=True)
+
+
+def occasions(rises, *, items=100, repeats=3, seed=3):
+    """A judge on one anchor set; its failure rate rises from .2 by `rises` points an occasion."""
+    rng = np.random.default_rng(seed)
+    clear = rng.random(items)  # items keep their place: runs of one judge differ little
+    rows = [
+        {"trajectory_id": f"t{item}", "item_id": f"t{item}", "cluster_id": f"t{item}", "repeat": repeats * at + run}
+        | {"run_id": f"r{at:02d}", "verdict": "incorrect" if clear[item] + 0.02 * rng.normal() < rate else "correct"}
+        for at, rate in enumerate(0.2 + 0.01 * np.array(rises))
+        for run in range(repeats)
+        for item in range(items)
+    ]
+    constants = {"rater": "j", "rater_kind": "llm", "family": "f", "question": "termination", "scale": "verdict"}
+    return completed(pl.DataFrame(rows).to_dict(as_series=False), **constants)
+
+
+def test_all_occasions_together_show_a_slow_drift_and_none_where_there_is_none():
+    steady, slow = (watch_drift(occasions(rises), "j") for rises in ([0] * 10, range(10)))
+    assert steady.evidence.stopped_at is None
+    assert steady.evidence.largest < 20
+    assert slow.evidence.stopped_at is not None
+    assert "which shows drift" in drift_sentence(slow)
+    assert [row["evidence"] for row in drift_rows(slow)][1:] == slow.evidence.e_values.tolist()

@@ -135,7 +135,7 @@ def test_the_whole_is_valid_json_and_says_what_it_found(table):
     matrix = twin_matrix(table(rated), twins)
     plain = {key: value for key, value in matrix.to_dict().items() if key != "cells"}
     assert json.loads(json.dumps(plain)) == plain
-    assert claims(matrix, "j1").startswith("j1: of 1 cell that must move, at a rate of 80% or more, 1 met")
+    assert claims(matrix, "j1").startswith("j1: of 1 kind of verdict that must move (in 80% of twins or more) 1 does")
     (row,) = grid(matrix, "j1")
     assert row["result_interpretation"] == "must 40/40 91.2–100% met"
 
@@ -156,10 +156,11 @@ def test_the_answer_counts_all_judges_and_names_who_fails(table):
     missed = {run: dict.fromkeys(axes, "c") for run, axes in rated.items()}
     two = pl.concat([table(rated), table(missed, rater="blind")])
     matrix = twin_matrix(two, twins)
-    assert "of 2 cells that must move" in all_claims(matrix)
-    assert "1 failed (misreported_amount on result_interpretation by blind)" in all_claims(matrix)
-    assert "blind on result_interpretation after misreported_amount: the verdict moved in none of 40 twins" in weakest(
-        matrix
+    assert "of 2 kinds of verdict that must move" in all_claims(matrix)
+    assert "1 fails (misreported_amount on result_interpretation by blind)" in all_claims(matrix)
+    assert (
+        "blind on result_interpretation broken by misreported_amount: the verdict moved in none of 40 twins"
+        in weakest(matrix)
     )
     alone = twin_matrix(table(rated), twins)
     assert all_claims(alone) == claims(alone, "j1")

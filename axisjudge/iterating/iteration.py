@@ -1,0 +1,338 @@
+"""`axisjudge.iterate`: edit a rubric, run one cell, read what changed."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from axisjudge.checks import InputError, one_of
+from axisjudge.datasets import demo_paths
+from axisjudge.figures.markup import html_rows
+from axisjudge.iterating import sentences
+from axisjudge.iterating.looked_at import LookedAt, looked_at
+from axisjudge.judges import JudgeLike, make_judges
+from axisjudge.judging import judging_run
+from axisjudge.judging.asking import asked_yes
+from axisjudge.judging.estimate import estimate_of
+from axisjudge.judging.judging_run import JudgingRun
+from axisjudge.judging.options import RunOptions
+from axisjudge.judging.outcome import AT_BUDGET
+from axisjudge.judging.plan import Plan, together
+from axisjudge.protocol import Source, Split, check_tuning, find_split, make_split
+from axisjudge.results import plain
+from axisjudge.rubric import Rubric, list_rubrics, load_rubric
+from axisjudge.spec import PANELS, panel
+from axisjudge.studies._shared.scope import SCOPE
+from axisjudge.studies.rubric_versions.study import RubricVersions, rubric_versions
+from axisjudge.studies.rubric_versions.tables import flips_table, flips_text, transitions_text
+from axisjudge.studies.rubric_versions.turn import Turn
+from axisjudge.studies.rubric_versions.versions import HELD_OUT
+from axisjudge.trajectory import Trajectory
+from axisjudge.verdict import AXES, IDENTITY
+from axisjudge.workbench import home, own
+
+if TYPE_CHECKING:
+    from axisjudge.explorer.grid_widget import Explorer
+
+#: Where trajectories and ratings are looked for when none are named; relative to the workbench.
+TRAJECTORIES, RATINGS = "data/trajectories", "data/ratings/ratings.jsonl"
+#: Files or runs; none: those of the workbench.
+Given = str | Path | Sequence[str | Path] | Sequence[Trajectory] | None
+#: Where decisions on flips are looked for.
+DECISIONS = "data/labels"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Iteration:
+    """What one call of `iterate` showed: in a notebook a page with the explorer, in a terminal its sentences.
+
+    `result` compares every version of the trail with the one before it, the asked one last; it is None where nothing
+    was asked yet (`dry_run`). `looked_at` counts what people decided on the last turn's flips. `ratings` and `runs` are
+    what the comparison rests on, `plan` what was left to ask.
+    """
+
+    notes: tuple[str, ...]
+    plan: Plan
+    result: RubricVersions | None
+    looked_at: LookedAt | None = None
+    ratings: pl.DataFrame | None = None
+    runs: tuple[Trajectory, ...] = ()
+
+    @property
+    def turn(self) -> Turn | None:
+        """The turn that was asked for."""
+        return self.result.turns[-1] if self.result else None
+
+    @property
+    def decided(self) -> str:
+        """How many of the flips are improvements, in words; empty where nothing was asked."""
+        return sentences.looked_at(self.looked_at) if self.looked_at else ""
+
+    @cached_property
+    def explorer(self) -> Explorer | None:
+        """Runs x judges on the axis, flipped verdicts first; None where nothing was asked yet."""
+        if self.ratings is None or self.turn is None:
+            return None
+        from axisjudge.explorer.exploring import explore
+
+        flipped = "&only=flipped" if self.turn.flips else ""
+        return explore(self.ratings, self.runs, at=f"axis={self.turn.axis}{flipped}")
+
+    def _ipython_display_(self) -> None:
+        from IPython import display
+
+        show: Any = display  # IPython's own functions bear no types
+        show.publish_display_data({"text/html": self._repr_html_(), "text/plain": repr(self)})
+        if self.explorer is not None:
+            show.display(self.explorer)
+
+    def __repr__(self) -> str:
+        if self.result is None or self.turn is None:
+            return "\n".join(self.notes)
+        banner = [self.result.banner] if self.result.banner else []
+        words = [self.result.answer, self.decided, *self.turn.brief, SCOPE]
+        return "\n".join([*self.notes, "", *banner, *words, "", transitions_text(self.turn), "", flips_text(self.turn)])
+
+    def _repr_html_(self) -> str:
+        notes = "".join(f'<p style="color: #6b6b6b">{html.escape(line)}</p>' for line in self.notes)
+        if self.result is None or self.turn is None:
+            return notes
+        from axisjudge.figures.inline import inline
+
+        turn, last, plots = self.turn, len(self.result.turns), self.result.plots()
+        names = ("trail", *(f"{name}_{last}" for name in ("transitions", "contested", "flips", "beliefs")))
+        figures = "".join(inline(plots[name](), note=self.result.banner) for name in names)
+        read = {turn.flips_sentence(): flips_table(turn), sentences.READ_NEXT: turn.contested.to_frame()}
+        tables = "".join(f"<p>{html.escape(head)}</p>{html_rows(plain(table))}" for head, table in read.items())
+        decided = f"<p><strong>{html.escape(self.decided)}</strong></p>"
+        return f"{notes}{self.result._repr_html_()}{decided}{figures}{tables}"
+
+
+def iterate(
+    axis: str,
+    version: str,
+    *,
+    against: str | None = None,
+    trajectories: Given = None,
+    judges: Sequence[JudgeLike] | str | None = None,
+    ratings: str | Path | None = None,
+    repeats: int | None = None,
+    split: bool | None = None,
+    dry_run: bool = False,
+    progress: bool | None = None,
+    **money: Any,
+) -> Iteration:
+    """Judge a rubric version on the calibration side, as far as that was not done, and compare it with the one before.
+
+    Before anything is asked a line says how many calls and input tokens are to come.
+
+    Parameters
+    ----------
+    axis, version : str
+        The rubric, ``rubrics/<axis>/<version>.md``; a draft will do.
+    against : str, optional
+        The version to compare with, by default the one before it; what is missing of it is judged too.
+    trajectories : path or paths, or trajectories, optional
+        By default the files in data/trajectories, else the shipped demo. Of files the calibration side of the split is
+        taken; trajectories given as such are refused if one of them is held out.
+    judges : sequence of judges as `axisjudge.judge` takes them, or the name of a panel, optional
+        By default the judges that the ratings file has on the version before.
+    ratings : path, optional
+        The ratings file, by default data/ratings/ratings.jsonl; new ratings are appended.
+    repeats : int, optional
+        How often each version is asked; by default as often as the version before was, at least once. Three tell
+        run-to-run noise from change.
+    split : bool, optional
+        Where there is no split yet: make one of the trajectories' files first (True), or go on without (False). By
+        default it is asked, where somebody can be.
+    dry_run : bool
+        Only say what is to come.
+    progress : bool, optional
+        Show a progress bar; by default on a terminal, and in a notebook where a judge may cost something.
+    **money
+        ``budget_usd``, ``allow_unpriced``, ``confirm`` and the others that `axisjudge.judge` takes. The budget is one
+        for both versions.
+
+    Returns
+    -------
+    Iteration
+
+    Raises
+    ------
+    InputError
+        No such version, none before it, no judges to take, held-out trajectories, or a version that was edited after it
+        had judged.
+    """
+    axis = one_of("axis", axis, AXES)
+    new = load_rubric(axis, version)
+    old = load_rubric(axis, against) if against else _before(new)
+    out = Path(ratings) if ratings is not None else own() / RATINGS
+    known_split = find_split() or (None if dry_run else _offer_split(trajectories, split))
+    side = known_split.open_side if known_split else None
+    runs, notes = _runs(trajectories, known_split)
+    known = _known(out, axis, runs)
+    for rubric in (old, new):
+        _refuse_edited(rubric, known)
+    raters = make_judges(_judges(judges, known, old))
+    times = repeats or _times_asked(known, old)
+    how: dict[str, Any] = {"split": side, "repeats": times, "out": out}
+    asked = [judging_run(runs, raters, [axis], versions={axis: rubric.version}, **how) for rubric in (old, new)]
+    options = RunOptions(progress=progress, **money)
+    plan = together([run.plan() for run in asked])
+    to_come = sentences.cost(plan, estimate_of(plan, asked[0].kept.table(), options))
+    notes = (*notes, f"{axis} {new.version} against {old.version}, {times}x each. {to_come}")
+    if dry_run:
+        return Iteration(notes, plan, None)
+    print(notes[-1], flush=True)
+    tables = _carried_out(asked, options)
+    others = _known(out, axis, runs).filter(~pl.col("rubric_version").is_in([old.version, new.version]))
+    table = pl.concat([*tables, others.filter(pl.col("rater").is_in(tables[0]["rater"].unique().implode()))])
+    table = table.unique(subset=list(IDENTITY), keep="first", maintain_order=True)
+    steps, held_out = {run.id: len(run.steps) for run in runs}, known_split.held_out if known_split else HELD_OUT
+    result = rubric_versions(table, {axis: _trail(table, old, new)}, steps=steps, held_out=held_out)
+    decided = looked_at(result.turns[-1].flips, axis, (old.version, new.version), _decisions())
+    return Iteration(notes[:-1], plan, result, decided, table, tuple(runs))
+
+
+def _trail(table: pl.DataFrame, old: Rubric, new: Rubric) -> list[str]:
+    """The versions before the old one that can be compared with the one after them, then the old and the new one."""
+    trail = [old.version, new.version]
+    given = table.filter(pl.col("verdict").is_not_null() & pl.col("rubric_version").is_not_null())
+    for version in sorted(given["rubric_version"].unique(), key=_number, reverse=True):
+        mine, later = (given.filter(pl.col("rubric_version") == each) for each in (version, trail[0]))
+        once = not mine.select("item_id", "rater", "repeat").is_duplicated().any()
+        judges, items = (set(mine[name]) & set(later[name]) for name in ("rater", "item_id"))
+        same_text = mine["rubric_sha256"].n_unique() == 1
+        if _number(version) < _number(old.version) and once and same_text and len(judges) > 1 and items:
+            trail.insert(0, version)
+    return trail
+
+
+def _number(version: str) -> int:
+    return int(version.removeprefix("v"))
+
+
+def _decisions() -> pl.DataFrame | None:
+    """What people decided on flips and splits, from all their files; None where there is none."""
+    from axisjudge.ratings import read_ratings
+
+    paths = sorted((home() / DECISIONS).glob("*.decisions.jsonl"))
+    return read_ratings(*paths) if paths else None
+
+
+def _offer_split(trajectories: Given, wanted: bool | None) -> Split | None:
+    """Make the split first, where that is wanted; ask, where nobody said and somebody can be asked."""
+    from axisjudge.readers import read_trajectories
+
+    paths = _paths(trajectories)
+    if wanted is False or not paths:
+        return None
+    if wanted is None and not asked_yes(sentences.OFFER):
+        return None
+    made = make_split(read_trajectories(*paths).trajectories, source=Source.of(paths))
+    print(sentences.split_made(made), flush=True)
+    return made
+
+
+def _carried_out(runs: Sequence[JudgingRun], options: RunOptions) -> list[pl.DataFrame]:
+    """The ratings of each run; what one spends of a budget the next ones lack.
+
+    Raises
+    ------
+    InputError
+        The budget was reached: a version that is judged in part is compared with nothing.
+    """
+    tables = []
+    for run in runs:
+        tables.append(run.carry_out(options.after(sum(each.outcome.spent_usd for each in runs))))
+        if run.outcome.code() == AT_BUDGET:
+            rule = f"was reached before both versions were judged; {run.outcome.sentences()[-1]}"
+            cure = "give a higher one: what is there is not asked again"
+            raise InputError("budget_usd", rule, options.budget_usd, cure)
+    return tables
+
+
+def _before(rubric: Rubric) -> Rubric:
+    older = [each for each in list_rubrics(rubric.axis) if _number(each.version) < _number(rubric.version)]
+    if not older:
+        rule = "is the first version: there is none to compare it with"
+        cure = "write the next one, or name against="
+        raise InputError(f"rubrics/{rubric.axis}/{rubric.version}.md", rule, cure=cure)
+    return older[-1]
+
+
+def _runs(trajectories: Given, split: Split | None) -> tuple[list[Trajectory], tuple[str, ...]]:
+    """The trajectories to judge, and what must be said of them."""
+    from axisjudge.readers import read_trajectories
+
+    notes = [] if split else [sentences.NO_SPLIT]
+    if given := [run for run in _listed(trajectories) if isinstance(run, Trajectory)]:
+        check_tuning((run.cluster_id for run in given), where="trajectories")
+        return given, tuple(notes)
+    paths = _paths(trajectories)
+    if trajectories is None:
+        where = TRAJECTORIES if paths == [home() / TRAJECTORIES] else "the shipped demo"
+        notes.insert(0, f"Trajectories of {where}.")
+    runs = list(read_trajectories(*paths).trajectories)
+    if split is None:
+        return runs, tuple(notes)
+    if all(split.side_of(run) in split.held_out for run in runs):
+        cure = "a rubric is tuned on the other side: name its files"
+        raise InputError("trajectories", f"all {len(runs)} are held out ({', '.join(split.held_out)})", cure=cure)
+    mine = [run for run in runs if split.side_of(run) == split.open_side]
+    return mine, (*notes, sentences.one_side(len(mine), split.open_side, len(runs) - len(mine)))
+
+
+def _paths(trajectories: Given) -> list[str | Path]:
+    """The files to read; none where trajectories are given as such."""
+    if trajectories is None:
+        folder = home() / TRAJECTORIES
+        return [folder] if folder.is_dir() and any(folder.iterdir()) else list(demo_paths())
+    return [path for path in _listed(trajectories) if isinstance(path, str | Path)]
+
+
+def _listed(trajectories: Given) -> Sequence[str | Path | Trajectory]:
+    return [trajectories] if isinstance(trajectories, str | Path) else trajectories or ()
+
+
+def _known(out: Path, axis: str, runs: Sequence[Trajectory]) -> pl.DataFrame:
+    """Ratings of these runs on the axis that the file has; an empty table where there is no file."""
+    from axisjudge.ratings import ratings_frame, read_ratings
+
+    table = read_ratings(out) if out.exists() else ratings_frame([])
+    mine = pl.col("trajectory_id").is_in([run.id for run in runs]) & (pl.col("question") == axis)
+    return table.filter(mine & pl.col("step_index").is_null())
+
+
+def _refuse_edited(rubric: Rubric, known: pl.DataFrame) -> None:
+    """A version that has judged is not edited: its ratings would be of two texts under one name."""
+    mine = known.filter((pl.col("rubric_version") == rubric.version) & pl.col("rubric_sha256").is_not_null())
+    if (other := mine.filter(pl.col("rubric_sha256") != rubric.sha256)).height:
+        rule = f"was edited after it had judged ({other.height} ratings are of another text)"
+        number = 1 + max(_number(each.version) for each in list_rubrics(rubric.axis))
+        cure = f"put it back as it was and save the new text as v{number}.md"
+        raise InputError(f"rubrics/{rubric.axis}/{rubric.version}.md", rule, cure=cure)
+
+
+def _judges(judges: Sequence[JudgeLike] | str | None, known: pl.DataFrame, old: Rubric) -> Sequence[JudgeLike]:
+    if isinstance(judges, str):
+        return panel(judges) if judges in PANELS else [judges]
+    if judges:
+        return judges
+    raters = known.filter(pl.col("rubric_version") == old.version)["rater"].unique().sort().to_list()
+    if not raters:
+        rule = f"no judge has rated these runs under {old.version} yet, so that none can be taken over"
+        raise InputError("judges", rule, cure=f"name some, or a panel ({', '.join(PANELS)})")
+    return raters
+
+
+def _times_asked(known: pl.DataFrame, old: Rubric) -> int:
+    """How many repeats the file has of the version before."""
+    repeats = known.filter(pl.col("rubric_version") == old.version)["repeat"].unique()
+    return max(1, len(repeats))

@@ -1,0 +1,200 @@
+"""One question as judges and people answered it: words, who was asked, cited steps, agents, how labels were drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from axisjudge.checks import InputError, one_of
+from axisjudge.labels.draw import Draw, draw_of
+from axisjudge.labels.simulated_people import BY_PEOPLE
+from axisjudge.ratings import to_matrix
+from axisjudge.ratings.edge import as_ratings
+from axisjudge.ratings.selection import EMPTY_RUN
+from axisjudge.stats.agreement.undecided import set_aside
+from axisjudge.stats.raters.reference import AgainstReference, against_reference, majority
+
+Floats = NDArray[np.float64]
+
+#: The word that means failure, by scale; other scales have none.
+FAILING = {"verdict": "incorrect", "step": "-1"}
+UNDECIDED = ("uncertain",)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledPanel:
+    """Items of one question x judges and people; `runs` are the trajectories that the items are of.
+
+    `judged` and `labelled` hold positions in `categories`, NaN where a rater gave nothing; `asked` says which judge was
+    asked. `clusters` is None, and `cluster_unit` the item, where no two items belong together. `cited` holds, by rater
+    and item, the cited steps. `n_unjudged` counts labelled items that no judge rated; they are left out.
+    """
+
+    question: str
+    scale: str
+    items: tuple[str, ...]
+    runs: tuple[str, ...]
+    judged: Floats
+    asked: NDArray[np.bool_]
+    labelled: Floats
+    categories: tuple[str, ...]
+    judges: tuple[str, ...]
+    families: tuple[str, ...]
+    people: tuple[str, ...]
+    agents: NDArray[np.object_]
+    clusters: NDArray[np.intp] | None
+    cluster_unit: str
+    cited: dict[str, dict[str, list[int] | None]]
+    drawn: Draw
+    n_unjudged: int = 0
+
+    @property
+    def failing(self) -> int | None:
+        """Position of the word that means failure; None where the scale knows no failure."""
+        word = FAILING.get(self.scale)
+        return None if word is None else self.categories.index(word)
+
+    @property
+    def undecided(self) -> tuple[int, ...]:
+        """Positions of words that take no side."""
+        return tuple(self.categories.index(word) for word in UNDECIDED if word in self.categories)
+
+    @property
+    def sides(self) -> dict[str, int]:
+        """The words that take a side, with their positions."""
+        return {word: code for code, word in enumerate(self.categories) if word not in UNDECIDED}
+
+    @property
+    def decided_labels(self) -> Floats:
+        """People's words, with those that take no side as NaN."""
+        return self.sided(self.labelled)
+
+    @property
+    def reference(self) -> Floats:
+        """Each item's label: the commonest word of the people, NaN on a tie or without any."""
+        return majority(self.decided_labels, len(self.categories))
+
+    @property
+    def groups(self) -> NDArray[np.intp]:
+        """The cluster of each item, each its own where no two belong together."""
+        return np.arange(len(self.items)) if self.clusters is None else self.clusters
+
+    @property
+    def grades(self) -> bool:
+        """Whether the words are grades."""
+        return self.scale.startswith("ordinal:")
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the words have an order."""
+        return self.grades or self.scale == "step"
+
+    @property
+    def against(self) -> partial[AgainstReference]:
+        """Compares a rater's words with a reference for the same items."""
+        words = partial(against_reference, n_categories=len(self.categories), failing=self.failing)
+        grouped = partial(words, clusters=self.clusters, cluster_unit=self.cluster_unit)
+        return partial(grouped, undecided=self.undecided, ordered=self.ordered)
+
+    def steps(self, rater: str, item: int) -> list[int]:
+        """The steps that a rater cites for the item at a position."""
+        return self.cited[rater].get(self.items[item]) or []
+
+    def sided(self, codes: Floats) -> Floats:
+        """The words that take a side, NaN for all others."""
+        return set_aside(codes, self.undecided)
+
+    def failed(self, codes: Floats) -> Floats:
+        """1 where the word means failure, 0 for any other that takes a side, NaN otherwise."""
+        sided = self.sided(codes)
+        return np.where(np.isnan(sided), np.nan, sided == self.failing)
+
+
+def prepared(ratings: object, labels: object, repeat: int, step_level: bool) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Judges' and people's rows, without runs that have no messages (their ratings follow from the definition)."""
+    tables = [as_ratings(table, where=name) for name, table in (("ratings", ratings), ("labels", labels))]
+    chosen = [
+        table.filter((pl.col("step_index").is_not_null() == step_level) & (pl.col("repeat") == repeat) & ~EMPTY_RUN)
+        for table in tables
+    ]
+    judges, people = chosen[0].filter(~BY_PEOPLE), chosen[1].filter(BY_PEOPLE & pl.col("verdict").is_not_null())
+    numbers = chosen[1].filter(BY_PEOPLE & pl.col("value").is_not_null())["scale"]
+    if people.is_empty() and len(numbers):
+        rule = "are numbers, which are near or far from a judge's and never right or wrong"
+        raise InputError("labels", rule, numbers[0], "axisjudge agreement gives their ICC and interval alpha")
+    if people.is_empty():
+        raise InputError("labels", "must hold labels of people, or planted truth", cure="check the file and step level")
+    if judges.is_empty():
+        raise InputError("ratings", "must hold ratings of judges on such items", cure="check the file and step level")
+    return judges, people
+
+
+def labelled_panel(
+    judges: pl.DataFrame, people: pl.DataFrame, question: str, *, sampling: str | None, cluster_unit: str
+) -> LabelledPanel:
+    """The items of one question that judges were asked or people labelled, of the rows that `prepared` gives.
+
+    `sampling` says how the labelled items were drawn, if the labels do not; `cluster_unit` what ``cluster_id`` holds.
+
+    Raises
+    ------
+    InputError
+        Two ratings of one rater on one item, judges and people on different scales, or `sampling` against the labels.
+    """
+    asked = judges.filter(pl.col("question") == question)
+    every_label = people.filter(pl.col("question") == question)
+    labels = every_label.filter(pl.col("item_id").is_in(asked["item_id"].unique().implode()))
+    raters = [
+        table.select("family", "rater").unique().sort("family", "rater")["rater"].to_list() for table in (asked, labels)
+    ]
+    both = pl.concat([asked, labels])
+    step_level = bool(both["step_index"].is_not_null().any())
+    matrix = to_matrix(both, question, raters=[*raters[0], *raters[1]], repeat=both["repeat"][0], step_level=step_level)
+    n_judges, row_of = len(raters[0]), {item: row for row, item in enumerate(matrix.items)}
+    was_asked = np.zeros((len(matrix.items), n_judges), dtype=bool)
+    for item, rater in asked.select("item_id", "rater").iter_rows():
+        was_asked[row_of[item], raters[0].index(rater)] = True
+    agent = dict(both.drop_nulls("agent").select("item_id", "agent").iter_rows())
+    run = dict(both.select("item_id", "trajectory_id").iter_rows())
+    clusters = np.unique(np.array(matrix.clusters), return_inverse=True)[1].astype(np.intp)
+    grouped = clusters.max(initial=-1) + 1 < clusters.size
+    words = matrix.codes[:, n_judges:]
+    return LabelledPanel(
+        question=question,
+        scale=str(both["scale"][0]),
+        items=matrix.items,
+        runs=tuple(run[item] for item in matrix.items),
+        judged=matrix.codes[:, :n_judges],
+        asked=was_asked,
+        labelled=words,
+        categories=matrix.categories,
+        judges=tuple(raters[0]),
+        families=matrix.families[:n_judges],
+        people=tuple(raters[1]),
+        agents=np.array([agent.get(item) for item in matrix.items], dtype=object),
+        clusters=clusters if grouped else None,
+        cluster_unit=cluster_unit if grouped else "item",
+        cited={
+            str(rater): dict(rows.select("item_id", "cited_step_indices").iter_rows())
+            for (rater,), rows in both.group_by("rater", maintain_order=True)
+        },
+        drawn=draw_of(labels, matrix.items, sampling, in_full=bool((~np.isnan(words)).any(axis=1).all())),
+        n_unjudged=every_label["item_id"].n_unique() - labels["item_id"].n_unique(),
+    )
+
+
+def questions_of(people: pl.DataFrame, judges: pl.DataFrame, wanted: Sequence[str] | None) -> list[str]:
+    """The questions that both answered on some item, in the order of the judges' table, or those that are wanted."""
+    both = judges.filter(pl.col("scale") != "unit").join(people, on=["question", "item_id"], how="semi")
+    common = set(both["question"])
+    if wanted is not None:
+        return [one_of("question", name, sorted(common)) for name in wanted]
+    if not common:
+        rule = "must answer a question about an item that judges answered too"
+        raise InputError("labels", rule, sorted(set(people["question"])), "check that the trajectory ids are the same")
+    return [name for name in judges["question"].unique(maintain_order=True) if name in common]

@@ -1,0 +1,78 @@
+"""Files of labels as they are opened: bytes, JSON in which no key is lost, lines of JSON, and the first look."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+from axisjudge.checks import InputError
+
+_FETCH = "fetch the data set with `axisjudge data fetch NAME`"
+
+
+def read_bytes(path: Path, *, cure: str = "") -> bytes:
+    """The bytes of a file; one that cannot be read is named."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(str(path), f"cannot be read ({error.strerror or error})", cure=cure) from error
+
+
+def read_json(path: Path) -> Any:
+    """What a JSON file holds.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, is not JSON, or an object has one key twice, which would lose a label without a word.
+    """
+    content = read_bytes(path)
+    try:
+        return json.loads(content, object_pairs_hook=lambda pairs: _object(path, pairs))
+    except InputError:
+        raise
+    except ValueError as error:
+        raise InputError(str(path), f"is not valid JSON ({error})") from error
+
+
+def read_json_lines(path: Path) -> list[Any]:
+    """What the lines of a JSONL file of a public data set hold; a missing file or a broken line is named."""
+    records = []
+    for number, line in enumerate(read_bytes(path, cure=_FETCH).splitlines(), start=1):
+        try:
+            records.append(json.loads(line))
+        except ValueError as error:
+            raise InputError(f"{path}:{number}", f"is not valid JSON ({error})") from error
+    return records
+
+
+def columns_of(path: Path) -> list[str]:
+    """The header of a CSV file."""
+    head = path.read_bytes().decode("utf-8-sig", errors="replace").partition("\n")[0].strip()
+    delimiter = ";" if head.count(";") > head.count(",") else "," if "," in head else "\t"
+    return next(csv.reader([head], delimiter=delimiter), [])
+
+
+def json_if_any(content: bytes) -> Any:
+    """Content as JSON; None where it is none."""
+    try:
+        return json.loads(content)
+    except ValueError:
+        return None
+
+
+def first_line_of(path: Path) -> bytes:
+    """The first line that is not empty."""
+    with path.open("rb") as lines:
+        return next((line for line in lines if line.strip()), b"").removeprefix(b"\xef\xbb\xbf")
+
+
+def _object(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise InputError(str(path), "a key stands twice in one object, so one label would be lost", twice)
+    return content

@@ -1,0 +1,280 @@
+"""What the latent model says of a panel: failure rates, judges, variance components and effective judges."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from axisjudge.checks import InputError
+from axisjudge.results import Result
+from axisjudge.stats.estimate import Estimate, many
+from axisjudge.stats.latent.convergence import Convergence, convergence
+from axisjudge.stats.latent.quantities import FIXED, Quantities
+from axisjudge.stats.latent.rated import RatedItems
+from axisjudge.stats.latent.sampler import Seen, sample
+
+Floats = NDArray[np.float64]
+
+#: With fewer judges and no label, a strict judge and a failing agent look alike.
+FEWEST_UNLABELLED = 3
+#: Chains, and draws of each before and after the burn-in; where they do not agree, `MORE` times as many are tried once.
+SERIES, BURN_IN, DRAWS, MORE = 4, 250, 500, 4
+#: Part of the posterior's tails that intervals leave out. The plain ones cover truths drawn from the prior as often as
+#: they say; fixed truths of the grid (tests/stats/latent/latent_table.py) they cover in .93 where .95 is said.
+TAIL = 0.6
+METHOD = "posterior of the latent model"
+
+
+class NoModel(StrEnum):
+    """Why the model says nothing at all."""
+
+    NONE = ""
+    ONE_TASK = "one task: nothing shows how far tasks differ"
+    NOT_CONVERGED = "the chains of the sampler do not agree"
+
+
+@dataclass(frozen=True)
+class CellRate(Result):
+    """One agent on one axis, over tasks like these; ``all`` means the plain mean over agents or axes.
+
+    `failing` is the share of runs that fail, `called` the share that a judge of the panel calls incorrect.
+    """
+
+    agent: str
+    axis: str
+    failing: Estimate
+    called: Estimate
+
+
+@dataclass(frozen=True)
+class JudgeRates(Result):
+    """One judge: how often right where the item fails and where not, and what it says beyond the truth.
+
+    `leniency` is the share of these items that fail less the share that it calls incorrect; `flips` how often a repeat
+    departs from the judge's settled word.
+    """
+
+    judge: str
+    sensitivity: Estimate
+    specificity: Estimate
+    leniency: Estimate
+    flips: Estimate
+
+
+@dataclass(frozen=True)
+class VarianceShare(Result):
+    """Which part of the variance of one 0/1 verdict comes from a source."""
+
+    source: str
+    share: Estimate
+
+
+@dataclass(frozen=True, eq=False)
+class LatentPanel(Result):
+    """What one fit says. Everything is empty, or NaN with its reason, where the model cannot say it.
+
+    `probabilities` (items,) are those of failing, 1 or 0 where labelled.
+    """
+
+    cells: tuple[CellRate, ...]
+    judges: tuple[JudgeRates, ...]
+    components: tuple[VarianceShare, ...]
+    effective: Estimate
+    probabilities: Floats
+    convergence: Convergence | None
+    refusal: NoModel
+    n_items: int
+    n_tasks: int
+    n_labelled: int
+
+
+def latent_panel(
+    items: RatedItems,
+    names: Mapping[str, Sequence[str]],
+    judges: Sequence[str],
+    *,
+    ci_level: float = 0.95,
+    seed: int = 0,
+) -> LatentPanel:
+    """Fit the latent model (`axisjudge.stats.latent.sampler`) and say what it says, with intervals.
+
+    Parameters
+    ----------
+    items : RatedItems
+        Verdicts, labels and groups; ``task``, ``agent`` and ``axis`` must be among the groups.
+    names : mapping
+        Of ``agent`` and ``axis``: the names of the levels.
+    judges : sequence of str, shape (n_judges,)
+    ci_level : float
+        Of intervals: posterior quantiles that leave out `TAIL` of what they say.
+    seed : int
+
+    Returns
+    -------
+    LatentPanel
+        Without labels and with fewer than three judges only what the panel says (`called`) has an answer. Effective
+        judges need labels.
+
+    Raises
+    ------
+    InputError
+        A group is missing, or names do not fit.
+
+    Notes
+    -----
+    Rates hold for tasks and runs like these: z scores of an agent and axis over sqrt(1 + variance of all other
+    factors). Components are first-order: the variance of a verdict's expectation over one source alone.
+
+    Coverage of the 95% intervals (4 agents x 5 axes, two judges, a quarter labelled, 24 to 30 studies a row, one chain
+    each) at 5, 10, 20 tasks: failing .99, .97, .97 at widths .59, .45, .36 where labels alone have .92, .83, .71;
+    called .98, .96, .97 at .42, .32, .25 where counts have .72, .54, .39; sensitivity .94 to 1.0, specificity .92 to
+    .97. Without labels, five judges: failing .98 at 5 and 10 tasks; plain intervals at 50 tasks covered .88. There the
+    chains often disagree, and then nothing is said.
+    """
+    for name in ("task", "agent", "axis"):
+        if name not in items.groups:
+            raise InputError("groups", f"must hold {name}", sorted(items.groups))
+    if len(judges) != items.n_judges:
+        raise InputError("judges", f"needs one name for each of {items.n_judges} judges", len(judges))
+    report = _Reported(items, names, judges, ci_level)
+    if report.n_tasks < 2:
+        return report.refused(NoModel.ONE_TASK)
+    rng = np.random.default_rng(seed)
+    seen = Seen(items.incorrect[None], items.given[None], items.labels[None], items.factors)
+    keep = tuple(name for name in items.factors if name in FIXED)
+    for times in (1, MORE):
+        drawn = sample(seen, series=SERIES, draws=times * DRAWS, burn_in=times * BURN_IN, keep=keep, rng=rng)
+        quantities = Quantities.of(drawn, items)
+        agreed = convergence([quantities.failing, quantities.sensitivity] if report.has_truth else [quantities.called])
+        if agreed.converged:
+            return report.of(quantities, drawn.failing.mean(axis=0), agreed)
+    return report.refused(NoModel.NOT_CONVERGED, agreed)
+
+
+class _Reported:
+    """Turns draws into estimates with the sample that they rest on."""
+
+    def __init__(
+        self, items: RatedItems, names: Mapping[str, Sequence[str]], judges: Sequence[str], ci_level: float
+    ) -> None:
+        self.items, self.names, self.judges, self.ci_level = items, names, judges, ci_level
+        self.n_tasks = len(np.unique(items.groups["task"]))
+        self.n_labelled = int((~np.isnan(items.labels)).sum())
+        self.has_truth = self.n_labelled > 0 or items.n_judges >= FEWEST_UNLABELLED
+        self.no_truth = (
+            ""
+            if self.has_truth
+            else f"no label and {many(items.n_judges, 'judge')}: a strict judge and a failing agent look alike"
+        )
+
+    def of(self, found: Quantities, probabilities: Floats, agreed: Convergence) -> LatentPanel:
+        """The result where the chains agree."""
+        effective = "" if self.n_labelled else "effective judges are defined against labels only"
+        effective = "one judge" if self.items.n_judges < 2 else effective
+        return self._panel(
+            cells=self._cells(found.failing, found.called),
+            judges=self._judges(found),
+            components=tuple(
+                VarianceShare(source, self._estimate(share, self.no_truth))
+                for source, share in found.components.items()
+            ),
+            effective=self._estimate(found.effective, effective),
+            probabilities=probabilities if self.has_truth else np.full(self.items.n_items, np.nan),
+            convergence=agreed,
+        )
+
+    def refused(self, refusal: NoModel, agreed: Convergence | None = None) -> LatentPanel:
+        """The result where the model says nothing."""
+        nothing = self._estimate(np.full((1, 1), np.nan), refusal.value)
+        probabilities = np.full(self.items.n_items, np.nan)
+        return self._panel((), (), (), nothing, probabilities, agreed, refusal)
+
+    def _cells(self, failing: Floats, called: Floats) -> tuple[CellRate, ...]:
+        rows = []
+        for agent, name in _levels(self.names["agent"]):
+            for axis, question in _levels(self.names["axis"]):
+                here = self._items_of("agent", agent) & self._items_of("axis", axis)
+                of_failing, of_called = (
+                    each[:, :, agent, axis].reshape(*each.shape[:2], -1).mean(axis=-1) for each in (failing, called)
+                )
+                rows.append(
+                    CellRate(
+                        name,
+                        question,
+                        self._estimate(of_failing, self.no_truth, here),
+                        self._estimate(of_called, "", here),
+                    )
+                )
+        return tuple(rows)
+
+    def _judges(self, found: Quantities) -> tuple[JudgeRates, ...]:
+        failing = found.failing.mean(axis=(2, 3))[..., None]
+        leniency = failing * (1 - found.sensitivity) - (1 - failing) * (1 - found.specificity)
+        return tuple(
+            JudgeRates(
+                judge,
+                self._estimate(found.sensitivity[..., at], self.no_truth),
+                self._estimate(found.specificity[..., at], self.no_truth),
+                self._estimate(leniency[..., at], self.no_truth),
+                self._estimate(found.flips[..., at], "" if self.items.repeated else "no judge was asked again"),
+            )
+            for at, judge in enumerate(self.judges)
+        )
+
+    def _items_of(self, group: str, level: int | slice) -> NDArray[np.bool_]:
+        if isinstance(level, slice):
+            return np.ones(self.items.n_items, dtype=bool)
+        return np.asarray(self.items.groups[group] == level)
+
+    def _estimate(self, draws: Floats, reason: str, here: NDArray[np.bool_] | None = None) -> Estimate:
+        """Posterior mean and interval of equal tails, or NaN with the reason."""
+        here = np.ones(self.items.n_items, dtype=bool) if here is None else here
+        low, high = (math.nan, math.nan) if reason else np.quantile(draws, tails(self.ci_level)).tolist()
+        return Estimate(
+            estimate=math.nan if reason else float(draws.mean()),
+            ci_low=low,
+            ci_high=high,
+            ci_level=self.ci_level,
+            n_items=int(here.sum()),
+            n_raters=self.items.n_judges,
+            n_missing=int((self.items.given[here] == 0).sum()),
+            n_clusters=len(np.unique(self.items.groups["task"][here])),
+            cluster_unit="task",
+            method="" if reason else METHOD,
+            reason=reason,
+        )
+
+    def _panel(
+        self,
+        cells: tuple[CellRate, ...],
+        judges: tuple[JudgeRates, ...],
+        components: tuple[VarianceShare, ...],
+        effective: Estimate,
+        probabilities: Floats,
+        convergence: Convergence | None,
+        refusal: NoModel = NoModel.NONE,
+    ) -> LatentPanel:
+        return LatentPanel(
+            cells, judges, components, effective, probabilities, convergence, refusal,
+            n_items=self.items.n_items, n_tasks=self.n_tasks, n_labelled=self.n_labelled,
+        )  # fmt: skip
+
+
+def tails(ci_level: float) -> tuple[float, float]:
+    """The posterior quantiles at the ends of an interval."""
+    return TAIL * (1 - ci_level) / 2, 1 - TAIL * (1 - ci_level) / 2
+
+
+def with_all(names: Sequence[str]) -> tuple[str, ...]:
+    """The names, and ``all`` last where there are several."""
+    return (*names, "all") if len(names) > 1 else tuple(names)
+
+
+def _levels(names: Sequence[str]) -> list[tuple[int | slice, str]]:
+    """Positions with names, and all of them last where there are several."""
+    return [(slice(None) if at == len(names) else at, name) for at, name in enumerate(with_all(names))]

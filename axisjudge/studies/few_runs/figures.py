@@ -1,0 +1,83 @@
+"""Figures of few runs: rates by the model and by design, judges, and where the variance comes from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from axisjudge.figures.marks import at_the_right, interval_mark, named_rows, percent_axis
+from axisjudge.figures.theme import ACCENT, dress, in_words, legend_below, new_axes
+from axisjudge.stats.latent.panel import VarianceShare
+from axisjudge.studies.few_runs.beside import Beside, JudgeBeside
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_LABELS = "#D55E00"
+
+
+def plot_rates(rates: Sequence[Beside], *, ax: Axes | None = None) -> Axes:
+    """What fails and what is called incorrect, by agent and axis: the model's filled, design-based hollow."""
+    rows = [one for one in rates if "all" not in (one.model.agent, one.model.axis)]
+    rows = [*(rows if len(rows) > 1 else []), rates[-1]]
+    ax = new_axes(7.4, 1.7 + 0.52 * len(rows)) if ax is None else ax
+    for row, one in enumerate(rows):
+        for at, (rate, colour, filled) in enumerate(
+            [(one.model.failing, _LABELS, True), (one.labelled, _LABELS, False),
+             (one.model.called, ACCENT, True), (one.called, ACCENT, False)]
+        ):  # fmt: skip
+            interval_mark(ax, rate, row + 0.19 * (at - 1.5), colour=colour, filled=filled, size=5)
+        at_the_right(ax, row, f"{one.model.called.n_items}")
+    for label, colour, filled in [
+        ("fails, by the model", _LABELS, True),
+        ("labelled as failing", _LABELS, False),
+        ("called incorrect, by the model", ACCENT, True),
+        ("called incorrect, counted", ACCENT, False),
+    ]:
+        ax.plot([], [], "o", color=colour, markerfacecolor=colour if filled else "white", label=label)
+    named_rows(ax, [_name(one) for one in rows])
+    percent_axis(ax)
+    legend_below(ax, inches=0.35, ncols=2)
+    return dress(ax, "What these runs tell, with borrowed strength and without", "at the right the number of items")
+
+
+def plot_judges(judges: Sequence[JudgeBeside], *, ax: Axes | None = None) -> Axes:
+    """Sensitivity and specificity of every judge: the model's filled, on labelled items hollow."""
+    ax = new_axes(7.4, 1.6 + 0.4 * len(judges)) if ax is None else ax
+    for row, one in enumerate(judges):
+        for at, (rate, colour, filled) in enumerate(
+            [(one.model.sensitivity, _LABELS, True), (one.sensitivity, _LABELS, False),
+             (one.model.specificity, ACCENT, True), (one.specificity, ACCENT, False)]
+        ):  # fmt: skip
+            interval_mark(ax, rate, row + 0.19 * (at - 1.5), colour=colour, filled=filled, size=4.5)
+    for label, colour, filled in [
+        ("sensitivity, by the model", _LABELS, True),
+        ("sensitivity, on labels", _LABELS, False),
+        ("specificity, by the model", ACCENT, True),
+        ("specificity, on labels", ACCENT, False),
+    ]:
+        ax.plot([], [], "o", color=colour, markerfacecolor=colour if filled else "white", label=label)
+    named_rows(ax, [one.model.judge for one in judges])
+    percent_axis(ax)
+    legend_below(ax, inches=0.35, ncols=2)
+    return dress(ax, "How often each judge is right", "where an item fails (sensitivity) and where not (specificity)")
+
+
+def plot_components(components: Sequence[VarianceShare], *, ax: Axes | None = None) -> Axes:
+    """Shares of the variance of one verdict."""
+    ax = new_axes(7.4, 1.3 + 0.36 * len(components)) if ax is None else ax
+    for row, one in enumerate(components):
+        interval_mark(ax, one.share, row)
+        if not math.isnan(one.share.estimate):
+            at_the_right(ax, row, f"{one.share.estimate:.0%}")
+    named_rows(ax, [one.source for one in components])
+    percent_axis(ax)
+    return dress(ax, "Where the variance of one verdict comes from", "posterior means with intervals")
+
+
+def _name(one: Beside) -> str:
+    agent, axis = one.model.agent, one.model.axis
+    if agent == axis == "all":
+        return "all"
+    return in_words(axis) if agent.startswith("(") else f"{agent}, {in_words(axis).lower()}"

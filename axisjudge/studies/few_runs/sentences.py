@@ -1,0 +1,117 @@
+"""What few runs can tell, in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import median
+
+from axisjudge.stats.estimate import Estimate, many
+from axisjudge.stats.latent.panel import LatentPanel, NoModel
+from axisjudge.studies._shared.words import agreeing, directed, in_points, listed, share
+from axisjudge.studies.few_runs.beside import Beside, JudgeBeside, LabelsHidden
+
+
+def answer(model: LatentPanel, overall: Beside, n_runs: int, n_tasks: int) -> str:
+    """The share that fails, by the model and by design; or why the model says nothing."""
+    start = f"Of {many(n_runs, 'run')} of {many(n_tasks, 'task')}"
+    by_design = overall.called if math.isnan(overall.labelled.estimate) else overall.labelled
+    what = "judges call incorrect" if by_design is overall.called else "are labelled as failing"
+    design = f"{share(by_design)} of the items {what}"
+    if model.refusal is not NoModel.NONE:
+        return f"{start} the model says nothing ({model.refusal.value}): {design}, and no more."
+    if math.isnan(overall.model.failing.estimate):
+        return f"{start}, {design}; the model says {share(overall.model.called)}. How many truly fail is {_why(model)}."
+    return f"{start}, for tasks like these {share(overall.model.failing)} fail by the model; {design}."
+
+
+def sample(model: LatentPanel, n_judges: int, n_open: int) -> str:
+    """What was fitted, and whether the chains agree."""
+    labels = f"{model.n_labelled:,} labelled" if model.n_labelled else "none labelled"
+    left = f" {many(n_open, 'verdict')} say neither word and are left out." if n_open else ""
+    start = f"{many(n_judges, 'judge')}, {many(model.n_items, 'item')} ({labels}).{left}"
+    if model.convergence is None:
+        return start
+    chains = "agree" if model.convergence.converged else "do not agree"
+    return (
+        f"{start} The chains {chains}: R hat {model.convergence.ratio:.3f}, {model.convergence.effective_draws:,.0f} "
+        f"effective of {model.convergence.n_draws:,} draws."
+    )
+
+
+def widths(rates: Sequence[Beside]) -> str:
+    """How wide the intervals of single cells are, by the model and by design."""
+    cells = [one for one in rates if "all" not in (one.model.agent, one.model.axis)]
+    pairs = [(one.model.called, one.called) for one in cells or rates]
+    known = [(_width(model), _width(design)) for model, design in pairs if not math.isnan(_width(model))]
+    both = [pair for pair in known if not math.isnan(pair[1])]
+    if not both:
+        return "No rate has an interval both ways."
+    model, design = (100 * median(column) for column in zip(*both, strict=True))
+    return (
+        f"What judges call incorrect for an agent on an axis is known to {model:.0f} points by the model and to "
+        f"{design:.0f} by design (median width of the intervals over {many(len(both), 'cell')})."
+    )
+
+
+def lenient(judges: Sequence[JudgeBeside]) -> str:
+    """The judges shown to be lenient or strict."""
+    known = [one.model for one in judges if not math.isnan(one.model.leniency.ci_low)]
+    if not known:
+        return "Which judge is lenient is not known without the truth."
+    parts = []
+    for words, chosen in (
+        ("lenient", [one for one in known if one.leniency.ci_low > 0]),
+        ("strict", [one for one in known if one.leniency.ci_high < 0]),
+    ):
+        if chosen:
+            far = max(chosen, key=lambda one: abs(one.leniency.estimate))
+            by = directed(in_points(far.leniency), "fewer", "more")
+            parts.append(f"{agreeing(len(chosen), 'judge', 'is', 'are')} shown to be {words}, most of all {far.judge} "
+                         f"(calls incorrect {by} than fail)")  # fmt: skip
+    return f"{'; '.join(parts)}." if parts else f"None of {many(len(known), 'judge')} is shown to be lenient or strict."
+
+
+def sources(model: LatentPanel) -> str:
+    """Where the variance of a verdict comes from."""
+    known = [one for one in model.components if not math.isnan(one.share.ci_low)]
+    if not known:
+        return "Where the variance of a verdict comes from is not known without the truth."
+    most = sorted(known, key=lambda one: -one.share.estimate)[:3]
+    return (
+        f"The variance of a verdict comes mostly from {listed([f'{one.source} ({share(one.share)})' for one in most])}."
+    )
+
+
+def effective(model: LatentPanel, by_design: Estimate | None) -> str:
+    """What the panel is worth, both ways."""
+    own = model.effective
+    if math.isnan(own.estimate):
+        return f"How many independent judges the panel is worth is not said: {own.reason}."
+    beside = "" if by_design is None else f"; by the correlation of errors {by_design.worded('.1f')}"
+    return f"The {own.n_raters} judges are worth {own.worded('.1f')} independent ones by the model{beside}."
+
+
+def hidden(found: LabelsHidden | None) -> str:
+    """How the model does on labels that it did not see."""
+    if found is None:
+        return "No label was hidden to try the model on."
+    start = f"With {many(found.n_hidden, 'label')} hidden"
+    if math.isnan(found.failing.estimate) or math.isnan(found.accuracy):
+        return f"{start} the model does not say how many fail: {found.failing.reason}."
+    held = "holds" if found.failing.ci_low <= found.labelled.estimate <= found.failing.ci_high else "does not hold"
+    better = "better" if found.brier < found.votes_brier else "no better"
+    return (
+        f"{start} the model says that {share(found.failing)} fail (the labels left: {share(found.alone)}); that {held} "
+        f"the {found.labelled.estimate:.0%} of all labels. On the hidden ones it is right in {found.accuracy:.0%}, the "
+        f"majority of judges in {found.votes_accuracy:.0%}; its Brier score of {found.brier:.3f} is {better} than the "
+        f"{found.votes_brier:.3f} of votes counted."
+    )
+
+
+def _why(model: LatentPanel) -> str:
+    return f"not known: {model.cells[-1].failing.reason}"
+
+
+def _width(rate: Estimate) -> float:
+    return rate.ci_high - rate.ci_low

@@ -1,0 +1,123 @@
+"""The latent model on data that say little, and against counts that need no model."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from stats.latent.latent_worlds import study
+
+from axisjudge.checks import InputError
+from axisjudge.stats.latent import panel as latent
+from axisjudge.stats.latent.convergence import convergence
+from axisjudge.stats.latent.quantities import FIXED, Quantities
+from axisjudge.stats.latent.rated import RatedItems, crossed
+from axisjudge.stats.latent.sampler import Seen, sample
+
+NAMES = {"agent": list("abcd"), "axis": list("vwxyz")}
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Few draws, which agree by fiat: what is tested is not the noise."""
+    monkeypatch.setattr(latent, "DRAWS", 120)
+    monkeypatch.setattr(latent, "BURN_IN", 60)
+    monkeypatch.setattr(latent.Convergence, "converged", True)
+
+
+def drawn(items, series=3, draws=200):
+    seen = Seen(items.incorrect[None], items.given[None], items.labels[None], items.factors)
+    keep = tuple(name for name in items.factors if name in FIXED)
+    found = sample(seen, series=series, draws=draws, burn_in=80, keep=keep, rng=np.random.default_rng(1))
+    return found, Quantities.of(found, items)
+
+
+def plain(incorrect, labels, *, tasks):
+    n = len(incorrect)
+    groups = {"task": np.arange(n) * tasks // n, "agent": np.zeros(n, int), "axis": np.zeros(n, int)}
+    return RatedItems(np.asarray(incorrect, float), np.ones(np.shape(incorrect)), np.asarray(labels, float), groups)
+
+
+def test_without_errors_and_with_labels_the_rate_is_that_of_a_proportion():
+    """200 labelled items of judges that are always right: the rate's posterior is nearly a proportion's."""
+    truth = (np.arange(200) % 4 == 0).astype(float)
+    _, found = drawn(plain(np.stack([truth, truth], axis=1), truth, tasks=200))
+    assert found.failing.mean() == pytest.approx(0.25, abs=0.02)
+    assert found.failing.std() == pytest.approx(np.sqrt(0.25 * 0.75 / 200), rel=0.25)
+    assert found.sensitivity.mean() > 0.93
+    assert found.specificity.mean() > 0.97
+    assert found.called.mean() == pytest.approx(found.failing.mean(), abs=0.05)
+
+
+@pytest.mark.parametrize("said", [0.0, 1.0])
+def test_no_failures_and_nothing_but_failures_bound_the_rate(said):
+    items = plain(np.full((20, 2), said), np.full(20, said), tasks=5)
+    _, found = drawn(items, draws=120)
+    low, high = np.quantile(found.failing, [0.025, 0.975])
+    assert 0 < low < high < 1
+    assert (high < 0.45) if said == 0 else (low > 0.4)
+
+
+def test_factors_that_the_items_cannot_show_are_left_out():
+    task = np.repeat(np.arange(5), 4)
+    groups = {"task": task, "agent": np.tile(np.arange(4), 5), "axis": np.zeros(20, int), "run": np.arange(20)}
+    items = RatedItems(np.zeros((20, 1)), np.ones((20, 1)), np.full(20, np.nan), groups)
+    assert list(items.factors) == ["agent", "task"]  # one run an item, one axis: no variance of their own
+    assert crossed([task, groups["agent"]]).max() == 19
+
+
+def test_what_cannot_be_told_is_refused_with_its_reason(quick):
+    world = study(np.random.default_rng(2), tasks=3, labelled=0.0)
+    unlabelled = latent.latent_panel(world.items, NAMES, ["one", "other"])
+    every = unlabelled.cells[-1]
+    assert np.isnan(every.failing.estimate)
+    assert "look alike" in every.failing.reason
+    assert every.called.ci_low < every.called.estimate < every.called.ci_high
+    assert np.isnan(unlabelled.effective.estimate)
+    assert np.isnan(unlabelled.probabilities).all()
+    one_task = replace(world.items, groups={**world.items.groups, "task": np.zeros(60, int)})
+    refused = latent.latent_panel(one_task, NAMES, ["one", "other"])
+    assert refused.refusal is latent.NoModel.ONE_TASK
+    assert not refused.cells
+
+
+def test_missing_verdicts_unequal_runs_and_repeats_are_taken(quick):
+    world = study(np.random.default_rng(3), tasks=4, repeats=2, flips=0.1, labelled=0.5)
+    keep = np.random.default_rng(4).random(world.items.given.shape) < 0.7
+    some = np.arange(80) % 7 != 0
+    items = RatedItems(
+        (world.items.incorrect * keep)[some], (world.items.given * keep)[some], world.items.labels[some],
+        {name: np.unique(levels[some], return_inverse=True)[1] for name, levels in world.items.groups.items()},
+    )  # fmt: skip
+    found = latent.latent_panel(items, NAMES, ["one", "other"])
+    shares = [one.share.estimate for one in found.components]
+    assert sum(shares) == pytest.approx(1.0, abs=0.02)
+    assert {"repeat", "judge", "judge x item"} <= {one.source for one in found.components}
+    assert all(0 <= one.flips.ci_low <= one.flips.ci_high <= 1 for one in found.judges)
+    assert found.cells[-1].failing.n_missing == int((items.given == 0).sum())
+    np.testing.assert_array_equal(found.probabilities[items.labels == 1], 1.0)
+
+
+def test_chains_that_disagree_and_chains_that_stick_do_not_converge():
+    rng = np.random.default_rng(5)
+    good = rng.normal(size=(4, 500))
+    assert convergence([good]).converged
+    assert convergence([good]).effective_draws == pytest.approx(2000, rel=0.2)
+    assert convergence([good + np.arange(4)[:, None]]).ratio > 1.3
+    walk = np.cumsum(good, axis=1)
+    assert convergence([walk]).effective_draws < 50
+    correlated = np.zeros((4, 2000))
+    noise = rng.normal(size=(4, 2000))
+    for t in range(1, 2000):
+        correlated[:, t] = 0.8 * correlated[:, t - 1] + noise[:, t]
+    assert convergence([correlated]).effective_draws == pytest.approx(8000 * 0.2 / 1.8, rel=0.25)
+
+
+def test_malformed_items_are_refused():
+    ones = np.ones((4, 2))
+    groups = {"task": np.arange(4)}
+    with pytest.raises(InputError, match="must count some of the repeats"):
+        RatedItems(2 * ones, ones, np.full(4, np.nan), groups)
+    with pytest.raises(InputError, match="labels"):
+        RatedItems(ones, ones, np.full(4, 2.0), groups)
+    with pytest.raises(InputError, match="must hold agent"):
+        latent.latent_panel(RatedItems(ones, ones, np.full(4, np.nan), groups), NAMES, ["one", "other"])

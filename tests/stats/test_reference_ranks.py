@@ -1,0 +1,61 @@
+"""Rank sets by agreement with a reference: raters that decide on few items are not ranked by luck."""
+
+import math
+
+import numpy as np
+import pytest
+
+from axisjudge.stats.raters.reference_ranks import reference_ranks
+
+
+def study(rng, accuracies, n_decided, tasks=50, runs=4, share=0.4):
+    """Raters of these accuracies on items of tasks; the first decides on `n_decided` items only."""
+    task = np.repeat(np.arange(tasks), runs)
+    latent = math.sqrt(0.3) * rng.standard_normal(tasks)[task] + math.sqrt(0.7) * rng.standard_normal(task.size)
+    truth = (latent < np.quantile(latent, share)).astype(float)
+    given = np.column_stack([np.where(rng.random(task.size) < right, truth, 1 - truth) for right in accuracies])
+    given[rng.permutation(task.size)[n_decided:], 0] = math.nan
+    return given, truth, task
+
+
+def ranked(given, truth, task, seed=0):
+    return reference_ranks(given, truth, categories=[0.0, 1.0], clusters=task, rng=np.random.default_rng(seed))
+
+
+def told_apart(n_decided, replicates, **world):
+    rng = np.random.default_rng(n_decided)
+    return np.mean([not ranked(*study(rng, (0.8,) * 3, n_decided, **world)).tied for _ in range(replicates)])
+
+
+def test_three_verdicts_all_right_are_no_rank():
+    given, truth, task = study(np.random.default_rng(0), (1.0, 0.9, 0.9), 3)
+    sets = ranked(given, truth, task)
+    assert (sets.rank_low[0], sets.rank_high[0]) == (1, 3)
+    assert sets.means[0] == 1
+
+
+def test_a_rater_with_few_items_leaves_the_others_as_they_are():
+    given, truth, task = study(np.random.default_rng(1), (0.8, 0.95, 0.6), 5)
+    alone = ranked(given[:, 1:], truth, task)
+    beside = ranked(given, truth, task)
+    assert alone.rank_high.tolist() == [1, 2]
+    assert beside.rank_high[1] < beside.rank_high[2] == 3
+
+
+def test_many_items_of_few_tasks_are_told_apart_by_their_intervals():
+    given, truth, task = study(np.random.default_rng(2), (0.98, 0.5), 400, tasks=8, runs=50)
+    sets = ranked(given, truth, task)
+    assert not sets.refusal
+    assert sets.first == (0,)
+
+
+def test_equal_raters_are_seldom_told_apart():
+    assert told_apart(5, 30, tasks=12, runs=16) <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / 30)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("n_decided", [3, 8, 12, 20, 40])
+@pytest.mark.parametrize("share", [0.15, 0.4])
+def test_equal_raters_over_the_grid(n_decided, share):
+    assert told_apart(n_decided, 300, share=share) <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 300)

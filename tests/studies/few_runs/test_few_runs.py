@@ -1,0 +1,66 @@
+"""Few runs: what the study takes, what it counts by design, what it refuses."""
+
+import math
+
+import polars as pl
+import pytest
+
+from axisjudge import studies
+from axisjudge.checks import InputError
+from axisjudge.datasets import published_votes
+from axisjudge.stats.latent.panel import NoModel
+from axisjudge.studies.few_runs.panel import rated_panel
+
+JUDGES = ["Kimi-K2.5", "GPT-5.2", "Qwen3-8B"]
+
+
+@pytest.fixture(scope="module")
+def votes():
+    return published_votes("hotpotqa", "final")
+
+
+def test_real_votes_are_counted_as_they_stand(votes):
+    panel = rated_panel(votes, judges=JUDGES)
+    people = votes.filter(pl.col("rater_kind") == "human")
+    wrong = people.filter(pl.col("verdict") == "-1").height
+    assert (panel.items.labels == 1).sum() == wrong
+    assert panel.n_runs == 250
+    assert panel.n_tasks == 50
+    said = votes.filter(pl.col("rater").is_in(JUDGES), pl.col("verdict").is_not_null())
+    assert panel.items.given.sum() == said.height
+    assert panel.items.incorrect.sum() == said.filter(pl.col("verdict") == "-1").height
+
+
+def test_whole_tasks_are_drawn_until_they_hold_so_many_runs(votes):
+    some = rated_panel(votes, judges=JUDGES, runs=12, seed=1)
+    assert (some.n_runs, some.n_tasks) == (15, 3)
+    again = rated_panel(votes, judges=JUDGES, runs=12, seed=1)
+    assert some.item_ids == again.item_ids
+    assert some.item_ids != rated_panel(votes, judges=JUDGES, runs=12, seed=2).item_ids
+
+
+def test_one_task_has_design_based_figures_and_no_model(votes):
+    found = studies.few_runs(votes, judges=JUDGES, runs=5)
+    assert found.model.refusal is NoModel.ONE_TASK
+    assert math.isnan(found.overall.model.failing.estimate)
+    assert 0 <= found.overall.called.estimate <= 1
+    assert "one task" in found.answer
+    assert len(found.sentences) == 6
+    assert not any("nan" in sentence for sentence in found.sentences)
+
+
+def test_numbers_without_a_word_for_failing_are_refused(votes):
+    with pytest.raises(InputError, match="must have a word for failing"):
+        studies.few_runs(votes.with_columns(scale=pl.lit("ordinal:1-5")))
+    with pytest.raises(InputError, match="must be 0"):
+        studies.few_runs(votes, runs=-1)
+
+
+@pytest.mark.slow
+def test_on_all_real_votes_the_model_says_what_the_labels_say():
+    """250 labelled runs: the model's rate lies in the labels' interval, and its effective judges in theirs."""
+    found = studies.few_runs(published_votes("tau2", "final"), hidden=0.5)
+    every = found.overall
+    assert every.labelled.ci_low < every.model.failing.estimate < every.labelled.ci_high
+    assert found.effective.ci_low < found.model.effective.estimate < found.effective.ci_high
+    assert found.hidden.brier < found.hidden.votes_brier
