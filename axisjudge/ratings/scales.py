@@ -79,6 +79,25 @@ def categories_of(scale: str) -> tuple[str, ...] | None:
     return None
 
 
+#: Words that a scale names in a heading; of more only their number is said.
+_MOST_NAMED = 6
+
+
+def scale_in_words(scale: str) -> str:
+    """A scale as a heading says it.
+
+    >>> scale_in_words("nominal:no,yes"), scale_in_words("nominal:a,b,c,d,e,f,g"), scale_in_words("ordinal:1-5")
+    ('nominal: no, yes', 'nominal, 7 words', 'ordinal, 1 to 5')
+    """
+    if numbers := _NUMBERS.fullmatch(scale):
+        return f"{numbers[1]}, {numbers[2]} to {numbers[3]}"
+    kind, _, rest = scale.partition(":")
+    if not rest:
+        return scale
+    words = rest.split(",")
+    return f"{kind}: {', '.join(words)}" if len(words) <= _MOST_NAMED else f"{kind}, {len(words)} words"
+
+
 Level = Literal["nominal", "ordinal", "interval"]
 
 

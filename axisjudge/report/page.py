@@ -218,9 +218,7 @@ class Page:
         caption = caption or name.replace("_", " ").capitalize()
         if is_empty(figure):
             plt.close(figure)
-            nothing = f"No figure of this: nothing can be computed of these ratings ({literal(caption)})."
-            bundle = {"text/markdown": nothing, "text/plain": nothing, MARKDOWN_MIME: nothing}
-            _show(bundle, {ABOUT: {"is": "sentence"}})
+            _show_nothing(f"No figure of this: nothing can be computed of these ratings ({literal(caption)}).")
             return
         note = self.note(statistic, axis) if of_ratings else None
         png = drawn_bytes(figure, note)
@@ -272,6 +270,9 @@ class Page:
             analysis plan declares this.
         """
         table, formats = as_polars(frame), formats or {}
+        if table.is_empty():
+            _show_nothing(f"No table of this: it has no rows ({literal(caption or self.name)}).")
+            return
         if unknown := set(formats) - set(table.columns):
             raise InputError("formats", f"columns are {', '.join(table.columns)}", sorted(unknown))
         of_ratings = of_ratings and not any(table.equals(published) for published in self._published)
@@ -372,6 +373,11 @@ def _staging(name: str) -> Path | None:
     if folder.name != name:
         raise InputError("Page", f"must bear the notebook's name, {folder.name}", name)
     return folder
+
+
+def _show_nothing(why: str) -> None:
+    """A line in place of a figure or a table that would be empty."""
+    _show({"text/markdown": why, "text/plain": why, MARKDOWN_MIME: why}, {ABOUT: {"is": "sentence"}})
 
 
 def _show(bundle: dict[str, str], metadata: dict[str, Any] | None = None) -> None:

@@ -10,7 +10,7 @@ from typing import TypedDict, Unpack
 import polars as pl
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.ratings.scales import has_words
+from axisjudge.ratings.scales import has_words, scale_in_words
 from axisjudge.ratings.selection import BY_JUDGE, EMPTY_RUN
 
 
@@ -54,6 +54,11 @@ class Source:
         return {"step_level": self.step_level, "cluster_unit": self.cluster_unit}
 
     @property
+    def scale_words(self) -> str:
+        """The scale as a heading says it."""
+        return scale_in_words(self.scale)
+
+    @property
     def scale(self) -> str:
         """The scale that the questions share."""
         return str(self.ratings["scale"][0])
@@ -94,7 +99,7 @@ def refuse_texts(question: str, n_words: int, name: str) -> None:
 def about_ratings(what: str, scale: str, name: str, left_out: int) -> str:
     """What the ratings of a source are, and how many of its file are not among them."""
     rest = f" {left_out:,} ratings of other items or on other scales are not among them." if left_out else ""
-    return f"Ratings of {what} on the scale {scale} from {name}.{rest}"
+    return f"Ratings of {what} on the scale {scale_in_words(scale)} from {name}.{rest}"
 
 
 def about_empty_runs(n_runs: int) -> str:

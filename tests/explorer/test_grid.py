@@ -140,6 +140,7 @@ def test_the_file_is_whole_closed_and_the_same_each_time(runs):
     assert page == explorer_html(Grid.of(ratings_of(runs), runs))
     frame = page.replace(script("explorer_page.js"), "")
     frame = re.sub(r'<script type="[^"]+" id="[^>]*>[^<]*</script>', "", frame)
+    frame = re.sub(r"'sha256-[^']+'", "", frame)  # a hash may hold what looks like an address
     assert not re.search(r"https?:|//|src=|href=|@import|url\(", frame)
     assert "default-src 'none'" in frame
     assert "unsafe" not in frame

@@ -251,6 +251,7 @@ def test_from_flips_to_the_cited_step_and_a_decision_that_stays(visit, workbench
     page.screenshot(path=pictures / "lab-explorer-dark.png")
 
 
+@pytest.mark.slow
 def test_from_a_turn_of_the_loop_to_the_cited_step_and_the_decision_in_the_next_turn(visit, workbench, pictures):
     host = ".axisjudge-explorer"
     page = visit("turn.ipynb", host)

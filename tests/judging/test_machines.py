@@ -61,10 +61,15 @@ def files(tmp_path):
     return folder
 
 
-def test_files_on_workers_give_the_ratings_of_one_run_and_go_on_where_they_were(tmp_path, files):
+def test_files_on_workers_give_the_ratings_of_one_run_and_go_on_where_they_were(tmp_path, files, monkeypatch):
     whole = judge(trajectories(12), ["rules"], progress=False)
     out = tmp_path / "r.jsonl"
+    monkeypatch.setenv("AXISJUDGE_HOME", str(home()))
     found = judge_files([files], ["rules"], out, InTurn())
+    monkeypatch.setenv("AXISJUDGE_HOME", "elsewhere")
+    with pytest.raises(InputError, match="AXISJUDGE_HOME"):  # judging files here chose no workbench for good
+        home()
+    monkeypatch.undo()
     assert (found.n_trajectories, found.n_written, found.refused) == (12, whole.height, ())
     assert read_ratings(out).select(SAME).equals(whole.select(SAME))
     lines = out.read_bytes().splitlines(keepends=True)

@@ -175,7 +175,11 @@ def unequal_runs(source: np.random.Generator, tasks: int, rate: float, runs: lis
     return np.column_stack(columns)
 
 
-UNEQUAL = [(24, 0.05, [1, 1, 1, 8]), (50, 0.15, [1, 1, 1, 8]), (24, 0.15, [4, 4, 4, None])]
+UNEQUAL = [
+    (24, 0.05, [1, 1, 1, 8]),
+    pytest.param(50, 0.15, [1, 1, 1, 8], marks=pytest.mark.slow),
+    (24, 0.15, [4, 4, 4, None]),
+]
 
 
 @pytest.mark.parametrize(("tasks", "rate", "runs"), UNEQUAL)

@@ -268,8 +268,15 @@ PARTS = {
         "post_stratified_interval",
         "cluster_worth",
     ),
-    *("majority", "in_short", "many", "plural"),
-    *("effective_clusters", "clustered_variance", "more_for_half_width", "share_between_clusters", "score_interval"),
+    *("majority", "in_short", "many", "plural", "behind_people", "over_constant"),
+    *(
+        "effective_clusters",
+        "effective_degrees",
+        "clustered_variance",
+        "more_for_half_width",
+        "share_between_clusters",
+        "score_interval",
+    ),
     *(
         "influences",
         "interval_on",
@@ -287,6 +294,16 @@ PARTS = {
 }
 #: Modules with tests of their own kind.
 ELSEWHERE = {
+    "agreement.by_level",
+    "agreement.overturned",
+    "agreement.pairs",
+    "latent.convergence",
+    "latent.panel",
+    "latent.rated",
+    "latent.sampler",
+    "raters.reference_ranks",
+    "raters.standing_in",
+    "rates.corrected_agents",
     "agreement.independent_panel",
     "comparisons.profiles",
     "comparisons.progress",

@@ -19,7 +19,7 @@ from axisjudge.readers import RefusedFile, read_trajectories
 from axisjudge.readers.source import NotTrajectories, candidates
 from axisjudge.spec import parse_specs
 from axisjudge.verdict import IDENTITY
-from axisjudge.workbench import home, use
+from axisjudge.workbench import at, home
 
 #: Judges that ask nobody and cost nothing: what fails may be done again.
 FREE = ("rules", "replay")
@@ -126,17 +126,17 @@ def _judged_file(
     judging: Mapping[str, Any],
 ) -> _JudgedFile:
     path, named = file
-    use(home)  # a worker stands in a folder of its own
-    try:
-        read = read_trajectories(path, **reading)
-    except NotTrajectories as error:
-        return _JudgedFile(path, n_warnings=0 if named else 1, refused=str(error) if named else "")
-    except InputError as error:
-        return _JudgedFile(path, refused=str(error))
+    with at(home):  # a worker stands in a folder of its own
+        try:
+            read = read_trajectories(path, **reading)
+        except NotTrajectories as error:
+            return _JudgedFile(path, n_warnings=0 if named else 1, refused=str(error) if named else "")
+        except InputError as error:
+            return _JudgedFile(path, refused=str(error))
+        ratings = judge(read.trajectories, judges, progress=False, **judging)
     content = {
         run.id: repr((run.content_sha256, run.agent, run.task_id, run.domain, run.reward)) for run in read.trajectories
     }
-    ratings = judge(read.trajectories, judges, progress=False, **judging)
     return _JudgedFile(path, ratings, content, len(read.warnings))
 
 

@@ -53,12 +53,18 @@ _AGREED = {
 _UNCOUNTED = {NoWorth.NO_LABELS: "without labels", NoWorth.TOO_FEW: "for fewer than two"}
 
 
+def _named(label: str) -> str:
+    """A coefficient's label inside a sentence: what follows its comma stands in brackets."""
+    name, _, form = label.partition(", ")
+    return f"{name} ({form})" if form else name
+
+
 def answer(agreed: Agreed, label: str, alpha: Estimate, share_decided: float, worth: str, apart: str) -> str:
     """Agreement of the panel in number, interval and n, what it is worth, and what is not shown."""
     if math.isnan(alpha.estimate):
         why = alpha.reason if alpha.n_items and alpha.reason else "no item has comparable verdicts of two judges"
         return f"{_AGREED[agreed]}: {why}. {worth}"
-    figure = f"{label}, of all {alpha.n_raters} is {alpha.worded()}"
+    figure = f"{_named(label)} of all {alpha.n_raters} is {alpha.worded()}"
     base = f"{many(alpha.n_items, 'item')} in {alpha.clusters}"
     if share_decided < 1:
         base += f", on the {share_decided:.0%} of verdicts that take a side"
@@ -79,7 +85,7 @@ def apart_in_short(label: str, difference: Estimate, labelled: bool) -> str:
         return ""
     if difference.ci_low <= 0 <= difference.ci_high:
         return f"That judges of one family agree more than others is not shown ({label}: {_by_family(difference)})."
-    return f"Families differ: {label} of two judges is {_by_family(difference)}."
+    return f"Families differ: {_named(label)} of two judges is {_by_family(difference)}."
 
 
 def _by_family(difference: Estimate) -> str:
@@ -163,13 +169,13 @@ def left_out(counts: Mapping[str, int]) -> list[str]:
 def families(where: str, label: str, within: Estimate, across: Estimate, difference: Estimate) -> str:
     """Within against across, with intervals, or why it cannot be said."""
     if math.isnan(within.estimate) and math.isnan(across.estimate):
-        return f"{where}: no mean {label} within families ({within.reason}) nor across ({across.reason})."
+        return f"{where}: no mean {_named(label)} within families ({within.reason}) nor across ({across.reason})."
     if math.isnan(within.estimate):
-        return f"{where}: {within.reason}; across families the mean {label} is {across.worded('.3f')}."
+        return f"{where}: {within.reason}; across families the mean {_named(label)} is {across.worded('.3f')}."
     if math.isnan(across.estimate):
-        return f"{where}: {across.reason}; within it the mean {label} is {within.worded('.3f')}."
+        return f"{where}: {across.reason}; within it the mean {_named(label)} is {within.worded('.3f')}."
     return (
-        f"{where}: the mean {label} of two judges is {within.worded('.3f')} within a family and "
+        f"{where}: the mean {_named(label)} of two judges is {within.worded('.3f')} within a family and "
         f"{across.worded('.3f')} across families, "
         f"{directed(difference, 'higher within', 'lower within', unit='', spec='.3f')}; {difference.clusters}."
     )
@@ -178,7 +184,7 @@ def families(where: str, label: str, within: Estimate, across: Estimate, differe
 def alpha(where: str, label: str, judges: Estimate, people: Estimate) -> str:
     """Krippendorff's alpha of all judges together, and of people where there are two or more."""
     among = "" if math.isnan(people.estimate) else f"; of people among themselves {people.worded('.3f')}"
-    return f"{where}: {label}, of all judges together is {judges.worded('.3f')}{among}."
+    return f"{where}: {_named(label)} of all judges together is {judges.worded('.3f')}{among}."
 
 
 def worth(where: str, judges: Sequence[str], measured: EffectiveJudges, best: int, planted: bool) -> str:

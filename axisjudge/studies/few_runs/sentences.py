@@ -8,7 +8,7 @@ from statistics import median
 
 from axisjudge.stats.estimate import Estimate, many
 from axisjudge.stats.latent.panel import LatentPanel, NoModel
-from axisjudge.studies._shared.words import agreeing, directed, in_points, listed, share
+from axisjudge.studies._shared.words import directed, in_points, listed, share
 from axisjudge.studies.few_runs.beside import Beside, JudgeBeside, LabelsHidden
 
 
@@ -17,12 +17,13 @@ def answer(model: LatentPanel, overall: Beside, n_runs: int, n_tasks: int) -> st
     start = f"Of {many(n_runs, 'run')} of {many(n_tasks, 'task')}"
     by_design = overall.called if math.isnan(overall.labelled.estimate) else overall.labelled
     what = "judges call incorrect" if by_design is overall.called else "are labelled as failing"
-    design = f"{share(by_design)} of the items {what}"
+    design = f"{by_design.worded('.0%')} of the items {what}"
     if model.refusal is not NoModel.NONE:
         return f"{start} the model says nothing ({model.refusal.value}): {design}, and no more."
     if math.isnan(overall.model.failing.estimate):
-        return f"{start}, {design}; the model says {share(overall.model.called)}. How many truly fail is {_why(model)}."
-    return f"{start}, for tasks like these {share(overall.model.failing)} fail by the model; {design}."
+        by_model = overall.model.called.worded(".0%")
+        return f"{start}, {design}; the model says {by_model}. How many truly fail is {_why(model)}."
+    return f"{start}, for tasks like these {overall.model.failing.worded('.0%')} fail by the model; {design}."
 
 
 def sample(model: LatentPanel, n_judges: int, n_open: int) -> str:
@@ -55,7 +56,7 @@ def widths(rates: Sequence[Beside]) -> str:
 
 
 def lenient(judges: Sequence[JudgeBeside]) -> str:
-    """The judges shown to be lenient or strict."""
+    """The judges whose own intervals are lenient or strict; nothing corrects for how many were looked at."""
     known = [one.model for one in judges if not math.isnan(one.model.leniency.ci_low)]
     if not known:
         return "Which judge is lenient is not known without the truth."
@@ -67,9 +68,11 @@ def lenient(judges: Sequence[JudgeBeside]) -> str:
         if chosen:
             far = max(chosen, key=lambda one: abs(one.leniency.estimate))
             by = directed(in_points(far.leniency), "fewer", "more")
-            parts.append(f"{agreeing(len(chosen), 'judge', 'is', 'are')} shown to be {words}, most of all {far.judge} "
-                         f"(calls incorrect {by} than fail)")  # fmt: skip
-    return f"{'; '.join(parts)}." if parts else f"None of {many(len(known), 'judge')} is shown to be lenient or strict."
+            parts.append(f"of {many(len(known), 'judge')} {len(chosen)} by {'its' if len(chosen) == 1 else 'their'} "
+                         f"interval {words}, most of all {far.judge} (calls incorrect {by} than fail)")  # fmt: skip
+    if not parts:
+        return f"None of {many(len(known), 'judge')} is shown to be lenient or strict."
+    return f"Exploratory, each judge by itself: {'; '.join(parts)}."
 
 
 def sources(model: LatentPanel) -> str:
@@ -100,12 +103,11 @@ def hidden(found: LabelsHidden | None) -> str:
     if math.isnan(found.failing.estimate) or math.isnan(found.accuracy):
         return f"{start} the model does not say how many fail: {found.failing.reason}."
     held = "holds" if found.failing.ci_low <= found.labelled.estimate <= found.failing.ci_high else "does not hold"
-    better = "better" if found.brier < found.votes_brier else "no better"
     return (
-        f"{start} the model says that {share(found.failing)} fail (the labels left: {share(found.alone)}); that {held} "
-        f"the {found.labelled.estimate:.0%} of all labels. On the hidden ones it is right in {found.accuracy:.0%}, the "
-        f"majority of judges in {found.votes_accuracy:.0%}; its Brier score of {found.brier:.3f} is {better} than the "
-        f"{found.votes_brier:.3f} of votes counted."
+        f"{start} the model says that {found.failing.worded('.0%')} fail (the labels left: {share(found.alone)}); "
+        f"that {held} the {found.labelled.estimate:.0%} of all labels. On the hidden ones it is right in "
+        f"{found.accuracy:.0%}, the majority of judges in {found.votes_accuracy:.0%}; its Brier score is "
+        f"{found.brier:.3f}, that of votes counted {found.votes_brier:.3f}."
     )
 
 

@@ -48,6 +48,7 @@ class Reason(StrEnum):
     ONE_WORD = "all labels are of one word"
     AS_OFTEN = "it is right exactly as often"
     NO_FAILURE = "people see no failure"
+    NO_SIDE = "the judge takes no side on any failure that people see"
     ALL_LABELLED = "every item has a label, so that nothing is left to correct"
 
 
@@ -213,7 +214,9 @@ def _stands_in(judge: JudgeComparison) -> Answered:
 def _finds_failures(judge: JudgeComparison) -> Answered:
     sensitivity = judge.majority.sensitivity.given
     if math.isnan(sensitivity.ci_low):
-        return Answer.NOT_CHECKED, Reason.NO_INTERVAL if sensitivity.n_items else Reason.NO_FAILURE
+        if sensitivity.n_items:
+            return Answer.NOT_CHECKED, Reason.NO_INTERVAL
+        return Answer.NOT_CHECKED, Reason.NO_FAILURE if math.isnan(judge.majority.sensitivity.best) else Reason.NO_SIDE
     return _above(sensitivity, MOST_FAILURES)
 
 

@@ -245,7 +245,7 @@ def failing_sentence(comparison: HumanComparison) -> str:
     """The range of F1 of failures; judges are not tested against each other by it."""
     known = _known(judge.failing.f1 for _, judge in comparison.pairs() if judge.failing)
     if not known:
-        return "No F1 of failures: the scale knows no failure, or neither judge nor people see one."
+        return "No F1 of failures: the scale knows none, or no judge takes a side where people see one."
     return f"F1 of failures was observed {'at ' if len(known) == 1 else ''}{_span(known)}; judges are not ranked by it."
 
 

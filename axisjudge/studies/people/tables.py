@@ -95,7 +95,7 @@ def failing_table(comparison: HumanComparison) -> Table:
             of = judge.failing
             yield of.precision.n_items, of.recall.n_items, *map(in_cell, (of.precision, of.recall, of.f1))
 
-    return _by_judge(comparison, ("flagged", "failed", "precision", "recall", "F1"), rows)
+    return _by_judge(comparison, ("flagged, with label", "failed, with side", "precision", "recall", "F1"), rows)
 
 
 def stand_in_table(comparison: HumanComparison) -> Table:

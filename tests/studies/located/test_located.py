@@ -1,5 +1,6 @@
 """Located truth: what is counted equals a count by hand, what ships equals the data, kinds are off by their counts."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -89,6 +90,17 @@ def test_a_kind_is_off_where_its_counts_are_below_the_stated_precision():
     ]
     faults = {kind for kind in low if KINDS[kind].verdict == "incorrect"}
     assert faults == {name for name, kind in KINDS.items() if not kind.on}
+
+
+def test_the_readme_counts_what_the_table_counts():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| (\w+) \| (\d+) of (\d+) \| (\d+) of (\d+) \|$", text, re.MULTILINE)
+    quoted = {kind: (axis, *map(int, counts)) for kind, axis, *counts in rows}
+    unseen = pl.col("half") == "unseen"
+    sums = [pl.col(name).filter(half).sum().alias(f"{name}{at}")
+            for at, half in enumerate((pl.lit(True), unseen)) for name in ("failed", "flagged")]  # fmt: skip
+    counted = published_findings().group_by("kind", "axis").agg(sums).filter(pl.col("flagged0") >= 5)
+    assert quoted == {kind: tuple(rest) for kind, *rest in counted.iter_rows()}
 
 
 def test_no_outcome_no_study(shipped):

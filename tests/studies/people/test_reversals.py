@@ -5,19 +5,19 @@ import pytest
 
 from axisjudge.ratings import ratings_frame
 from axisjudge.studies.people import people
-from axisjudge.studies.people.claims import Answer, ClaimKind
+from axisjudge.studies.people.claims import Answer, ClaimKind, Reason
 from axisjudge.studies.people.sentences import weakest_sentence
 from axisjudge.verdict import Rating
 
 
-def rated(hits, n_failures=30, n_passed=60):
+def rated(hits, n_failures=30, n_passed=60, missed="correct"):
     """One person, and one judge that finds so many of the failures and errs on no other run; every run its own task."""
     rows = []
     for number in range(n_failures + n_passed):
         about = {"trajectory_id": f"r{number}", "item_id": f"r{number}", "task_id": f"r{number}", "status": "ok"}
         about |= {"cluster_id": f"r{number}", "question": "sequencing", "scale": "verdict", "repeat": 0}
         person = "incorrect" if number < n_failures else "correct"
-        judge = "incorrect" if number < hits else "correct"
+        judge = "incorrect" if number < hits else missed if number < n_failures else "correct"
         rows.append(Rating(**about, rater="ada", rater_kind="human", family="human", verdict=person))
         rows.append(Rating(**about, rater="owl", rater_kind="llm", family="owls", verdict=judge))
     return people(ratings_frame(rows), n_draws=0)
@@ -43,6 +43,11 @@ def test_a_claim_shown_false_falls_with_better_verdicts():
     last, fallen = (answered(rated(3 + reversal.changes - less), ClaimKind.FINDS_FAILURES) for less in (1, 0))
     assert last.answer is Answer.MAY_NOT
     assert fallen.answer is not Answer.MAY_NOT
+
+
+def test_failures_on_which_the_judge_takes_no_side_are_no_missing_failures():
+    of = {n: answered(rated(0, n, missed="uncertain"), ClaimKind.FINDS_FAILURES) for n in (0, 30)}
+    assert {n: claim.reason for n, claim in of.items()} == {0: Reason.NO_FAILURE, 30: Reason.NO_SIDE}
 
 
 def test_claims_without_an_answer_have_none_and_the_weakest_is_named():
@@ -77,9 +82,9 @@ def test_judges_agree_beyond_chance_until_so_many_verdicts_are_otherwise(seed):
 
 def test_a_wrong_label_overturns_as_a_wrong_verdict_does():
     """Labels of items that the judge passed become failures that it missed; one by one they are counted anew."""
-    claim, reversal = answered(rated(20, n_failures=20, n_passed=200), ClaimKind.BEATS_ONE_WORD)
+    claim = answered(rated(20, n_failures=20, n_passed=200), ClaimKind.BEATS_ONE_WORD)
     assert claim.answer is Answer.MAY
-    one_fewer = reversal.changes - 1
-    mislabelled = answered(rated(20, 20 + one_fewer, 200 - one_fewer), ClaimKind.BEATS_ONE_WORD)[0]
-    misjudged = answered(rated(20 - one_fewer, 20, 200), ClaimKind.BEATS_ONE_WORD)[0]
+    one_fewer = claim.reversal.changes - 1
+    mislabelled = answered(rated(20, 20 + one_fewer, 200 - one_fewer), ClaimKind.BEATS_ONE_WORD)
+    misjudged = answered(rated(20 - one_fewer, 20, 200), ClaimKind.BEATS_ONE_WORD)
     assert mislabelled.answer is misjudged.answer is Answer.MAY
