@@ -1,5 +1,7 @@
 """Argument and input checks with one wording: what, the rule, the value found, the cure."""
 
+from __future__ import annotations
+
 from collections.abc import Collection
 
 
@@ -39,6 +41,10 @@ class InputError(OneLine, ValueError):
         if cure:
             parts.append(cure)
         super().__init__(" ".join("; ".join(parts).splitlines()))  # a file's name, say, may hold a line end
+
+    def __reduce__(self) -> tuple[type[InputError], tuple[str, str, object, str]]:
+        """What another process makes the same error of."""
+        return type(self), (self.where, self.rule, self.found, self.cure)
 
 
 def _short(value: object, limit: int = 80) -> str:

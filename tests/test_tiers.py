@@ -14,7 +14,7 @@ ROOT = Path(axisjudge.__file__).parent
 
 TIERS = [
     {"checks", "families"},
-    {"results"},
+    {"results", "cluster"},
     {"workbench", "trajectory", "verdict"},
     {"rubric", "spec", "ratings"},
     {"stats"},
@@ -36,6 +36,7 @@ HOMES = {
     "aiolimiter": {"judging", "service"},
     "anthropic": {"judges"},
     "anywidget": {"explorer"},
+    "dask": {"cluster"},
     "fastapi": {"service"},
     "filelock": {"ratings", "protocol", "service", "report"},
     "genai_prices": {"judges"},

@@ -27,6 +27,7 @@ from axisjudge.cli.results import (
     panel,
     plan,
     profile,
+    ratings,
     report,
 )
 from axisjudge.cli.rubrics import holdout, rubric, split
@@ -116,6 +117,7 @@ app.command(epilog="Example: axisjudge schema trajectory")(schema.schema)
 app.add_typer(axis_gate.app, name="axis-baseline")
 app.add_typer(rubric.app, name="rubric")
 app.add_typer(split.app, name="split")
+app.add_typer(ratings.app, name="ratings")
 app.add_typer(holdout.app, name="holdout")
 app.add_typer(data.app, name="data")
 app.add_typer(plan.app, name="plan")

@@ -21,7 +21,11 @@ Judges = Annotated[
 Concurrency = Annotated[int, typer.Option(min=1, help="Calls under way at once, of each judge.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the calls to make with their price, and stop.")]
 Panel = Annotated[str | None, typer.Option(help="A named panel of judges: published, current.")]
-Ratings = Annotated[list[Path], typer.Argument(help="Ratings files (JSONL or Parquet).")]
+Ratings = Annotated[list[Path], typer.Argument(help="Ratings files (JSONL or Parquet), or a dataset (a folder).")]
+Cluster = Annotated[
+    str | None,
+    typer.Option(help="Dask workers: local:N, a scheduler's address, or its scheduler file; without it one process."),
+]
 Steps = Annotated[bool, typer.Option("--steps", help="Ratings of steps instead of whole trajectories.")]
 Limit = Annotated[int | None, typer.Option(min=1, help="Only the first N trajectories.")]
 Budget = Annotated[

@@ -161,6 +161,14 @@ def standing_of(ratings: pl.DataFrame, *, statistic: str | None = None) -> Stand
     )
 
 
+def standing_rows(ratings: pl.LazyFrame) -> pl.DataFrame:
+    """The ratings on which `standing_of` depends: those of held-out runs, and those that were judged exploratory."""
+    split = _attempt(find_split, [])
+    clusters = ratings.select(pl.col("cluster_id").unique()).collect(engine="streaming")
+    explored = pl.col("flags").list.contains(EXPLORATORY).fill_null(value=False)
+    return ratings.filter(_is_held_out(split, clusters) | explored).collect(engine="streaming")
+
+
 def frozen_maps(ratings: pl.DataFrame) -> dict[str, ConfidenceMap]:
     """The maps of confidences that the lock froze, by rater, for a table that touches held-out data; empty for others.
 

@@ -54,7 +54,7 @@ def write_ratings(ratings: pl.DataFrame, path: str | Path) -> None:
     target = Path(path)
     if target.suffix != ".parquet":
         with RatingsWriter(target) as writer:
-            writer.append_lines(_lines(ratings))
+            writer.append_lines(ratings_lines(ratings))
         return
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -63,7 +63,7 @@ def write_ratings(ratings: pl.DataFrame, path: str | Path) -> None:
         raise InputError(str(target), f"cannot be written ({error.strerror or error})") from error
 
 
-def _lines(ratings: pl.DataFrame) -> bytes:
+def ratings_lines(ratings: pl.DataFrame) -> bytes:
     """The rows as lines. `probabilities` is JSON text in a table and an object in a line."""
     said = ratings["probabilities"].is_not_null()
     if not said.any():

@@ -11,6 +11,7 @@ import polars as pl
 from pydantic import ValidationError
 
 from axisjudge.checks import InputError
+from axisjudge.ratings.dataset import is_dataset, scan_ratings
 from axisjudge.ratings.edge import ITEM_ID, SCHEMA, completed_ratings
 from axisjudge.ratings.store import is_torn, json_line
 from axisjudge.verdict import AXES, IDENTITY, RATER_KINDS, SCHEMA_VERSION, STATUSES, VERDICTS, Rating
@@ -36,7 +37,7 @@ def ratings_frame(ratings: Iterable[Rating]) -> pl.DataFrame:
 
 
 def read_ratings(*paths: str | Path, latest: bool = False, rubrics_apart: bool = False) -> pl.DataFrame:
-    """Read ratings from JSONL or Parquet files into one table.
+    """Read ratings from JSONL files, Parquet files or datasets (`axisjudge.ratings.dataset`) into one table.
 
     Of several lines of one identity the last one wins. A torn last line (the writer was killed while it wrote) and
     fields that a rating does not have are left out with a warning.
@@ -92,27 +93,36 @@ def in_order(ratings: pl.DataFrame) -> pl.DataFrame:
     Replies arrive in any order, and a resumed run in another one than an unbroken run; whatever is computed from
     ratings with a seed must not depend on that.
     """
-    place = {axis: position for position, axis in enumerate(AXES)}
-    axis = pl.col("question").replace_strict(place, default=len(AXES), return_dtype=pl.Int8)
-    return ratings.sort("item_id", axis, *IDENTITY[1:], maintain_order=True)
+    return ratings.sort("item_id", _AXIS, *IDENTITY[1:], maintain_order=True)
+
+
+def by_identity(ratings: pl.DataFrame) -> pl.DataFrame:
+    """The table by item, axis, rater and repeat; of several prompts or versions the one written last stays last."""
+    return ratings.sort("item_id", _AXIS, "question", "rater", "repeat", maintain_order=True)
+
+
+#: Where a question stands: the five axes in their order, then the others.
+_AXIS = pl.col("question").replace_strict(
+    {axis: position for position, axis in enumerate(AXES)}, default=len(AXES), return_dtype=pl.Int8
+)
 
 
 def _read_file(path: Path) -> pl.DataFrame:
-    if not path.is_file():
+    if not (is_dataset(path) or path.is_file()):
         raise InputError(str(path), "no such ratings file")
     try:
-        return _read_parquet(path) if path.suffix == ".parquet" else _read_jsonl(path)
+        return _read_jsonl(path) if path.is_file() and path.suffix != ".parquet" else _read_parquet(path)
     except OSError as error:
         raise InputError(str(path), f"cannot be read ({error.strerror or error})") from error
 
 
 def _read_parquet(path: Path) -> pl.DataFrame:
     try:
-        table = pl.read_parquet(path)
+        table = scan_ratings(path).collect() if is_dataset(path) else pl.read_parquet(path)
     except pl.exceptions.PolarsError as error:
         raise InputError(str(path), "is not a Parquet file", cure="JSON Lines go by another name") from error
     ratings = completed_ratings(table, str(path))
-    if broken := _first_broken(ratings):
+    if broken := first_broken(ratings):
         row, rule = broken
         raise InputError(f"{path}, row {row}", f"not a rating: {rule}")
     _warn_of_unknown(path, table.columns)
@@ -133,7 +143,7 @@ def _read_jsonl(path: Path) -> pl.DataFrame:
         ratings = pl.read_ndjson(io.BytesIO(raw), schema=SCHEMA)
     except pl.exceptions.PolarsError as error:
         raise _bad_line(path, raw) from error
-    if broken := _first_broken(ratings):
+    if broken := first_broken(ratings):
         row, rule = broken
         number, _ = _numbered_lines(raw)[row]
         raise InputError(f"{path}:{number}", f"not a rating: {rule}")
@@ -157,7 +167,7 @@ def _bad_line(path: Path, raw: bytes) -> InputError:
     return InputError(str(path), "a value does not fit the ratings table: a number too large, or a type that varies")
 
 
-def _first_broken(table: pl.DataFrame) -> tuple[int, str] | None:
+def first_broken(table: pl.DataFrame) -> tuple[int, str] | None:
     """Check the rules of the record on whole columns: the first row that breaks one, and the rule."""
     newer = pl.col("schema_version").fill_null(SCHEMA_VERSION) > SCHEMA_VERSION
     said = pl.col("verdict").is_not_null() | pl.col("value").is_not_null()

@@ -13,6 +13,7 @@ from axisjudge.checks import InputError
 from axisjudge.datasets import demo_paths, demo_truth, fetch
 from axisjudge.datasets.fetching import MIRROR
 from axisjudge.imports.reference import PREFIX, read_label_files, read_reference
+from axisjudge.ratings.dataset import is_dataset
 from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER
 from axisjudge.sources.source import Source, source_of, without_empty_runs
 from axisjudge.verdict import AXES
@@ -93,12 +94,12 @@ def load_source(
     InputError
         No such source, or a data set that cannot be had.
     """
-    if ratings or Path(name).is_file():
+    if ratings or Path(name).is_file() or (name not in NAMED and is_dataset(name)):
         return _file(ratings or name, labels, steps, question, scale)
     if labels.startswith(PREFIX):
         return _reference(labels.removeprefix(PREFIX))
     if name not in NAMED:
-        raise InputError("source", f"must be {', '.join(NAMED)} or a ratings file", name)
+        raise InputError("source", f"must be {', '.join(NAMED)}, a dataset of ratings or a ratings file", name)
     match name:
         case "votes":
             return _votes(subset)

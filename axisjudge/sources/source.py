@@ -75,8 +75,8 @@ def without_empty_runs(ratings: pl.DataFrame) -> tuple[pl.DataFrame, int, str]:
     They are rated by definition, so that all judges agree on them.
     """
     empty = ratings.filter(EMPTY_RUN)["trajectory_id"].unique()
-    remark = f" Left out: runs without messages ({len(empty)}), which are rated by definition." if len(empty) else ""
-    return ratings.filter(~pl.col("trajectory_id").is_in(empty.implode())), len(empty), remark
+    left = ratings.filter(~pl.col("trajectory_id").is_in(empty.implode()))
+    return left, len(empty), about_empty_runs(len(empty))
 
 
 #: Answers of more words than this are texts; coefficients count equal words.
@@ -84,10 +84,27 @@ _MOST_WORDS = 200
 
 
 def _refuse_texts(ratings: pl.DataFrame, name: str) -> None:
-    words = ratings.group_by("question").agg(pl.col("verdict").n_unique()).filter(pl.col("verdict") > _MOST_WORDS)
+    words = ratings.group_by("question").agg(pl.col("verdict").n_unique())
     for question, count in words.iter_rows():
+        refuse_texts(question, count, name)
+
+
+def refuse_texts(question: str, n_words: int, name: str) -> None:
+    """Raise InputError where the answers to a question are of too many different words to count equal ones."""
+    if n_words > _MOST_WORDS:
         cure = "sort them into categories first, and import those"
-        raise InputError(name, f"answers to {question} are texts, of {count:,} different words", cure=cure)
+        raise InputError(name, f"answers to {question} are texts, of {n_words:,} different words", cure=cure)
+
+
+def about_ratings(what: str, scale: str, name: str, left_out: int) -> str:
+    """What the ratings of a source are, and how many of its file are not among them."""
+    rest = f" {left_out:,} ratings of other items or on other scales are not among them." if left_out else ""
+    return f"Ratings of {what} on the scale {scale_in_words(scale)} from {name}.{rest}"
+
+
+def about_empty_runs(n_runs: int) -> str:
+    """That runs without messages are left out; empty where there is none."""
+    return f" Left out: runs without messages ({n_runs}), which are rated by definition." if n_runs else ""
 
 
 def source_of(ratings: pl.DataFrame, name: str, **choice: Unpack[Choice]) -> Source:
@@ -126,8 +143,6 @@ def _on_scale(chosen: pl.DataFrame, scale: str, name: str, what: str, n_all: int
     on_scale = chosen.filter(pl.col("scale") == scale)
     if has_words(scale):
         _refuse_texts(on_scale, name)
-    left_out = n_all - on_scale.height
-    rest = f" {left_out:,} ratings of other items or on other scales are not among them." if left_out else ""
     kept, n_empty, remark = without_empty_runs(on_scale)
     return Source(
         name=name,
@@ -135,7 +150,7 @@ def _on_scale(chosen: pl.DataFrame, scale: str, name: str, what: str, n_all: int
         questions=tuple(kept["question"].unique(maintain_order=True)),
         step_level=what == "steps",
         cluster_unit=cluster_unit,
-        about=f"Ratings of {what} on the scale {scale_in_words(scale)} from {name}.{rest}{remark}",
+        about=about_ratings(what, scale, name, n_all - on_scale.height) + remark,
         empty_runs=n_empty,
     )
 

@@ -69,8 +69,10 @@ class ClusteredVariance:
         return math.sqrt(self.variance)
 
 
-def effective_clusters(sizes: ArrayLike) -> float:
+def effective_clusters(sizes: ArrayLike, times: ArrayLike = 1.0) -> float:
     """How many clusters of one size these are worth, (sum m)^2 / sum m^2; 0 without items.
+
+    `times` says how often each size occurs.
 
     References
     ----------
@@ -81,8 +83,8 @@ def effective_clusters(sizes: ArrayLike) -> float:
     >>> round(effective_clusters([60, 20, 10, 5, 5, 3] + [2] * 6), 1)
     3.2
     """
-    size = np.asarray(sizes, dtype=np.float64)
-    return float(size.sum() ** 2 / (size**2).sum()) if size.any() else 0.0
+    size, number = np.asarray(sizes, dtype=np.float64), np.asarray(times, dtype=np.float64)
+    return float((number * size).sum() ** 2 / (number * size**2).sum()) if size.any() else 0.0
 
 
 def effective_degrees(sizes: ArrayLike) -> float:
@@ -91,7 +93,12 @@ def effective_degrees(sizes: ArrayLike) -> float:
 
 
 def clustered_variance(
-    influence: ArrayLike, clusters: NDArray[np.intp], *, weights: ArrayLike | None = None, prior: float | None = None
+    influence: ArrayLike,
+    clusters: NDArray[np.intp] | None,
+    *,
+    weights: ArrayLike | None = None,
+    times: ArrayLike | None = None,
+    prior: float | None = None,
 ) -> ClusteredVariance:
     """Variance and degrees of freedom of an estimate, by the influence of each item.
 
@@ -100,25 +107,28 @@ def clustered_variance(
     influence : array, shape (n_items,)
         Each item's part in the estimate's deviation; they add up to 0.
     clusters : array of int, shape (n_items,)
-        Cluster of each item (`proportions.cluster_codes`); two clusters or more.
+        Cluster of each item (`proportions.cluster_codes`); two clusters or more. None where every item is its own.
     weights : array, shape (n_items,), optional
         Weights of items in the estimate; then clusters and items are counted by weight (Kish).
+    times : array, shape (n_items,), optional
+        How many like items of one cluster each entry stands for, 1 by default.
     prior : float, optional
         Join the design effect of this intraclass correlation also where there are many clusters: for shares, whose
         rarer outcome may be seen in few of them. Without it `OUTCOME_ICC` is joined below `FEW` effective clusters.
     """
     part = np.asarray(influence, dtype=np.float64)
     weight = np.ones(part.size) if weights is None else np.asarray(weights, dtype=np.float64)
-    worth = effective_clusters(np.bincount(clusters, weights=weight))
-    items = effective_clusters(weight)
+    number = np.ones(part.size) if times is None else np.asarray(times, dtype=np.float64)
+    items = effective_clusters(weight, number)
+    worth = items if clusters is None else effective_clusters(np.bincount(clusters, weights=number * weight))
     largest = items / worth
-    independent = items / (items - 1) * float((part**2).sum()) if items > 1 else 0.0
-    if largest <= 1 + 1e-12:  # every item its own cluster
+    independent = items / (items - 1) * float((number * part**2).sum()) if items > 1 else 0.0
+    if clusters is None or largest <= 1 + 1e-12:  # every item its own cluster
         return ClusteredVariance(independent, worth - 1, 1.0, worth)
-    between = worth / (worth - 1) * float((np.bincount(clusters, weights=part) ** 2).sum())
+    between = worth / (worth - 1) * float((np.bincount(clusters, weights=number * part) ** 2).sum())
     if prior is None and worth >= FEW:
         return ClusteredVariance(max(between, independent), worth - 1, _over(between, independent), worth)
-    seen = (worth - 1) * min(1.0, _NORMAL_KURTOSIS / _kurtosis(part)) if independent > 0 else 0.0
+    seen = (worth - 1) * min(1.0, _NORMAL_KURTOSIS / _kurtosis(part, number)) if independent > 0 else 0.0
     effect, degrees = joined_effect(
         min(_over(between, independent), largest), largest, seen, OUTCOME_ICC if prior is None else prior
     )
@@ -147,7 +157,7 @@ def _over(between: float, independent: float) -> float:
     return max(1.0, between / independent) if independent > 0 else 1.0
 
 
-def _kurtosis(influence: Floats) -> float:
+def _kurtosis(influence: Floats, times: Floats) -> float:
     """Fourth moment over the squared second, of influences with mean 0."""
     square = influence**2
-    return float(np.mean(square**2) / np.mean(square) ** 2)
+    return float(times.sum() * (times * square**2).sum() / (times * square).sum() ** 2)

@@ -238,7 +238,7 @@ STATISTICS: dict[str, tuple[Callable[[Sample], float], bool, bool]] = {
 
 #: Public functions that are parts of a statistic or plain formulas, tested where they stand.
 PARTS = {
-    *("agreement_coefficients", "wilson_interval", "clopper_pearson_interval", "jeffreys_interval", "design_effect"),
+    *("agreement_coefficients", "wilson_interval", "clopper_pearson_interval", "jeffreys_interval"),
     *(
         "bootstrap_interval",
         "jackknife_interval",

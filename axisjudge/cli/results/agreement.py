@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from axisjudge.cli import show
-from axisjudge.cli.options import Ratings, Steps
+from axisjudge.cli.options import Cluster, Ratings, Steps
 
 if TYPE_CHECKING:
     from axisjudge.sources import Source
@@ -30,13 +30,19 @@ def agreement(
     trajectories: Annotated[
         list[Path], typer.Option(help="The runs that were rated: tells how many shared steps are chance.")
     ] = [],  # noqa: B006
+    cluster: Cluster = None,
     json: show.Json = False,
 ) -> None:
-    """Agreement of judges per axis, across families, against labels and by confidence; cited steps and repeats."""
+    """Agreement of judges per axis, across families, against labels and by confidence; cited steps and repeats.
+
+    A dataset (a folder that `axisjudge ratings compact` wrote) is counted part by part and never read whole; single
+    items are then left out: disagreements, triage, cited steps, repeats.
+    """
     import polars as pl
 
-    from axisjudge.checks import one_of
+    from axisjudge.checks import InputError, one_of
     from axisjudge.ratings import read_ratings
+    from axisjudge.ratings.dataset import is_dataset
     from axisjudge.readers import read_trajectories
     from axisjudge.sources import sources_of
     from axisjudge.studies._shared.citations import citation_report
@@ -46,6 +52,12 @@ def agreement(
     if coefficient:
         one_of("--coefficient", coefficient, show.coefficients())
     name = ", ".join(path.name for path in ratings)
+    if cluster is not None or (len(ratings) == 1 and is_dataset(ratings[0])):
+        if weighted or trajectories:
+            cure = "leave it out, or name a ratings file that fits into memory"
+            raise InputError("--weighted" if weighted else "--trajectories", "needs single items", cure=cure)
+        _of_dataset(ratings, cluster, json, steps=steps, questions=question, scale=scale, coefficient=coefficient)
+        return
     table = read_ratings(*ratings, latest=True)
     sources = sources_of(table, name, steps=steps, questions=question, scale=scale)
     with warnings.catch_warnings():
@@ -57,7 +69,9 @@ def agreement(
     repeats = repeat_report(pl.concat([source.ratings for source in sources]))
     rated = sources[0].ratings
     if json:
-        first, *others = [_fields(source, result) for source, result in zip(sources, results, strict=True)]
+        first, *others = [
+            _fields(_overall(source, result), result) for source, result in zip(sources, results, strict=True)
+        ]
         behind = {
             "citations": citations.to_dict() if citations.any_cited else None,
             "repeats": repeats.to_dict() if repeats.any_again else None,
@@ -66,7 +80,7 @@ def agreement(
         show.as_json({**first, **apart, **behind, **show.standing_fields(rated)})
         return
     for source, result in zip(sources, results, strict=True):
-        _print(source, result)
+        _print(_overall(source, result), result)
     said = [
         *(citations.sentences if citations.any_cited else ()),
         *(repeats.sentences if repeats.any_again else ()),
@@ -79,16 +93,39 @@ def _overall(source: "Source", result: "PanelAgreement") -> "AgreementByAxis":
     return replace(result.overall, left_out={**result.overall.left_out, "empty_runs": source.empty_runs})
 
 
-def _fields(source: "Source", result: "PanelAgreement") -> dict[str, Any]:
+def _of_dataset(ratings: list[Path], cluster: str | None, json: bool, **choice: Any) -> None:
+    """Agreement in a dataset, by the workers of a cluster where one is named."""
+    from axisjudge.checks import InputError
+    from axisjudge.cluster import workers_of
+    from axisjudge.protocol.standing import standing_rows
+    from axisjudge.ratings.dataset import is_dataset, scan_ratings
+    from axisjudge.studies.agreement.counted import agreement_of_dataset
+
+    if len(ratings) > 1 or not is_dataset(ratings[0]):
+        cure = "make one first: axisjudge ratings compact RATINGS... --out FOLDER"
+        raise InputError("--cluster", "takes one dataset", ", ".join(map(str, ratings)), cure)
+    with workers_of(cluster) as workers:
+        results = agreement_of_dataset(str(ratings[0]), workers=workers, **choice)
+    stamped = standing_rows(scan_ratings(ratings[0]))
+    if json:
+        first, *others = [_fields(result.overall, result) for result in results]
+        show.as_json({**first, **({"other_scales": others} if others else {}), **show.standing_fields(stamped)})
+        return
+    for result in results:
+        _print(result.overall, result)
+    show.standing(stamped)
+
+
+def _fields(overall: "AgreementByAxis", result: "PanelAgreement") -> dict[str, Any]:
     panel = {name: value for name, value in result.to_dict().items() if name != "agreement"}
-    return {**_overall(source, result).to_dict(), **panel}
+    return {**overall.to_dict(), **panel}
 
 
-def _print(source: "Source", result: "PanelAgreement") -> None:
+def _print(overall: "AgreementByAxis", result: "PanelAgreement") -> None:
     from axisjudge.studies.agreement.cross_family import family_rows
 
-    typer.echo(source.about)
-    print_agreement(_overall(source, result))
+    typer.echo(result.about)
+    print_agreement(overall)
     if result.families:
         first = result.families[0]
         show.table(family_rows(result.families), f"{first.label}, within and across families; {first.alpha_label}")

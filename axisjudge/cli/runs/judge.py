@@ -10,6 +10,7 @@ import typer
 
 from axisjudge.cli import options, show
 from axisjudge.cli.results.agreement import print_agreement
+from axisjudge.cli.runs.clustered import run_on_cluster
 from axisjudge.cli.runs.judged import carried_out, judges_of, losses, print_outcome, print_plan, stop, tally
 
 if TYPE_CHECKING:
@@ -49,6 +50,10 @@ def judge(
         ),
     ] = False,
     limit: options.Limit = None,
+    cluster: options.Cluster = None,
+    shard: Annotated[
+        str | None, typer.Option(help="i/n: the i-th of n shares of the runs, by their ids; rpm and tpm divided by n.")
+    ] = None,
     strict: options.Strict = False,
     concurrency: options.Concurrency = 16,
     require_stable: Annotated[
@@ -83,7 +88,9 @@ def judge(
     allow_unpriced: options.AllowUnpriced = False,
     yes: options.Yes = False,
     dry_run: options.DryRun = False,
-    out: Annotated[Path | None, typer.Option(help="Ratings file [default: data/ratings/ratings.jsonl]")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Ratings file [default: data/ratings/ratings.jsonl; of a shard ratings-i-of-n]")
+    ] = None,
     json: show.Json = False,
 ) -> None:
     """Grade trajectories on the five axes, by rules if no judge is named; run again, it asks only what is missing.
@@ -94,24 +101,61 @@ def judge(
     from axisjudge.checks import InputError
     from axisjudge.judges.lifecycle import known_retirement, warn_of
     from axisjudge.judging import RunOptions, judging_run
+    from axisjudge.judging.machines.shard import Shard
     from axisjudge.protocol import read_sources, read_split
     from axisjudge.readers import read_trajectories
     from axisjudge.workbench import own
 
     if require_stable and not again:
         raise InputError("--require-stable", "watches a judge asked again", cure="add --again")
+    versions = options.pairs("--rubric", rubric, "axis=version", cure="for example argument_validity=v2")
+    context: dict[str, Any] = {"tools": tools, "policy": policy, "agent": agent, "domain": domain}
+    context["tool_kinds"] = tool_kind
+    if cluster is not None:
+        run_on_cluster(
+            cluster,
+            paths,
+            judge or ["rules"],
+            out or own() / "data" / "ratings" / "ratings.jsonl",
+            reading=context,
+            judging={"axes": axis, "versions": versions, "repeats": repeats},
+            others={
+                "--panel": panel,
+                "--split": split,
+                "--exploratory": exploratory,
+                "--again": again,
+                "--limit": limit,
+                "--shard": shard,
+                "--cascade": cascade,
+                "--batch": batch,
+                "--keep-prompts": keep_prompts,
+                "--budget": budget,
+                "--retry": retry,
+                "--one-call": one_call,
+                "--dry-run": dry_run,
+                "--strict": strict,
+                "--keep-lost": keep_lost,
+            },
+            json=json,
+        )
+        return
     if split is not None and not paths:
         reading = read_sources(read_split().sources, strict=strict)
     else:
-        reading = read_trajectories(
-            *paths, tools=tools, policy=policy, agent=agent, domain=domain, tool_kinds=tool_kind, strict=strict
-        )
+        reading = read_trajectories(*paths, **context, strict=strict)
     refused = [asdict(file) for file in reading.refused]
     trajectories = _side(reading.trajectories, split)[:limit]
-    out = out or own() / "data" / "ratings" / "ratings.jsonl"
+    judges = judges_of(judge, panel) or ["rules"]
+    usual = own() / "data" / "ratings" / "ratings.jsonl"
+    if shard is not None:
+        if cascade is not None:
+            raise InputError("--shard", "is not for a cascade", cure="judge by each of its judges in turn")
+        share = Shard.parse(shard)
+        trajectories, judges, usual = share.of_runs(trajectories), [*share.of_judges(judges)], share.beside(usual)
+    out = out or usual
     arguments: dict[str, Any] = {
         "axes": axis,
-        "versions": options.pairs("--rubric", rubric, "axis=version", cure="for example argument_validity=v2"),
+        "versions": versions,
         "split": split,
         "exploratory": exploratory,
         "repeats": repeats,
@@ -140,7 +184,7 @@ def judge(
         run_cascade(trajectories, both, arguments, how, max_lost=max_lost, dry_run=dry_run, json=json)
         show.stop_if_refused(reading.refused, quiet=json)
         return
-    run = judging_run(trajectories, judges_of(judge, panel) or ["rules"], **arguments)
+    run = judging_run(trajectories, judges, **arguments)
     plan = run.plan()
     if not json:
         n_warnings = f", {len(reading.warnings)} warnings (axisjudge read lists them)" if reading.warnings else ""

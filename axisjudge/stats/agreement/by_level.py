@@ -23,19 +23,29 @@ def columns_of(level: Level) -> tuple[str, ...]:
 
 
 def coefficients_at(
-    level: Level, codes: NDArray[np.float64], *, categories: Sequence[float], rng: Seed = None, **sample: Any
+    level: Level,
+    codes: NDArray[np.float64],
+    *,
+    categories: Sequence[float],
+    clusters: NDArray[np.intp] | None = None,
+    times: NDArray[np.float64] | None = None,
+    rng: Seed = None,
+    **sample: Any,
 ) -> dict[str, NamedEstimate]:
-    """The coefficients of ratings (items x raters) on a scale of `level`, by column.
+    """The coefficients of ratings (rows x raters) on a scale of `level`, by column; each row is `times` like items.
 
     Of numbers, ICC(A,1) where all raters rated half of the compared items or more, on these items; else ICC(1), which
-    takes each item's raters as its own. `sample` holds clusters, cluster_unit and ci_level.
+    takes each item's raters as its own. `sample` holds cluster_unit and ci_level.
     """
     if level == "interval":
+        items = np.repeat(np.arange(len(codes)), 1 if times is None else times.astype(np.intp))  # hardly two are alike
+        codes, sample["clusters"] = codes[items], None if clusters is None else clusters[items]
         number = (~np.isnan(codes)).sum(axis=1)
         complete, compared = (number == codes.shape[1]).sum(), (number >= 2).sum()
         form: Form = "A,1" if 2 * complete >= compared else "1"
         alpha, icc = interval_alpha(codes, **sample), intraclass_correlation(codes, form=form, **sample)
         return {"interval_alpha": alpha, "icc": icc}
     names = coefficient_names(codes.shape[1], level)
-    values = agreement_coefficients(codes, list(names.values()), categories=categories, rng=rng, **sample)
+    rows: dict[str, Any] = {"categories": categories, "clusters": clusters, "times": times}
+    values = agreement_coefficients(codes, list(names.values()), **rows, rng=rng, **sample)
     return {column: values[name] for column, name in names.items()}

@@ -21,7 +21,13 @@ import numpy as np
 
 from axisjudge.stats.agreement.coefficients import Coefficient, category_counts
 from axisjudge.stats.agreement.patterns import Floats, Ints, RatingPatterns
-from axisjudge.stats.clusters import AGREEMENT_ICC, OUTCOME_ICC, clustered_variance, effective_clusters
+from axisjudge.stats.clusters import (
+    AGREEMENT_ICC,
+    OUTCOME_ICC,
+    ClusteredVariance,
+    clustered_variance,
+    effective_clusters,
+)
 from axisjudge.stats.rates.proportions import (
     FEWEST_CLUSTERS,
     FEWEST_RARE,
@@ -85,9 +91,9 @@ def coefficient_interval(
     if patterns.n_clusters() < 2:
         return Interval(reason="fewer than two clusters: how far they differ cannot be seen")
     sums = bootstrap.sums[number]
-    sizes = patterns.cluster_sizes()
+    sizes = patterns.cluster_sizes() if patterns.grouped else np.ones(1)
     clustered = bool((sizes > 1).any())
-    few = effective_clusters(sizes) < (FEWEST_CLUSTERS if clustered else FEWEST_FOR_BOOTSTRAP)
+    few = effective_clusters(sizes) < FEWEST_CLUSTERS if clustered else patterns.n_clusters() < FEWEST_FOR_BOOTSTRAP
     found = Interval()
     if not (few or rare(patterns)):
         if clustered or len(bootstrap.patterns.codes) > MOST_FOR_BOOTSTRAP:
@@ -130,7 +136,9 @@ def _agreement_as_proportion(patterns: RatingPatterns, ci_level: float) -> Inter
     both = (patterns.codes >= 0).all(axis=1)
     same = np.where(both, patterns.codes[:, 0] == patterns.codes[:, 1], np.nan)
     clusters = patterns.cluster if patterns.grouped else None
-    found = clustered_proportion(same[patterns.pattern], clusters, expected_icc=AGREEMENT_ICC, ci_level=ci_level)
+    found = clustered_proportion(
+        same[patterns.pattern], clusters, times=patterns.times, expected_icc=AGREEMENT_ICC, ci_level=ci_level
+    )
     return Interval(found.ci_low, found.ci_high, found.method, found.reason)
 
 
@@ -163,7 +171,7 @@ def _bootstrap(
 
 def cluster_sums(patterns: RatingPatterns, sums: Floats) -> Floats:
     """The sums of each cluster, shape (clusters, terms)."""
-    weight = 1.0 if patterns.weights is None else patterns.weights
+    weight = patterns.times if patterns.weights is None else patterns.times * patterns.weights
     n_clusters = int(patterns.cluster.max()) + 1
     columns = [
         np.bincount(patterns.cluster, weights=column[patterns.pattern] * weight, minlength=n_clusters)
@@ -181,7 +189,7 @@ def leave_one_cluster_out(coefficient: Coefficient, patterns: RatingPatterns) ->
 
 
 def influences(coefficient: Coefficient, patterns: RatingPatterns, sums: Floats, scale: Scale) -> Floats:
-    """What each item with two ratings or more moves the coefficient by, on a scale; NaN where that is infinite."""
+    """What an item of each row with two ratings or more moves the coefficient by, on a scale; NaN where infinite."""
     counts = patterns.items[patterns.paired]
     n = counts.sum()
     total = patterns.counts @ sums
@@ -193,9 +201,10 @@ def influences(coefficient: Coefficient, patterns: RatingPatterns, sums: Floats,
     return np.asarray(of_pattern[patterns.pattern[patterns.compared]])
 
 
-def _expected_icc(patterns: RatingPatterns) -> float:
-    """What many raters say together follows the outcome of an item, what two say alike less so."""
-    return min(OUTCOME_ICC, AGREEMENT_ICC * (patterns.n_raters - 1))
+def _variance(patterns: RatingPatterns, moved: Floats) -> ClusteredVariance:
+    """The variance behind influences; what many raters say together follows the outcome of an item, two less so."""
+    prior = min(OUTCOME_ICC, AGREEMENT_ICC * (patterns.n_raters - 1))
+    return clustered_variance(moved, patterns.groups, times=patterns.times[patterns.compared], prior=prior)
 
 
 def _linearised(coefficient: Coefficient, patterns: RatingPatterns, sums: Floats, ci_level: float) -> Interval:
@@ -203,7 +212,7 @@ def _linearised(coefficient: Coefficient, patterns: RatingPatterns, sums: Floats
     moved = influences(coefficient, patterns, sums, scale)
     if not np.isfinite(moved).all():
         return Interval(reason="agreement is perfect in the sample or without one item: no interval")
-    variance = clustered_variance(moved, patterns.cluster[patterns.compared], prior=_expected_icc(patterns))
+    variance = _variance(patterns, moved)
     estimate = float(coefficient.estimate(patterns.counts @ sums, patterns.categories))
     low, high = interval_on(scale, estimate, variance.error, variance.degrees, ci_level)
     reason = "agreement is perfect in the sample: no interval" if math.isnan(low) else ""
@@ -223,9 +232,7 @@ def _posterior(
         return Interval(reason="few clusters and more than 60 different values: numbers rather than categories")
     cells, counts, prior = _cells(coefficient, patterns)
     moved = influences(coefficient, patterns, sums, "identity")
-    variance = clustered_variance(
-        np.nan_to_num(moved), patterns.cluster[patterns.compared], prior=_expected_icc(patterns)
-    )
+    variance = _variance(patterns, np.nan_to_num(moved))
     scale = (normal_quantile(ci_level) / t_quantile(variance.degrees, ci_level)) ** 2 / variance.design_effect
     draws = rng.standard_gamma(counts * scale + prior, size=(POSTERIOR_DRAWS, len(cells)))
     weights = draws / draws.sum(axis=1, keepdims=True) * counts.sum()

@@ -37,13 +37,14 @@ class PairedCoefficient:
 
     `pairs` are positions of raters, `values` their coefficients (NaN where undefined), `without` the same without each
     cluster (pairs x clusters), `n_items` the items that both rated; `rare` says that a word is too rare for the
-    jackknife. `codes` are items x raters.
+    jackknife. `codes` are rows x raters, each row `times` like items of one cluster.
     """
 
     coefficient: str
     codes: Floats
     n_categories: int
     clusters: NDArray[np.intp]
+    times: Floats | None
     cluster_unit: str
     ci_level: float
     pairs: tuple[tuple[int, int], ...]
@@ -109,11 +110,12 @@ class PairedCoefficient:
 
     @property
     def _degrees(self) -> float:
-        return effective_degrees(np.bincount(self.clusters))
+        return effective_degrees(np.bincount(self.clusters, weights=self.times))
 
     @property
     def _sample(self) -> dict[str, Any]:
-        return {"clusters": self.clusters, "cluster_unit": self.cluster_unit, "ci_level": self.ci_level}
+        rows = {"clusters": self.clusters, "times": self.times}
+        return {**rows, "cluster_unit": self.cluster_unit, "ci_level": self.ci_level}
 
     @property
     def _about(self) -> dict[str, Any]:
@@ -134,18 +136,20 @@ def paired_coefficient(
     *,
     n_categories: int,
     clusters: NDArray[np.intp],
+    times: Floats | None = None,
     cluster_unit: str,
     ci_level: float,
 ) -> PairedCoefficient:
-    """The coefficient (a name of `COEFFICIENTS`) of every two columns of `codes`, shape (n_items, n_raters).
+    """The coefficient (a name of `COEFFICIENTS`) of every two columns of `codes`, shape (n_rows, n_raters).
 
-    `codes` are positions of words below `n_categories`, NaN where a rater gave none; `clusters` count from 0.
+    `codes` are positions of words below `n_categories`, NaN where a rater gave none; `clusters` count from 0; a row
+    stands for `times` items, 1 by default.
     """
     chosen, categories = COEFFICIENTS[coefficient], range(n_categories)
     pairs = tuple(itertools.combinations(range(codes.shape[1]), 2))
     values, without, counts, few = [], [], [], []
     for pair in pairs:
-        patterns = rating_patterns(codes[:, list(pair)], categories=categories, clusters=clusters)
+        patterns = rating_patterns(codes[:, list(pair)], categories=categories, clusters=clusters, times=times)
         by_cluster = cluster_sums(patterns, chosen.sums(patterns.codes, patterns.categories))
         total = by_cluster.sum(axis=0)
         values.append(float(chosen.estimate(total, patterns.categories)))
@@ -157,6 +161,7 @@ def paired_coefficient(
         codes=codes,
         n_categories=n_categories,
         clusters=clusters,
+        times=times,
         cluster_unit=cluster_unit,
         ci_level=ci_level,
         pairs=pairs,
@@ -172,7 +177,9 @@ def coefficient_of(codes: Floats, name: str, n_categories: int, **sample: Any) -
     if codes.shape[1] < 2:
         clusters, about = sample["clusters"], {key: sample[key] for key in ("cluster_unit", "ci_level")}
         about |= {"n_raters": codes.shape[1], "n_clusters": int(clusters.max(initial=-1)) + 1, "reason": "one rater"}
-        return Estimate(estimate=math.nan, n_items=len(codes), **about)
+        times = sample.get("times")
+        n_items = len(codes) if times is None else int(times.sum())
+        return Estimate(estimate=math.nan, n_items=n_items, **about)
     return agreement_coefficients(codes, [name], categories=range(n_categories), **sample)[name]
 
 

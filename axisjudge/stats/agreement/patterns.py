@@ -28,7 +28,7 @@ class RatingPatterns:
 
     `codes` (patterns x raters) holds positions in `categories`, -1 where a rating is missing; `items` how many items
     show each pattern and `counts` their weight (the same without weights); `pattern` and `cluster` the pattern and the
-    cluster of each item.
+    cluster of each row, which stands for `times` items.
     """
 
     codes: Ints
@@ -37,6 +37,7 @@ class RatingPatterns:
     categories: Floats
     pattern: Ints
     cluster: Ints
+    times: Floats
     weights: Floats | None
     grouped: bool
 
@@ -57,13 +58,18 @@ class RatingPatterns:
 
     @property
     def compared(self) -> NDArray[np.bool_]:
-        """Which items have two ratings or more."""
+        """Which rows have two ratings or more."""
         return np.asarray(self.paired[self.pattern], dtype=np.bool_)
 
-    def cluster_sizes(self) -> Ints:
+    @property
+    def groups(self) -> Ints | None:
+        """The cluster of each row with two ratings or more; None where every item is its own."""
+        return self.cluster[self.compared] if self.grouped else None
+
+    def cluster_sizes(self) -> Floats:
         """How many items with two ratings or more each cluster has; clusters without any are left out."""
-        sizes = np.bincount(self.cluster[self.compared], minlength=1)
-        return np.asarray(sizes[sizes > 0], dtype=np.intp)
+        sizes = np.bincount(self.cluster[self.compared], weights=self.times[self.compared], minlength=1)
+        return np.asarray(sizes[sizes > 0], dtype=np.float64)
 
     def n_clusters(self) -> int:
         """How many clusters the items with two ratings or more come from."""
@@ -82,6 +88,7 @@ def rating_patterns(
     categories: Sequence[float] | None = None,
     clusters: ArrayLike | None = None,
     weights: ArrayLike | None = None,
+    times: ArrayLike | None = None,
 ) -> RatingPatterns:
     """Count the distinct patterns of an items x raters matrix.
 
@@ -95,6 +102,8 @@ def rating_patterns(
         Which items belong together.
     weights : array, shape (n_items,), optional
         Weights of items, 1 each by default.
+    times : array, shape (n_items,), optional
+        How many items of one cluster each row stands for: a count of like items says as much as the items.
     """
     matrix = _checked(ratings)
     values = _declared(matrix, categories)
@@ -102,18 +111,20 @@ def rating_patterns(
     rows, pattern = _distinct(codes, values.size)
     groups = cluster_codes(clusters, len(matrix))
     weight = None if weights is None else _checked_weights(weights, len(matrix))
-    items = np.bincount(pattern, minlength=len(rows)).astype(np.float64)
+    number = np.ones(len(matrix)) if times is None else _checked_weights(times, len(matrix))
+    items = np.bincount(pattern, weights=number, minlength=len(rows)).astype(np.float64)
     return RatingPatterns(
         codes=rows,
         items=items,
         counts=items
         if weight is None
-        else np.bincount(pattern, weights=weight, minlength=len(rows)).astype(np.float64),
+        else np.bincount(pattern, weights=number * weight, minlength=len(rows)).astype(np.float64),
         categories=values,
         pattern=pattern,
         cluster=groups,
+        times=number,
         weights=weight,
-        grouped=clusters is not None and int(groups.max(initial=-1)) + 1 < len(matrix),
+        grouped=clusters is not None and int(groups.max(initial=-1)) + 1 < number.sum(),
     )
 
 

@@ -35,7 +35,7 @@ def set_aside(ratings: ArrayLike, undecided: Sequence[float]) -> Floats:
     return np.where(np.isin(matrix, list(undecided)), np.nan, matrix)
 
 
-def case_bounds(ratings: ArrayLike, *, categories: Sequence[float]) -> CaseBounds:
+def case_bounds(ratings: ArrayLike, *, categories: Sequence[float], times: ArrayLike | None = None) -> CaseBounds:
     """Worst and best case of agreement over all ways to fill in the verdicts that are NaN.
 
     Parameters
@@ -44,8 +44,10 @@ def case_bounds(ratings: ArrayLike, *, categories: Sequence[float]) -> CaseBound
         Decided verdicts, each one of `categories`; NaN where a rater was undecided or its verdict was lost.
     categories : sequence of float
         What could have been said.
+    times : array, shape (n_items,), optional
+        How many items each row stands for, 1 by default.
     """
-    patterns = rating_patterns(ratings, categories=categories)
+    patterns = rating_patterns(ratings, categories=categories, times=times)
     n_raters, n_items = patterns.n_raters, float(patterns.items.sum())
     open_ = n_raters - patterns.n_ratings
     undecided = int(patterns.items[open_ > 0].sum())

@@ -98,6 +98,7 @@ def clustered_proportion(
     values: ArrayLike,
     clusters: ArrayLike | None = None,
     *,
+    times: ArrayLike | None = None,
     cluster_unit: str = "cluster",
     expected_icc: float = OUTCOME_ICC,
     ci_level: float = 0.95,
@@ -119,6 +120,8 @@ def clustered_proportion(
         NaN values are left out and counted as missing.
     clusters : array, shape (n_items,), optional
         Which items belong together, by any label.
+    times : array, shape (n_items,), optional
+        How many like items of one cluster each entry stands for, 1 by default.
     cluster_unit : str
         What a cluster is ("task"); printed with the count.
     expected_icc : float
@@ -137,13 +140,15 @@ def clustered_proportion(
     outcome = np.asarray(values, dtype=np.float64)
     if outcome.ndim != 1 or not np.isin(outcome[~np.isnan(outcome)], (0.0, 1.0)).all():
         raise InputError("values", "must be one row of 0, 1 or NaN", values)
-    return bounded_share(outcome, clusters, cluster_unit=cluster_unit, expected_icc=expected_icc, ci_level=ci_level)
+    about: dict[str, Any] = {"cluster_unit": cluster_unit, "expected_icc": expected_icc, "ci_level": ci_level}
+    return bounded_share(outcome, clusters, times=times, **about)
 
 
 def bounded_share(
     values: ArrayLike,
     clusters: ArrayLike | None = None,
     *,
+    times: ArrayLike | None = None,
     cluster_unit: str = "cluster",
     expected_icc: float = OUTCOME_ICC,
     ci_level: float = 0.95,
@@ -156,7 +161,7 @@ def bounded_share(
     Parameters
     ----------
     values : array in [0, 1] or NaN, shape (n_items,)
-    clusters, cluster_unit, expected_icc, ci_level
+    clusters, times, cluster_unit, expected_icc, ci_level
         As in `clustered_proportion`.
 
     References
@@ -169,28 +174,31 @@ def bounded_share(
         raise InputError("values", "must be one row of numbers in [0, 1] or NaN", values)
     kept = ~np.isnan(outcome)
     groups = cluster_codes(clusters, outcome.size)[kept]
-    outcome = outcome[kept]
-    sizes = np.bincount(groups)[np.unique(groups)]
+    number = np.ones(outcome.size) if times is None else np.asarray(times, dtype=np.float64)
+    n_missing = int(number[~kept].sum())
+    outcome, number = outcome[kept], number[kept]
+    n = int(number.sum())
+    sizes = np.bincount(groups, weights=number)[np.unique(groups)]
     independent = clusters is None or bool((sizes == 1).all())
     about: dict[str, Any] = {
         "ci_level": ci_level,
-        "n_items": outcome.size,
-        "n_missing": int((~kept).sum()),
-        "n_clusters": sizes.size,
+        "n_items": n,
+        "n_missing": n_missing,
+        "n_clusters": n if clusters is None else sizes.size,
         "cluster_unit": "item" if clusters is None else cluster_unit,
     }
     if outcome.size == 0:
         return Estimate(estimate=math.nan, reason="no value is given: a proportion needs at least one", **about)
-    ones = float(outcome.sum())
+    ones = float((number * outcome).sum())
     if independent:
-        low, high, method = _independent(ones, outcome.size, ci_level)
+        low, high, method = _independent(ones, n, ci_level)
     elif sizes.size == 1:
         reason = f"all values are of one {cluster_unit}: how far clusters differ cannot be seen"
-        return Estimate(estimate=ones / outcome.size, reason=reason, **about)
+        return Estimate(estimate=ones / n, reason=reason, **about)
     else:
-        low, high, variance = share_between_clusters(outcome, groups, ci_level, expected_icc)
+        low, high, variance = share_between_clusters(outcome, groups, ci_level, expected_icc, times=number)
         method = f"Wilson at n / {variance.design_effect:.2f}, t on {variance.degrees:.1f} degrees"
-    return Estimate(estimate=ones / outcome.size, ci_low=low, ci_high=high, method=method, **about)
+    return Estimate(estimate=ones / n, ci_low=low, ci_high=high, method=method, **about)
 
 
 def _independent(ones: float, n: int, ci_level: float) -> tuple[float, float, str]:
@@ -205,6 +213,7 @@ def share_between_clusters(
     ci_level: float,
     expected_icc: float = OUTCOME_ICC,
     weights: NDArray[np.float64] | None = None,
+    times: NDArray[np.float64] | None = None,
 ) -> tuple[float, float, ClusteredVariance]:
     """Wilson's interval at n / design effect items with t, and the variance behind it; two clusters or more.
 
@@ -215,11 +224,13 @@ def share_between_clusters(
     Korn and Graubard (1998), Survey Methodology 24:193-201 (effective items with t in place of the normal quantile).
     """
     weight = np.ones(outcome.size) if weights is None else weights
-    share = float((weight * outcome).sum() / weight.sum())
-    influence = weight * (outcome - share) / weight.sum()
-    variance = clustered_variance(influence, groups, weights=weight, prior=expected_icc)
+    number = np.ones(outcome.size) if times is None else times
+    total = (number * weight).sum()
+    share = float((number * weight * outcome).sum() / total)
+    influence = weight * (outcome - share) / total
+    variance = clustered_variance(influence, groups, weights=weight, times=number, prior=expected_icc)
     t = t_quantile(variance.degrees, ci_level)
-    return *score_interval(share, effective_clusters(weight) / variance.design_effect, t), variance
+    return *score_interval(share, effective_clusters(weight, number) / variance.design_effect, t), variance
 
 
 def score_interval(share: float, n: float, quantile: float) -> tuple[float, float]:
@@ -349,16 +360,6 @@ def jackknife_variance(left_out: ArrayLike, times: ArrayLike | None = None) -> f
     return float((n - 1) / n * (weight @ (value - weight @ value / n) ** 2))
 
 
-def design_effect(clustered: float, independent: float, sizes: NDArray[np.intp]) -> float:
-    """Variance between clusters over the variance of independent items, held to what cluster sizes allow.
-
-    At most that of identical items in each cluster, at least that of an intraclass correlation of `LEAST_ICC`.
-    """
-    largest = float((sizes.astype(np.float64) ** 2).sum() / sizes.sum())
-    least = 1 + (largest - 1) * LEAST_ICC
-    return float(np.clip(clustered / independent, least, largest)) if independent > 0 else least
-
-
 def cluster_codes(clusters: ArrayLike | None, n_items: int) -> NDArray[np.intp]:
     """Clusters as numbers from 0; every item its own where none are given."""
     if clusters is None:
@@ -383,10 +384,6 @@ def t_quantile(degrees: float, ci_level: float) -> float:
     from scipy.special import stdtrit
 
     return float(stdtrit(degrees, 0.5 + in_open_unit_interval("ci_level", ci_level) / 2))
-
-
-def _expit(logit: float) -> float:
-    return 1 / (1 + math.exp(-logit))
 
 
 def _check_counts(successes: float, n: float) -> None:

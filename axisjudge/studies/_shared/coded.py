@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -10,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.ratings import RatingMatrix
+from axisjudge.ratings.counts import PatternCounts, cluster_unit_of
 from axisjudge.stats.agreement.undecided import set_aside
 
 #: Verdicts that take no side.
@@ -33,11 +35,13 @@ class Codes(Groups):
 class Coded:
     """Verdicts of one question as numbers, ready for a coefficient.
 
-    `codes` are items x raters, `decided` the same with NaN for `undecided` words; `clusters` count from 1.
+    `codes` are rows x raters, each row `times` like items of one cluster, `decided` the same with NaN for `undecided`
+    words; `clusters` count from 1.
     """
 
     codes: NDArray[np.float64]
     decided: NDArray[np.float64]
+    times: NDArray[np.float64]
     sided: list[float]
     undecided: list[float]
     categories: list[float]
@@ -60,29 +64,37 @@ class Coded:
         return {"categories": self.categories, **self.groups}
 
 
-def code_verdicts(table: pl.DataFrame, matrix: RatingMatrix, uncertain: str) -> Coded:
+def code_counts(counts: PatternCounts, uncertain: str) -> Coded:
     """Verdicts of one question as numbers; `uncertain` and `not_applicable` as categories of their own, or left out."""
-    undecided = [float(code) for code, word in enumerate(matrix.categories) if word in UNDECIDED]
-    sided = [float(code) for code in range(len(matrix.categories)) if float(code) not in undecided]
-    decided = set_aside(matrix.codes, undecided)
+    return _coded(counts.codes, counts.categories, counts.times, counts.clusters, counts.cluster_unit, uncertain)
+
+
+def code_verdicts(table: pl.DataFrame, matrix: RatingMatrix, uncertain: str) -> Coded:
+    """The same item by item, in the matrix's order, for what needs more of an item than its verdicts."""
+    clusters = pl.Series(matrix.clusters).rank("dense").to_numpy().astype(np.intp) - 1
+    unit = cluster_unit_of(table) if clusters.max() + 1 < len(matrix.items) else "item"
+    return _coded(matrix.codes, matrix.categories, np.ones(len(matrix.items)), clusters, unit, uncertain)
+
+
+def _coded(
+    codes: NDArray[np.float64],
+    categories: Sequence[str],
+    times: NDArray[np.float64],
+    clusters: NDArray[np.intp],
+    cluster_unit: str,
+    uncertain: str,
+) -> Coded:
+    undecided = [float(code) for code, word in enumerate(categories) if word in UNDECIDED]
+    sided = [float(code) for code in range(len(categories)) if float(code) not in undecided]
+    decided = set_aside(codes, undecided)
     excluded = uncertain == "exclude"
-    clusters = pl.Series(matrix.clusters).rank("dense").to_numpy()
     return Coded(
-        codes=decided if excluded else matrix.codes,
+        codes=decided if excluded else codes,
         decided=decided,
+        times=times,
         sided=sided,
         undecided=undecided,
         categories=sided if excluded else [*sided, *undecided],
-        clusters=clusters,
-        cluster_unit=_cluster_unit(table) if clusters.max() < len(matrix.items) else "item",
+        clusters=clusters + 1,
+        cluster_unit=cluster_unit,
     )
-
-
-def _cluster_unit(table: pl.DataFrame) -> str:
-    """What the clusters are: tasks, trajectories, or what the table calls a cluster."""
-    task, cluster = pl.col("task_id"), pl.col("cluster_id")
-    units = (("task", task), ("task", pl.col("domain") + "/" + task), ("trajectory", pl.col("trajectory_id")))
-    for unit, name in units:  # a task counts within its domain
-        if table.select((cluster == name).fill_null(False).all()).item():
-            return unit
-    return "cluster"

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from axisjudge.checks import InputError
 from axisjudge.ratings import to_matrix
+from axisjudge.ratings.counts import PatternCounts
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.scales import Level, level_of
 from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER
@@ -34,8 +35,9 @@ class Pooled:
     """Items (of one or several questions) x raters.
 
     `codes` holds positions in `categories`, NaN where a rater gave nothing; `confidences` has the same shape;
-    `clusters` are numbers from 0. The first `n_judges` raters are judges, the others give labels. `ordered` says that
-    the categories are a scale, `planted` that all labels are planted truth, `kind` which tables the caller uses.
+    `clusters` are numbers from 0; a row of counts (`pooled_counts`) stands for `times` items. The first `n_judges`
+    raters are judges, the others give labels. `ordered` says that the categories are a scale, `planted` that all labels
+    are planted truth, `kind` which tables the caller uses.
     """
 
     questions: tuple[str, ...]
@@ -52,6 +54,7 @@ class Pooled:
     planted: bool
     repeat: int
     kind: Kind
+    times: Floats | None = None
 
     @property
     def level(self) -> Level:
@@ -79,6 +82,11 @@ class Pooled:
         return int(self.clusters.max(initial=-1)) + 1
 
     @property
+    def n_items(self) -> int:
+        """How many items there are."""
+        return len(self.codes) if self.times is None else int(self.times.sum())
+
+    @property
     def label(self) -> Floats:
         """Each item's label: the commonest word of those who label, NaN on a tie or without any."""
         return majority(self.codes[:, self.n_judges :], len(self.categories))
@@ -94,9 +102,12 @@ class Pooled:
     @property
     def share_decided(self) -> float:
         """The share of the judges' verdicts that take a side; NaN without any."""
-        given = self.codes[:, : self.n_judges]
-        n = int((~np.isnan(given)).sum())
-        return float((~np.isnan(self.decided().codes[:, : self.n_judges])).sum() / n) if n else math.nan
+        every, sided = (self._n_verdicts(codes) for codes in (self.judged, self.decided().judged))
+        return sided / every if every else math.nan
+
+    def _n_verdicts(self, codes: Floats) -> int:
+        number = (~np.isnan(codes)).sum(axis=1)
+        return int(number.sum() if self.times is None else self.times @ number)
 
     @property
     def where(self) -> str:
@@ -154,4 +165,51 @@ def pooled(ratings: Given, question: str | Sequence[str], *, repeat: int = 0, st
         repeat=repeat,
         planted=set(chosen.filter(BY_LABELLER)["rater_kind"]) == {"planted"},
         kind=kind_of(ratings),
+    )
+
+
+def pooled_counts(panel: Sequence[PatternCounts], *, kind: Kind = "polars") -> Pooled:
+    """What agreement needs of the items of one question, or of several with one scale: rows of like items.
+
+    Items and confidences are not among it.
+
+    Raises
+    ------
+    InputError
+        Questions of different scales.
+    """
+    raters = {rater[1]: rater for counts in panel for rater in counts.raters}
+    judges, labellers = (
+        [name for _, name, _ in sorted(part)]
+        for part in (
+            [rater for rater in raters.values() if rater[2] not in LABELS],
+            [rater for rater in raters.values() if rater[2] in LABELS],
+        )
+    )
+    if len({(counts.scale, counts.categories) for counts in panel}) > 1:
+        names = [counts.question for counts in panel]
+        raise InputError("question", "questions that are pooled need one scale", names)
+    chosen = [counts.of([*judges, *labellers]) for counts in panel]
+    columns = [str(at) for at in range(len(raters))]
+    rows = pl.concat([counts.rows for counts in chosen]).with_columns(
+        pl.when(pl.col(columns).is_infinite()).then(float("nan")).otherwise(pl.col(columns)).name.keep()
+    )
+    rows = rows.group_by("cluster_id", *columns).agg(pl.col("n").sum()).sort("cluster_id", *columns)
+    codes = rows.select(columns).to_numpy().astype(np.float64)
+    return Pooled(
+        questions=tuple(counts.question for counts in panel),
+        question=np.zeros(len(rows), dtype=np.intp),
+        items=(),
+        clusters=rows["cluster_id"].rle_id().to_numpy().astype(np.intp),
+        codes=codes,
+        confidences=np.full((0, len(raters)), np.nan),
+        categories=panel[0].categories,
+        ordered=level_of(panel[0].scale) == "ordinal",
+        raters=(*judges, *labellers),
+        families=tuple(raters[name][0] for name in (*judges, *labellers)),
+        n_judges=len(judges),
+        planted={raters[name][2] for name in labellers} == {"planted"},
+        repeat=0,
+        kind=kind,
+        times=rows["n"].to_numpy().astype(np.float64),
     )

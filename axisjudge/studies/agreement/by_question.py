@@ -9,10 +9,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.ratings import RatingMatrix, to_matrix
+from axisjudge.ratings.counts import COUNTED, NOT_ASKED, PatternCounts, counted
 from axisjudge.ratings.scales import Level, level_of
 from axisjudge.ratings.selection import EMPTY_RUN
 from axisjudge.results import Result
@@ -20,18 +19,12 @@ from axisjudge.stats.agreement.by_level import coefficients_at, columns_of
 from axisjudge.stats.agreement.chance_corrected import Agreement, Seed
 from axisjudge.stats.agreement.undecided import CaseBounds, case_bounds
 from axisjudge.stats.estimate import NamedEstimate, plural
-from axisjudge.studies._shared.coded import code_verdicts
+from axisjudge.studies._shared.coded import code_counts
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, native, to_polars
 from axisjudge.studies._shared.scope import MADE_UP, SCOPE, banner
 from axisjudge.studies._shared.words import in_cell, sentence_case
 from axisjudge.studies.agreement import sentences as words
 from axisjudge.verdict import IDENTITY
-
-_COLUMNS = (
-    *("item_id", "trajectory_id", "step_index", "task_id", "domain", "cluster_id", "question", "scale", "repeat"),
-    *("rater", "rater_kind", "family", "status", "verdict", "value", "confidence", "flags"),
-)
-
 
 _HEADINGS = {
     "ac1": "AC1",
@@ -247,22 +240,30 @@ def agreement_by_axis(
         There are no such ratings, or several for one item, question and rater (two rubric versions, say).
     """
     one_of("uncertain", uncertain, ("category", "exclude"))
-    table = _lazily(ratings).filter(pl.col("step_index").is_not_null() == step_level)
+    once = IDENTITY if isinstance(ratings, pl.LazyFrame) else ()
+    table = ratings if isinstance(ratings, pl.LazyFrame) else to_polars(ratings, COUNTED, where="ratings").lazy()
     if raters is not None:
         table = table.filter(pl.col("rater").is_in(list(raters)))
-    left_out = _left_out(table, repeat)
-    table = table.filter((pl.col("repeat") == repeat) & ~EMPTY_RUN)
-    overview = table.select("question", "rater", "rater_kind").unique(maintain_order=True).collect()
-    if overview.is_empty():
+    counts = counted(table, repeat=repeat, step_level=step_level, once=once)
+    if not counts:
         raise InputError("ratings", "no such ratings", cure="check raters, repeat and step_level")
-    made_up = overview.filter(pl.col("rater_kind").is_in(MADE_UP))["rater"].unique(maintain_order=True).to_list()
-    questions = []
-    for question in overview["question"].unique(maintain_order=True):
-        part = table.filter(pl.col("question") == question).collect()
-        if isinstance(ratings, pl.LazyFrame) and _may_repeat(part):
-            part = part.unique(subset=list(IDENTITY), keep="last", maintain_order=True)
-        questions.append(_question(part, question, uncertain, repeat, step_level, cluster_unit, ci_level, rng))
-    return AgreementByAxis(tuple(questions), uncertain, tuple(made_up), left_out, kind_of(ratings))
+    found = agreement_of_counts(counts, uncertain=uncertain, cluster_unit=cluster_unit, ci_level=ci_level, rng=rng)
+    left_out = _left_out(table.filter(pl.col("step_index").is_not_null() == step_level), repeat)
+    return replace(found, left_out=left_out, kind="polars" if isinstance(ratings, pl.LazyFrame) else kind_of(ratings))
+
+
+def agreement_of_counts(
+    counts: Sequence[PatternCounts],
+    *,
+    uncertain: Literal["category", "exclude"] = "exclude",
+    cluster_unit: str = "",
+    ci_level: float = 0.95,
+    rng: Seed = None,
+) -> AgreementByAxis:
+    """Agreement of raters on each question, from counts; parameters are those of `agreement_by_axis`."""
+    questions = tuple(_question(each, uncertain, cluster_unit, ci_level, rng) for each in counts)
+    made_up = {name for each in counts for _, name, kind in each.raters if kind in MADE_UP}
+    return AgreementByAxis(questions, uncertain, tuple(sorted(made_up)))
 
 
 def _left_out(table: pl.LazyFrame, repeat: int) -> dict[str, int]:
@@ -273,82 +274,53 @@ def _left_out(table: pl.LazyFrame, repeat: int) -> dict[str, int]:
     return counts.collect().row(0, named=True)
 
 
-def _may_repeat(part: pl.DataFrame) -> bool:
-    """Whether an item may have several ratings of a rater; equal hashes are rare, and cost only time."""
-    return part.select("item_id", "rater").hash_rows().n_unique() < part.height
-
-
 def _table(rows: Sequence[Mapping[str, Any]], kind: Kind) -> Table:
     """Rows of scales that differ in their coefficients, as one table."""
     parts = [pl.DataFrame([row], infer_schema_length=None) for row in rows]
     return native(pl.concat(parts, how="diagonal_relaxed"), kind)
 
 
-def _lazily(ratings: Given | pl.LazyFrame) -> pl.LazyFrame:
-    if isinstance(ratings, pl.LazyFrame):
-        return ratings.select(*_COLUMNS, *(name for name in IDENTITY if name not in _COLUMNS))
-    return to_polars(ratings, _COLUMNS, where="ratings").lazy()
-
-
 def _question(
-    table: pl.DataFrame,
-    question: str,
-    uncertain: str,
-    repeat: int,
-    step_level: bool,
-    cluster_unit: str,
-    ci_level: float,
-    rng: Seed,
+    counts: PatternCounts, uncertain: str, cluster_unit: str, ci_level: float, rng: Seed
 ) -> QuestionAgreement:
-    matrix = to_matrix(table, question, repeat=repeat, step_level=step_level)
-    coded = code_verdicts(table, matrix, uncertain)
+    coded = code_counts(counts, uncertain)
     if cluster_unit and coded.cluster_unit != "item":
         coded = replace(coded, cluster_unit=cluster_unit)
-    scale = table["scale"][0]
-    level = level_of(scale)
+    level = level_of(counts.scale)
+    given, asked = counts.codes, counts.answers != NOT_ASKED
     coefficients: dict[str, NamedEstimate] = {}
     bounds = None
-    if len(matrix.raters) > 1:
-        coefficients = coefficients_at(level, coded.codes, **coded.how, ci_level=ci_level, rng=rng)
+    if len(counts.names) > 1:
+        coefficients = coefficients_at(level, coded.codes, **coded.how, times=coded.times, ci_level=ci_level, rng=rng)
         if level != "interval":
-            bounds = case_bounds(_asked_of_all(coded.decided, table), categories=coded.sided)
-    number = (~np.isnan(coded.codes)).sum(axis=1)
-    several = number >= 2
-    counted = several if coefficients else number > 0
-    verdicts = coded.codes[~np.isnan(coded.codes)]
+            of_all = asked.all(axis=1)
+            bounds = case_bounds(coded.decided[of_all], categories=coded.sided, times=coded.times[of_all])
+    n, number = coded.times, (~np.isnan(coded.codes)).sum(axis=1)
+    counted_rows = number >= 2 if coefficients else number > 0
+    ratings = ~np.isnan(coded.codes)
+    used = {code: float(n @ (coded.codes == code).sum(axis=1)) for code in coded.categories}
+    total = float(n @ number)
     return QuestionAgreement(
-        question=question,
-        scale=scale,
+        question=counts.question,
+        scale=counts.scale,
         level=level,
-        raters=matrix.raters,
-        n_items=int(several.sum()),
-        n_rated=int((number > 0).sum()),
-        n_single=int((number == 1).sum()),
-        raters_an_item=(int(number[counted].min()), int(number[counted].max())) if counted.any() else (0, 0),
-        n_clusters=int(np.unique(coded.clusters[counted]).size),
+        raters=counts.names,
+        n_items=int(n[number >= 2].sum()),
+        n_rated=int(n[number > 0].sum()),
+        n_single=int(n[number == 1].sum()),
+        raters_an_item=(int(number[counted_rows].min()), int(number[counted_rows].max()))
+        if counted_rows.any()
+        else (0, 0),
+        n_clusters=int(np.unique(counts.clusters[counted_rows]).size),
         cluster_unit=coded.cluster_unit,
-        n_common=int((~np.isnan(coded.codes)).all(axis=1).sum()),
-        lost=_by_rater(matrix, table.filter(pl.col("status") != "ok")),
-        not_asked={rater: len(matrix.items) - n for rater, n in _by_rater(matrix, table).items()},
-        undecided={matrix.categories[int(code)]: int((matrix.codes == code).sum()) for code in coded.undecided},
-        shares={matrix.categories[int(code)]: float((verdicts == code).mean()) for code in sorted(coded.categories)}
-        if verdicts.size and matrix.categories
+        n_common=int(n[ratings.all(axis=1)].sum()),
+        lost=dict(zip(counts.names, (n @ (asked & np.isnan(given))).astype(int).tolist(), strict=True)),
+        not_asked=dict(zip(counts.names, (n @ ~asked).astype(int).tolist(), strict=True)),
+        undecided={counts.categories[int(code)]: int(n @ (given == code).sum(axis=1)) for code in coded.undecided},
+        shares={counts.categories[int(code)]: used[code] / total for code in sorted(coded.categories)}
+        if total and counts.categories
         else {},
-        n_verdicts=int((~np.isnan(matrix.codes)).sum()),
+        n_verdicts=int(n @ (~np.isnan(given)).sum(axis=1)),
         coefficients=coefficients,
         bounds=bounds,
     )
-
-
-def _asked_of_all(codes: NDArray[np.float64], table: pl.DataFrame) -> NDArray[np.float64]:
-    """The items of which every rater was asked, whether or not a verdict came back."""
-    if table.height == codes.size:
-        return codes
-    n_ratings = table.group_by("item_id", maintain_order=True).len()["len"].to_numpy()
-    return np.asarray(codes[n_ratings == codes.shape[1]])
-
-
-def _by_rater(matrix: RatingMatrix, rows: pl.DataFrame) -> dict[str, int]:
-    """How many of the rows are each rater's."""
-    counts = dict(rows.group_by("rater").len().iter_rows())
-    return {rater: counts.get(rater, 0) for rater in matrix.raters}

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from axisjudge.checks import one_of
+from axisjudge.ratings.counts import PatternCounts
 from axisjudge.results import Result
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS, alpha_of, coefficient_of_two
 from axisjudge.stats.agreement.overturned import overturned_agreement
@@ -16,8 +17,8 @@ from axisjudge.stats.agreement.pairs import coefficient_of, paired_coefficient
 from axisjudge.stats.comparisons.reversal import Reversal
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.arrays import Floats
-from axisjudge.studies._shared.frames import Table, native, table_of
-from axisjudge.studies._shared.pooled import Pooled, Sample
+from axisjudge.studies._shared.frames import Kind, Table, native, table_of
+from axisjudge.studies._shared.pooled import Pooled, Sample, pooled_counts
 from axisjudge.studies._shared.scope import Intervals
 from axisjudge.studies._shared.words import in_cell
 from axisjudge.studies.agreement import sentences as words
@@ -110,8 +111,8 @@ def cross_family(
     """
     coefficient = one_of("coefficient", coefficient or coefficient_of_two(panel.level), COEFFICIENTS)
     sample: Sample = {"clusters": panel.clusters, "cluster_unit": cluster_unit, "ci_level": ci_level}
-    every = paired_coefficient(panel.codes, coefficient, n_categories=len(panel.categories), **sample)
-    alpha = _alpha(panel)
+    times, alpha = panel.times, _alpha(panel)
+    every = paired_coefficient(panel.codes, coefficient, n_categories=len(panel.categories), times=times, **sample)
     raters, families, n_judges = panel.raters, panel.families, panel.n_judges
     rows = [
         ([raters[i], raters[j]], [families[i], families[j]], value, n, families[i] == families[j])
@@ -135,9 +136,20 @@ def cross_family(
             name: every.mean([at for at, (i, j) in enumerate(every.pairs) if i == judge and j >= n_judges], NO_LABELS)
             for judge, name in enumerate(panel.judges)
         },
-        alpha_judges=coefficient_of(panel.judged, *alpha, **sample),
-        alpha_people=coefficient_of(panel.codes[:, n_judges:], *alpha, **sample),
+        alpha_judges=coefficient_of(panel.judged, *alpha, times=times, **sample),
+        alpha_people=coefficient_of(panel.codes[:, n_judges:], *alpha, times=times, **sample),
     )
+
+
+def families_of_counts(
+    counts: Sequence[PatternCounts], coefficient: str, intervals: Intervals, kind: Kind = "polars"
+) -> tuple[tuple[CrossFamily, ...], CrossFamily, float]:
+    """`cross_family` of verdicts that take a side, on each question and on all together, and their share of all."""
+    whole = pooled_counts(counts, kind=kind)
+    panels = [pooled_counts([each], kind=kind) for each in counts] if len(counts) > 1 else [whole]
+    apart = tuple(cross_family(panel.decided(), coefficient=coefficient, **intervals) for panel in panels)
+    together = cross_family(whole.decided(), coefficient=coefficient, **intervals) if len(counts) > 1 else apart[0]
+    return apart, together, whole.share_decided
 
 
 _PAIR: dict[str, Any] = {
@@ -170,14 +182,15 @@ class AgreementReversal(Result):
     reversal: Reversal
 
 
-def agreement_reversals(every: Sequence[CrossFamily], intervals: Intervals) -> tuple[AgreementReversal, ...]:
-    """The fewest verdicts that would bring the lower end of alpha to 0, wherever it lies above."""
+def agreement_reversals(
+    every: Sequence[tuple[CrossFamily, Pooled]], intervals: Intervals
+) -> tuple[AgreementReversal, ...]:
+    """The fewest verdicts that would bring the lower end of alpha to 0, wherever it lies above; by its single items."""
     return tuple(
         AgreementReversal(
-            one.where,
-            overturned_agreement(one.panel.judged, *_alpha(one.panel), clusters=one.panel.clusters, **intervals),
+            one.where, overturned_agreement(items.judged, *_alpha(items), clusters=items.clusters, **intervals)
         )
-        for one in every
+        for one, items in every
         if one.alpha_judges.ci_low > 0
     )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
+from axisjudge.ratings.counts import counted
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.scales import has_words
 from axisjudge.sources import Source, source_of
@@ -24,7 +25,7 @@ from axisjudge.studies.agreement.cross_family import (
     AgreementReversal,
     CrossFamily,
     agreement_reversals,
-    cross_family,
+    families_of_counts,
     family_rows,
 )
 from axisjudge.studies.agreement.effective import PanelWorth, panel_worth
@@ -214,14 +215,18 @@ def agreement(
     panels = [pooled(table, question, step_level=source.step_level) for question in source.questions]
     whole = panels[0] if len(panels) == 1 else pooled(table, source.questions, step_level=source.step_level)
     intervals: Intervals = {"cluster_unit": source.cluster_unit, "ci_level": ci_level}
-    sided = [panel.decided() for panel in panels]
-    apart = tuple(cross_family(panel, coefficient=coefficient, **intervals) for panel in sided)
-    together = apart[0] if len(panels) == 1 else cross_family(whole.decided(), coefficient=coefficient, **intervals)
+    counts = {each.question: each for each in counted(source.ratings.lazy(), step_level=source.step_level)}
+    apart, together, share_decided = families_of_counts(
+        [counts[each] for each in source.questions], coefficient, intervals, kind
+    )
+    every = [(together, whole.decided())]
+    if len(panels) > 1:
+        every += [(one, panel.decided()) for one, panel in zip(apart, panels, strict=True)]
     return found(
         by_question=apart,
         together=together,
-        share_decided=whole.share_decided,
-        reversals=agreement_reversals([together, *(apart if len(panels) > 1 else ())], intervals),
+        share_decided=share_decided,
+        reversals=agreement_reversals(every, intervals),
         worth=panel_worth(whole, **intervals),
         confident=confident_agreement(table, whole, **intervals, seed=seed) if weighted else None,
         triage=panel_triage(whole, quantile=sure_quantile, **intervals),

@@ -1,0 +1,109 @@
+"""`axisjudge ratings`: files of ratings put together, and a dataset of them looked at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from axisjudge.cli import options, show
+
+if TYPE_CHECKING:
+    from axisjudge.ratings.merging import Merged
+
+MOST_NAMED = 10
+
+app = show.group("Put ratings files together, and look at a dataset.")
+
+
+@app.command(epilog="Example: axisjudge ratings merge ratings-*.jsonl --out ratings.jsonl --trajectories results")
+def merge(
+    ratings: options.Ratings,
+    out: Annotated[Path, typer.Option(help="New file (.jsonl, .parquet); without a suffix a dataset.")],
+    trajectories: Annotated[
+        list[Path], typer.Option(help="The runs that were to be rated: tells what is missing.")
+    ] = [],  # noqa: B006
+    strict: Annotated[bool, typer.Option("--require-whole", help="Exit 1 where something is missing.")] = False,
+    json: show.Json = False,
+) -> None:
+    """Ratings files as one, by item, question and rater; of several lines of one identity the last one wins.
+
+    Files count in the order in which they are named. Identities whose lines have different verdicts are counted.
+    """
+    import polars as pl
+
+    from axisjudge.ratings import read_every_line, write_ratings
+    from axisjudge.ratings.dataset import scan_ratings
+    from axisjudge.ratings.merging import merged, missing, write_dataset
+    from axisjudge.readers import read_trajectories
+
+    options.new_file(out)
+    if out.suffix:
+        found, table = merged(read_every_line(*ratings))
+        write_ratings(table, out)
+        lines: pl.LazyFrame = table.lazy()
+    else:
+        found = write_dataset(ratings, out)
+        lines = scan_ratings(out)
+    runs = [run.id for run in read_trajectories(*trajectories)] if trajectories else []
+    lacking = missing(lines, runs)
+    if json:
+        show.as_json({"out": str(out), **_counts(found), **({"missing": lacking} if trajectories else {})})
+    else:
+        _tell(found, out)
+        rows = [{**row, "trajectories": _few(row["trajectories"])} for row in lacking]
+        if trajectories:
+            show.table(rows, f"Missing of {len(runs):,} trajectories (n without a rating, lost without a verdict)")
+    if strict and lacking:
+        raise typer.Exit(1)
+
+
+@app.command(epilog="Example: axisjudge ratings compact ratings.jsonl --out ratings")
+def compact(
+    ratings: options.Ratings,
+    out: Annotated[Path, typer.Option(help="The new folder.")],
+    json: show.Json = False,
+) -> None:
+    """Ratings files, or a dataset of many small ones, as a dataset of Parquet: a folder a question, few large files.
+
+    `agreement`, `compare`, `profile` and what else takes ratings read it; `agreement` without holding it.
+    """
+    from axisjudge.ratings.merging import write_dataset
+
+    found = write_dataset(ratings, out)
+    if json:
+        show.as_json({"out": str(out), **_counts(found)})
+    else:
+        _tell(found, out)
+
+
+@app.command(epilog="Example: axisjudge ratings stats ratings")
+def stats(
+    ratings: Annotated[str, typer.Argument(help="A dataset: a folder, or an address such as s3://BUCKET/FOLDER.")],
+    json: show.Json = False,
+) -> None:
+    """What is in a dataset: ratings, lost ones, items, clusters, raters, files and size of each question."""
+    from axisjudge.ratings.dataset import dataset_stats
+
+    rows = dataset_stats(ratings)
+    if json:
+        show.as_json({"questions": rows})
+    else:
+        show.table(rows)
+
+
+def _counts(found: Merged) -> dict[str, Any]:
+    return {"ratings": found.n_ratings, "replaced": found.n_replaced, "conflicts": found.n_conflicts}
+
+
+def _tell(found: Merged, out: Path) -> None:
+    typer.echo(
+        f"{found.n_ratings:,} ratings: {out}\n{found.n_replaced:,} lines gave way to a later one of their identity; "
+        f"{found.n_conflicts:,} identities had verdicts that differ"
+    )
+
+
+def _few(names: list[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more

@@ -1,0 +1,133 @@
+"""Where the parts of a piece of work run: in this process one after another, or on a dask.distributed cluster.
+
+A part is done anew when its worker is lost or it fails; what fails again and again is named at the end, when all other
+parts are done. Results come in the order of the parts, whoever is done first, so that the same parts give the same
+result on any number of workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from axisjudge.checks import InputError
+
+if TYPE_CHECKING:
+    from dask.distributed import Client
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+
+#: How often a part that failed is done anew.
+RETRIES = 2
+#: Parts that are under way or done ahead of the one whose result is waited for, for each worker.
+_AHEAD = 4
+#: Failed parts named in one message.
+_MOST_NAMED = 5
+_FORMS = "is local:N, the address of a scheduler (tcp://HOST:8786), or the scheduler file that it wrote (FILE.json)"
+
+
+class Workers(Protocol):
+    """What carries out the parts of a piece of work."""
+
+    def map(
+        self, work: Callable[[Part], Result], parts: Sequence[Part], name: Callable[[Part], str]
+    ) -> Iterator[Result]:
+        """`work` of each part, in the order of the parts.
+
+        Raises
+        ------
+        InputError
+            Parts failed; `name` says which.
+        """
+
+
+class InTurn:
+    """One part after another in this process."""
+
+    def map(
+        self, work: Callable[[Part], Result], parts: Sequence[Part], name: Callable[[Part], str]
+    ) -> Iterator[Result]:
+        """`work` of each part; the first that fails ends it."""
+        return map(work, parts)
+
+
+class OnCluster:
+    """Parts on the workers of a dask.distributed cluster, as many at a time as they can take."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def map(
+        self, work: Callable[[Part], Result], parts: Sequence[Part], name: Callable[[Part], str]
+    ) -> Iterator[Result]:
+        """`work` of each part; failed parts are done anew, then named when the others are done."""
+        ahead = _AHEAD * max(1, len(self._client.scheduler_info(n_workers=-1)["workers"]))
+        begun: list[Any] = []
+        failed: list[str] = []
+        for at, part in enumerate(parts):
+            while len(begun) < min(len(parts), at + ahead):
+                begun.append(self._client.submit(work, parts[len(begun)], retries=RETRIES, pure=False))
+            try:
+                result = begun[at].result()
+            except Exception as error:  # whatever a worker raised, its loss included
+                failed.append(f"{name(part)}: {' '.join(str(error).split())}")
+            else:
+                yield result
+            begun[at] = None  # the cluster forgets a result that nobody holds
+        if failed:
+            more = f"; and {len(failed) - _MOST_NAMED} more" if len(failed) > _MOST_NAMED else ""
+            named = "; ".join(failed[:_MOST_NAMED]) + more
+            raise InputError("--cluster", f"{len(failed)} of {len(parts)} parts failed {RETRIES + 1} times: {named}")
+
+
+@contextmanager
+def workers_of(cluster: str | None) -> Iterator[Workers]:
+    """The workers that `cluster` names; without one this process.
+
+    Parameters
+    ----------
+    cluster : str, optional
+        ``local:N`` for N processes of this machine, the address of a dask scheduler, or the scheduler file of one that
+        a queue (SLURM, PBS) or anything else started.
+
+    Raises
+    ------
+    InputError
+        No such form, a scheduler that does not answer, or dask is not installed.
+    """
+    if cluster is None:
+        yield InTurn()
+        return
+    form, _, rest = cluster.partition(":")
+    if form == "jobqueue":
+        cure = "submit `dask worker --scheduler-file FILE.json` to your queue, and name that file"
+        raise InputError("--cluster", _FORMS, cluster, cure)
+    try:
+        import dask
+        from dask.distributed import Client, LocalCluster
+    except ModuleNotFoundError as error:
+        cure = "install axisjudge[cluster]"
+        raise InputError("--cluster", "needs dask.distributed", error.name, cure) from error
+    if form == "local":
+        if not (rest.isdigit() and int(rest)):
+            raise InputError("--cluster", _FORMS, cluster)
+        alone = {"distributed.nanny.pre-spawn-environ.POLARS_MAX_THREADS": 1}  # a worker has one core
+        with (
+            dask.config.set(alone),
+            LocalCluster(  # type: ignore[no-untyped-call]
+                n_workers=int(rest), threads_per_worker=1, dashboard_address=":0", silence_logs="ERROR"
+            ) as here,
+            Client(here) as client,  # type: ignore[no-untyped-call]
+        ):
+            yield OnCluster(client)
+        return
+    try:
+        how: dict[str, Any] = {"scheduler_file": cluster} if Path(cluster).is_file() else {"address": cluster}
+        client = Client(**how, timeout=10)  # type: ignore[no-untyped-call]
+    except (OSError, ValueError) as error:
+        raise InputError("--cluster", _FORMS, cluster, "start it with `dask scheduler`") from error
+    with client:
+        yield OnCluster(client)

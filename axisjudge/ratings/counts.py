@@ -1,0 +1,231 @@
+"""Ratings of a question as counts: how many items of each cluster show each pattern of answers.
+
+Agreement depends on the items through these counts alone. They add up, so that parts of a table may be counted one
+after another or on many machines, and their sum is that of the whole table, row for row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from axisjudge.checks import InputError
+from axisjudge.ratings.scales import categories_of, has_words
+from axisjudge.ratings.selection import EMPTY_RUN, SEVERAL
+
+Floats = NDArray[np.float64]
+
+#: Columns that counting reads; a dataset's other columns stay on the disk.
+COUNTED = (
+    *("item_id", "trajectory_id", "step_index", "task_id", "domain", "cluster_id", "question", "scale", "repeat"),
+    *("rater", "rater_kind", "family", "status", "verdict", "value", "flags"),
+)
+
+#: In place of an answer: the rater was asked and none came; the rater was not asked.
+LOST, NOT_ASKED = np.nan, -np.inf
+
+#: What a cluster may be, the first that holds of all ratings; a task counts within its domain.
+_UNITS = {
+    "task": pl.col("task_id"),
+    "task of a domain": pl.col("domain") + "/" + pl.col("task_id"),
+    "trajectory": pl.col("trajectory_id"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class PatternCounts:
+    """One question's ratings as counts of answer patterns, cluster by cluster.
+
+    `rows` has a cluster's name (`cluster_id`), a column for each of `raters` by its position, and `n`, how many items
+    of the cluster were answered so; sorted by cluster and answers, each once. An answer is a position in `categories`
+    (the number itself on a scale of numbers), `LOST` or `NOT_ASKED`. `raters` are families, names and kinds in order;
+    `units` says what the clusters equal in every rating; `n_older` ratings gave way to a later one.
+    """
+
+    question: str
+    scale: str
+    categories: tuple[str, ...]
+    raters: tuple[tuple[str, str, str], ...]
+    rows: pl.DataFrame
+    units: frozenset[str]
+    n_older: int = 0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The raters' names."""
+        return tuple(rater for _, rater, _ in self.raters)
+
+    @cached_property
+    def answers(self) -> Floats:
+        """Answers, shape (rows, raters)."""
+        return self.rows.select(self._columns).to_numpy().astype(np.float64)
+
+    @property
+    def codes(self) -> Floats:
+        """Answers with NaN where there is none."""
+        return np.where(np.isfinite(self.answers), self.answers, np.nan)
+
+    @property
+    def times(self) -> Floats:
+        """How many items each row stands for."""
+        return self.rows["n"].to_numpy().astype(np.float64)
+
+    @property
+    def clusters(self) -> NDArray[np.intp]:
+        """The cluster of each row, from 0 in the order of their names."""
+        return self.rows["cluster_id"].rle_id().to_numpy().astype(np.intp)
+
+    @property
+    def n_items(self) -> int:
+        """How many items there are."""
+        return int(self.rows["n"].sum())
+
+    @property
+    def cluster_unit(self) -> str:
+        """What a cluster is: an item of its own, a task, a trajectory, or what the table calls a cluster."""
+        if self.rows["cluster_id"].n_unique() == self.n_items:
+            return "item"
+        return _unit_in(self.units)
+
+    @property
+    def _columns(self) -> list[str]:
+        return [str(position) for position in range(len(self.raters))]
+
+    def of(self, raters: Sequence[str]) -> PatternCounts:
+        """The same as these raters saw it, in their order; items that were put to none of them are left out."""
+        known = {rater[1]: rater for rater in self.raters}
+        chosen = tuple(known.get(name, ("", name, "")) for name in raters)
+        rows = self._rows_for(chosen, self.categories)
+        put = pl.any_horizontal(pl.exclude("cluster_id", "n") != NOT_ASKED)
+        return replace(self, raters=chosen, rows=_distinct(rows.filter(put)))
+
+    def _rows_for(self, raters: Sequence[tuple[str, str, str]], words: Sequence[str]) -> pl.DataFrame:
+        """The rows with a column for each of `raters` and answers as positions in `words`."""
+        kind = pl.Float32 if words else pl.Float64
+        moved = {float(at): float(words.index(word)) for at, word in enumerate(self.categories)}
+        column = {
+            name: pl.col(str(at)) if tuple(words) == self.categories else pl.col(str(at)).replace(moved)
+            for at, name in enumerate(self.names)
+        }
+        never = pl.lit(NOT_ASKED, dtype=kind)
+        answers = [column.get(name, never).cast(kind).alias(str(at)) for at, (_, name, _) in enumerate(raters)]
+        return self.rows.select("cluster_id", *answers, "n")
+
+
+def count_patterns(ratings: pl.DataFrame) -> PatternCounts:
+    """Count the answer patterns of one question's ratings.
+
+    Parameters
+    ----------
+    ratings : polars.DataFrame
+        Ratings of one question and repeat, one for each item and rater, with the columns in `COUNTED`; all ratings of
+        an item, where the table is part of a larger one.
+
+    Raises
+    ------
+    InputError
+        Two ratings of an item by one rater, or two scales.
+    """
+    scales = ratings["scale"].unique().sort().to_list()
+    if len(scales) != 1:
+        raise InputError("ratings", "one question has one scale", scales)
+    table = ratings if ratings["item_id"].is_sorted() else ratings.sort("item_id")
+    new = (table["item_id"] != table["item_id"].shift()).fill_null(True)
+    item = np.cumsum(new.to_numpy()) - 1
+    raters = _in_order(table.select("family", "rater", "rater_kind").unique().iter_rows())
+    names = [rater for _, rater, _ in raters]
+    cell = item * len(names) + _position(table["rater"], names)
+    n_cells = (int(item[-1]) + 1) * len(names)
+    if (twice := np.bincount(cell, minlength=n_cells) > 1).any():
+        named = table.filter(new)["item_id"][int(twice.argmax()) // len(names)]
+        raise InputError(f"ratings of {table['question'][0]}", "one rating for each item and rater", named, SEVERAL)
+    words = has_words(scales[0])
+    categories = categories_of(scales[0]) or tuple(sorted(table["verdict"].drop_nulls().unique())) if words else ()
+    answers = np.full(n_cells, NOT_ASKED, dtype=np.float32 if words else np.float64)
+    given = _position(table["verdict"], categories) if words else table["value"].cast(pl.Float64).to_numpy()
+    answers[cell] = np.where(given < 0, LOST, given) if words else given
+    columns = dict(zip(map(str, range(len(names))), answers.reshape(-1, len(names)).T, strict=True))
+    items = pl.DataFrame({"cluster_id": table.filter(new)["cluster_id"], **columns, "n": np.ones(item[-1] + 1, int)})
+    return PatternCounts(str(table["question"][0]), scales[0], categories, raters, _distinct(items), _units(table))
+
+
+def cluster_unit_of(ratings: pl.DataFrame) -> str:
+    """What the clusters of a table are: tasks, trajectories, or what it calls a cluster."""
+    return _unit_in(_units(ratings))
+
+
+def _units(ratings: pl.DataFrame) -> frozenset[str]:
+    equal = ((pl.col("cluster_id") == name).fill_null(False).all().alias(unit) for unit, name in _UNITS.items())
+    return frozenset(unit for unit, holds in ratings.select(*equal).row(0, named=True).items() if holds)
+
+
+def _unit_in(units: frozenset[str]) -> str:
+    return next((unit.removesuffix(" of a domain") for unit in _UNITS if unit in units), "cluster")
+
+
+def in_sum(parts: Sequence[PatternCounts]) -> PatternCounts:
+    """The counts of all parts of a table together; items and raters may be any, the question is one.
+
+    Raises
+    ------
+    InputError
+        Parts with different scales.
+    """
+    first = parts[0]
+    if len(scales := {part.scale for part in parts}) > 1:
+        raise InputError("ratings", "one question has one scale", sorted(scales))
+    raters = _in_order(rater for part in parts for rater in part.raters)
+    words = first.categories
+    if any(part.categories != words for part in parts):  # an open scale: each part has seen words of its own
+        words = tuple(sorted({word for part in parts for word in part.categories}))
+    rows = _distinct(pl.concat([part._rows_for(raters, words) for part in parts]))
+    units = frozenset.intersection(*(part.units for part in parts))
+    older = sum(part.n_older for part in parts)
+    return replace(first, categories=words, raters=raters, rows=rows, units=units, n_older=older)
+
+
+def counted(
+    ratings: pl.LazyFrame, *, repeat: int = 0, step_level: bool = False, once: Sequence[str] = ()
+) -> list[PatternCounts]:
+    """The counts of each question in a table, or in a part of one; ratings of runs without messages are left out.
+
+    Questions stand in the table's order and are read one at a time. Of several ratings that are alike in the columns
+    `once` the last counts; without, several of an item by one rater are refused.
+    """
+    columns = dict.fromkeys([*COUNTED, *once])
+    chosen = ratings.select(*columns).filter(
+        (pl.col("repeat") == repeat) & (pl.col("step_index").is_not_null() == step_level) & ~EMPTY_RUN
+    )
+    questions = chosen.select("question").unique(maintain_order=True).collect()["question"]
+    return [_counted_once(chosen.filter(pl.col("question") == name).collect(), once) for name in questions]
+
+
+def _counted_once(table: pl.DataFrame, once: Sequence[str]) -> PatternCounts:
+    may_repeat = once and table.select("item_id", "rater").hash_rows().n_unique() < table.height
+    last = table.unique(subset=list(once), keep="last", maintain_order=True) if may_repeat else table
+    return replace(count_patterns(last), n_older=table.height - last.height)
+
+
+def _distinct(rows: pl.DataFrame) -> pl.DataFrame:
+    """Like rows as one with their number, by cluster and answers."""
+    key = [name for name in rows.columns if name != "n"]
+    return rows.group_by(key).agg(pl.col("n").sum()).sort(key)
+
+
+def _in_order(raters: Iterable[tuple[str, str, str]]) -> tuple[tuple[str, str, str], ...]:
+    """By family and name, each name once."""
+    return tuple(sorted({rater[1]: rater for rater in sorted(raters, reverse=True)}.values()))
+
+
+def _position(words: pl.Series, known: Sequence[str]) -> NDArray[np.int64]:
+    """Where each word stands in `known`, -1 for none."""
+    at = words.replace_strict(list(known), list(range(len(known))), default=None, return_dtype=pl.Int64)
+    if at.null_count() > words.null_count():
+        unknown = words.filter(at.is_null() & words.is_not_null())[0]
+        raise InputError(f"{words.name}s", f"must be one of {', '.join(known)}", unknown)
+    return at.fill_null(-1).to_numpy()

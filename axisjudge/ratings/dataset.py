@@ -1,0 +1,145 @@
+"""Ratings as a dataset: a folder of Parquet files, a folder a question, of which no more is read than is needed.
+
+    FOLDER/question=termination/part-00003-of-00020.parquet
+
+All ratings of a trajectory stand in one part of each question, which the names of the parts vouch for: parts may be
+counted apart. In a folder that bears other names a question is one part. A dataset may lie wherever polars reads
+(``s3://``, ``gs://``, ``az://``); `axisjudge.ratings.merging` writes it to a disk.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import polars as pl
+
+from axisjudge.checks import InputError
+from axisjudge.ratings.edge import SCHEMA
+
+#: Addresses that polars reads; a `Path` of one has a single slash.
+_REMOTE = re.compile(r"^(s3a?|gs|gcs|az|azure|abfss?|adl|hf|file)://?")
+_PART = re.compile(r"part-(\d+)-of-(\d+)\.parquet")
+#: Columns of its files; the question is the folder's name.
+OF_A_FILE = [name for name in SCHEMA if name != "question"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Files that hold all ratings of their trajectories on one question."""
+
+    question: str
+    files: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """Its question and files, for people."""
+        return f"{self.question} ({self.files[0]}{f' and {len(self.files) - 1} more' if self.files[1:] else ''})"
+
+    def scan(self) -> pl.LazyFrame:
+        """Its ratings, not yet read."""
+        return _scan(list(self.files))
+
+
+def scan_ratings(path: str | Path) -> pl.LazyFrame:
+    """The ratings of a dataset, not yet read; columns that it lacks are empty.
+
+    Raises
+    ------
+    InputError
+        No Parquet file lies there.
+    """
+    return _scan([file for part in parts_of(path) for file in part.files])
+
+
+def parts_of(path: str | Path) -> list[Part]:
+    """The parts of a dataset, which can be counted apart, by question.
+
+    Raises
+    ------
+    InputError
+        No Parquet file lies there, or one that belongs to no question.
+    """
+    by_question: dict[str, list[str]] = {}
+    for file in _files(path):
+        named = re.search(r"(?:^|/)question=([^/]*)/", file)
+        if named is None:
+            cure = "axisjudge ratings compact makes a dataset of ratings files"
+            raise InputError(file, "a dataset has a folder question=NAME for each question", cure=cure)
+        by_question.setdefault(unquote(named[1]), []).append(file)
+    return [
+        Part(question, group)
+        for question, files in by_question.items()
+        for group in ([(file,) for file in files] if _are_whole(files) else [tuple(files)])
+    ]
+
+
+def _files(path: str | Path) -> list[str]:
+    address = _REMOTE.sub(r"\1://", str(path))
+    try:
+        if "://" in address:
+            inside = f"{address.rstrip('/')}/**/*.parquet"
+            files = pl.scan_parquet(inside, include_file_paths="_file").select("_file").unique().collect()
+            return sorted(files["_file"])
+        local = sorted(str(file) for file in Path(path).rglob("*.parquet"))
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(address, "cannot be read as a dataset", " ".join(str(error).split())[:200]) from error
+    if not local:
+        raise InputError(
+            str(path), "a folder of ratings holds Parquet files", cure="make one: axisjudge ratings compact"
+        )
+    return local
+
+
+def _are_whole(files: Sequence[str]) -> bool:
+    """Whether these are all the parts of one writing."""
+    named = [match.groups() for file in files if (match := _PART.fullmatch(file.rpartition("/")[2]))]
+    return sorted(named) == [(f"{part:05d}", f"{len(files):05d}") for part in range(len(files))]
+
+
+def _scan(files: list[str]) -> pl.LazyFrame:
+    return pl.scan_parquet(
+        files,
+        hive_partitioning=True,
+        hive_schema={"question": pl.String},
+        schema={**{name: SCHEMA[name] for name in OF_A_FILE}, "question": pl.String},
+        missing_columns="insert",
+        extra_columns="ignore",
+    ).select(list(SCHEMA))
+
+
+def is_dataset(path: str | Path) -> bool:
+    """Whether ratings lie there as a dataset: a folder, or an address of an object storage."""
+    return _REMOTE.match(str(path)) is not None or Path(path).is_dir()
+
+
+def dataset_stats(path: str | Path) -> list[dict[str, Any]]:
+    """One row a question: ratings, those lost, items, clusters, raters, files and megabytes of a dataset on a disk."""
+    rows = []
+    parts = parts_of(path)
+    for question in dict.fromkeys(part.question for part in parts):
+        own = [part for part in parts if part.question == question]
+        files = [file for part in own for file in part.files]
+        counts = [
+            part.scan()
+            .select(
+                ratings=pl.len(),
+                lost=(pl.col("status") != "ok").sum(),
+                items=pl.col("item_id").n_unique(),
+            )
+            .collect()
+            for part in own
+        ]
+        names = _scan(files).select("cluster_id", "rater")
+        sizes = {
+            "clusters": names.select(pl.col("cluster_id").n_unique()).collect(engine="streaming").item(),
+            "raters": names.select(pl.col("rater").n_unique()).collect(engine="streaming").item(),
+            "files": len(files),
+        }
+        on_disk = {} if "://" in files[0] else {"MB": round(sum(Path(file).stat().st_size for file in files) / 1e6, 1)}
+        rows.append({"question": question, **pl.concat(counts).sum().row(0, named=True), **sizes, **on_disk})
+    return rows

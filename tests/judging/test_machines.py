@@ -1,0 +1,130 @@
+"""Several machines share a run: shards that never pay twice, files on workers, and what a kill leaves."""
+
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from hashlib import sha256
+
+import polars as pl
+import pytest
+from judging.worlds import trajectories
+
+from axisjudge.checks import InputError
+from axisjudge.cluster import InTurn
+from axisjudge.judging import judge
+from axisjudge.judging.machines.by_file import judge_files
+from axisjudge.judging.machines.shard import Shard
+from axisjudge.ratings import read_every_line, read_ratings
+from axisjudge.ratings.merging import merged
+from axisjudge.readers import write_trajectories
+from axisjudge.verdict import IDENTITY
+from axisjudge.workbench import home
+
+SAME = [*IDENTITY, "status", "verdict", "confidence", "cited_step_indices", "rationale"]
+
+
+def test_each_run_is_in_one_shard_on_every_machine():
+    ids = [f"run-{number}" for number in range(2_000)]
+    shards = [Shard(number, 7) for number in range(1, 8)]
+    held = [[name for name in ids if shard.holds(name)] for shard in shards]
+    assert sorted(name for names in held for name in names) == sorted(ids)
+    assert min(map(len, held)) > 200  # 286 expected, standard deviation 16
+    assert [name for name in ids[:12] if Shard(1, 2).holds(name)] == [
+        name for name in ids[:12] if int(sha256(name.encode()).hexdigest()[-1], 16) % 2 == 0
+    ]
+
+
+def test_rates_are_divided_and_names_stay():
+    spec = "openai-compatible:qwen3-8b@http://localhost:8000/v1,rpm=600,tpm=1000,concurrency=3"
+    (whole,), (part,) = (Shard(1, of).of_judges([spec]) for of in (1, 4))
+    assert (part.options["rpm"], part.options["tpm"], part.options["concurrency"]) == (150, 250, 3)
+    assert part.rater == whole.rater
+
+
+@pytest.mark.parametrize("text", ["0/4", "5/4", "1", "1/0", "a/b", "-1/4"])
+def test_what_is_no_shard_is_refused(text):
+    with pytest.raises(InputError, match="--shard"):
+        Shard.parse(text)
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Twelve runs in four files, one of which a second file has once more."""
+    runs = trajectories(12)
+    lots = [runs[:3], runs[3:6], runs[6:9], [runs[0], *runs[9:]]]
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    for number, lot in enumerate(lots):
+        write_trajectories(folder / f"{number}.jsonl", lot)
+    return folder
+
+
+def test_files_on_workers_give_the_ratings_of_one_run_and_go_on_where_they_were(tmp_path, files, monkeypatch):
+    whole = judge(trajectories(12), ["rules"], progress=False)
+    out = tmp_path / "r.jsonl"
+    monkeypatch.setenv("AXISJUDGE_HOME", str(home()))
+    found = judge_files([files], ["rules"], out, InTurn())
+    monkeypatch.setenv("AXISJUDGE_HOME", "elsewhere")
+    with pytest.raises(InputError, match="AXISJUDGE_HOME"):  # judging files here chose no workbench for good
+        home()
+    monkeypatch.undo()
+    assert (found.n_trajectories, found.n_written, found.refused) == (12, whole.height, ())
+    assert read_ratings(out).select(SAME).equals(whole.select(SAME))
+    lines = out.read_bytes().splitlines(keepends=True)
+    out.write_bytes(b"".join(lines[:17]) + lines[17][:40])  # killed while it wrote
+    with pytest.warns(UserWarning, match="torn"):
+        again = judge_files([files], ["rules"], out, InTurn())
+    assert again.n_written == whole.height - 17
+    assert read_ratings(out).select(SAME).equals(whole.select(SAME))
+
+
+def test_a_broken_file_is_named_and_the_others_are_judged(tmp_path, files):
+    (files / "9.jsonl").write_text('{"id": "x", "source": "own", "steps": [{"index": 5, "role": "user"}]}\n')
+    found = judge_files([files], ["rules"], tmp_path / "r.jsonl", InTurn())
+    assert [file.path for file in found.refused] == [str(files / "9.jsonl")]
+    assert found.n_trajectories == 12
+
+
+def test_judges_that_ask_somebody_are_not_for_workers(tmp_path, files):
+    with pytest.raises(InputError, match="--shard"):
+        judge_files([files], ["openai:gpt-5"], tmp_path / "r.jsonl", InTurn())
+
+
+def begun(*arguments):
+    return subprocess.Popen([sys.executable, "-m", "axisjudge", *map(str, arguments)], stderr=subprocess.PIPE)
+
+
+def ended(run):
+    """The exit code, and what the command had to say; its pipe is closed, lest a later test is blamed for it."""
+    _, said = run.communicate(timeout=240)
+    return run.returncode, said.decode() if run.returncode > 0 else ""
+
+
+@pytest.mark.slow
+def test_four_shards_one_killed_and_resumed_are_the_unbroken_run(tmp_path):
+    """The demo by rules, over four processes; one is killed as soon as it has written, then resumed alone."""
+    demo = home() / "data" / "demo" / "results"
+    assert ended(begun("judge", demo, "--out", tmp_path / "whole.jsonl")) == (0, "")
+    outs = [tmp_path / f"shard-{number}.jsonl" for number in range(1, 5)]
+    runs = [begun("judge", demo, "--shard", f"{n}/4", "--out", out) for n, out in enumerate(outs, start=1)]
+    while not (outs[1].exists() and outs[1].stat().st_size) and runs[1].poll() is None:
+        time.sleep(0.001)
+    runs[1].kill()
+    assert [ended(run) for run in runs] == [(0, ""), (-signal.SIGKILL, ""), (0, ""), (0, "")]
+    assert ended(begun("judge", demo, "--shard", "2/4", "--out", outs[1])) == (0, "")
+    found, table = merged(read_every_line(*outs))
+    assert (found.n_replaced, found.n_conflicts) == (0, 0)
+    assert read_ratings(tmp_path / "whole.jsonl").select(SAME).sort(IDENTITY).equals(table.select(SAME).sort(IDENTITY))
+
+
+@pytest.mark.slow
+def test_two_worker_processes_write_what_one_writes(tmp_path, files):
+    pytest.importorskip("dask.distributed")
+    outs = [tmp_path / "one.jsonl", tmp_path / "two.jsonl"]
+    judge_files([files], ["rules"], outs[0], InTurn())
+    assert ended(begun("judge", files, "--cluster", "local:2", "--out", outs[1])) == (0, "")
+    one, two = (pl.read_ndjson(out).select("item_id", "question", "verdict") for out in outs)
+    assert one.equals(two)  # line for line
+    assert Counter(one["item_id"]).most_common(1)[0][1] == 5

@@ -1,0 +1,148 @@
+"""Counts of patterns: they add up, and agreement computed from them is that of the items."""
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from ratings.worlds import drawn
+
+from axisjudge.checks import InputError
+from axisjudge.ratings import to_matrix
+from axisjudge.ratings.counts import count_patterns, counted, in_sum
+from axisjudge.ratings.dataset import parts_of
+from axisjudge.ratings.merging import write_dataset
+from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
+from axisjudge.stats.agreement.coefficients import COEFFICIENTS
+from axisjudge.stats.agreement.undecided import case_bounds
+from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.studies.agreement import agreement
+from axisjudge.studies.agreement.counted import agreement_of_dataset
+
+
+@pytest.mark.parametrize("scale", ["verdict", "nominal", "unit"])
+def test_parts_add_up_to_the_whole(scale):
+    table = drawn(1, questions=("sequencing",), scale=scale)
+    whole = count_patterns(table)
+    runs = table["trajectory_id"].unique().sort()
+    lots = [set(runs.sample(20, seed=1)), set(runs[:3]), {runs[-1]}]
+    lots = [lots[0], lots[1] - lots[0], lots[2] - lots[0] - lots[1]]
+    lots.append(set(runs) - set.union(*lots))
+    parts = [count_patterns(table.filter(pl.col("trajectory_id").is_in(lot))) for lot in lots if lot]
+    found = in_sum(parts[::-1])
+    assert found.rows.equals(whole.rows)
+    assert (found.raters, found.categories, found.units) == (whole.raters, whole.categories, whole.units)
+    assert whole.n_items == table["item_id"].n_unique()
+    given = table.filter(pl.col("status") == "ok").group_by("rater").len()
+    assert dict(given.iter_rows()) == dict(
+        zip(whole.names, (whole.times @ ~np.isnan(whole.codes)).astype(int).tolist(), strict=True)
+    )
+
+
+def test_a_rater_that_a_part_lacks_was_not_asked_there():
+    table = drawn(2, questions=("sequencing",))
+    late = table.filter((pl.col("rater") != "judge-0") | (pl.col("trajectory_id") > "run-030"))
+    parts = [late.filter(pl.col("trajectory_id") <= "run-030"), late.filter(pl.col("trajectory_id") > "run-030")]
+    assert in_sum([count_patterns(part) for part in parts]).rows.equals(count_patterns(late).rows)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_coefficients_of_counts_are_those_of_the_items(seed):
+    """The items themselves, one row each, are the independent count; only the order of sums differs."""
+    table = drawn(seed, n=80, questions=("sequencing",))
+    matrix = to_matrix(table, "sequencing")
+    counts = count_patterns(table)
+    names = [name for name, found in COEFFICIENTS.items() if not found.two_raters]
+    about = {"categories": range(4), "cluster_unit": "task"}
+    items = agreement_coefficients(matrix.codes, names, clusters=matrix.clusters, **about)
+    rows = agreement_coefficients(counts.codes, names, clusters=counts.clusters, times=counts.times, **about)
+    for name in names:
+        same(rows[name], items[name])
+
+
+def same(rows, items):
+    """Every field alike, numbers but for the order of sums."""
+    one, other = items.to_dict(), rows.to_dict()
+    assert one.keys() == other.keys()
+    for key, value in one.items():
+        assert other[key] == (pytest.approx(value, rel=1e-9, nan_ok=True) if isinstance(value, float) else value)
+
+
+def test_like_items_may_stand_as_one_row_with_their_number():
+    rng = np.random.default_rng(3)
+    values, tasks, times = rng.integers(0, 2, 30).astype(float), np.repeat(range(10), 3), rng.integers(1, 5, 30)
+    values[4] = math.nan
+    repeated = clustered_proportion(np.repeat(values, times), np.repeat(tasks, times))
+    same(clustered_proportion(values, tasks, times=times), repeated)
+    same(clustered_proportion(values, times=times), clustered_proportion(np.repeat(values, times)))
+    pair = np.column_stack([values, rng.integers(0, 2, 30)])
+    assert case_bounds(pair, categories=[0, 1], times=times) == case_bounds(
+        np.repeat(pair, times, axis=0), categories=[0, 1]
+    )
+
+
+def test_independent_items_need_no_more_than_their_patterns():
+    rng = np.random.default_rng(4)
+    patterns, times = rng.integers(0, 3, (9, 3)).astype(float), rng.integers(20, 40, 9)
+    names = ["fleiss_kappa", "gwet_ac1", "krippendorff_alpha", "percent_agreement"]
+    items = agreement_coefficients(np.repeat(patterns, times, axis=0), names, categories=range(3))
+    rows = agreement_coefficients(patterns, names, categories=range(3), times=times)
+    assert {n: rows[n].to_dict() for n in names} == {n: items[n].to_dict() for n in names}
+
+
+@pytest.mark.parametrize(
+    ("scale", "steps"),
+    [
+        ("verdict", False),
+        ("unit", False),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in [("verdict", True), ("ordinal:1-5", False)]),
+        pytest.param("nominal", False, marks=pytest.mark.slow),
+    ],
+)
+def test_a_dataset_in_parts_says_what_the_table_says_to_the_last_digit(tmp_path, scale, steps):
+    table = drawn(5, scale=scale, steps=steps)
+    table.write_parquet(tmp_path / "ratings.parquet")
+    write_dataset([tmp_path / "ratings.parquet"], tmp_path / "parts", ratings_a_part=40)
+    assert len(parts_of(tmp_path / "parts")) > 4
+    (found,) = agreement_of_dataset(str(tmp_path / "parts"), steps=steps)
+    whole = agreement(table, steps=steps, weighted=False)
+    assert found.overall.to_dict() == whole.overall.to_dict()
+    assert [each.to_dict() for each in found.families] == [each.to_dict() for each in whole.families]
+
+
+@pytest.mark.slow
+def test_published_votes_of_twenty_judges_in_parts(tmp_path):
+    from axisjudge.sources import load_source
+
+    source = load_source("votes")
+    source.ratings.write_parquet(tmp_path / "ratings.parquet")
+    write_dataset([tmp_path / "ratings.parquet"], tmp_path / "parts", ratings_a_part=9_000)
+    (part, *others) = [counted(part.scan(), step_level=True)[0] for part in parts_of(tmp_path / "parts")]
+    assert len(others) > 2
+    (whole,) = counted(source.ratings.lazy(), step_level=True)
+    assert in_sum([part, *others]).rows.equals(whole.rows)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["votes", "demo", "agentprocessbench", "summeval"])
+def test_every_source_in_parts_says_what_it_says_whole(tmp_path, name):
+    from axisjudge.sources import load_source
+
+    try:
+        source = load_source(name)
+    except InputError as error:
+        pytest.skip(str(error))
+    source.ratings.write_parquet(tmp_path / "ratings.parquet")
+    write_dataset([tmp_path / "ratings.parquet"], tmp_path / "parts", ratings_a_part=2_000)
+    (found,) = agreement_of_dataset(str(tmp_path / "parts"), steps=source.step_level, cluster_unit=source.cluster_unit)
+    whole = agreement(source, weighted=False)
+    ours = {each.question: each.to_dict() for each in found.overall.questions}
+    assert ours == {each.question: each.to_dict() for each in whole.overall.questions}
+    theirs = {each.questions: each.to_dict() for each in whole.by_question}
+    assert {each.questions: each.to_dict() for each in found.by_question} == theirs
+
+
+def test_two_ratings_of_an_item_by_one_rater_are_refused():
+    table = drawn(6, n=8, questions=("sequencing",))
+    with pytest.raises(InputError, match="one rating for each item and rater"):
+        count_patterns(pl.concat([table, table.head(1)]))

@@ -1,0 +1,153 @@
+"""Shards put together, datasets, and what is missing."""
+
+import polars as pl
+import pytest
+from ratings.worlds import drawn
+from typer.testing import CliRunner
+
+from axisjudge.checks import InputError
+from axisjudge.cli import app
+from axisjudge.ratings import SCHEMA, read_ratings, write_ratings
+from axisjudge.ratings.dataset import dataset_stats, parts_of, scan_ratings
+from axisjudge.ratings.merging import Merged, merged, missing, write_dataset
+from axisjudge.ratings.table import by_identity
+from axisjudge.studies.agreement.counted import agreement_of_dataset
+from axisjudge.verdict import IDENTITY
+
+
+@pytest.fixture
+def table():
+    return drawn(1, n=20)
+
+
+def said(table, word):
+    return table.with_columns(verdict=pl.when(pl.col("status") == "ok").then(pl.lit(word)))
+
+
+def test_a_later_line_wins_and_conflicts_are_counted(table):
+    first = table.head(30)
+    n_ok = first.filter(pl.col("status") == "ok").height
+    same = first.filter((pl.col("status") == "ok") & (pl.col("verdict") == "correct")).height
+    found, rest = merged(pl.concat([table, said(first, "correct")]))
+    assert found == Merged(table.height, 30, n_ok - same)
+    later = rest.join(first.filter(pl.col("status") == "ok"), on=IDENTITY, how="semi", nulls_equal=True)
+    assert set(later["verdict"]) == {"correct"}
+
+
+@pytest.mark.parametrize("size", [7, 1_000_000])
+def test_a_dataset_holds_what_its_sources_hold_in_one_order(tmp_path, table, size):
+    odd = table.head(9).with_columns(question=pl.lit("is it a/b = c?"))
+    files = [tmp_path / "one.jsonl", tmp_path / "two.parquet", tmp_path / "three.jsonl"]
+    for file, rows in zip(files, (table[:50], table[50:], odd), strict=True):
+        write_ratings(rows, file)
+    found = write_dataset(files, tmp_path / "ratings", ratings_a_part=size)
+    assert found == Merged(table.height + 9, 0, 0)
+    every = by_identity(pl.concat([table, odd]))
+    assert by_identity(scan_ratings(tmp_path / "ratings").collect()).equals(every)
+    assert read_ratings(tmp_path / "ratings").equals(read_ratings(*files))
+    again = write_dataset([tmp_path / "ratings"], tmp_path / "again")
+    assert again == found
+    assert by_identity(scan_ratings(tmp_path / "again").collect()).equals(every)
+    rows = dataset_stats(tmp_path / "ratings")
+    assert [row["question"] for row in rows] == ["is it a/b = c?", "sequencing", "termination"]
+    assert sum(row["ratings"] for row in rows) == every.height
+
+
+def test_all_ratings_of_a_run_stand_in_one_part(tmp_path, table):
+    write_ratings(table, tmp_path / "r.jsonl")
+    write_dataset([tmp_path / "r.jsonl"], tmp_path / "ratings", ratings_a_part=10)
+    for question in ("sequencing", "termination"):
+        runs = [
+            run
+            for part in parts_of(tmp_path / "ratings")
+            if part.question == question
+            for run in part.scan().select(pl.col("trajectory_id").unique()).collect()["trajectory_id"]
+        ]
+        assert len(runs) == len(set(runs)) == table.filter(pl.col("question") == question)["trajectory_id"].n_unique()
+
+
+def test_only_the_columns_that_are_asked_for_are_read(tmp_path, table):
+    write_ratings(table, tmp_path / "r.jsonl")
+    write_dataset([tmp_path / "r.jsonl"], tmp_path / "ratings")
+    plan = scan_ratings(tmp_path / "ratings").filter(pl.col("question") == "sequencing").select("verdict").explain()
+    assert "PROJECT 2/" in plan  # the question is the folder's name
+    assert "termination" not in plan
+
+
+def test_files_that_others_wrote_are_counted_question_by_question(tmp_path, table):
+    """Their names vouch for nothing: raters of one run may stand in different files, and lines twice."""
+    for rater in table["rater"].unique():
+        home = tmp_path / "theirs" / "question=sequencing"
+        home.mkdir(parents=True, exist_ok=True)
+        own = table.filter((pl.col("rater") == rater) & (pl.col("question") == "sequencing"))
+        pl.concat([own, own.head(3)]).drop("question", "latency_s").write_parquet(home / f"{rater}.parquet")
+    (part,) = parts_of(tmp_path / "theirs")
+    assert len(part.files) == 3
+    write_dataset([tmp_path / "theirs"], tmp_path / "ours")
+    first, second = (agreement_of_dataset(str(tmp_path / name))[0].overall for name in ("theirs", "ours"))
+    assert first.to_dict() == second.to_dict()
+
+
+def test_runs_without_messages_are_left_out_of_every_question(tmp_path, table):
+    empty = table.with_columns(
+        flags=pl.when((pl.col("trajectory_id") == "run-003") & (pl.col("rater") == "judge-0"))
+        .then(pl.lit(["empty_run"]))
+        .otherwise(pl.col("flags"))
+    )
+    write_ratings(empty, tmp_path / "r.jsonl")
+    write_dataset([tmp_path / "r.jsonl"], tmp_path / "ratings")
+    (found,) = agreement_of_dataset(str(tmp_path / "ratings"))
+    rest = empty.filter(pl.col("trajectory_id") != "run-003")
+    write_ratings(rest, tmp_path / "rest.jsonl")
+    write_dataset([tmp_path / "rest.jsonl"], tmp_path / "without")
+    (without,) = agreement_of_dataset(str(tmp_path / "without"))
+    assert found.overall.left_out["empty_runs"] == 1
+    assert [q.to_dict() for q in found.overall.questions] == [q.to_dict() for q in without.overall.questions]
+
+
+def test_merge_says_what_is_missing(table):
+    some = table.filter((pl.col("trajectory_id") != "run-004") | (pl.col("rater") != "judge-1"))
+    runs = table["trajectory_id"].unique().sort().to_list()
+    without = {
+        (row["rater"], row["question"]): row["trajectories"] for row in missing(some, [*runs, "run-new"]) if row["n"]
+    }
+    for (rater, question), names in without.items():
+        rated = some.filter((pl.col("rater") == rater) & (pl.col("question") == question))["trajectory_id"]
+        assert set(names) == {*runs, "run-new"} - set(rated)
+    assert "run-004" in without["judge-1", "sequencing"]
+
+
+def test_the_commands(tmp_path, table):
+    write_ratings(table[:40], tmp_path / "a.jsonl")
+    write_ratings(table[30:], tmp_path / "b.jsonl")
+    call = CliRunner().invoke
+    both = [str(tmp_path / name) for name in ("a.jsonl", "b.jsonl")]
+    done = call(app, ["ratings", "merge", *both, "--out", str(tmp_path / "all.jsonl")])
+    assert done.exit_code == 0, done.output
+    assert "10 lines gave way" in done.output
+    assert read_ratings(tmp_path / "all.jsonl").equals(read_ratings(*both))
+    assert call(app, ["ratings", "compact", *both, "--out", str(tmp_path / "folder")]).exit_code == 0
+    assert "sequencing" in call(app, ["ratings", "stats", str(tmp_path / "folder")]).output
+    assert isinstance(call(app, ["ratings", "compact", *both, "--out", str(tmp_path / "folder")]).exception, InputError)
+
+
+def test_an_address_is_read_as_a_folder_is(tmp_path, table):
+    """``file://`` goes the way of ``s3://``, through the readers of polars."""
+    write_ratings(table, tmp_path / "r.jsonl")
+    write_dataset([tmp_path / "r.jsonl"], tmp_path / "ratings", ratings_a_part=20)
+    address = f"file://{tmp_path}/ratings"
+    assert len(parts_of(address)) == len(parts_of(tmp_path / "ratings")) > 2
+    assert scan_ratings(address).collect().equals(scan_ratings(tmp_path / "ratings").collect())
+
+
+def test_what_is_no_dataset_is_refused(tmp_path, table):
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="holds Parquet files"):
+        parts_of(tmp_path / "empty")
+    table.write_parquet(tmp_path / "empty" / "loose.parquet")
+    with pytest.raises(InputError, match="question=NAME"):
+        parts_of(tmp_path / "empty")
+    table.select(list(SCHEMA)).with_columns(status=pl.lit("fine")).write_parquet(tmp_path / "bad.parquet")
+    with pytest.raises(InputError, match="status must be one of"):
+        write_dataset([tmp_path / "bad.parquet"], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
