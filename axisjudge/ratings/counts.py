@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -60,7 +59,7 @@ class PatternCounts:
         """The raters' names."""
         return tuple(rater for _, rater, _ in self.raters)
 
-    @cached_property
+    @property
     def answers(self) -> Floats:
         """Answers, shape (rows, raters)."""
         return self.rows.select(self._columns).to_numpy().astype(np.float64)
@@ -100,6 +99,8 @@ class PatternCounts:
         """The same as these raters saw it, in their order; items that were put to none of them are left out."""
         known = {rater[1]: rater for rater in self.raters}
         chosen = tuple(known.get(name, ("", name, "")) for name in raters)
+        if chosen == self.raters:
+            return self
         rows = self._rows_for(chosen, self.categories)
         put = pl.any_horizontal(pl.exclude("cluster_id", "n") != NOT_ASKED)
         return replace(self, raters=chosen, rows=_distinct(rows.filter(put)))
