@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from axisjudge.checks import OneLine
+from axisjudge.datasets.fetching import MIRROR
 
 # Kernels that run now by their private folder, so that an interrupted process can stop them.
 _RUNNING: dict[str, Any] = {}
@@ -175,7 +176,9 @@ def _environment(workbench: Path, private: str) -> dict[str, str]:
     """What the kernel sees: the workbench, nobody's personal start-up files or styles."""
     matplotlib = find_spec("matplotlib")
     styles = Path(str(matplotlib.origin)).parent / "mpl-data" / "matplotlibrc" if matplotlib else ""
+    mirror = os.environ.get(MIRROR)
     return {
+        **({MIRROR: str(Path(mirror).resolve())} if mirror else {}),  # the kernel stands in another folder
         "AXISJUDGE_HOME": str(workbench),
         "IPYTHONDIR": private,
         "MATPLOTLIBRC": str(styles),
