@@ -2,7 +2,7 @@
 
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 
 from axisjudge.service.access import Door
 from axisjudge.service.api import create_app
@@ -46,6 +46,8 @@ def fuzz(api, path, mode, examples):
     @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
     @given(case=cases)
     def one(case):
+        # a parameter without any value is not on the wire, and so breaks nothing
+        assume(all(value is not None and value != [] and value != {} for value in (case.query or {}).values()))
         case.call_and_validate(headers={"Authorization": f"Bearer {TOKEN}"})
 
     one()
