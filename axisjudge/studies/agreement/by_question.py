@@ -18,7 +18,7 @@ from axisjudge.results import Result
 from axisjudge.stats.agreement.by_level import coefficients_at, columns_of
 from axisjudge.stats.agreement.chance_corrected import Agreement, Seed
 from axisjudge.stats.agreement.undecided import CaseBounds, case_bounds
-from axisjudge.stats.estimate import NamedEstimate, plural
+from axisjudge.stats.estimate import NamedEstimate, many, plural
 from axisjudge.studies._shared.coded import code_counts
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, native, to_polars
 from axisjudge.studies._shared.scope import MADE_UP, SCOPE, banner
@@ -121,7 +121,9 @@ class QuestionAgreement(Result):
     def sentences(self) -> list[str]:
         """What the figures say, in words."""
         n = self.n_items if self.coefficients else self.n_rated
-        items = f"{n:,} items in {self.n_clusters} {plural(self.cluster_unit)}"
+        items = many(n, "item")
+        if self.cluster_unit != "item":
+            items += f" in {many(self.n_clusters, self.cluster_unit)}"
         remarks = [f"{self.question}: {text}" for text in self.remarks()]
         return [words.headline(self.question, items, self.raters, self.n_common, self.coefficients), *remarks]
 

@@ -13,7 +13,7 @@ import polars as pl
 from axisjudge.figures import theme
 from axisjudge.figures.heatmap import cell_text, plot_heatmap
 from axisjudge.figures.marks import interval_mark, named_rows, percent_tick
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Estimate, many
 from axisjudge.studies._shared.triage import PanelTriage
 from axisjudge.studies._shared.words import in_cell, sentence_case
 from axisjudge.studies.agreement.cross_family import CrossFamily
@@ -48,7 +48,7 @@ def plot_agreement_matrix(found: CrossFamily, *, ax: Axes | None = None) -> Axes
     theme.dress(ax, "")
     ax.tick_params(labelsize=theme.LABEL if few else theme.SMALL)
     _frame_families(ax, found)
-    note = f"{found.label}; {found.across.n_items:,} items in {found.across.clusters}; – undefined"
+    note = f"{found.label}; {many(found.across.n_items, 'item')} in {found.across.clusters}; – undefined"
     ax.set_xlabel(note, fontsize=theme.SMALL, color=theme.QUIET, loc="left", labelpad=8)
     return ax
 
@@ -157,7 +157,7 @@ def plot_panel_worth(worth: PanelWorth, *, ax: Axes | None = None) -> Axes:
     number = found.n_effective
     title = f"{len(worth.judges)} judges are worth {in_cell(number, '.1f')} independent ones"
     where = sentence_case(worth.where)
-    note = f"{where}: accuracy against labels, best judge first; {number.n_items:,} items in {number.clusters}"
+    note = f"{where}: accuracy against labels, best judge first; {many(number.n_items, 'item')} in {number.clusters}"
     return theme.dress(ax, title, note)
 
 
@@ -180,7 +180,7 @@ def plot_triage(triage: PanelTriage, *, ax: Axes | None = None) -> Axes:
     theme.dress(ax, f"{sentence_case(triage.where)}: agreement by confidence")
     note = (
         f"sure: from each judge's own {found.quantile:.0%} quantile on; AUC {found.auc.worded()}; "
-        f"{total:,} items in {found.auc.clusters}"
+        f"{many(total, 'item')} in {found.auc.clusters}"
     )
     ax.set_xlabel(note, fontsize=theme.SMALL, color=theme.QUIET, loc="left", labelpad=6)
     return ax
