@@ -137,10 +137,10 @@ def test_a_workbench_of_ones_own(run, site, tmp_path):
     run("judge", "data/demo/results", "--judge", "rules", cwd="bench")
     run("agreement", "data/ratings/ratings.jsonl", cwd="bench")
     run("demo", "--out", "data/ratings/votes.parquet", cwd="bench")
-    run("report", "cross_family_agreement", "-p", "source=data/ratings/votes.parquet", cwd="bench")
-    run("report", "failure_profiles", "prompt_calibration", cwd="bench")
-    assert "up to date" in run("report", "failure_profiles", cwd="bench").stdout
-    for name in ("02_cross_family_agreement", "05_failure_profiles", "01_prompt_calibration"):
+    run("report", "agreement", "-p", "source=data/ratings/votes.parquet", cwd="bench")
+    run("report", "failures", "rubric_versions", cwd="bench")
+    assert "up to date" in run("report", "failures", cwd="bench").stdout
+    for name in ("02_agreement", "05_failures", "01_rubric_versions"):
         page = tmp_path / "empty" / "bench" / "reports" / name / "report.html"
         assert page.stat().st_size > 10_000
         assert str(site) not in page.read_text(encoding="utf-8")

@@ -6,6 +6,7 @@ import random
 import socket
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -73,6 +74,7 @@ def pressed_and_killed(url, folder, *, clients, seconds):
     return calm
 
 
+@pytest.mark.parametrize("store_url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True)
 def test_pressed_killed_and_started_again(store_url, tmp_path):
     calm = pressed_and_killed(store_url, tmp_path, clients=6, seconds=1.0)
     assert calm.acknowledged
@@ -255,6 +257,7 @@ class TestApi:
             status, _ = pool.submit(client.ask, "POST", "/v1/runs", GOOD | {"run_id": "while-down"}).result(timeout=5)
             assert status == 201
         assert not service.events.exists()
+        time.sleep(1.5)  # events gather for half a second before they are sent
         service.events.mkdir()
         said = service.stop()  # a service that ends sends what waits
         assert "the sink is down (FileNotFoundError)" in said

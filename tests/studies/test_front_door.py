@@ -125,6 +125,7 @@ def test_a_study_has_the_signature_of_its_function(name):
     assert not examples.failed
 
 
+@pytest.mark.slow
 def test_tables_come_back_in_the_caller_s_kind(demo):
     runs, ratings = demo
     for study in (studies.failures, studies.evidence, partial(studies.agreement, weighted=False)):

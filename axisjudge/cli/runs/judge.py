@@ -146,13 +146,14 @@ def judge(
     refused = [asdict(file) for file in reading.refused]
     trajectories = _side(reading.trajectories, split)[:limit]
     judges = judges_of(judge, panel) or ["rules"]
-    usual = own() / "data" / "ratings" / "ratings.jsonl"
-    if shard is not None:
+    share = None if shard is None else Shard.parse(shard)
+    if share is not None:
         if cascade is not None:
             raise InputError("--shard", "is not for a cascade", cure="judge by each of its judges in turn")
-        share = Shard.parse(shard)
-        trajectories, judges, usual = share.of_runs(trajectories), [*share.of_judges(judges)], share.beside(usual)
-    out = out or usual
+        trajectories, judges = share.of_runs(trajectories), [*share.of_judges(judges)]
+    if out is None:
+        out = own() / "data" / "ratings" / "ratings.jsonl"
+        out = out if share is None else share.beside(out)
     arguments: dict[str, Any] = {
         "axes": axis,
         "versions": versions,

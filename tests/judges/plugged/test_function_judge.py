@@ -195,6 +195,7 @@ def test_what_is_too_long_is_not_sent():
     assert asked == []
 
 
+@pytest.mark.slow
 def test_plain_functions_do_not_wait_for_each_other_beyond_the_default_pool():
     at_once = 40
     barrier = threading.Barrier(at_once)

@@ -402,6 +402,7 @@ def test_twenty_judges_against_the_people_of_agentprocessbench(shared_data, monk
     assert {claim.answer for claim in found.claims if claim.kind == "stands in"} == {"not checked"}
 
 
+@pytest.mark.slow
 def test_a_person_who_agrees_with_nobody_is_named_before_any_claim(alttest):
     """w40 of cebab_stars drags majorities and the ceiling; mtbench has nobody of the kind."""
     for name, beginning in (("cebab_stars", "Look at the labels first. w40, stars: "), ("mtbench", "Of ")):
