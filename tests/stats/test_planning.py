@@ -86,6 +86,7 @@ def test_a_coefficient_of_two_raters_is_planned_for_the_first_two_of_a_pilot():
     assert three == plan_agreement(0.2, pilot=(ratings[:, :2], tasks), sizes=(20, 40))
 
 
+@pytest.mark.slow
 def test_more_items_do_not_help_where_a_constant_judge_passes_too():
     found = plan_stand_in(epsilon=0.2, prevalence=0.1, sizes=(40, 160, 640))
     assert found.needed is None

@@ -178,7 +178,7 @@ def unequal_runs(source: np.random.Generator, tasks: int, rate: float, runs: lis
 UNEQUAL = [
     (24, 0.05, [1, 1, 1, 8]),
     pytest.param(50, 0.15, [1, 1, 1, 8], marks=pytest.mark.slow),
-    (24, 0.15, [4, 4, 4, None]),
+    pytest.param(24, 0.15, [4, 4, 4, None], marks=pytest.mark.slow),
 ]
 
 

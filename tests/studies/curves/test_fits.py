@@ -171,6 +171,7 @@ def test_what_was_planted_is_said_to_lie_inside_or_outside() -> None:
     assert [each.partition(":")[0] for each in found.recovered] == ["environment", "service"]
 
 
+@pytest.mark.slow
 def test_summeval_is_read_as_scores(shared_data, monkeypatch) -> None:
     monkeypatch.setenv("AXISJUDGE_DATA", str(shared_data))
     source = load_scores("summeval")

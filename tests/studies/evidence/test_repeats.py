@@ -165,6 +165,7 @@ def test_a_published_repeat_that_did_not_flip_and_none(published):
         published_repeat(published.with_columns(axis=pl.Series(["termination", "sequencing"])))
 
 
+@pytest.mark.slow
 def test_the_demo():
     runs = read_trajectories(*demo_paths()).trajectories
     ratings = judge(runs, ["rules", "simulated:heron", "simulated:wren"], repeats=3, progress=False)

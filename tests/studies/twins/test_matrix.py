@@ -276,6 +276,7 @@ def test_labels_that_are_none_are_refused(table):
         halo(table(many_runs(HALO)), table(many_runs(HALO)))
 
 
+@pytest.mark.slow
 def test_rules_on_the_demo_move_where_an_axis_is_plainly_broken():
     """Figures of our own judge on our own demo; they move when a rule or an edit does."""
     import axisjudge
