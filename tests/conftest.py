@@ -29,6 +29,20 @@ def alttest(shared_data: Path) -> Callable[[str], Any]:
     return cache(lambda name: import_ratings([shared_data / "alttest" / name], with_draw=False).ratings)
 
 
+@pytest.fixture
+def whole_bench(tmp_path: Path) -> Path:
+    """A workbench of its own, so that a test never writes into the shipped reports."""
+    from axisjudge.workbench import home
+
+    for name in ("notebooks", "rubrics"):
+        (tmp_path / name).symlink_to(home() / name)
+    (tmp_path / "data").mkdir()
+    for path in (home() / "data").iterdir():
+        if path.name not in ("cache", "ratings"):
+            (tmp_path / "data" / path.name).symlink_to(path)
+    return tmp_path
+
+
 @pytest.fixture(scope="session")
 def oracles() -> Path:
     """Expected results from original programs, beside the checkout."""

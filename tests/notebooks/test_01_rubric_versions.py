@@ -32,6 +32,7 @@ def test_from_split_to_opened_held_out_report(bench):
     assert "Simulated ratings" in results["banner"]
     shipped = json.loads((home() / "reports" / NAME / "results.json").read_text(encoding="utf-8"))
     assert found == shipped["results"]
+    assert "says progress" in page  # and without repeats it is not said, below
 
 
 @pytest.mark.slow

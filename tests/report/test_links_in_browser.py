@@ -5,7 +5,6 @@ from playwright.sync_api import expect
 
 from axisjudge.datasets import demo_paths
 from axisjudge.report import run_report
-from axisjudge.workbench import home
 
 REPORTS = {
     "02_agreement": {"source": "demo"},
@@ -14,22 +13,11 @@ REPORTS = {
 }
 
 
-@pytest.fixture
-def bench(tmp_path):
-    for name in ("notebooks", "rubrics"):
-        (tmp_path / name).symlink_to(home() / name)
-    (tmp_path / "data").mkdir()
-    for path in (home() / "data").iterdir():
-        if path.name not in ("cache", "ratings"):
-            (tmp_path / "data" / path.name).symlink_to(path)
-    return tmp_path
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", REPORTS)
-def test_a_name_in_a_table_leads_to_the_run_and_back(name, bench, browser, tmp_path):
+def test_a_name_in_a_table_leads_to_the_run_and_back(name, whole_bench, browser, tmp_path):
     given = {**REPORTS[name], "trajectories": str(demo_paths()[0])}
-    folder = run_report(name, given, workbench=bench).folder
+    folder = run_report(name, given, workwhole_bench=whole_bench).folder
     page = browser.new_page(viewport={"width": 1400, "height": 900})
     faults = []
     page.on("pageerror", lambda error: faults.append(str(error)))

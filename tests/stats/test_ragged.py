@@ -7,6 +7,8 @@ the cluster's and the item's effects, so that the true coefficients are those of
 
 import itertools
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -170,6 +172,18 @@ def test_the_measured_table_keeps_the_rule_or_refuses():
     assert len(rows) > 80, MEASURED
     assert np.mean([row.covered for row in rows]) >= 0.95
     assert not [row for row in rows if row.covered < 0.93 - 2 * row.error]
+
+
+def test_the_readme_quotes_the_measured_table():
+    text = " ".join((Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8").split())
+    quoted = re.search(r"`data/reference/coverage\.csv`: (\d+) rows, (\.\d+) on average, (\.\d+) at least", text)
+    covered = [row.covered for row in measured() if row.method == "ours" and row.refused < 1]
+    assert quoted
+    assert [float(number) for number in quoted.groups()] == [
+        len(covered),
+        pytest.approx(np.mean(covered), abs=5e-4),
+        pytest.approx(min(covered), abs=5e-4),
+    ]
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from axisjudge.figures.marks import at_the_right, interval_mark, named_rows, percent_axis
 from axisjudge.figures.theme import ACCENT, dress, in_words, legend_below, new_axes
+from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.latent.panel import VarianceShare
 from axisjudge.studies.few_runs.beside import Beside, JudgeBeside
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _LABELS = "#D55E00"
+#: Colour of a rate, and whether its mark is filled (the model's) or hollow (as counted).
+_MARKS = ((_LABELS, True), (_LABELS, False), (ACCENT, True), (ACCENT, False))
 
 
 def plot_rates(rates: Sequence[Beside], *, ax: Axes | None = None) -> Axes:
@@ -23,22 +26,17 @@ def plot_rates(rates: Sequence[Beside], *, ax: Axes | None = None) -> Axes:
     rows = [*(rows if len(rows) > 1 else []), rates[-1]]
     ax = new_axes(7.4, 1.7 + 0.52 * len(rows)) if ax is None else ax
     for row, one in enumerate(rows):
-        for at, (rate, colour, filled) in enumerate(
-            [(one.model.failing, _LABELS, True), (one.labelled, _LABELS, False),
-             (one.model.called, ACCENT, True), (one.called, ACCENT, False)]
-        ):  # fmt: skip
-            interval_mark(ax, rate, row + 0.19 * (at - 1.5), colour=colour, filled=filled, size=5)
+        _four_marks(ax, row, (one.model.failing, one.labelled, one.model.called, one.called), size=5)
         at_the_right(ax, row, f"{one.model.called.n_items}")
-    for label, colour, filled in [
-        ("fails, by the model", _LABELS, True),
-        ("labelled as failing", _LABELS, False),
-        ("called incorrect, by the model", ACCENT, True),
-        ("called incorrect, counted", ACCENT, False),
-    ]:
-        ax.plot([], [], "o", color=colour, markerfacecolor=colour if filled else "white", label=label)
+    labels = (
+        "fails, by the model",
+        "labelled as failing",
+        "called incorrect, by the model",
+        "called incorrect, counted",
+    )
+    _legend(ax, labels)
     named_rows(ax, [_name(one) for one in rows])
     percent_axis(ax)
-    legend_below(ax, inches=0.35, ncols=2)
     return dress(ax, "What these runs tell, with borrowed strength and without", "at the right the number of items")
 
 
@@ -46,21 +44,12 @@ def plot_judges(judges: Sequence[JudgeBeside], *, ax: Axes | None = None) -> Axe
     """Sensitivity and specificity of every judge: the model's filled, on labelled items hollow."""
     ax = new_axes(7.4, 1.6 + 0.4 * len(judges)) if ax is None else ax
     for row, one in enumerate(judges):
-        for at, (rate, colour, filled) in enumerate(
-            [(one.model.sensitivity, _LABELS, True), (one.sensitivity, _LABELS, False),
-             (one.model.specificity, ACCENT, True), (one.specificity, ACCENT, False)]
-        ):  # fmt: skip
-            interval_mark(ax, rate, row + 0.19 * (at - 1.5), colour=colour, filled=filled, size=4.5)
-    for label, colour, filled in [
-        ("sensitivity, by the model", _LABELS, True),
-        ("sensitivity, on labels", _LABELS, False),
-        ("specificity, by the model", ACCENT, True),
-        ("specificity, on labels", ACCENT, False),
-    ]:
-        ax.plot([], [], "o", color=colour, markerfacecolor=colour if filled else "white", label=label)
+        rates = (one.model.sensitivity, one.sensitivity, one.model.specificity, one.specificity)
+        _four_marks(ax, row, rates, size=4.5)
+    kinds = ("by the model", "on labels")
+    _legend(ax, [f"{rate}, {kind}" for rate in ("sensitivity", "specificity") for kind in kinds])
     named_rows(ax, [one.model.judge for one in judges])
     percent_axis(ax)
-    legend_below(ax, inches=0.35, ncols=2)
     return dress(ax, "How often each judge is right", "where an item fails (sensitivity) and where not (specificity)")
 
 
@@ -74,6 +63,18 @@ def plot_components(components: Sequence[VarianceShare], *, ax: Axes | None = No
     named_rows(ax, [one.source for one in components])
     percent_axis(ax)
     return dress(ax, "Where the variance of one verdict comes from", "posterior means with intervals")
+
+
+def _four_marks(ax: Axes, row: int, rates: Sequence[Estimate], *, size: float) -> None:
+    """Two rates one under the other, each by the model and as counted."""
+    for at, (rate, (colour, filled)) in enumerate(zip(rates, _MARKS, strict=True)):
+        interval_mark(ax, rate, row + 0.19 * (at - 1.5), colour=colour, filled=filled, size=size)
+
+
+def _legend(ax: Axes, labels: Sequence[str]) -> None:
+    for label, (colour, filled) in zip(labels, _MARKS, strict=True):
+        ax.plot([], [], "o", color=colour, markerfacecolor=colour if filled else "white", label=label)
+    legend_below(ax, inches=0.35, ncols=2)
 
 
 def _name(one: Beside) -> str:
