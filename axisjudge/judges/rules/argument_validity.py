@@ -9,6 +9,7 @@ from axisjudge.judges.rules.facts import Call, Facts, plain, stands_in
 from axisjudge.judges.rules.findings import Clean, Finding
 from axisjudge.judges.rules.formats import is_identifier
 from axisjudge.judges.rules.schema import allows_one_value, faults
+from axisjudge.judges.rules.tool_selection import is_unknown
 
 _BLAMES = re.compile(
     r"not found|does(?: not|n't) exist|\bno (?!longer)\w+ (?:with|for|by|named|called|found|\S*\d)|no such|invalid"
@@ -25,11 +26,13 @@ _STATE = re.compile(
 )
 _UNKNOWN_RECORD = re.compile(r"not found|does(?: not|n't) exist|\bno (?!longer)\w+|unknown", re.IGNORECASE)
 _NUMBER_WORD = re.compile(r"(?<![\w-])\d{2,}(?![\w-])")
-_WORD = re.compile(r"[A-Za-z]+(?:[_-][A-Z]+)*")
+_WORD = re.compile(r"[A-Za-z]+(?:[_-][A-Za-z]+)*|\d{1,2}")
 _DELEGATES = re.compile(
     r"\b(?:any(?: one)?|whichever|whatever|either)\b(?: of)?(?: the| my| your)?(?: \w+){0,2} ?"
     r"(?:card|payment|method|account|option|one|works|you|is fine|will do)"
     r"|\bup to you\b|\byou (?:can |may )?(?:choose|pick|decide|select)\b|\bno preference\b|\bon file\b"
+    r"|\bwhichever\b|\bwhatever (?:you|works|suits|is)\b|\bsuits? you\b|\bleave (?:it|that|this|the \w+)(?: \w+)? to you\b"
+    r"|\b(?:pick|choose|select|use) (?:any|one)\b|\bno (?:difference|matter)\b|\byour (?:choice|call|pick)\b|\byou (?:think|like)\b"
     r"|\b(?:does ?n['\u2019]?t|do not|don['\u2019]t) (?:matter|mind|care)\b"
     r"|\b(?:same|original|default|usual|existing) (?:\w+ )?(?:card|payment|method|account)\b",
     re.IGNORECASE,
@@ -50,7 +53,7 @@ def findings(facts: Facts) -> Iterator[Finding]:
             *_numbers_from_nowhere(facts, call),
         ]
         yield from faulty
-        exists = facts.tools is None or call.schema is not None  # a tool that does not exist has no form to break
+        exists = not is_unknown(facts, call)  # a tool that does not exist has no form to break
         if exists and not faulty and call.failed:
             yield from _refused(facts, call)
 

@@ -45,8 +45,18 @@ _CLOSING = _any_of(
     r"that(?:'s| is|'ll be| will be| was| would be)? (?:all|it|everything)(?: i (?:need\w*|want\w*|had))?",
     r"have a (?:great|nice|good|wonderful|lovely|pleasant) \w+",
     *("nothing (?:else|more|further)", "no (?:further|other|more) (?:help|assistance|questions|requests)"),
-    *("good ?bye", "bye", "take care", "i(?:'m| am) all set", "all set"),
+    *("good ?bye", "bye", "take care(?! of)", "i(?:'m| am) all set", "all set"),
 )
+#: What may stand before a closing phrase in its part of a sentence; anything else makes it a part of a request.
+_LEADS_TO_CLOSING = re.compile(
+    r"(?:\W|\b(?:ok(?:ay)?|yes|no|nope|well|so|and|then|great|perfect|fine|good|thanks?|thank you|you|too|as well|i"
+    r"|think|guess|believe|suppose|hope|have|got|need(?:ed)?|there|is|are|was|be|it|for|now|today|really|just|with|wish|ve|s|m|am|do"
+    r"|don|t|not|had|really|very|much|again|everyone|all|right|alright|super|wonderful|excellent|awesome|cool|sure|then"
+    r"|see|your|help|that|a|the|of|been|appreciate|glad|happy|everything|else|looks|sounds)\b)*$",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"```.*?```|`[^`]*`|\"[^\"]*\"|“[^”]*”|(?<!\w)'[^'\n]*'(?!\w)|\b\w+\(\)?", re.DOTALL)
+_PART = re.compile(r"[.!?;:,\n\u2013\u2014]+\s*|\s-\s")
 _STOP_TOKEN = re.compile(r"#{2,}\s*[A-Z][A-Z_ -]*#{2,}")
 _WANTS_MORE = re.compile(
     r"\?|\b(?:please|(?:could|can|would) you|i(?:['’]d| would)(?: also)? (?:like|prefer)"
@@ -159,6 +169,19 @@ _ASKS_CONSENT = _any_of(
         "okay with",
     ),
 )
+_DEMANDS_AN_ANSWER = re.compile(
+    r"\?|\b(?:please confirm|yes/no|(?:reply|say|answer)(?: with)? \W?yes)\b", re.IGNORECASE
+)
+_WANTS_SOMETHING_ELSE = re.compile(
+    r"\b(?:please|can you|could you|just)\s+(?:then |now |also )?(?!go\b|do\b|so\b|and\b)"
+    r"(?!proceed|continue|process|submit|complete|finali[sz]e|make|confirm|carry)[a-z]+",
+    re.IGNORECASE,
+)
+_ASKS_TO_DO = re.compile(
+    r"\b(?:(?:would you like|do you want) me to|shall i|should i|may i|can i)"
+    r" (?!proceed|go ahead|continue|do (?:it|so|that|this)|make (?:it|this|the(?:se)? changes?))\w+",
+    re.IGNORECASE,
+)
 _CONDITION = re.compile(
     r"\b(?:if|once|when|whenever|after|until|unless|before|whether|would|will|can|cannot|could|may|might|should|must|any"
     r"|only|to be|not|either|or)\b|n['’]t\b",
@@ -191,7 +214,7 @@ def tells_to_go_ahead(text: str) -> bool:
 
 def refuses(text: str) -> bool:
     """Whether a message opens with a refusal and holds no word of consent."""
-    return _REFUSAL.search(text) is not None and not consents(text)
+    return _REFUSAL.search(_STOP_TOKEN.sub("", text)) is not None and not consents(text)
 
 
 def consent_is_demanded(rulebook: str) -> bool:
@@ -202,7 +225,12 @@ def consent_is_demanded(rulebook: str) -> bool:
 def closes(text: str) -> bool:
     """Whether a message ends the conversation and asks for nothing more."""
     words = _STOP_TOKEN.sub("", text).strip()
-    return len(words) <= 400 and _CLOSING.search(words) is not None and _WANTS_MORE.search(words) is None
+    if len(words) > 400 or _WANTS_MORE.search(words) is not None:
+        return False
+    return any(
+        (phrase := _CLOSING.search(part)) is not None and _LEADS_TO_CLOSING.match(part[: phrase.start()]) is not None
+        for part in _PART.split(_QUOTED.sub(" ", words))
+    )
 
 
 def asks_something(text: str) -> bool:
@@ -239,7 +267,29 @@ def offers(text: str) -> bool:
 
 def asks_consent(text: str) -> bool:
     """Whether a message asks the user to agree to something."""
-    return "?" in text and _ASKS_CONSENT.search(text) is not None
+    return _DEMANDS_AN_ANSWER.search(text) is not None and _ASKS_CONSENT.search(text) is not None
+
+
+def asking(text: str) -> list[str]:
+    """The sentences of a message that ask for an answer."""
+    return [part for part in sentences_of(text) if _DEMANDS_AN_ANSWER.search(part)]
+
+
+def asks_in_general(question: str) -> bool:
+    """Whether a question names nothing to be done ("Shall I proceed?"), so that the words before it say what."""
+    return _ASKS_TO_DO.search(question) is None
+
+
+def after_what_was_done(text: str) -> str:
+    """The sentences of a message after the last that tells something as done."""
+    sentences = sentences_of(text)
+    done = [place for place, sentence in enumerate(sentences) if claims_of(sentence)]
+    return " ".join(sentences[done[-1] + 1 if done else 0 :])
+
+
+def agrees_only(text: str) -> bool:
+    """Whether a message that says yes asks for nothing of its own: what it agrees to stands in the words before it."""
+    return _WANTS_SOMETHING_ELSE.search(text) is None
 
 
 def is_conditional(text: str) -> bool:
