@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER, VERDICT_ON_RUN
 from axisjudge.results import Result
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_proportion
@@ -56,6 +57,15 @@ def faults_found(table: pl.DataFrame, labels: pl.DataFrame, *, within: int, ci_l
             if not of_axis.is_empty():
                 who = {"labeller": str(labeller), "judge": str(judge), "domain": str(domain)}
                 yield _found(of_axis, axis=axis, within=within, ci_level=ci_level, **who)
+
+
+def faults_in(
+    ratings: pl.DataFrame, labels: pl.DataFrame, *, within: int = 1, ci_level: float = 0.95
+) -> list[FaultsFound]:
+    """Whether the judges of a ratings table find the faults that labels locate, without the runs or their outcomes."""
+    judged = ratings.filter(VERDICT_ON_RUN, BY_JUDGE, pl.col("repeat") == 0, pl.col("verdict").is_not_null())
+    located = labels.filter(VERDICT_ON_RUN, BY_LABELLER).with_columns(pl.col("domain").fill_null("all"))
+    return list(faults_found(judged.with_columns(judge="rater"), located, within=within, ci_level=ci_level))
 
 
 def _found(
