@@ -21,6 +21,7 @@ from axisjudge.judges.rules.findings import KINDS
 from axisjudge.judges.rules.grade import findings_of, grade_trajectory
 from axisjudge.judges.rules.judge import VERSION
 from axisjudge.labels.agentrx import NO_AXIS, read_agentrx
+from axisjudge.labels.crosswalk import ANY_STEP
 from axisjudge.labels.reference import read_tool_kinds, reference_ratings
 from axisjudge.readers import read_trajectories
 from axisjudge.trajectory import ToolSchema, Trajectory
@@ -105,7 +106,7 @@ def rows_of(runs: list[Run], labels: Path) -> Iterator[dict[str, Any]]:
             yield {**run.about, **rules, "question": axis, **said}
         if run.steps is not None:
             wrong = [step for step, label in run.steps.items() if label == -1]
-            people = {"rater": "people", "rater_kind": "human", "question": "any step"}
+            people = {"rater": "people", "rater_kind": "human", "question": ANY_STEP}
             yield {**run.about, **people, "verdict": "incorrect" if wrong else "correct", "cited_step_indices": wrong}
     located = reference_ratings(run.trajectory for run in runs)
     named = read_agentrx(labels, [run.trajectory for run in runs if run.subset == "agentrx"])

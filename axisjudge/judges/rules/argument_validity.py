@@ -31,8 +31,9 @@ _DELEGATES = re.compile(
     r"\b(?:any(?: one)?|whichever|whatever|either)\b(?: of)?(?: the| my| your)?(?: \w+){0,2} ?"
     r"(?:card|payment|method|account|option|one|works|you|is fine|will do)"
     r"|\bup to you\b|\byou (?:can |may )?(?:choose|pick|decide|select)\b|\bno preference\b|\bon file\b"
-    r"|\bwhichever\b|\bwhatever (?:you|works|suits|is)\b|\bsuits? you\b|\bleave (?:it|that|this|the \w+)(?: \w+)? to you\b"
-    r"|\b(?:pick|choose|select|use) (?:any|one)\b|\bno (?:difference|matter)\b|\byour (?:choice|call|pick)\b|\byou (?:think|like)\b"
+    r"|\bwhichever\b|\bwhatever (?:you|works|suits|is)\b|\bsuits? you\b"
+    r"|\bleave (?:it|that|this|the \w+)(?: \w+)? to you\b|\byou (?:think|like)\b"
+    r"|\b(?:pick|choose|select|use) (?:any|one)\b|\bno (?:difference|matter)\b|\byour (?:choice|call|pick)\b"
     r"|\b(?:does ?n['\u2019]?t|do not|don['\u2019]t) (?:matter|mind|care)\b"
     r"|\b(?:same|original|default|usual|existing) (?:\w+ )?(?:card|payment|method|account)\b",
     re.IGNORECASE,

@@ -30,8 +30,8 @@ _NAMES_A_NUMBER = re.compile(
 )
 _NAME = re.compile(r"\b[A-Z][A-Za-z]+ $")
 _MONEY_NAME = re.compile(
-    r"\b(?:total|price|cost|amount|fee|fine|refund|balance|credit|charge|payment|paid|pay|owed?|due|sum|tax|subtotal) $",
-    re.I,
+    r"\b(?:(?:sub)?total|price|cost|amount|fee|fine|refund|balance|credit|charge|payment|paid|pay|owed?|due|sum|tax) $",
+    re.IGNORECASE,
 )
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")

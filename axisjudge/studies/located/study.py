@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 
 from axisjudge.checks import InputError
+from axisjudge.labels.crosswalk import ANY_STEP
 from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER, VERDICT_ON_RUN, once
 from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, to_polars
 from axisjudge.studies._shared.result import StudyResult
@@ -70,7 +71,7 @@ class Located(StudyResult):
     def faults_in_words(self, *, by_axis: bool, judge: str = "") -> list[dict[str, Any]]:
         """Located faults and who finds them, as a page shows it: by axis or on all together, of all judges or one."""
         rows = (one for one in self.faults if judge in ("", one.judge))
-        return tables.faults_in_words(one for one in rows if (one.axis != ANY_AXIS) == by_axis)
+        return tables.faults_in_words(one for one in rows if (one.axis not in (ANY_AXIS, ANY_STEP)) == by_axis)
 
     def kinds_in_words(self) -> list[dict[str, Any]]:
         """What the rules' kinds of finding are worth, as a page shows it."""

@@ -99,11 +99,12 @@ def test_faults_of_the_demo_are_found_by_its_simulated_judges_as_a_script_counts
     write_ratings(demo.ratings, path := tmp_path / "demo.jsonl")
     rows = [one for one in rehearsed.faults if one.axis == ANY_AXIS]
     shown = {
-        (one.labeller, one.judge): tuple(
-            round(of.estimate * of.n_items) for of in (one.on_axis, one.at_step)
-        ) + (one.n_faults,)
+        (one.labeller, one.judge): (
+            *(round(of.estimate * of.n_items) for of in (one.on_axis, one.at_step)),
+            one.n_faults,
+        )
         for one in rows
-    }  # fmt: skip
+    }
     counts = counted(path)
     assert shown == {who: tuple(counts[*who, what] for what in ("axis", "step", "faults")) for who in shown}
     assert {labeller for labeller, _ in shown} == {"reference", "planted"}
