@@ -30,7 +30,8 @@ _WORD = re.compile(r"[A-Za-z]+(?:[_-][A-Za-z]+)*|\d{1,2}")
 _DELEGATES = re.compile(
     r"\b(?:any(?: one)?|whichever|whatever|either)\b(?: of)?(?: the| my| your)?(?: \w+){0,2} ?"
     r"(?:card|payment|method|account|option|one|works|you|is fine|will do)"
-    r"|\bup to you\b|\byou (?:can |may )?(?:choose|pick|decide|select)\b|\bno preference\b|\bon file\b"
+    r"|\bup to you\b|\byou (?:can |may )?(?:choose|pick|decide|select)\b|\bno preference\b"
+    r"|\bon (?:file|record)\b|\b(?:saved|stored) (?:card|payment|method|account)\b"
     r"|\bwhichever\b|\bwhatever (?:you|works|suits|is)\b|\bsuits? you\b"
     r"|\bleave (?:it|that|this|the \w+)(?: \w+)? to you\b|\byou (?:think|like)\b"
     r"|\b(?:pick|choose|select|use) (?:any|one)\b|\bno (?:difference|matter)\b|\byour (?:choice|call|pick)\b"

@@ -81,6 +81,10 @@ _PROMISE = _any_of(
     "|submit|retrieve|fetch|do|start|initiate|complete|get|make|pull|review|verify|search|book)",
     *("(?:one|just a|give me a) (?:moment|second|minute)", "please (?:hold|wait)"),
     "let me (?:check|look|process|get|pull|verify|retrieve|fetch|now)",
+    "i(?:'m| am)(?: now)? (?:processing|checking|looking|cancelling|canceling|modifying|updating|submitting|retrieving"
+    "|fetching|pulling|verifying|searching|booking)",
+    "(?:give me|just)(?: just)? a (?:moment|second|minute|few minutes)",
+    *("bear with me", "hang tight", "hold on"),
 )
 _FAILURE = _any_of(
     *(
@@ -155,8 +159,9 @@ _OFFERS = _any_of(
     "propos(?:e|ed|ing|al)",
     "suggest(?:ed|ing|ion)?",
     "offer(?:ed|ing)?",
-    "available (?:windows?|slots?|dates?|days?)",
-    "window",
+    "(?:available|free|open|possible|next) (?:\\w+ )?(?:windows?|slots?|dates?|days?|appointments?|times?)",
+    "(?:days|dates|times|slots) (?:are|would be) (?:available|free|open|possible)",
+    *("window", "for example", "e\\.g", "tentative(?:ly)?"),
 )
 _ASKS_CONSENT = _any_of(
     *(r"confirm\w*", "proceed", "go ahead", "would you like (?:me|to)", "shall i", "should i", "do you want (?:me|to)"),
@@ -193,6 +198,7 @@ _DONE = re.compile(
     r"|(?:was|were|is|are)(?: now)? successfully (?P<was>[a-z]+)|successfully (?P<adverb>[a-z]+ed))\b",
     re.IGNORECASE,
 )
+_LISTED = re.compile(r"\s*(?:[-*\u2022]|\d+[.)](?:\s|$))")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')*]*\s+|\n+|\\n")
 
 
@@ -316,6 +322,20 @@ def claims_of(text: str) -> list[str]:
 def _done_in(sentence: str) -> list[str]:
     done = [match for match in _DONE.finditer(sentence) if not is_conditional(sentence[: match.start()])]
     return [next(word for word in match.groups() if word).lower() for match in done]
+
+
+def with_heading(text: str, wording: str) -> str:
+    """The sentence or line that holds a wording; a line of a list together with the line that announces the list."""
+    parts = sentences_of(text)
+    place = next((place for place, part in enumerate(parts) if wording in part), None)
+    if place is None:
+        return ""
+    heading = next((part for part in reversed(parts[:place]) if not _LISTED.match(part)), "")
+    return (
+        f"{heading} {parts[place]}"
+        if _LISTED.match(parts[place]) and heading.rstrip("* ").endswith(":")
+        else parts[place]
+    )
 
 
 def sentences_of(text: str) -> list[str]:

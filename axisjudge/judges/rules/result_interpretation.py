@@ -154,7 +154,7 @@ def _dates(facts: Facts) -> Iterator[Finding]:
 
 def _is_proposed(text: str, wording: str) -> bool:
     """Whether a day is only put to the user, in a question or as what may be: it is no word about a result."""
-    sentence = next((part for part in phrases.sentences_of(text) if wording in part), "")
+    sentence = phrases.with_heading(text, wording)
     return "?" in sentence or phrases.is_conditional(sentence) or phrases.offers(sentence)
 
 

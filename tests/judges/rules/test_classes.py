@@ -85,6 +85,10 @@ FALSE_ALARMS: dict[str, tuple[set[str], list[Case]]] = {
             tells("Let me propose 2031-05-03."),
             tells("How about the 3rd of May 2031, in the morning"),
             tells("Available slots:\n- May 3, 2031\n- May 9, 2031\nPlease pick one."),
+            tells("These days are possible:\n1. May 3, 2031\n2. May 9, 2031"),
+            tells("The next free slot is May 3, 2031, from 8 to 10."),
+            tells("For example, May 3, 2031."),
+            tells("Tentatively I have put down May 3, 2031."),
         ],
     ),
     "what the user left to the agent": (
@@ -99,6 +103,8 @@ FALSE_ALARMS: dict[str, tuple[set[str], list[Case]]] = {
                 "Either one is fine. You decide.",
                 "Pick one of my loans and give it two weeks.",
                 "Use the card on file and extend one of them.",
+                "Take the one you have on record.",
+                "Just use my saved card, and any loan.",
             )
         ],
     ),
@@ -338,6 +344,10 @@ MISSES: dict[str, tuple[str, list[Case]]] = {
                 ("Please hold while I get your loan.", [("user", "Okay.")]),
                 ("I am going to cancel the loan now.", [("user", "Thank you so much, goodbye.")]),
                 ("Thanks. I'll now retrieve the record.", []),
+                ("I'm processing your extension now.", [("user", "Thank you!")]),
+                ("Bear with me while I look.", [("user", "Sure. ###STOP###")]),
+                ("I am checking the shelf.", []),
+                ("Give me just a minute, please.", [("user", "Okay, bye.")]),
             )
         ],
     ),
