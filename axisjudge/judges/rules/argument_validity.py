@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from axisjudge.judges.rules import phrases
 from axisjudge.judges.rules.facts import Call, Facts, plain, stands_in
 from axisjudge.judges.rules.findings import Clean, Finding
 from axisjudge.judges.rules.formats import is_identifier
@@ -135,6 +136,7 @@ def _not_as_agreed(facts: Facts, call: Call) -> Iterator[Finding]:
     if any(_DELEGATES.search(text) for index, text in facts.user_messages if index < call.step):
         return
     talk = [text.lower() for index, text in facts.agent_messages if index < call.step]
+    proposed = phrases.after_what_was_done(before[1]).lower()
     used = {value for _, value in call.identifiers}
     for parameter, value in call.identifiers:
         if call.arguments.get(parameter) != value or not _KEY_OF_RECORD.search(parameter):
@@ -144,7 +146,7 @@ def _not_as_agreed(facts: Facts, call: Call) -> Iterator[Finding]:
         if any(stands_in(plain(value), text) for text in talk):
             continue
         alike = [other for other in facts.values_under(parameter, call.step) if other != value]
-        named = [other for other in alike if stands_in(plain(other), before[1].lower())]
+        named = [other for other in alike if stands_in(plain(other), proposed)]
         if named and not used & set(named):
             text = (
                 f"At step {call.step} {call.name} is called with {parameter} = {value!r}, which nobody had named;"

@@ -108,6 +108,23 @@ FALSE_ALARMS: dict[str, tuple[set[str], list[Case]]] = {
             )
         ],
     ),
+    "one record told as done, the next one described": (
+        {"not_as_agreed"},
+        [
+            (
+                [("user", "Both of my loans, please."), *TWO_LOANS, ("agent", words), ("user", "Yes, the other too."),
+                 *modify({"loan_id": "LN-40777", "weeks": 2})],
+                {},
+            )
+            for words in (
+                "Loan LN-40213 has been modified. Shall I do the same for the atlas?",
+                "I have extended LN-40213 by two weeks. Would you like to proceed with the atlas?",
+                "LN-40213 was successfully extended.\nNext would be the atlas: do you agree?",
+                "Your loan LN-40213 has now been extended until March 28. And the atlas?",
+                "I've just renewed LN-40213. Do you want me to modify the atlas loan as well?",
+            )
+        ],
+    ),
     "programs that fail": (
         {"argument_blamed", "argument_blamed_mended", "no_schema", "unlike_successful_calls", "rule_of_the_tool"},
         [

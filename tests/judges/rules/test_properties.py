@@ -99,7 +99,7 @@ OFFERED = st.lists(
 
 
 @given(st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_correct_is_said_only_where_what_is_checked_exhausts_the_axis(data: st.DataObject) -> None:
     offered = [
         ToolSchema(name=name, kind=kind, parameters={} if free else ONE_WAY) for name, kind, free in data.draw(OFFERED)
