@@ -24,10 +24,15 @@ from axisjudge.readers.chats import (
     langchain_messages,
     named_speakers,
     openai_responses,
+    pydantic_ai,
+    sharegpt,
+    smolagents,
 )
 
 #: Asked in this order, before the plain OpenAI chat that several of them resemble.
 CHATS = (
+    pydantic_ai,
+    smolagents,
     openai_responses,
     gemini_contents,
     langchain_messages,
@@ -36,6 +41,7 @@ CHATS = (
     ai_sdk,
     anthropic_messages,
     named_speakers,
+    sharegpt,
 )
 
 __all__ = ["CHATS", "is_message"]

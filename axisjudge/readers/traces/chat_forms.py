@@ -3,9 +3,8 @@
 from typing import Any
 
 from axisjudge.readers.chats.response_items import ITEMS
-from axisjudge.readers.events import dict_of, text_at
+from axisjudge.readers.events import dict_of, json_of, listed, text_at
 from axisjudge.readers.messages import ROLES, Unread, carries_call, refuse_unread
-from axisjudge.readers.traces.pieces import json_of, listed
 
 _OURS = ("system", "developer", "tool", "function")
 _ROLES: dict[str, str] = {"human": "user", "ai": "assistant", **{name: ROLES[name] for name in _OURS}}
