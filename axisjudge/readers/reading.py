@@ -12,14 +12,22 @@ from axisjudge.checks import InputError
 from axisjudge.families import family_of
 from axisjudge.readers import agentrx, inspect_logs, openai_chat, own, tau2, tau_bench
 from axisjudge.readers.chats import CHATS, is_message
+from axisjudge.readers.chats.in_text import read_calls
 from axisjudge.readers.context import Context, load_context, names_of_tools
 from axisjudge.readers.events import BROKEN, MENDED, Tally, mended
-from axisjudge.readers.in_text import read_calls
 from axisjudge.readers.logs import LOGS, SERVICES, log_in
 from axisjudge.readers.messages import Found, at
-from axisjudge.readers.source import Candidate, NotTrajectories, archive, candidates, json_values, opened, sound_lines
+from axisjudge.readers.source import (
+    Candidate,
+    NotTrajectories,
+    archive,
+    candidates,
+    cure_for,
+    json_values,
+    opened,
+    sound_lines,
+)
 from axisjudge.readers.summary import NOT_STATED, ReadWarning, Summary, summarise
-from axisjudge.readers.unread import cure_for
 from axisjudge.trajectory import Trajectory
 
 #: Asked in this order; the first that recognises a file's content reads it. Logs of events come after them.

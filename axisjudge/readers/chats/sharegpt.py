@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.checks import InputError
+from axisjudge.readers.chats.in_text import read_calls
 from axisjudge.readers.chats.parts import add_message
 from axisjudge.readers.chats.records import conversation, is_record_or_list, list_of_objects, records_in, schemas
 from axisjudge.readers.events import Steps, json_of, listed
-from axisjudge.readers.in_text import read_calls
 from axisjudge.readers.messages import Found, Note, Unread, at, call_of, field, objects, text_of, word
 from axisjudge.trajectory import Step
 

@@ -13,6 +13,7 @@ from axisjudge.readers.chats.parts import Part, grow, parts_of
 from axisjudge.readers.chats.records import conversation, is_record_or_list, list_of_objects, records_in
 from axisjudge.readers.events import Steps, dict_of, iso, shown, text_at
 from axisjudge.readers.messages import Found, Note, at, chat_calls, objects, refuse_unread
+from axisjudge.trajectory import ToolCall
 
 FORMAT = "smolagents"
 _READ = ("tool_calls", "observations", "model_output", "model_output_message", "code_action", "model_input_messages")
@@ -61,7 +62,7 @@ def _act(steps: Steps, step: dict[str, Any], where: str, notes: list[Note]) -> N
     """One step of the agent: what it wrote, what it called, what it saw or what went wrong."""
     refuse_unread(step, where, _READ)
     moment = _moment(step)
-    calls = chat_calls(step, "assistant", where)
+    calls = tuple(map(_named_argument, chat_calls(step, "assistant", where)))
     written = step.get("model_output") or dict_of(step, "model_output_message").get("content")
     parts = [part for part in parts_of(written, at(where, "model_output"), notes) if part.kind in ("text", "thinking")]
     grow(steps, "assistant", [*parts, *(Part("call", call=call) for call in calls)], where, moment)
@@ -77,6 +78,14 @@ def _act(steps: Steps, step: dict[str, Any], where: str, notes: list[Note]) -> N
         steps.error(problem, moment)
     elif seen:
         steps.result(None, seen, moment, error=False)
+
+
+def _named_argument(call: ToolCall) -> ToolCall:
+    """A call whose one argument is text, as the interpreter's code is."""
+    if call.arguments_error is None:
+        return call
+    name = "code" if call.name == "python_interpreter" else "input"
+    return call.model_copy(update={"arguments": {name: call.arguments}, "arguments_error": None})
 
 
 def _moment(step: dict[str, Any]) -> str | None:

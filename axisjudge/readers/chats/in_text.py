@@ -8,7 +8,8 @@ Forms: tags around JSON (Hermes, Qwen, Hunyuan, Phi, Granite, InternLM, glaive),
 or parameters (Qwen3-Coder, OpenHands), ``<arg_key>`` (GLM), ``<invoke name="NAME">`` (MiniMax, DeepSeek 3.2, older
 Claude), ``<|python_tag|>`` (Llama), ``[TOOL_CALLS]`` (Mistral), ``<｜tool▁call▁begin｜>`` (DeepSeek),
 ``<|tool_call_begin|>`` (Kimi), channels ``to=functions.NAME`` (gpt-oss), ``Action`` and ``Action Input`` (ReAct),
-``Action`` and JSON (tau-bench), ``<search>`` (Search-R1). Sources: the chat templates of these models, and vLLM's and SGLang's parsers.
+``Action`` and JSON (tau-bench), ``<search>`` (Search-R1).
+Sources: the chat templates of these models, and the parsers of vLLM and SGLang.
 """
 
 from __future__ import annotations
@@ -115,11 +116,11 @@ def read_calls(steps: tuple[Step, ...]) -> tuple[Step, ...]:
 
 def _parts(step: Step, has_calls: bool, waiting: list[ToolCall]) -> Iterator[Step]:
     """The steps that one message holds; `waiting` are the calls without a result so far."""
-    if step.role == "tool":
+    if step.role == "tool" and not _RESULTS.match(step.content.lstrip()):
         yield _result(step, _unwrapped(step.content), waiting)
     elif has_calls:
         yield from _of_agent(step, waiting)
-    elif step.role in ("user", "assistant") and waiting and _RESULTS.search(step.content):
+    elif step.role == "tool" or (step.role != "system" and waiting and _RESULTS.search(step.content)):
         yield from _with_results(step, waiting)
     else:
         yield step
@@ -169,7 +170,7 @@ def _said(step: Step, text: str, calls: list[ToolCall]) -> Iterator[Step]:
 
 def _with_results(step: Step, waiting: list[ToolCall]) -> Iterator[Step]:
     """A message that holds results, with what it says before, between and after them."""
-    place = 0
+    place = len(step.content) - len(step.content.lstrip())
     for came in _RESULTS.finditer(step.content):
         yield from _said(step, step.content[place : came.start()], [])
         yield _result(step, _unwrapped(came[0]), waiting)
