@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conversations import chat, write
+from readers.conversations import chat, write
 
 from axisjudge.checks import InputError
 from axisjudge.readers import read_trajectories, write_trajectories

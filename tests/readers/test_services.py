@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conversations import write
+from readers.conversations import write
 
 from axisjudge.checks import InputError
 from axisjudge.readers import read_trajectories
