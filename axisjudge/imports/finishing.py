@@ -245,9 +245,7 @@ def _family(rater: str, kind: str, model: str | None, family: str | None, option
 def _confidence(where: str, said: object) -> float | None:
     if said in _NOTHING:
         return None
-    text = str(said).strip()
-    number = number_of(text.removesuffix("%")) if text.endswith("%") else number_of(said)
-    number = number / 100 if number is not None and text.endswith("%") else number
+    number = number_of(said)
     if number is None or not 0 <= number <= 1:
         raise InputError(where, "confidence lies in [0, 1]", said, "divide by 100, or write 87%")
     return number
