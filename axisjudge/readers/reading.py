@@ -26,6 +26,7 @@ from axisjudge.readers.source import (
     json_values,
     opened,
     sound_lines,
+    with_messages,
 )
 from axisjudge.readers.summary import NOT_STATED, ReadWarning, Summary, summarise
 from axisjudge.trajectory import Trajectory
@@ -316,6 +317,8 @@ def _found(stream: BinaryIO, folder: Path) -> Iterator[tuple[str, Found]]:
             values = chain(others, values)
         if is_message(first[1], (*LOGS, *FORMATS)):  # one message a line
             first, values = ("", [value for _, value in chain([first], values)]), iter(())
+        first = (first[0], with_messages(first[1]))
+        values = ((place, with_messages(value)) for place, value in values)
         members = first[1] if isinstance(first[1], list) else [first[1]]
         chat = any(form.recognise(first[1]) for form in CHATS)
         if any(service.recognise(member) for service in SERVICES for member in members) or (

@@ -250,3 +250,23 @@ def cure_for(value: Any, known: str) -> str:
     first = value[0] if isinstance(value, list) and value else value
     told = (cure for test, cure in _CURES if isinstance(first, dict) and test(first))
     return next(told, f"known are {known}; anything else: write ours, axisjudge schema trajectory")
+
+
+#: Under these names data sets keep what others call ``messages``.
+_MESSAGES = ("conversation", "trajectory", "dialogue", "dialog", "chat")
+
+
+def with_messages(value: Any) -> Any:
+    """A record, or a list of them, with its chat messages under ``messages`` where they have another name."""
+    if isinstance(value, list):
+        return [with_messages(member) for member in value] if any(isinstance(one, dict) for one in value) else value
+    if not isinstance(value, dict) or "messages" in value:
+        return value
+    named = [key for key in _MESSAGES if _are_messages(value.get(key))]
+    if len(named) != 1:
+        return value
+    return {"messages" if key == named[0] else key: inner for key, inner in value.items()}
+
+
+def _are_messages(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) and "role" in one for one in value)
