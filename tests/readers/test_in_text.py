@@ -5,10 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from readers.conversations import chat, write
+from readers.test_bad_transcripts import LOOSE
 
 from axisjudge.checks import InputError
 from axisjudge.readers import read_trajectories, write_trajectories
+from axisjudge.readers.chats.in_text import read_calls
 from axisjudge.trajectory import Step, Trajectory
 
 P11, P12 = {"parcel_id": "P-11"}, {"parcel_id": "P-12"}
@@ -68,6 +72,11 @@ FORMS: dict[str, tuple[str, list[tuple[str, Any]]]] = {
     "ReAct": (f"Thought: I look.\nAction: find\nAction Input: {J11}", BOTH[:1]),
     "ReAct, text": ("Action: find\nAction Input: P-11", [("find", {"input": "P-11"})]),
     "tau-bench": (f"Thought:\nI look.\nAction:\n{C11}", BOTH[:1]),
+    "ReAct's paper": ("Thought 1: I look.\nAction 1: find[P-11]", [("find", {"input": "P-11"})]),
+    "CodeAct": ("I look.\n<execute>\nprint(1)\n</execute>", [("execute", {"code": "print(1)"})]),
+    "Gemma": ('```tool_code\nfind(parcel_id="P-11")\n```', BOTH[:1]),
+    "Llama, JSON alone": (f'{{"name": "find", "parameters": {J11}}}', BOTH[:1]),
+    "Llama, a list alone": (f"[{C11}, {C12}]", BOTH),
     "Search-R1": ("<think>who?</think><search> P-11 </search>", [("search", {"query": "P-11"})]),
 }
 
@@ -96,6 +105,8 @@ def test_a_draft_in_a_thought_a_mention_and_a_users_text_are_no_calls(tmp_path: 
     steps = steps_of(tmp_path, ("user", f"<tool_call>{C11}</tool_call>"), ("assistant", draft))
     assert [step.tool_calls for step in steps] == [(), ()]
     assert steps[1].content == draft
+    for plain in ('{"name": "Ann", "age": 7}', '{"name": "Ann"}', "[1, 2]"):
+        assert [step.content for step in steps_of(tmp_path, ("user", "?"), ("assistant", plain))] == ["?", plain]
 
 
 RESULTS = {
@@ -105,6 +116,8 @@ RESULTS = {
     "Mistral": [("user", '[TOOL_RESULTS] {"content": {"hall": 7}, "call_id": "abc"} [/TOOL_RESULTS]')],
     "DeepSeek": [("user", '<｜tool▁outputs▁begin｜><｜tool▁output▁begin｜>{"hall": 7}<｜tool▁output▁end｜>')],
     "ReAct": [("user", 'Observation: {"hall": 7}')],
+    "ReAct's paper": [("user", 'Observation 1: {"hall": 7}')],
+    "Gemma": [("user", '```tool_output\n{"hall": 7}\n```')],
     "tau-bench": [("user", 'API output: {"hall": 7}')],
     "Llama": [("ipython", '{"hall": 7}')],
 }
@@ -177,3 +190,38 @@ def test_our_own_files_say_what_is_a_call(tmp_path: Path) -> None:
     played = Trajectory(id="p", source="t", steps=(Step(index=0, role="assistant", content=FORMS["Hermes"][0]),))
     write_trajectories(tmp_path / "own.jsonl", [played])
     assert read_trajectories(tmp_path / "own.jsonl").trajectories == (played,)
+
+
+TOKENS = (
+    *(text for text, _ in FORMS.values()),
+    *UNREAD,
+    *(
+        "<tool_call>",
+        "</tool_call>",
+        "<think>",
+        "</think>",
+        "`",
+        "{",
+        "[",
+        '{"name":',
+        "Observation: x",
+        "\n",
+        "é🚚",
+        " ",
+    ),
+    *("<tool_response>", "</tool_response>", "Action:", "```tool_code\n", "<execute>", "[TOOL_CALLS]", "<function=f>"),
+)
+
+
+@LOOSE
+@given(parts=st.lists(st.sampled_from(TOKENS), max_size=6), answer=st.lists(st.sampled_from(TOKENS), max_size=3))
+def test_any_mixture_is_read_or_refused(parts: list[str], answer: list[str]) -> None:
+    told = (("user", "?"), ("assistant", "".join(parts)), ("user", "".join(answer)), ("assistant", "Done."))
+    steps = tuple(Step(index=n, role=role, content=text) for n, (role, text) in enumerate(told))  # type: ignore[arg-type]
+    try:
+        whole = read_calls(steps)
+    except InputError:
+        return
+    assert [step.index for step in whole] == list(range(len(whole)))
+    assert whole[-1].content == "Done."
+    assert all(step.role == "assistant" for step in whole if step.tool_calls)

@@ -8,7 +8,8 @@ Forms: tags around JSON (Hermes, Qwen, Hunyuan, Phi, Granite, InternLM, glaive),
 or parameters (Qwen3-Coder, OpenHands), ``<arg_key>`` (GLM), ``<invoke name="NAME">`` (MiniMax, DeepSeek 3.2, older
 Claude), ``<|python_tag|>`` (Llama), ``[TOOL_CALLS]`` (Mistral), ``<｜tool▁call▁begin｜>`` (DeepSeek),
 ``<|tool_call_begin|>`` (Kimi), channels ``to=functions.NAME`` (gpt-oss), ``Action`` and ``Action Input`` (ReAct),
-``Action`` and JSON (tau-bench), ``<search>`` (Search-R1).
+``Action`` and JSON (tau-bench), ``Action: NAME[...]`` (ReAct's paper), ``<search>`` (Search-R1), ``<execute>``
+(CodeAct), ```` ```tool_code ```` (Gemma), and a message that is a call as JSON and nothing else (Llama 3.1).
 Sources: the chat templates of these models, and the parsers of vLLM and SGLang.
 """
 
@@ -36,7 +37,11 @@ _OPENS = re.compile(
     |(?:<\|start\|>assistant\s*)?(?:<\|channel\|>\s*commentary\s*)?to=functions\.(?P<channel>[\w.-]+)[^\n]*?<\|message\|>
     |^[ \t>*]*Action[ \d]*:[*\s]*(?P<named>[^\n{}\[\]]+?)[*\s]*\n+[ \t>*]*Action\ Input[ \d]*:[*\ \t]*
     |^[ \t>*]*Action:\s*(?:```(?:json)?\s*)?(?P<acted>(?=\{))
-    |<(?P<searched>search)>""",
+    |^[ \t>*]*Action[ \d]*:[*\s]*(?P<bracketed>\w+)\[
+    |<(?P<searched>search)>
+    |<(?P<executed>execute(?:_\w+)?)>
+    |(?P<fenced>```tool_code[ \t]*\n)
+    |\A\s*(?P<bare>(?=\{\s*"(?:type|name|arguments|parameters)"\s*:|\[\s*\{\s*"(?:type|name|arguments)"\s*:))""",
     re.VERBOSE | re.MULTILINE,
 )
 #: What came back, in the user's message, the tool's, or the agent's own text; the group is what stands inside.
@@ -45,6 +50,7 @@ _RESULTS = re.compile(
     |\[TOOL_RESULTS\](.*?)(?:\[/TOOL_RESULTS\]|\Z)
     |<｜tool▁output▁begin｜>(.*?)(?:<｜tool▁output▁end｜>|\Z)
     |<information>(.*?)(?:</information>|\Z)
+    |```tool_output[ \t]*\n(.*?)(?:```|\Z)
     |^[ \t]*(?:Observation[ \d]*|API\ output|EXECUTION\ RESULT\ of\ \[\w+\]|FUNCTION\ RESPONSE)[ \t]*:[ \t]*
       (.*?)(?=^[ \t>*]*(?:Thought|Action|Final\ Answer|Observation)[ \d]*:|<\|endoftext\|>|\Z)""",
     re.VERBOSE | re.MULTILINE | re.DOTALL,
@@ -85,7 +91,7 @@ def _unread(text: str) -> str | None:
     """A tag that is named like a call, in a form that nobody here knows."""
     tags = (tag for tag in _TAGS.finditer(text) if tag["special"] or f"</{tag['plain']}>" in text)
     named = ((tag["special"] or tag["plain"]).replace("▁", "_") for tag in tags)
-    return next((name for name in named if names_call(name) or name in ("tool_code", "execute_ipython")), None)
+    return next((name for name in named if names_call(name) or name == "tool_code"), None)
 
 
 def read_calls(steps: tuple[Step, ...]) -> tuple[Step, ...]:
@@ -151,7 +157,7 @@ def _of_agent(step: Step, waiting: list[ToolCall]) -> Iterator[Step]:
                     calls.append(call_of(f"step {step.index}", call.name, call.given, id=call.id))
                     waiting.append(calls[-1])
             place = max(place, opened.end())
-            opened = _next(_OPENS, content, place, thoughts)
+            opened = _next(_OPENS, content, max(place, opened.start() + 1), thoughts)
             continue
         opened = _next(_OPENS, content, max(place, opened.start()), thoughts)
     if waiting and (came := _next(_RESULTS, content, place, thoughts)):
@@ -217,6 +223,17 @@ def _calls(text: str, opened: re.Match[str], where: str) -> list[_Call]:
     if kind == "searched":
         end = _end(text, start, "</search>")
         return [_Call(named, {"query": text[start:end].removesuffix("</search>").strip()}, end)]
+    if kind == "bracketed":
+        end = _end(text, start, "]\n") if "]\n" in text[start:] else len(text)
+        return [_Call(named, {"input": text[start:end].strip().removesuffix("]")}, end)]
+    if kind == "executed":
+        end = _end(text, start, f"</{named}>")
+        return [_Call(named, {"code": text[start:end].removesuffix(f"</{named}>").strip()}, end)]
+    if kind == "fenced":
+        end = _end(text, start, "```")
+        return _of_python(text[start:end].removesuffix("```").strip(), end, code=True)
+    if kind == "bare":
+        return _of_whole(text, where)
     if kind in ("named", "channel"):
         stop = re.compile(r"^[ \t>*]*(?:Observation|Thought|Final Answer|Action)[ \d]*:", re.MULTILINE)
         ends = stop if kind == "named" else re.compile(r"<\|(?:call|end|start)\|>")
@@ -238,6 +255,15 @@ def _calls(text: str, opened: re.Match[str], where: str) -> list[_Call]:
         name = _named(re.sub(r":\d+$", "", identity).removeprefix("functions."), where)
         return [_Call(name, _fenced(rest), end, identity)]
     return _of_mistral(text, start, where) if kind == "mistral" else _of_json(text, start, kind, where)
+
+
+def _of_whole(text: str, where: str) -> list[_Call]:
+    """A message that is nothing but calls as JSON, as Llama writes them; nothing where the JSON says something else."""
+    value = _value(text)
+    records = value if isinstance(value, list) else [value]
+    keys = {"type", "name", "arguments", "parameters", "id"}
+    given = all(isinstance(one, dict) and one.keys() <= keys and {"name"} < one.keys() - {"type"} for one in records)
+    return [_as_call(one, len(text), where) for one in records] if given and records else []
 
 
 def _of_mistral(text: str, start: int, where: str) -> list[_Call]:
