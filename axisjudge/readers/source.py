@@ -166,7 +166,7 @@ def _whole(first: bytes, stream: BinaryIO, lines_before: int) -> Any:
         raise InputError("", "is too large for this machine's memory", cure="split it, or use JSON Lines") from error
     except ValueError as error:
         if not content.startswith(_UTF16_MARKS) and not _LOOKS_LIKE_JSON.match(content):
-            raise NotTrajectories("", "is not JSON", content[:20]) from error
+            raise NotTrajectories("", "is not JSON", content[:20], "runs are read from JSON or JSON Lines") from error
         raise _broken(content, error, lines_before) from error
 
 
@@ -237,6 +237,14 @@ _CURES: tuple[tuple[_Test, str], ...] = (
     (
         lambda record: "source" in record and ("observation" in record or "action" in record),
         "OpenHands: export the completions (LLM_LOG_COMPLETIONS) with their messages and tool_calls",
+    ),
+    (
+        lambda record: _has("info", "data")(record) or _has("trace_id", "trace_metadata")(record),
+        "MLflow: a trace without spans; export it with them (mlflow traces get, search_traces with include_spans)",
+    ),
+    (
+        lambda record: isinstance(record.get("chat"), str),
+        "the chat is one text: make it a list of messages with roles, {role, content}",
     ),
     (
         lambda record: _has("instruction", "output")(record) or _has("prompt", "completion")(record),

@@ -154,6 +154,31 @@ def test_tools_that_langfuse_lists_among_the_messages_are_tools(tmp_path: Path) 
     assert sum(step.role == "tool" for step in run.steps) == 2
 
 
+CALL = {"type": "tool_use", "id": "c", "name": "find", "input": {}}
+PART = {"functionCall": {"name": "find", "args": {}}}
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        [{"type": "text", "text": "I look."}, CALL],
+        {"content": None, "tool_calls": CALLS[:1]},
+        {"candidates": [{"content": {"role": "model", "parts": [PART]}}]},
+        [{"type": "function_call", "call_id": "c", "name": "find", "arguments": "{}"}],
+        {"role": "assistant", "content": "", "additional_kwargs": {"tool_calls": CALLS[:1]}},
+        {"role": "assistant", "content": '<tool_call>{"name": "find", "arguments": {}}</tool_call>'},
+    ],
+)
+def test_a_call_in_the_words_of_every_provider(tmp_path: Path, output: Any) -> None:
+    trace = {**langfuse(), "observations": [{**observations()[1], "output": output}]}
+    spans = mlflow()
+    spans["data"]["spans"] = spans["data"]["spans"][1:2]
+    spans["data"]["spans"][0]["attributes"]["mlflow.spanOutputs"] = json.dumps(output)
+    for value in (trace, spans):
+        (run,) = read_trajectories(write(tmp_path / "x.json", value)).trajectories
+        assert [call.name for step in run.steps for call in step.tool_calls] == ["find"]
+
+
 def test_without_generations_the_trace_tells_the_conversation(tmp_path: Path) -> None:
     trace = {**langfuse(), "input": {"messages": [ASKED]}, "output": DONE, "observations": []}
     (run,) = read_trajectories(write(tmp_path / "x.json", trace)).trajectories
@@ -173,6 +198,8 @@ STREAMS: dict[str, Any] = {
     "tasks_output": {"raw": "x", "tasks_output": [{"raw": "x", "agent": "a"}]},
     "history": {"trajectory": [{"action": "ls", "observation": "a"}], "info": {}},
     "OpenHands": [{"id": 0, "source": "agent", "action": "run", "args": {"command": "ls"}}],
+    "include_spans": {"info": {"trace_id": "t"}, "data": {"spans": []}},
+    "list of messages": [{"system": "s", "chat": "USER: a ASSISTANT: b"}],
     "not runs": [{"instruction": "a", "input": "", "output": "b"}],
     "axisjudge schema trajectory": [{"weather": "grey"}],
 }
