@@ -79,7 +79,7 @@ def _conversation(record: dict[str, Any], key: str, where: str, where_turns: str
 
 
 def _add(steps: Steps, turn: dict[str, Any], where: str, notes: list[Note]) -> None:
-    speaker = turn["from"] if "from" in turn else field(turn, "role", str, where)
+    speaker = field(turn, "from" if "from" in turn else "role", str, where)
     role = _ROLES.get(speaker.lower())
     if role is None:
         raise InputError(at(where, "from"), f"must be one of {', '.join(_ROLES)}", speaker)
