@@ -36,6 +36,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from axisjudge.checks import InputError
+
 Floats = NDArray[np.float64]
 
 #: Intraclass correlation expected where clusters cannot show it: the upper end of task outcomes in public agent data.
@@ -85,6 +87,19 @@ def effective_clusters(sizes: ArrayLike, times: ArrayLike = 1.0) -> float:
     """
     size, number = np.asarray(sizes, dtype=np.float64), np.asarray(times, dtype=np.float64)
     return float((number * size).sum() ** 2 / (number * size**2).sum()) if size.any() else 0.0
+
+
+def relative_weights(weights: ArrayLike | None, kept: NDArray[np.bool_]) -> Floats:
+    """The weights of the items that count, of mean 1; exactly 1 where all are alike."""
+    if weights is None:
+        return np.ones(int(kept.sum()))
+    given = np.asarray(weights, dtype=np.float64)
+    if given.shape != kept.shape:
+        raise InputError("weights", f"needs one for each of the {kept.size} items", given.shape)
+    used = given[kept]
+    if not (np.isfinite(used) & (used > 0)).all():
+        raise InputError("weights", "must be positive", used)
+    return np.ones(used.size) if (used == used[:1]).all() else used / used.mean()
 
 
 def effective_degrees(sizes: ArrayLike) -> float:

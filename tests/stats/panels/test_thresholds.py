@@ -15,7 +15,8 @@ from scipy.stats import binom, norm
 from axisjudge.checks import InputError
 from axisjudge.stats.confidence.escalation import decides_alone
 from axisjudge.stats.panels.cascade import cascade, price_of, stage_of
-from axisjudge.stats.rates.clustered import clustered_share, more_for_upper_end
+from axisjudge.stats.rates.clustered import more_for_upper_end
+from axisjudge.stats.rates.proportions import clustered_proportion
 
 
 def upper_risk(n, errors, delta):
@@ -83,14 +84,14 @@ def test_labels_drawn_with_unequal_probabilities_count_with_their_weights():
 
 def test_how_many_more_labels_would_do_would_do():
     wrong, tasks = np.tile([1.0] + [0.0] * 15, 25), np.repeat(np.arange(50), 8)
-    share = clustered_share(wrong, tasks, ci_level=0.9)
+    share = clustered_proportion(wrong, tasks, ci_level=0.9)
     assert share.ci_high > 0.08
     more = more_for_upper_end(share, 0.08)
     times = math.ceil((wrong.size + more) / wrong.size)
-    enough = clustered_share(np.tile(wrong, times), np.repeat(np.arange(50 * times), 8), ci_level=0.9)
+    enough = clustered_proportion(np.tile(wrong, times), np.repeat(np.arange(50 * times), 8), ci_level=0.9)
     assert enough.ci_high <= 0.08
     fewer = max(1, times // 3)
-    short = clustered_share(np.tile(wrong, fewer), np.repeat(np.arange(50 * fewer), 8), ci_level=0.9)
+    short = clustered_proportion(np.tile(wrong, fewer), np.repeat(np.arange(50 * fewer), 8), ci_level=0.9)
     assert short.ci_high > 0.08
     assert more_for_upper_end(share, 0.05) is None
 
