@@ -12,6 +12,7 @@ import math
 import numpy as np
 import pytest
 from scipy import stats as scipy_stats
+from stats.ragged_worlds import SIZES
 from statsmodels.stats.proportion import proportion_confint
 
 from axisjudge.checks import InputError
@@ -20,17 +21,6 @@ from axisjudge.stats.clusters import clustered_variance, effective_clusters
 from axisjudge.stats.rates.clustered import mean_of_shares, more_for_half_width, paired_share_difference
 from axisjudge.stats.rates.proportions import clustered_proportion
 
-SIZES = {
-    "5 x 12": [12] * 5,
-    "12 x 12": [12] * 12,
-    "25 x 12": [12] * 25,
-    "50 x 12": [12] * 50,
-    "5 of 40..2": [40, 12, 8, 4, 2],
-    "12 of 60..2": [60, 20, 10, 5, 5, 3] + [2] * 6,
-    "25 of 60..2": [round(size) for size in np.geomspace(60, 2, 25)],
-    "50 of 60..2": [round(size) for size in np.geomspace(60, 2, 50)],
-    "one of 100, 50 of 2": [100] + [2] * 50,
-}
 ICC = 0.25
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 from scipy.stats import binom, norm
+from stats.panels.resampled_thresholds import Population, study_thresholds
 
 from axisjudge.checks import InputError
 from axisjudge.stats.confidence.escalation import decides_alone
@@ -150,6 +151,29 @@ def exceeded(replicates, n_tasks, risk, seed):
             t = found.threshold
             above += 1 - 0.8 * (1 - t**5) / (1 - t**4) > risk
     return above / replicates
+
+
+def same_as_one_by_one(population, n_tasks, risks, rng, studies):
+    """Whether studies computed together have the thresholds of `decides_alone`, one after the other."""
+    sure, wrong, task = population
+    every = np.unique(task)
+    draws = rng.multinomial(n_tasks, np.full(every.size, 1 / every.size), size=studies)
+    together = study_thresholds(Population.of(*population), draws.astype(float), risks)
+    for draw, theirs in zip(draws, together, strict=True):
+        rows = [np.flatnonzero(task == one) for one in np.repeat(every, draw)]
+        at, groups = np.concatenate(rows), np.repeat(np.arange(n_tasks), [each.size for each in rows])
+        own = [decides_alone(sure[at], wrong[at], groups, risk=risk).threshold for risk in risks]
+        np.testing.assert_array_equal(own, theirs)
+
+
+@pytest.mark.parametrize("size", [1, 8])
+def test_thousands_of_studies_at_once_have_the_thresholds_of_single_ones(size):
+    """By counts of tasks; also where confidences repeat, are missing, or every item is its own task."""
+    rng = np.random.default_rng(size)
+    sure, wrong, tasks = study(rng, 60, size=size)
+    same_as_one_by_one((sure, wrong, tasks), 40, (0.05, 0.1, 0.2), rng, studies=4)
+    coarse = np.where(rng.random(sure.size) < 0.1, np.nan, sure.round(1))
+    same_as_one_by_one((coarse, wrong, tasks), 40, (0.1, 0.3), rng, studies=4)
 
 
 def test_few_studies_exceed_the_risk():
