@@ -38,7 +38,8 @@ class PairedCoefficient:
 
     `pairs` are positions of raters, `values` their coefficients (NaN where undefined), `without` the same without each
     cluster (pairs x clusters), `n_items` the items that both rated; `rare` says that a word is too rare for the
-    jackknife's correlation, `few` that too few items differ at all. `codes` are rows x raters, each row `times` like items of one cluster.
+    jackknife's correlation, `few` that too few items differ at all.
+    `codes` are rows x raters, each row `times` like items of one cluster.
     """
 
     coefficient: str
