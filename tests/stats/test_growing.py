@@ -128,6 +128,15 @@ def test_once_something_is_answered_it_is_answered(name, then):
     assert answered
 
 
+def test_many_more_items_that_all_pass_do_not_refuse_a_difference():
+    """n (1 - p)^2 of the rarer word falls as they come: below 5 it refused what 400 items had answered."""
+    first = Study("alike")
+    said = np.vstack([first.said, np.zeros((8000, 3))])
+    task = np.r_[first.task, 100 + np.arange(8000) // 4]
+    for n in (N, said.shape[0]):
+        assert not math.isnan(pairs_apart(said[:n], task[:n]).ci_low)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_the_model_of_few_runs_answers_more_tasks_labels_and_judges():
