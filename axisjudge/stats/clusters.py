@@ -143,7 +143,7 @@ def clustered_variance(
     between = worth / (worth - 1) * float((np.bincount(clusters, weights=number * part) ** 2).sum())
     if prior is None and worth >= FEW:
         return ClusteredVariance(max(between, independent), worth - 1, _over(between, independent), worth)
-    seen = (worth - 1) * min(1.0, _NORMAL_KURTOSIS / _kurtosis(part, number)) if independent > 0 else 0.0
+    seen = (worth - 1) * normal_part_of(part, number)
     effect, degrees = joined_effect(
         min(_over(between, independent), largest), largest, seen, OUTCOME_ICC if prior is None else prior
     )
@@ -168,11 +168,12 @@ def normal_part(share: float) -> float:
     return min(1.0, _NORMAL_KURTOSIS * variance / (1 - 3 * variance)) if variance > 0 else 0.0
 
 
+def normal_part_of(influence: ArrayLike, times: ArrayLike) -> float:
+    """The same of any estimate by the influences of its items, each `times` over: 3 over their kurtosis; 0 of none."""
+    square, number = np.asarray(influence, dtype=np.float64) ** 2, np.asarray(times, dtype=np.float64)
+    fourth = float((number * square**2).sum())
+    return min(1.0, _NORMAL_KURTOSIS * (number * square).sum() ** 2 / (number.sum() * fourth)) if fourth > 0 else 0.0
+
+
 def _over(between: float, independent: float) -> float:
     return max(1.0, between / independent) if independent > 0 else 1.0
-
-
-def _kurtosis(influence: Floats, times: Floats) -> float:
-    """Fourth moment over the squared second, of influences with mean 0."""
-    square = influence**2
-    return float(times.sum() * (times * square**2).sum() / (times * square).sum() ** 2)

@@ -283,7 +283,7 @@ PARTS = {
         "soft_ceiling",
         "balanced_pseudo_values",
         *("more_for_upper_end", "upper_end_at", "sequence", "thresholds"),
-        *("joined_effect", "normal_part", "relative_weights"),
+        *("joined_effect", "normal_part", "normal_part_of", "relative_weights"),
         "beyond_constant",
         "leave_one_cluster_out",
         "bounded_share",
