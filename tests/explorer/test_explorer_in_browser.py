@@ -108,6 +108,32 @@ def test_words_are_found_in_ids_reasons_and_folded_text(visit):
     page.get_by_text("No item passes these filters.").wait_for()
 
 
+def test_names_are_offered_while_one_types_and_one_of_them_filters(visit):
+    page = visit()
+    offered = page.locator("datalist option")
+    search = page.get_by_label("Search runs and reasons")
+    search.press_sequentially("RUN-")
+    expect(offered).to_have_count(3)
+    assert offered.evaluate_all("options => options.map(({ value }) => value)") == ["run-0", "run-1", "run-2"]
+    search.press_sequentially("1")
+    expect(page.locator(".rows .name")).to_have_text(["run-1"])
+    search.fill("")
+    expect(offered).to_have_count(0)
+
+
+def test_a_filtered_list_is_put_in_order(visit):
+    page = visit()
+    page.get_by_role("button", name="Split").click()
+    assert runs_shown(page) == ["run-0", "run-1", "run-2"]
+    page.get_by_label("Order", exact=True).select_option("unsure")
+    assert runs_shown(page)[0] == "run-1", "beta is .55 sure of it"
+    assert counted(page).startswith("3 of 15 items")
+    press(page, "d")
+    assert opened(page)[0] == "run-1", "keys go in the order that is shown"
+    page.get_by_label("Order", exact=True).select_option("task")
+    assert runs_shown(page) == ["run-0", "run-1", "run-2"]
+
+
 def test_by_keys_through_items_steps_and_judges(visit):
     page = visit("axis=sequencing")
     press(page, "d")
@@ -263,5 +289,9 @@ def test_thousands_of_runs_stay_a_short_document(browser, runs, tmp_path):
     assert nodes < 1000
     press(page, "End")
     page.locator(".rows .name", has_text="run-299-").wait_for()
-    assert page.locator(HOST).evaluate("host => host.shadowRoot.querySelectorAll('.listing *').length") < 1000
+    drawn = "document.querySelector('#explorer').shadowRoot.querySelectorAll('.rows .row-of').length"
+    page.evaluate(f"addEventListener('beforeprint', () => window.printed = {drawn})")
+    page.pdf()
+    assert page.evaluate("window.printed") == 300, "paper does not scroll"
+    assert page.evaluate(drawn) < 100
     page.close()
