@@ -47,8 +47,11 @@ def drawn_bytes(figure: Any, banner: str | None, kind: str = "png") -> bytes:
 
 
 def title_of_figure(figure: Any) -> str:
-    """The title of a figure's first axes that have one."""
-    titles = (axes.get_title(loc) for axes in figure.axes for loc in ("left", "center", "right"))
+    """The title of a figure, else of the first axes that have one."""
+    titles = (
+        figure.get_suptitle(),
+        *(axes.get_title(loc) for axes in figure.axes for loc in ("left", "center", "right")),
+    )
     return " ".join(next(filter(None, titles), "").split())
 
 

@@ -50,7 +50,10 @@ def plot_agreement_matrix(found: CrossFamily, *, ax: Axes | None = None) -> Axes
     _frame_families(ax, found)
     note = f"{found.label}; {many(found.across.n_items, 'item')} in {found.across.clusters}; – undefined"
     ax.set_xlabel(note, fontsize=theme.SMALL, color=theme.QUIET, loc="left", labelpad=8)
-    theme.describe(ax, f"{note}; point estimates without intervals, frames hold the judges of one family")
+    size = f"{many(found.across.n_items, 'item')} in {found.across.clusters}"
+    theme.describe(
+        ax, f"{size}; point estimates without intervals, – where undefined; a frame holds judges of one family"
+    )
     return ax
 
 

@@ -54,11 +54,14 @@ def plot_profile_heatmap(grid: RateGrid, *, ax: Axes | None = None) -> Axes:
 
 
 def plot_rank_sets(ranking: Ranking, *, ax: Axes | None = None) -> Axes:
-    """For each name the ranks it may hold, its place by the point estimate, and the estimate itself in words."""
+    """For each name the ranks it may hold, its place by the point estimate, and the estimate itself in words.
+
+    Empty where nothing can be ranked: an order by point estimates would say what the ranking refuses to say.
+    """
     sets = ranking.sets
     count = len(ranking.names)
     ax = new_axes(7.0, 1.1 + 0.4 * count) if ax is None else ax
-    for place, j in enumerate(sets.order):
+    for place, j in enumerate(() if sets.refusal else sets.order):
         ax.plot([sets.rank_low[j], sets.rank_high[j]], [place, place], color=ACCENT, linewidth=7, alpha=0.25)
         ax.plot(place + 1, place, "o", color=ACCENT, markersize=8)
         at_the_right(ax, place, "–" if np.isnan(sets.means[j]) else f"{sets.means[j]:.0%}")

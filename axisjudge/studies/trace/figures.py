@@ -57,7 +57,7 @@ def plot_trace(run: TracedRun, *, ax: Axes | None = None) -> Axes:
     _legend(ax, run)
     note = f"one run of {many(n_steps, 'step')}; {many(len(run.judges), 'judge')}"
     dress(ax, "Steps that the judges cite, per axis", note)
-    describe(ax, f"a mark is a cited step, its shape the verdict; {note}, so no interval")
+    describe(ax, f"a mark is a cited step, its shape the verdict; {note}; of one run there is no interval")
     ax.tick_params(axis="y", labelsize=SMALL)
     ax.locator_params(axis="x", integer=True)
     return ax

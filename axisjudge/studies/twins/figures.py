@@ -45,7 +45,7 @@ def plot_twin_matrix(matrix: TwinMatrix, judge: str | None = None, *, ax: Axes |
         "not), ? not shown, ✗ refuted; undecided twins count against the claim"
     )
     ax.set_xlabel(note, fontsize=SMALL, color=QUIET, loc="left")
-    describe(ax, note)
+    describe(ax, note.replace("\n", "; "))
     return ax
 
 
