@@ -127,7 +127,9 @@ def plot_with_labels(found: CrossFamily, *, ax: Axes | None = None) -> Axes:
     note = f"{found.label}, {_questions(found)}; {who}{intervals(mean)}"
     theme.dress(ax, f"Judges against {_labels(found)}", note)
     grey = "" if math.isnan(ceiling.ci_low) else "; grey: the interval of people among themselves"
-    theme.describe(ax, f"{note}{grey}")
+    least, most = (pick(found.with_labels.items(), key=lambda each: each[1].estimate) for pick in (min, max))
+    ends = f"from {least[1].estimate:.2f} ({_name(least[0])}) to {most[1].estimate:.2f} ({_name(most[0])})"
+    theme.describe(ax, f"observed {ends}; {note}{grey}")
     return ax
 
 

@@ -80,7 +80,7 @@ def plot_beliefs(turn: Turn, *, most: int = 24) -> Figure:
     title = f"{theme.in_words(turn.axis)}: {beliefs}; orange: the verdict flipped"
     figure.suptitle(title, x=0.01, ha="left", fontsize=theme.LABEL, color=theme.INK)
     most_moved = f"the {len(items)} runs of {turn.n_items} that moved most, one line each"
-    theme.describe(figure, f"{most_moved}; orange: the verdict flipped; single beliefs, without intervals")
+    theme.describe(figure, f"{_flipped(turn)} (orange); {most_moved}; single beliefs, without intervals")
     return figure
 
 
@@ -104,7 +104,7 @@ def plot_flips(turn: Turn, *, ax: Axes | None = None) -> Axes:
     where = f"{many(turn.n_items, 'run')} in {turn.agreement.change.clusters}"
     note = f"share of pairs of verdicts on one run that differ; {where}"
     theme.dress(ax, f"Flips on {theme.in_words(turn.axis)}, {turn.before} to {turn.after}", note)
-    theme.describe(ax, f"{note}; open marks, the noise between repeats, stand in place of intervals")
+    theme.describe(ax, f"{_flipped(turn)}; {note}; open marks, the noise between repeats, stand in place of intervals")
     return ax
 
 
@@ -126,6 +126,11 @@ def plot_published_course(course: PublishedCourse, *, ax: Axes | None = None) ->
     ax.set_ylabel("belief that the run is correct", fontsize=theme.SMALL, color=theme.QUIET)
     note = "one run of one task, so there is no interval; cross: incorrect"
     return theme.dress(ax, f"The published run under {many(len(course.versions), 'version')}", note)
+
+
+def _flipped(turn: Turn) -> str:
+    given = sum(shift.n_items for shift in turn.shifts)
+    return f"{turn.n_flipped or 'none'} of {many(given, 'verdict')} flipped"
 
 
 def _beside(points: float) -> dict[str, Any]:
