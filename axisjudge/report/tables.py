@@ -91,7 +91,7 @@ def laid_out(frame: pl.DataFrame, formats: Mapping[str, str], most: int) -> tupl
     for before, low, high in zip(frame.columns, frame.columns[1:], frame.columns[2:], strict=False):
         base = low.removesuffix("low")
         ends = low.endswith("low") and high == f"{base}high" and low in numbers
-        if ends and before.startswith(base) and frame.schema[before].is_float():
+        if ends and before.startswith(base.rstrip("_")) and frame.schema[before].is_float():
             rows = zip(texts[before], texts[low], texts[high], strict=True)
             both = [f"{value} ({least} to {largest})" if least != MISSING else value for value, least, largest in rows]
             texts = texts.with_columns(pl.Series(before, both, dtype=pl.String)).drop(low, high)
