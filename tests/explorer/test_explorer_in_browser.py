@@ -10,7 +10,8 @@ from playwright.sync_api import expect
 
 from axisjudge.explorer import Grid, write_explorer
 from axisjudge.labels.decisions import decisions_of
-from axisjudge.ratings import read_ratings
+from axisjudge.ratings import ratings_frame, read_ratings
+from axisjudge.verdict import Rating
 
 HOST = "#explorer"
 
@@ -243,6 +244,16 @@ def test_a_selection_goes_away_as_a_table(visit, tmp_path):
         "incorrect",
         "0.55",
     )
+
+
+def test_no_share_of_a_word_that_the_scale_does_not_know(browser, tmp_path):
+    judge = {"question": "final", "rater": "j", "rater_kind": "llm", "family": "j", "scale": "step"}
+    words = enumerate(("-1", "0", "+1"))
+    rows = [Rating(trajectory_id=f"r{n}", cluster_id=f"t{n}", verdict=word, **judge) for n, word in words]
+    page = browser.new_page()
+    page.goto(write_explorer(tmp_path / "steps.html", Grid.of(ratings_frame(rows), ())).as_uri())
+    expect(page.locator(".legend li")).to_have_text("1 j 3 given")
+    page.close()
 
 
 def test_columns_that_are_hidden_count_for_nothing(visit):

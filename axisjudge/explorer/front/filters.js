@@ -34,7 +34,8 @@ class Filters {
       return { name, button, count };
     });
     this.count = make("p", { class: "counted", role: "status" });
-    this.legend = make("ul", { class: "legend" });
+    this.legend = make("ul", { class: "legend", tabindex: "0", "aria-label": "Judges" });
+    this.hasIncorrect = items.cells.some((cells) => cells.some((cell) => cell && SIGNS[items.word(cell.code)]));
     this.hold = make("button", { type: "button", onclick: () => this.set({ ...FRESH }) }, "Clear");
     this.about = new Set(["agent"]);
     this.element = make(
@@ -69,7 +70,8 @@ class Filters {
     this.legend.replaceChildren(
       ...this.items.index.judges.map(({ name }, n) => {
         const { incorrect, given, lost } = shares[n];
-        const words = `incorrect ${incorrect} of ${given} (${percent(incorrect, given)})${lost ? `, ${lost} lost` : ""}`;
+        const share = this.hasIncorrect ? `incorrect ${incorrect} of ${given} (${percent(incorrect, given)})` : `${given} given`;
+        const words = `${share}${lost ? `, ${lost} lost` : ""}`;
         return make("li", {}, key(String(n + 1)), " ", make("b", {}, name), ` ${words}`);
       }),
     );
