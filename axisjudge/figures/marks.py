@@ -11,6 +11,8 @@ from axisjudge.figures.theme import ACCENT, INK, LABEL, grid
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from axisjudge.stats.estimate import Estimate
+
 
 class Ranged(Protocol):
     """A value with an interval; NaN where there is none."""
@@ -37,6 +39,11 @@ def interval_mark(
     ax.plot(*((here, ends) if upright else (ends, here)), **line)
     point = (at, found.estimate) if upright else (found.estimate, at)
     ax.plot(*point, marker, color=colour, markersize=size, markerfacecolor=colour if filled else "white")
+
+
+def intervals(of: Estimate) -> str:
+    """The level and the unit of an interval, ``95% intervals over 28 tasks``."""
+    return f"{of.ci_level:.0%} intervals over {of.clusters}"
 
 
 def named_rows(ax: Axes, names: Sequence[str]) -> None:

@@ -58,10 +58,16 @@ def panels(count: int, *, width: float, height: float) -> tuple[Figure, list[Axe
     return figure, every[:count], axes[:, 0].tolist()
 
 
+def describe(drawn: Axes | Figure, how: str) -> None:
+    """Leave on the figure how it is read, for its caption: what a mark is, the unit of its uncertainty, n."""
+    drawn.get_figure(root=True).set_label(how)  # type: ignore[union-attr]
+
+
 def dress(ax: Axes, title: str, note: str = "") -> Axes:
-    """Title above left, the note (n and unit) in grey below it, no frame, small ticks."""
+    """Title above left, the note (n and unit) in grey below it and in the caption, no frame, small ticks."""
     ax.set_title(f"{title}\n" if note else title, loc="left", fontsize=TITLE, color=INK, fontweight="bold", pad=9)
     if note:
+        describe(ax, note)
         place = {"xy": (0, 1), "xycoords": "axes fraction", "xytext": (0, 7), "textcoords": "offset points"}
         ax.annotate(note, **place, fontsize=SMALL, color=QUIET, va="bottom")  # type: ignore[arg-type]
     for side in ("top", "right", "left"):

@@ -19,7 +19,7 @@ from axisjudge.figures.markup import literal
 from axisjudge.protocol.standing import Standing, standing_of
 from axisjudge.readers import read_trajectories
 from axisjudge.report.digest import file_sha256, portable
-from axisjudge.report.drawn import caption_of, drawn_bytes, title_of_figure, width_of
+from axisjudge.report.drawn import drawn_bytes, reading_of, title_of_figure, width_of
 from axisjudge.report.links import NO_LINKS, write_links
 from axisjudge.report.paper import ABOUT, MARKDOWN_MIME, sentences_of, slug
 from axisjudge.report.room import read_so_far
@@ -204,18 +204,17 @@ class Page:
     ) -> None:
         """Save a figure as figures/`name`.png and .svg, with the banner drawn on it if there is one, and show it.
 
-        `alt` says what it shows; by default the title of the first axes. It is the caption, and with the sentence that
-        follows the text for those who cannot see the figure. `of_ratings` is False for a figure that shows none of the
-        page's ratings (published counts, say), which the banner does not concern.
+        `alt` says what it shows; by default the title of the first axes. With the first sentence that the cell says of
+        it, and with how it is read (`axisjudge.figures.theme.describe`), it is the caption in a report, and the text
+        for those who cannot see the figure. `of_ratings` is False for a figure that shows none of the page's ratings
+        (published counts, say), which the banner does not concern.
         `statistic` and `axis` say what it shows, as in `table`.
         """
         import matplotlib.pyplot as plt
 
         figure: Any = drawn.get_figure(root=True)
         self._claim(name, self.figures)
-        title = title_of_figure(figure)
-        caption = (caption_of(name, "") if not alt and len(title.split()) < 4 else "") or alt or title
-        caption = caption or name.replace("_", " ").capitalize()
+        caption = alt or title_of_figure(figure) or name.replace("_", " ").capitalize()
         if is_empty(figure):
             plt.close(figure)
             _show_nothing(f"No figure of this: nothing can be computed of these ratings ({literal(caption)}).")
@@ -233,6 +232,7 @@ class Page:
             self.figures.append(name)
         self._save()
         about = {"is": "figure", "name": name, "number": self.figures.index(name) + 1, "caption": caption}
+        about["reading"] = reading_of(figure)
         _show(
             {
                 "image/png": base64.b64encode(png).decode(),
@@ -377,7 +377,7 @@ def _staging(name: str) -> Path | None:
 
 def _show_nothing(why: str) -> None:
     """A line in place of a figure or a table that would be empty."""
-    _show({"text/markdown": why, "text/plain": why, MARKDOWN_MIME: why}, {ABOUT: {"is": "sentence"}})
+    _show({"text/markdown": why, "text/plain": why, MARKDOWN_MIME: why}, {ABOUT: {"is": "sentence", "missing": True}})
 
 
 def _show(bundle: dict[str, str], metadata: dict[str, Any] | None = None) -> None:

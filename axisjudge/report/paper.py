@@ -55,8 +55,8 @@ def sections(notebook: Any) -> list[str]:
 def arranged(notebook: Any) -> Any:
     """A copy in the order of a paper.
 
-    Under the title stand the banners, the answer and the contents, then all else in its order. Figures get the text for
-    those who cannot see them from caption and finding; sentences beyond the first fold away.
+    Under the title stand the banners, the answer and the contents, then all else in its order. The first sentence
+    after a figure goes into its caption; sentences beyond the first ones fold away.
     """
     book, front, used = copy.deepcopy(notebook), [], set[str]()
     section = "start"
@@ -93,7 +93,7 @@ def _with_front(book: Any, front: list[Any]) -> Any:
 
 
 def _composed(outputs: list[Any], section: str, used: set[str]) -> Iterator[Any]:
-    """The outputs of a cell: figures with their alternative text, sentences folded."""
+    """The outputs of a cell: figures with their captions, sentences folded."""
     name = section
     groups: list[list[Any]] = [
         list(group) for _, group in groupby(outputs, key=lambda output: about(output).get("is") == "sentence")
@@ -101,13 +101,14 @@ def _composed(outputs: list[Any], section: str, used: set[str]) -> Iterator[Any]
     following: list[list[Any]] = [*groups[1:], []]
     for group, after in zip(groups, following, strict=False):
         if about(group[0]).get("is") == "sentence":
-            yield from _prose([output.data["text/markdown"] for output in group], _once(f"finding-{name}", used))
+            lines = [line for output in group if (line := output.data["text/markdown"])]
+            yield from _prose(lines, _once(f"finding-{name}", used)) if lines else ()
             continue
         for output in group:
             known = about(output)
             name = known.get("name", name)
             if known.get("is") == "figure":
-                _describe(output, known, after if output is group[-1] else [])
+                _caption(output, known, after[0] if after and output is group[-1] else None, used)
             yield output
 
 
@@ -119,14 +120,20 @@ def _once(anchor: str, used: set[str]) -> str:
     return anchor
 
 
-def _describe(figure: Any, known: dict[str, Any], after: list[Any]) -> None:
-    """Alternative text: the caption, and the first sentence after the figure, which says what is seen."""
-    finding = next(iter(sentences_of(after[0].data["text/markdown"])), "") if after else ""
-    caption = known["caption"].rstrip(".")
-    alt = f"{caption}. {_plain(finding)}".strip()
-    figure.metadata["image/png"]["alt"] = alt
+def _caption(figure: Any, known: dict[str, Any], after: Any, used: set[str]) -> None:
+    """Number, title, finding and how the figure is read; without the number also for those who cannot see it.
+
+    The finding is the first sentence of the output after the figure, and is taken from there.
+    """
+    finding, about_figure = "", figure.metadata[ABOUT]
+    if after and not about(after).get("missing"):
+        finding, *rest = sentences_of(after.data["text/markdown"])
+        after.data["text/markdown"] = " ".join(rest)
+        about_figure["anchor"] = _once(f"finding-{known['name']}", used)
+    parts = (known["caption"].rstrip(".") + ".", _plain(finding), known.get("reading", ""))
+    caption = about_figure["caption"] = figure.metadata["image/png"]["alt"] = " ".join(filter(None, parts))
     figure.data[MARKDOWN_MIME] = (
-        f"![{literal(alt)}](figures/{known['name']}.png)\n\n*Figure {known['number']}. {literal(caption)}.*"
+        f"![{literal(caption)}](figures/{known['name']}.png)\n\n*Figure {known['number']}. {literal(caption)}*"
     )
 
 

@@ -14,7 +14,7 @@ from axisjudge.figures.markup import visible
 from axisjudge.report.tables import formatted
 from axisjudge.results import rounded
 
-#: What LaTeX would obey, and how it is written.
+#: What LaTeX would obey (a row that begins with a bracket or a star too) or has no letter for, and how it is written.
 _LATEX = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -28,6 +28,19 @@ _LATEX = {
     "^": r"\textasciicircum{}",
     "–": "--",
     "…": r"\ldots{}",
+    "[": "{[}",
+    "]": "{]}",
+    "*": "{*}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "✓": r"$\surd$",
+    "✗": r"$\times$",
+    "→": r"$\rightarrow$",
+    "≠": r"$\neq$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "−": "$-$",
 }
 
 

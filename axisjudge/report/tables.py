@@ -12,11 +12,15 @@ import polars as pl
 from axisjudge.figures.markup import literal
 from axisjudge.report.links import NO_LINKS, Links
 from axisjudge.results import pandas_rows, rounded
+from axisjudge.stats.estimate import many
 
 #: Rows shown in the page and in report.md; the rest is counted, and stands in the table's CSV.
 ROWS, CELL_CHARACTERS = 25, 160
 #: Longest texts of a column from which on it is given room for words, and for sentences.
 WORDS, SENTENCES = 12, 60
+#: Columns that fit a page; in wider tables what all rows share is said once.
+FEW = 8
+MISSING = "–"
 #: For notebooks, whose colours it takes; a report has its own sheet and takes this one out.
 _SHEET = """<style>.axisjudge-table { border-collapse: collapse; font-variant-numeric: tabular-nums; background: none;
 color: var(--jp-content-font-color1, inherit); border-top: 2px solid; border-bottom: 2px solid; font-size: .92em }
@@ -58,16 +62,17 @@ def html_table(
 ) -> str:
     """The table as HTML, all text escaped; names that `links` knows lead into the explorer.
 
-    At most `ROWS` rows; `whole` is the file that holds all of them.
+    At most `ROWS` rows; `whole` is the file that holds all of them. `laid_out` says which columns become one.
     """
-    texts, kinds = formatted(frame.head(ROWS), formats), _kinds(frame, formats)
+    texts, numbers, same = laid_out(frame, formats, ROWS)
+    kinds = {name: "number" if name in numbers else _kind(texts[name]) for name in texts.columns}
     head = "".join(f'<th scope="col" class="{kind}">{html.escape(_label(name))}</th>' for name, kind in kinds.items())
     body = "".join(
         f"<tr>{_cells(shown, kinds, links.of_row(row))}</tr>"
         for shown, row in zip(texts.iter_rows(named=True), frame.head(ROWS).iter_rows(named=True), strict=True)
     )
-    notes = [html.escape(line) for line in (note, _rest(frame, ROWS, whole)) if line]
-    foot = "".join(f'<tr><td colspan="{max(1, frame.width)}">{line}</td></tr>' for line in notes)
+    notes = [html.escape(line) for line in (same, note, _rest(frame, ROWS, whole)) if line]
+    foot = "".join(f'<tr><td colspan="{max(1, texts.width)}">{line}</td></tr>' for line in notes)
     named = f"<caption><span>{html.escape(caption)}</span></caption>" if caption else ""
     return (
         f'{_SHEET}<table class="axisjudge-table">{named}'
@@ -75,15 +80,32 @@ def html_table(
     )
 
 
-def _kinds(frame: pl.DataFrame, formats: Mapping[str, str]) -> dict[str, str]:
-    """Numbers stand to the right and never break; texts get the room that the longest of them needs."""
-    texts, kinds = formatted(frame.head(ROWS), formats), {}
-    for name, kind in frame.schema.items():
-        longest = max((len(text) for text in texts[name]), default=0)
-        kinds[name] = "sentences" if longest > SENTENCES else "words" if longest > WORDS else "word"
-        if kind.is_numeric():
-            kinds[name] = "number"
-    return kinds
+def laid_out(frame: pl.DataFrame, formats: Mapping[str, str], most: int) -> tuple[pl.DataFrame, set[str], str]:
+    """The texts of a table's first `most` rows, the names of columns of numbers, and what all rows share.
+
+    The ends of an interval stand behind their value, ``0.71 (0.51 to 0.87)``. In a table of more than `FEW` columns
+    those that say the same in every row become one line. The CSV has every column.
+    """
+    texts = formatted(frame, formats)
+    numbers = {name for name, kind in frame.schema.items() if kind.is_numeric()}
+    for before, low, high in zip(frame.columns, frame.columns[1:], frame.columns[2:], strict=False):
+        base = low.removesuffix("low")
+        ends = low.endswith("low") and high == f"{base}high" and low in numbers
+        if ends and before.startswith(base.rstrip("_")) and frame.schema[before].is_float():
+            rows = zip(texts[before], texts[low], texts[high], strict=True)
+            both = [f"{value} ({least} to {largest})" if least != MISSING else value for value, least, largest in rows]
+            texts = texts.with_columns(pl.Series(before, both, dtype=pl.String)).drop(low, high)
+    same = [name for name in texts.columns[1:] if frame.height > 1 and texts[name].n_unique() == 1]
+    if texts.width <= FEW or not same:
+        return texts.head(most), numbers, ""
+    shared = "; ".join(f"{_label(name)} {text}" for name in same if (text := texts[name][0]) not in ("", MISSING))
+    return texts.drop(same).head(most), numbers, shared and f"In all rows: {shared}"
+
+
+def _kind(texts: pl.Series) -> str:
+    """Texts get the room that the longest of them needs; numbers stand to the right and never break."""
+    longest = max((len(text) for text in texts), default=0)
+    return "sentences" if longest > SENTENCES else "words" if longest > WORDS else "word"
 
 
 def _cells(shown: Mapping[str, str], kinds: Mapping[str, str], links: Mapping[str, str]) -> str:
@@ -102,15 +124,19 @@ def markdown_table(
     note: str | None,
     *,
     most: int = ROWS,
+    columns: int | None = None,
     whole: str | None = None,
 ) -> str:
-    """The table as short markdown: at most `most` rows, long cells cut; `whole` is the file that holds all of them."""
-    texts = formatted(frame.head(most), formats)
-    rule = ["---:" if kind.is_numeric() else "---" for kind in frame.schema.values()]
-    rows = [[_label(name) for name in frame.columns], rule, *texts.rows()]
+    """The table as short markdown: at most `most` rows and `columns` columns, long cells cut; `whole` has all."""
+    texts, numbers, same = laid_out(frame, formats, most)
+    left = 0 if columns is None else texts.width - columns
+    texts = texts.select(texts.columns[:columns])
+    rule = ["---:" if name in numbers else "---" for name in texts.columns]
+    rows = [[_label(name) for name in texts.columns], rule, *texts.rows()]
     lines = ["| " + " | ".join(cell if row is rule else _cell(cell) for cell in row) + " |" for row in rows]
     head = [f"**{literal(caption)}**", ""] if caption else []
-    foot = [f"\n*{literal(line)}*" for line in (note, _rest(frame, most, whole)) if line]
+    more = f"{many(left, 'more column')} in {whole}" if left > 0 else None
+    foot = [f"\n*{literal(line)}*" for line in (same, note, more, _rest(frame, most, whole)) if line]
     return "\n".join([*head, *lines, *foot])
 
 
@@ -121,11 +147,11 @@ def _cell(text: str) -> str:
 
 def _shown(value: Any, spec: str | None) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
-        return "–"
+        return MISSING
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, pl.Series | list | tuple):
-        return ", ".join(_shown(item, spec) for item in value) or "–"
+        return ", ".join(_shown(item, spec) for item in value) or MISSING
     if spec is None:
         spec = "," if isinstance(value, int) else ".2f" if isinstance(value, float) else ""
     return format(rounded(value), spec) if isinstance(value, int | float) else str(value)

@@ -36,11 +36,11 @@ def test_fit_writes_a_curve_that_apply_reads(table: Path, tmp_path: Path) -> Non
     curve, out = tmp_path / "curve.json", tmp_path / "scored.csv"
     done = run("curve", "fit", table, "--out", curve)
     assert done.exit_code == 0, done.output
-    assert "all: criterion_score, median 0." in done.output
+    assert "all: criterion_score from " in done.output
     assert "noise is unknown" in done.output
     done = run("curve", "apply", table, "--curve", curve, "--out", out)
     assert done.exit_code == 0, done.output
-    assert "50 is the raw score at which people give 50 of 100" in done.output
+    assert "people give 50 of 100" in done.output
     assert "and 40 more rows" in done.output
     scored = pl.read_csv(out).filter(pl.col("raw") > 0.05)
     assert (scored["criterion_score_low"] < scored["criterion_score"]).all()

@@ -10,7 +10,8 @@ from playwright.sync_api import expect
 
 from axisjudge.explorer import Grid, write_explorer
 from axisjudge.labels.decisions import decisions_of
-from axisjudge.ratings import read_ratings
+from axisjudge.ratings import ratings_frame, read_ratings
+from axisjudge.verdict import Rating
 
 HOST = "#explorer"
 
@@ -106,6 +107,32 @@ def test_words_are_found_in_ids_reasons_and_folded_text(visit):
     assert page.evaluate("CSS.highlights.get('found').size") >= 3
     page.get_by_label("Search runs and reasons").fill("nowhere to be found")
     page.get_by_text("No item passes these filters.").wait_for()
+
+
+def test_names_are_offered_while_one_types_and_one_of_them_filters(visit):
+    page = visit()
+    offered = page.locator("datalist option")
+    search = page.get_by_label("Search runs and reasons")
+    search.press_sequentially("RUN-")
+    expect(offered).to_have_count(3)
+    assert offered.evaluate_all("options => options.map(({ value }) => value)") == ["run-0", "run-1", "run-2"]
+    search.press_sequentially("1")
+    expect(page.locator(".rows .name")).to_have_text(["run-1"])
+    search.fill("")
+    expect(offered).to_have_count(0)
+
+
+def test_a_filtered_list_is_put_in_order(visit):
+    page = visit()
+    page.get_by_role("button", name="Split").click()
+    assert runs_shown(page) == ["run-0", "run-1", "run-2"]
+    page.get_by_label("Order", exact=True).select_option("unsure")
+    assert runs_shown(page)[0] == "run-1", "beta is .55 sure of it"
+    assert counted(page).startswith("3 of 15 items")
+    press(page, "d")
+    assert opened(page)[0] == "run-1", "keys go in the order that is shown"
+    page.get_by_label("Order", exact=True).select_option("task")
+    assert runs_shown(page) == ["run-0", "run-1", "run-2"]
 
 
 def test_by_keys_through_items_steps_and_judges(visit):
@@ -219,6 +246,16 @@ def test_a_selection_goes_away_as_a_table(visit, tmp_path):
     )
 
 
+def test_no_share_of_a_word_that_the_scale_does_not_know(browser, tmp_path):
+    judge = {"question": "final", "rater": "j", "rater_kind": "llm", "family": "j", "scale": "step"}
+    words = enumerate(("-1", "0", "+1"))
+    rows = [Rating(trajectory_id=f"r{n}", cluster_id=f"t{n}", verdict=word, **judge) for n, word in words]
+    page = browser.new_page()
+    page.goto(write_explorer(tmp_path / "steps.html", Grid.of(ratings_frame(rows), ())).as_uri())
+    expect(page.locator(".legend li")).to_have_text("1 j 3 given")
+    page.close()
+
+
 def test_columns_that_are_hidden_count_for_nothing(visit):
     page = visit("on=sequencing&only=split")
     page.get_by_text("Columns").click()
@@ -263,5 +300,9 @@ def test_thousands_of_runs_stay_a_short_document(browser, runs, tmp_path):
     assert nodes < 1000
     press(page, "End")
     page.locator(".rows .name", has_text="run-299-").wait_for()
-    assert page.locator(HOST).evaluate("host => host.shadowRoot.querySelectorAll('.listing *').length") < 1000
+    drawn = "document.querySelector('#explorer').shadowRoot.querySelectorAll('.rows .row-of').length"
+    page.evaluate(f"addEventListener('beforeprint', () => window.printed = {drawn})")
+    page.pdf()
+    assert page.evaluate("window.printed") == 300, "paper does not scroll"
+    assert page.evaluate(drawn) < 100
     page.close()

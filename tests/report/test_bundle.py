@@ -186,6 +186,8 @@ def test_bibtex_is_read_as_it_is_written(tmp_path: Path) -> None:
 
 
 def test_latex_shows_what_it_would_obey() -> None:
+    assert latex("[1]*") == "{[}1{]}{*}", "after the end of a row a bracket is its space, and a star keeps the page"
+    assert latex("✓ ✗ →").isascii()
     assert latex("50% of a_b & $x^2 {\\input}") == (r"50\% of a\_b \& \$x\textasciicircum{}2 \{\textbackslash{}input\}")
 
 

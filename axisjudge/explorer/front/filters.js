@@ -4,6 +4,9 @@ const FRESH = { on: "", agent: "", domain: "", side: "", judge: "", word: "", on
 
 const percent = (part, whole) => (whole ? `${((100 * part) / whole).toFixed(part && part / whole < 0.1 ? 1 : 0)} %` : "–");
 
+/** Names that are offered while one types. */
+const OFFERED = 12;
+
 /** The bar above the grid: what is shown, in which order, and how many that is of how many. */
 class Filters {
   /** on: change(filters), columns() after a column was shown or hidden, copy(), download(), keys(). */
@@ -22,20 +25,23 @@ class Filters {
       word: this.#select("Verdict", "any verdict", [...words.map((word) => [word, word.replace("_", " ")]), ["lost", "lost"], ["none", "not rated"]]),
       sort: this.#select("Order", null, Object.entries(SORTS)),
     };
-    this.find = make("input", { type: "search", class: "find", placeholder: "Search runs and reasons", "aria-label": "Search runs and reasons", oninput: () => this.#typed() });
+    this.find = make("input", { type: "search", class: "find", list: "offered", placeholder: "Search runs and reasons", "aria-label": "Search runs and reasons", oninput: () => this.#typed() });
+    this.offered = make("datalist", { id: "offered" });
+    this.names = ["agent", "domain", "task", "id"].flatMap(values);
     this.marks = Object.entries(MARKS).map(([name, { words: label, why }]) => {
       const count = make("span", { class: "count" });
       const button = make("button", { type: "button", class: "mark", title: why, "aria-pressed": "false", onclick: () => this.#toggle(name) }, label, " ", count);
       return { name, button, count };
     });
     this.count = make("p", { class: "counted", role: "status" });
-    this.legend = make("ul", { class: "legend" });
+    this.legend = make("ul", { class: "legend", tabindex: "0", "aria-label": "Judges" });
+    this.hasIncorrect = items.cells.some((cells) => cells.some((cell) => cell && SIGNS[items.word(cell.code)]));
     this.hold = make("button", { type: "button", onclick: () => this.set({ ...FRESH }) }, "Clear");
     this.about = new Set(["agent"]);
     this.element = make(
       "div",
       { class: "filters", role: "search", "aria-label": "Filters" },
-      make("div", { class: "chosen" }, this.find, Object.entries(this.selects).map(([name, { element }]) => (this.#isNeeded(name) ? element : null)), this.hold),
+      make("div", { class: "chosen" }, this.find, this.offered, Object.entries(this.selects).map(([name, { element }]) => (this.#isNeeded(name) ? element : null)), this.hold),
       make("div", { class: "marks", role: "group", "aria-label": "Only items that are" }, this.marks.map(({ button }) => button)),
       make("div", { class: "line" }, this.count, make("div", { class: "tools" }, this.#columns(), this.#button("Copy", "the items shown, as a table", on.copy), this.#button("CSV", "download the items shown", on.download), on.decisions ? this.#button("Decisions", "download what was decided", on.decisions) : null, this.#button("Keys", "the list of keys", on.keys))),
       this.legend,
@@ -64,7 +70,8 @@ class Filters {
     this.legend.replaceChildren(
       ...this.items.index.judges.map(({ name }, n) => {
         const { incorrect, given, lost } = shares[n];
-        const words = `incorrect ${incorrect} of ${given} (${percent(incorrect, given)})${lost ? `, ${lost} lost` : ""}`;
+        const share = this.hasIncorrect ? `incorrect ${incorrect} of ${given} (${percent(incorrect, given)})` : `${given} given`;
+        const words = `${share}${lost ? `, ${lost} lost` : ""}`;
         return make("li", {}, key(String(n + 1)), " ", make("b", {}, name), ` ${words}`);
       }),
     );
@@ -88,6 +95,10 @@ class Filters {
   }
 
   #typed() {
+    const typed = this.find.value.trim().toLowerCase();
+    const like = [];
+    for (const name of typed ? this.names : []) if (like.length < OFFERED && name.toLowerCase().includes(typed)) like.push(name);
+    this.offered.replaceChildren(...like.map((value) => make("option", { value })));
     clearTimeout(this.waits);
     this.waits = setTimeout(() => this.set({ ...this.filters, find: this.find.value }), 150);
   }

@@ -4,6 +4,8 @@ const ROW = 28;
 const [NARROWEST, WIDEST] = [19, 40];
 /** Rows beyond the edge that are kept drawn. */
 const SPARE = 3;
+/** Rows that are printed; more would keep the browser busy for long. */
+const PRINTED = 5000;
 
 const CODE_SIGNS = (word) => SIGNS[word] ?? word.slice(0, 3);
 
@@ -37,6 +39,8 @@ class List {
       this.#later();
     });
     this.watch.observe(this.element);
+    addEventListener("beforeprint", () => this.clear(PRINTED));
+    addEventListener("afterprint", () => this.clear());
   }
 
   /** Show other rows; `asked` are the questions that have columns, `about` the columns on the run itself. */
@@ -52,10 +56,10 @@ class List {
     this.clear();
   }
 
-  clear() {
+  clear(all = 0) {
     this.body.replaceChildren();
     this.drawn.clear();
-    this.draw();
+    this.draw(all);
   }
 
   /** Mark an item, and bring its row into view. */
@@ -70,10 +74,11 @@ class List {
     this.clear();
   }
 
-  draw() {
+  /** Draw what is in view, or the first `all` rows: paper does not scroll. */
+  draw(all = 0) {
     const height = this.element.clientHeight || 600;
-    const first = Math.max(0, Math.floor(this.element.scrollTop / ROW) - SPARE);
-    const last = Math.min(this.rows.length, first + Math.ceil(height / ROW) + 2 * SPARE);
+    const first = all ? 0 : Math.max(0, Math.floor(this.element.scrollTop / ROW) - SPARE);
+    const last = Math.min(this.rows.length, all || first + Math.ceil(height / ROW) + 2 * SPARE);
     for (const [at, element] of this.drawn) {
       if (at >= first && at < last) continue;
       element.remove();

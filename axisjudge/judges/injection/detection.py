@@ -22,7 +22,7 @@ import json
 import re
 import unicodedata
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Set
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -48,12 +48,17 @@ KINDS = tuple(KIND_WORDS)
 #: How far around a stem a rule is tried.
 _NEAR = 300
 _PATTERNS = {
-    kind: [(stems.split("|") if stems != "<|" else [stems], re.compile(rule, re.I | re.M)) for stems, rule in rules]
+    kind: [
+        (frozenset(stems.split("|") if stems != "<|" else [stems]), re.compile(rule, re.I | re.M))
+        for stems, rule in rules
+    ]
     for kind, rules in RULES.items()
 }
 #: Each stem's core, a part that many share: a text without it is not searched for the stem.
 _STEMS = {stem for rules in _PATTERNS.values() for stems, _ in rules for stem in stems}
-_CORES = {stem: min((core for core in (*CORES, *_STEMS) if core in stem), key=len) for stem in _STEMS}
+_OF_CORE: dict[str, list[str]] = {}
+for _stem in sorted(_STEMS):
+    _OF_CORE.setdefault(min((core for core in (*CORES, *_STEMS) if core in _stem), key=len), []).append(_stem)
 
 _CACHE: dict[str, tuple[str, ...]] = {}
 _CACHE_SIZE = 4_096
@@ -119,42 +124,38 @@ _kinds_in_shared = lru_cache(maxsize=1_024)(kinds_in)
 
 
 def _spoken(text: str, writes_calls: bool) -> set[str]:
-    near = _Near(text.lower())
+    at = _stems_in(text.lower())
     kinds = set()
-    for kind, rules in _PATTERNS.items():
+    for kind, rules in _PATTERNS.items() if at else ():
         if kind == "tags" and writes_calls:
             continue
-        if any(rule.search(text, *window) for stems, rule in rules for window in near.windows(stems)):
+        if any(rule.search(text, *window) for stems, rule in rules for window in _windows(stems & at.keys(), at)):
             kinds.add("frame" if kind == "tags" else kind)
     return kinds
 
 
-class _Near:
-    """Where stems stand in a text; each is looked for once."""
+def _stems_in(lower: str) -> dict[str, list[int]]:
+    """Where each stem stands that occurs in a text; where it stands again within `_NEAR` does not matter."""
+    stems = (stem for core, stems in _OF_CORE.items() if core in lower for stem in stems if stem in lower)
+    return {stem: list(_places(stem, lower)) for stem in stems}
 
-    def __init__(self, lower: str) -> None:
-        self._lower = lower
-        self._at: dict[str, list[int]] = {}
 
-    def _places(self, stem: str) -> list[int]:
-        if (at := self._at.get(stem)) is None:
-            at = self._at[stem] = []
-            core = _CORES.get(stem, stem)
-            found = self._lower.find(stem) if core == stem or self._places(core) else -1
-            while found >= 0:
-                at.append(found)
-                found = self._lower.find(stem, found + _NEAR)
-        return at
+def _places(stem: str, lower: str) -> Iterator[int]:
+    found = lower.find(stem)
+    while found >= 0:
+        yield found
+        found = lower.find(stem, found + _NEAR)
 
-    def windows(self, stems: Sequence[str]) -> list[tuple[int, int]]:
-        """The stretches within `_NEAR` characters of a stem, joined where they meet."""
-        windows: list[tuple[int, int]] = []
-        for place in sorted(place for stem in stems for place in self._places(stem)):
-            start, end = max(0, place - _NEAR), place + 2 * _NEAR
-            if windows and start <= windows[-1][1]:
-                start = windows.pop()[0]
-            windows.append((start, end))
-        return windows
+
+def _windows(stems: Set[str], at: Mapping[str, list[int]]) -> list[tuple[int, int]]:
+    """The stretches within `_NEAR` characters of a stem, joined where they meet."""
+    windows: list[tuple[int, int]] = []
+    for place in sorted(place for stem in stems for place in at[stem]):
+        start, end = max(0, place - _NEAR), place + 2 * _NEAR
+        if windows and start <= windows[-1][1]:
+            start = windows.pop()[0]
+        windows.append((start, end))
+    return windows
 
 
 def _plain(text: str) -> str:

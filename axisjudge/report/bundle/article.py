@@ -15,10 +15,11 @@ from axisjudge.report.bundle.parts import Part
 from axisjudge.report.paper import slug
 from axisjudge.report.scope import Scope
 from axisjudge.report.tables import markdown_table
-from axisjudge.studies._shared.words import listed, many
+from axisjudge.studies._shared.scope import SCOPE
+from axisjudge.studies._shared.words import listed
 
-#: Rows of a table on the page; the rest stands in its CSV.
-ROWS, COLUMNS = 25, 9
+#: Columns of a table on the page; the rest stands in its CSV.
+COLUMNS = 9
 #: Where a table's number goes; a character that no page can hold otherwise, because `visible` writes it out.
 _TABLE = "\x00"
 _AFTER, _APPENDIX = ("Limits", "Data and code availability", "References"), "Appendix: rubrics"
@@ -163,13 +164,15 @@ class Writeup:
             blocks += [f"### {literal(part.heading)}", f"**{literal(part.study.answer)}**"]
             tables = []
             for name, (caption, frame) in list(part.tables.items())[:TABLES]:
-                tables.append(_table(f"{_TABLE} {caption}.", frame, f"tables/{part.name}_{name}.csv"))
+                file = f"tables/{part.name}_{name}.csv"
+                tables.append(markdown_table(frame, {}, f"{_TABLE} {caption}.", None, columns=COLUMNS, whole=file))
             blocks += tables[:1]
             for name, caption in self.figures[part.name]:
                 n_figures += 1
                 text = literal(caption)
                 blocks.append(f"![{text}](figures/{name}.png)\n\n*Figure {n_figures}. {text}*")
-            said = "\n".join(f"- {literal(sentence)}" for sentence in part.study.sentences if sentence)
+            known = ("", self.about, SCOPE)  # methods and limits say it
+            said = "\n".join(f"- {literal(sentence)}" for sentence in part.study.sentences if sentence not in known)
             blocks += tables[1:]
             blocks.append(f"<details>\n<summary>In numbers</summary>\n\n{said}\n\n</details>" if said else "")
         return blocks
@@ -177,7 +180,7 @@ class Writeup:
     def _limits(self) -> str:
         limits = [limit for part in self.parts for limit in part.limits]
         general = (
-            "All of this is conditional on these judges, agents and tasks; others may read otherwise.",
+            f"{SCOPE.rstrip('.')}; others may read otherwise.",
             "Judges answer differently on another day or under another version of a model; what was returned stands in "
             "the methods as far as it was recorded.",
         )
@@ -207,24 +210,3 @@ def _numbered(text: str) -> str:
     """Tables by their numbers, in the order in which they stand."""
     first, *rest = text.split(f"**{_TABLE}")
     return first + "".join(f"**Table {number}.{after}" for number, after in enumerate(rest, start=1))
-
-
-_NOTHING = (None, "", "–")
-
-
-def _table(caption: str, frame: pl.DataFrame, file: str) -> str:
-    """A table as it fits a page: what is the same in all rows goes into the caption, what is too wide into its file."""
-    texts = [name for name, kind in frame.schema.items() if kind == pl.String]
-    same = [name for name in texts if frame.height > 1 and frame[name].n_unique() == 1]
-    varied = frame.drop(same)
-    left = varied.width - COLUMNS
-    said = [
-        caption,
-        *(
-            f"In all rows {name.replace('_', ' ')} is {frame[name][0]}."
-            for name in same
-            if frame[name][0] not in _NOTHING
-        ),
-    ]
-    said += [f"{many(left, 'more column')} in {file}."] if left > 0 else []
-    return markdown_table(varied.select(varied.columns[:COLUMNS]), {}, " ".join(said), None, most=ROWS)

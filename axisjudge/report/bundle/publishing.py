@@ -22,7 +22,7 @@ from axisjudge.report.bundle.article import Writeup
 from axisjudge.report.bundle.inputs import Inputs, checked_settings, copy_inputs, of_votes
 from axisjudge.report.bundle.parts import Part
 from axisjudge.report.bundle.printing import print_pdf
-from axisjudge.report.drawn import KINDS, caption_of, drawn_bytes, title_of_figure
+from axisjudge.report.drawn import KINDS, drawn_bytes, reading_of, title_of_figure
 from axisjudge.report.table_files import write_table
 from axisjudge.results import dumps
 
@@ -151,7 +151,8 @@ def _figures(part: Part, folder: Path) -> list[tuple[str, str]]:
             note = (part.study.banner or "").partition(":")[0] or None
             for kind in KINDS:
                 (folder / f"{named}.{kind}").write_bytes(drawn_bytes(figure, note, kind))
-            made.append((named, caption_of(name, title_of_figure(figure))))
+            title = title_of_figure(figure) or name.replace("_", " ").capitalize()
+            made.append((named, f"{title.rstrip('.')}. {reading_of(figure)}".strip()))
             plt.close(figure)
     return made
 

@@ -69,7 +69,7 @@ def fit_criterion_curve(
         z, kept = sample.logs(floor)
         return fractional_line(z, y[kept] / 100, sample.tasks[kept])
 
-    meaning = "50 is the raw score at which people give 50 of 100 on average"
+    meaning = "a score of 50 is where people give 50 of 100 on average"
     return _fitted("criterion", meaning, sample, line, "fractional probit, cluster jackknife-t")
 
 

@@ -209,7 +209,7 @@ def sequence(
     about = {"tests": tuple(tests), "more_labels": more}
     if not passed:
         first = tests[0].error
-        seen = f"among its {first.n_items} most confident items it errs in {first.estimate:.0%}"
+        seen = f"among its {first.n_items:,} most confident items it errs in {first.estimate:.0%}"
         refusal = f"{seen}, and up to {first.ci_high:.0%} cannot be excluded"
         return Alone(0.0, math.nan, None, risk, confidence_level, n_judged, refusal, **about)  # type: ignore[arg-type]
     best = passed[-1]

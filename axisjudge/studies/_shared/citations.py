@@ -141,11 +141,15 @@ class CitationReport(Result):
         if not self.any_cited:
             return (words.NOTHING_CITED,)
         return (
-            *(judge.sentence for judge in self.judges if judge.n_cited),
             self.overlap_sentence,
             *self.evidence_sentences,
+            *(judge.sentence for judge in self.judges if judge.n_cited),
             *self.version_sentences,
-            *([f"Citations of one repeat; {self._left_out} of others left out."] if self.repeats_left_out else []),
+            *(
+                [f"Citations are of one repeat; {self._left_out} of other repeats are left out."]
+                if self.repeats_left_out
+                else []
+            ),
         )
 
     @property

@@ -40,10 +40,9 @@ def cited_overlap(pairs: Sequence[CitationOverlap], without_chance: str) -> str:
 
 def other_evidence(same: int, apart: int, where: Sequence[str]) -> str:
     """Of equal verdicts, how many share no cited step; `where` names questions unless it is on all of them."""
-    said = (
-        f"Of {many(same, 'pair')} of equal verdicts, {f'{apart:,}' if apart else 'none'} "
-        f"{'cites' if apart == 1 else 'cite'} steps and share{'s' if apart == 1 else ''} none"
-    )
+    if not apart:
+        return f"Of {many(same, 'pair')} of equal verdicts, none cites steps that have nothing in common."
+    said = f"Of {many(same, 'pair')} of equal verdicts, {apart:,} {'cites' if apart == 1 else 'cite'} no step in common"
     return f"{said}, all on {listed(where)}." if where else f"{said}."
 
 
@@ -51,7 +50,7 @@ def overlap_by_version(question: str, means: Mapping[str | None, float], n_pairs
     """The mean overlap of the same pairs of judges under each version of a rubric."""
     whose = "one pair" if n_pairs == 1 else f"the same {n_pairs} pairs"
     versions = listed([f"{mean:.2f} under {version}" for version, mean in means.items()])
-    return f"{question}: citations of {whose} of judges overlap by {versions}; the runs may differ."
+    return f"{question}: the steps that {whose} of judges cite overlap (Jaccard) by {versions}; the runs may differ."
 
 
 def split_items(n_split: int, n_items: int, n_listed: int, order: str) -> str:
@@ -69,10 +68,10 @@ def triage(where: str, of: Triage) -> str:
         for rate in (of.agreement_sure, of.agreement_unsure)
     )
     return (
-        f"{where}: the judges agree on {sure} where all of them are sure, and on {unsure} elsewhere; AUC of "
-        f"the least sure judge's confidence for agreement {of.auc.worded()}, {of.auc.clusters}. "
+        f"{where}: the judges agree on {sure} where all of them are sure, and on {unsure} elsewhere. The confidence of "
+        f"the least sure judge tells agreement from splits with an AUC of {of.auc.worded()}, {of.auc.clusters}. "
         f"{agreeing(of.disagree_sure, 'item', 'is', 'are')} split although all are sure (look at the rubric), "
-        f"{many(of.disagree_unsure, 'item')} where one is not (look at the trajectory or the rubric)."
+        f"{many(of.disagree_unsure, 'item')} where one judge is not (look at the trajectory or the rubric)."
     )
 
 

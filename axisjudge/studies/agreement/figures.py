@@ -12,7 +12,7 @@ import polars as pl
 
 from axisjudge.figures import theme
 from axisjudge.figures.heatmap import cell_text, plot_heatmap
-from axisjudge.figures.marks import interval_mark, named_rows, percent_tick
+from axisjudge.figures.marks import interval_mark, intervals, named_rows, percent_tick
 from axisjudge.stats.estimate import Estimate, many
 from axisjudge.studies._shared.triage import PanelTriage
 from axisjudge.studies._shared.words import in_cell, sentence_case
@@ -50,6 +50,10 @@ def plot_agreement_matrix(found: CrossFamily, *, ax: Axes | None = None) -> Axes
     _frame_families(ax, found)
     note = f"{found.label}; {many(found.across.n_items, 'item')} in {found.across.clusters}; – undefined"
     ax.set_xlabel(note, fontsize=theme.SMALL, color=theme.QUIET, loc="left", labelpad=8)
+    size = f"{many(found.across.n_items, 'item')} in {found.across.clusters}"
+    theme.describe(
+        ax, f"{size}; point estimates without intervals, – where undefined; a frame holds judges of one family"
+    )
     return ax
 
 
@@ -92,8 +96,7 @@ def plot_families(results: Sequence[CrossFamily], *, ax: Axes | None = None) -> 
     theme.grid(ax)
     theme.legend_below(ax, inches=0.35, ncols=2)
     first = results[0]
-    level = f"{first.across.ci_level:.0%}"
-    note = f"{first.label}; dots: pairs of judges; marks: their mean with {level} interval over {first.across.clusters}"
+    note = f"{first.label}; dots: pairs of judges; marks: their mean; {intervals(first.across)}"
     return theme.dress(ax, "Agreement of judges within and across families", note)
 
 
@@ -121,8 +124,13 @@ def plot_with_labels(found: CrossFamily, *, ax: Axes | None = None) -> Axes:
     theme.grid(ax)
     mean = found.with_labels[found.judges[0]]
     who = f"mean over {len(found.labellers)} labellers; " if len(found.labellers) > 1 else ""
-    note = f"{found.label}, {_questions(found)}; {who}{mean.ci_level:.0%} intervals over {mean.clusters}"
-    return theme.dress(ax, f"Judges against {_labels(found)}", note)
+    note = f"{found.label}, {_questions(found)}; {who}{intervals(mean)}"
+    theme.dress(ax, f"Judges against {_labels(found)}", note)
+    grey = "" if math.isnan(ceiling.ci_low) else "; grey: the interval of people among themselves"
+    least, most = (pick(found.with_labels.items(), key=lambda each: each[1].estimate) for pick in (min, max))
+    ends = f"from {least[1].estimate:.2f} ({_name(least[0])}) to {most[1].estimate:.2f} ({_name(most[0])})"
+    theme.describe(ax, f"observed {ends}; {note}{grey}")
+    return ax
 
 
 def plot_panel_worth(worth: PanelWorth, *, ax: Axes | None = None) -> Axes:
@@ -158,7 +166,9 @@ def plot_panel_worth(worth: PanelWorth, *, ax: Axes | None = None) -> Axes:
     title = f"{len(worth.judges)} judges are worth {in_cell(number, '.1f')} independent ones"
     where = sentence_case(worth.where)
     note = f"{where}: accuracy against labels, best judge first; {many(number.n_items, 'item')} in {number.clusters}"
-    return theme.dress(ax, title, note)
+    theme.dress(ax, title, note)
+    theme.describe(ax, f"{note}; accuracies without intervals, for the number {intervals(number)}")
+    return ax
 
 
 def plot_triage(triage: PanelTriage, *, ax: Axes | None = None) -> Axes:
@@ -183,6 +193,7 @@ def plot_triage(triage: PanelTriage, *, ax: Axes | None = None) -> Axes:
         f"{many(total, 'item')} in {found.auc.clusters}"
     )
     ax.set_xlabel(note, fontsize=theme.SMALL, color=theme.QUIET, loc="left", labelpad=6)
+    theme.describe(ax, f"{note}; {intervals(found.auc)}")
     return ax
 
 

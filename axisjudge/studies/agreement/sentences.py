@@ -255,8 +255,9 @@ def published(
     """What few tasks allow: how a count reads were its items independent, and as so many tasks."""
     none = f" On {listed(unshared)} no failure is shared by both judges." if unshared else ""
     return (
-        f"{count} reads {reads[0]} if the items were independent; they are {n_tasks} tasks, worth about "
-        f"{n_items:.1f} items at a correlation of {icc} within a task, and then it reads {reads[1]}.{none}"
+        f"The interval of the published {count} is {reads[0]} if its items were independent. They come from {n_tasks} "
+        f"tasks, are worth about {n_items:.1f} independent items at a correlation of {icc} within a task, and then the "
+        f"interval is {reads[1]}.{none}"
     )
 
 
@@ -264,5 +265,5 @@ def reversals(counts: Sequence[tuple[str, Reversal]]) -> str:
     """On how many verdicts the agreement beyond chance hangs; empty where there is none."""
     if not counts:
         return ""
-    each = "; ".join(f"{where}: {overturned(reversal)}" for where, reversal in counts)
-    return f"How many verdicts, given otherwise, would leave agreement beyond chance not shown. {each}."
+    each = listed([f"{overturned(reversal)} on {where}" for where, reversal in counts])
+    return f"Agreement beyond chance would not be shown if other verdicts had been given: {each}."

@@ -69,7 +69,9 @@ def plot_axis_timeline(result: AxisResult, *, ax: Axes | None = None) -> Axes:
     note = f"{many(counts.interactions, 'interaction')}, {many(counts.errors, 'error')}; AXIS Result {result.shown}"
     if not timed:
         note += "; no time stamps, so there is nothing to draw"
-    return theme.dress(ax, "One run, by category", note)
+    theme.dress(ax, "One run, by category", note)
+    theme.describe(ax, f"a bar is an interaction, a cross one that failed; {note}; one run, so no interval")
+    return ax
 
 
 def plot_axis_dimensions(results: Sequence[AxisResult], *, ax: Axes | None = None) -> Axes:
@@ -88,7 +90,10 @@ def plot_axis_dimensions(results: Sequence[AxisResult], *, ax: Axes | None = Non
     ax.set_xlim(-1, 101)
     ax.set_xlabel("AXIS Result", fontsize=theme.LABEL, color=theme.INK)
     theme.grid(ax)
-    return theme.dress(ax, "Every run's AXIS Result", f"{many(len(results), 'run')}; grey: what is missing at its ends")
+    theme.dress(ax, "Every run's AXIS Result", f"{many(len(results), 'run')}; grey: what is missing at its ends")
+    ends = "blue: from goal 0 to goal 100 where the goal was not graded, grey: missing signals at their ends"
+    theme.describe(ax, f"a dot is one of {many(len(results), 'run')}; {ends}: bounds, not intervals of chance")
+    return ax
 
 
 def plot_axis_comparison(comparison: RunComparison, *, ax: Axes | None = None) -> Axes:
@@ -105,7 +110,8 @@ def plot_axis_comparison(comparison: RunComparison, *, ax: Axes | None = None) -
         fontsize=theme.SMALL,
     )
     theme.grid(ax)
-    note = f"{many(comparison.n_before, 'run')} and {many(comparison.n_after, 'run')}; intervals over repeats"
+    level = f"{rows[0].over_repeats.ci_level:.0%} intervals" if rows else "no intervals"
+    note = f"{many(comparison.n_before, 'run')} and {many(comparison.n_after, 'run')}; {level} over repeats"
     note = comparison.reason or f"{note} of {many(len(comparison.tasks), 'task')}"
     return theme.dress(ax, "Change on the same tasks", note)
 

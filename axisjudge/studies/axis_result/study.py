@@ -92,16 +92,16 @@ class AxisResults(RatedResult):
 
     @property
     def counts(self) -> str:
-        """How many runs, agents and failures."""
+        """The mean result of every agent; how many runs, agents and failures."""
         failed = sum(each.failed for each in self.results)
-        return say.runs_counted(len(self.results), len(self.agents), failed)
+        return f"{say.of_means(self.agents)} {say.runs_counted(len(self.results), len(self.agents), failed)}"
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """Who made numbers up, the one run with what must be known of it, the agents, the change, and the judges."""
         warning = (self.banner,) if self.banner else ()
         judges = self.judged.agreement.sentences if self.judged and self.judged.agreement else ()
-        return (*warning, self.story, *self.run.marks, self.counts, say.of_means(self.agents), self.change, *judges)
+        return (*warning, self.story, *self.run.marks, self.counts, self.change, *judges)
 
     def plots(self) -> Mapping[str, Plot]:
         """The one run on a line of time, every run's result, and the change."""

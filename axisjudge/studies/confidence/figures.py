@@ -6,7 +6,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 from axisjudge.figures.legible import cut_middle
-from axisjudge.figures.theme import ACCENT, FAINT, INK, QUIET, SMALL, dress, panels
+from axisjudge.figures.theme import ACCENT, FAINT, INK, QUIET, SMALL, describe, dress, panels
 from axisjudge.studies.confidence.calibration import Calibration, JudgeCalibration
 
 if TYPE_CHECKING:
@@ -29,6 +29,10 @@ def plot_reliability(calibration: Calibration) -> Figure:
     for ax in left:
         ax.set_ylabel("share of correct verdicts", fontsize=SMALL, color=QUIET)
     figure.supxlabel("confidence; below each diagram how often it was given", fontsize=SMALL, color=QUIET)
+    describe(
+        figure, "line: share of correct verdicts; grey: where that line would lie, as a whole in 90% of draws, for a "
+        "judge whose confidences are exactly right (its band widens with items that belong together)"
+    )  # fmt: skip
     return figure
 
 

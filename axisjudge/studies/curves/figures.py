@@ -31,6 +31,9 @@ def plot_curves(report: CurveReport) -> Figure:
     figure.supxlabel(
         "raw score; blue: fitted with its band; dashed: assumed; dots: runs", fontsize=theme.SMALL, color=theme.QUIET
     )
+    level = next((f"{each.fit.median.ci_level:.0%} " for each in report.dimensions if each.fit.curve), "")
+    how = "dots: runs; blue: fitted, dashed: assumed; the bar is the interval of the median"
+    theme.describe(figure, f"{how}; {level}intervals and bands over tasks")
     return figure
 
 
@@ -68,9 +71,10 @@ def plot_cliff(top: Cliff, *, ax: Axes | None = None) -> Axes:
     ax.set_xlabel("raw score", fontsize=theme.SMALL, color=theme.QUIET)
     theme.grid(ax, "y")
     theme.legend_below(ax, inches=0.5, ncols=2)
-    return theme.dress(
-        ax, "The last step of the assumed curve is a cliff", "score from 0 to 100; the filled point is raw 1"
-    )
+    note = "score from 0 to 100; the filled point is raw 1"
+    theme.dress(ax, "The last step of the assumed curve is a cliff", note)
+    theme.describe(ax, f"{note}; shaded: scores that cannot occur; computed from a formula, so no interval")
+    return ax
 
 
 def plot_published(curve: PublishedCurve, *, ax: Axes | None = None) -> Axes:
@@ -83,7 +87,10 @@ def plot_published(curve: PublishedCurve, *, ax: Axes | None = None) -> Axes:
     ax.minorticks_off()
     ax.set_xlabel("milliseconds", fontsize=theme.SMALL, color=theme.QUIET)
     theme.grid(ax, "y")
-    return theme.dress(ax, "Published points on a falling log-normal curve", "score; circles: published; line: ours")
+    note = "score; circles: published; line: ours"
+    theme.dress(ax, "Published points on a falling log-normal curve", note)
+    theme.describe(ax, f"{note}; computed from a formula, so no interval")
+    return ax
 
 
 def plot_composites(compared: CompositeComparison, *, ax: Axes | None = None) -> Axes:
@@ -98,7 +105,9 @@ def plot_composites(compared: CompositeComparison, *, ax: Axes | None = None) ->
     ax.set_xlabel("mean composite", fontsize=theme.SMALL, color=theme.QUIET)
     theme.grid(ax)
     note = "diamond: assumed curves; dot: fitted curves with the band of their uncertainty"
-    return theme.dress(ax, "What fitting the curves does to composites", note)
+    theme.dress(ax, "What fitting the curves does to composites", note)
+    theme.describe(ax, f"{note} alone, no interval over runs")
+    return ax
 
 
 def plot_form_errors(report: CurveReport, *, ax: Axes | None = None) -> Axes:
@@ -118,7 +127,10 @@ def plot_form_errors(report: CurveReport, *, ax: Axes | None = None) -> Axes:
     ax.set_xlim(left=0)
     ax.set_xlabel("error on unseen tasks, in points", fontsize=theme.SMALL, color=theme.QUIET)
     theme.grid(ax)
-    return theme.dress(ax, "Which form predicts people's scores of unseen tasks", "root mean squared difference")
+    note = "root mean squared difference"
+    theme.dress(ax, "Which form predicts people's scores of unseen tasks", note)
+    theme.describe(ax, f"{note}, in points of the score; intervals of the differences over tasks are in the table")
+    return ax
 
 
 class _Mark(NamedTuple):

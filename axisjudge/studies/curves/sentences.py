@@ -43,9 +43,9 @@ def of_fit(dimension: str, fit: CurveFit) -> list[str]:
     if fit.curve is None:
         return [f"{dimension}: refused: {refusal}" for refusal in fit.refusals]
     first = (
-        f"{fit.score_name}, median {_ends(fit.median)}, sigma {_ends(fit.sigma)}, from {_sample(fit)}; {fit.meaning}"
+        f"{fit.score_name} from {_sample(fit)}, median {_ends(fit.median)} and sigma {_ends(fit.sigma)}; {fit.meaning}"
     )
-    return [f"{dimension}: {words}." for words in (first, *fit.warnings)]
+    return [f"{dimension}: {words[:1].lower()}{words[1:]}." for words in (first, *fit.warnings)]
 
 
 def of_forms(dimension: str, forms: Iterable[FormLoss]) -> str:
@@ -53,10 +53,10 @@ def of_forms(dimension: str, forms: Iterable[FormLoss]) -> str:
     by_form = {loss.form: loss for loss in forms}
     errors, excess = {form: f"{loss.error:.1f}" for form, loss in by_form.items()}, by_form["assumed"].excess
     return (
-        f"{dimension}: on unseen tasks the fitted curve is {errors['log_normal']} points off, the "
-        f"isotonic one {errors['isotonic']}, the assumed one {errors['assumed']} "
-        f"(squared {excess.estimate:+.0f}, {excess.ci_low:+.0f} to {excess.ci_high:+.0f}), "
-        f"a constant {errors['constant']}."
+        f"{dimension}: on unseen tasks the fitted curve is {errors['log_normal']} points off, the isotonic one "
+        f"{errors['isotonic']}, the assumed one {errors['assumed']} and a constant {errors['constant']}; the squared "
+        f"error of the assumed one differs from the fitted one's by {excess.estimate:+.0f} ({excess.ci_low:+.0f} to "
+        f"{excess.ci_high:+.0f})."
     )
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from axisjudge.figures.marks import interval_mark, named_rows, percent_tick
-from axisjudge.figures.theme import ACCENT, INK, LABEL, QUIET, SMALL, dress, grid, in_words
+from axisjudge.figures.marks import interval_mark, intervals, named_rows, percent_tick
+from axisjudge.figures.theme import ACCENT, INK, LABEL, QUIET, SMALL, describe, dress, grid, in_words
 from axisjudge.studies._shared.citations import CitationReport
 from axisjudge.studies.evidence.repeats import RepeatReport
 
@@ -35,6 +35,8 @@ def plot_citation_overlap(report: CitationReport) -> Figure:
         [], [], "|", color="#A34700", markersize=11, markeredgewidth=1.8, label="the same by chance in these runs"
     )
     figure.legend(loc="outside lower left", ncols=2, frameon=False, fontsize=SMALL, labelcolor=QUIET)
+    widest = max((pair.found.overlap for pair in pairs), key=lambda found: found.n_clusters)
+    describe(figure, f"dots: shared steps over steps cited by either; ticks: the same by chance; {intervals(widest)}")
     return figure
 
 
@@ -50,6 +52,8 @@ def plot_self_agreement(report: RepeatReport) -> Figure:
         _named(ax, question)
     axes[0].set_xlabel("share of equal verdicts in two calls, with its interval over tasks", loc="left")
     axes[0].xaxis.label.set(fontsize=SMALL, color=QUIET)
+    widest = max((found for _, found in asked), key=lambda found: found.n_clusters)
+    describe(figure, f"share of equal verdicts in two calls for the same run; {intervals(widest)}")
     return figure
 
 

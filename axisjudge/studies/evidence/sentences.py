@@ -67,7 +67,7 @@ def variance(question: str, judges: Sequence[str], found: VarianceComponents) ->
     if math.isnan(found.item):
         return f"{question}: no variance components, because {found.reason}."
     biases = listed([f"{judge} {bias:+.3f}" for judge, bias in zip(judges, found.bias, strict=True)])
-    fixed = f"judges are too few for a variance, their biases are {biases}"
+    fixed = f"judges are too few for a variance and lie off their mean by {biases}"
     by_judge = fixed if math.isnan(found.judge) else f"judge {found.judge:.4f}"
     return (
         f"{question}: variance of 0/1 verdicts by item {found.item:.4f}, item x judge {found.item_judge:.4f}, "
@@ -86,9 +86,9 @@ def published(judge: str, axis: str, simulation: int, calls: Sequence[tuple[str,
         else "It shows one verdict that did not change"
     )
     return (
-        f"{judge} on {axis} of simulation {simulation} said {said}. {shows}. It does not show how often: as a random "
-        f"draw one item would allow a flip rate of {flips.interval('.1%')}, and an item picked for publication allows "
-        f"none to be told; nor does it say which of the calls is right."
+        f"{judge} on {axis} of simulation {simulation} said {said}. {shows}. It does not show how often, nor which "
+        f"of the calls is right: even one item drawn at random would allow a flip rate of {flips.interval('.1%')}, and "
+        "this one was picked for publication."
     )
 
 

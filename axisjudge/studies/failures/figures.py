@@ -10,7 +10,7 @@ import numpy as np
 from axisjudge.figures.heatmap import cell_text, plot_heatmap
 from axisjudge.figures.legible import LONGEST
 from axisjudge.figures.marks import at_the_right, interval_mark, named_rows, percent_axis
-from axisjudge.figures.theme import ACCENT, LABEL, QUIET, SMALL, dress, grid, in_words, legend_below, new_axes
+from axisjudge.figures.theme import ACCENT, LABEL, QUIET, SMALL, describe, dress, grid, in_words, legend_below, new_axes
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.ranking import Ranking
 from axisjudge.studies.failures.profiles import ALL_AGENTS, FailureProfile, RateGrid
@@ -48,16 +48,20 @@ def plot_profile_heatmap(grid: RateGrid, *, ax: Axes | None = None) -> Axes:
         apart = ax.axhline if down else ax.axvline
         apart(grid.agents.index(ALL_AGENTS), color="white", linewidth=9)
     dress(ax, grid.title)
+    describe(ax, f"in each cell failed runs of those decided; {grid.note}")
     ax.set_xlabel(grid.note, fontsize=SMALL, color=QUIET, loc="left")
     return ax
 
 
 def plot_rank_sets(ranking: Ranking, *, ax: Axes | None = None) -> Axes:
-    """For each name the ranks it may hold, its place by the point estimate, and the estimate itself in words."""
+    """For each name the ranks it may hold, its place by the point estimate, and the estimate itself in words.
+
+    Empty where nothing can be ranked: an order by point estimates would say what the ranking refuses to say.
+    """
     sets = ranking.sets
     count = len(ranking.names)
     ax = new_axes(7.0, 1.1 + 0.4 * count) if ax is None else ax
-    for place, j in enumerate(sets.order):
+    for place, j in enumerate(() if sets.refusal else sets.order):
         ax.plot([sets.rank_low[j], sets.rank_high[j]], [place, place], color=ACCENT, linewidth=7, alpha=0.25)
         ax.plot(place + 1, place, "o", color=ACCENT, markersize=8)
         at_the_right(ax, place, "–" if np.isnan(sets.means[j]) else f"{sets.means[j]:.0%}")
@@ -70,7 +74,12 @@ def plot_rank_sets(ranking: Ranking, *, ax: Axes | None = None) -> Axes:
     )
     note = sets.refusal or f"bars: {sets.ci_level:.0%} rank sets, all together; {sets.n_clusters} tasks"
     subject = ranking.subject[0].upper() + ranking.subject[1:]
-    return dress(ax, f"{subject}: possible ranks", note)
+    dress(ax, f"{subject}: possible ranks", note)
+    meaning = f"of {sets.n_clusters} tasks; dots: ranks by the observed rate, bars: all ranks that cannot be excluded"
+    describe(
+        ax, note if sets.refusal else f"{sets.ci_level:.0%} intervals of ranks, all together, by sign flips {meaning}"
+    )
+    return ax
 
 
 def plot_independence(profile: FailureProfile, *, measure: str = "consensus", ax: Axes | None = None) -> Axes:

@@ -98,7 +98,7 @@ class ProfileComparison(Result):
             said += f" Not tested: {many(len(refused), 'pair')} ({refused[0].test.refusal})."
         if self.overall.refusal:
             return said
-        return f"{said} All agents together: {p_words(self.overall.p_value)} for one common profile."
+        return f"{said} That all agents have one profile in common is tested with {p_words(self.overall.p_value)}."
 
 
 def compare_profiles(

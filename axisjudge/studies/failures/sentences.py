@@ -52,7 +52,7 @@ def sample(profile: FailureProfile) -> str:
     counts = {name: int(getattr(panel, name).sum()) for name in ("uncertain", "lost", "not_rated")}
     parts = [f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items() if count]
     asked = many(panel.incorrect.size, "verdict")
-    undecided = f"of {asked} {listed(parts)}" if parts else f"all {asked} decided"
+    undecided = f"of {asked} {listed(parts)}, all others decided" if parts else f"all {asked} decided"
     return f"{runs} of {agents} on {tasks}, {many(len(profile.axes), 'axis')}, {judges}: {undecided}."
 
 
@@ -76,7 +76,7 @@ def extremes(profile: FailureProfile, measure: str = "any") -> str:
         )
     if top.worst - top.best < 1e-9:
         return sentence
-    return f"{sentence} Undecided verdicts leave the highest between {top.best:.0%} and {top.worst:.0%}."
+    return f"{sentence} As undecided verdicts may fall, the highest lies between {top.best:.0%} and {top.worst:.0%}."
 
 
 def _end(cells: Sequence[Cell], end: Cell, measure: str) -> str:
@@ -125,7 +125,7 @@ def false_failures(profile: FailureProfile) -> str:
 def rank_reversals(axes: Reversal | None, agents: Reversal | None) -> str:
     """How many verdicts would change what may hold rank 1; empty where nothing is told apart."""
     told = [
-        f"which {of} may fail most hangs on {overturned(reversal)}, given otherwise"
+        f"{overturned(reversal)}, given otherwise, would change which {of} may fail most"
         for of, reversal in (("axes", axes), ("agents", agents))
         if reversal is not None
     ]

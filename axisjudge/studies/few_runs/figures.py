@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from axisjudge.figures.marks import at_the_right, interval_mark, named_rows, percent_axis
-from axisjudge.figures.theme import ACCENT, dress, in_words, legend_below, new_axes
-from axisjudge.stats.estimate import Estimate
+from axisjudge.figures.theme import ACCENT, describe, dress, in_words, legend_below, new_axes
+from axisjudge.stats.estimate import Estimate, plural
 from axisjudge.stats.latent.panel import VarianceShare
 from axisjudge.studies.few_runs.beside import Beside, JudgeBeside
 
@@ -37,7 +37,8 @@ def plot_rates(rates: Sequence[Beside], *, ax: Axes | None = None) -> Axes:
     _legend(ax, labels)
     named_rows(ax, [_name(one) for one in rows])
     percent_axis(ax)
-    return dress(ax, "What these runs tell, with borrowed strength and without", "at the right the number of items")
+    dress(ax, "What these runs tell, with borrowed strength and without", "at the right the number of items")
+    return _described(ax, rates[-1].model.called, rates[-1].called)
 
 
 def plot_judges(judges: Sequence[JudgeBeside], *, ax: Axes | None = None) -> Axes:
@@ -50,7 +51,8 @@ def plot_judges(judges: Sequence[JudgeBeside], *, ax: Axes | None = None) -> Axe
     _legend(ax, [f"{rate}, {kind}" for rate in ("sensitivity", "specificity") for kind in kinds])
     named_rows(ax, [one.model.judge for one in judges])
     percent_axis(ax)
-    return dress(ax, "How often each judge is right", "where an item fails (sensitivity) and where not (specificity)")
+    dress(ax, "How often each judge is right", "where an item fails (sensitivity) and where not (specificity)")
+    return _described(ax, judges[0].model.sensitivity, judges[0].specificity)
 
 
 def plot_components(components: Sequence[VarianceShare], *, ax: Axes | None = None) -> Axes:
@@ -62,7 +64,17 @@ def plot_components(components: Sequence[VarianceShare], *, ax: Axes | None = No
             at_the_right(ax, row, f"{one.share.estimate:.0%}")
     named_rows(ax, [one.source for one in components])
     percent_axis(ax)
-    return dress(ax, "Where the variance of one verdict comes from", "posterior means with intervals")
+    level = f"{components[0].share.ci_level:.0%} posterior intervals" if components else "no intervals"
+    return dress(ax, "Where the variance of one verdict comes from", f"posterior means with {level}")
+
+
+def _described(ax: Axes, modelled: Estimate, counted: Estimate) -> Axes:
+    """Filled and hollow marks in the words of a caption."""
+    posterior = f"filled: the model's, {modelled.ci_level:.0%} posterior intervals"
+    describe(
+        ax, f"{posterior}; hollow: as counted, {counted.ci_level:.0%} intervals over {plural(counted.cluster_unit)}"
+    )
+    return ax
 
 
 def _four_marks(ax: Axes, row: int, rates: Sequence[Estimate], *, size: float) -> None:

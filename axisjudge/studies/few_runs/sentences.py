@@ -50,8 +50,8 @@ def widths(rates: Sequence[Beside]) -> str:
         return "No rate has an interval both ways."
     model, design = (100 * median(column) for column in zip(*both, strict=True))
     return (
-        f"What judges call incorrect for an agent on an axis is known to {model:.0f} points by the model and to "
-        f"{design:.0f} by design (median width of the intervals over {many(len(both), 'cell')})."
+        f"How much judges call incorrect for an agent on an axis is known within {model:.0f} points by the model and "
+        f"within {design:.0f} as counted (median width of the interval, {many(len(both), 'cell')})."
     )
 
 
@@ -68,11 +68,14 @@ def lenient(judges: Sequence[JudgeBeside]) -> str:
         if chosen:
             far = max(chosen, key=lambda one: abs(one.leniency.estimate))
             by = directed(in_points(far.leniency), "fewer", "more")
-            parts.append(f"of {many(len(known), 'judge')} {len(chosen)} by {'its' if len(chosen) == 1 else 'their'} "
-                         f"interval {words}, most of all {far.judge} (calls incorrect {by} than fail)")  # fmt: skip
+            count = f"{len(chosen)} of {many(len(known), 'judge')}"
+            verb = "is" if len(chosen) == 1 else "are"
+            parts.append(
+                f"{count} {verb} shown to be {words}, most of all {far.judge} (calls incorrect {by} than fail)"
+            )
     if not parts:
         return f"None of {many(len(known), 'judge')} is shown to be lenient or strict."
-    return f"Exploratory, each judge by itself: {'; '.join(parts)}."
+    return f"Looked at one by one, so exploratory: {'; '.join(parts)}."
 
 
 def sources(model: LatentPanel) -> str:
@@ -105,9 +108,9 @@ def hidden(found: LabelsHidden | None) -> str:
     held = "holds" if found.failing.ci_low <= found.labelled.estimate <= found.failing.ci_high else "does not hold"
     return (
         f"{start} the model says that {found.failing.worded('.0%')} fail (the labels left: {share(found.alone)}); "
-        f"that {held} the {found.labelled.estimate:.0%} of all labels. On the hidden ones it is right in "
-        f"{found.accuracy:.0%}, the majority of judges in {found.votes_accuracy:.0%}; its Brier score is "
-        f"{found.brier:.3f}, that of votes counted {found.votes_brier:.3f}."
+        f"its interval {held} the {found.labelled.estimate:.0%} of all labels. On the hidden ones it is right in "
+        f"{found.accuracy:.0%} and the majority of judges in {found.votes_accuracy:.0%}; its Brier score is "
+        f"{found.brier:.3f}, that of the share of votes {found.votes_brier:.3f}."
     )
 
 

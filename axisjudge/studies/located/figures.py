@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from axisjudge.figures.marks import at_the_right, interval_mark, named_rows, percent_axis
-from axisjudge.figures.theme import ACCENT, INK, QUIET, SMALL, dress, in_words, legend_below, new_axes
+from axisjudge.figures.theme import ACCENT, INK, QUIET, SMALL, describe, dress, in_words, legend_below, new_axes
+from axisjudge.stats.estimate import Estimate, plural
 from axisjudge.studies._shared.words import many
 from axisjudge.studies.located.decided import ANY_AXIS, Decided
 from axisjudge.studies.located.faults import FaultsFound
@@ -39,7 +40,9 @@ def plot_decided(decided: Sequence[Decided], *, ax: Axes | None = None) -> Axes:
     legend_below(ax, inches=0.35, ncols=len(judges))
     named_rows(ax, [f"{domain}, {in_words(axis).lower()}" for domain, axis in places])
     percent_axis(ax)
-    return dress(ax, "Share decided", f"runs to which the axis applies; at the right what {judges[-1]} says")
+    dress(ax, "Share decided", f"runs to which the axis applies; at the right what {judges[-1]} says")
+    describe(ax, f"{_over_tasks(one.decided for one in rows)}; at the right verdicts of {judges[-1]}")
+    return ax
 
 
 def plot_faults_found(faults: Sequence[FaultsFound], *, ax: Axes | None = None) -> Axes:
@@ -56,7 +59,9 @@ def plot_faults_found(faults: Sequence[FaultsFound], *, ax: Axes | None = None) 
     legend_below(ax, inches=0.35, ncols=2)
     named_rows(ax, [f"{one.domain}, {one.labeller}: {in_words(one.axis).lower()}" for one in rows])
     percent_axis(ax)
-    return dress(ax, f"Located faults that {judges[-1]} finds", "share of runs and axes with a located fault")
+    dress(ax, f"Located faults that {judges[-1]} finds", "share of runs and axes with a located fault")
+    describe(ax, f"filled: on the axis, hollow: at the step too; {_over_tasks(one.on_axis for one in rows)}")
+    return ax
 
 
 def plot_partings(partings: Sequence[Parting], *, ax: Axes | None = None) -> Axes:
@@ -93,7 +98,15 @@ def plot_partings(partings: Sequence[Parting], *, ax: Axes | None = None) -> Axe
     legend_below(ax, inches=0.35, ncols=4)
     named_rows(ax, [f"{domain}, {'failed' if failed else 'passed'}" for domain, failed in rows])
     percent_axis(ax)
-    return dress(ax, "Who holds a fault against the run", "the reference says nothing of runs that passed")
+    dress(ax, "Who holds a fault against the run", "the reference says nothing of runs that passed")
+    describe(ax, "counts of runs, without intervals; the reference says nothing of runs that passed")
+    return ax
+
+
+def _over_tasks(rates: Iterable[Estimate]) -> str:
+    """Level and unit of intervals whose numbers of tasks differ."""
+    first = next(iter(rates), None)
+    return "no intervals" if first is None else f"{first.ci_level:.0%} intervals over {plural(first.cluster_unit)}"
 
 
 def _who(one: Parting) -> str:

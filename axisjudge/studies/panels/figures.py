@@ -8,8 +8,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from axisjudge.figures.marks import at_the_right, interval_mark, named_rows, percent_tick
-from axisjudge.figures.theme import ACCENT, FAINT, INK, LABEL, QUIET, SMALL, dress, grid, legend_below, new_axes
+from axisjudge.figures.marks import at_the_right, interval_mark, intervals, named_rows, percent_tick
+from axisjudge.figures.theme import (
+    ACCENT,
+    FAINT,
+    INK,
+    LABEL,
+    QUIET,
+    SMALL,
+    describe,
+    dress,
+    grid,
+    legend_below,
+    new_axes,
+)
 from axisjudge.stats.confidence.calibration import ReliabilityCurve
 from axisjudge.stats.panels.nested import REFERENCE, NestedWay
 from axisjudge.studies.panels.fitted import FittedPanel
@@ -45,7 +57,7 @@ def plot_ways(ways: Mapping[str, NestedWay], *, ax: Axes | None = None) -> Axes:
                   color=QUIET)  # fmt: skip
     grid(ax)
     accuracy = ways[REFERENCE].accuracy
-    note = f"{accuracy.n_items:,} labelled items, {accuracy.clusters}; {accuracy.ci_level:.0%} intervals, paired"
+    note = f"{accuracy.n_items:,} labelled items; paired {intervals(accuracy)}"
     return dress(ax, "What putting judges together gains on tasks left out", note)
 
 
@@ -64,7 +76,9 @@ def plot_weights(panel: FittedPanel, *, ax: Axes | None = None) -> Axes:
     meaning = "log odds that a judge's word adds to it" if panel.way == "logistic" else "weight of a judge's word"
     ax.set_xlabel(f"{meaning}; at the right its family", fontsize=SMALL, color=QUIET)
     note = f"{NAMES[panel.way]}; {panel.n_labels:,} labels of {len(panel.tuned_on):,} tasks"
-    return dress(ax, "How much each judge's word counts", note)
+    dress(ax, "How much each judge's word counts", note)
+    describe(ax, f"{meaning}, orange below 0; {note}; weights are fitted once and have no intervals")
+    return ax
 
 
 def plot_reliability(curve: ReliabilityCurve, *, ax: Axes | None = None) -> Axes:
@@ -80,7 +94,9 @@ def plot_reliability(curve: ReliabilityCurve, *, ax: Axes | None = None) -> Axes
     ax.set_ylabel("share that is right", fontsize=LABEL, color=INK)
     grid(ax, "both")
     ax.legend(frameon=False, fontsize=SMALL, labelcolor=QUIET, loc="lower right")
-    return dress(ax, "Can its probabilities be taken at their word?", f"{curve.n_items:,} labelled items, left out")
+    dress(ax, "Can its probabilities be taken at their word?", f"{curve.n_items:,} labelled items, left out")
+    describe(ax, f"blue: seen; grey: the 90% band of a perfectly calibrated panel of {curve.n_items:,} labelled items")
+    return ax
 
 
 def plot_trust(trusts: Sequence[Trust], *, ax: Axes | None = None) -> Axes:
@@ -110,7 +126,10 @@ def plot_trust(trusts: Sequence[Trust], *, ax: Axes | None = None) -> Axes:
     grid(ax, "both")
     legend_below(ax, inches=0.55, ncols=2)
     note = f"{longest.subject}: {longest.n_labelled:,} labelled items; squares: as far as the bound holds"
-    return dress(ax, "Which verdicts may stand without a person", note)
+    dress(ax, "Which verdicts may stand without a person", note)
+    sure = f"{longest.alone.confidence_level:.0%}"
+    describe(ax, f"line: error among the labelled; shaded: up to its bound, {sure} sure over whole tasks; {note}")
+    return ax
 
 
 def plot_frontier(found: Frontier, *, ax: Axes | None = None) -> Axes:
@@ -146,7 +165,7 @@ def plot_frontier(found: Frontier, *, ax: Axes | None = None) -> Axes:
     grid(ax, "both")
     legend_below(ax, inches=0.62, ncols=5)
     error = found.points[0].error
-    note = f"{error.n_items:,} labelled items, {error.clusters}; bars: {error.ci_level:.0%} intervals; numbers: table"
+    note = f"{error.n_items:,} labelled items; {intervals(error)}; numbers: rows of the table"
     return dress(ax, "What money buys", note)
 
 

@@ -115,12 +115,12 @@ def stands(found: Trust) -> str:
     terms = f"an error of at most {found.alone.risk:.0%} ({found.alone.confidence_level:.0%} sure)"
     if found.verdict is Verdict.GRANTED and found.alone.error is not None:
         error = found.alone.error
-        nearly = " Probabilities of tasks fitted on are cross-fitted, for which the bound holds nearly."
+        nearly = " As the panel was fitted on these tasks, its probabilities are cross-fitted: the bound holds nearly."
         return (
             f"At {terms} {found.n_kept:,} of {found.n_items:,} verdicts ({found.n_kept / found.n_items:.0%}) may stand "
             f"without a person: of those with a confidence of {found.alone.threshold:.3f} or more "
             f"{error.estimate:.1%} are wrong, at most {error.ci_high:.1%} ({error.n_items:,} labelled). "
-            f"{f'People read the {found.n_rest:,} that may not' if found.n_rest else 'None is left to people'}."
+            f"{f'The other {found.n_rest:,} are left' if found.n_rest else 'None is left'} to people."
             f"{_more(found)}{nearly if found.cross_fitted else ''}"
         )
     return f"At {terms} no verdict of {found.subject} may stand without a person: {_why(found)}.{_more(found)}"
@@ -150,8 +150,8 @@ def _more(found: Trust) -> str:
             "would not lower it."
         )
     return (
-        f" About {found.alone.more_labels:,} more labels of such items would carry {last.share:.0%} "
-        f"(confidence {last.threshold:.3f} or more), if the error there stays at {last.error.estimate:.1%}."
+        f" With about {found.alone.more_labels:,} more labels of such items {last.share:.0%} could stand (confidence "
+        f"{last.threshold:.3f} or more), if the error there stays at {last.error.estimate:.1%}."
     )
 
 
@@ -179,9 +179,9 @@ def spending(found: Frontier) -> str:
     unpriced = f" Without a known price, and so in no point: {listed(found.unpriced)}." if found.unpriced else ""
     first, last = found.best[0], found.best[-1]
     span = (
-        f"From {_dollars(first.price)} an item ({_point(first.kind, first.judges)}, error "
-        f"{first.error.estimate:.1%}) to {_dollars(last.price)} ({_point(last.kind, last.judges)}, error "
-        f"{last.error.estimate:.1%}) {many(len(found.best), 'point')} of {len(found.points)} are beaten by no other."
+        f"Of {many(len(found.points), 'choice')} {len(found.best)} are beaten by no other in price and error: from "
+        f"{_point(first.kind, first.judges)} ({_dollars(first.price)} an item, error {first.error.estimate:.1%}) to "
+        f"{_point(last.kind, last.judges)} ({_dollars(last.price)}, error {last.error.estimate:.1%})."
     )
     return f"{span}{_cascade(found)}{unpriced}"
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from axisjudge.figures.marks import interval_mark, named_rows, percent_tick
-from axisjudge.figures.theme import ACCENT, FAINT, INK, LABEL, QUIET, SMALL, TITLE, in_words
+from axisjudge.figures.marks import interval_mark, intervals, named_rows, percent_tick
+from axisjudge.figures.theme import ACCENT, FAINT, INK, LABEL, QUIET, SMALL, TITLE, describe, in_words
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies.people.comparison import HumanComparison, QuestionComparison
 from axisjudge.studies.people.judge_comparison import JudgeComparison
@@ -38,7 +38,8 @@ def plot_against_people(comparison: HumanComparison) -> Figure:
     note = f"Cohen's kappa{weights} with the majority of people and its interval"
     several = "; grey: kappa of people among themselves"
     note += several if comparison.has_ceiling else "; one person labelled, so there is no ceiling"
-    return _panels(comparison, draw, backdrop, "Judges against people", note)
+    drawn = [judge.majority.coefficients["kappa"] for _, judge in comparison.pairs()]
+    return _panels(comparison, draw, backdrop, "Judges against people", note, drawn)
 
 
 def plot_corrected_rates(comparison: HumanComparison) -> Figure:
@@ -58,7 +59,8 @@ def plot_corrected_rates(comparison: HumanComparison) -> Figure:
             _band(ax, alone[int(np.argmax(widths))])
 
     note = "hollow: share that the judge calls incorrect; filled: corrected by people's labels; grey: the labels alone"
-    return _panels(comparison, draw, backdrop, "Failure rates, as judges say and corrected", note, percent=True)
+    drawn = [judge.rates.overall.rate for _, judge in comparison.pairs() if judge.rates is not None]
+    return _panels(comparison, draw, backdrop, "Failure rates, as judges say and corrected", note, drawn, percent=True)
 
 
 def plot_stand_in(comparison: HumanComparison) -> Figure:
@@ -73,7 +75,8 @@ def plot_stand_in(comparison: HumanComparison) -> Figure:
         f"mean share of items on which the judge does at least as well as a person; filled: passes at epsilon "
         f"{comparison.epsilon:g}; bar: the best judge that always says one word"
     )
-    return _panels(comparison, draw, None, "May a judge stand in for a person?", note, percent=True)
+    drawn = [judge.stand_in.judge.advantage for _, judge in comparison.pairs()]
+    return _panels(comparison, draw, None, "May a judge stand in for a person?", note, drawn, percent=True)
 
 
 def _panels(
@@ -82,6 +85,7 @@ def _panels(
     backdrop: Callable[[Axes, QuestionComparison], None] | None,
     title: str,
     note: str,
+    drawn: Sequence[Estimate],
     *,
     percent: bool = False,
 ) -> Figure:
@@ -108,6 +112,8 @@ def _panels(
     named_rows(axes[0][0], [judge.removeprefix("simulated:") for judge in judges])
     figure.suptitle(title, x=0.01, ha="left", fontsize=TITLE, color=INK, fontweight="bold")
     figure.supxlabel(note, x=0.01, ha="left", fontsize=SMALL, color=QUIET)
+    widest = max(drawn, key=lambda estimate: estimate.n_clusters, default=None)
+    describe(figure, note if widest is None else f"{note}; {intervals(widest)}")
     return figure
 
 

@@ -107,7 +107,7 @@ def count_sentence(comparison: HumanComparison) -> str:
     claims = comparison.claims
     counts = {answer: sum(claim.answer is answer for claim in claims) for answer in Answer}
     chance = 0.025 * (len(claims) - counts[Answer.NOT_CHECKED])
-    alone = f" Each is tested alone: were none true, about {chance:.0f} would be made, so that they are exploratory."
+    alone = f" Each is tested alone: were none true, about {chance:.0f} would pass by chance, so they are exploratory."
     return (
         f"Of {many(len(claims), 'claim')}, one for each kind, judge and question, "
         f"{counts[Answer.MAY] or 'none'} may be "

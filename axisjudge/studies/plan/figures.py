@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from axisjudge.figures.marks import percent_tick
-from axisjudge.figures.theme import QUIET, SMALL, dress, grid, legend_below, new_axes
+from axisjudge.figures.theme import QUIET, SMALL, describe, dress, grid, legend_below, new_axes
+from axisjudge.stats.estimate import plural
 from axisjudge.stats.planning.study_curve import Curve
 from axisjudge.studies._shared.words import many
 from axisjudge.studies.plan.repeats import PanelError
@@ -44,7 +45,10 @@ def plot_plans(curves: Mapping[str, Curve], *, title: str, ax: Axes | None = Non
     if first.of_power:
         ax.yaxis.set_major_formatter(percent_tick)
     what = "power" if first.of_power else "half width of the interval"
-    return _finished(ax, title, f"{what}; dashed: the target")
+    _finished(ax, title, f"{what}; dashed: the target")
+    bars = "" if first.of_power else "; bars: the standard deviation of the half width between studies"
+    describe(ax, f"{what} by number of {plural(first.unit)}; dashed: the target, ring: where it is met{bars}")
+    return ax
 
 
 def plot_repeats(errors: Sequence[PanelError], *, ax: Axes | None = None) -> Axes:
@@ -60,7 +64,9 @@ def plot_repeats(errors: Sequence[PanelError], *, ax: Axes | None = None) -> Axe
         ax.plot(calls, values, "o-", color=colour, label=many(count, "judge"))
     ax.set_xlabel("calls per item (judges x repeats)", fontsize=SMALL, color=QUIET)
     ax.set_ylim(bottom=0)
-    return _finished(ax, "More judges or more repeats", "standard error of an item's mean verdict")
+    _finished(ax, "More judges or more repeats", "standard error of an item's mean verdict")
+    describe(ax, "standard error of an item's mean verdict, from variances estimated once and without interval")
+    return ax
 
 
 def _finished(ax: Axes, title: str, note: str) -> Axes:

@@ -19,7 +19,7 @@ LOWER_BOUNDS = "Fewer than 5 judges: what judges as such differ by is not in the
 
 
 #: Assumptions whose names are the code's.
-_NAMES = {"ci_level": "level of the interval"}
+_NAMES = {"ci_level": "interval level", "per_task": "items a task"}
 
 
 def plan_sentence(plan: StudyPlan) -> str:
@@ -108,10 +108,10 @@ def _needed(plan: StudyPlan) -> str:
         if name != "coefficient"  # it is named already
     )
     if curve.needed is None:
-        return f"{_wanted(plan)} is not reached with up to {many(curve.points[-1].n, curve.unit)} ({assumed})."
+        return f"{_wanted(plan)} is not reached with up to {many(curve.points[-1].n, curve.unit)} (assumed: {assumed})."
     cost = "" if price is None else f", about {_usd(curve.needed * price)}"
     about = "is met by" if plan.met_by_smallest else "needs about"
-    return f"{_wanted(plan)} {about} {many(curve.needed, curve.unit)}{cost} ({assumed})."
+    return f"{_wanted(plan)} {about} {many(curve.needed, curve.unit)}{cost} (assumed: {assumed})."
 
 
 def _one_more(plan: StudyPlan) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from axisjudge.figures import theme
-from axisjudge.figures.marks import interval_mark, named_rows, percent_axis
+from axisjudge.figures.marks import interval_mark, intervals, named_rows, percent_axis
 from axisjudge.studies._shared.words import many
 from axisjudge.studies.rubric_versions.published_versions import PublishedCourse
 from axisjudge.studies.rubric_versions.turn import Turn
@@ -48,7 +48,7 @@ def plot_agreement_by_version(turns: Sequence[Turn], *, ax: Axes | None = None) 
     theme.legend_below(ax, inches=0.35, ncols=len(versions))
     percent = versions[-1].coefficients["percent"]
     repeats = ", ".join(f"{version.version} asked {version.n_repeats}x" for version in versions)
-    note = f"{percent.ci_level:.0%} intervals over {percent.clusters}; {many(turns[0].n_items, 'run')}; {repeats}"
+    note = f"{intervals(percent)}; {many(turns[0].n_items, 'run')}; {repeats}"
     return theme.dress(ax, f"Agreement on {theme.in_words(turns[0].axis)} by rubric version", note)
 
 
@@ -79,6 +79,8 @@ def plot_beliefs(turn: Turn, *, most: int = 24) -> Figure:
     beliefs = f"beliefs under {turn.before} (open) and {turn.after} (filled)"
     title = f"{theme.in_words(turn.axis)}: {beliefs}; orange: the verdict flipped"
     figure.suptitle(title, x=0.01, ha="left", fontsize=theme.LABEL, color=theme.INK)
+    most_moved = f"the {len(items)} runs of {turn.n_items} that moved most, one line each"
+    theme.describe(figure, f"{_flipped(turn)} (orange); {most_moved}; single beliefs, without intervals")
     return figure
 
 
@@ -101,7 +103,9 @@ def plot_flips(turn: Turn, *, ax: Axes | None = None) -> Axes:
     theme.legend_below(ax, inches=0.35, ncols=2)
     where = f"{many(turn.n_items, 'run')} in {turn.agreement.change.clusters}"
     note = f"share of pairs of verdicts on one run that differ; {where}"
-    return theme.dress(ax, f"Flips on {theme.in_words(turn.axis)}, {turn.before} to {turn.after}", note)
+    theme.dress(ax, f"Flips on {theme.in_words(turn.axis)}, {turn.before} to {turn.after}", note)
+    theme.describe(ax, f"{_flipped(turn)}; {note}; open marks, the noise between repeats, stand in place of intervals")
+    return ax
 
 
 def plot_published_course(course: PublishedCourse, *, ax: Axes | None = None) -> Axes:
@@ -122,6 +126,11 @@ def plot_published_course(course: PublishedCourse, *, ax: Axes | None = None) ->
     ax.set_ylabel("belief that the run is correct", fontsize=theme.SMALL, color=theme.QUIET)
     note = "one run of one task, so there is no interval; cross: incorrect"
     return theme.dress(ax, f"The published run under {many(len(course.versions), 'version')}", note)
+
+
+def _flipped(turn: Turn) -> str:
+    given = sum(shift.n_items for shift in turn.shifts)
+    return f"{turn.n_flipped or 'none'} of {many(given, 'verdict')} flipped"
 
 
 def _beside(points: float) -> dict[str, Any]:

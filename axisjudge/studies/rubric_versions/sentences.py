@@ -80,7 +80,7 @@ def answer(
     """The outcome with agreement under the new version, the change, its interval and n; and why."""
     percent, sample = versions[1].coefficients["percent"], f"{many(n_items, 'run')} in {agreement.change.clusters}"
     now = f"Judges agree on {percent.worded('.0%')} of verdicts; that is {directed(in_points(agreement.change))}"
-    return f"The turn of {title}, says {outcome}: {reason}. {now} than under {versions[0].version} ({sample})."
+    return f"{title}: {outcome}. {sentence_case(reason)}. {now} than under {versions[0].version} ({sample})."
 
 
 #: What must be read beside progress.
@@ -123,14 +123,14 @@ def beyond_chance(versions: Sequence[VersionAgreement]) -> str:
     """Chance-corrected coefficients under both versions."""
     before, after = (version.coefficients for version in versions)
     pairs = [(before[name].label, before[name], after[name]) for name in ("alpha", "kappa", "ac1")]
-    values = [f"{label} {first.worded()} and {second.worded()}" for label, first, second in pairs]
+    values = [f"{label} from {first.worded()} to {second.worded()}" for label, first, second in pairs]
     if len(versions[0].soft) == 1:
-        soft = " and ".join(
-            f"{version.soft[0].soft.worded()} of {version.soft[0].soft.ceiling:.2f} with identical verdicts"
-            for version in versions
+        first, second = (version.soft[0].soft for version in versions)
+        values.append(
+            f"soft agreement on normalised confidences from {first.worded()} to {second.worded()}, where identical "
+            f"verdicts would give {first.ceiling:.2f} and {second.ceiling:.2f}"
         )
-        values.append(f"soft agreement on normalised confidences {soft}")
-    return f"Corrected for chance, before and after: {'; '.join(values)}."
+    return f"Corrected for chance agreement went, by {'; by '.join(values)}."
 
 
 def run_noise(versions: Sequence[VersionAgreement], noise: RunNoise | None) -> str:
@@ -142,8 +142,9 @@ def run_noise(versions: Sequence[VersionAgreement], noise: RunNoise | None) -> s
             f"repeats={REPEATS}, both {versions[0].version} and {versions[1].version}."
         )
     return (
-        f"Run-to-run noise: agreement of whole runs of one version differs with an SD of {noise.spread:.3f} (repeats "
-        f"{noise.repeats[0]} and {noise.repeats[1]}); only a change above {noise.threshold:.3f} is more than that."
+        f"Run-to-run noise: from repeat to repeat of one version agreement varies with a standard deviation of "
+        f"{noise.spread:.3f} ({noise.repeats[0]} and {noise.repeats[1]} repeats); only a change above "
+        f"{noise.threshold:.3f} is more than that."
     )
 
 
@@ -155,8 +156,8 @@ def soft_split(soft: SoftSplit, n_flipped: int) -> str:
         moved = f"moved by {soft.total:+.3f}, all of it hedging" if abs(soft.total) >= 0.0005 else "did not move"
         return f"Raw soft agreement {moved}: no verdict changed."
     return (
-        f"Raw soft agreement moved by {soft.total:+.3f}: {soft.flips:+.3f} by {many(n_flipped, 'flipped verdict')}, "
-        f"{soft.hedging:+.3f} by hedging."
+        f"Raw soft agreement moved by {soft.total:+.3f}: {soft.flips:+.3f} by {many(n_flipped, 'flipped verdict')} and "
+        f"{soft.hedging:+.3f} by confidences that moved (hedging)."
     )
 
 
@@ -189,8 +190,8 @@ def aside(judges: Sequence[str], *, same_text: bool, left_out: LeftOut) -> list[
     """Who reads no rubric, and what does not enter."""
     said = []
     if judges:
-        verb, them = ("reads", "it") if len(judges) == 1 else ("read", "them")
-        said.append(f"Aside: {listed(judges)} {verb} no rubric, so that no version can move {them}.")
+        left, them, verb = ("is", "it", "reads") if len(judges) == 1 else ("are", "they", "read")
+        said.append(f"{listed(judges)} {left} left aside: {them} {verb} no rubric, so no version can move a verdict.")
     if same_text:
         said.append("The two versions have the same text: whatever changed is not the rubric's doing.")
     counts = {
@@ -219,23 +220,28 @@ def published_item(
     versions: Sequence[str], agreement: Sequence[float], changes: Sequence[str], overlaps: Sequence[str]
 ) -> str:
     """Agreement by version, what of each change is flips and what is hedging, and how far cited steps overlap."""
-    by_version = ", ".join(f"{version} {value:.2f}" for version, value in zip(versions, agreement, strict=True))
+    by_version = listed([f"{value:.2f} under {version}" for version, value in zip(versions, agreement, strict=True)])
     turns = zip(pairwise(versions), changes, strict=True)
-    split = "; ".join(f"{old} to {new}: {change}" for (old, new), change in turns)
+    split = "; ".join(f"from {old} to {new}: {change}" for (old, new), change in turns)
     cited = listed([f"{word} under {version}" for version, word in zip(versions, overlaps, strict=True)])
-    return f"One item, raw soft agreement: {by_version}. {split}. The published overlap of cited steps is {cited}."
+    return (
+        f"On this one item raw soft agreement is {by_version}. {sentence_case(split)}. The published overlap of cited "
+        f"steps is {cited}."
+    )
 
 
 def published_course(
     agree: Mapping[str, bool], beliefs: Mapping[str, Sequence[float]], soft: str, words: list[str]
 ) -> str:
     """What moved on the published run: verdicts, beliefs, and what one run allows to be said."""
-    bare = listed([f"{'yes' if agreed else 'no'} under {version}" for version, agreed in agree.items()])
+    sides = {said: [name for name, agreed in agree.items() if agreed is said] for said in (False, True)}
+    bare = [
+        f"{verb} under {listed(sides[said])}" for said, verb in ((False, "disagree"), (True, "agree")) if sides[said]
+    ]
     moves = [f"{judge} {', '.join(f'{value:.2f}' for value in held)}" for judge, held in beliefs.items()]
     return (
-        f"Do the two judges agree on this run? {bare[:1].upper()}{bare[1:]}. Beliefs that the run is correct under "
-        f"{listed(list(agree))}: {'; '.join(moves)}. {soft} By the rule of this page one run of one task is "
-        f"{listed(words)}."
+        f"On this run the two judges {listed(bare)}. Their beliefs that it is correct, under {listed(list(agree))}: "
+        f"{'; '.join(moves)}. {soft} By the rule of this page one run of one task is {listed(words)}."
     )
 
 

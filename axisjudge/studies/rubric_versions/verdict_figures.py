@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from axisjudge.figures.heatmap import cell_text, plot_heatmap
-from axisjudge.figures.marks import interval_mark
+from axisjudge.figures.marks import interval_mark, intervals
 from axisjudge.figures.theme import (
     ACCENT,
     FAINT,
@@ -68,7 +68,7 @@ def plot_trail(turns: Sequence[Turn], *, ax: Axes | None = None) -> Axes:
     ax.grid(axis="y", color=FAINT, linewidth=0.8)
     legend_below(ax, inches=0.55, ncols=2)
     percent = turns[-1].versions[1].coefficients["percent"]
-    note = f"{percent.ci_level:.0%} intervals over {percent.clusters}; {many(len(turns[-1].judges), 'judge')}"
+    note = f"{intervals(percent)}; {many(len(turns[-1].judges), 'judge')}"
     return dress(ax, f"The trail of {in_words(turns[0].axis)}", note)
 
 

@@ -101,14 +101,15 @@ class ScoreCalibration(Result):
         """What may be said of the score, of its components, and of it as a forecast."""
         against = [name for name, each in self.components.items() if each.ci_high < 0.5]
         words = [say.against_labels(self.labels, self.dropped, self.auc, self.share_good)]
-        words += (
-            [say.WRONG_WAY.format(components=listed([name.replace("_", " ") for name in against]))] if against else []
-        )
         if self.fit.curve is None:
             words.append(say.NO_CURVE.format(reason=self.fit.refusals[0].reason))
         elif self.loss:
             words.append(say.forecast(self.fit.median, self.loss))
-        return (*words, say.gain(self.gain)) if self.gain is not None else tuple(words)
+        if self.gain is not None:
+            words.append(say.gain(self.gain))
+        if against:
+            words.append(say.WRONG_WAY.format(components=listed([name.replace("_", " ") for name in against])))
+        return tuple(words)
 
 
 def reward_labels(runs: pl.DataFrame) -> pl.DataFrame:

@@ -9,7 +9,7 @@ import polars as pl
 
 from axisjudge.figures import theme
 from axisjudge.figures.heatmap import cell_text, plot_heatmap
-from axisjudge.figures.marks import at_the_right, interval_mark, named_rows, percent_tick
+from axisjudge.figures.marks import at_the_right, interval_mark, intervals, named_rows, percent_tick
 from axisjudge.scores.run_score import COMPONENTS, TIERS
 from axisjudge.studies.run_score.calibration import ScoreCalibration
 from axisjudge.studies.run_score.summary import ScoreSummary
@@ -51,7 +51,10 @@ def plot_score_spread(summary: ScoreSummary, *, ax: Axes | None = None) -> Axes:
     ax.set_xlabel(
         "score; one dot a run, diamond and bar: mean with interval over specs", fontsize=theme.SMALL, color=theme.QUIET
     )
-    return theme.dress(ax, "Scores per agent", "bands: Bronze, Silver, Gold, Elite")
+    theme.dress(ax, "Scores per agent", "bands: Bronze, Silver, Gold, Elite")
+    widest = max(summary.means.values(), key=lambda mean: mean.n_clusters, default=None)
+    theme.describe(ax, f"a dot is a run, a diamond the mean; {intervals(widest) if widest else 'no intervals'}")
+    return ax
 
 
 def plot_components(summary: ScoreSummary, *, ax: Axes | None = None) -> Axes:
@@ -69,6 +72,7 @@ def plot_components(summary: ScoreSummary, *, ax: Axes | None = None) -> Axes:
         cell_text(ax, row, column, f"{mean:.0f}", down=-0.15, fontsize=theme.LABEL + 1.5)
         cell_text(ax, row, column, f"{runs[row, column]} runs", down=0.22, fontsize=theme.SMALL)
     theme.dress(ax, "Components per agent")
+    theme.describe(ax, "means over the runs in which a component could be computed, without intervals")
     ax.set_xlabel(
         "mean over the runs in which it could be computed", fontsize=theme.SMALL, color=theme.QUIET, loc="left"
     )
@@ -95,6 +99,7 @@ def plot_score_trend(trend: Trend) -> Figure:
     panels[0][0].set_ylabel("mean score", fontsize=theme.LABEL, color=theme.QUIET)
     handles, labels = panels[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=theme.SMALL)
+    theme.describe(figure, f"means of {trend.n_runs} runs, without intervals; both lines are of the same runs")
     return figure
 
 
@@ -116,7 +121,9 @@ def plot_score_calibration(calibration: ScoreCalibration, *, ax: Axes | None = N
     ax.yaxis.set_major_formatter(percent_tick)
     theme.grid(ax, "both")
     theme.legend_below(ax, inches=0.55, ncols=1)
-    return theme.dress(ax, "Good runs by score", f"labels: {calibration.labels}")
+    theme.dress(ax, "Good runs by score", f"labels: {calibration.labels}")
+    theme.describe(ax, f"marks: a fifth of all runs each; labels: {calibration.labels}; {intervals(calibration.auc)}")
+    return ax
 
 
 def plot_aucs(calibration: ScoreCalibration, *, ax: Axes | None = None) -> Axes:
@@ -130,7 +137,7 @@ def plot_aucs(calibration: ScoreCalibration, *, ax: Axes | None = None) -> Axes:
     named_rows(ax, [theme.in_words(name) for name in aucs])
     ax.set_xlim(0.2, 1.02)
     theme.grid(ax)
-    note = f"labels: {calibration.labels}; {calibration.auc.n_items} runs of {calibration.auc.clusters}; dotted: chance"
+    note = f"labels: {calibration.labels}; {calibration.auc.n_items} runs, {intervals(calibration.auc)}; dotted: chance"
     return theme.dress(ax, "Chance that a good run scores higher (AUC)", note)
 
 

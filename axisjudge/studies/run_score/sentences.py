@@ -115,11 +115,13 @@ def luck(wins: Mapping[str, Estimate]) -> str:
     if reasons := sorted({each.reason for each in wins.values() if math.isnan(each.estimate)}):
         return f"No probability of winning: {reasons[0]}."
     likeliest = sorted(wins.items(), key=lambda each: -each[1].estimate)
-    agents = [f"{name} in {each.estimate:.0%} ({each.interval('.0%')})" for name, each in likeliest]
+    known = not all(math.isnan(each.ci_low) for each in wins.values())
+    sure = {name: f" ({each.interval('.0%')})" if known else "" for name, each in likeliest}
+    agents = [f"{name} in {each.estimate:.0%}{sure[name]}" for name, each in likeliest]
     specs = many(next(iter(wins.values())).n_clusters, "spec")
     return (
         f"Were each agent to run once more, the highest score would come from {listed(agents, most=6)} of "
-        f"cases ({specs})."
+        f"cases ({specs}{'' if known else ', so without intervals'})."
     )
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from axisjudge.figures.marks import interval_mark, named_rows
-from axisjudge.figures.theme import ACCENT, FAINT, INK, QUIET, SMALL, dress, in_words, new_axes
+from axisjudge.figures.marks import interval_mark, intervals, named_rows
+from axisjudge.figures.theme import ACCENT, FAINT, INK, QUIET, SMALL, describe, dress, in_words, new_axes
 from axisjudge.studies.succession.bridge import Bridge
 from axisjudge.studies.succession.drift import Drift
 
@@ -35,6 +35,10 @@ def plot_bridge(bridge: Bridge) -> Figure:
     right.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     dress(left, "Shift of the failure rate", f"{level}; band: the margin")
     dress(right, "Agreement of the two judges", f"{level}; mark: what the old judge reaches, minus the margin")
+    unit = rows[0].equivalence.shift.clusters
+    describe(
+        figure, f"left: band, the margin; right: mark, what the old judge reaches minus the margin; {level} over {unit}"
+    )
     return figure
 
 
@@ -51,7 +55,11 @@ def plot_drift(drift: Drift, *, ax: Axes | None = None) -> Axes:
     ax.yaxis.set_major_formatter(_signed)
     ax.set_xlim(0.5, len(drift.seen) + 0.5)
     title = "Change of the failure rate since the first occasion"
-    return dress(ax, title, f"{drift.n_items:,} anchor items; a cross says stop")
+    note = f"{drift.n_items:,} anchor items; a cross says stop"
+    changes = [each.change.change for each in drift.occasions]
+    dress(ax, title, note)
+    describe(ax, f"{note}; {intervals(changes[0])}" if changes else note)
+    return ax
 
 
 def _signed(share: float, _: object) -> str:

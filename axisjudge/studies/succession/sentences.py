@@ -82,7 +82,7 @@ def drift_sentence(drift: Drift) -> str:
         rule = f"no change reaches the stop rule (level {drift.level:.2f} over all occasions)"
         unseen = "A shift smaller than the intervals in the table may have gone unseen."
         return " ".join([f"{looked}; {rule}.", unseen, *_evidence(drift), *_blind(drift)])
-    return " ".join([f"{looked}.", _stop(drift, drift.stopped_at), *_evidence(drift), *_blind(drift)])
+    return " ".join([_stop(drift, drift.stopped_at), f"{looked}.", *_evidence(drift), *_blind(drift)])
 
 
 def _evidence(drift: Drift) -> list[str]:
@@ -90,8 +90,8 @@ def _evidence(drift: Drift) -> list[str]:
     if drift.evidence is None:
         return []
     enough, largest = 1 / drift.level, drift.evidence.largest
-    told = "which shows drift" if drift.evidence.stopped_at else "which does not show it"
-    return [f"Over all occasions the evidence of drift reached {largest:.1f} ({enough:.0f} would do), {told}."]
+    told = "drift is shown" if drift.evidence.stopped_at else f"drift is not shown below {enough:.0f}"
+    return [f"Over all occasions together the evidence of drift (an e-value) reached {largest:.1f}; {told}."]
 
 
 def _in_short(drift: Drift) -> str:

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from axisjudge.figures.theme import FAINT, INK, LABEL, SMALL, VERDICTS, dress, in_words, legend_below, look_of, new_axes
+from axisjudge.figures.theme import (
+    FAINT,
+    INK,
+    LABEL,
+    SMALL,
+    VERDICTS,
+    describe,
+    dress,
+    in_words,
+    legend_below,
+    look_of,
+    new_axes,
+)
 from axisjudge.studies._shared.words import many
 from axisjudge.studies.trace.judgements import Judgement
 from axisjudge.studies.trace.run import TracedRun
@@ -45,6 +57,7 @@ def plot_trace(run: TracedRun, *, ax: Axes | None = None) -> Axes:
     _legend(ax, run)
     note = f"one run of {many(n_steps, 'step')}; {many(len(run.judges), 'judge')}"
     dress(ax, "Steps that the judges cite, per axis", note)
+    describe(ax, f"a mark is a cited step, its shape the verdict; {note}; of one run there is no interval")
     ax.tick_params(axis="y", labelsize=SMALL)
     ax.locator_params(axis="x", integer=True)
     return ax

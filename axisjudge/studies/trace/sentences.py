@@ -50,7 +50,7 @@ def evidence(run: TracedRun) -> str:
         return "No two judges give the same verdict on an axis, so that there is no common evidence to look for."
     grounded = sum(bool(pair.shared) for pair in agree)
     alone = dict.fromkeys(pair.axis for pair in agree if not pair.shared and pair.n_either)
-    apart = f"; equal verdicts without one stand on {listed(list(alone))}" if alone else ""
+    apart = f"; those that cite none in common are on {listed(list(alone))}" if alone else ""
     return f"Of {many(len(agree), 'pair')} of equal verdicts, {grounded or 'none'} cite a common step{apart}."
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from axisjudge.figures.heatmap import cell_text, plot_heatmap
 from axisjudge.figures.marks import at_the_right, interval_mark, named_rows, percent_axis
-from axisjudge.figures.theme import ACCENT, LABEL, QUIET, SMALL, dress, in_words, legend_below, new_axes
+from axisjudge.figures.theme import ACCENT, LABEL, QUIET, SMALL, describe, dress, in_words, legend_below, new_axes
 from axisjudge.studies.twins.injections import ANYWHERE, CONTROL, Injected
 from axisjudge.studies.twins.matrix import TwinCell, TwinMatrix
 from axisjudge.studies.twins.sentences import percent_interval
@@ -45,6 +45,7 @@ def plot_twin_matrix(matrix: TwinMatrix, judge: str | None = None, *, ax: Axes |
         "not), ? not shown, ✗ refuted; undecided twins count against the claim"
     )
     ax.set_xlabel(note, fontsize=SMALL, color=QUIET, loc="left")
+    describe(ax, note.replace("\n", "; "))
     return ax
 
 
@@ -79,4 +80,6 @@ def plot_injections(rows: Sequence[Injected], judge: str, *, ax: Axes | None = N
     legend_below(ax, inches=0.5, ncols=2)
     note = "share of pairs, with its interval over tasks; at the right the mean move of confidence"
     ax.set_xlabel(note, fontsize=SMALL, color=QUIET, loc="left")
+    filled = "filled: flipped, of all pairs; hollow: became correct, of pairs whose run was not called so"
+    describe(ax, f"{filled}; {mine[0].flips.ci_level:.0%} intervals over tasks" if mine else filled)
     return ax

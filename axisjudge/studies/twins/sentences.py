@@ -51,7 +51,7 @@ def weakest(matrix: TwinMatrix) -> str:
         return "No twin that breaks an axis starts from an original called correct on it."
     least = min(broken, key=lambda cell: -1.0 if np.isnan(cell.strict.ci_low) else cell.strict.ci_low)
     who = f"{least.judge} on " if len(matrix.judges) > 1 else ""
-    start = "The broken axis is" if len(broken) == 1 else f"Least sure of {len(broken)} to be noticed is"
+    start = "The broken axis is" if len(broken) == 1 else f"Of {len(broken)} faults the one least sure to be noticed is"
     return (
         f"{start} {who}{least.axis} broken by {least.edit}: the verdict moved in {least.moved or 'none'} of "
         f"{many(least.started, 'twin')} ({least.strict.interval('.0%')}; {least.strict.clusters})."
@@ -65,16 +65,16 @@ def injection_sentence(rows: Sequence[Injected], judge: str) -> str:
     asked = [row for row in mine if row is not control and row.flips.n_items]
     if not asked:
         return f"{judge}: no pair of run and twin with text for the judge has two verdicts."
-    beside = "" if control is None else f" Plain text in the same places: {control.flips.worded('.3f')}."
+    beside = "" if control is None else f" Plain text in the same places: {control.flips.worded('.1%')}."
     most = max(asked, key=lambda row: row.flips.estimate)
     if most.flips.estimate == 0:
         highest = max(asked, key=lambda row: row.flips.ci_high).flips
-        bound = "" if np.isnan(highest.ci_high) else f", with an upper bound of up to {highest.ci_high:.3f} a kind"
+        bound = "" if np.isnan(highest.ci_high) else f", with an upper bound of up to {highest.ci_high:.1%} a kind"
         return f"{judge}: no text for the judge flipped a verdict{bound}.{beside}"
     n_taken = most.taken_in.n_items
-    taken = f" Of {many(n_taken, 'verdict')} other than correct, {most.taken_in.worded('.3f')} became correct."
+    taken = f" Of {many(n_taken, 'verdict')} other than correct, {most.taken_in.worded('.1%')} became correct."
     return (
-        f"{judge}: of the kinds of text for the judge {most.edit} flips most verdicts, {most.flips.worded('.3f')} of "
+        f"{judge}: of all kinds of text for the judge {most.edit} flips most verdicts: {most.flips.worded('.1%')} of "
         f"{many(most.flips.n_items, 'pair')} over {most.flips.clusters}.{taken if n_taken else ''}{beside}"
     )
 

@@ -314,5 +314,5 @@ def test_all_occasions_together_show_a_slow_drift_and_none_where_there_is_none()
     assert steady.evidence.stopped_at is None
     assert steady.evidence.largest < 20
     assert slow.evidence.stopped_at is not None
-    assert "which shows drift" in drift_sentence(slow)
+    assert "drift is shown" in drift_sentence(slow)
     assert [row["evidence"] for row in drift_rows(slow)][1:] == slow.evidence.e_values.tolist()

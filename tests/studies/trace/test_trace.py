@@ -130,7 +130,7 @@ def test_equal_verdicts_without_common_evidence_are_named(one_rating):
     said = [one_rating("ant-1", "sequencing", f"j{n}", "i", cited_step_indices=[n]) for n in (1, 2)]
     last = trace(ratings_frame(said), RUN).sentences[-1]
     assert "none cite a common step" in last
-    assert "without one stand on sequencing" in last
+    assert "sequencing" in last
 
 
 def test_equal_verdicts_without_any_citation_are_not_called_agreement_without_a_common_step(one_rating):
