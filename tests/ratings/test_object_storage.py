@@ -90,6 +90,7 @@ def storage(tmp_path, monkeypatch):
         server.shutdown()
 
 
+@pytest.mark.slow
 def test_a_dataset_on_an_object_storage_is_counted_as_in_a_folder(tmp_path, storage):
     drawn(7).write_parquet(tmp_path / "ratings.parquet")
     write_dataset([tmp_path / "ratings.parquet"], storage / "ratings", ratings_a_part=100)
