@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 
 import numpy as np
 import polars as pl
@@ -192,8 +191,7 @@ def pooled_counts(panel: Sequence[PatternCounts], *, kind: Kind = "polars") -> P
     if len({(counts.scale, counts.categories) for counts in panel}) > 1:
         names = [counts.question for counts in panel]
         raise InputError("question", "questions that are pooled need one scale", names)
-    seen = (counts.of([*judges, *labellers]) for counts in panel)
-    whole = reduce(lambda so_far, counts: in_sum([so_far, counts]), seen)  # one by one: their rows are many
+    whole = in_sum([counts.of([*judges, *labellers]) for counts in panel])
     return Pooled(
         questions=tuple(counts.question for counts in panel),
         question=np.zeros(0, dtype=np.intp),
