@@ -133,7 +133,11 @@ def _chosen(judgements: Sequence[Judgement], options: ImportOptions) -> tuple[li
     wanted = {name for name in named if name in options.question or options.question_of(name) in options.question}
     if not wanted:
         if options.question and named and all(one.question is not None for one in judgements):
-            raise InputError("--question", f"names none of the questions here: {', '.join(named)}", options.question[0])
+            rule, cure = (
+                f"names none of the questions here: {', '.join(named)}",
+                f"--axis-map {named[0]}=NAME renames one",
+            )
+            raise InputError("--question", rule, options.question[0], cure)
         return list(judgements), []
     kept = [one for one in judgements if one.question is None or one.question in wanted]
     return kept, [name for name in named if name not in wanted]

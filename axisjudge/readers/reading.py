@@ -6,30 +6,48 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, Generic, TypeVar
+from typing import Any, BinaryIO, Generic
 
 from axisjudge.checks import InputError
 from axisjudge.families import family_of
 from axisjudge.readers import agentrx, inspect_logs, openai_chat, own, tau2, tau_bench
 from axisjudge.readers.chats import CHATS, is_message
+from axisjudge.readers.chats.in_text import read_calls
 from axisjudge.readers.context import Context, load_context, names_of_tools
 from axisjudge.readers.events import BROKEN, MENDED, Tally, mended
-from axisjudge.readers.logs import LOGS, log_in
+from axisjudge.readers.logs import LOGS, SERVICES, log_in
 from axisjudge.readers.messages import Found, at
-from axisjudge.readers.source import Candidate, NotTrajectories, archive, candidates, json_values, opened, sound_lines
-from axisjudge.readers.summary import NOT_STATED, FileRead, ReadWarning, RefusedFile, Summary, counted, summarise
-from axisjudge.readers.traces import langsmith
+from axisjudge.readers.source import (
+    Candidate,
+    NotTrajectories,
+    archive,
+    candidates,
+    cure_for,
+    json_values,
+    opened,
+    sound_lines,
+    with_messages,
+)
+from axisjudge.readers.summary import (
+    NOT_STATED,
+    Entry,
+    FileRead,
+    Made,
+    ReadWarning,
+    RefusedFile,
+    Summary,
+    counted,
+    summarise,
+)
 from axisjudge.trajectory import Trajectory
-
-#: A trajectory, or what was made of it.
-Made = TypeVar("Made")
 
 #: Asked in this order; the first that recognises a file's content reads it. Logs of events come after them.
 FORMATS = (own, inspect_logs, tau2, agentrx, tau_bench, *CHATS, openai_chat)
 _KNOWN = (
     "tau-bench, tau2-bench, AgentRx, OpenAI chat messages and Responses, Anthropic Messages, Bedrock Converse, Gemini "
-    "contents, LangChain messages, AutoGen and AG2 chats, Inspect logs, Claude Code, Codex, Gemini CLI, OpenTelemetry "
-    "traces (Phoenix, OpenInference too), LangSmith runs, AXIS reports, or axisjudge's own JSON Lines"
+    "contents, LangChain messages, AutoGen and AG2 chats, Pydantic AI messages, smolagents' memory, ShareGPT, Inspect "
+    "logs, Claude Code, Codex, Gemini CLI, OpenTelemetry traces (Phoenix, OpenInference too), LangSmith runs, Langfuse "
+    "and MLflow traces, AXIS reports, or axisjudge's own JSON Lines"
 )
 
 
@@ -128,27 +146,6 @@ def iter_trajectories(
     return TrajectoryStream(paths, context, strict=strict, files=files)
 
 
-@dataclass(frozen=True)
-class Entry(Generic[Made]):
-    """What stands at one position of a file: warnings, another file that it brings in, a trajectory or nothing.
-
-    Of a trajectory `made` is itself, or what a worker made of it; `content` is alike in two of one id that are the
-    same, `odd` warns of its steps, `kinds` names those of its tools that --tool-kind is about, and `lacking` says that
-    the tools file has nothing for its domain.
-    """
-
-    form: str
-    position: str
-    notes: tuple[ReadWarning, ...]
-    brought_in: Path | None = None
-    made: Made | None = None
-    id: str = ""
-    content: tuple[object, ...] = ()
-    odd: tuple[ReadWarning, ...] = ()
-    kinds: frozenset[str] = frozenset()
-    lacking: ReadWarning | None = None
-
-
 def entries_of(file: Candidate, context: Context) -> Iterator[Entry[Trajectory]]:
     """What stands in one file, whatever stands in others; `context` is what the user supplies.
 
@@ -160,12 +157,11 @@ def entries_of(file: Candidate, context: Context) -> Iterator[Entry[Trajectory]]
     with opened(file.path) as stream:
         for form, found in _found(stream, file.path.parent):
             inner = str(found.file.relative_to(file.path.parent)) if found.file else ""
-            notes = tuple(
-                ReadWarning(file.shown, _joined(inner, note.position), note.rule, note.detail, note.times)
-                for note in found.notes
-            )
+            places = ((_joined(inner, note.position), note) for note in found.notes)
+            notes = tuple(ReadWarning(file.shown, at, note.rule, note.detail, note.times) for at, note in places)
             entry = Entry[Trajectory](form, _joined(inner, found.position), notes, found.file and found.file.resolve())
-            yield entry if found.trajectory is None else _of_trajectory(entry, file.shown, found.trajectory, context)
+            run = found.trajectory and _with_calls(found, form)
+            yield entry if run is None else _of_trajectory(entry, file.shown, run, context)
 
 
 def _of_trajectory(entry: Entry[Trajectory], file: str, trajectory: Trajectory, context: Context) -> Entry[Trajectory]:
@@ -318,6 +314,19 @@ class TrajectoryStream(Generic[Made]):
         self.warnings.append(ReadWarning(file, position, rule, detail))
 
 
+def _with_calls(found: Found, form: str) -> Trajectory:
+    """The trajectory with the calls in its text as calls; one of ours states its calls."""
+    assert found.trajectory is not None
+    if form == own.FORMAT:
+        return found.trajectory
+    try:
+        steps = read_calls(found.trajectory.steps)
+    except InputError as error:
+        raise InputError(_joined(found.position, error.where), error.rule, error.found, error.cure) from error
+    same = steps is found.trajectory.steps
+    return found.trajectory if same else found.trajectory.model_copy(update={"steps": steps})
+
+
 def _found(stream: BinaryIO, folder: Path) -> Iterator[tuple[str, Found]]:
     """What a file holds, each with the name of its format."""
     if packed := archive(stream):
@@ -333,13 +342,15 @@ def _found(stream: BinaryIO, folder: Path) -> Iterator[tuple[str, Found]]:
             values = chain(others, values)
         if is_message(first[1], (*LOGS, *FORMATS)):  # one message a line
             first, values = ("", [value for _, value in chain([first], values)]), iter(())
+        first = (first[0], with_messages(first[1]))
+        values = ((place, with_messages(value)) for place, value in values)
         members = first[1] if isinstance(first[1], list) else [first[1]]
         chat = any(form.recognise(first[1]) for form in CHATS)
-        if any(map(langsmith.recognise, members)) or (
+        if any(service.recognise(member) for service in SERVICES for member in members) or (
             not chat
             and (any(log.recognise(first[1]) for log in LOGS) or not any(form.recognise(first[1]) for form in FORMATS))
         ):
-            raise NotTrajectories(first[0], "is of no known format", _outline(first[1]), f"known are {_KNOWN}")
+            raise NotTrajectories(first[0], "is of no known format", _outline(first[1]), cure_for(first[1], _KNOWN))
     except InputError as error:
         if log := log_in(stream):
             yield from log
@@ -352,7 +363,7 @@ def _found(stream: BinaryIO, folder: Path) -> Iterator[tuple[str, Found]]:
     for position, value in chain([first], values):
         reader = next((reader for reader in FORMATS if reader.recognise(value)), None)
         if reader is None:
-            raise InputError(position, "is of no known format", _outline(value), f"known are {_KNOWN}")
+            raise InputError(position, "is of no known format", _outline(value), cure_for(value, _KNOWN))
         form = reader.FORMAT
         for found in reader.read(value, position, folder):
             yield form, found

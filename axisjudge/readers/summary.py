@@ -4,9 +4,14 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
 
 from axisjudge.results import Result
 from axisjudge.trajectory import Trajectory
+
+#: A trajectory, or what was made of it.
+Made = TypeVar("Made")
 
 NOT_STATED = "not stated"
 _TOTALS = (
@@ -84,6 +89,27 @@ class Summary(Result):
     rewards: dict[str, float]
     endings: dict[str, int]
     warnings: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Entry(Generic[Made]):
+    """What stands at one position of a file: warnings, another file that it brings in, a trajectory or nothing.
+
+    Of a trajectory `made` is itself, or what a worker made of it; `content` is alike in two of one id that are the
+    same, `odd` warns of its steps, `kinds` names those of its tools that --tool-kind is about, and `lacking` says that
+    the tools file has nothing for its domain.
+    """
+
+    form: str
+    position: str
+    notes: tuple[ReadWarning, ...]
+    brought_in: Path | None = None
+    made: Made | None = None
+    id: str = ""
+    content: tuple[object, ...] = ()
+    odd: tuple[ReadWarning, ...] = ()
+    kinds: frozenset[str] = frozenset()
+    lacking: ReadWarning | None = None
 
 
 @dataclass(frozen=True)

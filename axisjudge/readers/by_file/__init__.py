@@ -15,8 +15,9 @@ from typing import Any, Generic
 from axisjudge.checks import InputError
 from axisjudge.cluster import Workers
 from axisjudge.readers.context import Context, load_context
-from axisjudge.readers.reading import Entry, Made, TrajectoryStream, entries_of, report_beside
+from axisjudge.readers.reading import TrajectoryStream, entries_of, report_beside
 from axisjudge.readers.source import Candidate, candidates
+from axisjudge.readers.summary import Entry, Made
 from axisjudge.trajectory import Trajectory
 
 #: What is made of the trajectories of one file, one each and in their order.
