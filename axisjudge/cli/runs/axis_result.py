@@ -1,7 +1,7 @@
 """`axisjudge axis-result`: an AXIS Result from 0 to 100 for every transcript."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -149,7 +149,13 @@ def axis_result(
 
         write_timeline(html, next(each for each in runs if each.id == found.run.trajectory_id), found.run)
         typer.echo(f"Page of run {found.run.trajectory_id}: {html}", err=True)
-    _print(found, [usage_of(each) for each in runs], compared=bool(compare), json=json)
+    _print(
+        found,
+        [usage_of(each) for each in runs],
+        {run.id: run.reward for run in runs},
+        compared=bool(compare),
+        json=json,
+    )
     if json:
         return
     if found.judged is not None and found.judged.agreement is not None:
@@ -160,8 +166,8 @@ def axis_result(
 
 def _on_cluster(
     cluster: str, transcripts: Sequence[Path], compare: Sequence[Path], how: "Scoring"
-) -> "tuple[AxisResults, list[Usage]]":
-    """What is behind the results of runs that workers score, and the usage that their sources state."""
+) -> "tuple[AxisResults, list[Usage], dict[str, float | None]]":
+    """What is behind the results of runs that workers score, and the usage and rewards that their sources state."""
     from axisjudge.cluster import workers_of
     from axisjudge.readers.by_file import made_of_files
     from axisjudge.studies._shared.scope import made_up_raters
@@ -172,16 +178,18 @@ def _on_cluster(
             list(made_of_files(paths, partial(_scored, how=how), workers)) if paths else []
             for paths in (transcripts, compare)
         )
-    results = ([result for result, _ in each] for each in (scored, others))
+    results = ([result for result, *_ in each] for each in (scored, others))
     found = behind_results(*results, made_up=made_up_raters(None, how["grades"]), names=("before", "after"))
-    return found, [usage for _, usage in scored]
+    rewards = {result.trajectory_id: reward for result, _, reward in scored}
+    return found, [usage for _, usage, _ in scored], rewards
 
 
-def _scored(runs: "Sequence[Trajectory]", *, how: "Scoring") -> "list[tuple[AxisResult, Usage]]":
+def _scored(runs: "Sequence[Trajectory]", *, how: "Scoring") -> "list[tuple[AxisResult, Usage, float | None]]":
     from axisjudge.scores.axis.scoring import axis_results
     from axisjudge.studies.axis_result.usage import usage_of
 
-    return list(zip(axis_results(runs, **how), map(usage_of, runs), strict=True))
+    rewards = (run.reward for run in runs)
+    return list(zip(axis_results(runs, **how), map(usage_of, runs), rewards, strict=True))
 
 
 def _refuse_uncompared(found: "AxisResults", *, compared: bool) -> None:
@@ -190,12 +198,16 @@ def _refuse_uncompared(found: "AxisResults", *, compared: bool) -> None:
         raise InputError("--compare", found.comparison.refusal, cure=cure)
 
 
-def _print(found: "AxisResults", used: "Sequence[Usage]", *, compared: bool, json: bool) -> None:
+def _print(
+    found: "AxisResults", used: "Sequence[Usage]", rewards: "Mapping[str, float | None]", *, compared: bool, json: bool
+) -> None:
     from axisjudge.studies._shared.scope import banner
+    from axisjudge.studies.axis_result.spread import spread_rows, spreads
 
     _refuse_uncompared(found, compared=compared)
     if json:
-        show.as_json({**_full(found), "usage": used})
+        apart = {"spread": spreads(found.results, rewards)} if len(found.results) > 1 else {}
+        show.as_json({**_full(found), **apart, "usage": used})
         return
     if found.made_up:
         typer.echo(banner(found.made_up))
@@ -205,6 +217,9 @@ def _print(found: "AxisResults", used: "Sequence[Usage]", *, compared: bool, jso
         typer.echo(f"\n{found.comparison.sentence}")
     else:
         _print_runs(found, used)
+        if len(found.results) > 1:
+            rows = spread_rows(spreads(found.results, rewards))
+            show.table(rows, "How the scores of these runs lie, and whether they go with reward")
 
 
 def _full(found: "AxisResults") -> dict[str, Any]:
