@@ -64,10 +64,13 @@ class OnCluster:
         self, work: Callable[[Part], Result], parts: Sequence[Part], name: Callable[[Part], str]
     ) -> Iterator[Result]:
         """`work` of each part; failed parts are done anew, then named when the others are done."""
+        from tqdm import tqdm
+
+        bar = tqdm(parts, unit=" parts", disable=None, dynamic_ncols=True)
         ahead = _AHEAD * max(1, len(self._client.scheduler_info(n_workers=-1)["workers"]))
         begun: list[Any] = []
         failed: list[str] = []
-        for at, part in enumerate(parts):
+        for at, part in enumerate(bar):
             while len(begun) < min(len(parts), at + ahead):
                 begun.append(self._client.submit(work, parts[len(begun)], retries=RETRIES, pure=False))
             try:

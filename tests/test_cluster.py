@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -62,3 +64,98 @@ def test_a_lost_worker_loses_nothing(tmp_path):
     with workers_of("local:2") as workers:
         assert list(workers.map(kill_once, range(12), str)) == list(range(12))
     assert mark.exists()
+
+
+class OneKilled:
+    """Workers of whom the one that begins the second part is killed as it does, once."""
+
+    def __init__(self, workers, mark):
+        self.workers, self.mark = workers, mark
+
+    def map(self, work, parts, name):
+        parts, mark = list(parts), self.mark
+        assert len(parts) > 2
+
+        def one_killed(numbered):  # in here, so that it travels as it is
+            number, part = numbered
+            if number == 1 and not mark.exists():
+                mark.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            return work(part)
+
+        return self.workers.map(one_killed, list(enumerate(parts)), lambda numbered: name(numbered[1]))
+
+
+@pytest.mark.slow
+def test_a_worker_killed_while_it_judges_or_counts_changes_no_result(tmp_path):
+    """Rules on files, AXIS on files, and agreement in a dataset of what came."""
+    pytest.importorskip("dask.distributed")
+    from axisjudge.judging.machines.by_file import judge_files
+    from axisjudge.ratings import read_ratings
+    from axisjudge.ratings.merging import write_dataset
+    from axisjudge.readers import read_trajectories, write_trajectories
+    from axisjudge.readers.by_file import made_of_files
+    from axisjudge.scores.axis.scoring import axis_results
+    from axisjudge.studies.agreement.counted import agreement_of_dataset
+    from axisjudge.verdict import IDENTITY
+    from axisjudge.workbench import home
+
+    runs = read_trajectories(home() / "data" / "demo" / "results").trajectories
+    for number in range(4):
+        write_trajectories(tmp_path / "runs" / f"{number}.jsonl", runs[number::4])
+    whole = judge_files([tmp_path / "runs"], ["rules"], tmp_path / "whole.jsonl", InTurn())
+    marks = [tmp_path / name for name in ("judging", "scoring", "counting")]
+    with workers_of("local:2") as workers:
+        found = judge_files([tmp_path / "runs"], ["rules"], tmp_path / "found.jsonl", OneKilled(workers, marks[0]))
+        scored = list(made_of_files([tmp_path / "runs"], axis_results, OneKilled(workers, marks[1])))
+        columns = [*IDENTITY, "status", "verdict", "rationale"]
+        one, other = (read_ratings(tmp_path / f"{name}.jsonl").select(columns) for name in ("whole", "found"))
+        assert one.equals(other)
+        assert found.n_written == whole.n_written == one.height
+        write_dataset([tmp_path / "found.jsonl"], tmp_path / "ratings", ratings_a_part=40)
+        counted = [
+            agreement_of_dataset(str(tmp_path / "ratings"), workers=each)[0].overall.to_dict()
+            for each in (InTurn(), OneKilled(workers, marks[2]))
+        ]
+    assert counted[0] == counted[1]
+    assert [each.to_dict() for each in scored] == [
+        each.to_dict() for each in made_of_files([tmp_path / "runs"], axis_results, InTurn())
+    ]
+    assert all(mark.exists() for mark in marks)
+
+
+COMMANDS = {
+    "read": ("read", "results", "--to", "out"),
+    "axis-result": ("axis-result", "results"),
+    "scorecard": ("scorecard", "score", "results", "--out", "out"),
+    "twins": ("twins", "results", "--edits", "cut_tail", "--edits", "other_tool", "--out", "out"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", COMMANDS)
+def test_two_workers_print_and_write_the_bytes_of_one_process(tmp_path, command):
+    pytest.importorskip("dask.distributed")
+    from axisjudge.ratings import read_ratings
+    from axisjudge.readers import read_trajectories, write_trajectories
+    from axisjudge.workbench import home
+
+    runs = read_trajectories(home() / "data" / "demo" / "results").trajectories[:24]
+    for number in range(3):
+        write_trajectories(tmp_path / "results" / f"{number}.jsonl", [runs[0], *runs[number::3]])  # a copy in each
+    printed, written = [], []
+    for cluster in ([], ["--cluster", "local:2"]):
+        arguments = [sys.executable, "-m", "axisjudge", *COMMANDS[command], "--json", *cluster]
+        run = subprocess.run(
+            arguments, cwd=tmp_path, env={**os.environ, "AXISJUDGE_HOME": str(home())}, capture_output=True
+        )
+        assert run.returncode == 0, run.stderr
+        printed.append(run.stdout)
+        out = tmp_path / "out"
+        if command == "twins":
+            written.append(read_ratings(out).drop("created_at", "run_id", "call_id", "latency_s").write_json())
+        else:
+            written.append(out.read_bytes() if out.exists() else b"")
+        out.unlink(missing_ok=True)
+    assert printed[0] == printed[1]
+    assert written[0] == written[1]

@@ -65,7 +65,7 @@ HOMES = {
     "sqlalchemy": {"service"},
     "starlette": {"service"},
     "statsmodels": {"stats"},
-    "tqdm": {"judging"},
+    "tqdm": {"cluster", "judging"},
     "traitlets": {"explorer", "report"},
     "typer": {"cli"},
     "uvicorn": {"service"},

@@ -1,6 +1,6 @@
 """Options and arguments that several commands take, each worded once."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -56,6 +56,20 @@ def pairs(
             raise InputError(option, "may be given once for each name", text)
         values[name] = value
     return values
+
+
+def in_one_process(given: Mapping[str, object]) -> None:
+    """Refuse options that are for a run in one process, where a cluster is named; `given` has what each was set to.
+
+    Raises
+    ------
+    InputError
+        One of them was set.
+    """
+    from axisjudge.checks import InputError
+
+    if named := [name for name, value in given.items() if value not in (None, False, "", [])]:
+        raise InputError(named[0], "is for a run in one process", cure="leave --cluster out")
 
 
 def new_file(out: Path) -> Path:

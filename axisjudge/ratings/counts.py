@@ -40,17 +40,20 @@ _UNITS = {
 class PatternCounts:
     """One question's ratings as counts of answer patterns, cluster by cluster.
 
-    `rows` has a cluster's name (`cluster_id`), a column for each of `raters` by its position, and `n`, how many items
-    of the cluster were answered so; sorted by cluster and answers, each once. An answer is a position in `categories`
-    (the number itself on a scale of numbers), `LOST` or `NOT_ASKED`. `raters` are families, names and kinds in order;
-    `units` says what the clusters equal in every rating; `n_older` ratings gave way to a later one.
+    `patterns` has a column for each of `raters` by its position: an answer is a position in `categories` (the number
+    itself on a scale of numbers), `LOST` or `NOT_ASKED`. `rows` has a `cluster` (position in `cluster_ids`), a
+    `pattern` (row of `patterns`) and `n`, how many items of the cluster were answered so. All three are sorted and hold
+    what occurs, each once. `raters` are families, names and kinds in order; `units` says what the clusters equal in
+    every rating; `n_older` ratings gave way to a later one.
     """
 
     question: str
     scale: str
     categories: tuple[str, ...]
     raters: tuple[tuple[str, str, str], ...]
+    patterns: pl.DataFrame
     rows: pl.DataFrame
+    cluster_ids: pl.Series
     units: frozenset[str]
     n_older: int = 0
 
@@ -61,8 +64,8 @@ class PatternCounts:
 
     @property
     def answers(self) -> Floats:
-        """Answers, shape (rows, raters)."""
-        return self.rows.select(self._columns).to_numpy().astype(np.float64)
+        """Answers, shape (patterns, raters)."""
+        return self.patterns.to_numpy().astype(np.float64)
 
     @property
     def codes(self) -> Floats:
@@ -70,30 +73,35 @@ class PatternCounts:
         return np.where(np.isfinite(self.answers), self.answers, np.nan)
 
     @property
-    def times(self) -> Floats:
-        """How many items each row stands for."""
-        return self.rows["n"].to_numpy().astype(np.float64)
+    def items(self) -> Floats:
+        """How many items show each pattern."""
+        shown = np.bincount(self.pattern, weights=self.times, minlength=self.patterns.height)
+        return shown.astype(np.float64)
 
     @property
-    def clusters(self) -> NDArray[np.intp]:
+    def pattern(self) -> NDArray[np.unsignedinteger]:
+        """The pattern of each row."""
+        return self.rows["pattern"].to_numpy()
+
+    @property
+    def times(self) -> NDArray[np.unsignedinteger]:
+        """How many items each row stands for."""
+        return self.rows["n"].to_numpy()
+
+    @property
+    def clusters(self) -> NDArray[np.unsignedinteger]:
         """The cluster of each row, from 0 in the order of their names."""
-        return self.rows["cluster_id"].rle_id().to_numpy().astype(np.intp)
+        return self.rows["cluster"].to_numpy()
 
     @property
     def n_items(self) -> int:
         """How many items there are."""
-        return int(self.rows["n"].sum())
+        return int(self.times.sum())
 
     @property
     def cluster_unit(self) -> str:
         """What a cluster is: an item of its own, a task, a trajectory, or what the table calls a cluster."""
-        if self.rows["cluster_id"].n_unique() == self.n_items:
-            return "item"
-        return _unit_in(self.units)
-
-    @property
-    def _columns(self) -> list[str]:
-        return [str(position) for position in range(len(self.raters))]
+        return "item" if len(self.cluster_ids) == self.n_items else _unit_in(self.units)
 
     def of(self, raters: Sequence[str]) -> PatternCounts:
         """The same as these raters saw it, in their order; items that were put to none of them are left out."""
@@ -101,21 +109,24 @@ class PatternCounts:
         chosen = tuple(known.get(name, ("", name, "")) for name in raters)
         if chosen == self.raters:
             return self
-        rows = self._rows_for(chosen, self.categories)
-        put = pl.any_horizontal(pl.exclude("cluster_id", "n") != NOT_ASKED)
-        return replace(self, raters=chosen, rows=_distinct(rows.filter(put)))
+        seen = self._answers_of(chosen, self.categories)
+        put = seen.select(pl.any_horizontal(pl.all() != NOT_ASKED)).to_series()
+        patterns = seen.filter(put).unique().sort(seen.columns)
+        moved = seen.join(patterns.with_row_index("pattern"), on=seen.columns, how="left", maintain_order="left")
+        rows = _distinct(_moved(self.rows.filter(put.gather(self.rows["pattern"])), pattern=moved["pattern"]))
+        there = rows["cluster"].unique().sort()
+        rows = rows.with_columns(cluster=rows["cluster"].rle_id())
+        return replace(self, raters=chosen, patterns=patterns, rows=rows, cluster_ids=self.cluster_ids.gather(there))
 
-    def _rows_for(self, raters: Sequence[tuple[str, str, str]], words: Sequence[str]) -> pl.DataFrame:
-        """The rows with a column for each of `raters` and answers as positions in `words`."""
-        kind = pl.Float32 if words else pl.Float64
+    def _answers_of(self, raters: Sequence[tuple[str, str, str]], words: Sequence[str]) -> pl.DataFrame:
+        """The patterns with a column for each of `raters` and answers as positions in `words`."""
         moved = {float(at): float(words.index(word)) for at, word in enumerate(self.categories)}
         column = {
             name: pl.col(str(at)) if tuple(words) == self.categories else pl.col(str(at)).replace(moved)
             for at, name in enumerate(self.names)
         }
-        never = pl.lit(NOT_ASKED, dtype=kind)
-        answers = [column.get(name, never).cast(kind).alias(str(at)) for at, (_, name, _) in enumerate(raters)]
-        return self.rows.select("cluster_id", *answers, "n")
+        never = pl.lit(NOT_ASKED, dtype=pl.Float64)
+        return self.patterns.select(column.get(name, never).alias(str(at)) for at, (_, name, _) in enumerate(raters))
 
 
 def count_patterns(ratings: pl.DataFrame) -> PatternCounts:
@@ -147,12 +158,25 @@ def count_patterns(ratings: pl.DataFrame) -> PatternCounts:
         raise InputError(f"ratings of {table['question'][0]}", "one rating for each item and rater", named, SEVERAL)
     words = has_words(scales[0])
     categories = categories_of(scales[0]) or tuple(sorted(table["verdict"].drop_nulls().unique())) if words else ()
-    answers = np.full(n_cells, NOT_ASKED, dtype=np.float32 if words else np.float64)
+    answers = np.full(n_cells, NOT_ASKED)
     given = _position(table["verdict"], categories) if words else table["value"].cast(pl.Float64).to_numpy()
     answers[cell] = np.where(given < 0, LOST, given) if words else given
-    columns = dict(zip(map(str, range(len(names))), answers.reshape(-1, len(names)).T, strict=True))
-    items = pl.DataFrame({"cluster_id": table.filter(new)["cluster_id"], **columns, "n": np.ones(item[-1] + 1, int)})
-    return PatternCounts(str(table["question"][0]), scales[0], categories, raters, _distinct(items), _units(table))
+    shown = pl.DataFrame(answers.reshape(-1, len(names)), schema=[str(at) for at in range(len(names))])
+    patterns = shown.unique().sort(shown.columns)
+    numbered = shown.join(patterns.with_row_index("pattern"), on=shown.columns, how="left", maintain_order="left")
+    of_items = table.filter(new)["cluster_id"]
+    cluster_ids = of_items.unique().sort()
+    rows = pl.DataFrame({"cluster": cluster_ids.search_sorted(of_items), "pattern": numbered["pattern"]})
+    return PatternCounts(
+        question=str(table["question"][0]),
+        scale=scales[0],
+        categories=categories,
+        raters=raters,
+        patterns=patterns,
+        rows=_distinct(rows.with_columns(n=pl.lit(1, dtype=pl.UInt32))),
+        cluster_ids=cluster_ids,
+        units=_units(table),
+    )
 
 
 def cluster_unit_of(ratings: pl.DataFrame) -> str:
@@ -178,16 +202,38 @@ def in_sum(parts: Sequence[PatternCounts]) -> PatternCounts:
         Parts with different scales.
     """
     first = parts[0]
+    if len(parts) == 1:
+        return first
     if len(scales := {part.scale for part in parts}) > 1:
         raise InputError("ratings", "one question has one scale", sorted(scales))
     raters = _in_order(rater for part in parts for rater in part.raters)
     words = first.categories
     if any(part.categories != words for part in parts):  # an open scale: each part has seen words of its own
         words = tuple(sorted({word for part in parts for word in part.categories}))
-    rows = _distinct(pl.concat([part._rows_for(raters, words) for part in parts]))
-    units = frozenset.intersection(*(part.units for part in parts))
-    older = sum(part.n_older for part in parts)
-    return replace(first, categories=words, raters=raters, rows=rows, units=units, n_older=older)
+    seen = [part._answers_of(raters, words) for part in parts]
+    patterns = pl.concat(seen).unique().sort(seen[0].columns)
+    numbered = patterns.with_row_index("pattern")
+    cluster_ids = first.cluster_ids
+    if not all(part.cluster_ids.equals(cluster_ids) for part in parts[1:]):
+        cluster_ids = pl.concat([part.cluster_ids for part in parts]).unique().sort()
+    rows = [
+        _moved(
+            part.rows,
+            cluster=cluster_ids.search_sorted(part.cluster_ids),
+            pattern=own.join(numbered, on=own.columns, how="left", maintain_order="left")["pattern"],
+        )
+        for part, own in zip(parts, seen, strict=True)
+    ]
+    return replace(
+        first,
+        categories=words,
+        raters=raters,
+        patterns=patterns,
+        rows=_distinct(pl.concat(rows)),
+        cluster_ids=cluster_ids,
+        units=frozenset.intersection(*(part.units for part in parts)),
+        n_older=sum(part.n_older for part in parts),
+    )
 
 
 def counted(
@@ -212,10 +258,18 @@ def _counted_once(table: pl.DataFrame, once: Sequence[str]) -> PatternCounts:
     return replace(count_patterns(last), n_older=table.height - last.height)
 
 
+def _moved(rows: pl.DataFrame, **positions: pl.Series) -> pl.DataFrame:
+    """Rows whose columns point elsewhere: where `positions` says that each number has gone."""
+    return rows.with_columns(gone.gather(rows[name]).cast(pl.UInt32).alias(name) for name, gone in positions.items())
+
+
 def _distinct(rows: pl.DataFrame) -> pl.DataFrame:
-    """Like rows as one with their number, by cluster and answers."""
-    key = [name for name in rows.columns if name != "n"]
-    return rows.group_by(key).agg(pl.col("n").sum()).sort(key)
+    """Like rows as one with their number, by cluster and pattern; both go through as one number, which takes least."""
+    base = pl.lit(rows["pattern"].max() or 0, dtype=pl.UInt64) + 1
+    number = rows.select(pl.col("cluster").cast(pl.UInt64) * base + pl.col("pattern"), "n")
+    summed = number.group_by("cluster").agg(pl.col("n").sum().cast(pl.UInt32)).sort("cluster")
+    parted = {"cluster": pl.col("cluster") // base, "pattern": pl.col("cluster") % base}
+    return summed.select(**{name: part.cast(pl.UInt32) for name, part in parted.items()}, n="n")
 
 
 def _in_order(raters: Iterable[tuple[str, str, str]]) -> tuple[tuple[str, str, str], ...]:

@@ -24,15 +24,8 @@ What the readers of agent transcripts (Claude Code, Codex, Gemini CLI, traces, A
 """
 
 from axisjudge.readers.own import write_trajectories
-from axisjudge.readers.reading import (
-    FileRead,
-    Reading,
-    RefusedFile,
-    TrajectoryStream,
-    iter_trajectories,
-    read_trajectories,
-)
-from axisjudge.readers.summary import ReadWarning, Summary, summarise
+from axisjudge.readers.reading import Reading, TrajectoryStream, iter_trajectories, read_trajectories
+from axisjudge.readers.summary import FileRead, ReadWarning, RefusedFile, Summary, counted, summarise
 
 __all__ = [
     "FileRead",
@@ -41,6 +34,7 @@ __all__ = [
     "RefusedFile",
     "Summary",
     "TrajectoryStream",
+    "counted",
     "iter_trajectories",
     "read_trajectories",
     "summarise",

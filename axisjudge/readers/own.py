@@ -44,7 +44,7 @@ def write_trajectories(path: str | Path, trajectories: Iterable[Trajectory]) -> 
     Raises
     ------
     InputError
-        When a value of a trajectory has no place in JSON, such as half of a character pair.
+        As `line_of` does.
 
     Examples
     --------
@@ -55,17 +55,32 @@ def write_trajectories(path: str | Path, trajectories: Iterable[Trajectory]) -> 
     ...     write_trajectories(f"{folder}/own.jsonl", [run])
     1
     """
+    return write_lines(path, map(line_of, trajectories))
+
+
+def line_of(trajectory: Trajectory) -> bytes:
+    """A trajectory as one line of our own JSON Lines.
+
+    Raises
+    ------
+    InputError
+        When a value of it has no place in JSON, such as half of a character pair.
+    """
+    try:
+        return trajectory.model_dump_json().encode() + b"\n"
+    except (PydanticSerializationError, UnicodeEncodeError) as error:
+        raise InputError(f"trajectory {trajectory.id}", "must be writable as JSON", str(error)) from error
+
+
+def write_lines(path: str | Path, lines_of_runs: Iterable[bytes]) -> int:
+    """Write what `line_of` gives, as `write_trajectories` does."""
     target = Path(path)
     written = 0
     with whole_or_not_at_all(target) as unfinished, ExitStack() as stack:
         lines: BinaryIO = stack.enter_context(unfinished.open("xb"))
         if target.suffix == ".gz":
             lines = cast(BinaryIO, stack.enter_context(gzip.GzipFile("", "wb", fileobj=lines, mtime=0)))
-        for trajectory in trajectories:
+        for line in lines_of_runs:
             written += 1
-            try:
-                line = trajectory.model_dump_json()
-            except (PydanticSerializationError, UnicodeEncodeError) as error:
-                raise InputError(f"trajectory {trajectory.id}", "must be writable as JSON", str(error)) from error
-            lines.write(line.encode() + b"\n")
+            lines.write(line)
     return written

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Generic
 
 from axisjudge.checks import InputError
 from axisjudge.families import family_of
@@ -28,7 +28,17 @@ from axisjudge.readers.source import (
     sound_lines,
     with_messages,
 )
-from axisjudge.readers.summary import NOT_STATED, ReadWarning, Summary, summarise
+from axisjudge.readers.summary import (
+    NOT_STATED,
+    Entry,
+    FileRead,
+    Made,
+    ReadWarning,
+    RefusedFile,
+    Summary,
+    counted,
+    summarise,
+)
 from axisjudge.trajectory import Trajectory
 
 #: Asked in this order; the first that recognises a file's content reads it. Logs of events come after them.
@@ -39,23 +49,6 @@ _KNOWN = (
     "logs, Claude Code, Codex, Gemini CLI, OpenTelemetry traces (Phoenix, OpenInference too), LangSmith runs, Langfuse "
     "and MLflow traces, AXIS reports, or axisjudge's own JSON Lines"
 )
-
-
-@dataclass(frozen=True)
-class FileRead:
-    """A file that was read: its path as given, its format, and how many trajectories came of it."""
-
-    path: str
-    format: str
-    trajectories: int
-
-
-@dataclass(frozen=True)
-class RefusedFile:
-    """A file of which nothing was taken, and why: one line with the place, the rule, what was found and the cure."""
-
-    path: str
-    reason: str
 
 
 @dataclass(frozen=True)
@@ -75,7 +68,7 @@ class Reading:
 
     def summary(self) -> Summary:
         """Counts over all trajectories."""
-        return summarise(self.trajectories, files=len(self.files), warnings=self.warnings)
+        return summarise(map(counted, self.trajectories), files=len(self.files), warnings=self.warnings)
 
     def __repr__(self) -> str:
         counts = f"{len(self.trajectories)} trajectories of {len(self.files)} files, {len(self.warnings)} warnings"
@@ -129,8 +122,8 @@ def read_trajectories(
     >>> reading.summary().agents  # doctest: +SKIP
     {'gpt-4.1': 114}
     """
-    context = load_context(agent, domain, tools, policy, tool_kinds)
-    stream = TrajectoryStream(paths, context, strict=strict)
+    context: dict[str, Any] = {"agent": agent, "domain": domain, "tools": tools, "policy": policy}
+    stream = iter_trajectories(*paths, **context, tool_kinds=tool_kinds, strict=strict)
     trajectories = tuple(stream)
     return Reading(trajectories, tuple(stream.files), tuple(stream.warnings), tuple(stream.refused))
 
@@ -143,50 +136,114 @@ def iter_trajectories(
     policy: str | Path | None = None,
     tool_kinds: Mapping[str, str] | Iterable[str] | None = None,
     strict: bool = True,
-) -> TrajectoryStream:
+) -> TrajectoryStream[Trajectory]:
     """Read trajectories one by one, holding no more than one file; parameters as in `read_trajectories`.
 
     The stream can be run through once; its `files` and `warnings` fill on the way and are complete at the end.
     """
-    return TrajectoryStream(paths, load_context(agent, domain, tools, policy, tool_kinds), strict=strict)
+    context = load_context(agent, domain, tools, policy, tool_kinds)
+    files = ((file, entries_of(file, context)) for file in candidates(paths))
+    return TrajectoryStream(paths, context, strict=strict, files=files)
 
 
-class TrajectoryStream:
-    """An iterator of trajectories that keeps account of the files read and refused and of what it had to warn of."""
+def entries_of(file: Candidate, context: Context) -> Iterator[Entry[Trajectory]]:
+    """What stands in one file, whatever stands in others; `context` is what the user supplies.
 
-    def __init__(self, paths: tuple[str | Path, ...], context: Context, *, strict: bool = True) -> None:
+    Raises
+    ------
+    InputError
+        The file is broken or of no known format; the error names the position and not the file.
+    """
+    with opened(file.path) as stream:
+        for form, found in _found(stream, file.path.parent):
+            inner = str(found.file.relative_to(file.path.parent)) if found.file else ""
+            places = ((_joined(inner, note.position), note) for note in found.notes)
+            notes = tuple(ReadWarning(file.shown, at, note.rule, note.detail, note.times) for at, note in places)
+            entry = Entry[Trajectory](form, _joined(inner, found.position), notes, found.file and found.file.resolve())
+            run = found.trajectory and _with_calls(found, form)
+            yield entry if run is None else _of_trajectory(entry, file.shown, run, context)
+
+
+def _of_trajectory(entry: Entry[Trajectory], file: str, trajectory: Trajectory, context: Context) -> Entry[Trajectory]:
+    full = _filled(trajectory, entry.form, context)
+    lacking = None
+    if context.tools and full.tools is None:
+        domain = full.domain or f"{NOT_STATED} (name it with --domain)"
+        rule = "the tools file has nothing for the domain"
+        lacking = ReadWarning(file, entry.position, rule, f"{domain}, here and further down")
+    kinds = frozenset(context.tool_kinds and context.tool_kinds.keys() & names_of_tools(full))
+    content = (full.content_sha256, full.agent, full.task_id, full.domain, full.reward)
+    odd = tuple(_odd_steps(file, entry.position, full))
+    return replace(entry, made=full, id=full.id, content=content, odd=odd, kinds=kinds, lacking=lacking)
+
+
+def _filled(trajectory: Trajectory, form: str, context: Context) -> Trajectory:
+    """The trajectory with what the user supplies and its agent's family; one of ours that states none has none."""
+    full = context.fill(trajectory)
+    stated = form == own.FORMAT and "agent_family" in trajectory.model_fields_set and full.agent == trajectory.agent
+    if full.agent_family is None and not stated and (family := family_of(full.agent)):
+        full = full.model_copy(update={"agent_family": family})
+    return full
+
+
+def _odd_steps(file: str, position: str, trajectory: Trajectory) -> Iterator[ReadWarning]:
+    known: set[str | None] = set()
+    for step in trajectory.steps:
+        known |= {call.id for call in step.tool_calls}
+        place = _joined(position, f"step {step.index}")
+        if step.role == "tool" and (not known if step.tool_call_id is None else step.tool_call_id not in known):
+            yield ReadWarning(file, place, "a tool result without its call", step.tool_call_id or "no id")
+        for call in step.tool_calls:
+            if call.arguments_error:
+                detail = f"{call.name}: {call.arguments_error}"
+                yield ReadWarning(file, place, "arguments are not a JSON object", detail)
+
+
+class TrajectoryStream(Generic[Made]):
+    """An iterator of trajectories that keeps account of the files read and refused and of what it had to warn of.
+
+    `files` has every file of `paths` with what stands in it (`entries_of`), or with what workers made of that.
+    """
+
+    def __init__(
+        self,
+        paths: tuple[str | Path, ...],
+        context: Context,
+        *,
+        strict: bool = True,
+        files: Iterable[tuple[Candidate, Iterable[Entry[Made]]]],
+    ) -> None:
         self.files: list[FileRead] = []
         self.warnings: list[ReadWarning] = []
         self.refused: list[RefusedFile] = []
-        self._context = context
         self._strict = strict
         self._ids: dict[str, tuple[object, str]] = {}
         self._done: dict[Path, None] = {}
         self._kinds_without_tool = set(context.tool_kinds)
-        self._without_tools: set[tuple[str, str | None]] = set()
+        self._without_tools: set[tuple[str, str]] = set()
         self._given = ", ".join(map(str, paths))
-        self._trajectories = self._read_all(candidates(paths))
+        self._trajectories = self._read_all(files)
 
-    def __iter__(self) -> Iterator[Trajectory]:
+    def __iter__(self) -> Iterator[Made]:
         return self._trajectories
 
-    def __next__(self) -> Trajectory:
+    def __next__(self) -> Made:
         return next(self._trajectories)
 
-    def _read_all(self, files: Iterable[Candidate]) -> Iterator[Trajectory]:
+    def _read_all(self, files: Iterable[tuple[Candidate, Iterable[Entry[Made]]]]) -> Iterator[Made]:
         first_error: InputError | None = None
-        for file in files:
+        for file, entries in files:
             path = file.path.resolve()
             if path in self._done:
                 if file.named:
                     self._warn(file.shown, "", "the file is read once, though it was given twice")
                 continue
             self._done[path] = None
-            if not file.named and (report := _report_beside(path)):
+            if not file.named and (report := report_beside(path)):
                 self._warn(file.shown, "", "passed over", f"the raw output of the run in {report.name}")
                 continue
             try:
-                yield from self._read_file(file) if self._strict else self._whole_or_nothing(file)
+                yield from self._read_file(file, entries) if self._strict else self._whole_or_nothing(file, entries)
             except NotTrajectories as error:
                 if file.named:
                     raise InputError(_joined(file.shown, error.where), error.rule, error.found, error.cure) from error
@@ -206,11 +263,11 @@ class TrajectoryStream:
             )
             raise InputError(self._given, rule, cure=f"known are {_KNOWN}")
 
-    def _whole_or_nothing(self, file: Candidate) -> list[Trajectory]:
+    def _whole_or_nothing(self, file: Candidate, entries: Iterable[Entry[Made]]) -> list[Made]:
         """The trajectories of a file; where it breaks, it leaves no trace but its error."""
         warned, ids, done = len(self.warnings), len(self._ids), len(self._done)
         try:
-            return list(self._read_file(file))
+            return list(self._read_file(file, entries))
         except InputError:
             del self.warnings[warned:]
             while len(self._ids) > ids:
@@ -219,74 +276,42 @@ class TrajectoryStream:
                 self._done.popitem()
             raise
 
-    def _read_file(self, file: Candidate) -> Iterator[Trajectory]:
+    def _read_file(self, file: Candidate, entries: Iterable[Entry[Made]]) -> Iterator[Made]:
         count, form = 0, ""
         try:
-            with opened(file.path) as stream:
-                for name, found in _found(stream, file.path.parent):
-                    form = name
-                    if found.file:
-                        self._done[found.file.resolve()] = None
-                    inner = str(found.file.relative_to(file.path.parent)) if found.file else ""
-                    for note in found.notes:
-                        self._warn(file.shown, _joined(inner, note.position), note.rule, note.detail, note.times)
-                    filled = found.trajectory and self._filled(_with_calls(found, form), form)
-                    trajectory = self._new(file.shown, _joined(inner, found.position), filled)
-                    if trajectory is not None:
-                        count += 1
-                        yield trajectory
+            for entry in entries:
+                form = entry.form
+                if entry.brought_in:
+                    self._done[entry.brought_in] = None
+                self.warnings += entry.notes
+                if entry.made is not None and self._is_new(file.shown, entry):
+                    count += 1
+                    yield entry.made
         except NotTrajectories:
             raise
         except InputError as error:
             raise InputError(_joined(file.shown, error.where), error.rule, error.found, error.cure) from error
         self.files.append(FileRead(file.shown, form, count))
 
-    def _filled(self, trajectory: Trajectory, form: str) -> Trajectory:
-        """The trajectory with what the user supplies and its agent's family; one of ours that states none has none."""
-        full = self._context.fill(trajectory)
-        if self._kinds_without_tool:
-            self._kinds_without_tool -= names_of_tools(full)
-        stated = form == own.FORMAT and "agent_family" in trajectory.model_fields_set and full.agent == trajectory.agent
-        if full.agent_family is None and not stated and (family := family_of(full.agent)):
-            full = full.model_copy(update={"agent_family": family})
-        return full
+    def _is_new(self, file: str, entry: Entry[Made]) -> bool:
+        """Whether the trajectory was not seen before; what is odd about a new one is kept."""
+        self._kinds_without_tool -= entry.kinds
+        if entry.id not in self._ids:
+            self._ids[entry.id] = entry.content, _joined(file, entry.position)
+            self.warnings += entry.odd
+            if entry.lacking and (file, entry.lacking.detail) not in self._without_tools:
+                self._without_tools.add((file, entry.lacking.detail))
+                self.warnings.append(entry.lacking)
+            return True
+        before, first_place = self._ids[entry.id]
+        if before != entry.content:
+            rule = f"its id is that of another trajectory ({first_place})"
+            raise InputError(entry.position, rule, entry.id, "give each its own id")
+        self._warn(file, entry.position, "identical content, counted once", f"{entry.id} is also {first_place}")
+        return False
 
-    def _new(self, file: str, position: str, full: Trajectory | None) -> Trajectory | None:
-        """The trajectory, or None when it was seen before."""
-        if full is None:
-            return None
-        content = (full.content_sha256, full.agent, full.task_id, full.domain, full.reward)
-        if full.id not in self._ids:
-            self._ids[full.id] = (content, _joined(file, position))
-            self._warn_of_steps(file, position, full)
-            return full
-        before, first_place = self._ids[full.id]
-        if before != content:
-            raise InputError(
-                position, f"its id is that of another trajectory ({first_place})", full.id, "give each its own id"
-            )
-        self._warn(file, position, "identical content, counted once", f"{full.id} is also {first_place}")
-        return None
-
-    def _warn_of_steps(self, file: str, position: str, trajectory: Trajectory) -> None:
-        known: set[str | None] = set()
-        for step in trajectory.steps:
-            known |= {call.id for call in step.tool_calls}
-            place = _joined(position, f"step {step.index}")
-            if step.role == "tool" and (not known if step.tool_call_id is None else step.tool_call_id not in known):
-                self._warn(file, place, "a tool result without its call", step.tool_call_id or "no id")
-            for call in step.tool_calls:
-                if call.arguments_error:
-                    self._warn(file, place, "arguments are not a JSON object", f"{call.name}: {call.arguments_error}")
-        without = (file, trajectory.domain)
-        if self._context.tools and trajectory.tools is None and without not in self._without_tools:
-            self._without_tools.add(without)
-            domain = trajectory.domain or f"{NOT_STATED} (name it with --domain)"
-            rule = "the tools file has nothing for the domain"
-            self._warn(file, position, rule, f"{domain}, here and further down")
-
-    def _warn(self, file: str, position: str, rule: str, detail: str = "", count: int = 1) -> None:
-        self.warnings.append(ReadWarning(file, position, rule, detail, count))
+    def _warn(self, file: str, position: str, rule: str, detail: str = "") -> None:
+        self.warnings.append(ReadWarning(file, position, rule, detail))
 
 
 def _with_calls(found: Found, form: str) -> Trajectory:
@@ -352,7 +377,7 @@ def _mended(position: str, line: bytes, tally: Tally) -> Any:
     return value
 
 
-def _report_beside(path: Path) -> Path | None:
+def report_beside(path: Path) -> Path | None:
     """The report of AXIS whose agent's output this file holds once more: AGENT.json beside AGENT.raw.ndjson."""
     report = path.with_name(f"{path.name.removesuffix('.raw.ndjson')}.json")
     return report if path.name.endswith(".raw.ndjson") and report.is_file() else None

@@ -4,15 +4,37 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
 
 from axisjudge.results import Result
 from axisjudge.trajectory import Trajectory
+
+#: A trajectory, or what was made of it.
+Made = TypeVar("Made")
 
 NOT_STATED = "not stated"
 _TOTALS = (
     *("trajectories", "empty", "steps", "user_tool_calls", "tool_errors"),
     *("with_tool_schemas", "with_policy"),
 )
+
+
+@dataclass(frozen=True)
+class FileRead:
+    """A file that was read: its path as given, its format, and how many trajectories came of it."""
+
+    path: str
+    format: str
+    trajectories: int
+
+
+@dataclass(frozen=True)
+class RefusedFile:
+    """A file of which nothing was taken, and why: one line with the place, the rule, what was found and the cure."""
+
+    path: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -69,32 +91,75 @@ class Summary(Result):
     warnings: dict[str, int]
 
 
-def summarise(trajectories: Iterable[Trajectory], *, files: int = 0, warnings: Iterable[ReadWarning] = ()) -> Summary:
-    """Counts over trajectories, which may be a stream."""
-    agents: Counter[str] = Counter()
-    domains: Counter[str] = Counter()
-    endings: Counter[str] = Counter()
-    tools: Counter[str] = Counter()
-    totals: Counter[str] = Counter()
-    tasks = set()
-    rewards = []
-    for trajectory in trajectories:
-        agents[trajectory.agent or NOT_STATED] += 1
-        domains[trajectory.domain or NOT_STATED] += 1
-        endings[trajectory.termination or NOT_STATED] += 1
-        tasks.add((trajectory.domain, trajectory.task_id) if trajectory.task_id else trajectory.id)
-        if trajectory.reward is not None:
-            rewards.append(trajectory.reward)
-        totals["trajectories"] += 1
-        totals["empty"] += not trajectory.steps
-        totals["steps"] += len(trajectory.steps)
-        totals["with_tool_schemas"] += trajectory.tools is not None
-        totals["with_policy"] += trajectory.policy is not None
-        for step in trajectory.steps:
-            tools.update(call.name for call in step.agent_calls)
-            totals["user_tool_calls"] += len(step.tool_calls) - len(step.agent_calls)
-            totals["tool_errors"] += step.error is True
-    odd: Counter[str] = Counter()
+@dataclass(frozen=True)
+class Entry(Generic[Made]):
+    """What stands at one position of a file: warnings, another file that it brings in, a trajectory or nothing.
+
+    Of a trajectory `made` is itself, or what a worker made of it; `content` is alike in two of one id that are the
+    same, `odd` warns of its steps, `kinds` names those of its tools that --tool-kind is about, and `lacking` says that
+    the tools file has nothing for its domain.
+    """
+
+    form: str
+    position: str
+    notes: tuple[ReadWarning, ...]
+    brought_in: Path | None = None
+    made: Made | None = None
+    id: str = ""
+    content: tuple[object, ...] = ()
+    odd: tuple[ReadWarning, ...] = ()
+    kinds: frozenset[str] = frozenset()
+    lacking: ReadWarning | None = None
+
+
+@dataclass(frozen=True)
+class RunCounts:
+    """What the summary takes of one trajectory: in words, in numbers, and its agent's calls by tool."""
+
+    agent: str
+    domain: str
+    ending: str
+    task: tuple[str | None, str | None]
+    reward: float | None
+    totals: Counter[str]
+    tools: Counter[str]
+
+
+def counted(trajectory: Trajectory) -> RunCounts:
+    """What the summary takes of a trajectory."""
+    calls = Counter(call.name for step in trajectory.steps for call in step.agent_calls)
+    totals = {
+        "trajectories": 1,
+        "empty": not trajectory.steps,
+        "steps": len(trajectory.steps),
+        "with_tool_schemas": trajectory.tools is not None,
+        "with_policy": trajectory.policy is not None,
+        "user_tool_calls": sum(len(step.tool_calls) for step in trajectory.steps) - calls.total(),
+        "tool_errors": sum(step.error is True for step in trajectory.steps),
+    }
+    return RunCounts(
+        agent=trajectory.agent or NOT_STATED,
+        domain=trajectory.domain or NOT_STATED,
+        ending=trajectory.termination or NOT_STATED,
+        task=(trajectory.domain, trajectory.task_id) if trajectory.task_id else (None, trajectory.id),
+        reward=trajectory.reward,
+        totals=Counter(totals),
+        tools=calls,
+    )
+
+
+def summarise(runs: Iterable[RunCounts], *, files: int = 0, warnings: Iterable[ReadWarning] = ()) -> Summary:
+    """Counts over trajectories, which may be a stream, each `counted`."""
+    agents, domains, endings, tools, totals, odd = (Counter[str]() for _ in range(6))
+    tasks, rewards = set(), []
+    for run in runs:
+        agents[run.agent] += 1
+        domains[run.domain] += 1
+        endings[run.ending] += 1
+        tasks.add(run.task)
+        tools.update(run.tools)
+        totals.update(run.totals)
+        rewards += [] if run.reward is None else [run.reward]
     for warning in warnings:
         odd[warning.rule] += warning.count
     return Summary(

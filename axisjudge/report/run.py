@@ -10,11 +10,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from axisjudge import workbench as place
 from axisjudge.checks import InputError, one_of
+from axisjudge.cluster import workers_of
 from axisjudge.report import digest
 from axisjudge.report.kernel import Lane, ReportError, stop_kernels
 from axisjudge.report.links import EXPLORER
@@ -92,6 +94,7 @@ def run_reports(
     force: bool = False,
     workbench: str | Path | None = None,
     on_done: OnDone | None = None,
+    cluster: str | None = None,
 ) -> list[ReportResult]:
     """Run notebooks with papermill and publish reports/<name>/: report.md, report.html, results.json and figures.
 
@@ -111,6 +114,9 @@ def run_reports(
         By default the workbench of this process.
     on_done : callable, optional
         Called with each result as it comes, how many there are by now, and how many there will be.
+    cluster : str, optional
+        Workers that share this workbench's folder (see `axisjudge.cluster.workers_of`); each makes one report at a
+        time, in a kernel of its own.
 
     Raises
     ------
@@ -125,11 +131,15 @@ def run_reports(
     if not sources:
         raise InputError("notebooks", "there is no notebook named NN_name.ipynb to run", str(home / "notebooks"))
     jobs = [checked_job(source, parameters or {}, home) for source in dict.fromkeys(sources)]
-    return run_jobs(jobs, home, force=force, on_done=on_done)
+    return run_jobs(jobs, home, force=force, on_done=on_done, cluster=cluster)
 
 
 def run_gallery(
-    names: Iterable[str] | None = None, *, force: bool = False, on_done: OnDone | None = None
+    names: Iterable[str] | None = None,
+    *,
+    force: bool = False,
+    on_done: OnDone | None = None,
+    cluster: str | None = None,
 ) -> list[ReportResult]:
     """Make the reports that reports/gallery/gallery.toml lists: a notebook and its parameters for each.
 
@@ -150,15 +160,20 @@ def run_gallery(
         checked_job(find_notebook(entries[name].notebook, home), entries[name].parameters, home, folder / name)
         for name in chosen
     ]
-    done = run_jobs(jobs, home, force=force, on_done=on_done)
+    done = run_jobs(jobs, home, force=force, on_done=on_done, cluster=cluster)
     write_contents(home)
     return done
 
 
 def run_jobs(
-    jobs: Iterable[Job], home: Path, *, force: bool = False, on_done: OnDone | None = None
+    jobs: Iterable[Job],
+    home: Path,
+    *,
+    force: bool = False,
+    on_done: OnDone | None = None,
+    cluster: str | None = None,
 ) -> list[ReportResult]:
-    """Run the notebooks of stale reports, as many at once as there are lanes; see `run_reports`."""
+    """Run the notebooks of stale reports, as many at once as there are lanes or workers; see `run_reports`."""
     jobs, stale = list(jobs), []
     done: dict[Path, ReportResult] = {}
     failures: dict[Path, str] = {}
@@ -171,7 +186,7 @@ def run_jobs(
             if on_done:
                 on_done(done[job.folder], len(done), len(jobs))
     stale.sort(key=lambda job: -read_note(job.folder).get("seconds", 0))  # the longest first
-    for job, result in _in_lanes(stale, home):
+    for job, result in _in_lanes(stale, home) if cluster is None else _on_workers(stale, home, cluster):
         if isinstance(result, ReportError):
             failures[job.folder] = str(result)
         elif isinstance(result, BaseException):
@@ -216,6 +231,25 @@ def _in_lanes(jobs: list[Job], home: Path) -> Iterator[tuple[Job, ReportResult |
                 stop_kernels()
             for lane in lanes:
                 lane.join(timeout=0.2)
+
+
+def _on_workers(jobs: list[Job], home: Path, cluster: str) -> Iterator[tuple[Job, ReportResult | ReportError]]:
+    """Every job with its result, in their order; what a worker loses is begun anew on another."""
+    with workers_of(cluster) as workers:
+        yield from zip(jobs, workers.map(partial(_make_alone, home=home), jobs, _name), strict=True)
+
+
+def _make_alone(job: Job, *, home: Path) -> ReportResult | ReportError:
+    """One report, in a kernel of its own."""
+    with Lane(home) as lane:
+        try:
+            return _make(job, home, lane)
+        except ReportError as error:
+            return error
+
+
+def _name(job: Job) -> str:
+    return job.name
 
 
 def _run_lane(waiting: Any, ended: Any, home: Path) -> None:

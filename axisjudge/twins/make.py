@@ -46,7 +46,13 @@ class TwinSet:
         return rows
 
 
-def make_twins(trajectories: Sequence[Trajectory], edits: Sequence[str] | None = None, *, seed: int = 0) -> TwinSet:
+def make_twins(
+    trajectories: Sequence[Trajectory],
+    edits: Sequence[str] | None = None,
+    *,
+    seed: int = 0,
+    examples: Examples | None = None,
+) -> TwinSet:
     """Make every edit in every run that allows it.
 
     Parameters
@@ -58,6 +64,8 @@ def make_twins(trajectories: Sequence[Trajectory], edits: Sequence[str] | None =
     seed : int
         The same seed gives the same twins, whatever other runs and edits are asked for; only the answers of tools that
         were put in another's place follow what these runs show of them.
+    examples : mapping, optional
+        What `axisjudge.twins.choice.examples_of` found in more runs than these.
 
     Raises
     ------
@@ -65,7 +73,7 @@ def make_twins(trajectories: Sequence[Trajectory], edits: Sequence[str] | None =
         No such edit.
     """
     names = [one_of("edit", name, (*EDITS, *INJECTIONS)) for name in edits or EDITS]
-    examples = examples_of(trajectories)
+    examples = examples_of(trajectories) if examples is None else examples
     twins, refused = [], Counter[tuple[str, str]]()
     for run in trajectories:
         for name in dict.fromkeys(names):

@@ -10,7 +10,7 @@ from statistics import median
 
 import pytest
 
-from axisjudge.readers import read_trajectories, summarise, write_trajectories
+from axisjudge.readers import counted, read_trajectories, summarise, write_trajectories
 
 RUNS = 5
 # not getrusage: its peak is carried over from the process that started this one
@@ -41,7 +41,7 @@ def test_reading(shared_data: Path, tmp_path: Path) -> None:
     ):
         size = sum(file.stat().st_size for file in files) / 1e6
         took = seconds(lambda files=files: read_trajectories(*files))
-        steps = summarise(reading.trajectories).steps / took
+        steps = summarise(map(counted, reading.trajectories)).steps / took
         print(f"{name:<34}{size:>8.1f}{took:>10.3f}{size / took:>8.1f}{steps:>10.0f}")
 
 
@@ -53,7 +53,7 @@ def test_memory(shared_data: Path) -> None:
     for name, work in (
         ("import only", "readers"),
         ("all trajectories held", "kept = readers.read_trajectories(folder)"),
-        ("streamed", "readers.summarise(readers.iter_trajectories(folder))"),
+        ("streamed", "readers.summarise(map(readers.counted, readers.iter_trajectories(folder)))"),
     ):
         code = f"import sys; import axisjudge.readers as readers; folder = sys.argv[1]; {work}; {PEAK}"
         done = subprocess.run([sys.executable, "-c", code, folder], capture_output=True, text=True, check=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conversations import chat, results, simulation, tau_bench_run, write
 
-from axisjudge.readers import iter_trajectories, read_trajectories, summarise, write_trajectories
+from axisjudge.readers import counted, iter_trajectories, read_trajectories, summarise, write_trajectories
 
 
 def test_tau_bench_names_no_agent_domain_or_ending(tmp_path: Path) -> None:
@@ -292,7 +292,7 @@ def test_a_stream_keeps_account_as_it_goes(tmp_path: Path) -> None:
     stream = iter_trajectories(tmp_path)
     assert next(stream).task_id == "1"
     assert stream.files == []
-    summary = summarise(stream, files=len(stream.files), warnings=stream.warnings)
+    summary = summarise(map(counted, stream), files=len(stream.files), warnings=stream.warnings)
     assert summary.trajectories == 1
     assert [file.trajectories for file in stream.files] == [1, 1]
     assert [warning.rule for warning in stream.warnings] == ["identical content, counted once"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from axisjudge.cli import show
+from axisjudge.cli import options, show
 
 if TYPE_CHECKING:
     from axisjudge.report import ReportResult
@@ -27,6 +27,7 @@ def report(
     bib: Annotated[str, typer.Option(help="BibTeX entries to list beside those of the methods.")] = "",
     check: Annotated[str, typer.Option("--check", help="Compute the numbers of a published folder anew.")] = "",
     diff: Annotated[tuple[str, str] | None, typer.Option("--diff", help="Two results, number by number.")] = None,
+    cluster: options.Cluster = None,
     json: show.Json = False,
 ) -> None:
     """Run the notebooks and write reports/<name>/; what has not changed is left alone.
@@ -36,6 +37,8 @@ def report(
     from axisjudge.checks import InputError
 
     asked = [name for name, given in (("--publish", publish), ("--check", check), ("--diff", diff)) if given]
+    if asked and cluster is not None:
+        raise InputError("--cluster", "is for reports of notebooks", asked[0], "leave it out")
     if len(asked) > 1 or (asked and (names or gallery)):
         raise InputError("report", "does one thing at a time", [*names, *asked])
     if bool(publish) != bool(ratings):
@@ -48,19 +51,19 @@ def report(
     elif diff:
         _diff(*diff, json)
     else:
-        _run(names, given, gallery, force, json)
+        _run(names, given, gallery, json, force=force, cluster=cluster)
 
 
-def _run(names: list[str], given: dict[str, str], gallery: bool, force: bool, json: bool) -> None:
+def _run(names: list[str], given: dict[str, str], gallery: bool, json: bool, **how: Any) -> None:
     from axisjudge.report.kernel import ReportError
     from axisjudge.report.run import run_gallery, run_reports
 
     start = time.perf_counter()
     try:
         if gallery:
-            results = run_gallery(names or None, force=force, on_done=_progress)
+            results = run_gallery(names or None, **how, on_done=_progress)
         else:
-            results = run_reports(names or None, given, force=force, on_done=_progress)
+            results = run_reports(names or None, given, **how, on_done=_progress)
     except ReportError as error:
         typer.echo(f"axisjudge: {error}", err=True)
         raise typer.Exit(1) from None

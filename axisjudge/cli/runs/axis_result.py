@@ -1,7 +1,8 @@
 """`axisjudge axis-result`: an AXIS Result from 0 to 100 for every transcript."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from axisjudge.scores.axis.scoring import Scoring
     from axisjudge.studies.axis_result import AxisResults
     from axisjudge.studies.axis_result.usage import Usage
+    from axisjudge.trajectory import Trajectory
 
 _MOST_SIGNALS = 12
 
@@ -74,6 +76,7 @@ def axis_result(
     html: Annotated[
         Path | None, typer.Option(help="Write one run on a line of time, as a page that works offline.")
     ] = None,
+    cluster: options.Cluster = None,
     json: show.Json = False,
 ) -> None:
     """The composite or its interval, the four dimensions, signals, the weakest of them, and the slowest call.
@@ -87,10 +90,8 @@ def axis_result(
     from axisjudge.scores.axis.rule_sets import rule_set
     from axisjudge.scores.axis.scenario import read_scenario, read_weights
     from axisjudge.scores.curves.store import read_curves
-    from axisjudge.studies._shared.scope import banner
     from axisjudge.studies.axis_result import axis_result as study
     from axisjudge.studies.axis_result.axis_json import axis_json
-    from axisjudge.studies.axis_result.spread import spread_rows, spreads
     from axisjudge.studies.axis_result.usage import usage_of
 
     one_of("--format", form, ("table", "axis-json"))
@@ -103,6 +104,18 @@ def axis_result(
         "weights": None if config is None else read_weights(config),
         "curves": None if curves is None else read_curves(curves),
     }
+    if cluster is not None:
+        alone = {
+            "--judge": judge,
+            "--panel": panel,
+            "--signals": signals != "rules",
+            "--html": html,
+            "--dry-run": dry_run,
+        }
+        alone |= {"--format": form != "table", "--save-baseline": save_baseline, "--baseline": baseline}
+        options.in_one_process(alone | {"--fail-under": fail_under is not None})
+        _print(*_on_cluster(cluster, transcripts, compare, how), compared=bool(compare), json=json)
+        return
     runs, later = (read_trajectories(*paths).trajectories if paths else [] for paths in (transcripts, compare))
     table = None if signals == "rules" else read_ratings(signals, latest=True)
     place = axis_judged.place_of(out)
@@ -127,9 +140,7 @@ def axis_result(
         axis_gate.save(save_baseline, runs, found.results, how["curves"])
     if exit_code is not None:
         raise typer.Exit(exit_code)
-    if compare and found.comparison.refusal:
-        cure = "runs of one scenario need one task: name it with --checks, or give AXIS reports"
-        raise InputError("--compare", found.comparison.refusal, cure=cure)
+    _refuse_uncompared(found, compared=bool(compare))
     if form == "axis-json":
         show.as_json(axis_json(runs, found.results))
         return
@@ -138,26 +149,77 @@ def axis_result(
 
         write_timeline(html, next(each for each in runs if each.id == found.run.trajectory_id), found.run)
         typer.echo(f"Page of run {found.run.trajectory_id}: {html}", err=True)
+    _print(
+        found,
+        [usage_of(each) for each in runs],
+        {run.id: run.reward for run in runs},
+        compared=bool(compare),
+        json=json,
+    )
     if json:
-        rewards = {run.id: run.reward for run in runs}
-        apart = {"spread": spreads(found.results, rewards)} if len(runs) > 1 else {}
-        show.as_json({**_full(found), **apart, "usage": [usage_of(each) for each in runs]})
         return
-    if found.made_up:
-        typer.echo(banner(found.made_up))
-    if compare:
-        rows = found.comparison.to_frame().to_dicts()
-        show.table(rows, "Change, after minus before; the interval is over repeats of the same tasks")
-        typer.echo(f"\n{found.comparison.sentence}")
-    else:
-        _print_runs(found, [usage_of(each) for each in runs])
-        if len(runs) > 1:
-            rows = spread_rows(spreads(found.results, {run.id: run.reward for run in runs}))
-            show.table(rows, "How the scores of these runs lie, and whether they go with reward")
     if found.judged is not None and found.judged.agreement is not None:
         axis_judged.print_judges(found.judged)
     if judges and table is not None:
         axis_judged.print_lost(table, place)
+
+
+def _on_cluster(
+    cluster: str, transcripts: Sequence[Path], compare: Sequence[Path], how: "Scoring"
+) -> "tuple[AxisResults, list[Usage], dict[str, float | None]]":
+    """What is behind the results of runs that workers score, and the usage and rewards that their sources state."""
+    from axisjudge.cluster import workers_of
+    from axisjudge.readers.by_file import made_of_files
+    from axisjudge.studies._shared.scope import made_up_raters
+    from axisjudge.studies.axis_result.study import behind_results
+
+    with workers_of(cluster) as workers:
+        scored, others = (
+            list(made_of_files(paths, partial(_scored, how=how), workers)) if paths else []
+            for paths in (transcripts, compare)
+        )
+    results = ([result for result, *_ in each] for each in (scored, others))
+    found = behind_results(*results, made_up=made_up_raters(None, how["grades"]), names=("before", "after"))
+    rewards = {result.trajectory_id: reward for result, _, reward in scored}
+    return found, [usage for _, usage, _ in scored], rewards
+
+
+def _scored(runs: "Sequence[Trajectory]", *, how: "Scoring") -> "list[tuple[AxisResult, Usage, float | None]]":
+    from axisjudge.scores.axis.scoring import axis_results
+    from axisjudge.studies.axis_result.usage import usage_of
+
+    rewards = (run.reward for run in runs)
+    return list(zip(axis_results(runs, **how), map(usage_of, runs), rewards, strict=True))
+
+
+def _refuse_uncompared(found: "AxisResults", *, compared: bool) -> None:
+    if compared and found.comparison.refusal:
+        cure = "runs of one scenario need one task: name it with --checks, or give AXIS reports"
+        raise InputError("--compare", found.comparison.refusal, cure=cure)
+
+
+def _print(
+    found: "AxisResults", used: "Sequence[Usage]", rewards: "Mapping[str, float | None]", *, compared: bool, json: bool
+) -> None:
+    from axisjudge.studies._shared.scope import banner
+    from axisjudge.studies.axis_result.spread import spread_rows, spreads
+
+    _refuse_uncompared(found, compared=compared)
+    if json:
+        apart = {"spread": spreads(found.results, rewards)} if len(found.results) > 1 else {}
+        show.as_json({**_full(found), **apart, "usage": used})
+        return
+    if found.made_up:
+        typer.echo(banner(found.made_up))
+    if compared:
+        rows = found.comparison.to_frame().to_dicts()
+        show.table(rows, "Change, after minus before; the interval is over repeats of the same tasks")
+        typer.echo(f"\n{found.comparison.sentence}")
+    else:
+        _print_runs(found, used)
+        if len(found.results) > 1:
+            rows = spread_rows(spreads(found.results, rewards))
+            show.table(rows, "How the scores of these runs lie, and whether they go with reward")
 
 
 def _full(found: "AxisResults") -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from axisjudge.cli import show
+from axisjudge.cli import options, show
 from axisjudge.cli.runs.judged import losses, tally
 
 
@@ -28,12 +28,10 @@ def run_on_cluster(
 
     `others` are options of the command that are for a run in one process; none of them may be set.
     """
-    from axisjudge.checks import InputError
     from axisjudge.cluster import workers_of
     from axisjudge.judging.machines.by_file import judge_files
 
-    if given := [name for name, value in others.items() if value not in (None, False, [])]:
-        raise InputError(given[0], "is for a run in one process", cure="leave --cluster out")
+    options.in_one_process(others)
     with workers_of(cluster) as workers:
         found = judge_files(paths, judges, out, workers, reading=reading, judging=judging)
     refused = [asdict(file) for file in found.refused]

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from axisjudge.checks import InputError
-from axisjudge.cli import show
+from axisjudge.cli import options, show
 
 if TYPE_CHECKING:
     import polars as pl
 
     from axisjudge.scores.run_score import ScorecardRules
+    from axisjudge.scores.run_score.runs import Run
     from axisjudge.scores.run_score.score import Baseline
     from axisjudge.service.store import ScoreStore
 
@@ -43,6 +44,7 @@ def score(
     frozen: Frozen = False,
     strict: Annotated[bool, typer.Option("--strict", help="Stop where a component cannot be computed.")] = False,
     rules: Rules = None,
+    cluster: options.Cluster = None,
     json: show.Json = False,
 ) -> None:
     """Score runs: per agent what was scored, its tiers, and what could not be computed."""
@@ -51,13 +53,13 @@ def score(
 
     if store and (frozen or strict):
         raise InputError("--store", "keeps scores by the rolling baseline, never strict", cure="leave it out")
-    table, chosen = _read(runs), read_rules(rules)
+    table, chosen = _read(runs, cluster), read_rules(rules)
     baseline: Baseline = frozen_baseline(table, rules=chosen) if frozen else "rolling"
     scored = score_runs(table, rules=chosen, baseline=baseline, strict=strict)
     if out is not None:
         scored.write_ndjson(out)
     if store is not None:
-        _keep(runs, store, events, chosen)
+        _keep(runs, store, events, chosen, cluster)
     summary = describe(scored, rules=chosen)
     if json:
         show.as_json({"rules": chosen.to_dict(), **summary.to_dict(), "runs": json_text.loads(scored.write_json())})
@@ -128,11 +130,15 @@ def rank(
     show.lines(found.sentences, apart=True)
 
 
-def _read(paths: list[Path]) -> "pl.DataFrame":
+def _read(paths: list[Path], cluster: str | None = None) -> "pl.DataFrame":
     """Runs from files of runs, or derived from trajectories where the first file holds no runs."""
+    from axisjudge.cluster import workers_of
     from axisjudge.scores.run_score import read_runs, runs_frame
 
-    return read_runs(*paths) if _are_runs(paths) else runs_frame(_derived(paths))
+    if not _are_runs(paths):
+        return runs_frame(_derived(paths, cluster))
+    with workers_of(cluster) as workers:
+        return read_runs(*paths, workers=workers)
 
 
 def _are_runs(paths: list[Path]) -> bool:
@@ -144,11 +150,13 @@ def _are_runs(paths: list[Path]) -> bool:
         return b'"run_id"' in file.readline()
 
 
-def _derived(paths: list[Path]) -> list[Any]:
-    from axisjudge.readers import read_trajectories
+def _derived(paths: list[Path], cluster: str | None) -> "list[Run]":
+    from axisjudge.cluster import workers_of
+    from axisjudge.readers.by_file import made_of_files
     from axisjudge.scores.run_score import runs_of
 
-    return runs_of(read_trajectories(*paths).trajectories)
+    with workers_of(cluster) as workers:
+        return list(made_of_files(paths, runs_of, workers))
 
 
 def read_rules(path: Path | None) -> "ScorecardRules":
@@ -167,13 +175,13 @@ def read_rules(path: Path | None) -> "ScorecardRules":
         raise InputError(str(path), rule, str(error)) from None
 
 
-def _keep(paths: list[Path], url: str, events: str | None, rules: "ScorecardRules") -> None:
+def _keep(paths: list[Path], url: str, events: str | None, rules: "ScorecardRules", cluster: str | None) -> None:
     kept = open_store(url, rules)
     from axisjudge.scores.run_score.runs import parse_run
     from axisjudge.service.events import sink_from
 
     if not _are_runs(paths):
-        runs = _derived(paths)
+        runs = _derived(paths, cluster)
     elif any(path.suffix == ".parquet" for path in paths):
         raise InputError("--store", "takes runs from JSON lines or trajectories, not from Parquet")
     else:

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import typer
 
 from axisjudge.cli import options, show
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+    from axisjudge.twins import TwinSet
 
 
 def twins(
@@ -33,6 +40,7 @@ def twins(
     allow_unpriced: options.AllowUnpriced = False,
     yes: options.Yes = False,
     dry_run: options.DryRun = False,
+    cluster: options.Cluster = None,
     json: show.Json = False,
 ) -> None:
     """Edit runs so that one axis breaks, or nothing that matters, or text for the judge stands in them.
@@ -42,13 +50,27 @@ def twins(
     from axisjudge.protocol import open_runs
     from axisjudge.readers import read_trajectories, write_trajectories
     from axisjudge.twins import EDITS, INJECTIONS, make_twins
+    from axisjudge.workbench import own
 
-    runs, left = open_runs(read_trajectories(*paths, tools=tools, policy=policy, tool_kinds=tool_kind).trajectories)
-    runs = runs[:limit]
-    show.lines(() if json else left)
     named = [
         name for edit in edits or [*EDITS, *INJECTIONS] for name in (INJECTIONS if edit == "injections" else [edit])
     ]
+    reading: dict[str, Any] = {"tools": tools, "policy": policy, "tool_kinds": tool_kind}
+    out = out or own() / "data" / "ratings" / "twins.jsonl"
+    how: _Look = {"labels": labels, "must_rate": must_rate, "margin": margin, "out": out, "json": json}
+    if cluster is not None:
+        from axisjudge.cluster import workers_of
+        from axisjudge.judging.machines.twins import judge_twins
+
+        options.in_one_process({"--write": write, "--dry-run": dry_run, "--budget": budget})
+        with workers_of(cluster) as workers:
+            found = judge_twins(paths, named, judge or ["rules"], out, workers, seed=seed, limit=limit, reading=reading)
+        show.lines(() if json else found.left)
+        _print(found.ratings, found.twins, found.left, **how)
+        return
+    runs, left = open_runs(read_trajectories(*paths, **reading).trajectories)
+    runs = runs[:limit]
+    show.lines(() if json else left)
     made = make_twins(runs, named, seed=seed)
     if write is not None:
         written = write_trajectories(write, (twin.trajectory for twin in made.twins))
@@ -60,22 +82,45 @@ def twins(
         return
     from axisjudge.cli.runs.judged import carried_out, print_outcome, print_plan, stop
     from axisjudge.judging import RunOptions, judging_run
-    from axisjudge.ratings import read_ratings
-    from axisjudge.studies.twins import twins as study
-    from axisjudge.studies.twins.tables import grid, injection_rows
-    from axisjudge.workbench import own
 
-    out = out or own() / "data" / "ratings" / "twins.jsonl"
     asked = [*runs, *(twin.trajectory for twin in made.twins)]
     run = judging_run(asked, judge or ["rules"], out=out)
-    how = RunOptions(budget_usd=budget, allow_unpriced=allow_unpriced, confirm=yes)
+    money = RunOptions(budget_usd=budget, allow_unpriced=allow_unpriced, confirm=yes)
     if dry_run:
-        print_plan(run, how, "Calls to make", json=json, edits=made.rows())
+        print_plan(run, money, "Calls to make", json=json, edits=made.rows())
         return
-    ratings = carried_out(run, how, quiet=json)
+    ratings = carried_out(run, money, quiet=json)
     if code := run.outcome.code():
         print_outcome(run.outcome, quiet=json)
         stop(code)
+    _print(ratings, made, left, **how)
+
+
+class _Look(TypedDict):
+    """How the ratings are looked at, and where they are."""
+
+    labels: Path | None
+    must_rate: float
+    margin: float
+    out: Path
+    json: bool
+
+
+def _print(
+    ratings: pl.DataFrame,
+    made: TwinSet,
+    left: Sequence[str],
+    *,
+    labels: Path | None,
+    must_rate: float,
+    margin: float,
+    out: Path,
+    json: bool,
+) -> None:
+    from axisjudge.ratings import read_ratings
+    from axisjudge.studies.twins import twins as study
+    from axisjudge.studies.twins.tables import grid, injection_rows
+
     known = None if labels is None else read_ratings(labels, latest=True)
     result = study(ratings, made.twins, known, must_rate=must_rate, margin=margin)
     if json:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ from axisjudge.cluster import Workers
 from axisjudge.judging.api import judge
 from axisjudge.ratings import RatingsWriter, read_ratings
 from axisjudge.ratings.store import ratings_lines
-from axisjudge.readers import RefusedFile, read_trajectories
-from axisjudge.readers.source import NotTrajectories, candidates
+from axisjudge.readers import RefusedFile
+from axisjudge.readers.by_file import made_of_files
 from axisjudge.spec import parse_specs
+from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import IDENTITY
 from axisjudge.workbench import at, home
 
@@ -25,17 +27,6 @@ from axisjudge.workbench import at, home
 FREE = ("rules", "replay")
 #: What the tables at the end are made of.
 SHORT = ("rater", "question", "status", "verdict", "rationale")
-
-
-@dataclass(frozen=True, eq=False)
-class _JudgedFile:
-    """What came of one file: its ratings, the content of each run by id, and why it was passed over or refused."""
-
-    path: str
-    ratings: pl.DataFrame | None = None
-    content: Mapping[str, str] | None = None
-    n_warnings: int = 0
-    refused: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +38,14 @@ class JudgedFiles:
     n_written: int
     ratings: pl.DataFrame
     refused: tuple[RefusedFile, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """The ratings of all runs of one file; `run` is one of them."""
+
+    ratings: pl.DataFrame
+    run: str
 
 
 def judge_files(
@@ -74,7 +73,7 @@ def judge_files(
     workers : Workers
         Where files are read and judged.
     reading, judging : mapping, optional
-        Arguments of `axisjudge.readers.read_trajectories` and `axisjudge.judging.judge`.
+        Arguments of `axisjudge.readers.by_file.made_of_files` and `axisjudge.judging.judge`.
 
     Raises
     ------
@@ -82,70 +81,45 @@ def judge_files(
         Another judge; no trajectories; one id with two contents; files that failed on every worker, when all others
         are written.
     """
+    free(judges)
+    work = partial(_judged, home=home(), judges=judges, judging=judging or {})
+    runs = made_of_files(paths, work, workers, **{"strict": False, **(reading or {})})
+    short, names = [pl.DataFrame(schema=dict.fromkeys(SHORT, pl.String))], list[str]()
+
+    def lots() -> Iterator[pl.DataFrame]:
+        for _, of_file in groupby(runs, key=lambda run: id(run.ratings)):
+            lot = list(of_file)
+            names.extend(run.run for run in lot)
+            ratings = lot[0].ratings.filter(pl.col("trajectory_id").is_in([run.run for run in lot]))
+            short.append(ratings.select(SHORT))
+            yield ratings
+
+    n_written = append_missing(out, lots())
+    return JudgedFiles(len(names), len(runs.warnings), n_written, pl.concat(short), tuple(runs.refused))
+
+
+def free(judges: Sequence[str]) -> None:
+    """Refuse judges that ask somebody."""
     if asking := [spec.rater for spec in parse_specs(judges) if spec.provider not in FREE]:
         cure = "several machines share what they may ask by --shard i/n"
         raise InputError("--cluster", f"is for the judges {' and '.join(FREE)}, which ask nobody", asking[0], cure)
-    files = [(str(file.path), file.named) for file in candidates(tuple(paths))]
-    work = partial(_judged_file, home=home(), judges=judges, reading=reading or {}, judging=judging or {})
-    content: dict[str, tuple[str, str]] = {}
-    short, refused, n_warnings, n_written = [], [], 0, 0
+
+
+def append_missing(out: Path, lots: Iterable[pl.DataFrame]) -> int:
+    """Append ratings to a file lot by lot, but for those that it holds already; how many were written."""
+    n_written = 0
     with RatingsWriter(out) as writer:
         there = read_ratings(out).filter(pl.col("status") == "ok").select(IDENTITY) if out.stat().st_size else None
-        for found in _with_bar(workers.map(work, files, _name), len(files)):
-            n_warnings += found.n_warnings
-            if found.refused:
-                refused.append(RefusedFile(found.path, found.refused))
-            if found.ratings is None or found.content is None:
-                continue
-            new = [run for run, text in found.content.items() if _is_new(run, text, found.path, content)]
-            ratings = found.ratings.filter(pl.col("trajectory_id").is_in(new))
+        for ratings in lots:
             missing = ratings if there is None else ratings.join(there, on=IDENTITY, how="anti", nulls_equal=True)
             writer.append_lines(ratings_lines(missing))
             n_written += missing.height
-            short.append(ratings.select(SHORT))
-    if not content:
-        reason = refused[0].reason if refused else f"none of the {len(files)} files there holds trajectories"
-        raise InputError(", ".join(map(str, paths)), reason)
-    return JudgedFiles(len(content), n_warnings, n_written, pl.concat(short), tuple(refused))
+    return n_written
 
 
-def _is_new(run: str, text: str, path: str, known: dict[str, tuple[str, str]]) -> bool:
-    """Whether no file before this one had the run; one id with two contents is an error."""
-    before, where = known.setdefault(run, (text, path))
-    if before != text:
-        raise InputError(path, f"its id is that of another trajectory ({where})", run, "give each its own id")
-    return where == path
-
-
-def _judged_file(
-    file: tuple[str, bool],
-    *,
-    home: Path,
-    judges: Sequence[str],
-    reading: Mapping[str, Any],
-    judging: Mapping[str, Any],
-) -> _JudgedFile:
-    path, named = file
+def _judged(
+    runs: Sequence[Trajectory], *, home: Path, judges: Sequence[str], judging: Mapping[str, Any]
+) -> list[_Judged]:
     with at(home):  # a worker stands in a folder of its own
-        try:
-            read = read_trajectories(path, **reading)
-        except NotTrajectories as error:
-            return _JudgedFile(path, n_warnings=0 if named else 1, refused=str(error) if named else "")
-        except InputError as error:
-            return _JudgedFile(path, refused=str(error))
-        ratings = judge(read.trajectories, judges, progress=False, **judging)
-    content = {
-        run.id: repr((run.content_sha256, run.agent, run.task_id, run.domain, run.reward)) for run in read.trajectories
-    }
-    return _JudgedFile(path, ratings, content, len(read.warnings))
-
-
-def _name(file: tuple[str, bool]) -> str:
-    return file[0]
-
-
-def _with_bar(files: Iterable[_JudgedFile], n_files: int) -> Iterable[_JudgedFile]:
-    from tqdm import tqdm
-
-    bar: Iterable[_JudgedFile] = tqdm(files, total=n_files, unit=" files", disable=None, dynamic_ncols=True)
-    return bar
+        ratings = judge(runs, judges, progress=False, **judging)
+    return [_Judged(ratings, run.id) for run in runs]

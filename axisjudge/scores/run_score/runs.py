@@ -13,6 +13,7 @@ import json
 import warnings
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -20,6 +21,7 @@ import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from axisjudge.checks import InputError
+from axisjudge.cluster import InTurn, Workers
 
 #: What every id must match.
 ID_PATTERN = r"^[A-Za-z0-9_.-]{1,64}$"
@@ -148,15 +150,18 @@ def runs_table(table: pl.DataFrame, *, where: str = "runs") -> pl.DataFrame:
     return _one_row_a_run(runs, where)
 
 
-def read_runs(*paths: str | Path) -> pl.DataFrame:
+def read_runs(*paths: str | Path, workers: Workers | None = None) -> pl.DataFrame:
     """Read runs from JSON lines (one `Run` a line) or Parquet (the columns of `RUN_SCHEMA`) into one table.
+
+    `workers` read the files where they are many, each under its absolute path.
 
     Raises
     ------
     InputError
         A file is missing or holds something else; the message names file, line and field.
     """
-    frames = [_read_file(Path(path)) for path in paths]
+    files = [(Path(path).absolute(), str(path)) for path in paths]
+    frames = list((workers or InTurn()).map(_read_file, files, itemgetter(1)))
     where = ", ".join(str(path) for path in paths)
     return _one_row_a_run(pl.concat(frames), where) if frames else pl.DataFrame(schema=RUN_SCHEMA)
 
@@ -193,19 +198,20 @@ def _rule(problem: Any) -> str:
     return f"is no run ({message[0].lower()}{message[1:]})"
 
 
-def _read_file(path: Path) -> pl.DataFrame:
+def _read_file(file: tuple[Path, str]) -> pl.DataFrame:
+    path, shown = file
     try:
         if path.suffix == ".parquet":
-            return runs_table(pl.read_parquet(path), where=str(path))
+            return runs_table(pl.read_parquet(path), where=shown)
         lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
     except FileNotFoundError:
-        raise InputError(str(path), "no such file of runs") from None
+        raise InputError(shown, "no such file of runs") from None
     except OSError as error:
-        raise InputError(str(path), f"cannot be read ({error.strerror or error})") from error
+        raise InputError(shown, f"cannot be read ({error.strerror or error})") from error
     except pl.exceptions.PolarsError as error:
-        raise InputError(str(path), "is not a Parquet file", cure="JSON lines go by another name") from error
+        raise InputError(shown, "is not a Parquet file", cure="JSON lines go by another name") from error
     given = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
-    return _one_row_a_run(runs_frame(parse_run(line, f"{path}:{number}") for number, line in given), str(path))
+    return _one_row_a_run(runs_frame(parse_run(line, f"{shown}:{number}") for number, line in given), shown)
 
 
 def counted_stages(stages: list[Stage] | None) -> tuple[float | None, float | None]:

@@ -27,25 +27,29 @@ def coefficients_at(
     codes: NDArray[np.float64],
     *,
     categories: Sequence[float],
-    clusters: NDArray[np.intp] | None = None,
-    times: NDArray[np.float64] | None = None,
+    clusters: NDArray[np.integer] | None = None,
+    times: NDArray[np.integer] | None = None,
+    rows: NDArray[np.integer] | None = None,
     rng: Seed = None,
     **sample: Any,
 ) -> dict[str, NamedEstimate]:
-    """The coefficients of ratings (rows x raters) on a scale of `level`, by column; each row is `times` like items.
+    """The coefficients of ratings (rows x raters) on a scale of `level`, by column.
+
+    `rows` and `times` are as in `axisjudge.stats.agreement.patterns.rating_patterns`.
 
     Of numbers, ICC(A,1) where all raters rated half of the compared items or more, on these items; else ICC(1), which
     takes each item's raters as its own. `sample` holds cluster_unit and ci_level.
     """
     if level == "interval":
-        items = np.repeat(np.arange(len(codes)), 1 if times is None else times.astype(np.intp))  # hardly two are alike
-        codes, sample["clusters"] = codes[items], None if clusters is None else clusters[items]
-        number = (~np.isnan(codes)).sum(axis=1)
-        complete, compared = (number == codes.shape[1]).sum(), (number >= 2).sum()
+        number = 1 if times is None else times  # as single items: hardly two are alike
+        codes = codes[np.repeat(np.arange(len(codes)) if rows is None else rows, number)]
+        sample["clusters"] = None if clusters is None else np.repeat(clusters, number)
+        given = (~np.isnan(codes)).sum(axis=1)
+        complete, compared = (given == codes.shape[1]).sum(), (given >= 2).sum()
         form: Form = "A,1" if 2 * complete >= compared else "1"
         alpha, icc = interval_alpha(codes, **sample), intraclass_correlation(codes, form=form, **sample)
         return {"interval_alpha": alpha, "icc": icc}
     names = coefficient_names(codes.shape[1], level)
-    rows: dict[str, Any] = {"categories": categories, "clusters": clusters, "times": times}
-    values = agreement_coefficients(codes, list(names.values()), **rows, rng=rng, **sample)
+    items: dict[str, Any] = {"categories": categories, "clusters": clusters, "times": times, "rows": rows}
+    values = agreement_coefficients(codes, list(names.values()), **items, rng=rng, **sample)
     return {column: values[name] for column, name in names.items()}

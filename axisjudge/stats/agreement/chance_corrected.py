@@ -260,13 +260,14 @@ def agreement_coefficients(
     categories: Sequence[float] | None = None,
     clusters: ArrayLike | None = None,
     times: ArrayLike | None = None,
+    rows: ArrayLike | None = None,
     cluster_unit: str = "cluster",
     ci_level: float = 0.95,
     rng: Seed = None,
 ) -> dict[str, Agreement]:
     """Several coefficients on the same resamples; a coefficient of two raters is given for every pair of more.
 
-    `times` says how many items of one cluster each row of ratings stands for: counts of patterns are enough.
+    Counts of patterns are enough: `times` and `rows` are those of `rating_patterns`.
 
     Returns
     -------
@@ -274,7 +275,7 @@ def agreement_coefficients(
         By name; pairs of more than two raters as ``cohen_kappa[0,1]``.
     """
     in_open_unit_interval("ci_level", ci_level)
-    patterns = rating_patterns(ratings, categories=categories, clusters=clusters, times=times)
+    patterns = rating_patterns(ratings, categories=categories, clusters=clusters, times=times, rows=rows)
     jobs: dict[str, tuple[Coefficient, RatingPatterns]] = {}
     for name in names:
         coefficient = COEFFICIENTS[one_of("names", name, COEFFICIENTS)]

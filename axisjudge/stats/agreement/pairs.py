@@ -38,15 +38,16 @@ class PairedCoefficient:
 
     `pairs` are positions of raters, `values` their coefficients (NaN where undefined), `without` the same without each
     cluster (pairs x clusters), `n_items` the items that both rated; `rare` says that a word is too rare for the
-    jackknife's correlation, `few` that too few items differ at all.
-    `codes` are rows x raters, each row `times` like items of one cluster.
+    jackknife's correlation, `few` that too few items differ at all. `codes`, `clusters`, `times` and `rows` are as in
+    `paired_coefficient`.
     """
 
     coefficient: str
     codes: Floats
     n_categories: int
-    clusters: NDArray[np.intp]
-    times: Floats | None
+    clusters: NDArray[np.integer]
+    times: NDArray[np.integer] | None
+    rows: NDArray[np.integer] | None
     cluster_unit: str
     ci_level: float
     pairs: tuple[tuple[int, int], ...]
@@ -119,8 +120,8 @@ class PairedCoefficient:
 
     @property
     def _sample(self) -> dict[str, Any]:
-        rows = {"clusters": self.clusters, "times": self.times}
-        return {**rows, "cluster_unit": self.cluster_unit, "ci_level": self.ci_level}
+        items = {"clusters": self.clusters, "times": self.times, "rows": self.rows}
+        return {**items, "cluster_unit": self.cluster_unit, "ci_level": self.ci_level}
 
     @property
     def _about(self) -> dict[str, Any]:
@@ -140,21 +141,23 @@ def paired_coefficient(
     coefficient: str,
     *,
     n_categories: int,
-    clusters: NDArray[np.intp],
-    times: Floats | None = None,
+    clusters: NDArray[np.integer],
+    times: NDArray[np.integer] | None = None,
+    rows: NDArray[np.integer] | None = None,
     cluster_unit: str,
     ci_level: float,
 ) -> PairedCoefficient:
-    """The coefficient (a name of `COEFFICIENTS`) of every two columns of `codes`, shape (n_rows, n_raters).
+    """The coefficient (a name of `COEFFICIENTS`) of every two columns of `codes`, shape (n_items, n_raters).
 
-    `codes` are positions of words below `n_categories`, NaN where a rater gave none; `clusters` count from 0; a row
-    stands for `times` items, 1 by default.
+    `codes` are positions of words below `n_categories`, NaN where a rater gave none; `clusters` count from 0. `times`
+    and `rows` are those of `rating_patterns`.
     """
     chosen, categories = COEFFICIENTS[coefficient], range(n_categories)
     pairs = tuple(itertools.combinations(range(codes.shape[1]), 2))
     values, without, counts, seldom, few = [], [], [], [], []
     for pair in pairs:
-        patterns = rating_patterns(codes[:, list(pair)], categories=categories, clusters=clusters, times=times)
+        pairs_codes = codes[:, list(pair)]
+        patterns = rating_patterns(pairs_codes, categories=categories, clusters=clusters, times=times, rows=rows)
         by_cluster = cluster_sums(patterns, chosen.sums(patterns.codes, patterns.categories))
         total = by_cluster.sum(axis=0)
         values.append(float(chosen.estimate(total, patterns.categories)))
@@ -168,11 +171,12 @@ def paired_coefficient(
         n_categories=n_categories,
         clusters=clusters,
         times=times,
+        rows=rows,
         cluster_unit=cluster_unit,
         ci_level=ci_level,
         pairs=pairs,
         values=np.array(values),
-        without=np.reshape(without, (len(pairs), int(clusters.max(initial=-1)) + 1)),
+        without=np.reshape(without, (len(pairs), _number(clusters))),
         n_items=np.array(counts, dtype=np.intp),
         rare=np.array(seldom, dtype=bool),
         few=np.array(few, dtype=bool),
@@ -183,11 +187,16 @@ def coefficient_of(codes: Floats, name: str, n_categories: int, **sample: Any) -
     """One coefficient of some raters with its interval; undefined for a single one."""
     if codes.shape[1] < 2:
         clusters, about = sample["clusters"], {key: sample[key] for key in ("cluster_unit", "ci_level")}
-        about |= {"n_raters": codes.shape[1], "n_clusters": int(clusters.max(initial=-1)) + 1, "reason": "one rater"}
+        about |= {"n_raters": codes.shape[1], "n_clusters": _number(clusters), "reason": "one rater"}
         times = sample.get("times")
         n_items = len(codes) if times is None else int(times.sum())
         return Estimate(estimate=math.nan, n_items=n_items, **about)
     return agreement_coefficients(codes, [name], categories=range(n_categories), **sample)[name]
+
+
+def _number(clusters: NDArray[np.integer]) -> int:
+    """How many clusters there are, counted from 0."""
+    return int(clusters.max()) + 1 if clusters.size else 0
 
 
 def _apart(first: float, second: float, correlation: float) -> float:

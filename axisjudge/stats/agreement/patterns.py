@@ -89,6 +89,7 @@ def rating_patterns(
     clusters: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     times: ArrayLike | None = None,
+    rows: ArrayLike | None = None,
 ) -> RatingPatterns:
     """Count the distinct patterns of an items x raters matrix.
 
@@ -104,21 +105,25 @@ def rating_patterns(
         Weights of items, 1 each by default.
     times : array, shape (n_items,), optional
         How many items of one cluster each row stands for: a count of like items says as much as the items.
+    rows : array of int, optional
+        Which row of `ratings` each item shows, where the rows are patterns; clusters, weights and times are then as
+        many as `rows`.
     """
     matrix = _checked(ratings)
     values = _declared(matrix, categories)
-    codes = _coded(matrix, values)
-    rows, pattern = _distinct(codes, values.size)
-    groups = cluster_codes(clusters, len(matrix))
-    weight = None if weights is None else _checked_weights(weights, len(matrix))
-    number = np.ones(len(matrix)) if times is None else _checked_weights(times, len(matrix))
-    items = np.bincount(pattern, weights=number, minlength=len(rows)).astype(np.float64)
+    codes, pattern = _distinct(_coded(matrix, values), values.size)
+    if rows is not None:
+        pattern = pattern[np.asarray(rows)]
+    groups = cluster_codes(clusters, pattern.size)
+    weight = None if weights is None else _checked_weights(weights, pattern.size)
+    number = np.ones(pattern.size) if times is None else _checked_weights(times, pattern.size)
+    items = np.bincount(pattern, weights=number, minlength=len(codes)).astype(np.float64)
     return RatingPatterns(
-        codes=rows,
+        codes=codes,
         items=items,
         counts=items
         if weight is None
-        else np.bincount(pattern, weights=number * weight, minlength=len(rows)).astype(np.float64),
+        else np.bincount(pattern, weights=number * weight, minlength=len(codes)).astype(np.float64),
         categories=values,
         pattern=pattern,
         cluster=groups,

@@ -21,7 +21,7 @@ UNDECIDED = ("uncertain", "not_applicable")
 class Groups(TypedDict):
     """Which items belong together; None where each stands alone."""
 
-    clusters: NDArray[np.intp] | None
+    clusters: NDArray[np.integer] | None
     cluster_unit: str
 
 
@@ -35,17 +35,16 @@ class Codes(Groups):
 class Coded:
     """Verdicts of one question as numbers, ready for a coefficient.
 
-    `codes` are rows x raters, each row `times` like items of one cluster, `decided` the same with NaN for `undecided`
-    words; `clusters` count from 1.
+    `codes` are items x raters (of counts patterns x raters), `decided` the same with NaN for `undecided` words;
+    `clusters` are those of items (of rows of counts), and count from 1.
     """
 
     codes: NDArray[np.float64]
     decided: NDArray[np.float64]
-    times: NDArray[np.float64]
     sided: list[float]
     undecided: list[float]
     categories: list[float]
-    clusters: NDArray[np.intp]
+    clusters: NDArray[np.integer]
     cluster_unit: str
 
     @property
@@ -66,21 +65,20 @@ class Coded:
 
 def code_counts(counts: PatternCounts, uncertain: str) -> Coded:
     """Verdicts of one question as numbers; `uncertain` and `not_applicable` as categories of their own, or left out."""
-    return _coded(counts.codes, counts.categories, counts.times, counts.clusters, counts.cluster_unit, uncertain)
+    return _coded(counts.codes, counts.categories, counts.clusters, counts.cluster_unit, uncertain)
 
 
 def code_verdicts(table: pl.DataFrame, matrix: RatingMatrix, uncertain: str) -> Coded:
     """The same item by item, in the matrix's order, for what needs more of an item than its verdicts."""
     clusters = pl.Series(matrix.clusters).rank("dense").to_numpy().astype(np.intp) - 1
     unit = cluster_unit_of(table) if clusters.max() + 1 < len(matrix.items) else "item"
-    return _coded(matrix.codes, matrix.categories, np.ones(len(matrix.items)), clusters, unit, uncertain)
+    return _coded(matrix.codes, matrix.categories, clusters, unit, uncertain)
 
 
 def _coded(
     codes: NDArray[np.float64],
     categories: Sequence[str],
-    times: NDArray[np.float64],
-    clusters: NDArray[np.intp],
+    clusters: NDArray[np.integer],
     cluster_unit: str,
     uncertain: str,
 ) -> Coded:
@@ -91,7 +89,6 @@ def _coded(
     return Coded(
         codes=decided if excluded else codes,
         decided=decided,
-        times=times,
         sided=sided,
         undecided=undecided,
         categories=sided if excluded else [*sided, *undecided],

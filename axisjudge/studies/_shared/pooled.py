@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from axisjudge.checks import InputError
 from axisjudge.ratings import to_matrix
-from axisjudge.ratings.counts import PatternCounts
+from axisjudge.ratings.counts import PatternCounts, in_sum
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.scales import Level, level_of
 from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER
@@ -27,7 +27,7 @@ from axisjudge.studies._shared.scope import Intervals
 class Sample(Intervals):
     """What every estimate takes of a panel: its clusters, what they are, and the level of intervals."""
 
-    clusters: NDArray[np.intp]
+    clusters: NDArray[np.integer]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,15 +35,16 @@ class Pooled:
     """Items (of one or several questions) x raters.
 
     `codes` holds positions in `categories`, NaN where a rater gave nothing; `confidences` has the same shape;
-    `clusters` are numbers from 0; a row of counts (`pooled_counts`) stands for `times` items. The first `n_judges`
-    raters are judges, the others give labels. `ordered` says that the categories are a scale, `planted` that all labels
-    are planted truth, `kind` which tables the caller uses.
+    `clusters` are numbers from 0. Of counts (`pooled_counts`) `codes` are patterns x raters, `rows` says which of them
+    the items of a cluster show, and `times` how many items these are. The first `n_judges` raters are judges, the
+    others give labels. `ordered` says that the categories are a scale, `planted` that all labels are planted truth,
+    `kind` which tables the caller uses.
     """
 
     questions: tuple[str, ...]
     question: NDArray[np.intp]
     items: tuple[str, ...]
-    clusters: NDArray[np.intp]
+    clusters: NDArray[np.integer]
     codes: Floats
     confidences: Floats
     categories: tuple[str, ...]
@@ -54,7 +55,8 @@ class Pooled:
     planted: bool
     repeat: int
     kind: Kind
-    times: Floats | None = None
+    times: NDArray[np.integer] | None = None
+    rows: NDArray[np.integer] | None = None
 
     @property
     def level(self) -> Level:
@@ -79,7 +81,7 @@ class Pooled:
     @property
     def n_clusters(self) -> int:
         """How many clusters the items come from."""
-        return int(self.clusters.max(initial=-1)) + 1
+        return int(self.clusters.max()) + 1 if self.clusters.size else 0
 
     @property
     def n_items(self) -> int:
@@ -107,7 +109,7 @@ class Pooled:
 
     def _n_verdicts(self, codes: Floats) -> int:
         number = (~np.isnan(codes)).sum(axis=1)
-        return int(number.sum() if self.times is None else self.times @ number)
+        return int(number.sum() if self.times is None or self.rows is None else self.times @ number[self.rows])
 
     @property
     def where(self) -> str:
@@ -189,19 +191,13 @@ def pooled_counts(panel: Sequence[PatternCounts], *, kind: Kind = "polars") -> P
     if len({(counts.scale, counts.categories) for counts in panel}) > 1:
         names = [counts.question for counts in panel]
         raise InputError("question", "questions that are pooled need one scale", names)
-    chosen = [counts.of([*judges, *labellers]) for counts in panel]
-    columns = [str(at) for at in range(len(raters))]
-    rows = pl.concat([counts.rows for counts in chosen]).with_columns(
-        pl.when(pl.col(columns).is_infinite()).then(float("nan")).otherwise(pl.col(columns)).name.keep()
-    )
-    rows = rows.group_by("cluster_id", *columns).agg(pl.col("n").sum()).sort("cluster_id", *columns)
-    codes = rows.select(columns).to_numpy().astype(np.float64)
+    whole = in_sum([counts.of([*judges, *labellers]) for counts in panel])
     return Pooled(
         questions=tuple(counts.question for counts in panel),
-        question=np.zeros(len(rows), dtype=np.intp),
+        question=np.zeros(0, dtype=np.intp),
         items=(),
-        clusters=rows["cluster_id"].rle_id().to_numpy().astype(np.intp),
-        codes=codes,
+        clusters=whole.clusters,
+        codes=whole.codes,
         confidences=np.full((0, len(raters)), np.nan),
         categories=panel[0].categories,
         ordered=level_of(panel[0].scale) == "ordinal",
@@ -211,5 +207,6 @@ def pooled_counts(panel: Sequence[PatternCounts], *, kind: Kind = "polars") -> P
         planted={raters[name][2] for name in labellers} == {"planted"},
         repeat=0,
         kind=kind,
-        times=rows["n"].to_numpy().astype(np.float64),
+        times=whole.times,
+        rows=whole.pattern,
     )

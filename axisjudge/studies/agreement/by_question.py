@@ -293,12 +293,13 @@ def _question(
     coefficients: dict[str, NamedEstimate] = {}
     bounds = None
     if len(counts.names) > 1:
-        coefficients = coefficients_at(level, coded.codes, **coded.how, times=coded.times, ci_level=ci_level, rng=rng)
+        rows = {"rows": counts.pattern, "times": counts.times}
+        coefficients = coefficients_at(level, coded.codes, **coded.how, **rows, ci_level=ci_level, rng=rng)
         if level != "interval":
             of_all = asked.all(axis=1)
-            bounds = case_bounds(coded.decided[of_all], categories=coded.sided, times=coded.times[of_all])
-    n, number = coded.times, (~np.isnan(coded.codes)).sum(axis=1)
-    counted_rows = number >= 2 if coefficients else number > 0
+            bounds = case_bounds(coded.decided[of_all], categories=coded.sided, times=counts.items[of_all])
+    n, number = counts.items, (~np.isnan(coded.codes)).sum(axis=1)
+    compared = number >= 2 if coefficients else number > 0
     ratings = ~np.isnan(coded.codes)
     used = {code: float(n @ (coded.codes == code).sum(axis=1)) for code in coded.categories}
     total = float(n @ number)
@@ -310,10 +311,8 @@ def _question(
         n_items=int(n[number >= 2].sum()),
         n_rated=int(n[number > 0].sum()),
         n_single=int(n[number == 1].sum()),
-        raters_an_item=(int(number[counted_rows].min()), int(number[counted_rows].max()))
-        if counted_rows.any()
-        else (0, 0),
-        n_clusters=int(np.unique(counts.clusters[counted_rows]).size),
+        raters_an_item=(int(number[compared].min()), int(number[compared].max())) if compared.any() else (0, 0),
+        n_clusters=int(np.count_nonzero(np.bincount(counts.clusters[compared[counts.pattern]]))),
         cluster_unit=coded.cluster_unit,
         n_common=int(n[ratings.all(axis=1)].sum()),
         lost=dict(zip(counts.names, (n @ (asked & np.isnan(given))).astype(int).tolist(), strict=True)),

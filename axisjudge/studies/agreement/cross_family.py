@@ -111,8 +111,9 @@ def cross_family(
     """
     coefficient = one_of("coefficient", coefficient or coefficient_of_two(panel.level), COEFFICIENTS)
     sample: Sample = {"clusters": panel.clusters, "cluster_unit": cluster_unit, "ci_level": ci_level}
-    times, alpha = panel.times, _alpha(panel)
-    every = paired_coefficient(panel.codes, coefficient, n_categories=len(panel.categories), times=times, **sample)
+    items: dict[str, Any] = {"times": panel.times, "rows": panel.rows, **sample}
+    alpha = _alpha(panel)
+    every = paired_coefficient(panel.codes, coefficient, n_categories=len(panel.categories), **items)
     raters, families, n_judges = panel.raters, panel.families, panel.n_judges
     rows = [
         ([raters[i], raters[j]], [families[i], families[j]], value, n, families[i] == families[j])
@@ -136,8 +137,8 @@ def cross_family(
             name: every.mean([at for at, (i, j) in enumerate(every.pairs) if i == judge and j >= n_judges], NO_LABELS)
             for judge, name in enumerate(panel.judges)
         },
-        alpha_judges=coefficient_of(panel.judged, *alpha, times=times, **sample),
-        alpha_people=coefficient_of(panel.codes[:, n_judges:], *alpha, times=times, **sample),
+        alpha_judges=coefficient_of(panel.judged, *alpha, **items),
+        alpha_people=coefficient_of(panel.codes[:, n_judges:], *alpha, **items),
     )
 
 
@@ -146,7 +147,7 @@ def families_of_counts(
 ) -> tuple[tuple[CrossFamily, ...], CrossFamily, float]:
     """`cross_family` of verdicts that take a side, on each question and on all together, and their share of all."""
     whole = pooled_counts(counts, kind=kind)
-    panels = [pooled_counts([each], kind=kind) for each in counts] if len(counts) > 1 else [whole]
+    panels = (pooled_counts([each], kind=kind) for each in counts) if len(counts) > 1 else [whole]
     apart = tuple(cross_family(panel.decided(), coefficient=coefficient, **intervals) for panel in panels)
     together = cross_family(whole.decided(), coefficient=coefficient, **intervals) if len(counts) > 1 else apart[0]
     return apart, together, whole.share_decided

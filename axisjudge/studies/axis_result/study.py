@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import polars as pl
@@ -166,15 +166,32 @@ def axis_result(
     """
     given, graded = (None if each is None else as_ratings(each) for each in (signals, grades))
     how = Scoring(grades=graded, scenarios=scenarios, combine=combine, rules=rules, weights=weights, curves=curves)
-    results, others = (tuple(axis_results(runs, signals=given, **how)) for runs in (trajectories, compare))
+    results, others = (axis_results(runs, signals=given, **how) for runs in (trajectories, compare))
     table = signals if signals is not None else grades
+    found = behind_results(
+        results, others, made_up=made_up_raters(given, graded), run_id=run_id, names=names, ci_level=ci_level
+    )
+    judged = None if given is None else judged_results([*trajectories, *compare], given, **how)
+    return replace(found, judged=judged, kind="pandas" if table is None else kind_of(table))
+
+
+def behind_results(
+    results: Sequence[AxisResult],
+    others: Sequence[AxisResult] = (),
+    *,
+    made_up: tuple[str, ...] = (),
+    run_id: str = "",
+    names: tuple[str, str] = ("source", "compare"),
+    ci_level: float = 0.95,
+) -> AxisResults:
+    """`axis_result` of runs that are scored already, by whatever workers."""
     return AxisResults(
-        kind="pandas" if table is None else kind_of(table),
-        results=results,
-        others=others,
+        kind="pandas",
+        results=tuple(results),
+        others=tuple(others),
         run=chosen(results, run_id),
         agents=tuple(agent_means(results, ci_level=ci_level)),
         comparison=compare_sources(results, others, names=names, ci_level=ci_level),
-        judged=None if given is None else judged_results([*trajectories, *compare], given, **how),
-        made_up=made_up_raters(given, graded),
+        judged=None,
+        made_up=made_up,
     )

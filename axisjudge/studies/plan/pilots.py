@@ -39,7 +39,7 @@ class Pilot(Result):
     question: str
     judges: tuple[str, ...]
     ratings: Floats
-    tasks: NDArray[np.intp]
+    tasks: NDArray[np.integer]
     prevalence: float
     kappa: float
     agreement: float

@@ -1,0 +1,98 @@
+"""Work on trajectories where their files are read: here, or on workers, a file a part.
+
+The account of what was read (files, warnings, copies, refusals) is kept in one process in the order of the files, so
+that it is the same on any number of workers, and the same as that of `read_trajectories`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Generic
+
+from axisjudge.checks import InputError
+from axisjudge.cluster import Workers
+from axisjudge.readers.context import Context, load_context
+from axisjudge.readers.reading import TrajectoryStream, entries_of, report_beside
+from axisjudge.readers.source import Candidate, candidates
+from axisjudge.readers.summary import Entry, Made
+from axisjudge.trajectory import Trajectory
+
+#: What is made of the trajectories of one file, one each and in their order.
+Work = Callable[[Sequence[Trajectory]], Sequence[Made]]
+
+
+def made_of_files(
+    paths: Sequence[str | Path],
+    work: Work[Made],
+    workers: Workers,
+    *,
+    agent: str | None = None,
+    domain: str | None = None,
+    tools: str | Path | None = None,
+    policy: str | Path | None = None,
+    tool_kinds: Mapping[str, str] | Iterable[str] | None = None,
+    strict: bool = True,
+) -> TrajectoryStream[Made]:
+    """What `work` makes of each distinct trajectory; the files are read, and `work` is done, where `workers` are.
+
+    Of a part nothing comes back but what was made. Workers read the files themselves, under the same absolute paths.
+    Other parameters, the account and the errors are those of `axisjudge.readers.iter_trajectories`.
+    """
+    context = load_context(agent, domain, tools, policy, tool_kinds)
+    return TrajectoryStream(tuple(paths), context, strict=strict, files=_files(tuple(paths), context, work, workers))
+
+
+@dataclass(frozen=True)
+class _Part(Generic[Made]):
+    """What came of the `number`-th file: its entries up to where it is broken."""
+
+    number: int
+    entries: tuple[Entry[Made], ...]
+    broken: InputError | None
+
+    def __iter__(self) -> Iterator[Entry[Made]]:
+        yield from self.entries
+        if self.broken is not None:
+            raise self.broken
+
+
+def _files(
+    paths: tuple[str | Path, ...], context: Context, work: Work[Made], workers: Workers
+) -> Iterator[tuple[Candidate, Iterable[Entry[Made]]]]:
+    files = list(candidates(paths))
+    first = {file.path.resolve(): number for number, file in reversed(list(enumerate(files)))}
+    lots = [
+        (number, file._replace(path=file.path.absolute()))
+        for number, file in enumerate(files)
+        if first[file.path.resolve()] == number and (file.named or not report_beside(file.path.resolve()))
+    ]
+    parts = workers.map(partial(_part, context=context, work=work), lots, _name)
+    part = next(parts, None)
+    for number, file in enumerate(files):
+        if part is not None and part.number == number:
+            yield file, part
+            part = next(parts, None)
+        else:  # read before, passed over, or failed on every worker, which is said when all others are done
+            yield file, ()
+
+
+def _part(lot: tuple[int, Candidate], *, context: Context, work: Work[Made]) -> _Part[Made]:
+    number, file = lot
+    entries: list[Entry[Trajectory]] = []
+    broken = None
+    try:
+        entries.extend(entries_of(file, context))
+    except InputError as error:
+        broken = error
+    runs = {entry.id: entry.made for entry in reversed(entries) if entry.made is not None}  # of copies the first
+    ids = [] if broken else list(reversed(runs))
+    made = dict(zip(ids, work([runs[id] for id in ids]), strict=True)) if ids else {}
+    light: list[Any] = [replace(entry, made=None) for entry in entries]
+    return _Part(number, tuple(replace(entry, made=made.get(entry.id)) for entry in light), broken)
+
+
+def _name(lot: tuple[int, Candidate]) -> str:
+    return lot[1].shown

@@ -1,0 +1,91 @@
+"""Work where the files are read: the account of one process, whoever did the work; failed files named at the end."""
+
+import json
+
+import pytest
+
+from axisjudge.checks import InputError
+from axisjudge.cluster import InTurn
+from axisjudge.readers import iter_trajectories, write_trajectories
+from axisjudge.readers.by_file import made_of_files
+from axisjudge.trajectory import Step, ToolCall, Trajectory
+
+
+def run_of(name, *, task="t", odd=False):
+    calls = (ToolCall(id="c", name="find", arguments={"of": name}),)
+    answer = Step(index=1, role="tool", content=name, tool_call_id="other" if odd else "c")
+    steps = (Step(index=0, role="assistant", tool_calls=calls), answer)
+    return Trajectory(id=name, source="mine", agent="gpt-5", task_id=task, steps=steps)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Four files: one has copies of others' runs, one breaks in its second line, one is of no known format."""
+    runs = [run_of(f"run-{number}", odd=number == 3) for number in range(6)]
+    for name, lot in {"a": runs[:3], "b": [runs[0], runs[3], runs[3]], "d": runs[4:]}.items():
+        write_trajectories(tmp_path / f"{name}.jsonl", lot)
+    broken = '{"id": "x", "source": "mine", "steps": [{"index": 5, "role": "user"}]}'
+    (tmp_path / "c.jsonl").write_text(f"{run_of('lost').model_dump_json()}\n{broken}\n")
+    (tmp_path / "notes.json").write_text(json.dumps({"what": "no run"}))
+    return tmp_path
+
+
+class Shuffled(InTurn):
+    """Parts done last first, and their results in order: what many workers do at their worst."""
+
+    def map(self, work, parts, name):
+        done = {number: work(parts[number]) for number in reversed(range(len(parts)))}
+        return iter([done[number] for number in range(len(parts))])
+
+
+def names_of(runs):
+    return [run.id for run in runs]
+
+
+@pytest.mark.parametrize("workers", [InTurn(), Shuffled()])
+@pytest.mark.parametrize("twice", [False, True])
+def test_the_account_is_that_of_one_process(folder, workers, twice):
+    paths = [folder, folder / "a.jsonl"] if twice else [folder]
+    how = {"strict": False, "tool_kinds": ["find=read", "never=write"]}
+    whole = iter_trajectories(*paths, **how)
+    expected = names_of(whole)
+    found = made_of_files(paths, names_of, workers, **how)
+    assert list(found) == expected == [f"run-{number}" for number in range(6)]
+    assert (found.files, found.warnings, found.refused) == (whole.files, whole.warnings, whole.refused)
+    assert [file.path for file in found.refused] == [str(folder / "c.jsonl")]
+    rules = {warning.rule for warning in found.warnings}
+    assert rules >= {"identical content, counted once", "a tool result without its call", "passed over"}
+
+
+def test_work_is_done_once_for_a_run_and_not_for_a_broken_file(folder):
+    seen = []
+    list(made_of_files([folder], lambda runs: [seen.append(run.id) for run in runs] and runs, InTurn(), strict=False))
+    assert sorted(seen) == sorted(["run-0", "run-3", *(f"run-{number}" for number in range(6) if number != 3)])
+
+
+def test_one_id_with_two_contents_is_refused_as_in_one_process(folder):
+    write_trajectories(folder / "e.jsonl", [run_of("run-1", task="another")])
+    errors = []
+    for stream in (
+        iter_trajectories(folder / "*[ade].jsonl"),
+        made_of_files([folder / "*[ade].jsonl"], list, InTurn()),
+    ):
+        with pytest.raises(InputError, match="id is that of another trajectory") as caught:
+            list(stream)
+        errors.append(str(caught.value))
+    assert errors[0] == errors[1]
+
+
+class OneLost(InTurn):
+    """Workers of whom one part gets nothing, which is said when the others are done."""
+
+    def map(self, work, parts, name):
+        yield from (work(part) for part in parts if name(part)[-7:] != "a.jsonl")
+        raise InputError("--cluster", "1 of 5 parts failed 3 times: a.jsonl")
+
+
+def test_a_file_that_no_worker_could_read_stops_nothing_but_is_an_error_at_the_end(folder):
+    made = []
+    with pytest.raises(InputError, match=r"failed 3 times: a\.jsonl"):
+        made.extend(made_of_files([folder], names_of, OneLost(), strict=False))
+    assert made == ["run-0", "run-3", "run-4", "run-5"]
