@@ -83,7 +83,7 @@ def look(
 def _look(plan: Sampling, labels: pl.DataFrame | None, question: str, half_width: float, ci_level: float) -> Look:
     failed = {} if labels is None else _failed(labels.filter(pl.col("question") == question))
     runs = plan.trajectory_ids
-    reached = next((place for place, run in enumerate(runs) if run not in failed), len(runs))
+    reached = next((position for position, run in enumerate(runs) if run not in failed), len(runs))
     values = np.array([failed[run] for run in runs[:reached]], dtype=np.float64)
     rate = betting_sequence(values, np.array(runs[:reached]), ci_level=ci_level)
     return Look(question, rate, half_width, sum(run in failed for run in runs[reached:]), _price(rate, half_width))
@@ -91,8 +91,8 @@ def _look(plan: Sampling, labels: pl.DataFrame | None, question: str, half_width
 
 def _failed(labels: pl.DataFrame) -> dict[str, float]:
     """Share of people who say incorrect among those who take a side, by run; NaN where none does."""
-    said = pl.col("verdict").replace_strict({"incorrect": 1.0, "correct": 0.0}, default=None, return_dtype=pl.Float64)
-    shares = labels.group_by("trajectory_id").agg(said.mean())
+    failed = pl.col("verdict").replace_strict({"incorrect": 1.0, "correct": 0.0}, default=None, return_dtype=pl.Float64)
+    shares = labels.group_by("trajectory_id").agg(failed.mean())
     return {run: math.nan if share is None else share for run, share in shares.iter_rows()}
 
 

@@ -87,12 +87,12 @@ class Wanted:
         scores = agent_run_scores.c
         columns = ((scores.agent_id, self.agent_id), (scores.workspace_id, self.workspace_id))
         equal = (*columns, (scores.spec_id, self.spec_id), (scores.tier, self.tier))
-        found = [column == value for column, value in equal if value is not None]
+        wanted = [column == value for column, value in equal if value is not None]
         if self.since is not None:
-            found.append(scores.listed_at >= self.since)
+            wanted.append(scores.listed_at >= self.since)
         if self.until is not None:
-            found.append(scores.listed_at < self.until)
-        return found
+            wanted.append(scores.listed_at < self.until)
+        return wanted
 
 
 class ScoreStore:
@@ -175,8 +175,8 @@ class ScoreStore:
             )
         with self.database.reading() as connection:
             rows = [dict(row._mapping) for row in connection.execute(asked)]
-        shown = rows[:limit]
-        return ScorePage(shown, (shown[-1]["listed_at"], shown[-1]["run_id"]) if len(rows) > limit else None)
+        first = rows[:limit]
+        return ScorePage(first, (first[-1]["listed_at"], first[-1]["run_id"]) if len(rows) > limit else None)
 
     def ranking(self, wanted: Wanted, *, limit: int = 50) -> list[dict[str, Any]]:
         """The scored runs among those wanted, best first, each with its ``wall_seconds``.
@@ -253,23 +253,21 @@ class ScoreStore:
         stored = set(known)
         fresh: dict[str, tuple[Run, str]] = {}
         conflicts: dict[int, Conflict] = {}
-        for place, run in enumerate(given):
+        for at, run in enumerate(given):
             facts = facts_of(run)
             if run.run_id not in known:
                 known[run.run_id], fresh[run.run_id] = facts, (run, facts)
             elif facts != known[run.run_id]:
                 cure = "send it under an id of its own; what is stored stays"
-                conflicts[place] = Conflict(f"run {run.run_id}", "is known with other facts", cure=cure)
+                conflicts[at] = Conflict(f"run {run.run_id}", "is known with other facts", cure=cure)
                 if together:
-                    raise conflicts[place]
+                    raise conflicts[at]
         held = {} if stored.isdisjoint(run.run_id for run in given) else scores_of(connection, stored)
         if fresh:
             runs, texts = zip(*fresh.values(), strict=True)
             held |= insert_and_score(connection, runs, texts, self.rules, datetime.now(UTC))
         is_first = [run.run_id in fresh and fresh[run.run_id][0] is run for run in given]
-        return [
-            conflicts.get(place) or Kept(card_of(held[run.run_id]), is_first[place]) for place, run in enumerate(given)
-        ]
+        return [conflicts.get(at) or Kept(card_of(held[run.run_id]), is_first[at]) for at, run in enumerate(given)]
 
 
 def _tie_breaks(row: dict[str, Any]) -> tuple[Any, ...]:

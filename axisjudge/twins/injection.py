@@ -128,23 +128,23 @@ def injected(kind: str, run: Trajectory, rng: Random, place_rng: Random) -> Edit
     return Refused("the run has no message, call or result to put text into")
 
 
-def _said_by(role: str, run: Trajectory, rng: Random, text: str) -> Edited | None:
-    said = [step for step in run.steps if step.role == role and step.content and step.kind is None]
-    said = [step for step in said if "###" not in step.content] or said
-    if not said:
+def _in_message(role: str, run: Trajectory, rng: Random, text: str) -> Edited | None:
+    messages = [step for step in run.steps if step.role == role and step.content and step.kind is None]
+    messages = [step for step in messages if "###" not in step.content] or messages
+    if not messages:
         return None
-    step = rng.choice(said)
+    step = rng.choice(messages)
     who = {"user": "user", "assistant": "agent"}[role]
     changed = step.model_copy(update={"content": f"{step.content}\n\n{text}"})
     return _edited(run, {step.index: changed}, who, f"The {who} says in step {step.index}", text)
 
 
 def _in_user(run: Trajectory, rng: Random, text: str) -> Edited | None:
-    return _said_by("user", run, rng, text)
+    return _in_message("user", run, rng, text)
 
 
 def _in_agent(run: Trajectory, rng: Random, text: str) -> Edited | None:
-    return _said_by("assistant", run, rng, text)
+    return _in_message("assistant", run, rng, text)
 
 
 def _in_tool_name(run: Trajectory, rng: Random, text: str) -> Edited | None:
@@ -222,8 +222,8 @@ def _edited(
     fields: Mapping[str, Any] | None = None,
 ) -> Edited:
     edited = tuple(steps.get(step.index, step) for step in run.steps)
-    shown = text if len(text) <= 200 else f"{text[:60]} ... ({len(text):,} characters)"
-    return Edited(edited, tuple(sorted(steps)), f"{what}: {json.dumps(shown)}", fields=fields or {}, place=place)
+    excerpt = text if len(text) <= 200 else f"{text[:60]} ... ({len(text):,} characters)"
+    return Edited(edited, tuple(sorted(steps)), f"{what}: {json.dumps(excerpt)}", fields=fields or {}, place=place)
 
 
 #: Where text may stand.

@@ -77,17 +77,17 @@ def adjudicate(
     from axisjudge.ratings import RatingsWriter, read_ratings
     from axisjudge.studies.adjudication import adjudication_report, report_sentences
 
-    told, said = read_labels(*labels), read_labels(*decisions)
-    if both := sorted(set(told["rater"]) & set(said["rater"])):
+    before, after = read_labels(*labels), read_labels(*decisions)
+    if both := sorted(set(before["rater"]) & set(after["rater"])):
         raise InputError("decisions", "must be by a person who did not label before", both[0])
     if out is not None:
         new_file(out)
-    sampling, given = read_sampling(plan), ratings_of(said)
-    items = labelled_items(told, read_ratings(*ratings, latest=True), judge)
+    sampling, given = read_sampling(plan), ratings_of(after)
+    items = labelled_items(before, read_ratings(*ratings, latest=True), judge)
     result = adjudication_report(items, decide(items, given, sampling))
     if out is not None:
         with RatingsWriter(out) as writer:
-            writer.append(adjudicated_labels(ratings_of(told), given, sampling, items))
+            writer.append(adjudicated_labels(ratings_of(before), given, sampling, items))
     sentences = report_sentences(result)
     if json:
         show.as_json({**result.to_dict(), "sentences": sentences})

@@ -50,8 +50,8 @@ def page(
     plan = sampling_path(out)
     write_sampling(plan, sampling)
     if json:
-        said = {"method": sampling.method, "key": sampling.key, "trajectories": len(sampling.trajectory_ids)}
-        show.as_json({"page": str(out), "plan": str(plan), **said})
+        draw_fields = {"method": sampling.method, "key": sampling.key, "trajectories": len(sampling.trajectory_ids)}
+        show.as_json({"page": str(out), "plan": str(plan), **draw_fields})
         return
     how = f"drawn {drawn.replace('_', ' ')}" + (f" ({sampling.key})" if sampling.key else "")
     typer.echo(f"{len(sampling.trajectory_ids)} trajectories, {how}: {out}")

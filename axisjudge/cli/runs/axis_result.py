@@ -104,7 +104,7 @@ def axis_result(
     }
     runs, later = (read_trajectories(*paths).trajectories if paths else [] for paths in (transcripts, compare))
     table = None if signals == "rules" else read_ratings(signals, latest=True)
-    place = axis_judged.place_of(out)
+    ratings_file = axis_judged.place_of(out)
     if judges := judged.judges_of(judge, panel):
         if table is not None:
             raise InputError("--signals", "names ratings that are there; --judge asks for new ones", cure="give one")
@@ -112,60 +112,60 @@ def axis_result(
         from axisjudge.judging.signals import signals_run
 
         questions = axis_judged.questions_of(how, allow_own_family=allow_own_family, exploratory=exploratory)
-        run = signals_run([*runs, *later], judges, questions, out=place)
+        run = signals_run([*runs, *later], judges, questions, out=ratings_file)
         money = RunOptions(budget_usd=budget, allow_unpriced=allow_unpriced, confirm=yes)
         if dry_run:
             judged.print_plan(run, money, f"{run.plan().n_calls} calls to make", json=json)
             return
         table = axis_judged.ask(run, money, quiet=json)
-    found = study(runs, later, signals=table, names=("before", "after"), **how)
+    scored = study(runs, later, signals=table, names=("before", "after"), **how)
     exit_code = None
     if asked:
-        exit_code = axis_gate.decide(asked, runs, found.results, how["curves"], found.made_up, json=json)
+        exit_code = axis_gate.decide(asked, runs, scored.results, how["curves"], scored.made_up, json=json)
     if save_baseline and not exit_code:
-        axis_gate.save(save_baseline, runs, found.results, how["curves"])
+        axis_gate.save(save_baseline, runs, scored.results, how["curves"])
     if exit_code is not None:
         raise typer.Exit(exit_code)
-    if compare and found.comparison.refusal:
+    if compare and scored.comparison.refusal:
         cure = "runs of one scenario need one task: name it with --checks, or give AXIS reports"
-        raise InputError("--compare", found.comparison.refusal, cure=cure)
+        raise InputError("--compare", scored.comparison.refusal, cure=cure)
     if form == "axis-json":
-        show.as_json(axis_json(runs, found.results))
+        show.as_json(axis_json(runs, scored.results))
         return
     if html is not None:
         from axisjudge.explorer.timeline import write_timeline
 
-        write_timeline(html, next(each for each in runs if each.id == found.run.trajectory_id), found.run)
-        typer.echo(f"Page of run {found.run.trajectory_id}: {html}", err=True)
+        write_timeline(html, next(each for each in runs if each.id == scored.run.trajectory_id), scored.run)
+        typer.echo(f"Page of run {scored.run.trajectory_id}: {html}", err=True)
     if json:
-        show.as_json({**_full(found), "usage": [usage_of(each) for each in runs]})
+        show.as_json({**_full(scored), "usage": [usage_of(each) for each in runs]})
         return
-    if found.made_up:
-        typer.echo(banner(found.made_up))
+    if scored.made_up:
+        typer.echo(banner(scored.made_up))
     if compare:
-        rows = found.comparison.to_frame().to_dicts()
+        rows = scored.comparison.to_frame().to_dicts()
         show.table(rows, "Change, after minus before; the interval is over repeats of the same tasks")
-        typer.echo(f"\n{found.comparison.sentence}")
+        typer.echo(f"\n{scored.comparison.sentence}")
     else:
-        _print_runs(found, [usage_of(each) for each in runs])
-    if found.judged is not None and found.judged.agreement is not None:
-        axis_judged.print_judges(found.judged)
+        _print_runs(scored, [usage_of(each) for each in runs])
+    if scored.judged is not None and scored.judged.agreement is not None:
+        axis_judged.print_judges(scored.judged)
     if judges and table is not None:
-        axis_judged.print_lost(table, place)
+        axis_judged.print_lost(table, ratings_file)
 
 
-def _full(found: "AxisResults") -> dict[str, Any]:
-    means = {"agents": found.agents} if len(found.results) > 1 else {}
-    compared = {"comparison": found.comparison} if found.others else {}
-    by_judge = found.judged.to_dict() if found.judged else {}
-    return {"results": found.results, **means, **compared, **by_judge}
+def _full(scored: "AxisResults") -> dict[str, Any]:
+    means = {"agents": scored.agents} if len(scored.results) > 1 else {}
+    compared = {"comparison": scored.comparison} if scored.others else {}
+    by_judge = scored.judged.to_dict() if scored.judged else {}
+    return {"results": scored.results, **means, **compared, **by_judge}
 
 
-def _print_runs(found: "AxisResults", used: Sequence["Usage"]) -> None:
+def _print_runs(scored: "AxisResults", used: Sequence["Usage"]) -> None:
     from axisjudge.scores.axis.result import mean_result
 
-    if len(found.results) == 1:
-        _print_run(found.run)
+    if len(scored.results) == 1:
+        _print_run(scored.run)
         if known := {name: value for name, value in used[0]._asdict().items() if value is not None}:
             show.table([known], "Usage, as the source states it")
         return
@@ -173,12 +173,12 @@ def _print_runs(found: "AxisResults", used: Sequence["Usage"]) -> None:
     shown = ("trajectory_id", "agent", "task", "axis_result", *scores, "slowest_call", "weakest")
     stated = [name for name in used[0]._fields if any(getattr(each, name) is not None for each in used)]
     usage = [{name: getattr(each, name) for name in stated} for each in used]
-    rows = found.runs.select(shown).to_dicts()
+    rows = scored.runs.select(shown).to_dicts()
     show.table([{**row, **each} for row, each in zip(rows, usage, strict=True)], "AXIS Results")
-    mean = mean_result(found.results)
+    mean = mean_result(scored.results)
     number = "none: not every run has one number" if mean is None else f"{mean:g}"
     typer.echo(f"\nMean AXIS Result of the runs that did not fail: {number}")
-    _print_marks(found.results)
+    _print_marks(scored.results)
 
 
 def _print_run(result: "AxisResult") -> None:

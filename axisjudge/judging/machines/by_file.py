@@ -91,14 +91,14 @@ def judge_files(
     short, refused, n_warnings, n_written = [], [], 0, 0
     with RatingsWriter(out) as writer:
         there = read_ratings(out).filter(pl.col("status") == "ok").select(IDENTITY) if out.stat().st_size else None
-        for found in _with_bar(workers.map(work, files, _name), len(files)):
-            n_warnings += found.n_warnings
-            if found.refused:
-                refused.append(RefusedFile(found.path, found.refused))
-            if found.ratings is None or found.content is None:
+        for judged in _with_bar(workers.map(work, files, _name), len(files)):
+            n_warnings += judged.n_warnings
+            if judged.refused:
+                refused.append(RefusedFile(judged.path, judged.refused))
+            if judged.ratings is None or judged.content is None:
                 continue
-            new = [run for run, text in found.content.items() if _is_new(run, text, found.path, content)]
-            ratings = found.ratings.filter(pl.col("trajectory_id").is_in(new))
+            new = [run for run, text in judged.content.items() if _is_new(run, text, judged.path, content)]
+            ratings = judged.ratings.filter(pl.col("trajectory_id").is_in(new))
             missing = ratings if there is None else ratings.join(there, on=IDENTITY, how="anti", nulls_equal=True)
             writer.append_lines(ratings_lines(missing))
             n_written += missing.height

@@ -40,11 +40,11 @@ def cited_overlap(pairs: Sequence[CitationOverlap], without_chance: str) -> str:
 
 def other_evidence(same: int, apart: int, where: Sequence[str]) -> str:
     """Of equal verdicts, how many share no cited step; `where` names questions unless it is on all of them."""
-    said = (
+    start = (
         f"Of {many(same, 'pair')} of equal verdicts, {f'{apart:,}' if apart else 'none'} "
         f"{'cites' if apart == 1 else 'cite'} steps and share{'s' if apart == 1 else ''} none"
     )
-    return f"{said}, all on {listed(where)}." if where else f"{said}."
+    return f"{start}, all on {listed(where)}." if where else f"{start}."
 
 
 def overlap_by_version(question: str, means: Mapping[str | None, float], n_pairs: int) -> str:

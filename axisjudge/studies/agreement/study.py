@@ -115,8 +115,8 @@ class PanelAgreement(RatedResult):
     def of_panel(self) -> tuple[str, ...]:
         """What is said of the panel beyond agreement per question."""
         parts = (self.together, self.worth, self.confident, self.triage)
-        said = [part.sentence for part in parts if part is not None]
-        return *said, *filter(None, [self.reversals_sentence])
+        sentences = [part.sentence for part in parts if part is not None]
+        return *sentences, *filter(None, [self.reversals_sentence])
 
     @property
     def reversals_sentence(self) -> str:
@@ -203,7 +203,7 @@ def agreement(
     overall = agreement_by_axis(
         table, raters=source.judges or None, step_level=source.step_level, cluster_unit=unit, ci_level=ci_level
     )
-    found = partial(
+    result = partial(
         PanelAgreement,
         about=source.about,
         overall=overall,
@@ -211,7 +211,7 @@ def agreement(
         made_up=made_up_raters(source.ratings),
     )
     if not source.judges or not all(has_words(scale) for scale in source.ratings["scale"].unique()):
-        return found()  # numbers alone have no words to pool, to split on or to be right about
+        return result()  # numbers alone have no words to pool, to split on or to be right about
     panels = [pooled(table, question, step_level=source.step_level) for question in source.questions]
     whole = panels[0] if len(panels) == 1 else pooled(table, source.questions, step_level=source.step_level)
     intervals: Intervals = {"cluster_unit": source.cluster_unit, "ci_level": ci_level}
@@ -222,7 +222,7 @@ def agreement(
     every = [(together, whole.decided())]
     if len(panels) > 1:
         every += [(one, panel.decided()) for one, panel in zip(apart, panels, strict=True)]
-    return found(
+    return result(
         by_question=apart,
         together=together,
         share_decided=share_decided,

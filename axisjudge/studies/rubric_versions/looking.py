@@ -87,5 +87,5 @@ def looked_sentences(looks: list[LookedChange]) -> list[str]:
     prices = [each.times for each in looks if each.times == each.times]
     if prices:
         lines.append(f"The price: up to {max(prices):.1f} times the tasks of a number fixed in advance.")
-    shown = [(each.axis, each.evidence.stopped_at) for each in looks if each.evidence.stopped_at]
-    return [*lines, *(f"Stop: the agreement of {axis} changed, shown after {tasks} tasks." for axis, tasks in shown)]
+    stopped = [(each.axis, each.evidence.stopped_at) for each in looks if each.evidence.stopped_at]
+    return [*lines, *(f"Stop: the agreement of {axis} changed, shown after {tasks} tasks." for axis, tasks in stopped)]

@@ -70,8 +70,8 @@ def advice(decision: Decision) -> tuple[str, ...]:
 def outcome(decision: Decision) -> str:
     """The outcome, never without the remark that noise was not measured where it was not."""
     remark = " (run-to-run noise was not measured)"
-    said = decision.noise_measured or decision.outcome is VersionOutcome.NOISE_NOT_MEASURED
-    return f"{decision.outcome}{'' if said else remark}"
+    is_stated = decision.noise_measured or decision.outcome is VersionOutcome.NOISE_NOT_MEASURED
+    return f"{decision.outcome}{'' if is_stated else remark}"
 
 
 def answer(
@@ -187,12 +187,12 @@ def prevalence(versions: Sequence[VersionAgreement]) -> str:
 
 def aside(judges: Sequence[str], *, same_text: bool, left_out: LeftOut) -> list[str]:
     """Who reads no rubric, and what does not enter."""
-    said = []
+    remarks = []
     if judges:
         verb, them = ("reads", "it") if len(judges) == 1 else ("read", "them")
-        said.append(f"Aside: {listed(judges)} {verb} no rubric, so that no version can move {them}.")
+        remarks.append(f"Aside: {listed(judges)} {verb} no rubric, so that no version can move {them}.")
     if same_text:
-        said.append("The two versions have the same text: whatever changed is not the rubric's doing.")
+        remarks.append("The two versions have the same text: whatever changed is not the rubric's doing.")
     counts = {
         "of held-out tasks": left_out.held_out,
         "of runs without messages": left_out.empty_runs,
@@ -200,10 +200,10 @@ def aside(judges: Sequence[str], *, same_text: bool, left_out: LeftOut) -> list[
     }
     if any(counts.values()):
         parts = [f"{many(count, 'rating')} {what}" for what, count in counts.items() if count]
-        said.append(f"Left out: {listed(parts)}.")
+        remarks.append(f"Left out: {listed(parts)}.")
     if left_out.lost:
-        said.append(f"Counted neither way: {many(left_out.lost, 'lost verdict')}.")
-    return said
+        remarks.append(f"Counted neither way: {many(left_out.lost, 'lost verdict')}.")
+    return remarks
 
 
 def flips_counted(n_flips: int, n_listed: int, where: str) -> str:

@@ -50,15 +50,15 @@ def plot_trail(turns: Sequence[Turn], *, ax: Axes | None = None) -> Axes:
     newest = {version.version: (turn, version) for turn in turns for version in turn.versions}
     ax = new_axes(max(5.0, 1.6 + 1.5 * len(newest)), 3.6) if ax is None else ax
     for number, (name, (colour, marker, label)) in enumerate(_TRAIL.items()):
-        at = [place + 0.07 * (2 * number - 1) for place in range(len(newest))]
+        at = [position + 0.07 * (2 * number - 1) for position in range(len(newest))]
         values = [version.named[name] for _, version in newest.values()]
         ax.plot(at, [value.estimate for value in values], color=colour, linewidth=1, alpha=0.45)
-        for place, value in zip(at, values, strict=True):
-            interval_mark(ax, value, place, colour=colour, marker=marker, upright=True)
+        for position, value in zip(at, values, strict=True):
+            interval_mark(ax, value, position, colour=colour, marker=marker, upright=True)
         ax.plot([], [], marker, color=colour, label=label, linewidth=0)
-    for place, turn in enumerate(turns):
+    for position, turn in enumerate(turns):
         steps = "\n".join(str(turn.decision.outcome).split(" ", 1))
-        ax.annotate(steps, (place + 0.5, 1.06), ha="center", va="bottom", fontsize=SMALL, color=INK)
+        ax.annotate(steps, (position + 0.5, 1.06), ha="center", va="bottom", fontsize=SMALL, color=INK)
     ticks = [f"{name}\n{many(turn.n_items, 'run')}, {version.n_repeats}x" for name, (turn, version) in newest.items()]
     ax.set_xticks(range(len(ticks)), ticks)
     ax.set_xlim(-0.5, len(ticks) - 0.5)
