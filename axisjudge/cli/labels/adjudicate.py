@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from axisjudge.cli import show
+from axisjudge.cli.labels.label import blind_page
 from axisjudge.cli.options import new_file
 
 Labels = Annotated[list[Path], typer.Argument(metavar="LABELS", help="Labels files of people (JSON Lines).")]
@@ -29,7 +30,6 @@ def queue(
     """List items on which people or judges disagree, mixed with a random share of agreements, for a further person."""
     from collections import Counter
 
-    from axisjudge.checks import InputError
     from axisjudge.labels.adjudication import adjudication_queue, labelled_items
     from axisjudge.labels.record import read_labels
     from axisjudge.labels.sampling import write_sampling
@@ -38,13 +38,7 @@ def queue(
     items = labelled_items(read_labels(*labels), read_ratings(*ratings, latest=True), judge)
     plan = adjudication_queue(items, n_agreements=agreements, n_contested=contested, seed=seed)
     if page is not None:
-        from axisjudge.explorer import write_page
-        from axisjudge.explorer.session import Session
-        from axisjudge.readers import read_trajectories
-
-        if not trajectories:
-            raise InputError("--page", "needs the runs", cure="name them with --trajectories")
-        write_page(page, Session.of(read_trajectories(*trajectories).trajectories, plan, rater))
+        blind_page(page, trajectories, plan, rater)
     write_sampling(out, plan)
     there, chosen = Counter(one.stratum for one in items.values()), Counter(one.stratum for one in plan.items)
     rows = [

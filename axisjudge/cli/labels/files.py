@@ -99,12 +99,8 @@ def _any(path: Path, terms: "Terms") -> "Imported":
 
     options = ImportOptions(
         kind="human",
-        rater=terms.rater,
         question=(terms.question,) if terms.question else (),
-        axes=terms.axes,
-        words=terms.words,
-        scales=terms.scales,
-        trajectories=terms.trajectories,
+        **{name: getattr(terms, name) for name in ("rater", "axes", "words", "scales", "trajectories")},
     )
     set_of = [path, path.with_name(JUDGES)] if path.name == PEOPLE else [path]
     read = import_ratings([each for each in set_of if each.is_file()], options, with_draw=False)

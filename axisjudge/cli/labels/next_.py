@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from axisjudge.cli import show
+from axisjudge.cli.labels.label import blind_page
 from axisjudge.cli.options import new_file
 
 
@@ -79,7 +80,6 @@ def _by_panel(
 
     import polars as pl
 
-    from axisjudge.checks import InputError
     from axisjudge.labels.formats.terms import ratings_of
     from axisjudge.labels.record import read_labels
     from axisjudge.labels.sampling import set_drawn, write_sampling
@@ -105,14 +105,8 @@ def _by_panel(
                 of_run = ratings_of(labelled.filter(trajectory_id=run, question=fitted.question))
                 writer.append(set_drawn(of_run, plan.flags_for(drawn[run])))
     if page is not None:
-        from axisjudge.explorer import write_page
-        from axisjudge.explorer.session import Session
-        from axisjudge.readers import read_trajectories
-
-        if not trajectories:
-            raise InputError("--page", "needs the runs", cure="name them with --trajectories")
         rest = replace(plan, items=tuple(item for item in plan.items if item.trajectory_id not in has))
-        write_page(page, Session.of(read_trajectories(*trajectories).trajectories, rest, rater))
+        blind_page(page, trajectories, rest, rater)
     write_sampling(out, plan)
     rows = [{"run": item.trajectory_id, "probability": item.probability, "labelled": item.trajectory_id in has}
             for item in plan.items]  # fmt: skip

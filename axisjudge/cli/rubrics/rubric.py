@@ -31,9 +31,7 @@ def list_(json: show.Json = False) -> None:
     show.table(
         [
             {
-                "axis": rubric.axis,
-                "version": rubric.version,
-                "status": rubric.status,
+                **{name: getattr(rubric, name) for name in ("axis", "version", "status")},
                 "date": str(rubric.date),
                 "tokens": rubric.tokens,
                 "sha256": rubric.sha256[:12],

@@ -25,7 +25,6 @@ from axisjudge.stats.raters.citations import (
 from axisjudge.studies._shared import sentences as words
 from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, per_run, table_of, with_ends
 from axisjudge.studies._shared.scope import Intervals, questions_in_order
-from axisjudge.studies._shared.words import many
 from axisjudge.verdict import check_citations
 
 
@@ -145,7 +144,7 @@ class CitationReport(Result):
             self.overlap_sentence,
             *self.evidence_sentences,
             *self.version_sentences,
-            *([f"Citations of one repeat; {self._left_out} of others left out."] if self.repeats_left_out else []),
+            *words.other_repeats(self.repeats_left_out),
         )
 
     @property
@@ -178,10 +177,6 @@ class CitationReport(Result):
                 }
                 sentences.append(words.overlap_by_version(question, means, len(shared)))
         return tuple(sentences)
-
-    @property
-    def _left_out(self) -> str:
-        return many(self.repeats_left_out, "rating")
 
 
 def citation_report(

@@ -78,7 +78,7 @@ class PanelTriage(Result):
     def sentence(self) -> str:
         """Agreement where all judges are sure and elsewhere, and what the AUC says."""
         if self.table is None:
-            return f"{self.where}: no triage by confidence, because {self.reason}."
+            return words.NO_TRIAGE.format(where=self.where, reason=self.reason)
         return words.triage(self.where, self.table)
 
 

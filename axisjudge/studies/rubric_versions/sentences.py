@@ -215,6 +215,15 @@ def flips_counted(n_flips: int, n_listed: int, where: str) -> str:
     return f"{count} flipped on {where}{most}:"
 
 
+def looked(times: Sequence[float], stopped: Sequence[tuple[str, int]]) -> list[str]:
+    """What intervals of every look are for, `times` the tasks of a fixed number, and the axes that are told."""
+    return [
+        "These intervals hold however often you look, if the order of tasks does not depend on their verdicts.",
+        *([f"The price: up to {max(times):.1f} times the tasks of a number fixed in advance."] if times else []),
+        *(f"Stop: the agreement of {axis} changed, shown after {tasks} tasks." for axis, tasks in stopped),
+    ]
+
+
 def published_item(
     versions: Sequence[str], agreement: Sequence[float], changes: Sequence[str], overlaps: Sequence[str]
 ) -> str:
