@@ -67,7 +67,13 @@ def browser() -> Iterator[Any]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests in a browser last: its driver keeps an event loop running in the thread, which others cannot share."""
+    """Tests in a browser last: its driver keeps an event loop running in the thread, which others cannot share.
+
+    Slow tests may take an hour: simulations do on a busy machine.
+    """
+    for item in items:
+        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(3600))
     items.sort(key=lambda item: "browser" in getattr(item, "fixturenames", ()))
 
 

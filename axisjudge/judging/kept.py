@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 _Seen = tuple[int, int, int]
 
-#: Ratings that are kept as records before they go into a table.
+#: Ratings that are kept as records before they are packed.
 _BATCH = 1_000
 
 
@@ -32,7 +33,7 @@ class KeptRatings:
         self.path = None if path is None else Path(path)
         self._seen: _Seen | None = None
         self._read: pl.DataFrame | None = None
-        self._written: list[pl.DataFrame] = []
+        self._written: list[bytes] = []
         self._last: list[Rating] = []
 
     @property
@@ -51,7 +52,8 @@ class KeptRatings:
             self._seen = self._as_it_is()
             self._read = ratings_frame([]) if self.path is None or self._seen is None else read_ratings(self.path)
         if self._written or self._last:
-            every = pl.concat([self._read, *self._written, ratings_frame(self._last)])
+            written = [pl.read_ipc(io.BytesIO(packed)) for packed in self._written]
+            every = pl.concat([self._read, *written, ratings_frame(self._last)])
             self._read = in_order(every.unique(subset=list(IDENTITY), keep="last", maintain_order=True))
             self._written, self._last = [], []
         return self._read
@@ -65,8 +67,10 @@ class KeptRatings:
         from axisjudge.ratings import ratings_frame
 
         self._last.extend(ratings)
-        if len(self._last) >= _BATCH:  # a column takes a tenth of what the records take
-            self._written.append(ratings_frame(self._last))
+        if len(self._last) >= _BATCH:  # small tables take twenty times as much
+            packed = io.BytesIO()
+            ratings_frame(self._last).write_ipc(packed, compression="zstd")
+            self._written.append(packed.getvalue())
             self._last = []
 
     def wrote_all(self) -> None:
