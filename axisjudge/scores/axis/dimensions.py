@@ -26,8 +26,6 @@ from axisjudge.scores.axis.transcript.interactions import ACTING, KNOWN_WAITS, I
 from axisjudge.scores.axis.transcript.javascript import half_up
 from axisjudge.scores.curves.curve import LogNormalCurve, axis_score
 
-Bounds = tuple[float, float]
-
 
 class Signal(NamedTuple):
     """One signal of a dimension.
