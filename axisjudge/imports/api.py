@@ -18,7 +18,7 @@ from axisjudge.imports.finishing import ratings_of_judgements
 from axisjudge.imports.judgement import Judgement, Reading
 from axisjudge.imports.options import ImportOptions
 from axisjudge.imports.sheets import SUFFIXES, heads_of, json_content, read_rows, rows_in
-from axisjudge.labels.formats import Terms, agentrx_failures, argilla, label_studio, own
+from axisjudge.labels.formats import Terms, agentrx_failures, argilla, failure_sets, label_studio, own
 from axisjudge.labels.formats.exchange import UNKNOWN, stated_draw
 from axisjudge.ratings import SCHEMA, ratings_frame, read_ratings
 from axisjudge.readers import inspect_logs
@@ -104,9 +104,12 @@ def _together(readings: Sequence[tuple[Path, Reading]], options: ImportOptions, 
     if ratings.is_empty():
         raise InputError(", ".join(str(path) for path, _ in readings), "hold no ratings", cure="; ".join(notes))
     ratings = _with_families(ratings, options)
-    twice = ratings.height - ratings.unique(subset=list(IDENTITY)).height
-    if twice:
-        raise InputError("files", f"{twice} ratings stand twice in them", cure="name each file once")
+    twice = ratings.filter(ratings.select(IDENTITY).is_duplicated())
+    if not twice.is_empty():
+        items = ", ".join(twice["item_id"].unique(maintain_order=True).head(3))
+        raise InputError(
+            "files", "a rating stands in them once", f"twice of {items}", "name each file and each run once"
+        )
     counts = [
         len(reading.judgements) + (0 if reading.ratings is None else reading.ratings.height) for _, reading in readings
     ]
@@ -133,7 +136,11 @@ def _chosen(judgements: Sequence[Judgement], options: ImportOptions) -> tuple[li
     wanted = {name for name in named if name in options.question or options.question_of(name) in options.question}
     if not wanted:
         if options.question and named and all(one.question is not None for one in judgements):
-            raise InputError("--question", f"names none of the questions here: {', '.join(named)}", options.question[0])
+            rule, cure = (
+                f"names none of the questions here: {', '.join(named)}",
+                f"--axis-map {named[0]}=NAME renames one",
+            )
+            raise InputError("--question", rule, options.question[0], cure)
         return list(judgements), []
     kept = [one for one in judgements if one.question is None or one.question in wanted]
     return kept, [name for name in named if name not in wanted]
@@ -216,6 +223,8 @@ def _labels(path: Path, content: Any, options: ImportOptions) -> Reading | None:
         "label-studio": (label_studio.recognises, label_studio.read_label_studio),
         "argilla": (argilla.recognises, argilla.read_argilla),
         "agentrx": (agentrx_failures.recognises, agentrx_failures.read_agentrx_failures),
+        "who-and-when": (failure_sets.is_who_and_when, failure_sets.read_who_and_when),
+        "mast": (failure_sets.is_mast, failure_sets.read_mast),
     }
     for name, (recognises, read) in tools.items():
         if recognises(content):

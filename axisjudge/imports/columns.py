@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.checks import InputError, one_of
+from axisjudge.imports.cells import mended
 from axisjudge.imports.judgement import Judgement, Reading
 from axisjudge.imports.options import ImportOptions
 from axisjudge.imports.sheets import Row, heads_of
@@ -124,12 +125,13 @@ def read_table(path: Path, rows: Sequence[Row], options: ImportOptions, form: st
     """
     if not rows:
         return Reading(form)
+    rows, changed = mended(rows, {*options.words, *options.missing})
     layout = layout_of(str(path), rows, options)
     first = 2 if path.suffix in (".csv", ".tsv") else 1
     found: list[Judgement] = []
     for number, row in enumerate(rows, start=first):
         found.extend(_judgements(f"{path}:{number}", row, layout))
-    return Reading(form, tuple(found), notes=tuple(filter(None, [layout.note()])))
+    return Reading(form, tuple(found), notes=tuple(filter(None, [layout.note(), *changed])))
 
 
 def layout_of(where: str, rows: Sequence[Row], options: ImportOptions) -> Layout:

@@ -247,5 +247,5 @@ def _confidence(where: str, said: object) -> float | None:
         return None
     number = number_of(said)
     if number is None or not 0 <= number <= 1:
-        raise InputError(where, "confidence lies in [0, 1]", said, "divide percentages by 100 first")
+        raise InputError(where, "confidence lies in [0, 1]", said, "divide by 100, or write 87%")
     return number

@@ -16,7 +16,7 @@ from typing import Any
 from axisjudge.checks import InputError
 from axisjudge.imports.judgement import Judgement, Reading
 from axisjudge.imports.sheets import Row
-from axisjudge.readers.traces.pieces import json_of
+from axisjudge.readers.events import json_of
 from axisjudge.verdict import RaterKind, Status
 
 _MLFLOW: dict[str, RaterKind] = {"HUMAN": "human", "LLM_JUDGE": "llm", "AI_JUDGE": "llm", "CODE": "rules"}

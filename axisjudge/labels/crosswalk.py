@@ -16,6 +16,8 @@ from axisjudge.workbench import find
 TAXONOMIES = ("agentrx", "mast", "who_and_when")
 #: A category that leaves its axis open, and one that maps to no axis.
 BY_REASON, NONE = "by reason", "none"
+#: The question under which a fault stands whose step is known and whose axis is not.
+ANY_STEP = "any step"
 
 
 @lru_cache(maxsize=len(TAXONOMIES))

@@ -145,6 +145,24 @@ def shown(value: Any) -> str:
     return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
+def json_of(value: Any) -> Any:
+    """What JSON text stands for; anything else as it is."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            return from_json(value)
+        except ValueError:
+            return value
+    return value
+
+
+def listed(value: Any) -> list[Any]:
+    """A list as it is, nothing for null, anything else as a list of one."""
+    if isinstance(value, list):
+        return value
+    decoded = json_of(value)
+    return decoded if isinstance(decoded, list) else [] if value is None else [value]
+
+
 def seconds(value: Any, per_second: float = 1) -> float | None:
     """A duration in seconds, None where it is no number that could be one."""
     usable = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf")

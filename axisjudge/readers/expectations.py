@@ -16,6 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from axisjudge.readers.events import listed
+
 Expected = dict[str, Any]
 
 
@@ -29,8 +31,8 @@ def tau2_expectations(simulation: Mapping[str, Any], tasks: Any) -> Expected | N
     told = [
         {"text": str(one.get("info")), "met": one.get("met")} for one in _objects(checked.get("communicate_checks"))
     ]
-    untold = [{"text": str(text), "met": None} for text in criteria.get("communicate_info") or ()]
-    in_basis = "DB" in (checked.get("reward_basis") or criteria.get("reward_basis") or ("DB",))
+    untold = [{"text": str(text), "met": None} for text in listed(criteria.get("communicate_info"))]
+    in_basis = "DB" in (listed(checked.get("reward_basis") or criteria.get("reward_basis")) or ["DB"])
     return {
         "actions": list(_actions(criteria.get("actions") or checks, "arguments")),
         "communicate": told or untold,
@@ -51,7 +53,7 @@ def tau_bench_expectations(run: Mapping[str, Any]) -> Expected | None:
     met, reward = _object(verdict.get("outputs")), verdict.get("r_actions")
     return {
         "actions": list(_actions(task.get("actions"), "kwargs")),
-        "communicate": [{"text": str(text), "met": met.get(text)} for text in task.get("outputs") or ()],
+        "communicate": [{"text": str(text), "met": met.get(str(text))} for text in listed(task.get("outputs"))],
         "database_matches": None if reward is None else bool(reward),
     }
 

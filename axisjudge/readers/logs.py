@@ -9,10 +9,12 @@ from axisjudge.readers import axis_report, claude_code, codex, codex_exec, gemin
 from axisjudge.readers.events import Line, Tally, log_lines, mended
 from axisjudge.readers.messages import Found, at
 from axisjudge.readers.source import json_values
-from axisjudge.readers.traces import langsmith, opentelemetry
+from axisjudge.readers.traces import langfuse, langsmith, mlflow, opentelemetry
 
+#: Traces of services, whose records resemble requests and responses of an API: asked before those.
+SERVICES = (langsmith, langfuse, mlflow)
 #: Asked in this order; the first event that one of them recognises decides for the file.
-LOGS = (axis_report, claude_code, codex, codex_exec, gemini, opentelemetry, langsmith)
+LOGS = (axis_report, claude_code, codex, codex_exec, gemini, opentelemetry, *SERVICES)
 
 
 def log_in(stream: BinaryIO) -> Iterator[tuple[str, Found]] | None:

@@ -24,6 +24,7 @@ ROLES: dict[str, Role] = {
     "assistant": "assistant",
     "tool": "tool",
     "function": "tool",
+    "ipython": "tool",
 }
 _READ_OF_CHAT = ("role", "content", "tool_calls", "function_call", "tool_call_id", "tool_name")
 #: What tells of a message and holds none of its parts, though it may repeat them.

@@ -12,21 +12,32 @@ from axisjudge.checks import InputError
 from axisjudge.families import family_of
 from axisjudge.readers import agentrx, inspect_logs, openai_chat, own, tau2, tau_bench
 from axisjudge.readers.chats import CHATS, is_message
+from axisjudge.readers.chats.in_text import read_calls
 from axisjudge.readers.context import Context, load_context, names_of_tools
 from axisjudge.readers.events import BROKEN, MENDED, Tally, mended
-from axisjudge.readers.logs import LOGS, log_in
+from axisjudge.readers.logs import LOGS, SERVICES, log_in
 from axisjudge.readers.messages import Found, at
-from axisjudge.readers.source import Candidate, NotTrajectories, archive, candidates, json_values, opened, sound_lines
+from axisjudge.readers.source import (
+    Candidate,
+    NotTrajectories,
+    archive,
+    candidates,
+    cure_for,
+    json_values,
+    opened,
+    sound_lines,
+    with_messages,
+)
 from axisjudge.readers.summary import NOT_STATED, ReadWarning, Summary, summarise
-from axisjudge.readers.traces import langsmith
 from axisjudge.trajectory import Trajectory
 
 #: Asked in this order; the first that recognises a file's content reads it. Logs of events come after them.
 FORMATS = (own, inspect_logs, tau2, agentrx, tau_bench, *CHATS, openai_chat)
 _KNOWN = (
     "tau-bench, tau2-bench, AgentRx, OpenAI chat messages and Responses, Anthropic Messages, Bedrock Converse, Gemini "
-    "contents, LangChain messages, AutoGen and AG2 chats, Inspect logs, Claude Code, Codex, Gemini CLI, OpenTelemetry "
-    "traces (Phoenix, OpenInference too), LangSmith runs, AXIS reports, or axisjudge's own JSON Lines"
+    "contents, LangChain messages, AutoGen and AG2 chats, Pydantic AI messages, smolagents' memory, ShareGPT, Inspect "
+    "logs, Claude Code, Codex, Gemini CLI, OpenTelemetry traces (Phoenix, OpenInference too), LangSmith runs, Langfuse "
+    "and MLflow traces, AXIS reports, or axisjudge's own JSON Lines"
 )
 
 
@@ -219,7 +230,7 @@ class TrajectoryStream:
                     inner = str(found.file.relative_to(file.path.parent)) if found.file else ""
                     for note in found.notes:
                         self._warn(file.shown, _joined(inner, note.position), note.rule, note.detail, note.times)
-                    filled = found.trajectory and self._filled(found.trajectory, form)
+                    filled = found.trajectory and self._filled(_with_calls(found, form), form)
                     trajectory = self._new(file.shown, _joined(inner, found.position), filled)
                     if trajectory is not None:
                         count += 1
@@ -278,6 +289,19 @@ class TrajectoryStream:
         self.warnings.append(ReadWarning(file, position, rule, detail, count))
 
 
+def _with_calls(found: Found, form: str) -> Trajectory:
+    """The trajectory with the calls in its text as calls; one of ours states its calls."""
+    assert found.trajectory is not None
+    if form == own.FORMAT:
+        return found.trajectory
+    try:
+        steps = read_calls(found.trajectory.steps)
+    except InputError as error:
+        raise InputError(_joined(found.position, error.where), error.rule, error.found, error.cure) from error
+    same = steps is found.trajectory.steps
+    return found.trajectory if same else found.trajectory.model_copy(update={"steps": steps})
+
+
 def _found(stream: BinaryIO, folder: Path) -> Iterator[tuple[str, Found]]:
     """What a file holds, each with the name of its format."""
     if packed := archive(stream):
@@ -293,13 +317,15 @@ def _found(stream: BinaryIO, folder: Path) -> Iterator[tuple[str, Found]]:
             values = chain(others, values)
         if is_message(first[1], (*LOGS, *FORMATS)):  # one message a line
             first, values = ("", [value for _, value in chain([first], values)]), iter(())
+        first = (first[0], with_messages(first[1]))
+        values = ((place, with_messages(value)) for place, value in values)
         members = first[1] if isinstance(first[1], list) else [first[1]]
         chat = any(form.recognise(first[1]) for form in CHATS)
-        if any(map(langsmith.recognise, members)) or (
+        if any(service.recognise(member) for service in SERVICES for member in members) or (
             not chat
             and (any(log.recognise(first[1]) for log in LOGS) or not any(form.recognise(first[1]) for form in FORMATS))
         ):
-            raise NotTrajectories(first[0], "is of no known format", _outline(first[1]), f"known are {_KNOWN}")
+            raise NotTrajectories(first[0], "is of no known format", _outline(first[1]), cure_for(first[1], _KNOWN))
     except InputError as error:
         if log := log_in(stream):
             yield from log
@@ -312,7 +338,7 @@ def _found(stream: BinaryIO, folder: Path) -> Iterator[tuple[str, Found]]:
     for position, value in chain([first], values):
         reader = next((reader for reader in FORMATS if reader.recognise(value)), None)
         if reader is None:
-            raise InputError(position, "is of no known format", _outline(value), f"known are {_KNOWN}")
+            raise InputError(position, "is of no known format", _outline(value), cure_for(value, _KNOWN))
         form = reader.FORMAT
         for found in reader.read(value, position, folder):
             yield form, found

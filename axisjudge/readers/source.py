@@ -166,7 +166,7 @@ def _whole(first: bytes, stream: BinaryIO, lines_before: int) -> Any:
         raise InputError("", "is too large for this machine's memory", cure="split it, or use JSON Lines") from error
     except ValueError as error:
         if not content.startswith(_UTF16_MARKS) and not _LOOKS_LIKE_JSON.match(content):
-            raise NotTrajectories("", "is not JSON", content[:20]) from error
+            raise NotTrajectories("", "is not JSON", content[:20], "runs are read from JSON or JSON Lines") from error
         raise _broken(content, error, lines_before) from error
 
 
@@ -195,3 +195,86 @@ def _broken(content: bytes, error: ValueError, lines_before: int) -> InputError:
     if reason.startswith("EOF"):
         return InputError(where, "the file is cut off in the middle of its JSON", cure="copy or export it again")
     return InputError(where, f"is not valid JSON ({reason})", cure="mend it there or export the file again")
+
+
+_Test = Callable[[dict[str, Any]], bool]
+
+
+def _typed(*beginnings: str) -> _Test:
+    return lambda record: str(record.get("type")).startswith(beginnings)
+
+
+def _has(*keys: str) -> _Test:
+    return lambda record: set(keys) <= record.keys()
+
+
+#: A test of the first record of a file, and the cure where it holds.
+_CURES: tuple[tuple[_Test, str], ...] = (
+    (
+        lambda record: record.get("object") == "chat.completion.chunk",
+        "these are pieces of a stream: keep the whole completion, which the SDK's stream helpers put together",
+    ),
+    (
+        _typed("message_start", "content_block_", "message_delta", "message_stop", "ping"),
+        "these are pieces of a stream: keep what the SDK's get_final_message() gives, with the messages sent",
+    ),
+    (
+        _typed("response."),
+        "these are pieces of a stream: keep the response inside the event response.completed, with its input",
+    ),
+    (
+        lambda record: str(record.get("event")).startswith("on_") and "run_id" in record,
+        "these are events of a stream: keep the messages of the final state, or LangSmith's runs",
+    ),
+    (
+        _has("tasks_output"),
+        "CrewAI: keep the messages of each task (tasks_output[].messages), or trace it and export that",
+    ),
+    (
+        lambda record: _has("trajectory", "history")(record) or _has("trajectory", "info")(record),
+        "SWE-agent: keep its history, a list of messages with roles",
+    ),
+    (
+        lambda record: "source" in record and ("observation" in record or "action" in record),
+        "OpenHands: export the completions (LLM_LOG_COMPLETIONS) with their messages and tool_calls",
+    ),
+    (
+        lambda record: _has("info", "data")(record) or _has("trace_id", "trace_metadata")(record),
+        "MLflow: a trace without spans; export it with them (mlflow traces get, search_traces with include_spans)",
+    ),
+    (
+        lambda record: isinstance(record.get("chat"), str),
+        "the chat is one text: make it a list of messages with roles, {role, content}",
+    ),
+    (
+        lambda record: _has("instruction", "output")(record) or _has("prompt", "completion")(record),
+        "these are questions with answers, not runs: what an agent called and what came back is needed",
+    ),
+)
+
+
+def cure_for(value: Any, known: str) -> str:
+    """What to do with a JSON value that no reader recognises; `known` lists the formats that are read."""
+    first = value[0] if isinstance(value, list) and value else value
+    told = (cure for test, cure in _CURES if isinstance(first, dict) and test(first))
+    return next(told, f"known are {known}; anything else: write ours, axisjudge schema trajectory")
+
+
+#: Under these names data sets keep what others call ``messages``.
+_MESSAGES = ("conversation", "trajectory", "dialogue", "dialog", "chat")
+
+
+def with_messages(value: Any) -> Any:
+    """A record, or a list of them, with its chat messages under ``messages`` where they have another name."""
+    if isinstance(value, list):
+        return [with_messages(member) for member in value] if any(isinstance(one, dict) for one in value) else value
+    if not isinstance(value, dict) or "messages" in value:
+        return value
+    named = [key for key in _MESSAGES if _are_messages(value.get(key))]
+    if len(named) != 1:
+        return value
+    return {"messages" if key == named[0] else key: inner for key, inner in value.items()}
+
+
+def _are_messages(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) and "role" in one for one in value)

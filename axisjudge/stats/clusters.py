@@ -36,6 +36,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from axisjudge.checks import InputError
+
 Floats = NDArray[np.float64]
 
 #: Intraclass correlation expected where clusters cannot show it: the upper end of task outcomes in public agent data.
@@ -87,6 +89,19 @@ def effective_clusters(sizes: ArrayLike, times: ArrayLike = 1.0) -> float:
     return float((number * size).sum() ** 2 / (number * size**2).sum()) if size.any() else 0.0
 
 
+def relative_weights(weights: ArrayLike | None, kept: NDArray[np.bool_]) -> Floats:
+    """The weights of the items that count, of mean 1; exactly 1 where all are alike."""
+    if weights is None:
+        return np.ones(int(kept.sum()))
+    given = np.asarray(weights, dtype=np.float64)
+    if given.shape != kept.shape:
+        raise InputError("weights", f"needs one for each of the {kept.size} items", given.shape)
+    used = given[kept]
+    if not (np.isfinite(used) & (used > 0)).all():
+        raise InputError("weights", "must be positive", used)
+    return np.ones(used.size) if (used == used[:1]).all() else used / used.mean()
+
+
 def effective_degrees(sizes: ArrayLike) -> float:
     """Degrees of freedom of a jackknife over clusters of these sizes: effective clusters less one, 1 at least."""
     return max(effective_clusters(sizes) - 1, 1.0)
@@ -128,7 +143,7 @@ def clustered_variance(
     between = worth / (worth - 1) * float((np.bincount(clusters, weights=number * part) ** 2).sum())
     if prior is None and worth >= FEW:
         return ClusteredVariance(max(between, independent), worth - 1, _over(between, independent), worth)
-    seen = (worth - 1) * min(1.0, _NORMAL_KURTOSIS / _kurtosis(part, number)) if independent > 0 else 0.0
+    seen = (worth - 1) * normal_part_of(part, number)
     effect, degrees = joined_effect(
         min(_over(between, independent), largest), largest, seen, OUTCOME_ICC if prior is None else prior
     )
@@ -153,11 +168,12 @@ def normal_part(share: float) -> float:
     return min(1.0, _NORMAL_KURTOSIS * variance / (1 - 3 * variance)) if variance > 0 else 0.0
 
 
+def normal_part_of(influence: ArrayLike, times: ArrayLike) -> float:
+    """The same of any estimate by the influences of its items, each `times` over: 3 over their kurtosis; 0 of none."""
+    square, number = np.asarray(influence, dtype=np.float64) ** 2, np.asarray(times, dtype=np.float64)
+    fourth = float((number * square**2).sum())
+    return min(1.0, _NORMAL_KURTOSIS * (number * square).sum() ** 2 / (number.sum() * fourth)) if fourth > 0 else 0.0
+
+
 def _over(between: float, independent: float) -> float:
     return max(1.0, between / independent) if independent > 0 else 1.0
-
-
-def _kurtosis(influence: Floats, times: Floats) -> float:
-    """Fourth moment over the squared second, of influences with mean 0."""
-    square = influence**2
-    return float(times.sum() * (times * square**2).sum() / (times * square).sum() ** 2)

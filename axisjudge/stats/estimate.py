@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from axisjudge.results import Result
 
@@ -67,6 +67,21 @@ class NamedEstimate(Estimate):
     """An estimate whose `label` names the coefficient in full: its level, weights or form."""
 
     label: str
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ClusteredShare(Estimate):
+    """A share with what its interval rests on; as plain values it is an estimate like any other.
+
+    `effective_clusters` is Kish's K, `design_effect` what one item is divided by, `degrees` those of the interval's t
+    (NaN where items are independent).
+    """
+
+    _keys = tuple(field.name for field in fields(Estimate))
+
+    effective_clusters: float = math.nan
+    design_effect: float = 1.0
+    degrees: float = math.nan
 
 
 #: Nouns whose plural is no rule's.

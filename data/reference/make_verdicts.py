@@ -2,8 +2,8 @@
 
     python data/reference/make_verdicts.py FOLDER [--out FOLDER]
 
-FOLDER holds tau2_retail/, tau_bench/, agentrx/, agentprocessbench/ and context/. What stands in the files of an older
-version of the rules is kept, so that versions can be set side by side.
+FOLDER holds tau2_retail/, tau_bench/, agentrx/, agentprocessbench/ and context/. What stands in the file of the rules
+before they learned to abstain (`BEFORE`) is kept, so that both versions can be set side by side.
 """
 
 import argparse
@@ -21,12 +21,14 @@ from axisjudge.judges.rules.findings import KINDS
 from axisjudge.judges.rules.grade import findings_of, grade_trajectory
 from axisjudge.judges.rules.judge import VERSION
 from axisjudge.labels.agentrx import NO_AXIS, read_agentrx
+from axisjudge.labels.crosswalk import ANY_STEP
 from axisjudge.labels.reference import read_tool_kinds, reference_ratings
 from axisjudge.readers import read_trajectories
 from axisjudge.trajectory import ToolSchema, Trajectory
 
 HERE = Path(__file__).parent
 DIGITS = 8
+BEFORE = "rules-2"
 #: tau-bench's first version offers a scratch pad that the tools file lacks.
 THINK = ToolSchema(name="think", kind="generic", parameters={"type": "object", "properties": {"thought": {}}})
 SCHEMA = {
@@ -104,7 +106,7 @@ def rows_of(runs: list[Run], labels: Path) -> Iterator[dict[str, Any]]:
             yield {**run.about, **rules, "question": axis, **said}
         if run.steps is not None:
             wrong = [step for step, label in run.steps.items() if label == -1]
-            people = {"rater": "people", "rater_kind": "human", "question": "any step"}
+            people = {"rater": "people", "rater_kind": "human", "question": ANY_STEP}
             yield {**run.about, **people, "verdict": "incorrect" if wrong else "correct", "cited_step_indices": wrong}
     located = reference_ratings(run.trajectory for run in runs)
     named = read_agentrx(labels, [run.trajectory for run in runs if run.subset == "agentrx"])
@@ -148,7 +150,7 @@ def make(folder: Path, out: Path) -> None:
     made = pl.DataFrame(list(rows_of(runs, folder / "agentrx" / "human_labels.json")), schema=SCHEMA)
     path = out / "verdicts.parquet"
     if path.is_file():
-        older = pl.read_parquet(path).filter(pl.col("rater") == "rules", pl.col("rater_version") != VERSION)
+        older = pl.read_parquet(path).filter(rater_version=BEFORE)
         made = pl.concat([older.select(list(SCHEMA)), made])
     made = made.sort("rater_kind", "rater", "rater_version", "subset", "trajectory_id", "question", nulls_last=True)
     made.write_parquet(path, compression="zstd", compression_level=19, statistics=False, row_group_size=made.height)

@@ -211,3 +211,38 @@ def test_people_s_labels_say_that_their_draw_is_unknown(tmp_path):
     assert flags == {"gpt-4o": [], "ada": ["drawn:unknown"]}
     stated = import_ratings([tmp_path / "table.csv"], ImportOptions(kind="human", sampling="random")).ratings
     assert stated["flags"].list.contains("drawn:random").all()
+
+
+def cells(folder, *said, confidence=None):
+    rows = [{"item": f"i{n}", "judge": "gpt", "score": cell} for n, cell in enumerate(said)]
+    rows = [row | ({"confidence": confidence} if confidence else {}) for row in rows]
+    return import_ratings([write(folder, rows, "csv")], ImportOptions(kind="llm", question=("q",)))
+
+
+@pytest.mark.parametrize(
+    ("said", "scale", "values"),
+    [
+        (("1", "NaN", "3", "N/A", "2"), "ordinal:1-3", [1, None, 3, None, 2]),
+        (("45%", "100 %", "7.5%"), "unit", [0.45, 1, 0.075]),
+        (("2,5", "4", "1,25"), "interval:1-4", [2.5, 4, 1.25]),
+        (("a", "nan", "b"), "nominal:a,b", [None] * 3),
+    ],
+)
+def test_cells_as_spreadsheets_leave_them(tmp_path, said, scale, values):
+    """They became words of a nominal scale."""
+    found = cells(tmp_path, *said)
+    assert set(found.ratings["scale"]) == {scale}
+    assert found.ratings["value"].to_list() == values
+    assert any("score: " in note for note in found.notes)
+
+
+def test_words_that_may_be_an_answer_stay(tmp_path):
+    assert set(cells(tmp_path, "none", "n/a", "some").ratings["verdict"]) == {"none", "n/a", "some"}
+    options = ImportOptions(kind="llm", question=("q",), words={"NaN": "odd"})
+    rows = [{"item": n, "judge": "gpt", "score": word} for n, word in enumerate(("1", "NaN"))]
+    assert set(import_ratings([write(tmp_path, rows, "csv")], options).ratings["verdict"]) == {"1", "odd"}
+
+
+@pytest.mark.parametrize(("cell", "number"), [("87%", 0.87), ("0,87", 0.87), ("0.87", 0.87)])
+def test_confidences_of_every_spelling(tmp_path, cell, number):
+    assert set(cells(tmp_path, "a", "b", confidence=cell).ratings["confidence"]) == {number}

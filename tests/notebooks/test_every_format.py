@@ -15,6 +15,7 @@ import pytest
 from readers import test_chats as chats
 from readers import test_langsmith as langsmith
 from readers import test_openinference as openinference
+from readers import test_services as services
 from readers import test_traces as traces
 from readers.conversations import results, simulation, tau_bench_run, write
 from typer.testing import CliRunner
@@ -120,6 +121,11 @@ def ids_of_calls(path: Path) -> tuple[int, int]:
     return len(set(re.findall(r"\bc\d\b", text))), len(tools)
 
 
+def calls_and_runs_of_tools(path: Path) -> tuple[int, int]:
+    text = path.read_text()
+    return len(set(re.findall(r"\bc\d\b", text))), len(re.findall(r"TOOL\b", text))
+
+
 #: Format -> how a file of it comes about, and how its calls and results are counted from the raw file.
 FILES: dict[str, tuple[Make, Count]] = {
     "own": (ours, lambda path: messages(lines(path))),
@@ -146,6 +152,8 @@ FILES: dict[str, tuple[Make, Count]] = {
         ),
         ids_of_calls,
     ),
+    "langfuse": (lambda f, _: write(f / "l.json", services.langfuse()), calls_and_runs_of_tools),
+    "mlflow": (lambda f, _: write(f / "m.json", services.mlflow()), calls_and_runs_of_tools),
     **{module.FORMAT: chat_file(module.FORMAT) for module in CHATS if module.FORMAT != "openai_chat"},
     "openai_chat": chat_file("openai_chat"),
 }

@@ -100,6 +100,37 @@ def ai_sdk(value: Any) -> Counts:
     return len({d["toolCallId"] for d in parts}), len(results), len(failed)
 
 
+def sharegpt(value: Any) -> Counts:
+    """ShareGPT: by who speaks, and by tags outside of thoughts and of what is no agent's."""
+    turns = [d for d in dicts(value) if "from" in d]
+    calls = [json.loads(d["value"]) for d in turns if d["from"] == "function_call"]
+    written = [d["value"].split("</think>")[-1] for d in turns if d["from"] == "gpt"]
+    tagged = sum(text.count("<tool_call>") for text in written)
+    results = sum(d["value"].count("<tool_response>") or 1 for d in turns if d["from"] in ("observation", "tool"))
+    return sum(len(call) if isinstance(call, list) else 1 for call in calls) + tagged, results, 0
+
+
+def tags(value: Any) -> Counts:
+    """Calls and results as text: by their tags."""
+    said = [(d["role"], d["content"]) for d in dicts(value) if "role" in d]
+    calls = sum(text.count("</tool_call>") for role, text in said if role == "assistant")
+    return calls, sum(text.count("<tool_response>") for role, text in said if role == "user"), 0
+
+
+def pydantic_ai(value: Any) -> Counts:
+    """Pydantic AI: by kinds of parts; a tool asks for another try where it failed."""
+    kinds = [d["part_kind"] for d in dicts(value) if "part_kind" in d]
+    calls, failed = sum(kind.endswith("tool-call") for kind in kinds), kinds.count("retry-prompt")
+    return calls, sum(kind.endswith("tool-return") for kind in kinds) + failed, failed
+
+
+def smolagents(value: Any) -> Counts:
+    """smolagents: by calls of a step; what came back stands once a step."""
+    acted = [d for d in dicts(value) if d.get("tool_calls")]
+    failed = sum(bool(d["error"]) for d in acted)
+    return sum(len(d["tool_calls"]) for d in acted), len(acted), failed
+
+
 #: File, format, trajectories and steps counted by hand, and the count of its calls and results from the raw JSON.
 FILES: list[tuple[str, str, int, int, Callable[[Any], Counts]]] = [
     ("anthropic_exchange.json", "anthropic_messages", 1, 15, blocks),
@@ -128,6 +159,11 @@ FILES: list[tuple[str, str, int, int, Callable[[Any], Counts]]] = [
     ("ag2_chat_result.json", "named_speakers", 1, 7, openai),
     ("named_roles.json", "named_speakers", 1, 3, openai),
     ("bedrock_exchange.json", "bedrock_converse", 1, 5, bedrock),
+    ("sharegpt_calls.json", "sharegpt", 2, 9, sharegpt),
+    ("sharegpt_text.jsonl", "sharegpt", 2, 12, sharegpt),
+    ("text_calls.json", "openai_chat", 1, 9, tags),
+    ("pydantic_ai.json", "pydantic_ai", 1, 9, pydantic_ai),
+    ("smolagents_memory.json", "smolagents", 1, 10, smolagents),
     ("ai_sdk_messages.json", "ai_sdk", 1, 7, ai_sdk),
     ("ai_sdk_ui.json", "ai_sdk", 1, 6, ai_sdk),
 ]

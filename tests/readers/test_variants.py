@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conversations import chat, write
 from test_traces import otlp
 
 from axisjudge.checks import InputError
@@ -136,3 +137,24 @@ def test_a_span_of_an_unknown_kind_that_names_a_call_refuses_the_trace(tmp_path:
     file.write_text(json.dumps(otlp([span(1, acme__tool_call__name="find", acme__tool_call__input="P-11")])))
     with pytest.raises(InputError, match="span 1"):
         read_trajectories(file)
+
+
+@pytest.mark.parametrize("key", ["messages", "conversation", "trajectory", "dialogue", "chat"])
+def test_messages_under_another_name(tmp_path: Path, key: str) -> None:
+    records = [{"id": f"r{n}", key: chat()} for n in range(2)]
+    runs = read_trajectories(write(tmp_path / "x.json", records)).trajectories
+    assert [(run.id, len(run.steps), len(run.steps[1].tool_calls)) for run in runs] == [("r0", 4, 1), ("r1", 4, 1)]
+
+
+def test_a_chat_message_among_the_items_of_a_response_keeps_its_calls(tmp_path: Path) -> None:
+    """It was read as text, without its calls and without a word."""
+    user, asks, answer, last = chat()
+    (run,) = read_trajectories(
+        write(tmp_path / "x.json", {"input": [user], "output": [asks, answer, last]})
+    ).trajectories
+    assert [(step.role, len(step.tool_calls), step.tool_call_id) for step in run.steps] == [
+        ("user", 0, None),
+        ("assistant", 1, None),
+        ("tool", 0, "c1"),
+        ("assistant", 0, None),
+    ]

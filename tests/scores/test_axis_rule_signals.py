@@ -62,6 +62,12 @@ def shell(command: str, text: str, **more: Any) -> float | None:
         # a test command that reports failing tests has told their state, one that cannot run has not
         ("make test", "Exit code 2\n2 failed, 10 passed in 3.1s", {"is_error": True}, 1.0),
         ("cd app && npm test", "Tests: 2 failed, 8 passed", {"is_error": True}, 1.0),
+        ("./gradlew :shop:test", "12 tests completed, 2 failed\nBUILD FAILED", {"is_error": True}, 1.0),
+        ("make -C shop test", "2 failed, 10 passed in 3.1s", {"is_error": True}, 1.0),
+        ("docker compose run web pytest", "2 failed, 10 passed in 3.1s", {"is_error": True}, 1.0),
+        ("./run_tests.sh", "Tests: 2 failed, 8 passed", {"is_error": True}, 1.0),
+        ("hatch test", "bash: hatch: command not found", {"is_error": True}, 0.0),
+        ("python a.py", "requests.exceptions.ConnectionError: Max retries exceeded", {}, 0.0),
         ("uv run mypy src", "src/a.py:3: error: Name is not defined", {"is_error": True}, 1.0),
         ("make test", "make: *** No rule to make target 'test'. Stop.", {"is_error": True}, 0.0),
         ("pytest", "bash: pytest: command not found", {"is_error": True}, 0.0),

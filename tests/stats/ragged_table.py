@@ -74,7 +74,10 @@ def cells() -> Iterator[Cell]:
     kappa = {share: true_coefficient("cohen_kappa", share, n_raters=2, correlation=0.6) for share in (0.02, 0.3)}
     ac1 = true_coefficient("gwet_ac1", 0.3, n_raters=2, correlation=0.6)
     ac2 = worlds.in_the_long_run(_ac2, **PAIR)
-    soft = worlds.in_the_long_run(lambda score: _soft(worlds.beliefs_of(score, 0.3)), **PAIR)
+    soft = {
+        share: worlds.in_the_long_run(lambda score, at=share: _soft(worlds.beliefs_of(score, at)), **PAIR)
+        for share in (0.05, 0.15, 0.3)
+    }
     for design in DESIGNS:
         for share in (0.02, 0.3):
             yield f"share {share}", design, share, partial(worlds.shares, design, share)
@@ -87,12 +90,17 @@ def cells() -> Iterator[Cell]:
         if len(SIZES[design]) >= 10:
             yield "paired change", design, 0.05, partial(worlds.changes, design)
             yield "balanced accuracy", design, 0.8, partial(worlds.balanced, design)
-            yield "soft agreement at 0.3", design, soft, partial(worlds.soft, design, 0.3)
+            yield "calibrated judge in its band", design, 0.0, partial(worlds.band, design)
+            for share, truth in soft.items():
+                yield f"soft agreement at {share}", design, truth, partial(worlds.soft, design, share)
             yield "curve's median", design, math.log(0.5), partial(worlds.curve, design)
         if len(SIZES[design]) >= 25:
             for named, item in (("6 judges", 0.2), ("6 near-identical judges", 0.75)):
                 truth = worlds.true_effective(item)
                 yield f"effective, {named}", design, truth, partial(worlds.effective, design, item)
+    for design in ("60 x 1", *(each for each in DESIGNS if len(SIZES[each]) >= 10)):
+        yield "sign flip of no change", design, 0.0, partial(worlds.flipped, design, 0.12, 0.12)
+    yield "sign flip of a change of .12", "60 x 1", 0.0, partial(worlds.power, "60 x 1", 0.06, 0.18)
     for n_tasks in (12, 50):
         for runs in ((1, 1, 1, 1), (1, 1, 1, 8)):
             named = f"{n_tasks} tasks, {'+'.join(map(str, runs))} runs"

@@ -24,6 +24,8 @@ from axisjudge.stats.clusters import STEP_ICC, effective_clusters
 from axisjudge.stats.comparisons.equivalence import drift
 from axisjudge.stats.comparisons.paired import paired_change
 from axisjudge.stats.comparisons.ranking import rank_sets
+from axisjudge.stats.comparisons.sign_flips import paired_sign_flip
+from axisjudge.stats.confidence.calibration import reliability_curve
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.link_lines import fractional_line
 from axisjudge.stats.raters.balanced import balanced_accuracy
@@ -36,10 +38,12 @@ Methods = dict[str, Ends]
 
 SIZES = {
     "5 x 4": [4] * 5,
+    "60 x 1": [1] * 60,
     "12 x 4": [4] * 12,
     "50 x 4": [4] * 50,
     "5 x 12": [12] * 5,
     "12 x 12": [12] * 12,
+    "25 x 12": [12] * 25,
     "5 of 40..2": [40, 12, 8, 4, 2],
     "12 of 60..2": [60, 20, 10, 5, 5, 3] + [2] * 6,
     "12 geometric": [round(size) for size in np.geomspace(60, 2, 12)],
@@ -270,6 +274,34 @@ def soft(design: str, share: float, rng: np.random.Generator) -> Methods:
 
 def beliefs_of(score: np.ndarray, share: float) -> np.ndarray:
     return ndtr(2 * (score - ndtri(share)))
+
+
+def band(design: str, rng: np.random.Generator) -> Methods:
+    """Whether a calibrated judge's whole curve lies within the 95% consistency band: 0 to 0 where it does."""
+    score, task = probit(SIZES[design], rng, n=1, task=0.3, item=0.0)
+    sure = rng.uniform(0.5, 1, task.size)
+    right = (score[:, 0] < ndtri(sure)).astype(float)
+    found = {}
+    for method, groups in (("ours", task), ("items alone", None)):
+        of = reliability_curve(sure, right, clusters=groups, band_level=0.95, rng=rng)
+        outside = (of.calibrated < of.band_low - 1e-9) | (of.calibrated > of.band_high + 1e-9)
+        found[method] = _called(bool(outside.any()))
+    return found
+
+
+def flipped(design: str, worse: float, better: float, rng: np.random.Generator) -> Methods:
+    """Whether the sign flip of tasks keeps a null: 0 to 0 where it does. Of independent items ours is the mid-p."""
+    task = np.repeat(np.arange(len(SIZES[design])), SIZES[design])
+    rank = ndtr(probit(SIZES[design], rng, n=1, task=0.3, item=0.0)[0][:, 0])
+    change = np.where(rank < worse, -1.0, np.where(rank > 1 - better, 1.0, 0.0))
+    found = paired_change(np.zeros(task.size), change, clusters=task, rng=rng)
+    exact, _ = paired_sign_flip(np.bincount(task, weights=change), rng=rng)
+    return {"ours": _called(found.p_value <= 0.05), "exact": _called(exact <= 0.05)}
+
+
+def power(design: str, worse: float, better: float, rng: np.random.Generator) -> Methods:
+    """As `flipped` where there is a change: 0 to 0 where it is called."""
+    return {f"power, {name}": _called(not ends[0]) for name, ends in flipped(design, worse, better, rng).items()}
 
 
 def curve(design: str, rng: np.random.Generator) -> Methods:

@@ -12,29 +12,15 @@ import math
 import numpy as np
 import pytest
 from scipy import stats as scipy_stats
+from stats.ragged_worlds import SIZES
 from statsmodels.stats.proportion import proportion_confint
 
 from axisjudge.checks import InputError
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.stats.clusters import clustered_variance, effective_clusters
-from axisjudge.stats.rates.clustered import (
-    clustered_share,
-    mean_of_shares,
-    more_for_half_width,
-    paired_share_difference,
-)
+from axisjudge.stats.rates.clustered import mean_of_shares, more_for_half_width, paired_share_difference
+from axisjudge.stats.rates.proportions import clustered_proportion
 
-SIZES = {
-    "5 x 12": [12] * 5,
-    "12 x 12": [12] * 12,
-    "25 x 12": [12] * 25,
-    "50 x 12": [12] * 50,
-    "5 of 40..2": [40, 12, 8, 4, 2],
-    "12 of 60..2": [60, 20, 10, 5, 5, 3] + [2] * 6,
-    "25 of 60..2": [round(size) for size in np.geomspace(60, 2, 25)],
-    "50 of 60..2": [round(size) for size in np.geomspace(60, 2, 50)],
-    "one of 100, 50 of 2": [100] + [2] * 50,
-}
 ICC = 0.25
 
 
@@ -67,7 +53,7 @@ def coverage(sizes, prevalence, share, related, replicates, rng):
     for hit, items in zip(hits, counted, strict=True):
         clusters = np.repeat(np.arange(items.size), items)
         values = np.concatenate([np.r_[np.ones(y), np.zeros(m - y)] for y, m in zip(hit, items, strict=True)])
-        found = clustered_share(values, clusters)
+        found = clustered_proportion(values, clusters)
         if not math.isnan(found.ci_low):
             inside.append(found.ci_low <= truth <= found.ci_high)
     return float(np.mean(inside)), len(inside)
@@ -134,9 +120,9 @@ def test_effective_clusters_are_the_clusters_where_all_are_alike_and_near_one_wh
 
 def test_items_on_their_own_have_the_intervals_of_statsmodels():
     for hits, n, method in ((40, 90, "wilson"), (3, 20, "beta")):
-        found = clustered_share([1] * hits + [0] * (n - hits))
+        found = clustered_proportion([1] * hits + [0] * (n - hits))
         assert (found.ci_low, found.ci_high) == pytest.approx(proportion_confint(hits, n, method=method))
-    alone = clustered_share([1] * 40 + [0] * 50, range(90))
+    alone = clustered_proportion([1] * 40 + [0] * 50, range(90))
     assert (alone.ci_low, alone.ci_high) == pytest.approx(proportion_confint(40, 90, method="wilson"))
 
 
@@ -155,27 +141,27 @@ def test_the_variance_is_that_of_a_cluster_robust_regression_on_a_constant():
 
 
 def test_one_big_task_widens_the_interval_more_than_a_count_of_tasks_would():
-    even = clustered_share(np.tile([1, 1, 0], 40), np.repeat(np.arange(12), 10))
-    ragged = clustered_share(np.tile([1, 1, 0], 40), np.repeat(np.arange(12), [98] + [2] * 11))
+    even = clustered_proportion(np.tile([1, 1, 0], 40), np.repeat(np.arange(12), 10))
+    ragged = clustered_proportion(np.tile([1, 1, 0], 40), np.repeat(np.arange(12), [98] + [2] * 11))
     assert ragged.effective_clusters < 2 < even.effective_clusters
     assert ragged.ci_high - ragged.ci_low > 0.7 > 2 * (even.ci_high - even.ci_low)
 
 
 def test_a_share_of_nothing_and_wrong_input_are_said():
-    assert math.isnan(clustered_share([np.nan]).estimate)
-    assert clustered_share([np.nan, 1.0]).n_missing == 1
+    assert math.isnan(clustered_proportion([np.nan]).estimate)
+    assert clustered_proportion([np.nan, 1.0]).n_missing == 1
     for wrong in ([0.5], [[1, 0]]):
         with pytest.raises(InputError):
-            clustered_share(wrong)
+            clustered_proportion(wrong)
 
 
 def test_more_items_shrink_the_interval_to_the_width_that_was_promised():
     task = np.repeat(np.arange(20), 3)
     value = np.tile([1, 1, 0, 1, 0, 0], 10)
-    found = clustered_share(value, task)
+    found = clustered_proportion(value, task)
     more = more_for_half_width(found, 0.1)
     times = -(-(60 + more) // 60)
-    grown = clustered_share(np.tile(value, times), np.repeat(np.arange(20 * times), 3))
+    grown = clustered_proportion(np.tile(value, times), np.repeat(np.arange(20 * times), 3))
     assert 0 < more < 5000
     assert (grown.ci_high - grown.ci_low) / 2 < 0.105
     assert more_for_half_width(grown, 0.2) == 0
@@ -192,6 +178,6 @@ def test_a_difference_of_a_judge_with_itself_is_nothing_and_turns_with_its_order
 def test_a_balanced_accuracy_is_bound_by_its_two_shares():
     caught, passed = [1.0, 0.0, 1.0] * 10 + [np.nan] * 30, [np.nan] * 30 + [1.0, 1.0, 0.0] * 10
     found = mean_of_shares(caught, passed)
-    parts = clustered_share(caught), clustered_share(passed)
+    parts = clustered_proportion(caught), clustered_proportion(passed)
     assert found.estimate == pytest.approx(2 / 3)
     assert np.mean([part.ci_low for part in parts]) < found.ci_low < found.ci_high

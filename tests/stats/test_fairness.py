@@ -10,8 +10,7 @@ from axisjudge.checks import InputError
 from axisjudge.stats.comparisons.sign_flips import holm
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.raters.fairness import post_stratified_sum, share_difference, stratum_shares
-from axisjudge.stats.rates.clustered import clustered_share
-from axisjudge.stats.rates.proportions import wilson_interval
+from axisjudge.stats.rates.proportions import clustered_proportion, wilson_interval
 
 
 def world(rng, n_tasks=24, agents=4, bias=0.0, icc=0.3, sizes=(1, 3, 6)):
@@ -25,8 +24,8 @@ def world(rng, n_tasks=24, agents=4, bias=0.0, icc=0.3, sizes=(1, 3, 6)):
 
 def test_a_difference_of_two_proportions_by_newcombe():
     """56 of 70 less 48 of 80: Newcombe (1998), table II, example (a), method 10: .0524 to .3339."""
-    shares = [clustered_share([1] * hits + [0] * (n - hits)) for hits, n in ((56, 70), (48, 80))]
-    ends = [wilson_interval(share.hits, share.n_items) for share in shares]
+    shares = [clustered_proportion([1] * hits + [0] * (n - hits)) for hits, n in ((56, 70), (48, 80))]
+    ends = [wilson_interval(share.estimate * share.n_items, share.n_items) for share in shares]
     found = share_difference(
         *(replace(s, ci_low=low, ci_high=high) for s, (low, high) in zip(shares, ends, strict=True))
     )

@@ -4,59 +4,150 @@ import math
 
 import numpy as np
 import pytest
+from stats.latent.latent_worlds import study
 
 from axisjudge.stats.agreement.case_weighted import case_weighted
+from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.stats.agreement.effective import effective_judges
+from axisjudge.stats.agreement.independent_panel import coincidence_test
 from axisjudge.stats.agreement.measured import interval_alpha, intraclass_correlation
+from axisjudge.stats.agreement.pairs import paired_coefficient
 from axisjudge.stats.agreement.soft import soft_agreement
 from axisjudge.stats.comparisons.paired import paired_change
+from axisjudge.stats.comparisons.profiles import profile_test
+from axisjudge.stats.comparisons.ranking import rank_sets
 from axisjudge.stats.confidence.calibration import auroc
+from axisjudge.stats.latent.panel import NoModel, latent_panel
+from axisjudge.stats.latent.rated import RatedItems
+from axisjudge.stats.raters.alternative_annotator import alternative_annotator
 from axisjudge.stats.raters.balanced import balanced_accuracy
 from axisjudge.stats.raters.failing_word import failing_word
+from axisjudge.stats.raters.fairness import stratum_shares
 from axisjudge.stats.raters.reference_ranks import reference_ranks
 from axisjudge.stats.raters.repeats import self_agreement
 from axisjudge.stats.rates.correction import corrected_rate
 from axisjudge.stats.rates.proportions import clustered_mean
 
 RNG = np.random.default_rng(1)
-#: A study that grows by tasks, then in one task alone, then by tasks again.
-TASK = np.r_[np.arange(200) // 4, np.full(120, 3), 50 + np.arange(80) // 4]
-SCORE = RNG.standard_normal((TASK.size, 1)) + 0.6 * RNG.standard_normal((TASK.size, 3))
-SAID = (SCORE < -0.6).astype(float)
-TRUTH = (SCORE[:, 0] + 0.6 * RNG.standard_normal(TASK.size) < -0.6).astype(float)
-RIGHT = (SAID[:, 0] == TRUTH).astype(float)
-SURE = 0.5 + 0.5 * RNG.random(SAID.shape)
-LABEL = np.where(np.arange(TASK.size) % 3 == 0, TRUTH, np.nan)
+N = 400
+#: The first items of every study; those after them come in other ways.
+FIRST = 200
+ALIKE, CARRIED = np.arange(N) // 4, np.r_[np.arange(FIRST) // 4, np.full(120, 3), 50 + np.arange(80) // 4]
+
+
+class Study:
+    """Three judges' latent scores and verdicts, their confidences, and the truth, of items in tasks."""
+
+    def __init__(self, then: str) -> None:
+        rng = np.random.default_rng(3)
+        more = np.arange(N) >= FIRST
+        self.task = CARRIED if then == "in one task" else ALIKE
+        score = rng.standard_normal((N, 1)) + 0.6 * rng.standard_normal((N, 3))
+        truth = (score[:, 0] + 0.6 * rng.standard_normal(N) < -0.6).astype(float)
+        if then in ("all pass", "all fail"):
+            score[more] = (1.5 if then == "all pass" else -2.5) + 0.1 * rng.standard_normal((more.sum(), 3))
+            truth[more] = float(then == "all fail")
+        if then == "a judge is silent":
+            score[more, 1] = np.nan
+        self.said = np.where(np.isnan(score), np.nan, score < -0.6)
+        if then == "a judge is right":
+            truth[more] = self.said[more, 0]
+        if then == "nobody labels":
+            truth[more] = np.nan
+        self.score, self.truth = score, truth
+        self.right = np.where(np.isnan(truth), np.nan, self.said[:, 0] == truth)
+        self.sure = 0.5 + 0.5 * rng.random(score.shape)
+        self.label = np.where(np.arange(N) % 3 == 0, truth, np.nan)
+
+
+THEN = ("alike", "in one task", "all pass", "all fail", "a judge is silent", "a judge is right", "nobody labels")
 
 FIGURES = {
-    "soft": lambda n: soft_agreement(1 / (1 + np.exp(-2 * SCORE[:n, :2])), clusters=TASK[:n]),
-    "effective": lambda n: effective_judges(SAID[:n], TRUTH[:n], clusters=TASK[:n]).n_effective,
-    "case-weighted": lambda n: case_weighted(SAID[:n, :2], SURE[:n, :2], clusters=TASK[:n], rng=RNG),
-    "balanced": lambda n: balanced_accuracy(RIGHT[:n], TRUTH[:n], TASK[:n]),
-    "auroc": lambda n: auroc(SURE[:n, 0], RIGHT[:n], clusters=TASK[:n]),
-    "mean": lambda n: clustered_mean(SCORE[:n, 0], TASK[:n]),
-    "paired": lambda n: paired_change(SAID[:n, 0], SAID[:n, 1], clusters=TASK[:n]).change,
-    "interval alpha": lambda n: interval_alpha(SCORE[:n], clusters=TASK[:n]),
-    "icc": lambda n: intraclass_correlation(SCORE[:n], form="1", clusters=TASK[:n]),
-    "corrected": lambda n: corrected_rate(SAID[:n, 0], LABEL[:n], sampling="random", clusters=TASK[:n]).rate,
-    "f1": lambda n: failing_word(SAID[:n, 0], TRUTH[:n], clusters=TASK[:n]).f1,
-    "self-agreement": lambda n: self_agreement(SAID[:n], clusters=TASK[:n]).agreement,
+    "soft": lambda s, n: soft_agreement(1 / (1 + np.exp(-2 * s.score[:n, :2])), clusters=s.task[:n]),
+    "effective": lambda s, n: effective_judges(s.said[:n], s.truth[:n], clusters=s.task[:n]).n_effective,
+    "case-weighted": lambda s, n: case_weighted(s.said[:n, :2], s.sure[:n, :2], clusters=s.task[:n], rng=RNG),
+    "balanced": lambda s, n: balanced_accuracy(s.right[:n], s.truth[:n], s.task[:n]),
+    "auroc": lambda s, n: auroc(s.sure[:n, 0], s.right[:n], clusters=s.task[:n]),
+    "mean": lambda s, n: clustered_mean(s.score[:n, 0], s.task[:n]),
+    "paired": lambda s, n: paired_change(s.said[:n, 0], s.said[:n, 1], clusters=s.task[:n]).change,
+    "interval alpha": lambda s, n: interval_alpha(s.score[:n], clusters=s.task[:n]),
+    "icc": lambda s, n: intraclass_correlation(s.score[:n], form="1", clusters=s.task[:n]),
+    "corrected": lambda s, n: corrected_rate(s.said[:n, 0], s.label[:n], sampling="random", clusters=s.task[:n]).rate,
+    "f1": lambda s, n: failing_word(s.said[:n, 0], s.truth[:n], clusters=s.task[:n]).f1,
+    "self-agreement": lambda s, n: self_agreement(s.said[:n], clusters=s.task[:n]).agreement,
+    "difference of pairs": lambda s, n: pairs_apart(s.said[:n], s.task[:n]),
+    "fairness": lambda s, n: (
+        stratum_shares(s.right[:n], np.arange(n) % 2, s.task[:n], cluster_unit="task")[0].difference
+    ),
+    "equal words": lambda s, n: agreement_coefficients(
+        s.said[:n], ["gwet_ac1"], categories=[0, 1], clusters=s.task[:n]
+    )["gwet_ac1"],
+}
+REFUSALS = {
+    "ranks": lambda s, n: (
+        reference_ranks(s.said[:n], s.truth[:n], categories=[0.0, 1.0], clusters=s.task[:n], rng=RNG).refusal
+    ),
+    "rank sets": lambda s, n: rank_sets(s.said[:n].reshape(-1, 4, 3).mean(axis=1), rng=RNG).refusal,
+    "profiles": lambda s, n: profile_test(s.said[:n].reshape(-1, 4, 3), rng=RNG).refusal,
+    "coincidence": lambda s, n: coincidence_test(s.said[:n].reshape(-1, 4, 3), rng=RNG).refusal,
+    "alternative annotator": lambda s, n: (
+        alternative_annotator(s.truth[:n], s.said[:n], clusters=s.task[:n], least_instances=30).refusal
+    ),
 }
 
 
+def pairs_apart(said, task):
+    """Kappa of judges 0 and 1 less that of 0 and 2."""
+    task = np.unique(task, return_inverse=True)[1]
+    about = {"n_categories": 2, "clusters": task, "cluster_unit": "task", "ci_level": 0.95}
+    of = paired_coefficient(said, "cohen_kappa", **about)
+    return of.difference([0], [1], (of.mean([0], ""), of.mean([1], "")))
+
+
 @pytest.mark.slow
+@pytest.mark.parametrize("then", THEN)
 @pytest.mark.parametrize("name", FIGURES)
-def test_once_there_is_an_interval_there_is_one(name):
-    given = False
-    for n in (8, 24, 40, 80, 100, 140, 200, 210, 260, 320, 330, 400):
-        low = FIGURES[name](n).ci_low
-        assert not (given and math.isnan(low)), n
-        given |= not math.isnan(low)
+def test_once_there_is_an_interval_there_is_one(name, then):
+    given, study = False, Study(then)
+    for n in (8, 24, 40, 80, 100, 140, 200, 212, 260, 320, 332, 400):
+        found = FIGURES[name](study, n)
+        assert not (given and math.isnan(found.ci_low)), (n, found.reason)
+        given |= not math.isnan(found.ci_low)
     assert given
 
 
 @pytest.mark.slow
-def test_ranks_once_given_stay_given():
-    for n in (40, 80, 200, 320, 400):
-        found = reference_ranks(SAID[:n], TRUTH[:n], categories=[0.0, 1.0], clusters=TASK[:n], rng=RNG)
-        assert not found.refusal
+@pytest.mark.parametrize("then", THEN)
+@pytest.mark.parametrize("name", REFUSALS)
+def test_once_something_is_answered_it_is_answered(name, then):
+    answered, study = False, Study(then)
+    for n in (8, 24, 40, 80, 140, 200, 212, 260, 320, 400):
+        refusal = REFUSALS[name](study, n)
+        assert not (answered and refusal), (n, refusal)
+        answered |= not refusal
+    assert answered
+
+
+def test_many_more_items_that_all_pass_do_not_refuse_a_difference():
+    """n (1 - p)^2 of the rarer word falls as they come: below 5 it refused what 400 items had answered."""
+    first = Study("alike")
+    said = np.vstack([first.said, np.zeros((8000, 3))])
+    task = np.r_[first.task, 100 + np.arange(8000) // 4]
+    for n in (N, said.shape[0]):
+        assert not math.isnan(pairs_apart(said[:n], task[:n]).ci_low)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_the_model_of_few_runs_answers_more_tasks_labels_and_judges():
+    """Its gates: two tasks, a label or three judges, and chains that agree."""
+    items = study(np.random.default_rng(2), tasks=8, labelled=0.5).items
+    names = {"agent": list("abcd"), "axis": list("vwxyz")}
+    answered = False
+    for tasks in (1, 2, 4, 8):
+        kept = items.groups["task"] < tasks
+        groups = {name: level[kept] for name, level in items.groups.items()}
+        some = RatedItems(items.incorrect[kept], items.given[kept], items.labels[kept], groups)
+        found = latent_panel(some, names, ["one", "other"], seed=1)
+        answered |= found.refusal is NoModel.NONE
+        assert (found.refusal is NoModel.NONE) == answered == (tasks > 1), (tasks, found.convergence)

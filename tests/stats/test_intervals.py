@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import ndtri
-from scipy.stats import binom
+from scipy.special import gammaln, ndtri
+from scipy.stats import betabinom, binom
 
 from axisjudge.checks import InputError
 from axisjudge.stats.estimate import Estimate
@@ -18,6 +18,8 @@ from axisjudge.stats.rates.proportions import (
     clustered_mean,
     clustered_proportion,
     jeffreys_interval,
+    score_interval,
+    t_quantile,
     wilson_interval,
 )
 
@@ -73,7 +75,43 @@ def coverage_of_clustered_proportion(n_clusters, size, prevalence, icc=0.3, repl
     return np.mean([found.ci_low <= prevalence <= found.ci_high for found in intervals])
 
 
-@pytest.mark.parametrize(("n_clusters", "prevalence"), [(5, 0.3), (12, 0.05), (12, 0.3), (50, 0.05)])
+def five_of_four(narrower=1.0):
+    """Interval of every outcome of 5 clusters of 4: clusters with each number of ones, orders, low and high ends."""
+    outcomes = list(itertools.combinations_with_replacement(range(5), 5))
+    counts = np.array([np.bincount(outcome, minlength=5) for outcome in outcomes])
+    orders = np.exp(gammaln(6) - gammaln(counts + 1).sum(axis=1))
+    tasks, ends = np.repeat(np.arange(5), 4), []
+    for outcome in outcomes:
+        found = clustered_proportion(np.concatenate([[1.0] * ones + [0.0] * (4 - ones) for ones in outcome]), tasks)
+        t = narrower * t_quantile(found.degrees, 0.95)
+        ends.append(score_interval(found.estimate, 20 / found.design_effect, t))
+        if narrower == 1:
+            assert ends[-1] == pytest.approx((found.ci_low, found.ci_high))
+    return counts, orders, *np.array(ends).T
+
+
+def exact_coverage(counts, orders, low, high, icc):
+    """Over shares .02 to .98, clusters with a share of their own from a Beta distribution."""
+    shares, spread = np.arange(0.02, 0.985, 0.02), 1 / icc - 1
+    found = []
+    for share in shares:
+        chance = betabinom.pmf(np.arange(5), 4, share * spread, (1 - share) * spread)
+        found.append((orders * (chance**counts).prod(axis=1))[(low <= share) & (share <= high)].sum())
+    return np.array(found)
+
+
+def test_five_clusters_of_four_by_exact_enumeration():
+    """The width is not free: an interval a tenth narrower would break the rule for clusters as like as any measured."""
+    now, narrower = five_of_four(), five_of_four(0.9)
+    for icc in (0.1, 0.3, 0.4):
+        coverage = exact_coverage(*now, icc)
+        assert coverage.min() >= 0.93
+        assert coverage.mean() >= 0.95
+    assert exact_coverage(*narrower, 0.4).min() < 0.92
+    assert exact_coverage(*narrower, 0.4).mean() < 0.95
+
+
+@pytest.mark.parametrize(("n_clusters", "prevalence"), [(12, 0.05), (12, 0.3), (50, 0.05)])
 def test_clustered_items_are_covered(n_clusters, prevalence):
     assert coverage_of_clustered_proportion(n_clusters, 4, prevalence) >= 0.93
 

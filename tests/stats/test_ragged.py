@@ -5,6 +5,7 @@ a normal effect of their cluster on the probit scale, so that the true share is 
 the cluster's and the item's effects, so that the true coefficients are those of a bivariate normal (`probit_panels`).
 """
 
+import csv
 import itertools
 import math
 import re
@@ -16,6 +17,8 @@ from scipy.special import ndtr, ndtri
 from stats.probit_panels import true_coefficient
 from stats.ragged_table import MEASURED, measured, table
 from stats.ragged_worlds import SIZES, keyed, outcomes
+from stats.small_studies_table import FINDINGS
+from stats.small_studies_table import MEASURED as SMALL
 
 from axisjudge.stats.agreement.case_weighted import case_weighted
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
@@ -172,6 +175,19 @@ def test_the_measured_table_keeps_the_rule_or_refuses():
     assert len(rows) > 80, MEASURED
     assert np.mean([row.covered for row in rows]) >= 0.95
     assert not [row for row in rows if row.covered < 0.93 - 2 * row.error]
+
+
+def test_small_studies_call_no_true_null():
+    """data/reference/small_studies.csv: of 1,000 studies with nothing in them at most 5% call any one thing."""
+    with SMALL.open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["rules"] == "now" and row["question"] in FINDINGS]
+    assert {int(row["tasks"]) for row in rows} == {5, 10, 15, 25}
+    false = [row for row in rows if row["world"] == "nothing"]
+    assert not [
+        row for row in false if float(row["share"]) > 0.05 + 2 * math.sqrt(0.05 * 0.95 / int(row["replicates"]))
+    ]
+    called = [float(row["share"]) for row in rows if row["world"] == "differences" and "axis" in row["question"]]
+    assert called == sorted(called)
 
 
 def test_the_readme_quotes_the_measured_table():

@@ -46,7 +46,7 @@ from axisjudge.stats.raters.failing_word import failing_word
 from axisjudge.stats.raters.reference import against_reference, cited_steps, leave_one_out
 from axisjudge.stats.raters.repeats import flips_by_confidence, self_agreement, variance_components
 from axisjudge.stats.raters.self_preference import self_preference
-from axisjudge.stats.rates.clustered import clustered_share, mean_of_shares, paired_share_difference
+from axisjudge.stats.rates.clustered import mean_of_shares, paired_share_difference
 from axisjudge.stats.rates.correction import corrected_rate
 from axisjudge.stats.rates.prediction_powered import prediction_powered_mean
 from axisjudge.stats.rates.proportions import clustered_mean, clustered_proportion
@@ -136,7 +136,6 @@ STATISTICS: dict[str, tuple[Callable[[Sample], float], bool, bool]] = {
     "case_weighted": (lambda s: case_weighted(s.ratings, s.confidence).estimate, True, True),
     "balanced_accuracy": (lambda s: balanced_accuracy(s.right, s.label, s.task).ci_low, False, True),
     "clustered_proportion": (lambda s: clustered_proportion(s.right, s.task).estimate, False, True),
-    "clustered_share": (lambda s: clustered_share(s.right, s.task).estimate, False, True),
     "paired_share_difference": (
         lambda s: paired_share_difference(s.right, s.label, s.task).estimate,
         False,
@@ -274,7 +273,6 @@ PARTS = {
         "effective_degrees",
         "clustered_variance",
         "more_for_half_width",
-        "share_between_clusters",
         "score_interval",
     ),
     *(
@@ -285,7 +283,7 @@ PARTS = {
         "soft_ceiling",
         "balanced_pseudo_values",
         *("more_for_upper_end", "upper_end_at", "sequence", "thresholds"),
-        *("joined_effect", "normal_part"),
+        *("joined_effect", "normal_part", "normal_part_of", "relative_weights"),
         "beyond_constant",
         "leave_one_cluster_out",
         "bounded_share",

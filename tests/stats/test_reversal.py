@@ -7,7 +7,7 @@ import pytest
 
 from axisjudge.checks import InputError
 from axisjudge.stats.comparisons.reversal import fewest_changes, worst_orders
-from axisjudge.stats.rates.clustered import clustered_share
+from axisjudge.stats.rates.proportions import clustered_proportion
 
 
 def above_half(hits, clusters=None):
@@ -16,7 +16,7 @@ def above_half(hits, clusters=None):
     def holds(changed):
         now = hits.copy()
         now[changed] = 0.0
-        return bool(clustered_share(now, clusters).ci_low > 0.5)
+        return bool(clustered_proportion(now, clusters).ci_low > 0.5)
 
     return holds
 

@@ -39,19 +39,23 @@ def compare(
 
     Exit 1 when a requirement is shown to fall short on a question, 4 when labels are too few to tell.
     """
-    from axisjudge.imports.reference import read_label_files
+    from axisjudge.imports.reference import PREFIX, read_label_files
     from axisjudge.ratings import read_ratings
     from axisjudge.readers import read_trajectories
     from axisjudge.results import plain
     from axisjudge.sources import source_of
     from axisjudge.stats.requirements import exit_code
+    from axisjudge.studies.located.faults import faults_in
+    from axisjudge.studies.located.tables import faults_in_words
     from axisjudge.studies.people import people
     from axisjudge.studies.people.requirements import decide
 
     source = source_of(read_ratings(*ratings, latest=True), ", ".join(path.name for path in ratings), steps=steps)
+    labelled = read_label_files(labels)
+    located = faults_in(source.ratings, labelled) if any(name.startswith(PREFIX) for name in labels) else []
     result = people(
         source.ratings,
-        read_label_files(labels),
+        labelled,
         sampling=sampling,
         epsilon=epsilon,
         by=[name.strip() for name in by.split(",") if name.strip()],
@@ -63,9 +67,12 @@ def compare(
     if json:
         known = [{**vars(each), "sentence": each.sentence()} for each in decisions]
         asked = {"requirements": known} if require else {}
-        show.as_json({**result.to_dict(), **show.standing_fields(source.ratings), **asked})
+        found = {"located_faults": [one.to_dict() for one in located]} if located else {}
+        show.as_json({**result.to_dict(), **found, **show.standing_fields(source.ratings), **asked})
         raise typer.Exit(exit_code(decisions))
     show.lines(result.opening)
+    if located:
+        show.table(faults_in_words(located), "Located faults, and what judges find of them (at their step: within one)")
     tables = result.tables()
     for name, title in _TITLES.items():
         if rows := plain(tables[name]):

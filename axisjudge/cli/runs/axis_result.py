@@ -90,6 +90,7 @@ def axis_result(
     from axisjudge.studies._shared.scope import banner
     from axisjudge.studies.axis_result import axis_result as study
     from axisjudge.studies.axis_result.axis_json import axis_json
+    from axisjudge.studies.axis_result.spread import spread_rows, spreads
     from axisjudge.studies.axis_result.usage import usage_of
 
     one_of("--format", form, ("table", "axis-json"))
@@ -138,7 +139,9 @@ def axis_result(
         write_timeline(html, next(each for each in runs if each.id == scored.run.trajectory_id), scored.run)
         typer.echo(f"Page of run {scored.run.trajectory_id}: {html}", err=True)
     if json:
-        show.as_json({**_full(scored), "usage": [usage_of(each) for each in runs]})
+        rewards = {run.id: run.reward for run in runs}
+        apart = {"spread": spreads(scored.results, rewards)} if len(runs) > 1 else {}
+        show.as_json({**_full(scored), **apart, "usage": [usage_of(each) for each in runs]})
         return
     if scored.made_up:
         typer.echo(banner(scored.made_up))
@@ -148,6 +151,9 @@ def axis_result(
         typer.echo(f"\n{scored.comparison.sentence}")
     else:
         _print_runs(scored, [usage_of(each) for each in runs])
+        if len(runs) > 1:
+            rows = spread_rows(spreads(scored.results, {run.id: run.reward for run in runs}))
+            show.table(rows, "How the scores of these runs lie, and whether they go with reward")
     if scored.judged is not None and scored.judged.agreement is not None:
         axis_judged.print_judges(scored.judged)
     if judges and table is not None:

@@ -81,6 +81,8 @@ class KnownAmounts:
             return "total within one result"
         if cents in _totals(before[-_MOST_PARTS:]) | _runs(before):
             return "total of amounts told"
+        if any(cents - run in self.money for run in _runs(before)):
+            return "total of amounts told and one known"
         if cents in _differences(before[-_MOST_PARTS:]):
             return "difference of two totals told"
         return None

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from axisjudge.judges.rules import phrases
 from axisjudge.judges.rules.facts import Call, Facts, plain, stands_in
 from axisjudge.judges.rules.findings import Clean, Finding
 from axisjudge.judges.rules.formats import is_identifier
 from axisjudge.judges.rules.schema import allows_one_value, faults
+from axisjudge.judges.rules.tool_selection import is_unknown
 
 _BLAMES = re.compile(
     r"not found|does(?: not|n't) exist|\bno (?!longer)\w+ (?:with|for|by|named|called|found|\S*\d)|no such|invalid"
@@ -25,11 +27,15 @@ _STATE = re.compile(
 )
 _UNKNOWN_RECORD = re.compile(r"not found|does(?: not|n't) exist|\bno (?!longer)\w+|unknown", re.IGNORECASE)
 _NUMBER_WORD = re.compile(r"(?<![\w-])\d{2,}(?![\w-])")
-_WORD = re.compile(r"[A-Za-z]+(?:[_-][A-Z]+)*")
+_WORD = re.compile(r"[A-Za-z]+(?:[_-][A-Za-z]+)*|\d{1,2}")
 _DELEGATES = re.compile(
     r"\b(?:any(?: one)?|whichever|whatever|either)\b(?: of)?(?: the| my| your)?(?: \w+){0,2} ?"
     r"(?:card|payment|method|account|option|one|works|you|is fine|will do)"
-    r"|\bup to you\b|\byou (?:can |may )?(?:choose|pick|decide|select)\b|\bno preference\b|\bon file\b"
+    r"|\bup to you\b|\byou (?:can |may )?(?:choose|pick|decide|select)\b|\bno preference\b"
+    r"|\bon (?:file|record)\b|\b(?:saved|stored) (?:card|payment|method|account)\b"
+    r"|\bwhichever\b|\bwhatever (?:you|works|suits|is)\b|\bsuits? you\b"
+    r"|\bleave (?:it|that|this|the \w+)(?: \w+)? to you\b|\byou (?:think|like)\b"
+    r"|\b(?:pick|choose|select|use) (?:any|one)\b|\bno (?:difference|matter)\b|\byour (?:choice|call|pick)\b"
     r"|\b(?:does ?n['\u2019]?t|do not|don['\u2019]t) (?:matter|mind|care)\b"
     r"|\b(?:same|original|default|usual|existing) (?:\w+ )?(?:card|payment|method|account)\b",
     re.IGNORECASE,
@@ -50,7 +56,7 @@ def findings(facts: Facts) -> Iterator[Finding]:
             *_numbers_from_nowhere(facts, call),
         ]
         yield from faulty
-        exists = facts.tools is None or call.schema is not None  # a tool that does not exist has no form to break
+        exists = not is_unknown(facts, call)  # a tool that does not exist has no form to break
         if exists and not faulty and call.failed:
             yield from _refused(facts, call)
 
@@ -130,6 +136,7 @@ def _not_as_agreed(facts: Facts, call: Call) -> Iterator[Finding]:
     if any(_DELEGATES.search(text) for index, text in facts.user_messages if index < call.step):
         return
     talk = [text.lower() for index, text in facts.agent_messages if index < call.step]
+    proposed = phrases.after_what_was_done(before[1]).lower()
     used = {value for _, value in call.identifiers}
     for parameter, value in call.identifiers:
         if call.arguments.get(parameter) != value or not _KEY_OF_RECORD.search(parameter):
@@ -139,7 +146,7 @@ def _not_as_agreed(facts: Facts, call: Call) -> Iterator[Finding]:
         if any(stands_in(plain(value), text) for text in talk):
             continue
         alike = [other for other in facts.values_under(parameter, call.step) if other != value]
-        named = [other for other in alike if stands_in(plain(other), before[1].lower())]
+        named = [other for other in alike if stands_in(plain(other), proposed)]
         if named and not used & set(named):
             text = (
                 f"At step {call.step} {call.name} is called with {parameter} = {value!r}, which nobody had named;"

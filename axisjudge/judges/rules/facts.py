@@ -10,7 +10,8 @@ from functools import cached_property
 from typing import Any
 
 from axisjudge.judges.rules import phrases, verbs
-from axisjudge.judges.rules.formats import Leaf, is_identifier, leaves, parse_json
+from axisjudge.judges.rules.formats import Leaf, form_of, identifiers_in, is_identifier, leaves, parse_json
+from axisjudge.judges.rules.language import is_english
 from axisjudge.trajectory import Step, ToolCall, ToolKind, ToolSchema, Trajectory
 
 _FAILED = re.compile(
@@ -158,6 +159,22 @@ class Facts:
         )
 
     @cached_property
+    def is_english(self) -> bool:
+        """Whether what the user says, and what the agent says, may be read with English word lists."""
+        return all(is_english(text for _, text in said) for said in (self.user_messages, self.agent_messages))
+
+    @cached_property
+    def shows_what_was_given(self) -> bool:
+        """Whether a word of the agent's can be held against what it had been given.
+
+        Not where several agents speak, because one may report what it saw elsewhere; nor in mere talk, without
+        results, tools or a policy, where the agent speaks from what it knows.
+        """
+        speakers = {step.agent for step in self.trajectory.steps if step.role == "assistant"}
+        given = bool(self.tools or self.trajectory.policy) or any(call.result_step is not None for call in self.calls)
+        return len(speakers) <= 1 and given
+
+    @cached_property
     def writes(self) -> tuple[Call, ...]:
         """Calls of tools that change state, as the source or the user says."""
         return tuple(call for call in self.calls if call.kind == "write")
@@ -202,6 +219,12 @@ class Facts:
     def result_keys(self) -> set[str]:
         """Every key under which a result shows something."""
         return {leaf.key for call in self.calls for leaf in call.result_leaves}
+
+    @cached_property
+    def forms(self) -> set[str]:
+        """The forms of the identifiers that the agent had been given (`formats.form_of`)."""
+        texts = (self.rulebook, *(text for _, text in self.user_messages), *(call.result for call in self.calls))
+        return {form_of(token) for text in texts for token, _ in identifiers_in(text)}
 
     def last_agent_message(self, step: int) -> tuple[int, str] | None:
         """The agent's last words before a step."""

@@ -14,13 +14,15 @@ from axisjudge.verdict import Axis, Word
 class Kind:
     """A kind of finding: the axis it belongs to, the verdict it carries and how sure it is.
 
-    `on` is False where too few of the runs that it flags on real data had failed (`STATED_PRECISION`).
+    `on` is False where too few of the runs that it flags on real data had failed (`STATED_PRECISION`); `reads_words`
+    says that it rests on what people say in English (`language.is_english`).
     """
 
     axis: Axis
     verdict: Literal["incorrect", "uncertain"]
     confidence: float
     on: bool = True
+    reads_words: bool = False
 
 
 #: A kind is off by default where it flagged `FEWEST_FLAGGED` real runs or more and less than this share of them had
@@ -37,9 +39,9 @@ KINDS: dict[str, Kind] = {
     "unknown_tool": Kind("tool_selection", "incorrect", 0.95),
     "unlisted_tool": Kind("tool_selection", "uncertain", 0.40),
     "same_failing_call": Kind("tool_selection", "incorrect", 0.85),
-    "tool_against_words": Kind("tool_selection", "incorrect", 0.75),
-    "tool_against_last_words": Kind("tool_selection", "incorrect", 0.65),
-    "words_for_a_tool": Kind("tool_selection", "incorrect", 0.65),
+    "tool_against_words": Kind("tool_selection", "incorrect", 0.75, reads_words=True),
+    "tool_against_last_words": Kind("tool_selection", "incorrect", 0.65, reads_words=True),
+    "words_for_a_tool": Kind("tool_selection", "incorrect", 0.65, reads_words=True),
     # argument_validity
     "not_an_object": Kind("argument_validity", "incorrect", 0.95),
     "missing_parameter": Kind("argument_validity", "incorrect", 0.95),
@@ -50,7 +52,7 @@ KINDS: dict[str, Kind] = {
     "fabricated": Kind("argument_validity", "incorrect", 0.90),
     "seen_only_later": Kind("argument_validity", "incorrect", 0.70),
     "misplaced": Kind("argument_validity", "incorrect", 0.85),
-    "not_as_agreed": Kind("argument_validity", "incorrect", 0.70),
+    "not_as_agreed": Kind("argument_validity", "incorrect", 0.70, reads_words=True),
     "number_from_nowhere": Kind("argument_validity", "incorrect", 0.70),
     "argument_blamed": Kind("argument_validity", "incorrect", 0.75),
     "argument_blamed_mended": Kind("argument_validity", "incorrect", 0.65),
@@ -58,34 +60,34 @@ KINDS: dict[str, Kind] = {
     "rule_of_the_tool": Kind("argument_validity", "uncertain", 0.40),
     "no_schema": Kind("argument_validity", "uncertain", 0.30),
     # sequencing
-    "after_refusal": Kind("sequencing", "incorrect", 0.85),
-    "unconfirmed": Kind("sequencing", "incorrect", 0.75, on=False),
+    "after_refusal": Kind("sequencing", "incorrect", 0.85, reads_words=True),
+    "unconfirmed": Kind("sequencing", "incorrect", 0.75, on=False, reads_words=True),
     "unread": Kind("sequencing", "incorrect", 0.75),
     "identical_write": Kind("sequencing", "incorrect", 0.90),
     "used_before_returned": Kind("sequencing", "incorrect", 0.75),
     # result_interpretation
-    "amount": Kind("result_interpretation", "incorrect", 0.75),
-    "unexplained_total": Kind("result_interpretation", "uncertain", 0.40),
-    "date": Kind("result_interpretation", "incorrect", 0.70),
-    "computed_date": Kind("result_interpretation", "uncertain", 0.40),
+    "amount": Kind("result_interpretation", "incorrect", 0.75, reads_words=True),
+    "unexplained_total": Kind("result_interpretation", "uncertain", 0.40, reads_words=True),
+    "date": Kind("result_interpretation", "incorrect", 0.70, reads_words=True),
+    "computed_date": Kind("result_interpretation", "uncertain", 0.40, reads_words=True),
     "identifier": Kind("result_interpretation", "incorrect", 0.75),
-    "status": Kind("result_interpretation", "incorrect", 0.70),
+    "status": Kind("result_interpretation", "incorrect", 0.70, reads_words=True),
     "against_status": Kind("result_interpretation", "incorrect", 0.60),
-    "error_as_success": Kind("result_interpretation", "incorrect", 0.75),
-    "never_done": Kind("result_interpretation", "incorrect", 0.80),
+    "error_as_success": Kind("result_interpretation", "incorrect", 0.75, reads_words=True),
+    "never_done": Kind("result_interpretation", "incorrect", 0.80, reads_words=True),
     # termination
     "cut_off": Kind("termination", "incorrect", 0.90),
     "ended_in_error": Kind("termination", "incorrect", 0.95),
     "outside_cause": Kind("termination", "uncertain", 0.40),
-    "after_closing": Kind("termination", "incorrect", 0.80),
+    "after_closing": Kind("termination", "incorrect", 0.80, reads_words=True),
     "after_handover": Kind("termination", "incorrect", 0.80),
-    "keeps_talking": Kind("termination", "incorrect", 0.60),
-    "open_question": Kind("termination", "incorrect", 0.75),
-    "open_promise": Kind("termination", "incorrect", 0.70),
-    "confirmed_not_done": Kind("termination", "incorrect", 0.75),
+    "keeps_talking": Kind("termination", "incorrect", 0.60, reads_words=True),
+    "open_question": Kind("termination", "incorrect", 0.75, reads_words=True),
+    "open_promise": Kind("termination", "incorrect", 0.70, reads_words=True),
+    "confirmed_not_done": Kind("termination", "incorrect", 0.75, reads_words=True),
     "no_reply": Kind("termination", "incorrect", 0.70),
     "no_reply_due": Kind("termination", "uncertain", 0.40),
-    "success_after_failure": Kind("termination", "incorrect", 0.80),
+    "success_after_failure": Kind("termination", "incorrect", 0.80, reads_words=True),
 }
 
 

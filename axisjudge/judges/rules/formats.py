@@ -17,6 +17,22 @@ _AMOUNT = re.compile(
 )
 _MONEY_WORDS = ("USD", "EUR", "GBP", "dollar", "dollars", "euro", "euros")
 _HUNDREDTHS = re.compile(r"\d+(?:,\d{3})*\.\d\d")
+_OTHER_DECIMALS = re.compile(r",\d\d?(?!\d)|\s\d{3}(?:,|\b)")  # "1.234,56", "1 234,56": read as another number here
+_MEASURED = re.compile(
+    r"\s?(?:m?s|secs?|seconds?|mins?|minutes?|h|hrs?|days?|weeks?|months?|years?|uhr|[ap]\.?m|[kcm]?m|miles?|met(?:er|re)s?"
+    r"|feet|ft|inch(?:es)?|k?g|lbs?|oz|percent|points?|stars?|degrees?|times|x)\b",
+    re.IGNORECASE,
+)
+_NAMES_A_NUMBER = re.compile(
+    r"\b(?:version|release|v|section|chapter|clause|article|step|figure|level|scores?|ratio|accuracy|similarity|rating"
+    r"|probability|confidence|p|average|mean|at|from|until|till)\W{0,3}(?:(?:of|is|was|to|and)\W{1,2}){0,2}$",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"\b[A-Z][A-Za-z]+ $")
+_MONEY_NAME = re.compile(
+    r"\b(?:(?:sub)?total|price|cost|amount|fee|fine|refund|balance|credit|charge|payment|paid|pay|owed?|due|sum|tax) $",
+    re.IGNORECASE,
+)
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = (
@@ -40,6 +56,14 @@ _CLOCK_OR_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:T.*)?|\d{1,2}:\d{2}.*|\d+(?:-\
 _NUMBERED_WORD = re.compile(r"[A-Za-z]+-\d{1,2}")
 _EXAMPLE = re.compile(
     r"(?:e\.g\.|example|such as|\blike|format|looks?|starts? with|begins? with|placeholder)\W{0,4}(?:\w+\W{1,4}){0,4}$",
+    re.IGNORECASE,
+)
+
+
+_CALLED_IDENTIFIER = re.compile(
+    r"#|\b(?:ids?|identifiers?|numbers?|no|codes?|orders?|reservations?|bookings?|confirmations?|references?|ref|tickets?|cases?"
+    r"|tracking|accounts?|flights?|invoices?|receipts?|loans?|cards?|members?(?:hip)?|customers?|users?|ending|digits)\b"
+    r"(?:\W+(?:is|was|are|in|with|id|number|code|no|numbered|called)\b){0,3}\W*$",
     re.IGNORECASE,
 )
 
@@ -93,11 +117,20 @@ def _is_money(match: re.Match[str], text: str) -> bool:
     before = text[match.start() - 1] if match.start() else " "
     if text[match.end() : match.end() + 1] == "." and text[match.end() + 1 : match.end() + 2].isdigit():
         return False  # a version or a clock
+    if _OTHER_DECIMALS.match(text, match.end("number")) and (match["sign"] or unit in ("", *_MONEY_WORDS)):
+        return False
     if match["sign"]:
         return unit in ("", *_MONEY_WORDS)
     if before.isalnum() or before in "_.,#/" or (unit and unit not in _MONEY_WORDS):
         return False
-    return bool(unit) or _HUNDREDTHS.fullmatch(match["number"]) is not None
+    return bool(unit) or (_HUNDREDTHS.fullmatch(match["number"]) is not None and not _is_measure(match, text))
+
+
+def _is_measure(match: re.Match[str], text: str) -> bool:
+    """Whether a bare number is one of a version, a clock, a length: what stands beside it says so."""
+    before = text[max(0, match.start() - 40) : match.start()]
+    name = _NAME.search(before) is not None and _MONEY_NAME.search(before) is None
+    return name or bool(_MEASURED.match(text, match.end("number")) or _NAMES_A_NUMBER.search(before))
 
 
 def plain_numbers_in(text: str) -> set[int]:
@@ -170,6 +203,16 @@ def identifiers_in(text: str) -> list[tuple[str, int]]:
     if "@" in text:
         matches += [(match.group(), match.start()) for match in _EMAIL.finditer(text)]
     return matches + [(match.group(1) or match.group(2), match.start()) for match in _ENDING.finditer(text)]
+
+
+def form_of(token: str) -> str:
+    """The form of an identifier: ``form_of("HAT136") == "AAA999"``."""
+    return re.sub("[0-9]", "9", re.sub("[A-Za-z]", "A", token.lstrip("#")))
+
+
+def is_named_as_identifier(text: str, start: int) -> bool:
+    """Whether the words before a token call it one: "order #", "confirmation number is", "flight"."""
+    return _CALLED_IDENTIFIER.search(text, max(0, start - 50), start) is not None
 
 
 def is_example(token: str, text: str, start: int) -> bool:

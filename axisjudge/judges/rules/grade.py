@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from axisjudge.judges.answer import Answer
 from axisjudge.judges.rules import argument_validity, result_interpretation, sequencing, termination, tool_selection
 from axisjudge.judges.rules.facts import Facts
-from axisjudge.judges.rules.findings import Clean, Finding, answer
+from axisjudge.judges.rules.findings import KINDS, Clean, Finding, answer
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import AXES, Axis
 
@@ -36,6 +36,8 @@ def grade_trajectory(
     | result_interpretation | never: a rule reads no more than amounts, dates, identifiers and statuses | uncertain |
     | termination | every tool offered only reads, the user's last words close, nothing is left open | uncertain |
 
+    Of a talk that is not in English nothing is found that rests on its words.
+
     ``not_applicable`` is said where there is nothing to judge: no calls, no results, no two calls.
 
     Parameters
@@ -55,11 +57,17 @@ def findings_of(trajectory: Trajectory) -> list[Finding]:
     """Every finding of every kind on all axes, those that are off by default included."""
     facts = Facts.of(trajectory)
     axes = AXES if trajectory.steps else ("termination",)
-    return [finding for axis in axes for finding in _RULES[axis][0](facts)]
+    return [finding for axis in axes for finding in _found(facts, axis)]
 
 
 def _grade(facts: Facts, axis: Axis, every_kind: bool) -> Answer:
     if not facts.trajectory.steps and axis != "termination":
         return answer((), _EMPTY)
-    find, clean = _RULES[axis]
-    return answer(find(facts), clean(facts), every_kind=every_kind)
+    return answer(_found(facts, axis), _RULES[axis][1](facts), every_kind=every_kind)
+
+
+def _found(facts: Facts, axis: Axis) -> Iterator[Finding]:
+    """What the rules hold against a run on an axis; of a talk in another language nothing that rests on its words."""
+    for finding in _RULES[axis][0](facts):
+        if facts.is_english or not KINDS[finding.kind].reads_words:
+            yield finding

@@ -45,8 +45,18 @@ _CLOSING = _any_of(
     r"that(?:'s| is|'ll be| will be| was| would be)? (?:all|it|everything)(?: i (?:need\w*|want\w*|had))?",
     r"have a (?:great|nice|good|wonderful|lovely|pleasant) \w+",
     *("nothing (?:else|more|further)", "no (?:further|other|more) (?:help|assistance|questions|requests)"),
-    *("good ?bye", "bye", "take care", "i(?:'m| am) all set", "all set"),
+    *("good ?bye", "bye", "take care(?! of)", "i(?:'m| am) all set", "all set"),
 )
+#: What may stand before a closing phrase in its part of a sentence; anything else makes it a part of a request.
+_LEADS_TO_CLOSING = re.compile(
+    r"(?:\W|\b(?:ok(?:ay)?|yes|no|nope|well|so|and|then|great|perfect|fine|good|thanks?|thank you|you|too|as well|i"
+    r"|think|guess|believe|suppose|hope|have|got|need(?:ed)?|there|is|are|was|be|it|for|now|today|really|just|with|wish|ve|s|m|am|do"
+    r"|don|t|not|had|really|very|much|again|everyone|all|right|alright|super|wonderful|excellent|awesome|cool|sure|then"
+    r"|see|your|help|that|a|the|of|been|appreciate|glad|happy|everything|else|looks|sounds)\b)*$",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"```.*?```|`[^`]*`|\"[^\"]*\"|“[^”]*”|(?<!\w)'[^'\n]*'(?!\w)|\b\w+\(\)?", re.DOTALL)
+_PART = re.compile(r"[.!?;:,\n\u2013\u2014]+\s*|\s-\s")
 _STOP_TOKEN = re.compile(r"#{2,}\s*[A-Z][A-Z_ -]*#{2,}")
 _WANTS_MORE = re.compile(
     r"\?|\b(?:please|(?:could|can|would) you|i(?:['’]d| would)(?: also)? (?:like|prefer)"
@@ -71,6 +81,10 @@ _PROMISE = _any_of(
     "|submit|retrieve|fetch|do|start|initiate|complete|get|make|pull|review|verify|search|book)",
     *("(?:one|just a|give me a) (?:moment|second|minute)", "please (?:hold|wait)"),
     "let me (?:check|look|process|get|pull|verify|retrieve|fetch|now)",
+    "i(?:'m| am)(?: now)? (?:processing|checking|looking|cancelling|canceling|modifying|updating|submitting|retrieving"
+    "|fetching|pulling|verifying|searching|booking)",
+    "(?:give me|just)(?: just)? a (?:moment|second|minute|few minutes)",
+    *("bear with me", "hang tight", "hold on"),
 )
 _FAILURE = _any_of(
     *(
@@ -145,8 +159,9 @@ _OFFERS = _any_of(
     "propos(?:e|ed|ing|al)",
     "suggest(?:ed|ing|ion)?",
     "offer(?:ed|ing)?",
-    "available (?:windows?|slots?|dates?|days?)",
-    "window",
+    "(?:available|free|open|possible|next) (?:\\w+ )?(?:windows?|slots?|dates?|days?|appointments?|times?)",
+    "(?:days|dates|times|slots) (?:are|would be) (?:available|free|open|possible)",
+    *("window", "for example", "e\\.g", "tentative(?:ly)?"),
 )
 _ASKS_CONSENT = _any_of(
     *(r"confirm\w*", "proceed", "go ahead", "would you like (?:me|to)", "shall i", "should i", "do you want (?:me|to)"),
@@ -159,6 +174,19 @@ _ASKS_CONSENT = _any_of(
         "okay with",
     ),
 )
+_DEMANDS_AN_ANSWER = re.compile(
+    r"\?|\b(?:please confirm|yes/no|(?:reply|say|answer)(?: with)? \W?yes)\b", re.IGNORECASE
+)
+_WANTS_SOMETHING_ELSE = re.compile(
+    r"\b(?:please|can you|could you|just)\s+(?:then |now |also )?(?!go\b|do\b|so\b|and\b)"
+    r"(?!proceed|continue|process|submit|complete|finali[sz]e|make|confirm|carry)[a-z]+",
+    re.IGNORECASE,
+)
+_ASKS_TO_DO = re.compile(
+    r"\b(?:(?:would you like|do you want) me to|shall i|should i|may i|can i)"
+    r" (?!proceed|go ahead|continue|do (?:it|so|that|this)|make (?:it|this|the(?:se)? changes?))\w+",
+    re.IGNORECASE,
+)
 _CONDITION = re.compile(
     r"\b(?:if|once|when|whenever|after|until|unless|before|whether|would|will|can|cannot|could|may|might|should|must|any"
     r"|only|to be|not|either|or)\b|n['’]t\b",
@@ -170,6 +198,7 @@ _DONE = re.compile(
     r"|(?:was|were|is|are)(?: now)? successfully (?P<was>[a-z]+)|successfully (?P<adverb>[a-z]+ed))\b",
     re.IGNORECASE,
 )
+_LISTED = re.compile(r"\s*(?:[-*\u2022]|\d+[.)](?:\s|$))")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')*]*\s+|\n+|\\n")
 
 
@@ -191,7 +220,7 @@ def tells_to_go_ahead(text: str) -> bool:
 
 def refuses(text: str) -> bool:
     """Whether a message opens with a refusal and holds no word of consent."""
-    return _REFUSAL.search(text) is not None and not consents(text)
+    return _REFUSAL.search(_STOP_TOKEN.sub("", text)) is not None and not consents(text)
 
 
 def consent_is_demanded(rulebook: str) -> bool:
@@ -202,7 +231,12 @@ def consent_is_demanded(rulebook: str) -> bool:
 def closes(text: str) -> bool:
     """Whether a message ends the conversation and asks for nothing more."""
     words = _STOP_TOKEN.sub("", text).strip()
-    return len(words) <= 400 and _CLOSING.search(words) is not None and _WANTS_MORE.search(words) is None
+    if len(words) > 400 or _WANTS_MORE.search(words) is not None:
+        return False
+    return any(
+        (phrase := _CLOSING.search(part)) is not None and _LEADS_TO_CLOSING.match(part[: phrase.start()]) is not None
+        for part in _PART.split(_QUOTED.sub(" ", words))
+    )
 
 
 def asks_something(text: str) -> bool:
@@ -239,7 +273,29 @@ def offers(text: str) -> bool:
 
 def asks_consent(text: str) -> bool:
     """Whether a message asks the user to agree to something."""
-    return "?" in text and _ASKS_CONSENT.search(text) is not None
+    return _DEMANDS_AN_ANSWER.search(text) is not None and _ASKS_CONSENT.search(text) is not None
+
+
+def asking(text: str) -> list[str]:
+    """The sentences of a message that ask for an answer."""
+    return [part for part in sentences_of(text) if _DEMANDS_AN_ANSWER.search(part)]
+
+
+def asks_in_general(question: str) -> bool:
+    """Whether a question names nothing to be done ("Shall I proceed?"), so that the words before it say what."""
+    return _ASKS_TO_DO.search(question) is None
+
+
+def after_what_was_done(text: str) -> str:
+    """The sentences of a message after the last that tells something as done."""
+    sentences = sentences_of(text)
+    done = [place for place, sentence in enumerate(sentences) if claims_of(sentence)]
+    return " ".join(sentences[done[-1] + 1 if done else 0 :])
+
+
+def agrees_only(text: str) -> bool:
+    """Whether a message that says yes asks for nothing of its own: what it agrees to stands in the words before it."""
+    return _WANTS_SOMETHING_ELSE.search(text) is None
 
 
 def is_conditional(text: str) -> bool:
@@ -266,6 +322,20 @@ def claims_of(text: str) -> list[str]:
 def _done_in(sentence: str) -> list[str]:
     done = [match for match in _DONE.finditer(sentence) if not is_conditional(sentence[: match.start()])]
     return [next(word for word in match.groups() if word).lower() for match in done]
+
+
+def with_heading(text: str, wording: str) -> str:
+    """The sentence or line that holds a wording; a line of a list together with the line that announces the list."""
+    parts = sentences_of(text)
+    place = next((place for place, part in enumerate(parts) if wording in part), None)
+    if place is None:
+        return ""
+    heading = next((part for part in reversed(parts[:place]) if not _LISTED.match(part)), "")
+    return (
+        f"{heading} {parts[place]}"
+        if _LISTED.match(parts[place]) and heading.rstrip("* ").endswith(":")
+        else parts[place]
+    )
 
 
 def sentences_of(text: str) -> list[str]:

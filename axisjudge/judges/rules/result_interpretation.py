@@ -11,7 +11,16 @@ from axisjudge.judges.rules.amounts import KnownAmounts
 from axisjudge.judges.rules.claims import claimed_success, never_done
 from axisjudge.judges.rules.facts import Facts, stands_in
 from axisjudge.judges.rules.findings import Clean, Finding
-from axisjudge.judges.rules.formats import Amount, Day, amounts_in, days_in, identifiers_in, is_example
+from axisjudge.judges.rules.formats import (
+    Amount,
+    Day,
+    amounts_in,
+    days_in,
+    form_of,
+    identifiers_in,
+    is_example,
+    is_named_as_identifier,
+)
 from axisjudge.judges.rules.statuses import against_status, contradicted_statuses
 
 _HEDGED = re.compile(
@@ -36,9 +45,10 @@ _COUNT = re.compile(r"(?<![\w.,$#-])([2-9]|1\d|20)(?![\w%]|[.,]\d)")
 
 def findings(facts: Facts) -> Iterator[Finding]:
     """All that the rules hold against what the agent told the user."""
-    yield from unexplained_amounts(facts)
-    yield from _dates(facts)
-    yield from _identifiers(facts)
+    if facts.shows_what_was_given:
+        yield from unexplained_amounts(facts)
+        yield from _dates(facts)
+        yield from _identifiers(facts)
     yield from contradicted_statuses(facts)
     yield from against_status(facts)
     for call, index in claimed_success(facts):
@@ -144,7 +154,7 @@ def _dates(facts: Facts) -> Iterator[Finding]:
 
 def _is_proposed(text: str, wording: str) -> bool:
     """Whether a day is only put to the user, in a question or as what may be: it is no word about a result."""
-    sentence = next((part for part in phrases.sentences_of(text) if wording in part), "")
+    sentence = phrases.with_heading(text, wording)
     return "?" in sentence or phrases.is_conditional(sentence) or phrases.offers(sentence)
 
 
@@ -182,6 +192,8 @@ def _identifiers(facts: Facts) -> Iterator[Finding]:
             last = token.rpartition("_")[2]  # "card_3668" for a gift_card_3668, or a key that the agent made of an id
             if token in flagged or facts.seen_before(last, index, ending=True):
                 continue
+            if form_of(token) not in facts.forms and "@" not in token and not is_named_as_identifier(text, start):
+                continue  # a standard, a model or a formula
             flagged.add(token)
             if not is_example(token, text, start) and not _tried_in_vain(facts, token, index):
                 sentence = f"Step {index} tells {token!r}, which no earlier result, message or policy contains."

@@ -38,8 +38,11 @@ def faults(value: Any, schema: Any, name: str = "") -> Iterator[tuple[str, str]]
 
 
 def allows_one_value(schema: Any) -> bool:
-    """Whether an object of this schema can be given in one way only: no parameter, or constants alone."""
-    properties = schema.get("properties", {}) if isinstance(schema, dict) else None
+    """Whether an object of this schema can be given in one way only: no parameter, or constants alone.
+
+    A schema that names no properties says nothing of them: ``{}`` allows anything.
+    """
+    properties = schema.get("properties") if isinstance(schema, dict) else None
     if not isinstance(properties, dict) or (not properties and schema.get("additionalProperties")):
         return False
     return all(

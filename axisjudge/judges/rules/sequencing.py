@@ -35,7 +35,7 @@ def clean(facts: Facts) -> Clean:
             "not_applicable", 0.90, steps, "The agent made no two calls and changed nothing, so no order can be judged."
         )
     steps = tuple(sorted({call.step for call in facts.calls}))
-    if not facts.writes and not facts.rulebook.strip():
+    if all(call.kind == "read" for call in facts.calls) and not facts.rulebook.strip():
         text = "Nothing was changed, no text demands an order, and no identifier was used before it was returned."
         return Clean("correct", 0.80, steps, text)
     text = "No identifier was used before it was returned"

@@ -161,11 +161,23 @@ def _confirmed_not_done(facts: Facts) -> Iterator[Finding]:
     if proposal is None or phrases.refuses(text) or not phrases.agrees(text) or not phrases.asks_consent(proposal[1]):
         return
     after = [words for later, words in facts.agent_messages if later > index]
-    named = any(verbs.mentions(proposal[1], verb) for verb in facts.write_verbs)
+    named = _speaks_of_a_change(facts, proposal[1], text)
     acted = any(call.step > index and call.kind != "read" for call in facts.calls)
     if named and not acted and not any(phrases.admits_failure(words) or "?" in words for words in after):
         text = f"The user agrees at step {index} to what step {proposal[0]} proposes, and the run ends without it."
         yield Finding("confirmed_not_done", (proposal[0], index), text)
+
+
+def _speaks_of_a_change(facts: Facts, proposal: str, answer: str) -> bool:
+    """Whether what is agreed to is a change still to come: named by the answer, the question or what leads to it."""
+
+    def named(text: str) -> bool:
+        return any(verbs.mentions(text, verb) for verb in facts.write_verbs)
+
+    asked = " ".join(phrases.asking(proposal))
+    if verbs.hands_over(answer) or verbs.hands_over(asked) or not (named(answer) or phrases.agrees_only(answer)):
+        return False
+    return named(asked) or (phrases.asks_in_general(asked) and named(phrases.after_what_was_done(proposal)))
 
 
 def _ends_untold(call: Call, last: int) -> bool:

@@ -15,6 +15,7 @@ _NO_SUCH_TOOL = re.compile(
     r"|\b(?:tool|function)\b.{0,60}\b(?:not (?:found|exist|available|defined)|does(?: not|n't) exist)",
     re.IGNORECASE,
 )
+_FIRST_WORDS = 200
 _PASSING = re.compile(
     r"time[d ]?-?out|temporar|try again|retry|rate limit|too many requests|unavailable|internal|server error|connection"
     r"|\b(?:429|500|502|503|504)\b",
@@ -48,13 +49,19 @@ def clean(facts: Facts) -> Clean:
     return Clean("uncertain", 0.30, steps, text)
 
 
+def is_unknown(facts: Facts, call: Call) -> bool:
+    """Whether a tool is not there: the list lacks it, or the answer says so."""
+    says_so = call.failed and not call.runs_program and _NO_SUCH_TOOL.search(call.result[:_FIRST_WORDS]) is not None
+    return says_so or (bool(facts.tools) and call.schema is None)
+
+
 def _unknown(facts: Facts) -> Iterator[Finding]:
     for call in facts.calls:
         unlisted = bool(facts.tools) and call.schema is None
         if unlisted and call.succeeded:
             text = f"The tool {call.name!r} called at step {call.step} is not on the list of tools, but answered."
             yield Finding("unlisted_tool", call.steps, text)
-        elif unlisted or (call.failed and _NO_SUCH_TOOL.search(call.result)):
+        elif is_unknown(facts, call):
             text = f"The tool {call.name!r} called at step {call.step} does not exist."
             yield Finding("unknown_tool", call.steps, text)
 

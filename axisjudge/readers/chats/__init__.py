@@ -10,6 +10,7 @@ What they agree on:
 - A tool that the provider runs itself (web search, code, MCP) is called like any other. Its result is a step where the
   source holds it or says how the call ended.
 - A part of unknown kind that may carry a call or a result refuses the file; any other leaves its kind in brackets.
+- Calls and results that stand in plain text (`in_text`) are read where a run has no calls of its own kind.
 - `Step.agent` names the speaker where a source names its speakers.
 """
 
@@ -24,10 +25,15 @@ from axisjudge.readers.chats import (
     langchain_messages,
     named_speakers,
     openai_responses,
+    pydantic_ai,
+    sharegpt,
+    smolagents,
 )
 
 #: Asked in this order, before the plain OpenAI chat that several of them resemble.
 CHATS = (
+    pydantic_ai,
+    smolagents,
     openai_responses,
     gemini_contents,
     langchain_messages,
@@ -36,6 +42,7 @@ CHATS = (
     ai_sdk,
     anthropic_messages,
     named_speakers,
+    sharegpt,
 )
 
 __all__ = ["CHATS", "is_message"]

@@ -110,7 +110,11 @@ def _found(record: dict[str, Any], steps: Steps, where: str, notes: list[Note]) 
         notes,
         FORMAT,
         where,
-        {**record, "id": record.get("id") or record.get("chat_id")},
+        {
+            **record,
+            "id": record.get("id") or record.get("chat_id"),
+            "task_id": record.get("task_id") or record.get("question_ID"),
+        },
         policy=text_of(system, at(where, "system"), notes) or None if isinstance(system, str) else None,
         tools=schemas([(at(place, n), tool) for n, tool in enumerate(tools)], notes, place)
         if record.get("tools") is not None

@@ -6,10 +6,22 @@ Item types are those of the ``openai`` package, ``ResponseItem``, ``ResponseOutp
 
 from typing import Any
 
-from axisjudge.readers.chats.parts import Part, grow, parts_of
+from axisjudge.readers.chats.parts import Part, add_message, grow, parts_of
 from axisjudge.readers.chats.records import list_of_objects
 from axisjudge.readers.events import ENCRYPTED, NO_STEP, Steps, dict_of, shown, text_at, type_of
-from axisjudge.readers.messages import Note, Unread, arguments_of, at, carries_call, field, made, members, role_of, word
+from axisjudge.readers.messages import (
+    Note,
+    Unread,
+    arguments_of,
+    at,
+    carries_call,
+    field,
+    made,
+    members,
+    refuse_unread,
+    role_of,
+    word,
+)
 from axisjudge.trajectory import ToolCall
 
 _NO_STEPS = {"additional_tools", "configuration_update", "compaction", "compaction_trigger", "mcp_list_tools"}
@@ -60,7 +72,10 @@ def add_item(steps: Steps, item: dict[str, Any], where: str, notes: list[Note], 
     """Add one item; one of unknown type that may carry a call or a result is refused."""
     steps.where = where
     kind = type_of(item)
-    if kind == "message" or (item.get("type") is None and "role" in item):
+    if item.get("role") == "tool" or item.get("tool_calls"):  # a chat message among items
+        add_message(steps, item, where, notes)
+    elif kind == "message" or (item.get("type") is None and "role" in item):
+        refuse_unread(item, where)
         parts = parts_of(item.get("content"), at(where, "content"), notes)
         grow(steps, role_of(item, where), parts or [Part("text")], where, timestamp)
     elif kind == "reasoning":

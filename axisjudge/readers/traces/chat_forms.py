@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from axisjudge.readers.chats.parts import names_part_of_call
 from axisjudge.readers.chats.response_items import ITEMS
-from axisjudge.readers.events import dict_of, text_at
+from axisjudge.readers.events import dict_of, json_of, listed, text_at
 from axisjudge.readers.messages import ROLES, Unread, carries_call, refuse_unread
-from axisjudge.readers.traces.pieces import json_of, listed
 
 _OURS = ("system", "developer", "tool", "function")
 _ROLES: dict[str, str] = {"human": "user", "ai": "assistant", **{name: ROLES[name] for name in _OURS}}
@@ -16,7 +16,18 @@ _READ = (
 )
 #: Where inputs and outputs hold their messages, the surest first.
 _PLACES = (
-    *("messages", "generations", "choices", "message", "output", "input", "contents", "prompts", "prompt"),
+    *(
+        "messages",
+        "generations",
+        "choices",
+        "candidates",
+        "message",
+        "output",
+        "input",
+        "contents",
+        "prompts",
+        "prompt",
+    ),
     *("content", "text"),
 )
 
@@ -38,11 +49,15 @@ def messages_in(told: Any, role: str) -> list[dict[str, Any]]:
     if isinstance(told, list):
         if len(told) == 2 and all(isinstance(part, str) for part in told) and (told[0] in _ROLES or told[0] == "user"):
             return [{"role": _ROLES.get(told[0], told[0]), "content": told[1]}]  # ("human", "Hello.")
+        if any(_is_part(member) for member in told):  # the content of one message, as Anthropic's client gives it back
+            return [{"role": role, "content": told}]
         return [message for member in told for message in messages_in(member, role)]
     if not isinstance(told, dict):
         return []
     if is_message(told):
         return [message_of(told)]
+    if isinstance(told.get("tool_calls"), list) and told["tool_calls"]:
+        return [message_of({"role": role, **told})]
     heads = (told.get(key) for key in ("system", "instructions", "system_instruction"))
     before = [message for head in heads if head for message in _system(head)]
     place = next((key for key in _PLACES if told.get(key)), None)
@@ -53,6 +68,11 @@ def messages_in(told: Any, role: str) -> list[dict[str, Any]]:
     if not found and carries_call(told):
         raise Unread("inputs or outputs of a run", sorted(told))
     return found
+
+
+def _is_part(member: Any) -> bool:
+    """Whether a member of a list is a part of a content that holds a call or a result, and no message."""
+    return isinstance(member, dict) and "role" not in member and names_part_of_call(member) and not is_message(member)
 
 
 def _system(head: Any) -> list[dict[str, Any]]:

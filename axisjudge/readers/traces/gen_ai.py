@@ -7,8 +7,8 @@ vercel/ai (packages/ai/src/generate-text, its attributes ``ai.*``).
 from collections.abc import Iterator
 from typing import Any
 
-from axisjudge.readers.events import dict_of, shown, text_at
-from axisjudge.readers.traces.pieces import Piece, json_of, listed, pieces_of
+from axisjudge.readers.events import dict_of, json_of, listed, shown, text_at
+from axisjudge.readers.traces.pieces import Piece, pieces_of
 from axisjudge.readers.traces.spans import Span, numbered
 
 _ARGUMENTS = (

@@ -8,9 +8,9 @@ python/openinference-semantic-conventions).
 from ast import literal_eval
 from typing import Any
 
-from axisjudge.readers.events import dict_of, shown, text_at
+from axisjudge.readers.events import dict_of, json_of, listed, shown, text_at
 from axisjudge.readers.traces.phoenix import flat
-from axisjudge.readers.traces.pieces import Piece, json_of, listed, pieces_of, plain
+from axisjudge.readers.traces.pieces import Piece, pieces_of, plain
 from axisjudge.readers.traces.spans import Span, numbered
 
 FORMAT = "openinference"

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from axisjudge.checks import InputError
-from axisjudge.readers.events import NO_STEP, UNKNOWN, Line, Tally, events_of, text_at
+from axisjudge.readers.events import NO_STEP, UNKNOWN, Line, Tally, events_of, json_of, listed, text_at
 from axisjudge.readers.messages import Found, Unread, carries_call, made, names_call, tool_schema
 from axisjudge.readers.traces import gen_ai, openinference, phoenix
 from axisjudge.readers.traces.conversation import ModelCall, ToolRun, steps_of
-from axisjudge.readers.traces.pieces import Piece, json_of, listed
+from axisjudge.readers.traces.pieces import Piece
 from axisjudge.readers.traces.spans import Span, spans_of
 from axisjudge.trajectory import ToolSchema, Trajectory
 

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from pydantic_core import from_json
-
 from axisjudge.readers.chats import gemini_contents
 from axisjudge.readers.chats.parts import part_of
 from axisjudge.readers.chats.response_items import ITEMS, add_item
-from axisjudge.readers.events import Steps, dict_of, shown, text_at, type_of
+from axisjudge.readers.events import Steps, dict_of, json_of, listed, shown, text_at, type_of
 from axisjudge.readers.messages import ROLES, call_of, refuse_unread
 from axisjudge.trajectory import Role, ToolCall
 
@@ -123,21 +121,3 @@ def plain(content: Any) -> str:
     if isinstance(content, list) and content and all(isinstance(part, dict) and "text" in part for part in content):
         return "\n".join(shown(part["text"]) for part in content)
     return shown(content)
-
-
-def json_of(value: Any) -> Any:
-    """What JSON text stands for; anything else as it is."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        try:
-            return from_json(value)
-        except ValueError:
-            return value
-    return value
-
-
-def listed(value: Any) -> list[Any]:
-    """A list as it is, nothing for null, anything else as a list of one."""
-    if isinstance(value, list):
-        return value
-    decoded = json_of(value)
-    return decoded if isinstance(decoded, list) else [] if value is None else [value]

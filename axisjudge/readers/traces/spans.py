@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from axisjudge.readers.events import WRONG_SHAPE, Tally, dict_of, nanoseconds, text_at
+from axisjudge.readers.events import WRONG_SHAPE, Tally, dict_of, listed, nanoseconds, text_at
 from axisjudge.readers.traces import phoenix
-from axisjudge.readers.traces.pieces import listed
 
 
 class Span(NamedTuple):

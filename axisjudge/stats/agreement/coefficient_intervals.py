@@ -3,7 +3,8 @@
 - Fewer than 10 effective clusters, an expected rarer cell below 5, or fewer than 5 disagreements: draws from a
   Dirichlet posterior on the possible rating patterns, with prior mass 1 on the unanimous ones and 1 on the others: 1/2
   for each cell of a 2 x 2 table. Counts are scaled by 1 / design effect and (z / t)^2, both as in
-  `axisjudge.stats.clusters`. The same for fewer than 100 independent items.
+  `axisjudge.stats.clusters`. The same for fewer than 100 independent items; of three words or more, whose influences
+  have heavy tails, t has the part of its degrees that they show, 12 at least.
 - Otherwise, clustered items: the leave-one-out influences of items on Fisher's z (logit for percent agreement), added
   up over clusters, with the variance and the t of `axisjudge.stats.clusters`.
 - Otherwise, independent items: the standard error of a multinomial bootstrap over the distinct rating patterns, on the
@@ -27,6 +28,7 @@ from axisjudge.stats.clusters import (
     ClusteredVariance,
     clustered_variance,
     effective_clusters,
+    normal_part_of,
 )
 from axisjudge.stats.rates.proportions import (
     FEWEST_CLUSTERS,
@@ -46,6 +48,9 @@ FEWEST_FOR_BOOTSTRAP = 100
 #: With more distinct patterns the bootstrap costs seconds and says no more than a jackknife over the patterns.
 MOST_FOR_BOOTSTRAP = 1000
 POSTERIOR_DRAWS = 2000
+#: Degrees that heavy tails leave to a posterior of three words or more: with all of them quadratic AC2 of 200
+#: independent items, 5% and 5% in the rarer words, is covered .928.
+LEAST_DEGREES = 12.0
 #: 28 raters with 4 categories; beyond it the posterior holds the patterns near those that occur.
 MOST_CELLS = 4096
 
@@ -233,7 +238,12 @@ def _posterior(
     cells, counts, prior = _cells(coefficient, patterns)
     moved = influences(coefficient, patterns, sums, "identity")
     variance = _variance(patterns, np.nan_to_num(moved))
-    scale = (normal_quantile(ci_level) / t_quantile(variance.degrees, ci_level)) ** 2 / variance.design_effect
+    degrees = variance.degrees
+    alone = not patterns.grouped or bool((patterns.cluster_sizes() <= 1).all())
+    if alone and np.unique(cells[cells >= 0]).size > 2:
+        seen = degrees * normal_part_of(np.nan_to_num(moved), patterns.times[patterns.compared])
+        degrees = max(seen, min(degrees, LEAST_DEGREES))
+    scale = (normal_quantile(ci_level) / t_quantile(degrees, ci_level)) ** 2 / variance.design_effect
     draws = rng.standard_gamma(counts * scale + prior, size=(POSTERIOR_DRAWS, len(cells)))
     weights = draws / draws.sum(axis=1, keepdims=True) * counts.sum()
     values = coefficient.estimate(weights @ coefficient.sums(cells, patterns.categories), patterns.categories)

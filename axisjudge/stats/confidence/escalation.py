@@ -25,8 +25,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval
-from axisjudge.stats.rates.clustered import ClusteredShare, clustered_share, more_for_upper_end, upper_end_at
-from axisjudge.stats.rates.proportions import cluster_codes
+from axisjudge.stats.estimate import ClusteredShare
+from axisjudge.stats.rates.clustered import more_for_upper_end, upper_end_at
+from axisjudge.stats.rates.proportions import cluster_codes, clustered_proportion
 
 #: Thresholds tried, at even steps of the items from the most confident down.
 STEPS = 20
@@ -181,7 +182,7 @@ def sequence(
 
     def bound(inside: Flags, errors: Floats) -> ClusteredShare:
         counted = inside & labelled
-        return clustered_share(
+        return clustered_proportion(
             errors[counted],
             None if clusters is None else groups[counted],
             weights=weight[counted],

@@ -20,12 +20,13 @@ import numpy as np
 
 from axisjudge.results import Result
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import ClusteredShare, Estimate
 from axisjudge.stats.panels.dawid_skene import dawid_skene
 from axisjudge.stats.panels.linear import Floats, LinearPanel, likeliest
 from axisjudge.stats.panels.votes import FOLDS, Votes, held_out
 from axisjudge.stats.panels.ways import WAYS, calibrated, fit_panel, refit_panel
-from axisjudge.stats.rates.clustered import ClusteredShare, clustered_share, paired_share_difference
+from axisjudge.stats.rates.clustered import paired_share_difference
+from axisjudge.stats.rates.proportions import clustered_proportion
 
 #: What every way is compared with.
 REFERENCE = "best_single"
@@ -106,7 +107,7 @@ def nested(
         sure = np.where(np.isnan(p).any(axis=1), np.nan, p.max(axis=1))
         results[way] = NestedWay(
             way=way,
-            accuracy=clustered_share(right[way], groups, **terms),  # type: ignore[arg-type]
+            accuracy=clustered_proportion(right[way], groups, **terms),  # type: ignore[arg-type]
             kappa=kappa,
             gain=paired_share_difference(right[way], right[REFERENCE], groups, **terms),  # type: ignore[arg-type]
             log_loss=_log_loss(p, truth, votes.weights[rows]),

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from axisjudge.checks import InputError
 from axisjudge.results import Result
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.rates.clustered import clustered_share
+from axisjudge.stats.rates.proportions import clustered_proportion
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def failing_word(
     about: dict[str, Any] = {"clusters": clusters, "cluster_unit": cluster_unit, "ci_level": ci_level}
     either = both & (np.nan_to_num(said) + np.nan_to_num(truth) > 0)
     return FailingWord(
-        precision=clustered_share(np.where(both & (said == 1), hit, np.nan), **about),
-        recall=clustered_share(np.where(both & (truth == 1), hit, np.nan), **about),
-        f1=clustered_share(np.where(either, hit, np.nan), weights=np.where(hit == 1, 2.0, 1.0), **about),
+        precision=clustered_proportion(np.where(both & (said == 1), hit, np.nan), **about),
+        recall=clustered_proportion(np.where(both & (truth == 1), hit, np.nan), **about),
+        f1=clustered_proportion(np.where(either, hit, np.nan), weights=np.where(hit == 1, 2.0, 1.0), **about),
     )

@@ -27,9 +27,9 @@ from numpy.typing import ArrayLike, NDArray
 from axisjudge.checks import InputError, in_open_unit_interval
 from axisjudge.results import Result
 from axisjudge.stats.comparisons.sign_flips import holm
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import ClusteredShare, Estimate
 from axisjudge.stats.raters.reference import in_short
-from axisjudge.stats.rates.clustered import ClusteredShare, clustered_share
+from axisjudge.stats.rates.proportions import clustered_proportion
 
 Floats = NDArray[np.float64]
 
@@ -142,7 +142,7 @@ def stratum_shares(
 
         def compared(level: float, kept: Any, sides: tuple[Floats, Floats] = sides) -> tuple[ClusteredShare, Estimate]:
             here, rest = (
-                clustered_share(
+                clustered_proportion(
                     side[kept], None if groups is None else groups[kept], cluster_unit=cluster_unit, ci_level=level
                 )
                 for side in sides
@@ -187,7 +187,7 @@ def share_difference(first: ClusteredShare, second: ClusteredShare) -> Estimate:
 
     Examples
     --------
-    >>> share_difference(clustered_share([1] * 18 + [0] * 2), clustered_share([1] * 10 + [0] * 10))
+    >>> share_difference(clustered_proportion([1] * 18 + [0] * 2), clustered_proportion([1] * 10 + [0] * 10))
     Estimate(0.400 [0.085 to 0.644], 40 items in 40 items)
     """
     gap = first.estimate - second.estimate

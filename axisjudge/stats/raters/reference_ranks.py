@@ -38,7 +38,8 @@ def reference_ranks(
     Raters are paired by cluster on jackknife pseudo-values :math:`n_j A_j - (n_j - 1) A_{j,-g}`, with n_j the clusters
     g in which rater j decided on an item; elsewhere it has none. Pseudo-values of a rater whose coefficient rests on
     fewer than 10 effective clusters or 5 expected rarer words vary too little: three verdicts, all right, not at all.
-    Such a rater is told apart only where the intervals of the two coefficients, at the level of all pairs, say so.
+    Such a rater is told apart only where the intervals of the two coefficients, at the level of all pairs, say so; the
+    pairs of the others share what is left of 1 - `ci_level`.
 
     Parameters
     ----------
@@ -74,11 +75,13 @@ def reference_ranks(
     if len(pairs) < 2 or not few.any():
         return sets
     level = pairwise_level(len(pairs), ci_level)
+    n_many = int((~few).sum())
+    left = (1 - level) * n_many * (n_many - 1) / 2
     known = [
         agreement_coefficients(pair, [coefficient], categories=categories, clusters=clusters, ci_level=level, rng=rng)
         for pair in pairs
     ]
-    above = np.nan_to_num(sets.p_values, nan=1.0) <= 1 - ci_level
+    above = np.nan_to_num(sets.p_values, nan=1.0) <= left
     for j, k in itertools.permutations(range(len(pairs)), 2):
         if few[j] or few[k]:
             above[j, k] = _difference_low(known[j][coefficient], known[k][coefficient]) > 0

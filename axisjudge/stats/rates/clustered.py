@@ -1,8 +1,4 @@
-"""Shares of items that come in clusters of any sizes: one interval for sensitivity, precision and all their kin.
-
-A share is a ratio of cluster totals, hits among the items of a cluster that count. Its interval is that of
-`clustered_proportion`; beside it stands what the clusters are worth and what one item is divided by. Two shares, of the
-same items or of others, are joined by MOVER.
+"""Two shares of items that come in clusters of any sizes, and how many more items would narrow one.
 
 References
 ----------
@@ -13,115 +9,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval
-from axisjudge.stats.clusters import OUTCOME_ICC, effective_clusters, joined_effect, normal_part
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.clusters import OUTCOME_ICC, effective_clusters, joined_effect, normal_part, relative_weights
+from axisjudge.stats.estimate import ClusteredShare, Estimate
 from axisjudge.stats.rates.proportions import (
-    FEWEST_FOR_WILSON,
-    clopper_pearson_interval,
     cluster_codes,
+    clustered_proportion,
     score_interval,
-    share_between_clusters,
     t_quantile,
-    wilson_interval,
 )
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class ClusteredShare(Estimate):
-    """A share with its interval; `effective_clusters` is Kish's K, `design_effect` what one item is divided by.
-
-    `degrees` are those of the interval's t, NaN where items are independent.
-    """
-
-    hits: int
-    effective_clusters: float
-    design_effect: float = 1.0
-    degrees: float = math.nan
-
-
-def clustered_share(
-    values: ArrayLike,
-    clusters: ArrayLike | None = None,
-    *,
-    weights: ArrayLike | None = None,
-    cluster_unit: str = "cluster",
-    ci_level: float = 0.95,
-) -> ClusteredShare:
-    """The share of ones among `values`, with an interval that holds for clusters of unequal sizes.
-
-    Parameters
-    ----------
-    values : array of 1, 0 or NaN, shape (n_items,)
-        NaN values do not count: for a sensitivity, all items that people did not fail.
-    clusters : array, shape (n_items,), optional
-        Which items belong together; without it items are taken as independent, and the interval is Wilson's, or the
-        exact one while either outcome was seen fewer than 15 times.
-    weights : array, shape (n_items,), optional
-        What an item stands for, 1 over the probability with which it was drawn, up to a factor: cluster totals are of
-        weights then, and n is Kish's, (sum w)^2 / sum w^2.
-    cluster_unit : str
-        What a cluster is ("task"); printed with the count.
-
-    Returns
-    -------
-    ClusteredShare
-        `n_missing` counts the NaN values. Without an interval where all items are of one cluster.
-
-    Raises
-    ------
-    InputError
-        Values other than 0, 1 and NaN, or clusters of another length.
-
-    Examples
-    --------
-    >>> tasks = [task for task in range(5) for _ in range(4)]
-    >>> clustered_share([1] * 19 + [0], tasks, cluster_unit="task")
-    ClusteredShare(0.950 [0.632 to 0.995], 20 items in 5 tasks)
-    """
-    outcome, groups, kept = _counted(values, clusters)
-    in_open_unit_interval("ci_level", ci_level)
-    n, hits = outcome.size, int(outcome.sum())
-    weight = _weights(weights, kept)
-    sizes = np.bincount(groups, weights=weight) if n else np.array([])
-    sizes = sizes[sizes > 0]
-    even = bool((weight == 1).all())
-    independent = even and (clusters is None or bool((sizes == 1).all()))
-    worth = effective_clusters(sizes)
-    about: dict[str, Any] = {
-        "ci_level": ci_level,
-        "n_items": n,
-        "n_missing": int((~kept).sum()),
-        "n_clusters": sizes.size,
-        "cluster_unit": "item" if clusters is None else cluster_unit,
-        "hits": hits,
-        "effective_clusters": worth,
-    }
-    if not n:
-        reason = "no item counts: a share needs at least one"
-        return ClusteredShare(estimate=math.nan, reason=reason, **about)
-    share = float((weight * outcome).sum() / weight.sum())
-    if independent:
-        exact = min(hits, n - hits) < FEWEST_FOR_WILSON
-        low, high = (clopper_pearson_interval if exact else wilson_interval)(hits, n, ci_level=ci_level)
-        method = "Clopper-Pearson" if exact else "Wilson"
-        return ClusteredShare(estimate=share, ci_low=low, ci_high=high, method=method, **about)
-    if sizes.size == 1:
-        reason = f"all values are of one {cluster_unit}: how far clusters differ cannot be seen"
-        return ClusteredShare(estimate=share, reason=reason, **about)
-    low, high, variance = share_between_clusters(outcome, groups, ci_level, weights=weight)
-    effect = variance.design_effect * float((weight**2).mean())  # n over Kish's n, of weights with a mean of 1
-    method = f"Wilson at n / {effect:.2f}, t on {variance.degrees:.1f} degrees"
-    about |= {"design_effect": effect, "degrees": variance.degrees}
-    return ClusteredShare(estimate=share, ci_low=low, ci_high=high, method=method, **about)
 
 
 def paired_share_difference(
@@ -141,7 +44,7 @@ def paired_share_difference(
     ----------
     first, second : array of 1, 0 or NaN, shape (n_items,)
     weights : array, shape (n_items,), optional
-        As in `clustered_share`.
+        As in `clustered_proportion`.
 
     References
     ----------
@@ -200,7 +103,7 @@ def more_for_half_width(share: ClusteredShare, half_width: float) -> int | None:
 
     Examples
     --------
-    >>> more_for_half_width(clustered_share([1] * 9 + [0] * 5), 0.1)
+    >>> more_for_half_width(clustered_proportion([1] * 9 + [0] * 5), 0.1)
     77
     """
     in_open_unit_interval("half_width", half_width)
@@ -223,7 +126,7 @@ def more_for_upper_end(share: ClusteredShare, limit: float) -> int | None:
 
     Examples
     --------
-    >>> more_for_upper_end(clustered_share([1] * 5 + [0] * 95), 0.1)
+    >>> more_for_upper_end(clustered_proportion([1] * 5 + [0] * 95), 0.1)
     41
     """
     if math.isnan(share.ci_high) or share.estimate >= limit:
@@ -250,31 +153,10 @@ def _least(value: Callable[[int], float], limit: float, n: int) -> int:
     return least
 
 
-def _counted(values: ArrayLike, clusters: ArrayLike | None) -> tuple[Floats, NDArray[np.intp], NDArray[np.bool_]]:
-    outcome = np.asarray(values, dtype=np.float64)
-    if outcome.ndim != 1 or not np.isin(outcome[~np.isnan(outcome)], (0.0, 1.0)).all():
-        raise InputError("values", "must be one row of 0, 1 or NaN", values)
-    kept = ~np.isnan(outcome)
-    return outcome[kept], cluster_codes(clusters, outcome.size)[kept], kept
-
-
-def _weights(weights: ArrayLike | None, kept: NDArray[np.bool_]) -> Floats:
-    """The weights of the items that count, of mean 1; exactly 1 where all are alike."""
-    if weights is None:
-        return np.ones(int(kept.sum()))
-    given = np.asarray(weights, dtype=np.float64)
-    if given.shape != kept.shape:
-        raise InputError("weights", f"needs one for each of the {kept.size} items", given.shape)
-    used = given[kept]
-    if not (np.isfinite(used) & (used > 0)).all():
-        raise InputError("weights", "must be positive", used)
-    return np.ones(used.size) if (used == used[:1]).all() else used / used.mean()
-
-
 def upper_end_at(
     share: float, clusters: ArrayLike, *, weights: ArrayLike | None = None, ci_level: float = 0.95
 ) -> float:
-    """Where the interval of `clustered_share` would end if this share were seen in items of these clusters.
+    """Where the interval of `clustered_proportion` would end if this share were seen in items of these clusters.
 
     What a study can show is known from this before any label is: with the least design effect that could be seen. NaN
     where all items are of one cluster.
@@ -292,7 +174,7 @@ def upper_end_at(
     0.106
     """
     groups = cluster_codes(clusters, np.size(clusters))
-    weight = _weights(weights, np.ones(groups.size, dtype=bool))
+    weight = relative_weights(weights, np.ones(groups.size, dtype=bool))
     sizes = np.bincount(groups, weights=weight)
     worth, items = effective_clusters(sizes), effective_clusters(weight)
     if sizes.size < 2:
@@ -320,7 +202,7 @@ def _joined(one: float, other: float, correlation: float) -> float:
 
 
 def _shares(*shares: ArrayLike, **options: Any) -> list[ClusteredShare]:
-    return [clustered_share(values, **options) for values in shares]
+    return [clustered_proportion(values, **options) for values in shares]
 
 
 def _about(share: ClusteredShare, **changed: int) -> dict[str, Any]:

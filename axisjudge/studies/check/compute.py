@@ -15,9 +15,10 @@ from axisjudge.results import Result
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.stats.agreement.coefficients import coefficient_names
 from axisjudge.stats.confidence.escalation import Alone, decides_alone
-from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.rates.clustered import ClusteredShare, clustered_share, mean_of_shares, more_for_half_width
+from axisjudge.stats.estimate import ClusteredShare, Estimate
+from axisjudge.stats.rates.clustered import mean_of_shares, more_for_half_width
 from axisjudge.stats.rates.correction import SAMPLING, CorrectedRate, corrected_rate
+from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies.check.votes import Votes
 
@@ -138,7 +139,7 @@ def judge_check(votes: Votes, place: int, terms: Terms) -> JudgeCheck:
 
 def share(values: Floats, votes: Votes, ci_level: float) -> ClusteredShare:
     """A share of items with the interval by cluster."""
-    return clustered_share(values, votes.clusters, cluster_unit=votes.unit, ci_level=ci_level)
+    return clustered_proportion(values, votes.clusters, cluster_unit=votes.unit, ci_level=ci_level)
 
 
 def hits(said: Floats, truth: Floats, word: float) -> Floats:

@@ -14,6 +14,7 @@ from axisjudge.studies.check.compute import WANTED_HALF_WIDTH, JudgeCheck, compa
 from axisjudge.studies.check.words import one_line
 
 if TYPE_CHECKING:
+    from axisjudge.stats.rates.correction import CorrectedRate
     from axisjudge.studies.check.checked import Checked
 
 #: With more judges than this each has one line; the rest stands in the table and in --json.
@@ -165,25 +166,37 @@ def _chance_line(result: Checked, judge: JudgeCheck) -> list[str]:
     """Whether a judge tells the words apart, by the bound that decides."""
     found, chance = _standard(result, judge)
     if math.isnan(found.ci_low):
-        return [f"  Whether it is above chance cannot be said: {found.reason}."] if found.reason else []
+        return [f"  Whether it is above chance cannot be said: {_lacking(result, judge) or found.reason}."]
     name, coin = ("balanced accuracy", f"{chance:.0%}") if chance else (_coefficient(result).label, "0")
     low, high = (f"{end:.0%}" if chance else f"{end:.2f}" for end in (found.ci_low, found.ci_high))
+    low = f"{math.floor(found.ci_low * 1000) / 1000:.1%}" if chance and low == coin else low
     if found.ci_high < chance:
         return [
             f"  It is worse than chance: {name} is at most {high}, where chance has {coin}. See what its words mean."
         ]
     misses = _misses(result, judge)
+    if misses and found.ci_low > chance:
+        return [f"  {misses} Still it is above chance: {name} is at least {low}, where chance has {coin}."]
     if found.ci_low > chance:
-        return [f"  Above chance: {name} is at least {low}, where chance has {coin}.{misses}"]
-    return [f"  Not shown to be above chance: {name} may be as low as {low}, and chance has {coin}.{misses}"]
+        return [f"  Above chance: {name} is at least {low}, where chance has {coin}."]
+    more = f" {misses}" if misses else ""
+    return [f"  Not shown to be above chance: {name} may be as low as {low}, and chance has {coin}.{more}"]
+
+
+def _lacking(result: Checked, judge: JudgeCheck) -> str:
+    """The word that people never said, so that nothing is known of it."""
+    asked = result.votes.question
+    words = {"sensitivity": asked.failing, "specificity": asked.passing}
+    never = [word for name, word in words.items() if name in judge.measures and not judge.measures[name].n_items]
+    return f"people called no {result.votes.noun} {listed([repr(word) for word in never])}" if never else ""
 
 
 def _misses(result: Checked, judge: JudgeCheck) -> str:
     """The plain sentence for a judge that misses most of what it should catch, or fails most of what it should pass."""
     asked = result.votes.question
     verbs = {"sensitivity": ("misses", asked.failing), "specificity": ("fails", asked.passing)}
-    return "".join(
-        f" It {verb} at least {1 - judge.measures[name].ci_high:.0%} of {word!r}."
+    return " ".join(
+        f"It {verb} at least {1 - judge.measures[name].ci_high:.0%} of {word!r}."
         for name, (verb, word) in verbs.items()
         if name in judge.measures and judge.measures[name].ci_high < MOST
     )
@@ -197,7 +210,8 @@ def _too_few(result: Checked, judge: JudgeCheck) -> list[str]:
     if not judge.more_failures or judge.more_failures < FEWEST_MORE:
         if not math.isnan(caught.ci_low):
             return []
-        return [f"  Too few that people failed: {caught.n_items}, {caught.reason}."]
+        why = f", {caught.reason}" if caught.n_items else ""
+        return [f"  Too few that people failed: {caught.n_items}{why}."]
     more = _rounded(judge.more_failures)
     return [f"  Too few that people failed for {points}: {caught.n_items}; about {more:,} more would do."]
 
@@ -287,17 +301,24 @@ def _supports(result: Checked) -> list[str]:
         claims += [
             (f"what is caught{to}{who}", bool(sure)),
             (f"what is passed{to}", any(_narrow(judge.measures["specificity"]) for judge in every)),
-            ("a failure rate", rate is None or not rate.refusal),
+            (f"a failure rate{to}", _rate_is_narrow(result, rate)),
             ("deciding some alone", any(judge.alone and judge.alone.error for judge in every)),
         ]
-    known = any(not math.isnan(judge.measures[_coefficient(result).heading].ci_low) for judge in every)
-    claims += [("chance-corrected agreement", known)]
+    beyond = (judge.measures[_coefficient(result).heading] for judge in every)
+    claims += [("agreement beyond chance", any(found.ci_low > 0 or found.ci_high < 0 for found in beyond))]
     claims += [("people's agreement with each other", len(result.votes.people) > 1)]
     if len(every) > 1:
         claims.append(("one best judge", bool(result.ranks and len(result.ranks.first) == 1)))
     can, cannot = ([claim for claim, holds in claims if holds is wanted] for wanted in (True, False))
     lines = [f"The file supports: {', '.join(can)}."] if can else []
     return lines + ([f"It does not support: {', '.join(cannot)}."] if cannot else [])
+
+
+def _rate_is_narrow(result: Checked, rate: CorrectedRate | None) -> bool:
+    """Whether the share that people fail is known well: by all of their labels, or corrected from some."""
+    if rate is None:
+        return _narrow(result.failing_share)
+    return not rate.refusal and _narrow(rate.rate)
 
 
 def _narrow(found: Estimate) -> bool:
@@ -313,6 +334,8 @@ def _next(result: Checked) -> str:
     words += result.options
     if not votes.question.directed:
         why, more = "to ask what is caught", ["--positive=WORD"]
+    elif any(_lacking(result, judge) for judge in result.judges):
+        why, more = "with labels of the other word too", []
     elif not votes.in_full and result.terms.sampling == "unknown":
         why, more = "if the labelled rows were drawn at random", ["--sampling", "random"]
     elif not roles.cluster and "none" not in result.options:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
-from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.rates.clustered import ClusteredShare
+from axisjudge.stats.estimate import ClusteredShare, Estimate
 from axisjudge.studies.check.compute import CHANCE_CORRECTED
 
 if TYPE_CHECKING:

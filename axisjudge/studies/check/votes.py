@@ -169,12 +169,14 @@ def _confidence(cell: str | None, column: str, row: int) -> float:
     if word(cell) is None or cell is None:
         return float("nan")
     where = f"column {column!r}, row {row + 1}"
+    text, of = (cell.strip().removesuffix("%"), 100) if cell.strip().endswith("%") else (cell.strip(), 1)
     try:
-        value = float(cell.strip().replace(",", "."))
+        value = float(text.replace(",", ".")) / of
     except ValueError:
-        raise InputError(where, "a confidence must be a number", cell) from None
+        cure = "name another column; an empty cell says that there is none"
+        raise InputError(where, "a confidence must be a number", cell, cure) from None
     if not 0 <= value <= 1:
-        raise InputError(where, "a confidence must lie in [0, 1]", cell, "divide percentages by 100")
+        raise InputError(where, "a confidence must lie in [0, 1]", cell, "divide by 100, or write 87%")
     return value
 
 

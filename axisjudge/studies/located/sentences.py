@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 
@@ -13,6 +14,7 @@ from axisjudge.studies.located.parting import KindCount, Parting
 
 #: So many labellers stand in an answer.
 _LABELLERS = 2
+_VERSION = re.compile(r"-\d+$")
 
 
 def decided_sentences(decided: Sequence[Decided]) -> tuple[str, ...]:
@@ -87,24 +89,38 @@ def faults_sentence(faults: Sequence[FaultsFound]) -> str:
 
 
 def answer(faults: Sequence[FaultsFound]) -> str:
-    """What the last judge finds of the faults that each labeller locates, set by set, and what that does not show."""
+    """What judges find of the faults that each labeller locates, set by set, and what that does not show.
+
+    Of versions of one judge the last counts; of several judges those that find fewest and most are named.
+    """
     rows = [one for one in faults if one.axis == ANY_AXIS]
     if not rows:
         return "No fault is located in a run that a judge judged, so nothing can be said of what judges find."
-    last = rows[-1].judge
+    judges = list({_VERSION.sub("", one.judge): one.judge for one in rows}.values())
     said = []
-    for labeller in dict.fromkeys(one.labeller for one in rows if one.judge == last):
+    for labeller in dict.fromkeys(one.labeller for one in rows):
+        own = [one for one in rows if one.labeller == labeller and one.judge in judges]
         parts = [
-            f"{one.on_axis.worded('.0%')} of {many(one.n_faults, 'fault')} in {one.domain} ({one.on_axis.clusters})"
-            for one in rows
-            if (one.judge, one.labeller) == (last, labeller)
+            _of_set([one for one in own if one.domain == name]) for name in dict.fromkeys(one.domain for one in own)
         ]
-        said.append(f"Of the faults {_located(labeller)}, {last} calls incorrect on their axis {listed(parts)}.")
+        who = f"{judges[0]} calls" if len(judges) == 1 else "judges call"
+        said.append(f"Of the faults {_located(labeller)}, {who} incorrect on their axis {listed(parts)}.")
     return " ".join([*said[:_LABELLERS], "Faults that nobody located may be there too, also in passing runs."])
 
 
+def _of_set(rows: Sequence[FaultsFound]) -> str:
+    """What is found of the faults in one set, by the one judge, or by those that find fewest and most."""
+    fewest, most = (pick(rows, key=lambda one: one.on_axis.estimate) for pick in (min, max))
+    where = f"of {many(fewest.n_faults, 'fault')} in {fewest.domain} ({fewest.on_axis.clusters})"
+    if len(rows) == 1:
+        return f"{fewest.on_axis.worded('.0%')} {where}"
+    low, high = (f"{one.on_axis.estimate:.0%} ({one.judge})" for one in (fewest, most))
+    return f"{low} to {high} {where}"
+
+
 def _located(labeller: str) -> str:
-    return "that people locate" if labeller == "people" else f"that the {labeller} locates"
+    words = {"people": "that people locate", "planted": "that were planted"}
+    return words.get(labeller, f"that the {labeller} locates")
 
 
 def parting_sentence(partings: Sequence[Parting]) -> str:

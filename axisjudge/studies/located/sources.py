@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
+from axisjudge.checks import one_of
 from axisjudge.datasets.verdicts import published_findings, published_verdicts
+from axisjudge.trajectory import Trajectory
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,22 +27,40 @@ class LocatedSource:
 
 
 def load_located(
-    trajectories: str = "", *, ratings: str = "", judges: Sequence[str] = ("rules",), tools: str = "", subset: str = ""
+    trajectories: str = "",
+    *,
+    source: str = "published",
+    ratings: str = "",
+    judges: Sequence[str] = ("rules",),
+    tools: str = "",
+    subset: str = "",
 ) -> LocatedSource:
     """Load ratings, reference and outcomes.
 
-    Without `trajectories` the verdicts that ship with the workbench are taken, of one `subset` or all. `trajectories`
-    are results of tau2-bench or tau-bench (file, folder or glob): `judges` judge them now, with `tools` as their tool
-    definitions, or `ratings` is a file of ratings of them.
+    Parameters
+    ----------
+    trajectories : str
+        Results of tau2-bench or tau-bench (file, folder or glob); they go before `source`.
+    source : str
+        ``published``: the verdicts that ship with the workbench, of one `subset` or all. ``demo``: the shipped demo's
+        runs with their simulated judges, located by the reference and by what was planted.
+    ratings, judges, tools : str
+        Of `trajectories`: a file of ratings of them, or else who judges them now, and their tool definitions.
 
     Raises
     ------
     InputError
-        Files that cannot be read, or runs whose task says nothing of what was expected.
+        Files that cannot be read, no such source, or runs whose task says nothing of what was expected.
     """
-    if not trajectories:
-        table, runs = published_verdicts(subset)
-        return LocatedSource(table, runs, published_findings(), _PUBLISHED)
+    if trajectories:
+        return _own(trajectories, ratings, judges, tools)
+    if one_of("source", source, ("published", "demo")) == "demo":
+        return _demo()
+    table, runs = published_verdicts(subset)
+    return LocatedSource(table, runs, published_findings(), _PUBLISHED)
+
+
+def _own(trajectories: str, ratings: str, judges: Sequence[str], tools: str) -> LocatedSource:
     from axisjudge.imports.reference import read_reference
     from axisjudge.judging import judge
     from axisjudge.ratings import read_ratings
@@ -48,10 +68,31 @@ def load_located(
 
     read = read_trajectories(trajectories, tools=tools or None).trajectories
     judged = read_ratings(ratings, latest=True) if ratings else judge(read, judges, progress=False)
-    outcomes = [(run.id, run.domain or "", "all", run.reward < 1) for run in read if run.reward is not None]
-    runs = pl.DataFrame(outcomes, schema=["trajectory_id", "domain", "half", "failed"], orient="row")
     about = f"The runs in {Path(trajectories).name}, with the reference's own reading of their tasks."
-    return LocatedSource(pl.concat([judged, read_reference(trajectories)]), runs, None, about)
+    return LocatedSource(pl.concat([judged, read_reference(trajectories)]), _outcomes(read), None, about)
+
+
+def _demo() -> LocatedSource:
+    from axisjudge.datasets import demo_paths
+    from axisjudge.imports.reference import read_reference
+    from axisjudge.readers import read_trajectories
+    from axisjudge.sources import load_source
+
+    demo = load_source("demo")
+    runs = _outcomes(read_trajectories(*demo_paths()).trajectories)
+    located = read_reference(*demo_paths()).filter(
+        pl.col("trajectory_id").is_in(demo.ratings["trajectory_id"].implode())
+    )
+    about = (
+        f"{demo.about} The reference knows only what each task expects, and so holds faults against failed runs alone; "
+        "what was planted is known of every run."
+    )
+    return LocatedSource(pl.concat([demo.ratings, located]), runs, None, about)
+
+
+def _outcomes(runs: Iterable[Trajectory]) -> pl.DataFrame:
+    outcomes = [(run.id, run.domain or "", "all", run.reward < 1) for run in runs if run.reward is not None]
+    return pl.DataFrame(outcomes, schema=["trajectory_id", "domain", "half", "failed"], orient="row")
 
 
 _PUBLISHED = (

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
 from axisjudge.checks import InputError
+from axisjudge.labels.crosswalk import ANY_STEP
 from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER, VERDICT_ON_RUN, once
-from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, to_polars, with_ends
+from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, to_polars
 from axisjudge.studies._shared.result import StudyResult
 from axisjudge.studies._shared.scope import banner, made_up_raters
-from axisjudge.studies.located import sentences
+from axisjudge.studies.located import sentences, tables
 from axisjudge.studies.located.decided import ANY_AXIS, Decided, decided_by
 from axisjudge.studies.located.faults import FaultsFound, faults_found
 from axisjudge.studies.located.figures import plot_decided, plot_faults_found, plot_partings
@@ -27,32 +28,6 @@ _RATINGS = (
     *("trajectory_id", "step_index", "interaction_id", "cluster_id", "domain", "question", "scale", "repeat", "status"),
     *("rater", "rater_kind", "rater_version", "verdict", "cited_step_indices"),
 )
-_DECIDED = {
-    **{name: name for name in ("judge", "domain", "half", "axis", "n_runs")},
-    **{name: f"n_{name}" for name in ("incorrect", "correct", "uncertain", "not_applicable")},
-    **with_ends("decided", "decided", low="decided_low", high="decided_high"),
-    **with_ends("precision", "precision", low="precision_low", high="precision_high"),
-    **with_ends("recall", "recall", low="recall_low", high="recall_high"),
-    "failing": "failing.estimate",
-}
-_FAULTS = {
-    **{name: name for name in ("labeller", "judge", "domain", "axis", "n_faults")},
-    **with_ends("on_axis", "on_axis"),
-    **with_ends("at_step", "at_step", low="at_step_low", high="at_step_high"),
-    **with_ends("on_any_axis", "on_any", low="on_any_low", high="on_any_high"),
-    "undecided": "undecided.estimate",
-}
-_KINDS = {
-    "kind": "kind",
-    "axis": "axis",
-    "flagged": "n_flagged",
-    "failed": "n_failed",
-    **with_ends("precision", "precision"),
-    "looked_at": "looked_at.estimate",
-    "unseen": "unseen.estimate",
-    "labelled_steps": "on_steps.n_items",
-    "wrong_steps": "on_steps.estimate",
-}
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -77,31 +52,41 @@ class Located(StudyResult):
     @property
     def table(self) -> Table:
         """How much each judge decides and how that stands to the outcome: all runs, by judge, set and axis."""
-        return frame_of([one for one in self.decided if one.half == "all"], _DECIDED, self.kind)
+        return frame_of([one for one in self.decided if one.half == "all"], tables.DECIDED, self.kind)
 
     @property
     def judges(self) -> tuple[str, ...]:
         """The judges, two versions of one apart."""
         return tuple(dict.fromkeys(one.judge for one in self.decided))
 
-    def decided_by(self, judge: str) -> Table:
-        """One judge by data set and axis, all runs."""
-        rows = [one for one in self.decided if (one.judge, one.half) == (judge, "all") and one.axis != ANY_AXIS]
-        return frame_of(
-            rows, {column: of for column, of in _DECIDED.items() if column not in ("judge", "half")}, self.kind
-        )
+    def decided_in_words(self, judge: str, *, by_axis: bool) -> list[dict[str, Any]]:
+        """One judge by data set, all runs, as a page shows it: on each axis, or on all together."""
+        rows = (one for one in self.decided if (one.judge, one.half) == (judge, "all"))
+        return tables.decided_in_words(one for one in rows if (one.axis != ANY_AXIS) == by_axis)
+
+    def halves_in_words(self) -> list[dict[str, Any]]:
+        """Every judge on each half of the tasks, all axes together, as a page shows it."""
+        return tables.decided_in_words(one for one in self.decided if one.half != "all" and one.axis == ANY_AXIS)
+
+    def faults_in_words(self, *, by_axis: bool, judge: str = "") -> list[dict[str, Any]]:
+        """Located faults and who finds them, as a page shows it: by axis or on all together, of all judges or one."""
+        rows = (one for one in self.faults if judge in ("", one.judge))
+        return tables.faults_in_words(one for one in rows if (one.axis not in (ANY_AXIS, ANY_STEP)) == by_axis)
+
+    def kinds_in_words(self) -> list[dict[str, Any]]:
+        """What the rules' kinds of finding are worth, as a page shows it."""
+        return tables.kinds_in_words(self.kinds)
 
     def tables(self) -> dict[str, Table]:
-        """Every table by name: decided, halves (all axes together), faults and partings of the last judge, kinds."""
+        """Every table by name: decided, halves (all axes together), faults, partings of the last judge, kinds."""
         halves = [one for one in self.decided if one.half != "all" and one.axis == ANY_AXIS]
         last = self.judges[-1]
-        parts = {name: name for name in ("judge", "domain", "failed", "judge_says", "reference", "people", "n_runs")}
         return {
             "decided": self.table,
-            "halves": frame_of(halves, _DECIDED, self.kind),
-            "faults": frame_of([one for one in self.faults if one.judge == last], _FAULTS, self.kind),
-            "partings": frame_of([one for one in self.partings if one.judge == last], parts, self.kind),
-            "kinds": frame_of(self.kinds, _KINDS, self.kind),
+            "halves": frame_of(halves, tables.DECIDED, self.kind),
+            "faults": frame_of(self.faults, tables.FAULTS, self.kind),
+            "partings": frame_of([one for one in self.partings if one.judge == last], tables.PARTINGS, self.kind),
+            "kinds": frame_of(self.kinds, tables.KINDS, self.kind),
         }
 
     @property

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.results import Result
+from axisjudge.stats.estimate import ClusteredShare
 from axisjudge.stats.panels.cascade import Cascade, cascade, price_of, stage_of
 from axisjudge.stats.panels.linear import likeliest
 from axisjudge.stats.panels.stacking import logistic_path
 from axisjudge.stats.panels.votes import Votes, held_out
 from axisjudge.stats.panels.ways import accuracies
-from axisjudge.stats.rates.clustered import ClusteredShare, clustered_share
+from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies.panels.voted import Voted
 
 Floats = NDArray[np.float64]
@@ -101,7 +102,7 @@ def frontier(
 
     def point(kind: Kind, columns: Sequence[int], words: Floats, price: float, sure: float | None = None) -> Point:
         wrong = (words != seen.labels).astype(float)  # NaN differs from any label
-        error = clustered_share(wrong, seen.groups, **terms)  # type: ignore[arg-type]
+        error = clustered_proportion(wrong, seen.groups, **terms)  # type: ignore[arg-type]
         return Point(kind, tuple(votes.judges[column] for column in columns), price, error, False, sure)
 
     points = [point(Kind.SINGLE, [j], seen.words[:, j], float(cost[j])) for j in known]

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from axisjudge.checks import InputError, one_of
 from axisjudge.results import Result
 from axisjudge.stats.confidence.escalation import Alone, decides_alone
-from axisjudge.stats.rates.clustered import ClusteredShare, clustered_share
+from axisjudge.stats.estimate import ClusteredShare
+from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies.panels.fitted import FittedPanel
 from axisjudge.studies.panels.voted import Draw, Voted
 
@@ -183,7 +184,7 @@ def _strata(
             if not inside.any():
                 continue
             counted = kept & inside
-            error = clustered_share(
+            error = clustered_proportion(
                 np.where(counted, wrong, np.nan), tasks, weights=votes.weights,
                 cluster_unit=votes.cluster_unit, ci_level=2 * level - 1,
             )  # fmt: skip

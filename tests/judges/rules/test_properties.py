@@ -17,7 +17,7 @@ from axisjudge.judges.rules.formats import amounts_in, days_in
 from axisjudge.readers import read_trajectories
 from axisjudge.rubric import Rubric
 from axisjudge.spec import JudgeSpec
-from axisjudge.trajectory import Step, ToolCall, Trajectory
+from axisjudge.trajectory import Step, ToolCall, ToolSchema, Trajectory
 from axisjudge.verdict import AXES, check_citations
 from tests.judges.rules.chance import pass_rate, shuffled_pass_rate
 
@@ -88,6 +88,47 @@ def test_a_system_message_in_front_shifts_every_citation_by_one(run: Trajectory)
     for axis, answer in grade_trajectory(run).items():
         assert core(shifted[axis]) == core(answer)
         assert shifted[axis].cited_step_indices == tuple(index + 1 for index in answer.cited_step_indices)
+
+
+ONE_WAY = {"type": "object", "properties": {"desk": {"const": "main"}}, "required": ["desk"]}
+OFFERED = st.lists(
+    st.sampled_from([(name, kind, free) for name in ("show_loan", "hours") for kind in ("read", "write", None)
+                     for free in (True, False)]),
+    min_size=1, max_size=2, unique_by=lambda tool: tool[0],
+)  # fmt: skip
+
+
+@given(st.data())
+@settings(max_examples=80, deadline=None)
+def test_correct_is_said_only_where_what_is_checked_exhausts_the_axis(data: st.DataObject) -> None:
+    offered = [
+        ToolSchema(name=name, kind=kind, parameters={} if free else ONE_WAY) for name, kind, free in data.draw(OFFERED)
+    ]
+    steps = [Step(index=0, role="user", content="Is it open?")]
+    for number, tool in enumerate(data.draw(st.lists(st.sampled_from(offered), max_size=3))):
+        call = ToolCall(id=f"c{number}", name=tool.name, arguments={"desk": "main"})
+        steps.append(Step(index=len(steps), role="assistant", content="", tool_calls=(call,)))
+        failed = data.draw(st.booleans())
+        steps.append(Step(index=len(steps), role="tool", content="9 to 5", tool_call_id=call.id, error=failed))
+    steps.append(Step(index=len(steps), role="assistant", content="It is open."))
+    steps.append(Step(index=len(steps), role="user", content="Thanks, that is all. Bye!"))
+    policy = data.draw(st.sampled_from((None, "Look it up first.")))
+    run = Trajectory(id="drawn", source="test", steps=tuple(steps), tools=tuple(offered), policy=policy)
+    calls = [step for step in steps if step.tool_calls]
+    called = {call.name for step in calls for call in step.tool_calls}
+    kinds = {tool.name: tool.kind for tool in offered}
+    reads_alone = {kinds[name] for name in called} <= {"read"}
+    exhausted = {
+        "tool_selection": False,
+        "argument_validity": bool(calls)
+        and not any(step.error for step in steps)
+        and all(tool.parameters == ONE_WAY for tool in offered if tool.name in called),
+        "sequencing": len(calls) > 1 and reads_alone and policy is None,
+        "result_interpretation": False,
+        "termination": set(kinds.values()) == {"read"},
+    }
+    words = {axis: answer.verdict == "correct" for axis, answer in grade_trajectory(run).items()}
+    assert words == exhausted
 
 
 def renumbered(run: Trajectory, names: dict[str, str]) -> Trajectory:

@@ -1,8 +1,10 @@
 """Located truth: what is counted equals a count by hand, what ships equals the data, kinds are off by their counts."""
 
+import json
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import polars as pl
@@ -14,8 +16,10 @@ from axisjudge.datasets.verdicts import SETS, published_findings, published_verd
 from axisjudge.judges.rules.findings import FEWEST_FLAGGED, KINDS, STATED_PRECISION
 from axisjudge.judges.rules.judge import VERSION
 from axisjudge.labels.crosswalk import BY_REASON, NONE, TAXONOMIES, read_crosswalk
-from axisjudge.ratings import SCHEMA
+from axisjudge.ratings import SCHEMA, write_ratings
 from axisjudge.studies.located.decided import ANY_AXIS
+from axisjudge.studies.located.faults import faults_in
+from axisjudge.studies.located.sources import load_located
 from axisjudge.verdict import AXES
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -66,6 +70,51 @@ def test_faults_are_found_on_their_axis_and_at_their_step(shipped, found):
     assert row.n_faults == faults.height
     assert round(row.on_axis.estimate * row.n_faults) == met.height
     assert round(row.at_step.estimate * row.at_step.n_items) == near
+
+
+def counted(path):
+    """Faults found on their axis and at their step, counted anew from the lines of a ratings file."""
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    said = {}
+    for line in lines:
+        if line["rater_kind"] in ("rules", "simulated") and line.get("verdict"):
+            said[line["rater"], line["trajectory_id"], line["question"]] = line
+    counts = Counter()
+    for fault in lines:
+        if fault["rater_kind"] not in ("reference", "planted") or fault.get("verdict") != "incorrect":
+            continue
+        for judge in {rater for rater, _, _ in said}:
+            answer = said.get((judge, fault["trajectory_id"], fault["question"]))
+            who, wrong = (fault["rater"], judge), answer is not None and answer["verdict"] == "incorrect"
+            steps = {step + off for step in fault["cited_step_indices"] for off in (-1, 0, 1)}
+            counts[*who, "faults"] += answer is not None
+            counts[*who, "axis"] += wrong
+            counts[*who, "step"] += wrong and not steps.isdisjoint(answer["cited_step_indices"])
+    return counts
+
+
+def test_faults_of_the_demo_are_found_by_its_simulated_judges_as_a_script_counts_them(tmp_path):
+    demo = load_located(source="demo")
+    rehearsed = studies.located(demo.ratings, demo.runs)
+    write_ratings(demo.ratings, path := tmp_path / "demo.jsonl")
+    rows = [one for one in rehearsed.faults if one.axis == ANY_AXIS]
+    shown = {
+        (one.labeller, one.judge): (
+            *(round(of.estimate * of.n_items) for of in (one.on_axis, one.at_step)),
+            one.n_faults,
+        )
+        for one in rows
+    }
+    counts = counted(path)
+    assert shown == {who: tuple(counts[*who, what] for what in ("axis", "step", "faults")) for who in shown}
+    assert {labeller for labeller, _ in shown} == {"reference", "planted"}
+    assert sum(judge.startswith("simulated:") for _, judge in shown) == 8
+    assert all(0 < step <= axis < faults for axis, step, faults in shown.values())
+    assert rehearsed.banner
+    by_axis = faults_in(demo.ratings, demo.ratings)  # as `axisjudge compare` has them
+    assert {(one.labeller, one.judge, one.axis, one.on_axis) for one in by_axis} == {
+        (one.labeller, one.judge, one.axis, one.on_axis) for one in rehearsed.faults
+    }
 
 
 def test_every_run_is_parted_once(shipped, found):

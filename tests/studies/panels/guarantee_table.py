@@ -1,9 +1,10 @@
 """One table: how often verdicts that stand without a person err more than the risk, on resampled real studies.
 
 ``python -m studies.panels.guarantee_table 2000`` from tests/ writes data/reference/guarantee.csv. A study labels all
-items of tasks drawn with replacement; its threshold is held against the error among all items of the population that
-it keeps. Panels: one vote a family, which needs no labels, and a ridge stack fitted on half of the tasks, with studies
-drawn from the other half. Studies of the cross-fitted stack fit it and test the threshold on the same 25 tasks; they
+items of tasks drawn with replacement; its threshold (computed from counts for all studies at once, which a test holds
+against `decides_alone`) is held against the error among all items of the population that it keeps. Panels: one vote a
+family, which needs no labels, and a ridge stack fitted on half of the tasks, with studies drawn from the other half.
+Studies of the cross-fitted stack (one in 50, as each fits six) fit it and test the threshold on the same 25 tasks; they
 are held against the 25 others, whose error is itself that of a sample. `to` names the population that a threshold is
 taken to: another one than it was tested on is shift.
 """
@@ -17,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from stats.panels.resampled_thresholds import Population, study_thresholds
 
 from axisjudge.datasets import published_votes
 from axisjudge.stats.confidence.escalation import decides_alone
@@ -31,7 +33,7 @@ COLUMNS = ("labels", "panel", "to", "tasks", "risk", "studies", "exceeded", "err
 SETS = tuple((subset, level) for subset in ("tau2", "hotpotqa") for level in ("final", "step"))
 RISKS = (0.02, 0.05, 0.1, 0.2)
 #: Splits of the tasks into those that a stack is fitted on and those that studies are drawn from.
-SPLITS = 10
+SPLITS = 40
 
 Errors = tuple[np.ndarray, np.ndarray, np.ndarray]  # confidences, errors, tasks
 
@@ -48,26 +50,28 @@ def errors(panel, votes: Votes) -> Errors:
     return np.where(np.isnan(words), np.nan, p.max(axis=1)), wrong, votes.groups
 
 
-def drawn(population: Errors, n_tasks: int, rng: np.random.Generator) -> Errors:
-    sure, wrong, task = population
-    rows = [np.flatnonzero(task == one) for one in rng.choice(np.unique(task), n_tasks)]
-    at = np.concatenate(rows)
-    return sure[at], wrong[at], np.repeat(np.arange(n_tasks), [each.size for each in rows])
+def ends(population: Errors, n_tasks: int, studies: int, rng: np.random.Generator) -> np.ndarray:
+    """Thresholds of studies that draw so many tasks with replacement, (studies, risks)."""
+    counted = Population.of(*population)
+    chances = np.full(len(counted.items), 1 / len(counted.items))
+    parts = [rng.multinomial(n_tasks, chances, size=min(200, studies - at)) for at in range(0, studies, 200)]
+    return np.concatenate([study_thresholds(counted, part.astype(float), RISKS) for part in parts])
 
 
-def realised(threshold: float, population: Errors) -> tuple[float, float]:
-    """Error among the items of the population that a threshold keeps, and their share; NaN and 0 where none is."""
-    sure, wrong, _ = population
-    kept = sure >= threshold  # NaN keeps nothing
-    return (float(np.nanmean(wrong[kept])), float(kept.mean())) if kept.any() else (math.nan, 0.0)
-
-
-def row(labels: str, panel: str, to: str, n_tasks: int, risk: float, outcomes: list[tuple[float, float]]) -> dict:
-    error, kept = np.array(outcomes).T
+def row(
+    labels: str, panel: str, to: str, n_tasks: int, risk: float, error: np.ndarray, kept: np.ndarray, splits: int = 1
+) -> dict:
     exceeded = float((error > risk).mean())  # NaN, nothing kept, does not
-    noise = math.sqrt(max(exceeded * (1 - exceeded), 0.05 * 0.95) / len(outcomes))
-    values = (labels, panel, to, n_tasks, risk, len(outcomes), exceeded, noise, kept.mean(), np.isnan(error).mean())
+    noise = math.sqrt(max(exceeded * (1 - exceeded), 0.05 * 0.95) / len(error))
+    if splits > 1:  # studies of one split have one panel
+        noise = max(noise, float((error > risk).reshape(splits, -1).mean(axis=1).std(ddof=1)) / math.sqrt(splits))
+    values = (labels, panel, to, n_tasks, risk, len(error), exceeded, noise, kept.mean(), np.isnan(error).mean())
     return dict(zip(COLUMNS, values, strict=True))
+
+
+def shifted(of: tuple[str, str]) -> tuple[str, str]:
+    """The other subset at the same level."""
+    return next(each for each in SETS if each[0] != of[0] and each[1] == of[1])
 
 
 def of_families(studies: int, rng: np.random.Generator) -> Iterator[dict]:
@@ -76,29 +80,30 @@ def of_families(studies: int, rng: np.random.Generator) -> Iterator[dict]:
         votes = votes_of(subset, level)
         unlabelled = votes.hidden(np.zeros(votes.labels.size, dtype=bool))
         every[subset, level] = errors(fit_panel(unlabelled, "families_equal", rng=rng), votes)
-    for (subset, level), population in every.items():
-        other = next(each for each in SETS if each[0] != subset and each[1] == level)
-        for risk in RISKS:
-            ends = [decides_alone(*drawn(population, 50, rng), risk=risk).threshold for _ in range(studies)]
-            for to in ((subset, level), other):
-                outcomes = [realised(end, every[to]) for end in ends]
-                yield row(f"{subset} {level}", "one vote a family", " ".join(to), 50, risk, outcomes)
+    for own, population in every.items():
+        found = ends(population, 50, studies, rng)
+        for at, risk in enumerate(RISKS):
+            for to in (own, shifted(own)):
+                outcomes = Population.of(*every[to]).realised(found[:, at])
+                yield row(" ".join(own), "one vote a family", " ".join(to), 50, risk, *outcomes)
 
 
 def of_stacks(studies: int, rng: np.random.Generator) -> Iterator[dict]:
-    for subset, level in SETS:
-        votes = votes_of(subset, level)
-        halves = []
+    for own in SETS:
+        votes, others = votes_of(*own), votes_of(*shifted(own))
+        parts = {" ".join(own): [], " ".join(shifted(own)): []}
         for _ in range(SPLITS):
             first = np.isin(votes.groups, rng.choice(np.unique(votes.groups), 25, replace=False))
-            halves.append(errors(ridge(votes.only(first), rng), votes.only(~first)))
-        for risk in RISKS:
-            outcomes = [
-                realised(decides_alone(*drawn(half, 25, rng), risk=risk).threshold, half)
-                for half in halves
-                for _ in range(studies // SPLITS)
-            ]
-            yield row(f"{subset} {level}", "ridge stack", f"{subset} {level}", 25, risk, outcomes)
+            panel = ridge(votes.only(first), rng)
+            half = errors(panel, votes.only(~first))
+            found = ends(half, 25, studies // SPLITS, rng)
+            for to, population in zip(parts, (half, errors(panel, others)), strict=True):
+                counted = Population.of(*population)
+                parts[to].append([counted.realised(of_risk) for of_risk in found.T])
+        for at, risk in enumerate(RISKS):
+            for to, of_split in parts.items():
+                error, kept = (np.concatenate([each[at][column] for each in of_split]) for column in (0, 1))
+                yield row(" ".join(own), "ridge stack", to, 25, risk, error, kept, SPLITS)
 
 
 def cross_fitted(studies: int, rng: np.random.Generator) -> Iterator[dict]:
@@ -110,26 +115,29 @@ def cross_fitted(studies: int, rng: np.random.Generator) -> Iterator[dict]:
             sure, wrong = np.full((2, own.labels.size), np.nan)
             for training, inside in held_out(own, rng):
                 sure[inside], wrong[inside], _ = errors(ridge(training.only(training.labelled), rng), own.only(inside))
-            population = errors(ridge(own, rng), others)
+            population = Population.of(*errors(ridge(own, rng), others))
             for risk in RISKS:
                 end = decides_alone(sure, wrong, own.groups, risk=risk).threshold
-                outcomes[risk].append(realised(end, population))
+                outcomes[risk].append(population.realised(np.array([end])))
         for risk in RISKS:
-            yield row(f"{subset} {level}", "ridge stack, cross-fitted", "the other 25 tasks", 25, risk, outcomes[risk])
+            error, kept = np.concatenate(outcomes[risk], axis=1)
+            yield row(f"{subset} {level}", "ridge stack, cross-fitted", "the other 25 tasks", 25, risk, error, kept)
 
 
 def write(rows: list[dict]) -> None:
+    """Rows of the same labels, panel, population and risk are replaced, others kept."""
+    with MEASURED.open(newline="") as file:
+        before = list(csv.DictReader(file))
+    every = {tuple(str(each[name]) for name in ("labels", "panel", "to", "risk")): each for each in (*before, *rows)}
     with MEASURED.open("w", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows(every.values())
 
 
 if __name__ == "__main__":
     number = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
-    rows = []
-    for part, times in ((of_families, number), (of_stacks, number // 2), (cross_fitted, number // 50)):
+    for part, times in ((of_families, number), (of_stacks, number), (cross_fitted, number // 50)):
         for each in part(times, np.random.default_rng(17)):
             print(*each.values(), flush=True)
-            rows.append({name: f"{value:.4g}" if isinstance(value, float) else value for name, value in each.items()})
-        write(rows)
+            write([{name: f"{value:.4g}" if isinstance(value, float) else value for name, value in each.items()}])

@@ -38,7 +38,7 @@ _BEGINS = re.compile(
     r" denied|access denied|no such file|(could|can|did|does|do|was|is)( ?no|n['’])t (be )?(found|open|read|access|conn"
     r"ect|exist|resolve|reach)|unable to|failed to|invalid |timed? ?out|timeout|connect(ion)? (E[A-Z]|refused|reset|ti"
     r"med|closed|error)|file (does|has) not|[\w./-]{1,40}: (error|fatal|no such|cannot|can't|not found|permission|comma"
-    r"nd not|invalid|unknown|unrecogni[sz]ed|illegal|missing|syntax)|usage: |\w*(Error|Exception)\b)",
+    r"nd not|invalid|unknown|unrecogni[sz]ed|illegal|missing|syntax)|usage: |[\w.]*(Error|Exception)\b)",
     re.IGNORECASE,
 )
 #: Signs of failure that are no ordinary words: error numbers of systems, statuses of HTTP, refused connections.

@@ -52,12 +52,17 @@ _GIT_LOOKS = _words("status diff log show branch ls-files blame remote rev-parse
 _TESTS = _words("""
     pytest py.test unittest tox nox jest vitest mocha ava karma cypress playwright rspec phpunit ctest ruff eslint mypy
     pyright tsc flake8 pylint shellcheck stylelint golangci-lint biome prettier black isort bandit tape tap busted
+    nosetests nose2
     """)
 _TESTERS = _words("""
-    go cargo dotnet mvn ./mvnw gradle ./gradlew npm pnpm yarn bun deno make swift mix just rake rails sbt flutter dart
-    zig bazel ninja task lerna nx turbo manage.py composer stack cabal lein
+    go cargo dotnet mvn mvnw gradle gradlew artisan xcodebuild npm pnpm yarn bun deno make swift mix just rake rails sbt
+    flutter dart zig bazel ninja task lerna nx turbo manage.py composer stack cabal lein
     """)
 _TEST_WORD = re.compile(r"(\w+[:-])?(tests?|t|check|lint|vet|clippy|verify|typecheck|type-check|spec)([:-]\w+)*")
+#: A project's own script of tests.
+_TEST_SCRIPT = re.compile(r"(run[-_])?(all[-_])?(unit[-_])?tests?(\.\w+)?")
+#: Programs that bring a container's or a measured program's command along.
+_CARRIERS = _words("docker docker-compose podman kubectl coverage")
 #: Programs that run another one.
 _RUNNERS = _words("npx bunx uvx poetry pipenv uv bundle pnpm yarn hatch rye pdm dotenv")
 _RUNS = _words("run exec dlx")
@@ -136,19 +141,25 @@ def _of_program(words: list[str]) -> Purpose | None:
     rest = words[1:]
     if program in _RUNNERS and rest:
         inner = rest[1:] if rest[0] in _RUNS else rest
-        if inner and program not in ("pnpm", "yarn"):
+        if inner and program not in ("pnpm", "yarn") and not _TEST_WORD.fullmatch(inner[0]):
             return _of_program(inner)
     if program.startswith("python") and rest[:1] == ["-m"] and len(rest) > 1:
         return _of_program(rest[1:])
     if program.startswith("python") and rest and rest[0].endswith("manage.py"):
         program, rest = "manage.py", rest[1:]
+    if program == "php" and rest[:1] == ["artisan"]:
+        program, rest = "artisan", rest[1:]
+    if program in _CARRIERS and (carried := next((place for place, word in enumerate(rest) if word in _TESTS), None)):
+        return _of_program(rest[carried:])
     if program in _NEUTRAL:
         return None
-    if program in _TESTS:
+    if program in _TESTS or ("/" in words[0] and _TEST_SCRIPT.fullmatch(program)):
         return Purpose.RUN if {"--fix", "--write", "-w"} & set(rest) else Purpose.TEST
     plain = [word for word in rest if not word.startswith("-")]
-    targets = plain[1:2] if plain[:1] == ["run"] else plain[:1]
-    if program in _TESTERS and targets and _TEST_WORD.fullmatch(targets[0]):
+    targets = plain[1:2] if plain[:1] == ["run"] else plain[: 2 if "-C" in rest else 1]
+    if program in ("gradle", "gradlew", "mvn", "mvnw"):
+        targets = plain  # tasks in any number, `:shop:test` among them
+    if program in _TESTERS | _RUNNERS and any(_TEST_WORD.fullmatch(target) for target in targets):
         return Purpose.TEST
     if program in _SEARCHES:
         return Purpose.RUN if {"-exec", "-delete", "-execdir"} & set(rest) else Purpose.SEARCH

@@ -25,19 +25,22 @@ class Toolset(NamedTuple):
 TOOLSETS = (
     Toolset(
         "Claude Code: code.claude.com/docs/en/tools-reference",
-        environment="multiedit bashoutput killshell killbash notebookread ls lsp powershell monitor repl",
-        service="webfetch websearch listmcpresourcestool readmcpresourcetool",
-        agent="agent slashcommand sendmessage artifact todoread todowrite task exitplanmode enterplanmode",
+        environment="""multiedit bashoutput killshell killbash notebookread ls lsp powershell monitor repl enterworktree
+            exitworktree""",
+        service="webfetch websearch listmcpresourcestool readmcpresourcetool remotetrigger shareonboardingguide",
+        agent="""agent slashcommand sendmessage artifact todoread todowrite task exitplanmode enterplanmode workflow
+            croncreate crondelete cronlist schedulewakeup pushnotification teamcreate teamdelete waitformcpservers
+            senduserfile reportfindings endconversation""",
         person="askuserquestion exitplanmode",
     ),
     Toolset(
-        "Gemini CLI: google-gemini/gemini-cli, packages/core/src/tools/tool-names.ts",
+        "Gemini CLI: google-gemini/gemini-cli, packages/core/src/tools/tool-names.ts and definitions",
         environment="""run_shell_command read_file write_file list_directory replace read_many_files grep_search
-            search_file_content glob""",
-        service="google_web_search web_fetch",
+            search_file_content glob list_background_processes read_background_output""",
+        service="google_web_search web_fetch read_mcp_resource list_mcp_resources",
         agent="""save_memory write_todos activate_skill get_internal_docs update_topic codebase_investigator cli_help
             tracker_create_task tracker_update_task tracker_get_task tracker_list_tasks tracker_add_dependency
-            tracker_visualize enter_plan_mode exit_plan_mode ask_user""",
+            tracker_visualize enter_plan_mode exit_plan_mode ask_user invoke_agent complete_task""",
         person="ask_user exit_plan_mode",
     ),
     Toolset(

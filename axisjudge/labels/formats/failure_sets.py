@@ -1,0 +1,158 @@
+"""Annotations of failures of two public sets, on the axes by their crosswalks (`axisjudge.labels.crosswalk`).
+
+Who&When (ag2ai/Agents_Failure_Attribution, arXiv 2505.00212): one decisive error a run, with the agent who made it and
+its step, counted from 0 in the run's ``history``. It has no categories, so the axis is open: the label stands under
+``any step`` unless its record names an ``axis``, or ``mistake_reason=AXIS`` is told for all.
+
+MAST (mcemri/MAD, arXiv 2503.13657): 14 failure modes of a run, without steps. In the set labelled by people each
+record has ``annotations``, a mode with the word of every annotator; in the whole set ``mast_annotation``, modes by
+number, from the set's own LLM. Modes that the crosswalk leaves open are told by name or number
+(``1.1=tool_selection``).
+
+Of both only failures are labels: what nobody named is unlabelled, not correct.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from axisjudge.checks import InputError, one_of
+from axisjudge.labels.crosswalk import ANY_STEP, BY_REASON, NONE, category_key, read_crosswalk
+from axisjudge.labels.formats.terms import Naming, Read, by_model, by_person
+from axisjudge.labels.reading import read_json
+from axisjudge.trajectory import Trajectory
+from axisjudge.verdict import AXES, Rating
+
+_DECISIVE = {"history", "mistake_agent", "mistake_step"}
+_NUMBERED = re.compile(r"\s*(?:FM-)?(\d\.\d)\s*")
+_ANNOTATOR = re.compile(r"annotator_\w+")
+_ONLY_FAILURES = "only failures are labelled here: neither specificity nor a failure rate can be estimated"
+
+
+def is_who_and_when(content: object) -> bool:
+    """Whether parsed JSON is a run with its decisive error, or a list of such."""
+    return all(isinstance(one, dict) and one.keys() >= _DECISIVE for one in _listed(content)) and bool(_listed(content))
+
+
+def is_mast(content: object) -> bool:
+    """Whether parsed JSON is a list of runs with modes of failure."""
+    return bool(_listed(content)) and all(
+        isinstance(one, dict) and "mas_name" in one and not one.keys().isdisjoint(("annotations", "mast_annotation"))
+        for one in _listed(content)
+    )
+
+
+def read_who_and_when(path: Path, terms: Naming) -> Read:
+    """Decisive errors as ratings: ``incorrect``, citing their step, the agent's name in the flags.
+
+    Raises
+    ------
+    InputError
+        The runs were not given, or a step does not stand in its run's history.
+    """
+    if not terms.trajectories:
+        cure = "name the same files with --trajectories"
+        raise InputError(str(path), "Who&When's labels belong to its runs", cure=cure)
+    runs = {tuple(step.content for step in run.steps): run for run in terms.trajectories.values()}
+    ratings, without = [], 0
+    for record in _listed(read_json(path)):
+        said = tuple(str(message.get("content") or "") for message in record["history"])
+        if (run := runs.get(said)) is None:
+            without += 1
+        else:
+            ratings.append(_decisive(record, run, path, terms))
+    lost = [f"{without} labels belong to no run among the trajectories, and are left out"] if without else []
+    return ratings, [_ONLY_FAILURES, *lost]
+
+
+def _decisive(record: Mapping[str, Any], run: Trajectory, path: Path, terms: Naming) -> Rating:
+    step = str(record["mistake_step"])
+    if not step.isdecimal() or int(step) >= len(run.steps):
+        raise InputError(
+            str(path), f"mistake_step must be a position in the history of {len(run.steps)} messages", step
+        )
+    told = record.get("axis") or terms.axes.get("mistake_reason")
+    return Rating(
+        **by_person(terms.rater or "people"),
+        **terms.about(run.id),
+        item_id=run.id,
+        question=ANY_STEP if told is None else one_of("axis", str(told), AXES),
+        scale="verdict",
+        verdict="incorrect",
+        cited_step_indices=[int(step)],
+        rationale=record.get("mistake_reason"),
+        flags=[f"agent:{record['mistake_agent']}"],
+    )
+
+
+def read_mast(path: Path, terms: Naming) -> Read:
+    """Modes of failure as ratings: ``incorrect`` on their axis, the modes in the flags; none cites a step.
+
+    Raises
+    ------
+    InputError
+        A record names no trace.
+    """
+    ratings, left = [], Counter[str]()
+    for record in _listed(read_json(path)):
+        if "trace_id" not in record:
+            raise InputError(str(path), "every record of MAST needs trace_id", sorted(record))
+        by_rater: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+        for rater, name in _modes(record):
+            mode, axis = _axis_of(name, terms)
+            if axis is None:
+                left[mode] += 1
+            elif mode not in by_rater[rater, axis]:
+                by_rater[rater, axis].append(mode)
+        parts = (record["mas_name"], record.get("benchmark_name") or record.get("round"), record["trace_id"])
+        run = "/".join(str(part) for part in parts if part is not None)
+        for (rater, axis), modes in by_rater.items():
+            who = by_person(terms.rater or rater) if rater else by_model(terms.rater or "mast-annotator")
+            flags = [f"mode:{mode}" for mode in modes]
+            about = terms.about(run, agent=str(record["mas_name"]))
+            ratings.append(
+                Rating(**who, **about, item_id=run, question=axis, scale="verdict", verdict="incorrect", flags=flags)
+            )
+    names = ", ".join(f"{mode} {count}" for mode, count in sorted(left.items()))
+    notes = [f"failures of modes that map to no axis are left out: {names}"] if left else []
+    return ratings, [
+        _ONLY_FAILURES,
+        "MAST states no steps, and its traces are plain text, which no reader takes",
+        *notes,
+    ]
+
+
+def _modes(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """(annotator, mode) of every failure; no annotator's name for the set's own LLM."""
+    for one in record.get("annotations") or ():
+        yield from (
+            (rater, str(one["failure mode"]).splitlines()[0])
+            for rater, word in one.items()
+            if _ANNOTATOR.fullmatch(rater) and str(word).strip().lower() in ("true", "1", "yes")
+        )
+    for number, word in (record.get("mast_annotation") or {}).items():
+        if word == 1:
+            yield "", str(number)
+
+
+def _axis_of(name: str, terms: Naming) -> tuple[str, str | None]:
+    """A mode as the crosswalk calls it, and its axis: told, or the crosswalk's; None where it is open or there is none.
+
+    Sets were labelled in rounds that numbered modes otherwise: a mode with words goes by its words.
+    """
+    number = _NUMBERED.match(name)
+    words = category_key(name[number.end() :] if number else name)
+    for label, axis in read_crosswalk("mast").items():
+        known = label.removeprefix("FM-").partition(" ")
+        if category_key(known[2]) == words or (number is not None and not words and known[0] == number[1]):
+            told = next((terms.axes[key] for key in (name, known[0], label) if key in terms.axes), axis)
+            return label, None if told in (BY_REASON, NONE) else told
+    return name, terms.axes.get(name)
+
+
+def _listed(content: object) -> Sequence[Any]:
+    return content if isinstance(content, list) else [content] if isinstance(content, dict) else []

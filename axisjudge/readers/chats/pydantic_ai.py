@@ -1,0 +1,108 @@
+"""Messages of Pydantic AI: requests and responses whose parts say what they are by ``part_kind``.
+
+Who writes it: ``result.all_messages_json()``, ``new_messages_json()`` and ``ModelMessagesTypeAdapter.dump_json``.
+Source: pydantic/pydantic-ai, pydantic_ai_slim/pydantic_ai/messages.py.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from axisjudge.readers.chats.records import conversation, is_record_or_list, list_of_objects, records_in
+from axisjudge.readers.events import ENCRYPTED, Steps, shown, text_at, type_of
+from axisjudge.readers.messages import Found, Note, Unread, at, call_of, carries_call, field, members, objects, word
+
+FORMAT = "pydantic_ai"
+_CALLS = ("tool-call", "builtin-tool-call")
+_RETURNS = ("tool-return", "builtin-tool-return")
+
+
+def recognise(value: Any) -> bool:
+    """Whether the JSON value is a list of such messages, or a record or list of records with ``messages`` of them."""
+    return _are_messages(value) or is_record_or_list(value, lambda record: _are_messages(record.get("messages")))
+
+
+def read(value: Any, where: str, folder: Path) -> Iterator[Found]:
+    """The conversations of a file."""
+    if _are_messages(value):
+        yield _conversation({}, value, where, where)
+        return
+    for place, record in records_in(value, where):
+        messages = objects(record.get("messages"), at(place, "messages"))
+        yield _conversation(record, messages, place, at(place, "messages"))
+
+
+def _are_messages(value: Any) -> bool:
+    messages = list_of_objects(value)
+    return bool(messages) and all(
+        message.get("kind") in ("request", "response") and isinstance(message.get("parts"), list)
+        for message in messages
+    )
+
+
+def _conversation(record: dict[str, Any], messages: list[dict[str, Any]], where: str, where_messages: str) -> Found:
+    notes: list[Note] = []
+    steps = Steps()
+    for number, message in enumerate(messages):
+        place = at(where_messages, number)
+        for position, part in enumerate(members(message, "parts", place)):
+            _add(steps, part, word(message.get("timestamp")), place, at(at(place, "parts"), position), notes)
+    answers = [message for message in messages if message["kind"] == "response"]
+    asked = filter(None, (text_at(message, "instructions") for message in messages))
+    return conversation(
+        steps,
+        notes,
+        FORMAT,
+        where,
+        record,
+        agent=next(filter(None, (text_at(answer, "model_name") for answer in answers)), None),
+        termination=text_at(answers[-1], "finish_reason") if answers else None,
+        policy=next(asked, None),
+    )
+
+
+def _add(
+    steps: Steps, part: dict[str, Any], timestamp: str | None, message: str, where: str, notes: list[Note]
+) -> None:
+    steps.where = where
+    kind = type_of(part, "part_kind")
+    timestamp = text_at(part, "timestamp") or timestamp
+    identity, name = word(part.get("tool_call_id")), text_at(part, "tool_name")
+    if kind in ("system-prompt", "user-prompt"):
+        role = "system" if kind == "system-prompt" else "user"
+        steps.text("system" if role == "system" else "user", _text(part.get("content"), where, notes), timestamp)
+    elif kind == "text":
+        steps.text("assistant", field(part, "content", str, where), timestamp, message=message)
+    elif kind == "thinking":
+        if text := text_at(part, "content"):
+            steps.thinking(text, timestamp)
+        else:
+            notes.append(Note(where, ENCRYPTED, "thinking"))
+    elif kind in _CALLS:
+        called = call_of(where, field(part, "tool_name", str, where), part.get("args"), id=identity)
+        steps.call(called, timestamp, message=message)
+    elif kind in _RETURNS:
+        failed = part.get("outcome") in ("failed", "denied") if "outcome" in part else None
+        steps.result(identity, shown(part.get("content")), timestamp, error=failed, name=name)
+    elif kind == "retry-prompt":
+        if name:
+            steps.result(identity, shown(part.get("content")), timestamp, error=True, name=name)
+        else:
+            steps.text("user", shown(part.get("content")), timestamp)
+    elif carries_call(part) or "tool" in kind:
+        raise Unread(where, part)
+    else:
+        notes.append(Note(where, "content that is not text is left out", kind))
+        steps.text("assistant", f"[{kind}]", timestamp, message=message)
+
+
+def _text(content: Any, where: str, notes: list[Note]) -> str:
+    """A prompt: text, or a list of texts and of pictures and files, each of which leaves its kind."""
+    texts = []
+    for part in content if isinstance(content, list) else [content]:
+        if isinstance(part, dict):
+            notes.append(Note(where, "content that is not text is left out", type_of(part, "kind")))
+            texts.append(f"[{type_of(part, 'kind')}]")
+        else:
+            texts.append(shown(part))
+    return "\n".join(texts)
