@@ -27,9 +27,9 @@ class Sentences(TyperGroup):
             formatter.write_dl([(name, each.get_short_help_str(1000)) for name, each in commands if each])
 
 
-def group(about: str) -> typer.Typer:
+def group(help_text: str) -> typer.Typer:
     """Commands under one name; named alone it shows their help."""
-    return typer.Typer(help=about, cls=Sentences, no_args_is_help=True, rich_markup_mode=None)
+    return typer.Typer(help=help_text, cls=Sentences, no_args_is_help=True, rich_markup_mode=None)
 
 
 def table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
@@ -111,18 +111,18 @@ def standing(ratings: "pl.DataFrame") -> None:
     """Print what ratings on held-out data may claim; nothing where they touch none."""
     from axisjudge.protocol import standing_of
 
-    found = standing_of(ratings)
-    for sentence in filter(None, (found.banner, found.sentence, _declared(ratings, found)[1])):
+    claim = standing_of(ratings)
+    for sentence in filter(None, (claim.banner, claim.sentence, _declared(ratings, claim)[1])):
         typer.echo(f"\n{sentence}")
 
 
-def _declared(ratings: "pl.DataFrame", found: "Standing") -> "tuple[list[dict[str, Any]], str]":
+def _declared(ratings: "pl.DataFrame", claim: "Standing") -> "tuple[list[dict[str, Any]], str]":
     """What the plan declares, computed and in words, where it may be called confirmed."""
-    if not found.confirmatory or found.plan is None:
+    if not claim.confirmatory or claim.plan is None:
         return [], ""
     from axisjudge.studies._shared.declared import declared_results, declared_sentence
 
-    results = declared_results(ratings, found.plan)
+    results = declared_results(ratings, claim.plan)
     return [each.to_dict() for each in results], declared_sentence(results)
 
 
@@ -130,8 +130,8 @@ def standing_fields(ratings: "pl.DataFrame") -> dict[str, Any]:
     """The same for programs: one more field, or none."""
     from axisjudge.protocol import standing_of
 
-    found = standing_of(ratings)
-    return {"standing": found.to_dict(), "declared": _declared(ratings, found)[0]} if found.matters else {}
+    claim = standing_of(ratings)
+    return {"standing": claim.to_dict(), "declared": _declared(ratings, claim)[0]} if claim.matters else {}
 
 
 @contextmanager

@@ -197,7 +197,7 @@ def _with_items(table: pl.DataFrame, options: ImportOptions) -> pl.DataFrame:
     """Items and clusters; task, agent and domain from the trajectories where the file does not say them."""
     of_run: dict[str, pl.Expr] = {}
     if options.trajectories:
-        about = {run: options.about_run(run) for run in table["trajectory_id"].unique()}
+        about = {run: options.known_of_run(run) for run in table["trajectory_id"].unique()}
         for name in OF_RUN:
             values = {run: fields.get(name) for run, fields in about.items()}
             of_run[name] = pl.col("trajectory_id").replace_strict(values, return_dtype=pl.String)

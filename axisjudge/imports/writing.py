@@ -69,8 +69,8 @@ def export_ratings(
     if form == "inspect":
         return _inspect(records, trajectories or {})
     made = export_labels(records, form, Terms(trajectories=trajectories or {}))
-    options = [f"--rater {made.told.rater!r}"] if made.told.rater else []
-    options += [f"--scale {question}={scale}" for question, scale in made.told.scales.items()]
+    options = [f"--rater {made.import_terms.rater!r}"] if made.import_terms.rater else []
+    options += [f"--scale {question}={scale}" for question, scale in made.import_terms.scales.items()]
     notes = [f"to import it again: {' '.join(options)}"] if options else []
     return Written(made.text.encode(), len(records), tuple(notes), made.lost)
 

@@ -117,18 +117,17 @@ def replayed_judges(spec: JudgeSpec) -> list[Judge]:
     return [ReplayJudge(spec, rows) for rows in by_rater.values()]
 
 
+#: What an answer takes over from a recorded rating as it is.
+_AS_RECORDED = ("status", "verdict", "value", "confidence", "confidence_source", "rationale")
+
+
 def _answer(row: _Row) -> Answer:
     # what the run finds out about citations, and that this is a replay, is added anew
     flags = tuple(flag for flag in row["flags"] or () if flag not in (FLAG, "citation_out_of_range"))
     return Answer(
-        status=row["status"],
-        verdict=row["verdict"],
-        value=row["value"],
-        confidence=row["confidence"],
-        confidence_source=row["confidence_source"],
+        **{name: row[name] for name in _AS_RECORDED},
         probabilities=json.loads(row["probabilities"]) if row["probabilities"] else None,
         cited_step_indices=tuple(row["cited_step_indices"] or ()),
-        rationale=row["rationale"],
         flags=flags,
     )
 

@@ -79,8 +79,8 @@ class WrittenJudge(RemoteJudge):
             received = await self._asked(self.body(sheet.page), sheet.page.form)
         except NoReplyError as end:
             return self._failed(sheet.points, end.failure, begun)
-        told = _told(received.said, sheet)
-        return self._reply(told.answers, received, begun, told.flags)
+        filled = _filled(received.said, sheet)
+        return self._reply(filled.answers, received, begun, filled.flags)
 
 
 @cache
@@ -129,7 +129,7 @@ def verdicts_from(said: Said, rubrics: Rubrics) -> dict[Axis, Answer]:
     return {axis: replace(answer, flags=(*answer.flags, ONE_CALL)) for axis, answer in answers.items()}
 
 
-def _told(said: Said, sheet: Sheet) -> Told:
+def _filled(said: Said, sheet: Sheet) -> Told:
     if isinstance(said, Answer):
         return Told(all_lost(sheet.points, said.status, said.rationale or ""))
     return sheet.read(said if isinstance(said, str) else json.dumps(said, ensure_ascii=False))

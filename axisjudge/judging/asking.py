@@ -16,5 +16,5 @@ def asked_yes(question: str) -> bool:
         return False
 
 
-def _is_yes(said: str) -> bool:
-    return said.strip().lower() in ("y", "yes")
+def _is_yes(answer: str) -> bool:
+    return answer.strip().lower() in ("y", "yes")

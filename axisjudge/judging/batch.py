@@ -227,14 +227,14 @@ class BatchLane:
         return batch
 
     async def _handed_in(self, batch: Batch, requests: Mapping[str, Body]) -> str:
-        if self._may_be_there and (there := await self._found(batch)) is not None:
+        if self._may_be_there and (there := await self._handed_in_before(batch)) is not None:
             return there
         self._may_be_there = True
         name = await self.judge.submit_batch(requests, batch.tag)
         self._may_be_there = False
         return name
 
-    async def _found(self, batch: Batch) -> str | None:
+    async def _handed_in_before(self, batch: Batch) -> str | None:
         since = datetime.fromtimestamp(datetime.fromisoformat(batch.since).timestamp() - CLOCK_S, UTC)
         known = {each.id for each in self.batches.open if each.id}
         return await self.judge.find_batch(batch.tag, len(batch.requests), since, known)
@@ -242,7 +242,7 @@ class BatchLane:
     async def _find_nameless(self) -> None:
         """Batches that a killed run handed in, or was about to: those that are there get their name, others go."""
         for batch in [each for each in self.batches.open if each.rater == self.judge.rater and each.id is None]:
-            batch.id = await self._patiently(lambda batch=batch: self._found(batch))
+            batch.id = await self._patiently(lambda batch=batch: self._handed_in_before(batch))
             if batch.id is None:
                 self.batches.open.remove(batch)
         self.batches.save()

@@ -65,10 +65,10 @@ class Examination:
     def faults(self) -> list[str]:
         """What would spoil a study: no answer, lost verdicts, another model, a clock that is wrong."""
         lost = [a for reply in self.replies for a in reply.answers.values() if a.status != "ok"]
-        found = [self.fault] if self.fault else [f"{a.status}: {a.rationale}" for a in lost[:1]]
+        spoiling = [self.fault] if self.fault else [f"{a.status}: {a.rationale}" for a in lost[:1]]
         if self.clock_s is not None and abs(self.clock_s) > CLOCK_S:
-            found.append(f"this machine's clock is off by {self.clock_s:.0f} s")
-        return found
+            spoiling.append(f"this machine's clock is off by {self.clock_s:.0f} s")
+        return spoiling
 
     def row(self) -> dict[str, Any]:
         """The examination as a line of a table."""
@@ -96,17 +96,17 @@ def examination_plan(judge: Judge) -> Plan:
 
 async def examine(judge: Judge) -> Examination:
     """Ask a judge twice, one call after the other."""
-    found = Examination(judge)
+    examination = Examination(judge)
     try:
-        _watch(judge, found)
+        _watch(judge, examination)
         judge.prepare()
-        found.retirement = await judge.retirement()
+        examination.retirement = await judge.retirement()
     except InputError as error:
-        found.fault = str(error)
-        return found
+        examination.fault = str(error)
+        return examination
 
     def answered(call: Call, reply: Reply) -> None:
-        found.replies.append(reply)
+        examination.replies.append(reply)
 
     pause = Pause(judge.provider_address)
     lane = Lane(
@@ -124,20 +124,20 @@ async def examine(judge: Judge) -> Examination:
     finally:
         await judge.close()
     if lane.errors:
-        found.fault = str(lane.errors[0])
+        examination.fault = str(lane.errors[0])
     elif lane.end.stopped:
-        found.fault = lane.end.stopped
-    return found
+        examination.fault = lane.end.stopped
+    return examination
 
 
-def _watch(judge: Judge, found: Examination) -> None:
+def _watch(judge: Judge, examination: Examination) -> None:
     """Note the headers of every reply that comes to a judge behind an API."""
 
     async def note(response: Any) -> None:
         headers: Mapping[str, str] = response.headers
-        found.headers = {name: value for name, value in headers.items() if "ratelimit" in name.lower()}
+        examination.headers = {name: value for name, value in headers.items() if "ratelimit" in name.lower()}
         if "date" in headers:
-            found.clock_s = (datetime.now(UTC) - parsedate_to_datetime(headers["date"])).total_seconds()
+            examination.clock_s = (datetime.now(UTC) - parsedate_to_datetime(headers["date"])).total_seconds()
 
     if isinstance(judge, RemoteJudge):
         judge.on_response = note

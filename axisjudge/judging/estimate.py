@@ -182,13 +182,13 @@ def _of_judge(
     n_calls = sum(len(group) for group in groups)
     whole, shared = [0.0, 0.0], [0.0, 0.0]
     for group in groups:
-        for place, call in enumerate(group):
+        for position, call in enumerate(group):
             parts = [len(part) for part in call.inquiry.prompt(judge)]
-            told = history.input_tokens.get(call.trajectory.id)
+            on_file = history.input_tokens.get(call.trajectory.id)
             for end, per_token in enumerate(CHARACTERS):
-                tokens = told if told is not None else (sum(parts) + FRAME) / per_token
+                tokens = on_file if on_file is not None else (sum(parts) + FRAME) / per_token
                 whole[end] += tokens
-                shared[end] += tokens * sum(parts[:-1]) / (sum(parts) + FRAME) if place else 0.0
+                shared[end] += tokens * sum(parts[:-1]) / (sum(parts) + FRAME) if position else 0.0
     n_verdicts = sum(len(call.rubrics) for group in groups for call in group) if judge.kind == "llm" else n_calls
     more = 0 if history.n_calls else ANSWER[0] * (n_verdicts - n_calls)  # a call that asks about several points
     output = tuple(n_calls * each + more for each in history.output_tokens)

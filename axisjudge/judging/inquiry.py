@@ -149,5 +149,5 @@ def empty_run(trajectory: Trajectory, axis: Axis) -> Answer:
     if axis != "termination" or ending is None:
         return Answer("ok", "not_applicable", rationale="The run holds no message.", flags=("empty_run",))
     word: Word = "incorrect" if "error" in ending.lower() else "uncertain"
-    said = f"The run holds no message, and its source says that it ended with {ending}."
-    return Answer("ok", word, rationale=said, flags=("empty_run",))
+    reason = f"The run holds no message, and its source says that it ended with {ending}."
+    return Answer("ok", word, rationale=reason, flags=("empty_run",))

@@ -141,9 +141,7 @@ def make_plan(
     InputError
         Two trajectories share an id, or two judges a name and version (a replayed judge beside the real one).
     """
-    if len({trajectory.id for trajectory in trajectories}) < len(trajectories):
-        ids = [trajectory.id for trajectory in trajectories]
-        raise InputError("trajectories", "each id may occur once", next(i for i in ids if ids.count(i) > 1))
+    check_ids("trajectories", trajectories)
     done, stamps = done or {}, stamps or {}
     questions = [
         (judge, [*_questions(judge, trajectory, rubrics, stamps.get(trajectory.id))])
@@ -158,6 +156,13 @@ def make_plan(
             rounds[judge] = range(following, following + repeats)
     asked = ([replace(call, repeat=repeat) for call in calls] for judge, calls in questions for repeat in rounds[judge])
     return plan_calls(asked, judges, done=done, keep_lost=keep_lost, retry=retry)
+
+
+def check_ids(where: str, trajectories: Sequence[Trajectory]) -> None:
+    """Refuse two trajectories of one id."""
+    n_of = Counter(trajectory.id for trajectory in trajectories)
+    if twice := next((name for name, n in n_of.items() if n > 1), None):
+        raise InputError(where, "each id may occur once", twice)
 
 
 def together(plans: Sequence[Plan]) -> Plan:

@@ -13,31 +13,34 @@ from axisjudge.judges.sheet import question_and_interaction
 from axisjudge.judging.plan import Call
 from axisjudge.verdict import Rating, check_citations
 
+_TOKENS = ("input_tokens", "cached_tokens", "output_tokens")
+#: What a rating takes over from an answer as it is.
+_TAKEN = ("status", "verdict", "value", "confidence", "confidence_source", "probabilities", "rationale")
+
 
 def ratings_of(call: Call, reply: Reply, run_id: str) -> list[Rating]:
     """The ratings that a reply yields for the points still wanted; what the call cost is split evenly over all."""
     share = len(call.rubrics)
     now = datetime.now(UTC).isoformat(timespec="seconds")
     ratings = []
-    for place, point in enumerate(call.rubrics):
+    for position, point in enumerate(call.rubrics):
         if point not in call.wanted:
             continue
         cost = {
-            "input_tokens": _share(reply.input_tokens, share, place),
-            "cached_tokens": _share(reply.cached_tokens, share, place),
-            "output_tokens": _share(reply.output_tokens, share, place),
+            **{name: _share(getattr(reply, name), share, position) for name in _TOKENS},
             "cost_usd": None if reply.cost_usd is None else reply.cost_usd / share,
             "latency_s": reply.latency_s,
             "created_at": now,
         }
-        about = {**_rated(call, point), **_by_whom(call, point), **cost, "run_id": run_id, "call_id": reply.call_id}
-        about["returned_model"] = reply.returned_model
+        of_call = {"run_id": run_id, "call_id": reply.call_id, "returned_model": reply.returned_model}
+        known = {**_rated(call, point), **_by_whom(call, point), **cost, **of_call}
         answer = reply.answers[point]
         try:
-            ratings.append(Rating(**about, **_said(call, point, reply, answer)))
+            ratings.append(Rating(**known, **_answered(call, point, reply, answer)))
         except (ValidationError, TypeError) as error:  # a judge of somebody's own said what no rating may hold
             reason = fault_of(error) if isinstance(error, ValidationError) else str(error)
-            ratings.append(Rating(**about, **_said(call, point, reply, lost("parse_error", keepable(reason)))))
+            unreadable = lost("parse_error", keepable(reason))
+            ratings.append(Rating(**known, **_answered(call, point, reply, unreadable)))
     return ratings
 
 
@@ -48,10 +51,7 @@ def _rated(call: Call, point: str) -> dict[str, Any]:
     return {
         "trajectory_id": trajectory.id,
         "interaction_id": interaction,
-        "task_id": trajectory.task_id,
-        "cluster_id": trajectory.cluster_id,
-        "agent": trajectory.agent,
-        "domain": trajectory.domain,
+        **{name: getattr(trajectory, name) for name in ("task_id", "cluster_id", "agent", "domain")},
         "question": question,
         "scale": call.inquiry.scale,
         "split": call.stamp.split,
@@ -64,9 +64,7 @@ def _by_whom(call: Call, point: str) -> dict[str, Any]:
     return {
         "rater": judge.rater,
         "rater_kind": judge.kind,
-        "family": judge.family,
-        "model": judge.model,
-        "mechanism": judge.mechanism,
+        **{name: getattr(judge, name) for name in ("family", "model", "mechanism")},
         "rater_version": judge.version,
         "rubric_version": rubric.version if judge.reads_rubrics else None,
         "rubric_sha256": rubric.sha256 if judge.reads_rubrics else None,
@@ -75,28 +73,22 @@ def _by_whom(call: Call, point: str) -> dict[str, Any]:
     }
 
 
-def _said(call: Call, point: str, reply: Reply, answer: Answer) -> dict[str, Any]:
+def _answered(call: Call, point: str, reply: Reply, answer: Answer) -> dict[str, Any]:
     """What came, with what the run finds out about it."""
     invalid = check_citations(answer.cited_step_indices, len(call.trajectory.steps))
     flags = [*call.stamp.flags, *call.inquiry.flags_of(point), *reply.flags, *answer.flags]
     flags += ["citation_out_of_range"] if invalid else []
     return {
-        "status": answer.status,
-        "verdict": answer.verdict,
-        "value": answer.value,
-        "confidence": answer.confidence,
-        "confidence_source": answer.confidence_source,
-        "probabilities": answer.probabilities,
+        **{name: getattr(answer, name) for name in _TAKEN},
         "cited_step_indices": list(answer.cited_step_indices),
         "invalid_citations": invalid,
-        "rationale": answer.rationale,
         "flags": list(dict.fromkeys(flags)),  # a replayed rating brings its own
     }
 
 
-def _share(tokens: int | None, share: int, place: int) -> int | None:
+def _share(tokens: int | None, share: int, position: int) -> int | None:
     """An even share of a whole number; the remainder goes to the first points, so that the shares of a call add up."""
     if tokens is None:
         return None
     whole, rest = divmod(tokens, share)
-    return whole + (place < rest)
+    return whole + (position < rest)

@@ -12,7 +12,7 @@ from axisjudge.judges import Judge, JudgeLike, make_judges
 from axisjudge.judges.sheet import Sheet
 from axisjudge.judging.inquiry import OfSheet
 from axisjudge.judging.judging_run import JudgingRun
-from axisjudge.judging.plan import Done, Plan, call_of, plan_calls
+from axisjudge.judging.plan import Done, Plan, call_of, check_ids, plan_calls
 from axisjudge.protocol.gate import Admitted, admit
 from axisjudge.scores.axis.judged.questions import MODELS
 from axisjudge.scores.axis.judged.sheets import load_signal_rubrics, sheets_of
@@ -91,9 +91,7 @@ class _Asked:
 
     @classmethod
     def of(cls, trajectories: Sequence[Trajectory], judges: Sequence[JudgeLike], questions: SignalQuestions) -> _Asked:
-        if len({run.id for run in trajectories}) < len(trajectories):
-            ids = [run.id for run in trajectories]
-            raise InputError("transcripts", "each id may occur once", next(id for id in ids if ids.count(id) > 1))
+        check_ids("transcripts", trajectories)
         raters = make_judges(judges)
         rubrics = load_signal_rubrics(questions.versions)
         admitted = admit(trajectories, raters, rubrics, exploratory=questions.exploratory)

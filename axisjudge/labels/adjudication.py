@@ -79,8 +79,8 @@ def labelled_items(labels: pl.DataFrame, ratings: pl.DataFrame, judges: Sequence
         words[run, question].append(verdict)
     cluster = dict(people.select("trajectory_id", "cluster_id").iter_rows())
     return {
-        item: _labelled(said, {name: verdicts[item].get(name) for name in names}, cluster[item[0]])
-        for item, said in words.items()
+        item: _labelled(given, {name: verdicts[item].get(name) for name in names}, cluster[item[0]])
+        for item, given in words.items()
     }
 
 
@@ -91,8 +91,8 @@ def _first(table: pl.DataFrame) -> pl.DataFrame:
     return table.filter(WHOLE_RUN & (pl.col("repeat") == 0))
 
 
-def _labelled(said: Sequence[str], judged: dict[str, str | None], cluster: str) -> Labelled:
-    top = Counter(said).most_common(2)
+def _labelled(given: Sequence[str], judged: dict[str, str | None], cluster: str) -> Labelled:
+    top = Counter(given).most_common(2)
     key = top[0][0] if len(top) == 1 or top[0][1] > top[1][1] else None
     decided = [verdict for verdict in judged.values() if verdict not in (None, "uncertain")]
     against = len(decided) == len(judged) and key not in decided
@@ -137,9 +137,9 @@ def adjudication_queue(
         share = number / max(len(members), 1)
         chosen = _shuffled(members, seed, name)[:number]
         drawn += [Drawn(run, share, items[run, question].stratum, question) for run, question in chosen]
-    place = {item: position for position, item in enumerate(_shuffled(list(items), seed, "order"))}
-    shown = sorted(drawn, key=lambda one: place[one.trajectory_id, str(one.question)])
-    return Sampling("by_key", tuple(shown), key=KEY, seed=seed, n_frame=len({run for run, _ in items}))
+    position_of = {item: at for at, item in enumerate(_shuffled(list(items), seed, "order"))}
+    ordered = sorted(drawn, key=lambda one: position_of[one.trajectory_id, str(one.question)])
+    return Sampling("by_key", tuple(ordered), key=KEY, seed=seed, n_frame=len({run for run, _ in items}))
 
 
 def _shuffled(items: Sequence[Item], seed: int, purpose: str) -> list[Item]:
@@ -171,7 +171,7 @@ def adjudicate(items: dict[Item, Labelled], decisions: Sequence[Rating], queue: 
         A word is of an item that is not in the queue, several people decided one item, or nothing is decided.
     """
     planned = {(one.trajectory_id, str(one.question)): one for one in queue.items}
-    found: dict[Item, Decision] = {}
+    decided: dict[Item, Decision] = {}
     for label in decisions:
         item = (label.trajectory_id, label.question)
         if label.verdict is None:
@@ -179,15 +179,15 @@ def adjudicate(items: dict[Item, Labelled], decisions: Sequence[Rating], queue: 
         if item not in planned or item not in items:
             cure = "give the queue that these items were labelled from"
             raise InputError("decisions", "an item is not in the queue", " ".join(item), cure)
-        if item in found and found[item].after != label.verdict:
+        if item in decided and decided[item].after != label.verdict:
             raise InputError("decisions", "an item was decided twice, in different ways", " ".join(item))
         drawn = planned[item]
-        found[item] = Decision(
+        decided[item] = Decision(
             item, items[item].key, label.verdict, str(drawn.stratum), float(drawn.probability or 1.0)
         )
-    if not found:
+    if not decided:
         raise InputError("decisions", "nothing is decided yet")
-    return list(found.values())
+    return list(decided.values())
 
 
 def adjudicated_labels(

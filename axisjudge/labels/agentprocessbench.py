@@ -82,26 +82,26 @@ def step_labels(records: Iterable[Mapping[str, Any]], **rater: str | None) -> pl
     """One rater's records as a ratings table; `rater` holds the fields that say who rated."""
     rows = [row for record in records for row in _rows(record)]
     names = ("trajectory_id", "step_index", "item_id", "question", "value", "verdict", "status", "rationale")
-    about = ("task_id", "cluster_id", "domain", "created_at")
-    columns = dict(zip((*names, *about), zip(*rows, strict=True), strict=True))
+    of_run = ("task_id", "cluster_id", "domain", "created_at")
+    columns = dict(zip((*names, *of_run), zip(*rows, strict=True), strict=True))
     return completed(columns, scale="step", **rater)
 
 
 def _rows(record: Mapping[str, Any]) -> Iterator[tuple[Any, ...]]:
     run = record["record_id"]
     query = f"{record['data_source']}:{record['query_index']}"
-    about = (query, query, record["data_source"].rpartition("_")[2], record.get("updated_at"))
+    of_run = (query, query, record["data_source"].rpartition("_")[2], record.get("updated_at"))
     why = record.get("explanations") or {}
     comment = record.get("comment") or ""
     lost = "api_error" if _API_FAILURES.match(comment) else "parse_error"
     for step, label in record["step_labels"].items():
-        said = (why.get("steps") or {}).get(step) or None
-        yield run, int(step), item_id(run, int(step)), STEP, *_said(label, lost), said, *about
+        reason = (why.get("steps") or {}).get(step) or None
+        yield run, int(step), item_id(run, int(step)), STEP, *_verdict_of(label, lost), reason, *of_run
     final = None if comment.startswith("llm_annotate_failed") else record["final_label"]
-    yield run, None, run, FINAL, *_said(final, lost), why.get("final") or None, *about
+    yield run, None, run, FINAL, *_verdict_of(final, lost), why.get("final") or None, *of_run
 
 
-def _said(label: int | None, lost: str) -> tuple[float | None, str | None, str]:
+def _verdict_of(label: int | None, lost: str) -> tuple[float | None, str | None, str]:
     return (None, None, lost) if label is None else (float(label), _WORDS[label], "ok")
 
 

@@ -64,15 +64,15 @@ def read_agentrx(
     """
     path = Path(labels)
     failed = {run.task_id: run for run in trajectories if run.reward is not None and run.reward < 1}
-    found: dict[tuple[str, str], list[tuple[int, Mapping[str, Any], Trajectory]]] = defaultdict(list)
+    by_run_and_axis: dict[tuple[str, str], list[tuple[int, Mapping[str, Any], Trajectory]]] = defaultdict(list)
     for record in _records(path):
         task = str(record["trajectory_id"])
         if (run := failed.get(task)) is None:
             raise InputError(str(path), "every label needs the failed run of its task", task, "read AgentRx's runs")
         for failure in record["failures"]:
             question = _question(failure, by_reason, path)
-            found[run.id, question].append((_step(run, failure, path), failure, run))
-    rows = [_row(question, failures, path) for (_, question), failures in found.items()]
+            by_run_and_axis[run.id, question].append((_step(run, failure, path), failure, run))
+    rows = [_row(question, failures, path) for (_, question), failures in by_run_and_axis.items()]
     return completed_rows(rows, rater="people", rater_kind="human", family="human")
 
 

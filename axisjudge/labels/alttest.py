@@ -40,14 +40,14 @@ def named_items(names: Iterable[str]) -> dict[str, Item]:
     asked = all(stem for stem, _, _ in split) and not any(tail.isdecimal() for tail in tails)
     asked = asked and len(stems) + len(tails) <= len(every) + 1
     edits = all(_EDIT.fullmatch(stem or tail) for stem, _, tail in split)
-    found = {}
+    items = {}
     for name, (stem, _, tail) in zip(every, split, strict=True):
         thing = stem if asked else name
         parts = thing.split(_JOINT)
         cluster = thing[:-6] if asked and edits else parts[0]
         agent = parts[1] if asked and len(parts) == 2 else None
-        found[name] = Item(thing, tail if asked else None, cluster, agent)
-    return found
+        items[name] = Item(thing, tail if asked else None, cluster, agent)
+    return items
 
 
 def one_question(labels: Iterable[object], name: str) -> str:

@@ -51,21 +51,21 @@ class Decisions(Result):
     @property
     def sentence(self) -> str:
         """The counts in words."""
-        said = ", ".join(f"{n} {answer.replace('_', ' ')}" for answer, n in self.answers.items() if n)
+        counts = ", ".join(f"{n} {answer.replace('_', ' ')}" for answer, n in self.answers.items() if n)
         if self.way == "by_flip":
             flips = "flip" if self.decided == 1 else "flips"
             better, worse = self.answers["new_right"], self.answers["old_right"]
             how = f"{better} improved the verdict and {worse} worsened it"
-            return f"Of {self.decided} {flips} looked at, {how} ({said})."
+            return f"Of {self.decided} {flips} looked at, {how} ({counts})."
         items = "disagreement" if self.decided == 1 else "disagreements"
-        return f"{self.decided} {items} looked at: {said}."
+        return f"{self.decided} {items} looked at: {counts}."
 
 
 def decision_base(trajectory: Trajectory, rubric: Rubric, seen: Sequence[object]) -> dict[str, Any]:
     """The fields of a decision known before it is made; `seen` is what the judges said of the item, as it was shown."""
     base = label_base(trajectory, rubric, "unnamed")
-    shown = sha256(f"{DECIDING}\n{base['prompt_sha256']}\n{list(seen)!r}".encode()).hexdigest()
-    return {**base, "rater_version": DECIDING, "prompt_sha256": shown}
+    shown_sha256 = sha256(f"{DECIDING}\n{base['prompt_sha256']}\n{list(seen)!r}".encode()).hexdigest()
+    return {**base, "rater_version": DECIDING, "prompt_sha256": shown_sha256}
 
 
 def decision(base: Mapping[str, Any], word: Mapping[str, Any], rater: str, created_at: str) -> Rating:
@@ -114,7 +114,7 @@ def decisions_of(ratings: pl.DataFrame) -> list[Decisions]:
         for way in LOOKED_AT:
             if f"drawn:{way}" in flags and answer in counts[way]:
                 counts[way][answer] += 1
-    return [Decisions(way, sum(found.values()), found) for way, found in counts.items() if any(found.values())]
+    return [Decisions(way, sum(answers.values()), answers) for way, answers in counts.items() if any(answers.values())]
 
 
 def decided(flags: Sequence[str] | None) -> str | None:

@@ -7,15 +7,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from axisjudge.checks import InputError, one_of
+from axisjudge.labels import sampling
 from axisjudge.labels.record import read_labels
-from axisjudge.labels.sampling import (
-    Sampling,
-    chosen_by_hand,
-    draw_again,
-    draw_at_random,
-    draw_by,
-    verdict_strata,
-)
 from axisjudge.ratings import read_ratings
 from axisjudge.trajectory import Trajectory
 
@@ -37,7 +30,7 @@ def draw(
     of: str | None = None,
     axis: str | None = None,
     one_per_task: bool = True,
-) -> Sampling:
+) -> sampling.Sampling:
     """Draw trajectories for labelling.
 
     Parameters
@@ -60,20 +53,20 @@ def draw(
     """
     one_of("how items are drawn", way, WAYS)
     if way == "random":
-        return draw_at_random(trajectories, n, seed=seed, one_per_task=one_per_task)
+        return sampling.draw_at_random(trajectories, n, seed=seed, one_per_task=one_per_task)
     if way == "by_hand":
-        return chosen_by_hand(trajectories, seed=seed)
+        return sampling.chosen_by_hand(trajectories, seed=seed)
     if way == "second_rater":
         labels = read_labels(_file(way, ratings)).filter(rater_kind="human")
-        return draw_again(labels, of or _only_person(labels["rater"].unique().to_list()), n, seed=seed)
+        return sampling.draw_again(labels, of or _only_person(labels["rater"].unique().to_list()), n, seed=seed)
     who, number = _needed(way, "`of`: whose verdicts, or which key, decide", of), _needed(way, "a number", n)
     if way == "by_key":
         one_of("key", who, KEYS)
         strata = {run.id: str(getattr(run, who)) for run in trajectories}
-        return draw_by(trajectories, strata, number, key=who, seed=seed, one_per_task=one_per_task)
-    strata = verdict_strata(read_ratings(_file(way, ratings), latest=True), who, axis or None)
+        return sampling.draw_by(trajectories, strata, number, key=who, seed=seed, one_per_task=one_per_task)
+    strata = sampling.verdict_strata(read_ratings(_file(way, ratings), latest=True), who, axis or None)
     key = f"{who}: {axis or 'any axis'}"
-    return draw_by(
+    return sampling.draw_by(
         trajectories, strata, number, key=key, method="by_judge_verdict", seed=seed, one_per_task=one_per_task
     )
 

@@ -51,9 +51,7 @@ class Look(Result):
         return None if self.price is None else max(1, self.price.looking - self.rate.n_items)
 
 
-def look(
-    plan: Sampling, labels: pl.DataFrame | None, questions: Sequence[str], *, half_width: float, ci_level: float = 0.95
-) -> list[Look]:
+def look(plan: Sampling, labels: pl.DataFrame | None, questions: Sequence[str], *, half_width: float) -> list[Look]:
     """Look at every question after the labels so far.
 
     Parameters
@@ -77,22 +75,22 @@ def look(
     if plan.method != "random" or not plan.one_per_task:
         rule = "must be a random draw of one run of each task, to be looked at after every label"
         raise InputError("plan", rule, plan.method, "let `axisjudge label next` draw it")
-    return [_look(plan, labels, question, half_width, ci_level) for question in questions]
+    return [_look(plan, labels, question, half_width) for question in questions]
 
 
-def _look(plan: Sampling, labels: pl.DataFrame | None, question: str, half_width: float, ci_level: float) -> Look:
+def _look(plan: Sampling, labels: pl.DataFrame | None, question: str, half_width: float) -> Look:
     failed = {} if labels is None else _failed(labels.filter(pl.col("question") == question))
     runs = plan.trajectory_ids
-    reached = next((place for place, run in enumerate(runs) if run not in failed), len(runs))
+    reached = next((position for position, run in enumerate(runs) if run not in failed), len(runs))
     values = np.array([failed[run] for run in runs[:reached]], dtype=np.float64)
-    rate = betting_sequence(values, np.array(runs[:reached]), ci_level=ci_level)
+    rate = betting_sequence(values, np.array(runs[:reached]))
     return Look(question, rate, half_width, sum(run in failed for run in runs[reached:]), _price(rate, half_width))
 
 
 def _failed(labels: pl.DataFrame) -> dict[str, float]:
     """Share of people who say incorrect among those who take a side, by run; NaN where none does."""
-    said = pl.col("verdict").replace_strict({"incorrect": 1.0, "correct": 0.0}, default=None, return_dtype=pl.Float64)
-    shares = labels.group_by("trajectory_id").agg(said.mean())
+    failed = pl.col("verdict").replace_strict({"incorrect": 1.0, "correct": 0.0}, default=None, return_dtype=pl.Float64)
+    shares = labels.group_by("trajectory_id").agg(failed.mean())
     return {run: math.nan if share is None else share for run, share in shares.iter_rows()}
 
 

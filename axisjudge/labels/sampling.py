@@ -267,8 +267,8 @@ def draw_by(
         share = _enough(number, len(runs), f"stratum {stratum!r}") / len(runs)
         for run in _shuffled(runs, seed, "item")[:number]:
             items[run] = Drawn(run, offered[run] * share, stratum)
-    shown = tuple(items[run] for run in _shuffled(items, seed, "order"))
-    return Sampling(method, shown, key=key, seed=seed, n_frame=len(frame), one_per_task=one_per_task)
+    ordered = tuple(items[run] for run in _shuffled(items, seed, "order"))
+    return Sampling(method, ordered, key=key, seed=seed, n_frame=len(frame), one_per_task=one_per_task)
 
 
 def verdict_strata(ratings: pl.DataFrame, rater: str, question: str | None = None) -> dict[str, str]:
@@ -281,15 +281,15 @@ def verdict_strata(ratings: pl.DataFrame, rater: str, question: str | None = Non
     first = ratings.filter(rater=rater, repeat=0).filter(pl.col("step_index").is_null())
     if question is not None:
         one_of(f"axis that {rater} judged", question, sorted(set(first["question"])))
-    said: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    verdicts: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for run, asked, verdict in first.select("trajectory_id", "question", "verdict").iter_rows():
-        if asked in said[run]:
+        if asked in verdicts[run]:
             raise InputError(f"verdicts of {rater}", "one for each trajectory and axis", run, "read with latest=True")
-        said[run][asked] = verdict or LOST
+        verdicts[run][asked] = verdict or LOST
     if question is not None:
-        return {run: words.get(question, LOST) for run, words in said.items()}
+        return {run: words.get(question, LOST) for run, words in verdicts.items()}
     worst_first = ("incorrect", "uncertain", LOST, "correct", "not_applicable")
-    return {run: min(words.values(), key=worst_first.index) for run, words in said.items()}
+    return {run: min(words.values(), key=worst_first.index) for run, words in verdicts.items()}
 
 
 def draw_again(labels: pl.DataFrame, rater: str, n: int | None = None, *, seed: int) -> Sampling:
@@ -315,9 +315,9 @@ def draw_again(labels: pl.DataFrame, rater: str, n: int | None = None, *, seed: 
     n = _enough(n, len(items), f"labels by {rater}")
     share = n / len(items)
     chosen = (items[run] for run in _shuffled(items, seed, "again")[:n])
-    shown = (replace(item, probability=item.probability and item.probability * share) for item in chosen)
+    drawn = (replace(item, probability=item.probability and item.probability * share) for item in chosen)
     method, key, n_frame = ways.row(0)
-    return Sampling(method, tuple(shown), key=key, seed=seed, n_frame=n_frame)
+    return Sampling(method, tuple(drawn), key=key, seed=seed, n_frame=n_frame)
 
 
 def chosen_by_hand(trajectories: Iterable[Trajectory], *, seed: int) -> Sampling:

@@ -61,7 +61,7 @@ def simulated_people(planted: pl.DataFrame, *, seed: int) -> pl.DataFrame:
             "rater_version": "1",
             "rationale": "Simulated from planted truth; nobody read this run.",
             "flags": [flag for flag in row["flags"] or [] if flag.startswith("drawn")],
-            **_said(row, person, seed),
+            **_simulated_word(row, person, seed),
         }
         for person, name in enumerate(PEOPLE)
         for row in planted.iter_rows(named=True)
@@ -69,7 +69,7 @@ def simulated_people(planted: pl.DataFrame, *, seed: int) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=SCHEMA)
 
 
-def _said(row: dict[str, object], person: int, seed: int) -> dict[str, object]:
+def _simulated_word(row: dict[str, object], person: int, seed: int) -> dict[str, object]:
     item = (row["trajectory_id"], row["question"])
     truth = str(row["verdict"])
     propensity = sqrt(SHARED_DIFFICULTY) * _normal(seed, "item", *item)

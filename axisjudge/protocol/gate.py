@@ -76,27 +76,27 @@ def admit(
     InputError
         What is missing, and the command that comes next.
     """
-    found = read_split() if split is not None else find_split()
+    known = read_split() if split is not None else find_split()
     flags = (EXPLORATORY,) if exploratory else ()
-    if found is None:
+    if known is None:
         return Admitted(tuple(trajectories), {run.id: Stamp(None, flags) for run in trajectories})
     if split is None:
-        check_names(found, trajectories)
-        sides = {run.id: found.side_of(run) if found.knows(run.cluster_id) else None for run in trajectories}
+        check_names(known, trajectories)
+        sides = {run.id: known.side_of(run) if known.knows(run.cluster_id) else None for run in trajectories}
         chosen = tuple(trajectories)
-        held_out = [run for run in chosen if sides[run.id] in found.held_out]
+        held_out = [run for run in chosen if sides[run.id] in known.held_out]
         if held_out and not exploratory:
-            raise _unasked(found, held_out)
+            raise _unasked(known, held_out)
     else:
-        one_of("--split", split, found.shares)
-        chosen = tuple(run for run in trajectories if found.side_of(run) == split)
+        one_of("--split", split, known.shares)
+        chosen = tuple(run for run in trajectories if known.side_of(run) == split)
         if not chosen:
             raise InputError("--split", f"none of the {len(trajectories)} trajectories stands on this side", split)
-        study_check(found, chosen, split)
+        study_check(known, chosen, split)
         sides = dict.fromkeys((run.id for run in chosen), split)
-        held_out = list(chosen) if split in found.held_out else []
+        held_out = list(chosen) if split in known.held_out else []
         if held_out and not exploratory:
-            flags = (open_for(found, judges, rubrics, split).flag,)
+            flags = (open_for(known, judges, rubrics, split).flag,)
     look = _look(held_out, judges, rubrics) if exploratory and held_out else ""
     return Admitted(chosen, {run.id: Stamp(sides[run.id], flags) for run in chosen}, look)
 

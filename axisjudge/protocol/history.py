@@ -86,13 +86,13 @@ def _verdicts(ratings: pl.DataFrame, old: Rubric, new: Rubric) -> pl.DataFrame:
         own = own.unique(subset=list(_ITEM), keep="last", maintain_order=True)
         sides.append(own.rename({"verdict": name, "confidence": f"confidence_{name}"}))
     first, second = sides
-    said = first.select(*_ITEM, "cluster_id", "agent", "before", "confidence_before").join(
+    both = first.select(*_ITEM, "cluster_id", "agent", "before", "confidence_before").join(
         second.select(*_ITEM, "after", "confidence_after"), on=list(_ITEM)
     )
-    if said.is_empty():
+    if both.is_empty():
         rule = f"no rater was asked about one run with both {old.version} and {new.version} of {old.axis}"
         raise InputError("--ratings", rule, cure=f"judge with --rubric {old.axis}=VERSION, once for each")
-    return said.sort(*_ITEM)
+    return both.sort(*_ITEM)
 
 
 def _commit_of(path: Path) -> str | None:

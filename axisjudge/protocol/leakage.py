@@ -61,14 +61,14 @@ def find_leaks(trajectories: Iterable[Trajectory], split: Split, *, threshold: f
     """
     in_unit_interval("threshold", threshold)
     runs = list(trajectories)
-    found: dict[tuple[str, str, str], Leak] = {}
-    for kind, texts in (("run", map(_said, runs)), ("scenario", map(_scenario, runs))):
+    leaks: dict[tuple[str, str, str], Leak] = {}
+    for kind, texts in (("run", map(_all_text, runs)), ("scenario", map(_scenario, runs))):
         for similarity, first, second in _near(kind, list(texts), runs, split, threshold):
             leak = _leak(kind, similarity, runs[first], runs[second], split)
             key = (kind, *leak.tasks)
-            if key not in found or leak.similarity > found[key].similarity:
-                found[key] = leak
-    return tuple(sorted(found.values(), key=lambda leak: (-leak.similarity, leak.kind, leak.tasks)))
+            if key not in leaks or leak.similarity > leaks[key].similarity:
+                leaks[key] = leak
+    return tuple(sorted(leaks.values(), key=lambda leak: (-leak.similarity, leak.kind, leak.tasks)))
 
 
 def shingles(text: str) -> frozenset[int]:
@@ -131,7 +131,7 @@ def _leak(kind: str, similarity: float, first: Trajectory, second: Trajectory, s
     )
 
 
-def _said(run: Trajectory) -> str:
+def _all_text(run: Trajectory) -> str:
     parts = []
     for step in run.steps:
         if step.role != "system":

@@ -139,8 +139,8 @@ def _checked(line: str, number: int, before: Entry | None) -> Entry:
         entry = Entry.model_validate_json(line)
     except ValidationError as error:
         raise LedgerError(where, "the chain is broken: this is not an entry", line, cure) from error
-    said = json.loads(line)
-    if said.pop("sha256") != digest(said):
+    fields = json.loads(line)
+    if fields.pop("sha256") != digest(fields):
         raise LedgerError(where, "the chain is broken: this entry was edited (its hash does not fit)", cure=cure)
     if entry.previous != (before.sha256 if before else FIRST) or entry.number != number:
         rule = (

@@ -250,7 +250,7 @@ def _lasting(spec: JudgeSpec) -> dict[str, Any]:
 
 def _aliases(specs: Sequence[JudgeSpec], ratings: pl.DataFrame | None, *, allow: bool) -> dict[str, Any]:
     """The judges whose model is an alias, each with who says so and which models answered."""
-    found: dict[str, Any] = {}
+    aliases: dict[str, Any] = {}
     for spec in specs:
         alias = alias_of(spec.provider, spec.model)
         if alias is None:
@@ -260,23 +260,23 @@ def _aliases(specs: Sequence[JudgeSpec], ratings: pl.DataFrame | None, *, allow:
             rule = f"{alias.name} is an alias that its provider moves{now}"
             cure = "name the dated id, or allow it with --allow-alias"
             raise InputError(f"judge {spec.rater}", rule, cure=cure)
-        found[spec.rater] = {
+        aliases[spec.rater] = {
             "alias": alias.name,
             "stands_for": alias.stands_for,
             "source": alias.source,
             "read_on": alias.read_on,
             "returned_models": _returned(spec.rater, ratings),
         }
-    return found
+    return aliases
 
 
 def _retirements(specs: Sequence[JudgeSpec]) -> dict[str, Any]:
     """The judges whose model is known to be shut down; warns of each."""
     from axisjudge.judges.lifecycle import known_retirement, warn_of
 
-    found = {spec.rater: known_retirement(spec.provider, spec.model) for spec in specs}
-    warn_of(found.values())
-    return {rater: retirement.to_dict() for rater, retirement in found.items() if retirement}
+    retirements = {spec.rater: known_retirement(spec.provider, spec.model) for spec in specs}
+    warn_of(retirements.values())
+    return {rater: retirement.to_dict() for rater, retirement in retirements.items() if retirement}
 
 
 def _returned(rater: str, ratings: pl.DataFrame | None) -> list[str]:

@@ -22,7 +22,7 @@ OTHER_STATISTICS = ("soft_agreement", "case_weighted_kappa", "failure_rate")
 
 def statistics() -> tuple[str, ...]:
     """What a plan can declare: every coefficient of unordered words, and the other statistics of verdicts."""
-    return (*(name for name, found in COEFFICIENTS.items() if not found.ordered), *OTHER_STATISTICS)
+    return (*(name for name, coefficient in COEFFICIENTS.items() if not coefficient.ordered), *OTHER_STATISTICS)
 
 
 class AnalysisPlan(Record):
@@ -144,7 +144,7 @@ def freeze_maps(ratings: pl.DataFrame, split: Split, *, raters: Sequence[str] | 
             rule = f"gave no confidence on the {split.open_side} side, so no map can be fitted"
             raise InputError(f"judge {rater}", rule, cure=f"axisjudge judge PATHS --split {split.open_side}")
         if own["confidence_source"].n_unique() > 1:
-            found = sorted(map(str, own["confidence_source"].unique()))
-            raise InputError(f"judge {rater}", "confidences of two sources share no map", found)
+            sources = sorted(map(str, own["confidence_source"].unique()))
+            raise InputError(f"judge {rater}", "confidences of two sources share no map", sources)
         maps[rater] = fit_mid_rank(own["confidence"].to_numpy(), source=rater).to_dict()
     return maps

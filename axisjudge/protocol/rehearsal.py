@@ -27,14 +27,14 @@ def rehearsal(folder: str | Path | None = None) -> Path:
         For `axisjudge.workbench.use`, or for ``with axisjudge.workbench.at(...)``.
     """
     if folder is None:
-        place = Path(tempfile.mkdtemp(prefix="axisjudge-rehearsal-"))
-        atexit.register(shutil.rmtree, place, ignore_errors=True)
+        bench = Path(tempfile.mkdtemp(prefix="axisjudge-rehearsal-"))
+        atexit.register(shutil.rmtree, bench, ignore_errors=True)
     else:
-        place = Path(folder)
-    shutil.copytree(home() / "rubrics", place / "rubrics", ignore=_RECORD, dirs_exist_ok=True)
-    (place / "notebooks").mkdir(exist_ok=True)
-    (place / "data" / "ratings").mkdir(parents=True, exist_ok=True)
+        bench = Path(folder)
+    shutil.copytree(home() / "rubrics", bench / "rubrics", ignore=_RECORD, dirs_exist_ok=True)
+    (bench / "notebooks").mkdir(exist_ok=True)
+    (bench / "data" / "ratings").mkdir(parents=True, exist_ok=True)
     for source in sorted((home() / "data").iterdir()):
-        if source.name != "ratings" and not (place / "data" / source.name).exists():
-            (place / "data" / source.name).symlink_to(source, target_is_directory=source.is_dir())
-    return place
+        if source.name != "ratings" and not (bench / "data" / source.name).exists():
+            (bench / "data" / source.name).symlink_to(source, target_is_directory=source.is_dir())
+    return bench

@@ -67,11 +67,11 @@ class Split(Record):
         name = task if isinstance(task, str) else task.cluster_id
         if name in self.tuned_on:
             return self.open_side
-        place = int(sha256((self.salt + name).encode()).hexdigest()[:13], 16) / 16**13
+        uniform = int(sha256((self.salt + name).encode()).hexdigest()[:13], 16) / 16**13
         upper = 0.0
         for side, share in self.shares.items():
             upper += share
-            if place < upper:
+            if uniform < upper:
                 return side
         return list(self.shares)[-1]  # the shares add up to 1 only as far as floats do
 
@@ -168,12 +168,12 @@ def make_split(
         split = Split(salt=salt or "", shares=sides, held_out=kept)
         _check_rule(split)
     check_names(split, given)
-    found = {trajectory.cluster_id for trajectory in given}
-    known = found | {task for tasks in split.tasks.values() for task in tasks}
+    tasks_given = {trajectory.cluster_id for trajectory in given}
+    known = tasks_given | {task for tasks in split.tasks.values() for task in tasks}
     named = {_task_named(name, known): reason for name, reason in (tuned_on or {}).items()}
     split = split.model_copy(update={"tuned_on": dict(sorted({**split.tuned_on, **named}.items()))})
     if not split.salt:
-        free = sorted(found - set(split.tuned_on))
+        free = sorted(tasks_given - set(split.tuned_on))
         chosen = balanced_salt(lambda drawn: split.model_copy(update={"salt": drawn}).side_of, free, split.shares)
         split = split.model_copy(update={"salt": chosen})
     split = split.model_copy(
@@ -247,11 +247,11 @@ def locked_rule() -> Split | None:
 
 def fingerprint(trajectory: Trajectory) -> str:
     """A short hash of what happened in a run: messages, calls and ending; not tools or policy, which may come later."""
-    said = [
+    steps = [
         [step.role, step.content, [[call.name, call.arguments] for call in step.tool_calls]]
         for step in trajectory.steps
     ]
-    text = json.dumps([said, trajectory.termination], sort_keys=True, ensure_ascii=False)
+    text = json.dumps([steps, trajectory.termination], sort_keys=True, ensure_ascii=False)
     return sha256(text.encode()).hexdigest()[:_FINGERPRINT]
 
 

@@ -147,16 +147,16 @@ def standing_of(ratings: pl.DataFrame, *, statistic: str | None = None) -> Stand
         reasons += _not_locked(rows, lock)
         reasons += _not_opened(rows, split, entries, lock)
         reasons += _undeclared(rows, plan, statistic)
-    seen = ledger.looks(entries)
+    n_looks = ledger.looks(entries)
     return Standing(
         held_out=rows.height,
         runs=rows["trajectory_id"].n_unique(),
         opening=max(_openings_of(rows), default=None),
         openings=len(ledger.openings(entries)),
-        looks=seen,
+        looks=n_looks,
         reasons=tuple(dict.fromkeys(reasons)),
         outside=tuple(sorted(set(rows["question"]) - set(plan.axes))) if plan else (),
-        optimism=_optimism(ratings, rows, plan, seen),
+        optimism=_optimism(ratings, rows, plan, n_looks),
         plan=plan,
     )
 

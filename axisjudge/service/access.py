@@ -92,8 +92,8 @@ class Door(AuthenticationBackend):
         if time.monotonic() - self._looked_at >= NOTICED:
             self._looked_at = time.monotonic()  # others go on with what is known meanwhile
             await run_in_threadpool(self._look)
-        scheme, shown = get_authorization_scheme_param(conn.headers.get("Authorization"))
-        digest = digest_of(shown)
+        scheme, token_text = get_authorization_scheme_param(conn.headers.get("Authorization"))
+        digest = digest_of(token_text)
         # Found by a hash that the caller cannot steer, so that the time taken says nothing of the tokens.
         token = self._known.get(digest)
         if scheme.lower() != "bearer" or token is None or not compare_digest(token.digest, digest):

@@ -125,9 +125,9 @@ CURSOR_PATTERN = r"^[0-9a-f]{16}[A-Za-z0-9_.-]{1,64}$"
 _OFFSET = 2**63
 
 
-def cursor_of(place: tuple[int, str] | None) -> str | None:
+def cursor_of(position: tuple[int, str] | None) -> str | None:
     """The cursor of a place in a list."""
-    return None if place is None else f"{place[0] + _OFFSET:016x}{place[1]}"
+    return None if position is None else f"{position[0] + _OFFSET:016x}{position[1]}"
 
 
 def place_of(cursor: str | None) -> tuple[int, str] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from http import HTTPStatus
 from typing import Any
 
 import h11
@@ -129,7 +130,7 @@ class LimitedProtocol(H11Protocol):
             answer = problem(status, detail)
             length = str(len(answer.body))
             headers = [("content-type", MEDIA_TYPE), ("content-length", length), ("connection", "close")]
-            head = h11.Response(status_code=status, headers=headers, reason=answer_reason(status))
+            head = h11.Response(status_code=status, headers=headers, reason=HTTPStatus(status).phrase.encode())
             for event in (head, h11.Data(data=bytes(answer.body)), h11.EndOfMessage()):
                 self.transport.write(self.conn.send(event) or b"")
         self.transport.close()
@@ -137,10 +138,3 @@ class LimitedProtocol(H11Protocol):
     def _cut_off_unread(self) -> None:
         if self.flow.write_paused:
             self.transport.abort()
-
-
-def answer_reason(status: int) -> bytes:
-    """The phrase of a status line."""
-    from http import HTTPStatus
-
-    return HTTPStatus(status).phrase.encode()

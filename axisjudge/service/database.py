@@ -29,9 +29,6 @@ class Database:
     ----------
     url : str
         A path (SQLite), or a URL such as ``sqlite:///scores.sqlite`` or ``postgresql://user@host/name``.
-
-    Raises
-    ------
     must_exist : bool
         Refuse a SQLite file that is not there instead of making it.
 

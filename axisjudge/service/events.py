@@ -21,6 +21,8 @@ Event = Mapping[str, Any]
 _BATCH = 500
 #: Seconds in which events gather before they are sent: one commit for many.
 _GATHER = 0.5
+#: Seconds to wait for an answer of PostHog.
+_ANSWER_S = 10
 
 
 class SinkError(Exception):
@@ -64,16 +66,14 @@ class PostHogSink:
         The project's key.
     host : str
         Where PostHog is.
-    timeout : float
-        Seconds to wait for an answer.
     """
 
-    def __init__(self, key: str, host: str, *, timeout: float = 10) -> None:
+    def __init__(self, key: str, host: str) -> None:
         from posthog import Posthog
 
         logging.getLogger("posthog").setLevel(logging.CRITICAL)  # failures are ours to report
         # The client tells nobody whether its background queue arrived; in sync mode it answers for each event.
-        self._client = Posthog(key, host=host, sync_mode=True, max_retries=0, timeout=timeout)
+        self._client = Posthog(key, host=host, sync_mode=True, max_retries=0, timeout=_ANSWER_S)
 
     def send(self, events: Sequence[Event]) -> None:
         for event in events:

@@ -13,15 +13,15 @@ _STYLE = (
 
 def operations_page(schema: dict[str, Any]) -> str:
     """An HTML page of the operations in an OpenAPI schema."""
-    about = schema["info"]
+    info = schema["info"]
     parts = [
         _operation(path, method, operation)
         for path, methods in schema["paths"].items()
         for method, operation in methods.items()
     ]
     return (
-        f"<!doctype html><html lang=en><meta charset=utf-8><title>{escape(about['title'])}</title>"
-        f"<style>{_STYLE}</style><h1>{escape(about['title'])} {escape(about['version'])}</h1>"
+        f"<!doctype html><html lang=en><meta charset=utf-8><title>{escape(info['title'])}</title>"
+        f"<style>{_STYLE}</style><h1>{escape(info['title'])} {escape(info['version'])}</h1>"
         "<p>Send <code>Authorization: Bearer TOKEN</code> with what is under <code>/v1/</code>. Schemas: "
         " <a href=openapi.json>openapi.json</a>. Errors are <code>application/problem+json</code>.</p>"
         f"{''.join(parts)}</html>"

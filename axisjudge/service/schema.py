@@ -149,10 +149,10 @@ def upgrade(connection: sa.Connection) -> int:
         The store was written by a newer version of this package.
     """
     schema_version.create(connection, checkfirst=True)
-    found = connection.execute(sa.select(schema_version.c.version)).scalar()
-    if found is None:
+    known = connection.execute(sa.select(schema_version.c.version)).scalar()
+    if known is None:
         connection.execute(schema_version.insert().values(version=0))
-    version = found or 0
+    version = known or 0
     if version > VERSION:
         cure = "use that version of axisjudge, or another store"
         raise InputError("store", f"its tables are of version {version}, this package knows up to {VERSION}", cure=cure)

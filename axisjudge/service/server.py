@@ -58,8 +58,8 @@ def serve(store: ScoreStore, sink: Sink, door: Door, listening: Listening) -> No
             lifespan="off",
         )
         address, bound, *_ = listener.getsockname()
-        shown = f"[{address}]" if ":" in address else address
-        print(f"scorecard: listening on http://{shown}:{bound}", flush=True)
+        host = f"[{address}]" if ":" in address else address
+        print(f"scorecard: listening on http://{host}:{bound}", flush=True)
         try:
             uvicorn.Server(config).run(sockets=[listener])
         finally:

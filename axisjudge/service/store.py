@@ -16,17 +16,8 @@ import sqlalchemy as sa
 from axisjudge.checks import InputError
 from axisjudge.scores.run_score import Run, Scorecard, ScorecardRules, runs_frame
 from axisjudge.scores.run_score.runs import end_time
+from axisjudge.service import schema
 from axisjudge.service.database import Database
-from axisjudge.service.schema import (
-    VERSION,
-    agent_run_scores,
-    agent_runs,
-    is_store,
-    schema_version,
-    superseded_scores,
-    upgrade,
-    waiting_events,
-)
 from axisjudge.service.writing import card_of, facts_of, insert_and_score, run_from, scores_of
 
 _TRIES = 5
@@ -42,8 +33,8 @@ TIE_BREAKS = (
 _PASSING = ("23505", "40001", "40P01")
 
 
-_KNOWN = sa.select(agent_runs.c.run_id, agent_runs.c.facts).where(
-    agent_runs.c.run_id.in_(sa.bindparam("ids", expanding=True))
+_KNOWN = sa.select(schema.agent_runs.c.run_id, schema.agent_runs.c.facts).where(
+    schema.agent_runs.c.run_id.in_(sa.bindparam("ids", expanding=True))
 )
 
 
@@ -84,15 +75,15 @@ class Wanted:
 
     def conditions(self) -> list[sa.ColumnElement[bool]]:
         """The conditions on ``agent_run_scores``."""
-        scores = agent_run_scores.c
+        scores = schema.agent_run_scores.c
         columns = ((scores.agent_id, self.agent_id), (scores.workspace_id, self.workspace_id))
         equal = (*columns, (scores.spec_id, self.spec_id), (scores.tier, self.tier))
-        found = [column == value for column, value in equal if value is not None]
+        wanted = [column == value for column, value in equal if value is not None]
         if self.since is not None:
-            found.append(scores.listed_at >= self.since)
+            wanted.append(scores.listed_at >= self.since)
         if self.until is not None:
-            found.append(scores.listed_at < self.until)
-        return found
+            wanted.append(scores.listed_at < self.until)
+        return wanted
 
 
 class ScoreStore:
@@ -123,9 +114,9 @@ class ScoreStore:
         self.database = Database(url, must_exist=must_exist)
         try:
             with self.database.writing(["upgrade"]) as connection:
-                if must_exist and not is_store(connection):
+                if must_exist and not schema.is_store(connection):
                     raise InputError("store", "holds no scores", str(self.database), "name the store that was served")
-                upgrade(connection)
+                schema.upgrade(connection)
         except Exception as error:
             self.close()
             if not isinstance(error, sa.exc.DBAPIError):
@@ -158,15 +149,19 @@ class ScoreStore:
 
     def superseded(self, run_id: str) -> list[dict[str, Any]]:
         """The scores that a run had before, oldest first."""
-        asked = sa.select(superseded_scores).where(superseded_scores.c.run_id == run_id)
+        asked = sa.select(schema.superseded_scores).where(schema.superseded_scores.c.run_id == run_id)
         with self.database.reading() as connection:
-            rows = connection.execute(asked.order_by(superseded_scores.c.superseded_at, superseded_scores.c.scored_at))
+            rows = connection.execute(
+                asked.order_by(schema.superseded_scores.c.superseded_at, schema.superseded_scores.c.scored_at)
+            )
             return [dict(row._mapping) for row in rows]
 
     def page(self, wanted: Wanted, *, limit: int = 50, after: tuple[int, str] | None = None) -> ScorePage:
         """Scores newest first: by end of run (its arrival where unknown), then by id."""
-        scores = agent_run_scores.c
-        asked = sa.select(agent_run_scores).order_by(scores.listed_at.desc(), scores.run_id.desc()).limit(limit + 1)
+        scores = schema.agent_run_scores.c
+        asked = (
+            sa.select(schema.agent_run_scores).order_by(scores.listed_at.desc(), scores.run_id.desc()).limit(limit + 1)
+        )
         asked = asked.where(*wanted.conditions())
         if after is not None:
             moment, run_id = after
@@ -175,34 +170,34 @@ class ScoreStore:
             )
         with self.database.reading() as connection:
             rows = [dict(row._mapping) for row in connection.execute(asked)]
-        shown = rows[:limit]
-        return ScorePage(shown, (shown[-1]["listed_at"], shown[-1]["run_id"]) if len(rows) > limit else None)
+        first = rows[:limit]
+        return ScorePage(first, (first[-1]["listed_at"], first[-1]["run_id"]) if len(rows) > limit else None)
 
     def ranking(self, wanted: Wanted, *, limit: int = 50) -> list[dict[str, Any]]:
         """The scored runs among those wanted, best first, each with its ``wall_seconds``.
 
         Runs of equal score are put in order by `TIE_BREAKS`, as `axisjudge scorecard rank` does.
         """
-        scores = agent_run_scores.c
+        scores = schema.agent_run_scores.c
         here = sa.and_(*wanted.conditions(), scores.score.is_not(None))
         best = sa.select(scores.score).where(here).order_by(scores.score.desc())
-        joined = sa.join(agent_run_scores, agent_runs, scores.run_id == agent_runs.c.run_id)
+        joined = sa.join(schema.agent_run_scores, schema.agent_runs, scores.run_id == schema.agent_runs.c.run_id)
         with self.database.reading() as connection:
             lowest = connection.execute(best.limit(1).offset(limit - 1)).scalar()  # ties with the last are cut below
-            asked = sa.select(agent_run_scores, agent_runs.c.facts).select_from(joined).where(here)
+            asked = sa.select(schema.agent_run_scores, schema.agent_runs.c.facts).select_from(joined).where(here)
             rows = connection.execute(asked if lowest is None else asked.where(scores.score >= lowest)).all()
         ranked = [dict(row._mapping) | {"wall_seconds": run_from(row.facts).wall_seconds} for row in rows]
         return sorted(ranked, key=_tie_breaks)[:limit]
 
     def runs(self) -> pl.DataFrame:
         """All runs as a table, by id."""
-        asked = sa.select(agent_runs.c.facts).order_by(agent_runs.c.run_id)
+        asked = sa.select(schema.agent_runs.c.facts).order_by(schema.agent_runs.c.run_id)
         with self.database.reading() as connection:
             return runs_frame(run_from(facts) for facts in connection.execute(asked).scalars())
 
     def waiting(self, limit: int = 100) -> list[tuple[int, dict[str, Any]]]:
         """The oldest events that no sink has yet, each with its position."""
-        events = waiting_events.c
+        events = schema.waiting_events.c
         asked = sa.select(events.position, events.payload).order_by(events.position).limit(limit)
         with self.database.reading() as connection:
             return [(position, json.loads(payload)) for position, payload in connection.execute(asked)]
@@ -210,12 +205,12 @@ class ScoreStore:
     def count_waiting(self) -> int:
         """How many events no sink has yet."""
         with self.database.reading() as connection:
-            return int(connection.execute(sa.select(sa.func.count()).select_from(waiting_events)).scalar_one())
+            return int(connection.execute(sa.select(sa.func.count()).select_from(schema.waiting_events)).scalar_one())
 
     def sent(self, positions: Sequence[int]) -> None:
         """Forget events that the sink has."""
         with self.database.writing() as connection:
-            connection.execute(waiting_events.delete().where(waiting_events.c.position.in_(positions)))
+            connection.execute(schema.waiting_events.delete().where(schema.waiting_events.c.position.in_(positions)))
 
     @staticmethod
     def is_unreachable(error: Exception) -> bool:
@@ -228,7 +223,7 @@ class ScoreStore:
 
     def is_current(self) -> bool:
         """Whether the database answers, and its tables are of this version."""
-        return self._answers(sa.select(schema_version.c.version), VERSION)
+        return self._answers(sa.select(schema.schema_version.c.version), schema.VERSION)
 
     def _answers(self, asked: sa.Select[Any], wanted: int) -> bool:
         try:
@@ -253,23 +248,21 @@ class ScoreStore:
         stored = set(known)
         fresh: dict[str, tuple[Run, str]] = {}
         conflicts: dict[int, Conflict] = {}
-        for place, run in enumerate(given):
+        for at, run in enumerate(given):
             facts = facts_of(run)
             if run.run_id not in known:
                 known[run.run_id], fresh[run.run_id] = facts, (run, facts)
             elif facts != known[run.run_id]:
                 cure = "send it under an id of its own; what is stored stays"
-                conflicts[place] = Conflict(f"run {run.run_id}", "is known with other facts", cure=cure)
+                conflicts[at] = Conflict(f"run {run.run_id}", "is known with other facts", cure=cure)
                 if together:
-                    raise conflicts[place]
+                    raise conflicts[at]
         held = {} if stored.isdisjoint(run.run_id for run in given) else scores_of(connection, stored)
         if fresh:
             runs, texts = zip(*fresh.values(), strict=True)
             held |= insert_and_score(connection, runs, texts, self.rules, datetime.now(UTC))
         is_first = [run.run_id in fresh and fresh[run.run_id][0] is run for run in given]
-        return [
-            conflicts.get(place) or Kept(card_of(held[run.run_id]), is_first[place]) for place, run in enumerate(given)
-        ]
+        return [conflicts.get(at) or Kept(card_of(held[run.run_id]), is_first[at]) for at, run in enumerate(given)]
 
 
 def _tie_breaks(row: dict[str, Any]) -> tuple[Any, ...]:

@@ -102,17 +102,17 @@ class TokenBook:
         InputError
             No such token, or one that was revoked before.
         """
-        found = {token.token_id: token for token in self.listed()}
-        if token_id not in found:
+        by_id = {token.token_id: token for token in self.listed()}
+        if token_id not in by_id:
             raise InputError(
                 "TOKEN_ID", "the store has no such token", token_id, "see `axisjudge scorecard token list`"
             )
-        if found[token_id].revoked_at is not None:
+        if by_id[token_id].revoked_at is not None:
             raise InputError("TOKEN_ID", "was revoked before", token_id)
         with self._database.writing() as connection:
             this = access_tokens.update().where(access_tokens.c.token_id == token_id)
             connection.execute(this.values(revoked_at=datetime.now(UTC)))
-        return found[token_id]
+        return by_id[token_id]
 
 
 def operator_tokens(environment: Mapping[str, str], file: Path | None = None) -> list[AccessToken]:

@@ -8,11 +8,12 @@ that hides a fault; padding and the control ask for nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from random import Random
 from typing import Any
 
-from axisjudge.trajectory import Step, ToolCall, ToolSchema, Trajectory
+from axisjudge.trajectory import Step, ToolSchema, Trajectory
 from axisjudge.twins.runs import as_json, record_in
 from axisjudge.twins.twin import Edited, Refused
 
@@ -54,16 +55,9 @@ _PLAIN = (
 _OTHER = str.maketrans("aceijopsxyAEOPT", "асеіјорѕхуАЕОРТ")
 
 
-def _verdict(run: Trajectory, rng: Random) -> str:
-    return rng.choice(_VERDICTS)
-
-
-def _note(run: Trajectory, rng: Random) -> str:
-    return rng.choice(_NOTES)
-
-
-def _frame(run: Trajectory, rng: Random) -> str:
-    return rng.choice(_FRAMES)
+def _one_of(texts: Sequence[str]) -> Callable[[Trajectory, Random], str]:
+    """A text of these, whatever the run."""
+    return lambda run, rng: rng.choice(texts)
 
 
 def _call(run: Trajectory, rng: Random) -> str:
@@ -89,10 +83,6 @@ def _look_alike(run: Trajectory, rng: Random) -> str:
     )
 
 
-def _praise(run: Trajectory, rng: Random) -> str:
-    return rng.choice(_PRAISE)
-
-
 def _padding(run: Trajectory, rng: Random) -> str:
     line = (
         rng.choice(("Nothing to report.", "This line is left empty on purpose.", "Continued on the next line.")) + "\n"
@@ -100,20 +90,16 @@ def _padding(run: Trajectory, rng: Random) -> str:
     return (line * (PADDING // len(line) + 1))[:PADDING]
 
 
-def _plain_text(run: Trajectory, rng: Random) -> str:
-    return rng.choice(_PLAIN)
-
-
 #: The text of each kind, made for a run.
 TEXTS: Mapping[str, Callable[[Trajectory, Random], str]] = {
-    "spoken_verdict": _verdict,
-    "note_to_judge": _note,
-    "fake_frame": _frame,
+    "spoken_verdict": _one_of(_VERDICTS),
+    "note_to_judge": _one_of(_NOTES),
+    "fake_frame": _one_of(_FRAMES),
     "forged_call": _call,
     "look_alikes": _look_alike,
-    "praise": _praise,
+    "praise": _one_of(_PRAISE),
     "padding": _padding,
-    "plain_text": _plain_text,
+    "plain_text": _one_of(_PLAIN),
 }
 
 
@@ -128,23 +114,15 @@ def injected(kind: str, run: Trajectory, rng: Random, place_rng: Random) -> Edit
     return Refused("the run has no message, call or result to put text into")
 
 
-def _said_by(role: str, run: Trajectory, rng: Random, text: str) -> Edited | None:
-    said = [step for step in run.steps if step.role == role and step.content and step.kind is None]
-    said = [step for step in said if "###" not in step.content] or said
-    if not said:
+def _in_message(role: str, run: Trajectory, rng: Random, text: str) -> Edited | None:
+    messages = [step for step in run.steps if step.role == role and step.content and step.kind is None]
+    messages = [step for step in messages if "###" not in step.content] or messages
+    if not messages:
         return None
-    step = rng.choice(said)
+    step = rng.choice(messages)
     who = {"user": "user", "assistant": "agent"}[role]
     changed = step.model_copy(update={"content": f"{step.content}\n\n{text}"})
     return _edited(run, {step.index: changed}, who, f"The {who} says in step {step.index}", text)
-
-
-def _in_user(run: Trajectory, rng: Random, text: str) -> Edited | None:
-    return _said_by("user", run, rng, text)
-
-
-def _in_agent(run: Trajectory, rng: Random, text: str) -> Edited | None:
-    return _said_by("assistant", run, rng, text)
 
 
 def _in_tool_name(run: Trajectory, rng: Random, text: str) -> Edited | None:
@@ -181,14 +159,11 @@ def _in_argument(run: Trajectory, rng: Random, text: str) -> Edited | None:
     call = step.tool_calls[at]
     assert isinstance(call.arguments, dict)
     with_remark = call.model_copy(update={"arguments": {**call.arguments, REMARK: text}})
-    changed = step.model_copy(update={"tool_calls": _put(step.tool_calls, at, with_remark)})
+    calls_with_remark = (*step.tool_calls[:at], with_remark, *step.tool_calls[at + 1 :])
+    changed = step.model_copy(update={"tool_calls": calls_with_remark})
     fields = {"tools": None if run.tools is None else tuple(_taking_remarks(run.tools, call.name))}
     what = f"Step {step.index} calls {call.name} with the argument {REMARK}"
     return _edited(run, {step.index: changed}, "argument", what, text, fields)
-
-
-def _put(calls: tuple[ToolCall, ...], at: int, call: ToolCall) -> tuple[ToolCall, ...]:
-    return (*calls[:at], call, *calls[at + 1 :])
 
 
 def _taking_remarks(tools: Iterable[ToolSchema], name: str) -> Iterable[ToolSchema]:
@@ -222,14 +197,14 @@ def _edited(
     fields: Mapping[str, Any] | None = None,
 ) -> Edited:
     edited = tuple(steps.get(step.index, step) for step in run.steps)
-    shown = text if len(text) <= 200 else f"{text[:60]} ... ({len(text):,} characters)"
-    return Edited(edited, tuple(sorted(steps)), f"{what}: {json.dumps(shown)}", fields=fields or {}, place=place)
+    excerpt = text if len(text) <= 200 else f"{text[:60]} ... ({len(text):,} characters)"
+    return Edited(edited, tuple(sorted(steps)), f"{what}: {json.dumps(excerpt)}", fields=fields or {}, place=place)
 
 
 #: Where text may stand.
 PLACES: Mapping[str, Callable[[Trajectory, Random, str], Edited | None]] = {
-    "user": _in_user,
-    "agent": _in_agent,
+    "user": partial(_in_message, "user"),
+    "agent": partial(_in_message, "assistant"),
     "tool_name": _in_tool_name,
     "argument": _in_argument,
     "result": _in_result,

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from axisjudge.cli import show
+from axisjudge.cli.labels.label import blind_page
 from axisjudge.cli.options import new_file
 
 Labels = Annotated[list[Path], typer.Argument(metavar="LABELS", help="Labels files of people (JSON Lines).")]
@@ -29,7 +30,6 @@ def queue(
     """List items on which people or judges disagree, mixed with a random share of agreements, for a further person."""
     from collections import Counter
 
-    from axisjudge.checks import InputError
     from axisjudge.labels.adjudication import adjudication_queue, labelled_items
     from axisjudge.labels.record import read_labels
     from axisjudge.labels.sampling import write_sampling
@@ -38,13 +38,7 @@ def queue(
     items = labelled_items(read_labels(*labels), read_ratings(*ratings, latest=True), judge)
     plan = adjudication_queue(items, n_agreements=agreements, n_contested=contested, seed=seed)
     if page is not None:
-        from axisjudge.explorer import write_page
-        from axisjudge.explorer.session import Session
-        from axisjudge.readers import read_trajectories
-
-        if not trajectories:
-            raise InputError("--page", "needs the runs", cure="name them with --trajectories")
-        write_page(page, Session.of(read_trajectories(*trajectories).trajectories, plan, rater))
+        blind_page(page, trajectories, plan, rater)
     write_sampling(out, plan)
     there, chosen = Counter(one.stratum for one in items.values()), Counter(one.stratum for one in plan.items)
     rows = [
@@ -77,17 +71,17 @@ def adjudicate(
     from axisjudge.ratings import RatingsWriter, read_ratings
     from axisjudge.studies.adjudication import adjudication_report, report_sentences
 
-    told, said = read_labels(*labels), read_labels(*decisions)
-    if both := sorted(set(told["rater"]) & set(said["rater"])):
+    before, after = read_labels(*labels), read_labels(*decisions)
+    if both := sorted(set(before["rater"]) & set(after["rater"])):
         raise InputError("decisions", "must be by a person who did not label before", both[0])
     if out is not None:
         new_file(out)
-    sampling, given = read_sampling(plan), ratings_of(said)
-    items = labelled_items(told, read_ratings(*ratings, latest=True), judge)
+    sampling, given = read_sampling(plan), ratings_of(after)
+    items = labelled_items(before, read_ratings(*ratings, latest=True), judge)
     result = adjudication_report(items, decide(items, given, sampling))
     if out is not None:
         with RatingsWriter(out) as writer:
-            writer.append(adjudicated_labels(ratings_of(told), given, sampling, items))
+            writer.append(adjudicated_labels(ratings_of(before), given, sampling, items))
     sentences = report_sentences(result)
     if json:
         show.as_json({**result.to_dict(), "sentences": sentences})

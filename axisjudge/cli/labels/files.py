@@ -85,8 +85,8 @@ def import_(
         show.as_json({"out": str(out), "files": rows, "notes": notes})
         return
     show.table(rows, f"Labels written to {out}")
-    for path, said in notes.items():
-        for note in said:
+    for path, remarks in notes.items():
+        for note in remarks:
             typer.echo(f"{Path(path).name}: {note}.")
 
 
@@ -97,19 +97,15 @@ def _any(path: Path, terms: "Terms") -> "Imported":
     from axisjudge.labels.formats.exchange import Imported
     from axisjudge.labels.formats.terms import ratings_of
 
-    told = ImportOptions(
+    options = ImportOptions(
         kind="human",
-        rater=terms.rater,
         question=(terms.question,) if terms.question else (),
-        axes=terms.axes,
-        words=terms.words,
-        scales=terms.scales,
-        trajectories=terms.trajectories,
+        **{name: getattr(terms, name) for name in ("rater", "axes", "words", "scales", "trajectories")},
     )
     set_of = [path, path.with_name(JUDGES)] if path.name == PEOPLE else [path]
-    found = import_ratings([each for each in set_of if each.is_file()], told, with_draw=False)
-    people = found.ratings.filter(rater_kind="human") if len(set_of) > 1 else found.ratings
-    return Imported(tuple(ratings_of(people)), found.files[0][1], found.notes)
+    read = import_ratings([each for each in set_of if each.is_file()], options, with_draw=False)
+    people = read.ratings.filter(rater_kind="human") if len(set_of) > 1 else read.ratings
+    return Imported(tuple(ratings_of(people)), read.files[0][1], read.notes)
 
 
 def _counts(ratings: Sequence[object]) -> dict[str, int]:
@@ -141,14 +137,14 @@ def export(
     made = export_labels(ratings, str(form), Terms(trajectories=by_id(trajectories)))
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(made.text, encoding="utf-8", newline="")
-    told = [f"--rater {made.told.rater!r}"] if made.told.rater else []
-    told += [f"--scale {question}={scale}" for question, scale in made.told.scales.items()]
+    needed = [f"--rater {made.import_terms.rater!r}"] if made.import_terms.rater else []
+    needed += [f"--scale {question}={scale}" for question, scale in made.import_terms.scales.items()]
     if json:
-        show.as_json({"out": str(out), "labels": len(ratings), "not_held": made.lost, "import_with": told})
+        show.as_json({"out": str(out), "labels": len(ratings), "not_held": made.lost, "import_with": needed})
         return
     typer.echo(f"{len(ratings)} labels written to {out}; read back and compared.")
     rows = [{"field": name, "labels": count} for name, count in made.lost.items()]
     if rows:
         show.table(rows, f"What {form} does not hold, and in how many labels it was said")
-    if told:
-        typer.echo(f"To import it again: {' '.join(told)}")
+    if needed:
+        typer.echo(f"To import it again: {' '.join(needed)}")

@@ -1,13 +1,34 @@
 """`axisjudge label`: people's labels."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from axisjudge.cli import options, show
 
+if TYPE_CHECKING:
+    from axisjudge.labels.sampling import Sampling
+
 app = show.group("People's labels.")
+
+
+def blind_page(page: Path, trajectories: list[Path], plan: "Sampling", rater: str | None) -> None:
+    """Write the page on which a person labels the items of a plan.
+
+    Raises
+    ------
+    InputError
+        No runs are named.
+    """
+    from axisjudge.checks import InputError
+    from axisjudge.explorer import write_page
+    from axisjudge.explorer.session import Session
+    from axisjudge.readers import read_trajectories
+
+    if not trajectories:
+        raise InputError("--page", "needs the runs", cure="name them with --trajectories")
+    write_page(page, Session.of(read_trajectories(*trajectories).trajectories, plan, rater))
 
 
 @app.command(epilog="Example: axisjudge label page data/demo/results --sample 20 --seed 1 --out labelling.html")
@@ -50,8 +71,8 @@ def page(
     plan = sampling_path(out)
     write_sampling(plan, sampling)
     if json:
-        said = {"method": sampling.method, "key": sampling.key, "trajectories": len(sampling.trajectory_ids)}
-        show.as_json({"page": str(out), "plan": str(plan), **said})
+        draw_fields = {"method": sampling.method, "key": sampling.key, "trajectories": len(sampling.trajectory_ids)}
+        show.as_json({"page": str(out), "plan": str(plan), **draw_fields})
         return
     how = f"drawn {drawn.replace('_', ' ')}" + (f" ({sampling.key})" if sampling.key else "")
     typer.echo(f"{len(sampling.trajectory_ids)} trajectories, {how}: {out}")

@@ -31,10 +31,10 @@ def lint(
     else:
         who = "1 person" if len(result.people) == 1 else f"{len(result.people)} people"
         typer.echo(f"{result.n_labels} labels by {who}")
-        for found in result.findings:
-            typer.echo(f"\n{found.severity}: {found.check}: {show.text(found.what)}")
-            for head, said in (("where", found.where), ("how sure", found.sure), ("cure", found.cure)):
-                typer.echo(f"  {head}: {show.text(said)}")
+        for fault in result.findings:
+            typer.echo(f"\n{fault.severity}: {fault.check}: {show.text(fault.what)}")
+            for head, text in (("where", fault.where), ("how sure", fault.sure), ("cure", fault.cure)):
+                typer.echo(f"  {head}: {show.text(text)}")
         if not result.findings:
             typer.echo("Nothing found.")
         rows = [{"check": check, "why not": reason} for check, reason in result.not_checked.items()]

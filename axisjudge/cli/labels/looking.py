@@ -39,8 +39,8 @@ def label_until(
         raise InputError("--trajectories", "needs the runs to be labelled", cure="or name a fitted --panel")
     runs = read_trajectories(*trajectories).trajectories
     plan = _plan(runs, out, seed)
-    told = read_labels(*labels) if labels else None
-    looks = look(plan, told, [one_of("--axis", axis, AXES)] if axis else AXES, half_width=half_width)
+    labelled = read_labels(*labels) if labels else None
+    looks = look(plan, labelled, [one_of("--axis", axis, AXES)] if axis else AXES, half_width=half_width)
     has = {run for each in looks for run in plan.trajectory_ids[: each.rate.n_items + each.rate.n_missing]}
     rest = [item for item in plan.items if item.trajectory_id not in has]
     following = [] if all(each.enough for each in looks) else rest[:n]

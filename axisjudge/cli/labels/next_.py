@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from axisjudge.cli import show
+from axisjudge.cli.labels.label import blind_page
 from axisjudge.cli.options import new_file
 
 
@@ -79,7 +80,6 @@ def _by_panel(
 
     import polars as pl
 
-    from axisjudge.checks import InputError
     from axisjudge.labels.formats.terms import ratings_of
     from axisjudge.labels.record import read_labels
     from axisjudge.labels.sampling import set_drawn, write_sampling
@@ -95,24 +95,18 @@ def _by_panel(
     sure = given.with_columns(pl.col("confidence").fill_null(0.5))  # nobody's word: as unsure as can be
     key = f"{fitted.rater} {fitted.sha256[:12]}: unsure"
     plan = draw_uncertain(sure.select("trajectory_id", "cluster_id", "confidence").iter_rows(), n, key=key, seed=seed)
-    told = read_labels(*labels) if labels else None
-    has = set() if told is None else set(told.filter(question=fitted.question)["trajectory_id"])
+    labelled = read_labels(*labels) if labels else None
+    has = set() if labelled is None else set(labelled.filter(question=fitted.question)["trajectory_id"])
     drawn = {item.trajectory_id: item for item in plan.items}
     again = sorted(has & drawn.keys())
-    if keep is not None and told is not None:
+    if keep is not None and labelled is not None:
         with RatingsWriter(new_file(keep)) as writer:
             for run in again:
-                of_run = ratings_of(told.filter(trajectory_id=run, question=fitted.question))
+                of_run = ratings_of(labelled.filter(trajectory_id=run, question=fitted.question))
                 writer.append(set_drawn(of_run, plan.flags_for(drawn[run])))
     if page is not None:
-        from axisjudge.explorer import write_page
-        from axisjudge.explorer.session import Session
-        from axisjudge.readers import read_trajectories
-
-        if not trajectories:
-            raise InputError("--page", "needs the runs", cure="name them with --trajectories")
         rest = replace(plan, items=tuple(item for item in plan.items if item.trajectory_id not in has))
-        write_page(page, Session.of(read_trajectories(*trajectories).trajectories, rest, rater))
+        blind_page(page, trajectories, rest, rater)
     write_sampling(out, plan)
     rows = [{"run": item.trajectory_id, "probability": item.probability, "labelled": item.trajectory_id in has}
             for item in plan.items]  # fmt: skip

@@ -81,11 +81,11 @@ def agreement(
         return
     for source, result in zip(sources, results, strict=True):
         _print(_overall(source, result), result)
-    said = [
+    sentences = [
         *(citations.sentences if citations.any_cited else ()),
         *(repeats.sentences if repeats.any_again else ()),
     ]
-    show.lines(said)
+    show.lines(sentences)
     show.standing(rated)
 
 

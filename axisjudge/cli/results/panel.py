@@ -64,11 +64,11 @@ def fit(
     from axisjudge.studies.panels.fitted import hashes
 
     table = read_ratings(*ratings, latest=True)
-    told = read_ratings(*labels, latest=True) if labels else None
+    label_table = read_ratings(*labels, latest=True) if labels else None
     check_tuning(table["cluster_id"].unique().to_list())
     result = panels(
         table,
-        told,
+        label_table,
         way=way,
         question=question,
         judges=judge or None,
@@ -164,35 +164,37 @@ def trust(
 
     if (panel is None) == (not judge):
         raise InputError("PANEL", "name a panel file, or one judge with --judge")
-    told = read_ratings(*labels, latest=True) if labels else None
-    if told is not None:
-        check_tuning(told["cluster_id"].unique().to_list(), where="labels")
+    label_table = read_ratings(*labels, latest=True) if labels else None
+    if label_table is not None:
+        check_tuning(label_table["cluster_id"].unique().to_list(), where="labels")
     if panel is not None:
         fitted = read_panel(panel)
         table = read_ratings(*(ratings or _same(fitted)), latest=True)
         votes = voted(
-            table, told, question=fitted.question, judges=list(fitted.asked), sampling=sampling,
+            table, label_table, question=fitted.question, judges=list(fitted.asked), sampling=sampling,
             step_level=_of_steps(table, fitted.question),
         )  # fmt: skip
-        found = trust_panel(fitted, votes, risk=risk, level=level, cross_fitted=cross_fitted)
+        trust_result = trust_panel(fitted, votes, risk=risk, level=level, cross_fitted=cross_fitted)
     else:
         if not ratings:
             raise InputError("--ratings", "with --judge the ratings must be named")
         table = read_ratings(*ratings, latest=True)
         votes = voted(
-            table, told, question=question, judges=[judge], sampling=sampling, step_level=True if steps else None
+            table, label_table, question=question, judges=[judge], sampling=sampling, step_level=True if steps else None
         )
-        found = trust_judge(votes, judge, risk=risk, level=level)
+        trust_result = trust_judge(votes, judge, risk=risk, level=level)
     if json:
-        show.as_json({**found.to_dict(), "sentences": [sentences.stands(found), sentences.worst(found)]})
+        show.as_json(
+            {**trust_result.to_dict(), "sentences": [sentences.stands(trust_result), sentences.worst(trust_result)]}
+        )
     else:
-        typer.echo(show.text(sentences.stands(found)))
-        if found.n_tuned:
-            typer.echo(f"Labels of tasks that it was fitted on are left out: {found.n_tuned:,}.")
-        if found.granted:
-            show.table(plain(tables.strata_table(found, "polars")), "By word and by agent")
-            typer.echo(f"\n{show.text(sentences.worst(found))}")
-    if not found.granted:
+        typer.echo(show.text(sentences.stands(trust_result)))
+        if trust_result.n_tuned:
+            typer.echo(f"Labels of tasks that it was fitted on are left out: {trust_result.n_tuned:,}.")
+        if trust_result.granted:
+            show.table(plain(tables.strata_table(trust_result, "polars")), "By word and by agent")
+            typer.echo(f"\n{show.text(sentences.worst(trust_result))}")
+    if not trust_result.granted:
         raise typer.Exit(1)
 
 

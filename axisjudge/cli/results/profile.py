@@ -23,15 +23,17 @@ def profile(
 
     runs = read_trajectories(*trajectories).trajectories if trajectories else ()
     table = read_ratings(*ratings, latest=True)
-    found = failure_profile(table, reward_table(runs))
+    failures = failure_profile(table, reward_table(runs))
     if json:
-        show.as_json({**found.to_dict(), **show.standing_fields(table)})
+        show.as_json({**failures.to_dict(), **show.standing_fields(table)})
         return
     kinds = dict(table.select("rater", "rater_kind").iter_rows())
-    if warning := banner([rater for rater in found.panel.judges if kinds[rater] in MADE_UP]):
+    if warning := banner([rater for rater in failures.panel.judges if kinds[rater] in MADE_UP]):
         typer.echo(warning)
-    show.table([_row(row) for row in found.to_frame().to_dicts()], "Failed runs per agent and axis")
-    show.lines((sample(found), extremes(found), extremes(found, "consensus"), false_failures(found)), apart=True)
+    show.table([_row(row) for row in failures.to_frame().to_dicts()], "Failed runs per agent and axis")
+    show.lines(
+        (sample(failures), extremes(failures), extremes(failures, "consensus"), false_failures(failures)), apart=True
+    )
     show.standing(table)
 
 

@@ -40,18 +40,18 @@ def merge(
 
     options.new_file(out)
     if out.suffix:
-        found, table = merged(read_every_line(*ratings))
+        written, table = merged(read_every_line(*ratings))
         write_ratings(table, out)
         lines: pl.LazyFrame = table.lazy()
     else:
-        found = write_dataset(ratings, out)
+        written = write_dataset(ratings, out)
         lines = scan_ratings(out)
     runs = [run.id for run in read_trajectories(*trajectories)] if trajectories else []
     lacking = missing(lines, runs)
     if json:
-        show.as_json({"out": str(out), **_counts(found), **({"missing": lacking} if trajectories else {})})
+        show.as_json({"out": str(out), **_counts(written), **({"missing": lacking} if trajectories else {})})
     else:
-        _tell(found, out)
+        _tell(written, out)
         rows = [{**row, "trajectories": _few(row["trajectories"])} for row in lacking]
         if trajectories:
             show.table(rows, f"Missing of {len(runs):,} trajectories (n without a rating, lost without a verdict)")
@@ -71,11 +71,11 @@ def compact(
     """
     from axisjudge.ratings.merging import write_dataset
 
-    found = write_dataset(ratings, out)
+    written = write_dataset(ratings, out)
     if json:
-        show.as_json({"out": str(out), **_counts(found)})
+        show.as_json({"out": str(out), **_counts(written)})
     else:
-        _tell(found, out)
+        _tell(written, out)
 
 
 @app.command(epilog="Example: axisjudge ratings stats ratings")
@@ -93,14 +93,14 @@ def stats(
         show.table(rows)
 
 
-def _counts(found: Merged) -> dict[str, Any]:
-    return {"ratings": found.n_ratings, "replaced": found.n_replaced, "conflicts": found.n_conflicts}
+def _counts(merged: Merged) -> dict[str, Any]:
+    return {"ratings": merged.n_ratings, "replaced": merged.n_replaced, "conflicts": merged.n_conflicts}
 
 
-def _tell(found: Merged, out: Path) -> None:
+def _tell(merged: Merged, out: Path) -> None:
     typer.echo(
-        f"{found.n_ratings:,} ratings: {out}\n{found.n_replaced:,} lines gave way to a later one of their identity; "
-        f"{found.n_conflicts:,} identities had verdicts that differ"
+        f"{merged.n_ratings:,} ratings: {out}\n{merged.n_replaced:,} lines gave way to a later one of their identity; "
+        f"{merged.n_conflicts:,} identities had verdicts that differ"
     )
 
 

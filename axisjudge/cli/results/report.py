@@ -107,22 +107,22 @@ def _publish(
 def _check(folder: str, json: bool) -> None:
     from axisjudge.report.bundle import check_bundle
 
-    found = check_bundle(folder)
+    checked = check_bundle(folder)
     if json:
-        differ = [each.row() for each in found.differences]
-        show.as_json({**asdict(found), "differences": differ, "holds": found.holds})
+        differ = [each.row() for each in checked.differences]
+        show.as_json({**asdict(checked), "differences": differ, "holds": checked.holds})
     else:
-        if found.made_with != found.checked_with:
-            typer.echo(f"Made with axisjudge {found.made_with}, checked with {found.checked_with}.")
-        if found.differences:
-            first = found.differences[0]
-            typer.echo(f"{len(found.differences):,} differences; the first: {first.where}")
+        if checked.made_with != checked.checked_with:
+            typer.echo(f"Made with axisjudge {checked.made_with}, checked with {checked.checked_with}.")
+        if checked.differences:
+            first = checked.differences[0]
+            typer.echo(f"{len(checked.differences):,} differences; the first: {first.where}")
             typer.echo(f"  the bundle says  {show.text(first.before)}\n  its ratings say  {show.text(first.after)}")
         else:
-            typer.echo(f"The ratings give the same results: {found.n_numbers:,} numbers.")
-        for line in found.files:
+            typer.echo(f"The ratings give the same results: {checked.n_numbers:,} numbers.")
+        for line in checked.files:
             typer.echo(f"  {show.text(line)}")
-    if not found.holds:
+    if not checked.holds:
         raise typer.Exit(1)
 
 

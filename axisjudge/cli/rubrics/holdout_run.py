@@ -46,8 +46,8 @@ def run(
     code = judging.outcome.code()
     page = None if code or not report else _report(report, judging.kept.path)
     if json:
-        found = {"ratings": tally(ratings), "lost": losses(ratings), "stopped": judging.outcome.sentences()}
-        show.as_json({"out": str(judging.kept.path), "report": page, **found, **show.standing_fields(ratings)})
+        came = {"ratings": tally(ratings), "lost": losses(ratings), "stopped": judging.outcome.sentences()}
+        show.as_json({"out": str(judging.kept.path), "report": page, **came, **show.standing_fields(ratings)})
         stop(code)
         return
     show.table(tally(ratings))

@@ -106,15 +106,15 @@ def status(json: show.Json = False) -> None:
     """Whether the lock still holds, and every field that changed since: exit code 1 where it does not."""
     from axisjudge.protocol import status as status_of
 
-    found = status_of()
+    state = status_of()
     if json:
-        changed = [{"field": each.path, "was": each.was, "is": each.now} for each in found.changes]
-        show.as_json({"locked": found.locked, "holds": found.holds, "faults": list(found.faults), "changes": changed})
-    elif found.holds:
+        changed = [{"field": each.path, "was": each.was, "is": each.now} for each in state.changes]
+        show.as_json({"locked": state.locked, "holds": state.holds, "faults": list(state.faults), "changes": changed})
+    elif state.holds:
         typer.echo("The lock holds: nothing has changed since.")
     else:
-        show.lines(found.reasons)
-    if not found.holds:
+        show.lines(state.reasons)
+    if not state.holds:
         raise typer.Exit(1)
 
 

@@ -31,9 +31,7 @@ def list_(json: show.Json = False) -> None:
     show.table(
         [
             {
-                "axis": rubric.axis,
-                "version": rubric.version,
-                "status": rubric.status,
+                **{name: getattr(rubric, name) for name in ("axis", "version", "status")},
                 "date": str(rubric.date),
                 "tokens": rubric.tokens,
                 "sha256": rubric.sha256[:12],
@@ -67,11 +65,11 @@ def new(
     from axisjudge.workbench import home
 
     path = begin_version(axis, from_, changes=changes)
-    draft, place = read_rubric(path), path.relative_to(home()).as_posix()
+    draft, relative = read_rubric(path), path.relative_to(home()).as_posix()
     if json:
-        show.as_json({"path": place, **draft.model_dump(mode="json", exclude={"text"})})
+        show.as_json({"path": relative, **draft.model_dump(mode="json", exclude={"text"})})
         return
-    typer.echo(f"{place}: a draft of {axis} {draft.version}.")
+    typer.echo(f"{relative}: a draft of {axis} {draft.version}.")
     typer.echo(f"Next: edit it, say what changed in its front matter, then axisjudge rubric lint {axis}")
 
 
@@ -103,18 +101,20 @@ def diff(
     from axisjudge.ratings import read_ratings
 
     table = read_ratings(*ratings) if ratings else None
-    found = rubric_diff(axis, before, after, table)
+    changes = rubric_diff(axis, before, after, table)
     claim = {} if table is None else show.standing_fields(table)
     if json:
-        said = None if found.verdicts is None else found.verdicts.to_dicts()
-        show.as_json({"axis": axis, "before": before, "after": after, "text": found.text, "verdicts": said, **claim})
+        verdicts = None if changes.verdicts is None else changes.verdicts.to_dicts()
+        show.as_json(
+            {"axis": axis, "before": before, "after": after, "text": changes.text, "verdicts": verdicts, **claim}
+        )
         return
-    typer.echo(found.text or f"The prose of {before} and {after} is the same.")
-    if table is None or found.verdicts is None or found.changed is None:
+    typer.echo(changes.text or f"The prose of {before} and {after} is the same.")
+    if table is None or changes.verdicts is None or changes.changed is None:
         return
-    typer.echo(f"\nVerdicts: {found.changed.height} of {found.verdicts.height} changed from {before} to {after}")
-    show.table(_counts(found.verdicts), "Before and after, by rater")
-    show.table(found.changed.drop("repeat", "cluster_id").to_dicts(), "Changed")
+    typer.echo(f"\nVerdicts: {changes.changed.height} of {changes.verdicts.height} changed from {before} to {after}")
+    show.table(_counts(changes.verdicts), "Before and after, by rater")
+    show.table(changes.changed.drop("repeat", "cluster_id").to_dicts(), "Changed")
     show.standing(table)
 
 

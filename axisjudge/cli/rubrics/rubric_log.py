@@ -78,11 +78,11 @@ def _then(own: pl.DataFrame | None) -> dict[str, Any]:
         return dict.fromkeys(("judges", "n", "side", "agents", "percent", "kappa"))
     from axisjudge.studies._shared.words import in_cell
 
-    found = _agreement(own)
-    cells = {name: found.coefficients.get(name) for name in ("percent", "kappa")}
+    agreement = _agreement(own)
+    cells = {name: agreement.coefficients.get(name) for name in ("percent", "kappa")}
     return {
         "judges": own["rater"].n_unique(),
-        "n": found.n_items,
+        "n": agreement.n_items,
         "side": " and ".join(own["split"].fill_null("no split").unique().sort()),
         "agents": own["agent"].n_unique(),
         **{name: None if cell is None else in_cell(cell) for name, cell in cells.items()},

@@ -98,8 +98,8 @@ def _print(split: "Split", runs: "Sequence[Trajectory]", *, json: bool, rated: "
     leaks = find_leaks(runs, split)
     if json:
         held = [asdict(holding) for holding in holdings(split, runs)] if runs else _listed(split)
-        found = {"leaks": [asdict(leak) for leak in leaks], "rated_before": asdict(rated), "lopsided": split.lopsided}
-        show.as_json({**split.rule, "sides": held, **found})
+        beside = {"leaks": [asdict(leak) for leak in leaks], "rated_before": asdict(rated), "lopsided": split.lopsided}
+        show.as_json({**split.rule, "sides": held, **beside})
         return len(leaks)
     show.table(_rows(split, runs) if runs else _listed(split))
     for task, reason in split.tuned_on.items():

@@ -89,26 +89,26 @@ def decide(
         other = next(name for name in ruler if ruler[name] != asked.baseline.ruler.get(name))
         rule = f"was measured with other {other}: {asked.baseline.ruler.get(other)}, and these runs with {ruler[other]}"
         raise InputError(f"baseline {asked.baseline.name}", rule, cure="score both alike, or save the baseline anew")
-    found = gate(scored_runs(runs, results), asked.baseline, rules=asked.rules, floor=asked.floor, made_up=made_up)
+    decided = gate(scored_runs(runs, results), asked.baseline, rules=asked.rules, floor=asked.floor, made_up=made_up)
     if asked.junit is not None:
-        asked.junit.write_text(junit(found), encoding="utf-8")
+        asked.junit.write_text(junit(decided), encoding="utf-8")
     if asked.summary is not None:
         with asked.summary.open("a", encoding="utf-8") as file:
-            file.write(markdown(found))
+            file.write(markdown(decided))
     if json:
-        show.as_json(found.to_dict())
+        show.as_json(decided.to_dict())
     else:
-        _print(found)
-    return found.exit_code
+        _print(decided)
+    return decided.exit_code
 
 
-def _print(found: "Gate") -> None:
-    if found.warning:
-        typer.echo(found.warning)
-    show.table([_row(each) for each in found.decisions], "Gate; the interval is over repeats of the same scenario")
-    if unmet := [each.sentence for each in found.decisions if each.exit_code]:
+def _print(decided: "Gate") -> None:
+    if decided.warning:
+        typer.echo(decided.warning)
+    show.table([_row(each) for each in decided.decisions], "Gate; the interval is over repeats of the same scenario")
+    if unmet := [each.sentence for each in decided.decisions if each.exit_code]:
         show.lines(unmet, apart=True)
-    show.lines([found.answer], apart=True)
+    show.lines([decided.answer], apart=True)
 
 
 def _row(each: "GateDecision") -> dict[str, Any]:
@@ -139,8 +139,8 @@ def history(
     if json:
         show.as_json({"baseline": name, "history": rows})
         return
-    about = ("commit", "date", "scenario", "agent", "n_runs", "n_broken")
-    means = [{**{key: getattr(each, key) for key in about}, **_columns(each.means)} for each in rows]
+    named = ("commit", "date", "scenario", "agent", "n_runs", "n_broken")
+    means = [{**{key: getattr(each, key) for key in named}, **_columns(each.means)} for each in rows]
     heads = list(dict.fromkeys(key for row in means for key in row))
     show.table([{key: row.get(key) for key in heads} for row in means], f"Baseline {name}, the newest commit first")
 

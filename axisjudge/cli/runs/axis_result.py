@@ -118,7 +118,7 @@ def axis_result(
         return
     runs, later = (read_trajectories(*paths).trajectories if paths else [] for paths in (transcripts, compare))
     table = None if signals == "rules" else read_ratings(signals, latest=True)
-    place = axis_judged.place_of(out)
+    ratings_file = axis_judged.place_of(out)
     if judges := judged.judges_of(judge, panel):
         if table is not None:
             raise InputError("--signals", "names ratings that are there; --judge asks for new ones", cure="give one")
@@ -126,31 +126,31 @@ def axis_result(
         from axisjudge.judging.signals import signals_run
 
         questions = axis_judged.questions_of(how, allow_own_family=allow_own_family, exploratory=exploratory)
-        run = signals_run([*runs, *later], judges, questions, out=place)
+        run = signals_run([*runs, *later], judges, questions, out=ratings_file)
         money = RunOptions(budget_usd=budget, allow_unpriced=allow_unpriced, confirm=yes)
         if dry_run:
             judged.print_plan(run, money, f"{run.plan().n_calls} calls to make", json=json)
             return
         table = axis_judged.ask(run, money, quiet=json)
-    found = study(runs, later, signals=table, names=("before", "after"), **how)
+    scored = study(runs, later, signals=table, names=("before", "after"), **how)
     exit_code = None
     if asked:
-        exit_code = axis_gate.decide(asked, runs, found.results, how["curves"], found.made_up, json=json)
+        exit_code = axis_gate.decide(asked, runs, scored.results, how["curves"], scored.made_up, json=json)
     if save_baseline and not exit_code:
-        axis_gate.save(save_baseline, runs, found.results, how["curves"])
+        axis_gate.save(save_baseline, runs, scored.results, how["curves"])
     if exit_code is not None:
         raise typer.Exit(exit_code)
-    _refuse_uncompared(found, compared=bool(compare))
+    _refuse_uncompared(scored, compared=bool(compare))
     if form == "axis-json":
-        show.as_json(axis_json(runs, found.results))
+        show.as_json(axis_json(runs, scored.results))
         return
     if html is not None:
         from axisjudge.explorer.timeline import write_timeline
 
-        write_timeline(html, next(each for each in runs if each.id == found.run.trajectory_id), found.run)
-        typer.echo(f"Page of run {found.run.trajectory_id}: {html}", err=True)
+        write_timeline(html, next(each for each in runs if each.id == scored.run.trajectory_id), scored.run)
+        typer.echo(f"Page of run {scored.run.trajectory_id}: {html}", err=True)
     _print(
-        found,
+        scored,
         [usage_of(each) for each in runs],
         {run.id: run.reward for run in runs},
         compared=bool(compare),
@@ -158,10 +158,10 @@ def axis_result(
     )
     if json:
         return
-    if found.judged is not None and found.judged.agreement is not None:
-        axis_judged.print_judges(found.judged)
+    if scored.judged is not None and scored.judged.agreement is not None:
+        axis_judged.print_judges(scored.judged)
     if judges and table is not None:
-        axis_judged.print_lost(table, place)
+        axis_judged.print_lost(table, ratings_file)
 
 
 def _on_cluster(
@@ -179,9 +179,9 @@ def _on_cluster(
             for paths in (transcripts, compare)
         )
     results = ([result for result, *_ in each] for each in (scored, others))
-    found = behind_results(*results, made_up=made_up_raters(None, how["grades"]), names=("before", "after"))
+    behind = behind_results(*results, made_up=made_up_raters(None, how["grades"]), names=("before", "after"))
     rewards = {result.trajectory_id: reward for result, _, reward in scored}
-    return found, [usage for _, usage, _ in scored], rewards
+    return behind, [usage for _, usage, _ in scored], rewards
 
 
 def _scored(runs: "Sequence[Trajectory]", *, how: "Scoring") -> "list[tuple[AxisResult, Usage, float | None]]":
@@ -192,48 +192,48 @@ def _scored(runs: "Sequence[Trajectory]", *, how: "Scoring") -> "list[tuple[Axis
     return list(zip(axis_results(runs, **how), map(usage_of, runs), rewards, strict=True))
 
 
-def _refuse_uncompared(found: "AxisResults", *, compared: bool) -> None:
-    if compared and found.comparison.refusal:
+def _refuse_uncompared(scored: "AxisResults", *, compared: bool) -> None:
+    if compared and scored.comparison.refusal:
         cure = "runs of one scenario need one task: name it with --checks, or give AXIS reports"
-        raise InputError("--compare", found.comparison.refusal, cure=cure)
+        raise InputError("--compare", scored.comparison.refusal, cure=cure)
 
 
 def _print(
-    found: "AxisResults", used: "Sequence[Usage]", rewards: "Mapping[str, float | None]", *, compared: bool, json: bool
+    scored: "AxisResults", used: "Sequence[Usage]", rewards: "Mapping[str, float | None]", *, compared: bool, json: bool
 ) -> None:
     from axisjudge.studies._shared.scope import banner
     from axisjudge.studies.axis_result.spread import spread_rows, spreads
 
-    _refuse_uncompared(found, compared=compared)
+    _refuse_uncompared(scored, compared=compared)
     if json:
-        apart = {"spread": spreads(found.results, rewards)} if len(found.results) > 1 else {}
-        show.as_json({**_full(found), **apart, "usage": used})
+        apart = {"spread": spreads(scored.results, rewards)} if len(scored.results) > 1 else {}
+        show.as_json({**_full(scored), **apart, "usage": used})
         return
-    if found.made_up:
-        typer.echo(banner(found.made_up))
+    if scored.made_up:
+        typer.echo(banner(scored.made_up))
     if compared:
-        rows = found.comparison.to_frame().to_dicts()
+        rows = scored.comparison.to_frame().to_dicts()
         show.table(rows, "Change, after minus before; the interval is over repeats of the same tasks")
-        typer.echo(f"\n{found.comparison.sentence}")
+        typer.echo(f"\n{scored.comparison.sentence}")
     else:
-        _print_runs(found, used)
-        if len(found.results) > 1:
-            rows = spread_rows(spreads(found.results, rewards))
+        _print_runs(scored, used)
+        if len(scored.results) > 1:
+            rows = spread_rows(spreads(scored.results, rewards))
             show.table(rows, "How the scores of these runs lie, and whether they go with reward")
 
 
-def _full(found: "AxisResults") -> dict[str, Any]:
-    means = {"agents": found.agents} if len(found.results) > 1 else {}
-    compared = {"comparison": found.comparison} if found.others else {}
-    by_judge = found.judged.to_dict() if found.judged else {}
-    return {"results": found.results, **means, **compared, **by_judge}
+def _full(scored: "AxisResults") -> dict[str, Any]:
+    means = {"agents": scored.agents} if len(scored.results) > 1 else {}
+    compared = {"comparison": scored.comparison} if scored.others else {}
+    by_judge = scored.judged.to_dict() if scored.judged else {}
+    return {"results": scored.results, **means, **compared, **by_judge}
 
 
-def _print_runs(found: "AxisResults", used: Sequence["Usage"]) -> None:
+def _print_runs(scored: "AxisResults", used: Sequence["Usage"]) -> None:
     from axisjudge.scores.axis.result import mean_result
 
-    if len(found.results) == 1:
-        _print_run(found.run)
+    if len(scored.results) == 1:
+        _print_run(scored.run)
         if known := {name: value for name, value in used[0]._asdict().items() if value is not None}:
             show.table([known], "Usage, as the source states it")
         return
@@ -241,12 +241,12 @@ def _print_runs(found: "AxisResults", used: Sequence["Usage"]) -> None:
     shown = ("trajectory_id", "agent", "task", "axis_result", *scores, "slowest_call", "weakest")
     stated = [name for name in used[0]._fields if any(getattr(each, name) is not None for each in used)]
     usage = [{name: getattr(each, name) for name in stated} for each in used]
-    rows = found.runs.select(shown).to_dicts()
+    rows = scored.runs.select(shown).to_dicts()
     show.table([{**row, **each} for row, each in zip(rows, usage, strict=True)], "AXIS Results")
-    mean = mean_result(found.results)
+    mean = mean_result(scored.results)
     number = "none: not every run has one number" if mean is None else f"{mean:g}"
     typer.echo(f"\nMean AXIS Result of the runs that did not fail: {number}")
-    _print_marks(found.results)
+    _print_marks(scored.results)
 
 
 def _print_run(result: "AxisResult") -> None:

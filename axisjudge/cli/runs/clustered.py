@@ -33,15 +33,15 @@ def run_on_cluster(
 
     options.in_one_process(others)
     with workers_of(cluster) as workers:
-        found = judge_files(paths, judges, out, workers, reading=reading, judging=judging)
-    refused = [asdict(file) for file in found.refused]
+        judged = judge_files(paths, judges, out, workers, reading=reading, judging=judging)
+    refused = [asdict(file) for file in judged.refused]
     if json:
-        counts = {"trajectories": found.n_trajectories, "written": found.n_written, "warnings": found.n_warnings}
-        ends = {"ratings": tally(found.ratings), "lost": losses(found.ratings), "refused": refused}
+        counts = {"trajectories": judged.n_trajectories, "written": judged.n_written, "warnings": judged.n_warnings}
+        ends = {"ratings": tally(judged.ratings), "lost": losses(judged.ratings), "refused": refused}
         show.as_json({"out": str(out), **counts, **ends})
     else:
-        warned = f", {found.n_warnings} warnings (axisjudge read lists them)" if found.n_warnings else ""
-        typer.echo(f"{found.n_trajectories:,} trajectories{warned}; {found.n_written:,} ratings written")
-        show.table(tally(found.ratings))
+        warned = f", {judged.n_warnings} warnings (axisjudge read lists them)" if judged.n_warnings else ""
+        typer.echo(f"{judged.n_trajectories:,} trajectories{warned}; {judged.n_written:,} ratings written")
+        show.table(tally(judged.ratings))
         typer.echo(f"\nRatings: {out}")
-    show.stop_if_refused(found.refused, quiet=json)
+    show.stop_if_refused(judged.refused, quiet=json)

@@ -37,13 +37,13 @@ def demo(
     votes = published_votes(subset, level="step")
     if out is not None:
         _write(votes, out)
-    found = error_finding(votes, cluster_unit="query", rng=np.random.default_rng(seed))
+    finding = error_finding(votes, cluster_unit="query", rng=np.random.default_rng(seed))
     if json:
-        show.as_json({"source": "AgentProcessBench", "subset": subset, "seed": seed, **found.to_dict()})
+        show.as_json({"source": "AgentProcessBench", "subset": subset, "seed": seed, **finding.to_dict()})
         return
     typer.echo(
         f"AgentProcessBench, {subset} ({ABOUT[subset]}): agents' steps voted +1, 0 or -1 by people and by "
-        f"{len(found.judges)} judge configurations of {len({judge.family for judge in found.judges})} families."
+        f"{len(finding.judges)} judge configurations of {len({judge.family for judge in finding.judges})} families."
     )
     rows: list[dict[str, Any]] = [
         {
@@ -55,20 +55,20 @@ def demo(
             "rank": f"{judge.rank_low}-{judge.rank_high}",
             "lost": judge.n_lost,
         }
-        for judge in found.judges
+        for judge in finding.judges
     ]
-    show.table(rows, f"Judges against people, with {found.ci_level:.0%} intervals by query")
+    show.table(rows, f"Judges against people, with {finding.ci_level:.0%} intervals by query")
     typer.echo("\nBalanced is the mean of both shares: 0.50 is what always giving the same vote reaches.")
-    show.lines(found.sentences())
+    show.lines(finding.sentences())
     typer.echo("\nTo try next:")
     for command, why in _next(out, subset):
         typer.echo(f"  {command:<67}  {why}")
 
 
-def _interval(found: "Estimate") -> str:
-    if found.ci_low != found.ci_low:
-        return f"{found.estimate:.2f} (no interval)"
-    return f"{found.estimate:.2f} ({found.ci_low:.2f}-{found.ci_high:.2f})"
+def _interval(estimate: "Estimate") -> str:
+    if estimate.ci_low != estimate.ci_low:
+        return f"{estimate.estimate:.2f} (no interval)"
+    return f"{estimate.estimate:.2f} ({estimate.ci_low:.2f}-{estimate.ci_high:.2f})"
 
 
 def _write(votes: "pl.DataFrame", out: Path) -> None:

@@ -79,20 +79,20 @@ def environment() -> list[dict[str, Any]]:
     from axisjudge.judges.openai_judge import OpenAIJudge
     from axisjudge.workbench import home
 
-    found: list[dict[str, Any]] = [{"what": "python", "found": platform.python_version()}]
-    found += [{"what": name, "found": _version(name)} for name in _PACKAGES]
+    rows: list[dict[str, Any]] = [{"what": "python", "found": platform.python_version()}]
+    rows += [{"what": name, "found": _version(name)} for name in _PACKAGES]
     try:
         bench = home()
-        found.append({"what": "workbench", "found": str(bench)})
+        rows.append({"what": "workbench", "found": str(bench)})
         ratings = sorted((bench / "data" / "ratings").glob("*.jsonl"))
-        found.append({"what": "ratings files", "found": str(len(ratings))})
-        found.append({"what": "demo data", "found": "there" if (bench / "data" / "demo").is_dir() else "missing"})
+        rows.append({"what": "ratings files", "found": str(len(ratings))})
+        rows.append({"what": "demo data", "found": "there" if (bench / "data" / "demo").is_dir() else "missing"})
     except InputError as error:
-        found.append({"what": "workbench", "found": str(error)})
+        rows.append({"what": "workbench", "found": str(error)})
     for name in (AnthropicJudge.key_env, OpenAIJudge.key_env):
-        found.append({"what": name, "found": "set" if os.environ.get(name, "").strip() else "not set"})
-    found.append({"what": "chromium", "found": _chromium()})
-    return found
+        rows.append({"what": name, "found": "set" if os.environ.get(name, "").strip() else "not set"})
+    rows.append({"what": "chromium", "found": _chromium()})
+    return rows
 
 
 def _version(package: str) -> str:

@@ -59,7 +59,7 @@ def import_(
     for_all = [word for word in kind if "=" not in word]
     if len(for_all) > 1:
         raise InputError("--kind", "is one for all, and NAME=KIND for single raters", ", ".join(for_all))
-    told = ImportOptions(
+    options = ImportOptions(
         kind=for_all[0] if for_all else None,
         kinds=pairs("--kind", [word for word in kind if "=" in word], at_last=True),
         families=pairs("--family", family, at_last=True),
@@ -75,17 +75,17 @@ def import_(
         sampling=sampling,
         sampling_key=sampling_key,
     )
-    found = import_ratings(files, told)
-    write_ratings(found.ratings, out)
-    rows = [{"file": path.name, "format": form, "ratings": count} for path, form, count in found.files]
+    imported = import_ratings(files, options)
+    write_ratings(imported.ratings, out)
+    rows = [{"file": path.name, "format": form, "ratings": count} for path, form, count in imported.files]
     if json:
-        raters = _raters(found.ratings)
-        show.as_json({"out": str(out), "files": rows, "raters": raters, "notes": list(found.notes)})
+        raters = _raters(imported.ratings)
+        show.as_json({"out": str(out), "files": rows, "raters": raters, "notes": list(imported.notes)})
         return
-    show.table(rows, f"{found.ratings.height} ratings written to {out}")
-    show.table(_raters(found.ratings), "Who rated")
+    show.table(rows, f"{imported.ratings.height} ratings written to {out}")
+    show.table(_raters(imported.ratings), "Who rated")
     typer.echo()
-    for note in found.notes:
+    for note in imported.notes:
         typer.echo(f"{note}.")
 
 

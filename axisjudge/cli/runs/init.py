@@ -25,20 +25,20 @@ def init(
 
     if ci:
         made = _write_action(folder)
-        found = Made(folder.absolute(), (_ACTION,) * made, (_ACTION,) * (not made))
+        bench = Made(folder.absolute(), (_ACTION,) * made, (_ACTION,) * (not made))
     else:
-        found = make(folder, demo=demo)
+        bench = make(folder, demo=demo)
     if json:
-        show.as_json({"folder": str(found.folder), "made": found.made, "kept": found.kept})
+        show.as_json({"folder": str(bench.folder), "made": bench.made, "kept": bench.kept})
         return
-    if found.made:
-        typer.echo(f"Made in {found.folder}:")
-        show.table(_by_folder(found.made))
+    if bench.made:
+        typer.echo(f"Made in {bench.folder}:")
+        show.table(_by_folder(bench.made))
     else:
-        typer.echo(f"Nothing to make in {found.folder}.")
-    if found.kept:
-        typer.echo(f"Left as they are, because they were there already ({len(found.kept)}):")
-        show.table(_by_folder(found.kept))
+        typer.echo(f"Nothing to make in {bench.folder}.")
+    if bench.kept:
+        typer.echo(f"Left as they are, because they were there already ({len(bench.kept)}):")
+        show.table(_by_folder(bench.kept))
     if ci:
         typer.echo("\nNext: commit it; its first lines show how a workflow uses it.")
         return
@@ -63,6 +63,6 @@ def _by_folder(paths: tuple[str, ...]) -> list[dict[str, str | int]]:
     counts: dict[str, int] = {}
     for path in paths:
         parts = PurePosixPath(path).parts
-        place = path if path.endswith("/") or len(parts) == 1 else "/".join(parts[:-1][:2]) + "/"
-        counts[place] = counts.get(place, 0) + (not path.endswith("/"))
-    return [{"where": place, "files": count} for place, count in counts.items()]
+        parent = path if path.endswith("/") or len(parts) == 1 else "/".join(parts[:-1][:2]) + "/"
+        counts[parent] = counts.get(parent, 0) + (not path.endswith("/"))
+    return [{"where": parent, "files": count} for parent, count in counts.items()]

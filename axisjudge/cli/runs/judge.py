@@ -202,10 +202,10 @@ def judge(
     agreement = None if again else _agreement(ratings)
     watched = _watched(run.kept.table(), ratings) if again else []
     if json:
-        found = {"ratings": tally(ratings), "lost": losses(ratings), "agreement": agreement and agreement.to_dict()}
-        found |= {"drift": watched} if again else {}
+        came = {"ratings": tally(ratings), "lost": losses(ratings), "agreement": agreement and agreement.to_dict()}
+        came |= {"drift": watched} if again else {}
         ends = {"ends": run.outcome.rows(), "stopped": run.outcome.sentences()}
-        show.as_json({"out": str(out), **found, **ends, "refused": refused, **show.standing_fields(ratings)})
+        show.as_json({"out": str(out), **came, **ends, "refused": refused, **show.standing_fields(ratings)})
     else:
         show.table(tally(ratings))
         if lost := losses(ratings):

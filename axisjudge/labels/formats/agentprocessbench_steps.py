@@ -81,14 +81,14 @@ def write_agentprocessbench_steps(ratings: Sequence[Rating], _: Terms) -> str:
 def _line(run: str, labels: Sequence[Rating]) -> dict[str, Any]:
     first = labels[0]
     source, _, query = (first.task_id or run).rpartition(":")
-    said = {label.step_index: label for label in labels}
-    final = said.pop(None, None)
-    notes = {str(step): label.rationale for step, label in said.items() if label.rationale is not None}
+    by_step = {label.step_index: label for label in labels}
+    final = by_step.pop(None, None)
+    notes = {str(step): label.rationale for step, label in by_step.items() if label.rationale is not None}
     return {
         "record_id": run,
         "data_source": source,
         "query_index": query,
-        "step_labels": {str(step): _number(label) for step, label in said.items()},
+        "step_labels": {str(step): _number(label) for step, label in by_step.items()},
         "final_label": None if final is None else _number(final),
         "explanations": {"steps": notes, "final": None if final is None else final.rationale},
         "updated_at": first.created_at,

@@ -56,8 +56,8 @@ def read_agentrx_failures(path: Path, terms: Naming) -> Read:
     if terms.rater:
         ratings = [rating.model_copy(update={"rater": terms.rater}) for rating in ratings]
     users = sum(rating.question == NO_AXIS for rating in ratings)
-    said = "only failures are labelled here: neither specificity nor a failure rate can be estimated"
-    return ratings, [said, f"{users} failures of the user's are kept under {NO_AXIS}"]
+    limit = "only failures are labelled here: neither specificity nor a failure rate can be estimated"
+    return ratings, [limit, f"{users} failures of the user's are kept under {NO_AXIS}"]
 
 
 def write_agentrx_failures(ratings: Sequence[Rating], terms: Terms) -> str:
@@ -86,8 +86,8 @@ def _failures(label: Rating, run: Trajectory) -> Iterator[dict[str, Any]]:
     nowhere = {category_key(name).replace(" ", "_"): name for name in read_crosswalk("agentrx")}
     category = nowhere.get(str(label.verdict)) if users else _CATEGORIES.get(label.question)
     if category is None or not (users or label.verdict == "incorrect"):
-        found = f"{label.verdict} on {label.question}"
-        raise InputError("labels", "AgentRx holds failures on its own axes alone", found, "export those alone")
+        word = f"{label.verdict} on {label.question}"
+        raise InputError("labels", "AgentRx holds failures on its own axes alone", word, "export those alone")
     if not label.cited_step_indices:
         raise InputError("labels", "a failure of AgentRx stands at a step", f"{label.item_id}: none is cited")
     for position, step in enumerate(label.cited_step_indices):

@@ -33,12 +33,14 @@ def read_alttest_json(path: Path, terms: Terms) -> Read:
         raise InputError(str(path), "must map each annotator to items and their labels")
     ratings = []
     for rater, labels in content.items():
-        for item, said in labels.items():
+        for item, label in labels.items():
             where = f"{path}, {rater}, {item}"
             rated, question = _asked(where, item, terms)
             run, step = item_of(rated)
-            given = terms.said(where, question, said)
-            ratings.append(Rating(**terms.about(run), **by_person(rater), step_index=step, question=question, **given))
+            given = terms.word_fields(where, question, label)
+            ratings.append(
+                Rating(**terms.run_fields(run), **by_person(rater), step_index=step, question=question, **given)
+            )
     return finished(ratings), []
 
 

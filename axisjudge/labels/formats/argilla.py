@@ -78,23 +78,23 @@ def _record(where: str, record: Mapping[str, Any], terms: Naming, aloud: Counter
     known = record.get("metadata") or record
     terms = replace(terms, scales={**_scales(known), **terms.scales})
     run = known.get("trajectory_id") or record.get("id") or record["_server_id"]
-    base = terms.about(str(run), **{name: known.get(name) for name in OF_RUN})
+    base = terms.run_fields(str(run), **{name: known.get(name) for name in OF_RUN})
     base["step_index"] = known.get("step_index")
     flags = json.loads(known.get("flags") or "[]")
     for person, answers in _answers(record, terms).items():
         for name in dict.fromkeys(split_side(question)[0] for question in answers):
-            said, status = answers.get(name, (None, None))
+            given, status = answers.get(name, (None, None))
             sides = {side: answers[f"{name}_{side}"][0] for side in _SIDES if f"{name}_{side}" in answers}
-            for label in word(where, {**base, **by_person(person)}, name, said, sides, terms):
+            for label in word(where, {**base, **by_person(person)}, name, given, sides, terms):
                 if status not in (None, "submitted") and label.status == "ok":
                     aloud[f"answers are {status} and kept without verdict"] += 1
-                    yield taken_back(label.model_copy(update={"flags": flags}), str(status), f"said:{said}")
+                    yield taken_back(label.model_copy(update={"flags": flags}), str(status), f"said:{given}")
                 else:
                     yield label.model_copy(update={"flags": [*label.flags, *flags]})
-    for name, (said, agent, score) in _suggestions(record).items():
+    for name, (given, agent, score) in _suggestions(record).items():
         if split_side(name)[1] is None:
             aloud["models' suggestions are kept as ratings of kind llm"] += 1
-            yield from _suggested(where, base, name, said, agent or "suggestion", score, terms)
+            yield from _suggested(where, base, name, given, agent or "suggestion", score, terms)
 
 
 def _scales(known: Mapping[str, Any]) -> dict[str, str]:
@@ -104,19 +104,19 @@ def _scales(known: Mapping[str, Any]) -> dict[str, str]:
 
 def _answers(record: Mapping[str, Any], terms: Naming) -> dict[str, dict[str, tuple[Any, str | None]]]:
     """By person: question -> (answer, its status if the file says it)."""
-    found: defaultdict[str, dict[str, tuple[Any, str | None]]] = defaultdict(dict)
+    of_person: defaultdict[str, dict[str, tuple[Any, str | None]]] = defaultdict(dict)
     if not _flat(record):
         for question, answers in (record["responses"] or {}).items():
             for answer in answers:
-                found[str(answer["user_id"])][question] = (answer["value"], answer.get("status"))
-        return dict(found)
+                of_person[str(answer["user_id"])][question] = (answer["value"], answer.get("status"))
+        return dict(of_person)
     for key in record:
         if not key.endswith(".responses") or record[key] is None:
             continue
         people, states = record[f"{key}.users"], record.get(f"{key}.status") or [None] * len(record[key])
         for person, answer, status in zip(people, record[key], states, strict=True):
-            found[str(person)][key.removesuffix(".responses")] = (answer, status)
-    return dict(found)
+            of_person[str(person)][key.removesuffix(".responses")] = (answer, status)
+    return dict(of_person)
 
 
 def _suggestions(record: Mapping[str, Any]) -> dict[str, tuple[Any, str | None, Any]]:
@@ -131,9 +131,9 @@ def _suggestions(record: Mapping[str, Any]) -> dict[str, tuple[Any, str | None, 
 
 
 def _suggested(
-    where: str, base: Mapping[str, Any], name: str, said: Any, agent: str, score: Any, terms: Naming
+    where: str, base: Mapping[str, Any], name: str, suggestion: Any, agent: str, score: Any, terms: Naming
 ) -> Iterator[Rating]:
-    for rating in word(where, {**base, **by_model(agent)}, name, said, {}, terms):
+    for rating in word(where, {**base, **by_model(agent)}, name, suggestion, {}, terms):
         sure = isinstance(score, float) and 0 <= score <= 1
         yield rating.model_copy(update={"confidence": score, "confidence_source": "native"}) if sure else rating
 
@@ -161,18 +161,20 @@ def _record_of(labels: Sequence[Rating], terms: Terms) -> dict[str, Any]:
         if any(answer["user_id"] == label.rater for answer in responses[label.question]):
             raise InputError("labels", "Argilla holds one answer of a person to a question", label.item_id)
         numeric = label.value is not None and label.scale.startswith("ordinal:")
-        said = int(label.value) if numeric and label.value is not None else label.verdict
-        responses[label.question].append({"value": said, "user_id": label.rater})
+        word_given = int(label.value) if numeric and label.value is not None else label.verdict
+        responses[label.question].append({"value": word_given, "user_id": label.rater})
         if label.rationale is not None:
             responses[f"{label.question}_note"].append({"value": label.rationale, "user_id": label.rater})
         if label.cited_step_indices:
             steps = [str(step) for step in label.cited_step_indices]
             responses[f"{label.question}_steps"].append({"value": steps, "user_id": label.rater})
     run = terms.trajectories.get(first.trajectory_id)
-    shown = first.trajectory_id if run is None else "\n\n".join(f"{s.index} {s.role}: {s.content}" for s in run.steps)
+    shown_text = (
+        first.trajectory_id if run is None else "\n\n".join(f"{s.index} {s.role}: {s.content}" for s in run.steps)
+    )
     return {
         "id": first.item_id,
-        "fields": {"trajectory": shown},
+        "fields": {"trajectory": shown_text},
         "metadata": {name: value for name, value in (known | texts).items() if value is not None},
         "suggestions": {},
         "responses": dict(responses),

@@ -56,11 +56,11 @@ def _label(where: str, row: Mapping[str, str], terms: Terms) -> Rating:
     if "trajectory_id" in row:
         run, index = row["trajectory_id"], (steps_of(where, [row["step_index"]])[0] if row["step_index"] else None)
     return Rating(
-        **terms.about(run),
+        **terms.run_fields(run),
         **by_person(row["worker"]),
         step_index=index,
         question=question,
-        **terms.said(where, question, row["label"]),
+        **terms.word_fields(where, question, row["label"]),
     )
 
 
@@ -71,7 +71,7 @@ def write_crowd_kit(ratings: Sequence[Rating], _: Terms) -> str:
     sheet.writerow((*COLUMNS, *_OURS))
     for label in ratings:
         step = "" if label.step_index is None else label.step_index
-        task, said = f"{label.item_id}::{label.question}", label.verdict if label.value is None else label.value
+        task, word = f"{label.item_id}::{label.question}", label.verdict if label.value is None else label.value
         scale = "" if label.scale == "verdict" else label.scale
-        sheet.writerow((task, label.rater, said, label.trajectory_id, step, label.question, scale))
+        sheet.writerow((task, label.rater, word, label.trajectory_id, step, label.question, scale))
     return out.getvalue()

@@ -89,7 +89,7 @@ class Exported:
 
     text: str
     lost: dict[str, int]
-    told: Terms
+    import_terms: Terms
 
 
 def recognised(path: Path) -> str:
@@ -210,7 +210,7 @@ def _drawn(
     """The labels with how they were drawn, and what to say of those whose draw is unknown."""
     stated = stated_draw(sampling, key)
     items = {} if plan is None else {(item.trajectory_id, item.question): item for item in plan.items}
-    found, unknown, kept = [], 0, 0
+    with_draws, unknown, kept = [], 0, 0
     for label in ratings if plan is None else with_plan(ratings, plan):
         if any(flag.startswith("drawn_plan:") for flag in label.flags):
             cure = "give the .sampling.json that was written beside the labelling page, with --plan"
@@ -220,15 +220,15 @@ def _drawn(
         if not any(flag.startswith("drawn:") for flag in label.flags):
             planned = None if plan is None or item is None else plan.flags_for(item)
             labelled = set_drawn([label], planned or stated)[0]
-        said = drawn_of(labelled.flags)["drawn"]
-        unknown += said == "unknown"
-        kept += said != (plan.method if plan else sampling or said)
-        found.append(labelled)
-    every = unknown == len(found)
-    notes = [UNKNOWN if every else f"of {unknown} of {len(found)} labels: {UNKNOWN}"] if unknown else []
+        way = drawn_of(labelled.flags)["drawn"]
+        unknown += way == "unknown"
+        kept += way != (plan.method if plan else sampling or way)
+        with_draws.append(labelled)
+    every = unknown == len(with_draws)
+    notes = [UNKNOWN if every else f"of {unknown} of {len(with_draws)} labels: {UNKNOWN}"] if unknown else []
     if kept and not unknown:
-        notes.append(f"{kept} of {len(found)} labels say themselves how they were drawn, otherwise, and keep it")
-    return found, notes
+        notes.append(f"{kept} of {len(with_draws)} labels say themselves how they were drawn, otherwise, and keep it")
+    return with_draws, notes
 
 
 _CORE = ("item_id", "question", "rater", "repeat", "status", "verdict", "value", "scale")
@@ -255,23 +255,23 @@ def export_labels(ratings: Sequence[Rating], form: str, terms: Terms | None = No
         raise InputError("labels", "there are none to export")
     how, given = FORMATS[one_of("format", form, FORMATS)], terms or Terms()
     text = how.write(ratings, given)
-    told = _told(ratings, form)
+    needed = _needed_terms(ratings, form)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"labels{how.suffix}"
         path.write_text(text, encoding="utf-8", newline="")
         try:
-            back, _ = how.read(path, replace(given, rater=told.rater, scales=told.scales))
+            back, _ = how.read(path, replace(given, rater=needed.rater, scales=needed.scales))
         except InputError as error:
-            rule, found = f"cannot hold these labels: {error.rule}", error.found
+            rule, wrong = f"cannot hold these labels: {error.rule}", error.found
             if unfinished := [rating for rating in ratings if OPEN in rating.flags]:
                 rule, label = f"holds no label without a verdict, and {len(unfinished)} have none", unfinished[0]
-                found = f"{label.rater} on {label.item_id}, {label.question}"
+                wrong = f"{label.rater} on {label.item_id}, {label.question}"
             cure = "finish or leave out such labels, or choose csv or jsonl, which hold all"
-            raise InputError(f"export to {form}", rule, found, cure) from error
-    return Exported(text, _lost(ratings, back, form), told)
+            raise InputError(f"export to {form}", rule, wrong, cure) from error
+    return Exported(text, _lost(ratings, back, form), needed)
 
 
-def _told(ratings: Sequence[Rating], form: str) -> Terms:
+def _needed_terms(ratings: Sequence[Rating], form: str) -> Terms:
     """What an import of this file must be told."""
     if form in ("agentrx", "agentprocessbench"):
         return Terms(rater=ratings[0].rater)
@@ -281,17 +281,17 @@ def _told(ratings: Sequence[Rating], form: str) -> Terms:
 
 def _lost(ratings: Sequence[Rating], back: Sequence[Rating], form: str) -> dict[str, int]:
     """Field -> labels in which it came back different. Refuses where a label itself did not come back."""
-    place = {_core(rating): rating for rating in back}
-    if gone := [rating for rating in ratings if _core(rating) not in place]:
+    by_core = {_core(rating): rating for rating in back}
+    if gone := [rating for rating in ratings if _core(rating) not in by_core]:
         rule = f"{form} cannot hold {len(gone)} of {len(ratings)} labels"
         label = gone[0]
-        found = f"{label.rater} on {label.item_id}, {label.question}: {label.verdict or label.value or label.status}"
-        raise InputError("export", rule, found, "export the others alone, or choose csv or jsonl, which hold all")
+        whose = f"{label.rater} on {label.item_id}, {label.question}: {label.verdict or label.value or label.status}"
+        raise InputError("export", rule, whose, "export the others alone, or choose csv or jsonl, which hold all")
     if len(back) != len(ratings):
         raise InputError("export", f"{form} gave back {len(back)} labels", len(ratings))
     lost: Counter[str] = Counter()
     for rating in ratings:
-        came = place[_core(rating)]
+        came = by_core[_core(rating)]
         lost.update(name for name in Rating.model_fields if getattr(rating, name) != getattr(came, name))
     return {name: lost[name] for name in Rating.model_fields if lost[name]}
 

@@ -78,7 +78,7 @@ def _decisive(record: Mapping[str, Any], run: Trajectory, path: Path, terms: Nam
     told = record.get("axis") or terms.axes.get("mistake_reason")
     return Rating(
         **by_person(terms.rater or "people"),
-        **terms.about(run.id),
+        **terms.run_fields(run.id),
         item_id=run.id,
         question=ANY_STEP if told is None else one_of("axis", str(told), AXES),
         scale="verdict",
@@ -113,7 +113,7 @@ def read_mast(path: Path, terms: Naming) -> Read:
         for (rater, axis), modes in by_rater.items():
             who = by_person(terms.rater or rater) if rater else by_model(terms.rater or "mast-annotator")
             flags = [f"mode:{mode}" for mode in modes]
-            about = terms.about(run, agent=str(record["mas_name"]))
+            about = terms.run_fields(run, agent=str(record["mas_name"]))
             ratings.append(
                 Rating(**who, **about, item_id=run, question=axis, scale="verdict", verdict="incorrect", flags=flags)
             )

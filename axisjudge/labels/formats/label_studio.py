@@ -73,11 +73,11 @@ def _task(path: str, task: Mapping[str, Any], terms: Naming, aloud: Counter[str]
         run = str(task.get("id"))
         aloud["tasks have no data.trajectory_id; their number stands for it"] += 1
     terms = replace(terms, scales={**(given.get("scales") or {}), **terms.scales})
-    base = terms.about(str(run), **{name: given.get(name) for name in OF_RUN})
+    base = terms.run_fields(str(run), **{name: given.get(name) for name in OF_RUN})
     drawn = list(given.get("flags", ()))
     for number, annotation in enumerate(task["annotations"], start=1):
         where = f"{path}, task {task.get('id')}, annotation {number}"
-        said = {
+        fields = {
             **base,
             **by_person(_person(annotation.get("completed_by"), terms)),
             "created_at": annotation.get("created_at"),
@@ -86,22 +86,22 @@ def _task(path: str, task: Mapping[str, Any], terms: Naming, aloud: Counter[str]
         flags = ([GROUND_TRUTH] if annotation.get("ground_truth") else []) + drawn
         labels = [
             rating.model_copy(update={"flags": [*rating.flags, *flags]})
-            for rating in _labels(where, annotation.get("result") or (), said, terms, aloud)
+            for rating in _labels(where, annotation.get("result") or (), fields, terms, aloud)
         ]
         if annotation.get("was_cancelled"):
             aloud["cancelled annotations are kept without verdict"] += 1
             labels = [_cancelled(label) for label in labels] or [
-                Rating(**said, question=NO_AXIS, status="refused", flags=[CANCELLED, *flags])
+                Rating(**fields, question=NO_AXIS, status="refused", flags=[CANCELLED, *flags])
             ]
         elif not labels:
             aloud["annotations are empty"] += 1
         yield from labels
     for prediction in task.get("predictions") or ():
         model = str(prediction.get("model_version") or "prediction")
-        said = {**base, **by_model(model)}
-        found = list(_labels(f"{path}, prediction {model}", prediction.get("result") or (), said, terms, aloud))
-        aloud["models' predictions are kept as ratings of kind llm"] += len(found)
-        yield from found
+        fields = {**base, **by_model(model)}
+        predicted = list(_labels(f"{path}, prediction {model}", prediction.get("result") or (), fields, terms, aloud))
+        aloud["models' predictions are kept as ratings of kind llm"] += len(predicted)
+        yield from predicted
 
 
 def _person(who: object, terms: Naming) -> str:
@@ -115,8 +115,8 @@ def _person(who: object, terms: Naming) -> str:
 
 
 def _cancelled(label: Rating) -> Rating:
-    said = [] if label.verdict is None else [f"{SAID}:{label.verdict}"]
-    return taken_back(label, CANCELLED, *said)
+    word_before = [] if label.verdict is None else [f"{SAID}:{label.verdict}"]
+    return taken_back(label, CANCELLED, *word_before)
 
 
 def _labels(
@@ -175,8 +175,8 @@ def write_label_studio(ratings: Sequence[Rating], terms: Terms) -> str:
 def _task_of(
     number: int, run: str, labels: Sequence[Rating], people: Mapping[str, int], terms: Terms
 ) -> dict[str, Any]:
-    about = {name: getattr(labels[0], name) for name in OF_RUN}
-    given: dict[str, Any] = {"trajectory_id": run} | {name: value for name, value in about.items() if value is not None}
+    known = {name: getattr(labels[0], name) for name in OF_RUN}
+    given: dict[str, Any] = {"trajectory_id": run} | {name: value for name, value in known.items() if value is not None}
     given["scales"] = {label.question: label.scale for label in labels if label.question not in AXES}
     shared = [flag for flag in labels[0].flags if all(flag in label.flags for label in labels)]
     if flags := [flag for flag in shared if flag.startswith("drawn")]:
@@ -208,24 +208,24 @@ def _parts(label: Rating) -> Iterator[dict[str, Any]]:
     name = f"step-{label.step_index}" if region else f"{label.question}"
 
     def part(kind: str, suffix: str, **value: Any) -> dict[str, Any]:
-        about = {"id": name, "from_name": f"{label.question}{suffix}", "to_name": "dialogue", "type": kind}
-        return {**about, "value": {**region, **value}}
+        head = {"id": name, "from_name": f"{label.question}{suffix}", "to_name": "dialogue", "type": kind}
+        return {**head, "value": {**region, **value}}
 
-    said = next((flag.partition(":")[2] for flag in label.flags if flag.startswith(f"{SAID}:")), label.verdict)
+    answer = next((flag.partition(":")[2] for flag in label.flags if flag.startswith(f"{SAID}:")), label.verdict)
     if label.value is not None and label.scale.startswith("ordinal:"):
         yield part("rating", "", rating=int(label.value))
     elif label.value is not None and label.scale == "unit":
         yield part("number", "", number=label.value)
-    elif said is not None:
-        yield part("choices", "", choices=[said])
+    elif answer is not None:
+        yield part("choices", "", choices=[answer])
     if label.rationale is not None:
         yield part("textarea", "_note", text=[label.rationale])
     if label.confidence is not None:
         yield part("number", "_confidence", number=label.confidence)
     for step in label.cited_step_indices:
         cited = {**_region(step), "paragraphlabels": [label.question]}
-        about = {"id": f"{name}-cites-{step}", "from_name": "cited", "to_name": "dialogue", "type": "paragraphlabels"}
-        yield {**about, "value": cited}
+        head = {"id": f"{name}-cites-{step}", "from_name": "cited", "to_name": "dialogue", "type": "paragraphlabels"}
+        yield {**head, "value": cited}
 
 
 def _region(step: int) -> dict[str, Any]:

@@ -112,7 +112,7 @@ def _row(where: str, row: Mapping[str, str], asked: Sequence[str], terms: Terms)
         raise InputError(where, "a label needs its rater", cure="name the person with --rater")
     step = row.get("step_index") or None
     base = {
-        **terms.about(row["trajectory_id"], **{name: row.get(name) or None for name in _ABOUT}),
+        **terms.run_fields(row["trajectory_id"], **{name: row.get(name) or None for name in _ABOUT}),
         "step_index": None if step is None else steps_of(where, [step])[0],
         **by_person(rater),
     }
@@ -125,7 +125,7 @@ def _row(where: str, row: Mapping[str, str], asked: Sequence[str], terms: Terms)
 
 
 def _sides(row: Mapping[str, str], named: Mapping[str, str]) -> dict[str, Any]:
-    said: dict[str, Any] = {side: row[name] for side, name in named.items() if row.get(name)}
-    if "steps" in said:
-        said["steps"] = said["steps"].strip("[] ").replace(",", " ").replace(";", " ").split()
-    return said
+    sides: dict[str, Any] = {side: row[name] for side, name in named.items() if row.get(name)}
+    if "steps" in sides:
+        sides["steps"] = sides["steps"].strip("[] ").replace(",", " ").replace(";", " ").split()
+    return sides

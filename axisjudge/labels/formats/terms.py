@@ -61,13 +61,13 @@ class Naming:
         """The scale of a question: an axis has one, others have what was told."""
         return "verdict" if question in AXES else self.scales.get(question, self.scales.get(ANY))
 
-    def about_run(self, trajectory_id: str) -> dict[str, Any]:
+    def known_of_run(self, trajectory_id: str) -> dict[str, Any]:
         """Task, cluster, agent and domain of a run as far as its trajectory, if it was given, says them."""
         run = self.trajectories.get(trajectory_id)
         values = {} if run is None else {name: getattr(run, name) for name in OF_RUN}
         return {name: value for name, value in values.items() if value is not None}
 
-    def said(self, where: str, question: str, word: object) -> dict[str, Any]:
+    def word_fields(self, where: str, question: str, word: object) -> dict[str, Any]:
         """The fields scale, verdict and value of a word that was said.
 
         Raises
@@ -90,11 +90,11 @@ class Naming:
             return {"scale": _OPEN_NOMINAL, "verdict": mapped, "value": None}
         return {"scale": scale, **_on_scale(where, scale, mapped)}
 
-    def about(self, trajectory_id: str, **known: Any) -> dict[str, Any]:
+    def run_fields(self, trajectory_id: str, **known: Any) -> dict[str, Any]:
         """What was rated: from the trajectory if it was given, else what the file knows."""
         stated = {name: value for name, value in known.items() if value is not None}
-        said = {**self.about_run(trajectory_id), **stated}
-        return {"trajectory_id": trajectory_id, "cluster_id": said.get("task_id") or trajectory_id, **said}
+        fields = {**self.known_of_run(trajectory_id), **stated}
+        return {"trajectory_id": trajectory_id, "cluster_id": fields.get("task_id") or trajectory_id, **fields}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,10 +162,10 @@ def finished(ratings: Iterable[Rating]) -> list[Rating]:
         change: dict[str, Any] = {}
         if rating.scale == _OPEN_NOMINAL:
             change["scale"] = f"nominal:{','.join(sorted(words[rating.question]))}"
-        place = (rating.item_id, rating.question, rating.rater)
-        if seen[place]:
-            change["repeat"] = seen[place]
-        seen[place] += 1
+        key = (rating.item_id, rating.question, rating.rater)
+        if seen[key]:
+            change["repeat"] = seen[key]
+        seen[key] += 1
         closed.append(rating.model_copy(update=change) if change else rating)
     return closed
 
@@ -199,17 +199,17 @@ def item_of(name: str) -> tuple[str, int | None]:
 
 def steps_of(where: str, steps: Iterable[object]) -> list[int]:
     """Cited steps, which files hold as numbers or as text."""
-    found = []
+    numbers = []
     for step in steps:
         try:
-            found.append(int(str(step)))
+            numbers.append(int(str(step)))
         except ValueError:
             raise InputError(where, "a cited step is a whole number", step) from None
-    return sorted(set(found))
+    return sorted(set(numbers))
 
 
 def word(
-    where: str, base: Mapping[str, Any], name: str, said: Any, sides: Mapping[str, Any], terms: Naming
+    where: str, base: Mapping[str, Any], name: str, answer: Any, sides: Mapping[str, Any], terms: Naming
 ) -> Iterator[Rating]:
     """A rating of what was said under a file's question, with its note, confidence and steps; none if all is empty.
 
@@ -218,7 +218,7 @@ def word(
     question = terms.question_of(name)
     if split_side(name)[1] and question == name:
         raise InputError(where, "belongs to no question of this file", name)
-    if said in (None, "", []) and not sides:
+    if answer in (None, "", []) and not sides:
         return
     confidence = sides.get("confidence")
     fields: dict[str, Any] = {
@@ -227,10 +227,10 @@ def word(
         "confidence_source": None if confidence is None else "human",
         "cited_step_indices": steps_of(where, sides.get("steps", ())),
     }
-    if said in (None, "", []):
+    if answer in (None, "", []):
         fields |= {"status": "refused", "flags": [OPEN], "scale": terms.scale_of(question) or "nominal"}
     else:
-        fields |= terms.said(where, question, said)
+        fields |= terms.word_fields(where, question, answer)
     yield Rating(**base, question=question, **fields)
 
 

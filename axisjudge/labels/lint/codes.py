@@ -43,7 +43,7 @@ def exchanged_codes(labels: pl.DataFrame, judges: pl.DataFrame) -> Iterator[Labe
         best = max(exchanges, key=lambda exchange: _fits(rows, exchange), default=None)
         if best is None or _fits(rows, best) <= _fits(rows, {}):
             continue
-        gain = np.array([float(best[said] == reference) - float(said == reference) for _, said, reference in rows])
+        gain = np.array([float(best[label] == reference) - float(label == reference) for _, label, reference in rows])
         scores = sums_by((task for task, _, _ in rows), gain)
         p = paired_sign_flip(scores, rng=rng, one_sided=True, draws=99_999)[0] * len(exchanges) * len(tested)
         if p < ALPHA:
@@ -64,12 +64,12 @@ def _paired(
 ) -> list[tuple[str, str, str]]:
     """(task, the person's word, the reference) for each item with a clear reference."""
     rows = []
-    for item, task, said in mine.select("item_id", "cluster_id", "verdict").iter_rows():
+    for item, task, label in mine.select("item_id", "cluster_id", "verdict").iter_rows():
         for source in others:
             votes = Counter(word for who, word in source.get(question, {}).get(item, {}).items() if who != rater)
             top = votes.most_common(2)
             if top and (len(top) == 1 or top[0][1] > top[1][1]):
-                rows.append((task, said, top[0][0]))
+                rows.append((task, label, top[0][0]))
                 break
     return rows
 
@@ -82,11 +82,11 @@ def _exchanges(scale: str, words: Sequence[str]) -> list[dict[str, str]]:
     if scale == "step":
         return [{"-1": "+1", "0": "0", "+1": "-1"}]
     if len(words) > MOST_WORDS:
-        pairs = [(one, two) for place, one in enumerate(words) for two in words[:place]]
+        pairs = [(one, two) for position, one in enumerate(words) for two in words[:position]]
         return [{**dict(zip(words, words, strict=True)), one: two, two: one} for one, two in pairs]
     every = [dict(zip(words, meanings, strict=True)) for meanings in permutations(words)]
     return [exchange for exchange in every if any(word != meaning for word, meaning in exchange.items())]
 
 
 def _fits(rows: Sequence[tuple[str, str, str]], exchange: Mapping[str, str]) -> int:
-    return sum(exchange.get(said, said) == reference for _, said, reference in rows)
+    return sum(exchange.get(label, label) == reference for _, label, reference in rows)

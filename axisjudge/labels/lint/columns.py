@@ -46,15 +46,15 @@ def by_rater(labels: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
 
 def words_by_item(labels: pl.DataFrame) -> dict[str, dict[str, dict[str, str]]]:
     """Question -> item -> person -> word; the first of a person's repeats."""
-    found: defaultdict[str, defaultdict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
+    words: defaultdict[str, defaultdict[str, dict[str, str]]] = defaultdict(lambda: defaultdict(dict))
     first = labels.filter((pl.col("repeat") == 0) & pl.col("verdict").is_not_null())
     for question, item, rater, verdict in first.select("question", "item_id", "rater", "verdict").iter_rows():
-        found[question][item].setdefault(rater, verdict)
-    return {question: dict(items) for question, items in found.items()}
+        words[question][item].setdefault(rater, verdict)
+    return {question: dict(items) for question, items in words.items()}
 
 
 def sums_by(groups: Iterable[object], values: Floats) -> Floats:
     """The sum of the values of each group."""
-    place: dict[object, int] = {}
-    codes = np.array([place.setdefault(group, len(place)) for group in groups], dtype=np.intp)
-    return np.asarray(np.bincount(codes, weights=values, minlength=len(place)), dtype=np.float64)
+    code_of: dict[object, int] = {}
+    codes = np.array([code_of.setdefault(group, len(code_of)) for group in groups], dtype=np.intp)
+    return np.asarray(np.bincount(codes, weights=values, minlength=len(code_of)), dtype=np.float64)

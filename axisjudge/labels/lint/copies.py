@@ -69,26 +69,26 @@ def _rows(table: pl.DataFrame) -> pl.DataFrame:
 
 def _information(rows: pl.DataFrame) -> NDArray[np.float64]:
     """-ln of the share of each row among the person's rows of that agent and domain, one added to each count."""
-    place = ["agent", "domain"]
-    counts = rows.select(share=(pl.len().over([*place, "said"]) + 1) / (pl.len().over(place) + 1))
+    stratum = ["agent", "domain"]
+    counts = rows.select(share=(pl.len().over([*stratum, "said"]) + 1) / (pl.len().over(stratum) + 1))
     return np.asarray(-np.log(np.minimum(counts["share"].to_numpy(), 1.0)), dtype=np.float64)
 
 
 def _longest_repeat(
-    said: NDArray[np.int64], information: NDArray[np.float64], tasks: NDArray[np.object_]
+    rows: NDArray[np.int64], information: NDArray[np.float64], tasks: NDArray[np.object_]
 ) -> tuple[float, int, int, int]:
     """The most informative block that stands again: its score, its place, how far down, how many rows.
 
     Blocks do not overlap, and two rows of one task are alike for its sake and count for nothing.
     """
     best = (0.0, 0, 0, 0)
-    for lag in range(1, said.size):
-        same = said[lag:] == said[:-lag]
-        told = np.where(tasks[lag:] == tasks[:-lag], 0.0, information[lag:])
+    for lag in range(1, rows.size):
+        same = rows[lag:] == rows[:-lag]
+        informative = np.where(tasks[lag:] == tasks[:-lag], 0.0, information[lag:])
         ends = np.flatnonzero(~same)
         starts = np.concatenate([[-1], ends]) + 1
         stops = np.minimum(np.concatenate([ends, [same.size]]), starts + lag)
-        total = np.concatenate([[0.0], np.cumsum(told)])
+        total = np.concatenate([[0.0], np.cumsum(informative)])
         scores = total[stops] - total[starts]
         if (top := int(scores.argmax())) >= 0 and scores[top] > best[0]:
             best = (float(scores[top]), int(starts[top]), lag, int(stops[top] - starts[top]))
@@ -179,8 +179,8 @@ def contradictions(labels: pl.DataFrame) -> Iterator[LabelFault]:
     """A person who labelled an item several times, with different words."""
     keys = ["rater", "item_id", "question", "repeat"]
     twice = labels.filter(pl.col("verdict").is_not_null()).group_by(keys[:3], maintain_order=True)
-    found = twice.agg(n=pl.len(), words=pl.col("verdict").n_unique()).filter(pl.col("n") > 1)
-    for rater, table in by_rater(found):
+    several = twice.agg(n=pl.len(), words=pl.col("verdict").n_unique()).filter(pl.col("n") > 1)
+    for rater, table in by_rater(several):
         if n := int((table["words"] > 1).sum()):
             yield LabelFault(
                 "contradictory duplicates",

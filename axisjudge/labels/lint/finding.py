@@ -53,8 +53,8 @@ class NotChecked(Exception):
 
 def some(names: Sequence[object], limit: int = 3) -> str:
     """A few of many names."""
-    shown = ", ".join(map(str, names[:limit]))
-    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
+    first = ", ".join(map(str, names[:limit]))
+    return first if len(names) <= limit else f"{first} and {len(names) - limit} more"
 
 
 def worst_first(findings: Sequence[LabelFault]) -> tuple[LabelFault, ...]:

@@ -44,13 +44,13 @@ def spelling_variants(labels: pl.DataFrame) -> Iterator[LabelFault]:
 def changed_scales(labels: pl.DataFrame) -> Iterator[LabelFault]:
     """A question whose labels stand on several scales."""
     scales = labels.group_by("question", maintain_order=True).agg(pl.col("scale").unique().sort())
-    for question, found in scales.iter_rows():
-        if len(found) > 1:
+    for question, used in scales.iter_rows():
+        if len(used) > 1:
             yield LabelFault(
                 "one scale a question",
                 "error",
-                f"labels of {question} stand on {len(found)} scales",
-                " and ".join(found),
+                f"labels of {question} stand on {len(used)} scales",
+                " and ".join(used),
                 "certain",
                 "import again with one --scale for the question, or name the question anew",
             )
@@ -72,7 +72,7 @@ def _one_slip(one: str, two: str) -> bool:
     one, two = sorted((one.casefold(), two.casefold()), key=len)
     if len(one) < SHORTEST or len(two) - len(one) > 1:
         return False
-    start = next((place for place, pair in enumerate(zip(one, two, strict=False)) if pair[0] != pair[1]), len(one))
+    start = next((at for at, pair in enumerate(zip(one, two, strict=False)) if pair[0] != pair[1]), len(one))
     rest, other = one[start:], two[start:]
     slips = [(rest[1:], other[1:]), (rest, other[1:]), (rest[2:], other[2:] if rest[:2] == other[1::-1] else None)]
     if not any(left == right for left, right in slips[:2]) and not (len(rest) > 1 and slips[2][0] == slips[2][1]):
@@ -82,9 +82,9 @@ def _one_slip(one: str, two: str) -> bool:
     return not any(letter.isdigit() for letter in changed) and not alone
 
 
-def _part(name: str, place: int) -> str:
+def _part(name: str, position: int) -> str:
     """The part of a name, between marks and blanks, in which a letter stands."""
-    left = right = min(place, len(name) - 1)
+    left = right = min(position, len(name) - 1)
     while left > 0 and name[left - 1].isalnum():
         left -= 1
     while right < len(name) and name[right].isalnum():

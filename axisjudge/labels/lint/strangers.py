@@ -67,9 +67,9 @@ def _excess(items: Mapping[str, Mapping[str, str]]) -> Excess:
     for item, words in items.items():
         for one, two in combinations(sorted(words), 2):
             shared[one, two][item] = words[one], words[two]
-    found: Excess = {}
-    for pair, said in shared.items():
-        first, second = (Counter(words[side] for words in said.values()) for side in (0, 1))
-        chance = sum(first[word] * second[word] for word in first) / len(said) ** 2
-        found[pair] = {item: float(words[0] == words[1]) - chance for item, words in said.items()}
-    return found
+    excess: Excess = {}
+    for pair, pairs in shared.items():
+        first, second = (Counter(words[side] for words in pairs.values()) for side in (0, 1))
+        chance = sum(first[word] * second[word] for word in first) / len(pairs) ** 2
+        excess[pair] = {item: float(words[0] == words[1]) - chance for item, words in pairs.items()}
+    return excess

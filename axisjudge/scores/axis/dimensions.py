@@ -26,8 +26,6 @@ from axisjudge.scores.axis.transcript.interactions import ACTING, KNOWN_WAITS, I
 from axisjudge.scores.axis.transcript.javascript import half_up
 from axisjudge.scores.curves.curve import LogNormalCurve, axis_score
 
-Bounds = tuple[float, float]
-
 
 class Signal(NamedTuple):
     """One signal of a dimension.
@@ -113,22 +111,22 @@ def score_dimension(
     """One category's dimension from its interactions and their judged signals (None: nobody was asked)."""
     in_scope = scope(interactions, category)
     defaults = rules.missing == "defaults"
-    said = with_defaults(given, interactions, category) if defaults else (given or CategorySignals())
+    signals_given = with_defaults(given, interactions, category) if defaults else (given or CategorySignals())
     by_id = {each.id: each for each in interactions}
-    timed = [by_id[audit.id] for audit in said.audits] if defaults else in_scope
+    timed = [by_id[audit.id] for audit in signals_given.audits] if defaults else in_scope
     if not in_scope and not defaults:
-        said = CategorySignals(necessity=Necessity(DEFAULT_NECESSITY))
+        signals_given = CategorySignals(necessity=Necessity(DEFAULT_NECESSITY))
     weights = SIGNAL_WEIGHTS[category]
-    known = {audit.id: audit for audit in said.audits}
+    known = {audit.id: audit for audit in signals_given.audits}
     absent = [] if defaults else [each.id for each in in_scope if each.id not in known]
-    audits = [*said.audits, *map(Audit, absent)]
+    audits = [*signals_given.audits, *map(Audit, absent)]
     sizes = [max(1, by_id[audit.id].context_bytes) for audit in audits]
     signals: tuple[Signal, ...] = (
         _weighted("success", weights[0], [audit.success for audit in audits], sizes),
         _speed_signal(weights[1], timed),
         _weighted("weight", weights[2], [audit.weight for audit in audits], sizes),
         _weighted("relevance", weights[3], [audit.relevance for audit in audits], sizes),
-        _necessity_signal(weights[4], said.necessity, in_scope),
+        _necessity_signal(weights[4], signals_given.necessity, in_scope),
     )
     if not rules.weightless_insights:
         signals = tuple(signal for signal in signals if signal.weight)
@@ -146,9 +144,9 @@ def score_dimension(
         raw=raw,
         signals=signals,
         n_interactions=len(in_scope),
-        n_audited=sum(audit.rationale != DEFAULT and audit.judged for audit in said.audits),
-        audits=said.audits,
-        necessity=said.necessity,
+        n_audited=sum(audit.rationale != DEFAULT and audit.judged for audit in signals_given.audits),
+        audits=signals_given.audits,
+        necessity=signals_given.necessity,
         no_data=not in_scope,
         curve=curve,
     )

@@ -20,8 +20,10 @@ def marks_of(
         return ("the run failed: every score is 0 by rule",)
     marks = []
     if goal.score is None:
-        said = "no goal checks" if not goal.n_interactions else "goal checks without a grade"
-        marks.append(f"{said}: the result is an interval, with goal achievement at {goal.low:g} and at {goal.high:g}")
+        lacking = "no goal checks" if not goal.n_interactions else "goal checks without a grade"
+        marks.append(
+            f"{lacking}: the result is an interval, with goal achievement at {goal.low:g} and at {goal.high:g}"
+        )
     marks += _time_marks(interactions)
     for each in process:
         missing = [

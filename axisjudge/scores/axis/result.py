@@ -19,7 +19,7 @@ from axisjudge.scores.axis.speed import speed
 from axisjudge.scores.axis.transcript.categories import CATEGORIES
 from axisjudge.scores.axis.transcript.interactions import KNOWN_WAITS, Interaction, TranscriptCounts
 from axisjudge.scores.axis.transcript.javascript import half_up, is_number
-from axisjudge.scores.axis.transcript.run import AxisRun
+from axisjudge.scores.axis.transcript.run import OF_RUN, AxisRun
 from axisjudge.scores.curves.curve import AXIS_CURVE, LogNormalCurve
 
 GOAL = "goal_achievement"
@@ -223,11 +223,7 @@ def score_run(
     composite = _composite((goal.score, *(each.score for each in process)), weights)
     return AxisResult(
         trajectory_id=run.id,
-        agent=run.agent,
-        agent_family=run.agent_family,
-        task_id=run.task_id,
-        cluster_id=run.cluster_id,
-        source=run.source,
+        **{name: getattr(run, name) for name in OF_RUN},
         rules=run.rules,
         weights=weights,
         failed=run.outcome.failed,

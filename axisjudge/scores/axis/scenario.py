@@ -56,22 +56,22 @@ def scenario_of(value: dict[str, Any], where: str, *, name: str = "") -> Scenari
     given = [key for key in _CHECKS if key in value]
     if len(given) != 1:
         raise InputError(where, "must have checks once, as a text or a list", given or None, "add checks:")
-    said = value[given[0]]
+    stated = value[given[0]]
     title = value.get("name") or value.get("scenarioName") or name
-    checks, holistic = checks_of(said, f"{where}, {given[0]}")
+    checks, holistic = checks_of(stated, f"{where}, {given[0]}")
     return Scenario(str(title), str(value.get("prompt") or ""), checks, holistic)
 
 
-def checks_of(said: Any, where: str) -> tuple[tuple[Check, ...], bool]:
+def checks_of(stated: Any, where: str) -> tuple[tuple[Check, ...], bool]:
     """Checks from a text (one check of the goal as a whole) or a list of texts and ``{check, weight}``.
 
     Checks without a weight share equally what the others leave of 1.
     """
-    if isinstance(said, str):
-        return (Check(said, 1.0),), True
-    if not isinstance(said, list) or not said:
-        raise InputError(where, "must be a text or a list of checks", said)
-    items: list[dict[str, Any]] = [{"check": item} if isinstance(item, str) else item for item in said]
+    if isinstance(stated, str):
+        return (Check(stated, 1.0),), True
+    if not isinstance(stated, list) or not stated:
+        raise InputError(where, "must be a text or a list of checks", stated)
+    items: list[dict[str, Any]] = [{"check": item} if isinstance(item, str) else item for item in stated]
     for number, item in enumerate(items, 1):
         _check_item(item, f"{where} {number}")
     given = [item["weight"] for item in items if item.get("weight") is not None]

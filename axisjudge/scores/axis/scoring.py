@@ -12,14 +12,7 @@ from axisjudge.checks import InputError
 from axisjudge.ratings.table import ratings_frame
 from axisjudge.scores.axis.fitted_curves import curve_marks, fitted_curves
 from axisjudge.scores.axis.goal import Grade
-from axisjudge.scores.axis.judged.questions import (
-    Combine,
-    grades_of_ratings,
-    judged_by,
-    marks_of_judges,
-    ratings_of_signals,
-    signals_of_ratings,
-)
+from axisjudge.scores.axis.judged import questions
 from axisjudge.scores.axis.judged.rule_signals import rule_signals
 from axisjudge.scores.axis.judged.signals import Signals
 from axisjudge.scores.axis.result import AxisResult, score_run
@@ -37,7 +30,7 @@ class Scoring(TypedDict, total=False):
 
     grades: pl.DataFrame | None
     scenarios: Sequence[Scenario]
-    combine: Combine
+    combine: questions.Combine
     rules: RuleSet
     weights: Mapping[str, float] | None
     curves: Mapping[str, CurveFit] | None
@@ -49,7 +42,7 @@ def axis_results(
     signals: pl.DataFrame | None = None,
     grades: pl.DataFrame | None = None,
     scenarios: Sequence[Scenario] = (),
-    combine: Combine = "mean",
+    combine: questions.Combine = "mean",
     rules: RuleSet = DOCUMENTED,
     weights: Mapping[str, float] | None = None,
     curves: Mapping[str, CurveFit] | None = None,
@@ -88,11 +81,15 @@ def axis_results(
         if run.task_id is None and len(scenarios) == 1 and scenario is not None:
             run = replace(run, task_id=scenario.name, cluster_id=scenario.name)
         rows = _of_run(signals, run)
-        judged = rule_signals(run) if rows is None else _known(signals_of_ratings(rows, combine=combine), run)
+        judged = rule_signals(run) if rows is None else _known(questions.signals_of_ratings(rows, combine=combine), run)
         checks = None if scenario is None else _grades(_of_run(graded, run), scenario, run.rules, combine)
-        by = RULES if rows is None else judged_by(rows, combine)
+        by = RULES if rows is None else questions.judged_by(rows, combine)
         result = score_run(run, judged, grades=checks, weights=weights, curves=fitted, judged_by=by)
-        marks = [mark for table in (grades, signals) for mark in marks_of_judges(_of_run(table, run), run.agent_family)]
+        marks = [
+            mark
+            for table in (grades, signals)
+            for mark in questions.marks_of_judges(_of_run(table, run), run.agent_family)
+        ]
         marks += curve_marks(result, curves or {})
         results.append(replace(result, marks=tuple(dict.fromkeys((*result.marks, *marks)))))
     return results
@@ -101,7 +98,7 @@ def axis_results(
 def rule_ratings(trajectories: Iterable[Trajectory]) -> pl.DataFrame:
     """The rules' signals of every trajectory as a ratings table."""
     runs = (run_of_trajectory(trajectory, DOCUMENTED) for trajectory in trajectories)
-    return ratings_frame([rating for run in runs for rating in ratings_of_signals(run, rule_signals(run))])
+    return ratings_frame([rating for run in runs for rating in questions.ratings_of_signals(run, rule_signals(run))])
 
 
 def _of_run(ratings: pl.DataFrame | None, run: AxisRun) -> pl.DataFrame | None:
@@ -118,11 +115,13 @@ def _known(signals: Signals, run: AxisRun) -> Signals:
     return signals
 
 
-def _grades(rows: pl.DataFrame | None, scenario: Scenario, rules: RuleSet, combine: Combine) -> list[Grade] | None:
+def _grades(
+    rows: pl.DataFrame | None, scenario: Scenario, rules: RuleSet, combine: questions.Combine
+) -> list[Grade] | None:
     """The grades of a scenario's checks; where somebody was asked, the program counts a missing one as 0."""
     if rows is None:
         return None
-    grades = grades_of_ratings(rows, scenario.checks, combine=combine)
+    grades = questions.grades_of_ratings(rows, scenario.checks, combine=combine)
     asked = not rows.filter(pl.col("scale") == "check").is_empty()
     if rules.missing == "defaults" and asked:
         return [grade._replace(score=0) if grade.score is None else grade for grade in grades]

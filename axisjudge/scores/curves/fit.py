@@ -81,7 +81,6 @@ def fit_ordinal_curve(
     tasks: ArrayLike | None = None,
     *,
     floor: float | None = None,
-    cluster_unit: str = "task",
     ci_level: float = 0.95,
 ) -> CurveFit:
     """The criterion-referenced curve of ordinal labels: 100 times the chance of a label of `cut` or better.
@@ -102,7 +101,7 @@ def fit_ordinal_curve(
     if unknown := sorted({str(each) for each in labels if each is not None and each not in order}):
         raise InputError("labels", f"the scale is {', '.join(map(str, scale))}", unknown[0])
     given = [math.nan if label is None else order[label] for label in labels]
-    sample = sample_of(raw, given, tasks, floor, cluster_unit, ci_level)
+    sample = sample_of(raw, given, tasks, floor, "task", ci_level)
 
     def line(floor: float | None) -> LinkLine:
         z, kept = sample.logs(floor)
@@ -113,18 +112,13 @@ def fit_ordinal_curve(
 
 
 def fit_norm_curve(
-    raw: ArrayLike,
-    tasks: ArrayLike | None = None,
-    *,
-    floor: float | None = None,
-    cluster_unit: str = "task",
-    ci_level: float = 0.95,
+    raw: ArrayLike, tasks: ArrayLike | None = None, *, floor: float | None = None, ci_level: float = 0.95
 ) -> CurveFit:
     """The norm-referenced curve: the median of a reference population, and the standard deviation of its ln raw.
 
     Raw scores of 0 count in the median; the standard deviation is that of the others (or of all, with a floor).
     """
-    sample = sample_of(raw, np.zeros(np.size(raw)), tasks, floor, cluster_unit, ci_level)
+    sample = sample_of(raw, np.zeros(np.size(raw)), tasks, floor, "task", ci_level)
 
     def line(floor: float | None) -> LinkLine:
         z, _ = sample.logs(floor, drop=False)

@@ -59,31 +59,31 @@ def _population_refusals(sample: Sample, line: LinkLine) -> tuple[Refusal, ...]:
 
 def warnings_of(fit: CurveFit, sample: Sample) -> tuple[str, ...]:
     """What to know before using the curve."""
-    found = []
+    warnings = []
     if math.isinf(fit.sigma.ci_high):
-        found.append(
+        warnings.append(
             "the slope's interval reaches 0: these data set no upper end to sigma and none to the median; collect more "
             f"{fit.sigma.cluster_unit}s, and runs further apart in raw score"
         )
     if fit.n_zero:
         does = f"count as {fit.floor:g}" if fit.floor else "say nothing of median and sigma and are left out"
         of_people = f" (people give them {sample.human[sample.raw == 0].mean():.0f} on average)"
-        found.append(
+        warnings.append(
             f"{fit.n_zero:,} of {sample.raw.size:,} raw scores are 0: the curve gives them 0"
             f"{of_people if sample.points else ''}; in the fit they "
             f"{'count in the median only' if fit.reference == 'norm' and not fit.floor else does}"
         )
     if fit.n_top and fit.reference == "criterion":
-        found.append(
+        warnings.append(
             f"{fit.n_top:,} of {sample.raw.size:,} raw scores are 1: this raw score cannot tell those runs apart, "
             "whatever people think of them"
         )
     if fit.reference == "norm" and (gap := _misfit(fit, sample.raw)) > MISFIT:
-        found.append(
+        warnings.append(
             f"the curve misses the population's own shares by up to {gap:.0f} points: ln raw is not normal there, and "
             "scores far from 50 are not percentiles"
         )
-    return tuple(found)
+    return tuple(warnings)
 
 
 def _misfit(fit: CurveFit, raw: Floats) -> float:

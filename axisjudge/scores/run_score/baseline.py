@@ -52,11 +52,11 @@ def rolling_p50(
     ([nan, 3.0, 2.0, 2.0], [0, 1, 2, 3])
     """
     instants, instant = np.unique(ended_at, return_inverse=True)
-    place = workspace.astype(np.int64) * len(instants) + instant  # in order of workspace, then of end
+    rank = workspace.astype(np.int64) * len(instants) + instant  # in order of workspace, then of end
     entering = np.flatnonzero(counts)
-    entering = entering[np.lexsort((wall[entering], place[entering]))]
-    ordered, home = place[entering], workspace.astype(np.int64) * len(instants)
-    before, of_others = np.searchsorted(ordered, place), np.searchsorted(ordered, home)
+    entering = entering[np.lexsort((wall[entering], rank[entering]))]
+    ordered, home = rank[entering], workspace.astype(np.int64) * len(instants)
+    before, of_others = np.searchsorted(ordered, rank), np.searchsorted(ordered, home)
     samples = np.where((workspace >= 0) & (ended_at >= 0), np.minimum(before - of_others, window), 0)
     held = np.minimum(np.arange(1, len(ordered) + 1) - np.searchsorted(ordered, home[entering]), window)
     medians = np.append(_medians_back(wall[entering], held, window), np.nan)  # the last one is what nobody has
@@ -65,7 +65,7 @@ def rolling_p50(
 
 def _medians_back(wall: Floats, held: Ints, window: int) -> Floats:
     """At each place the median of the last `held` values, its own included; none is longer than `window`."""
-    found = np.empty(len(wall))
+    medians = np.empty(len(wall))
     back = np.arange(window)
     for start in range(0, len(wall), _ROWS_AT_ONCE):
         rows = np.arange(start, min(start + _ROWS_AT_ONCE, len(wall)))
@@ -73,8 +73,8 @@ def _medians_back(wall: Floats, held: Ints, window: int) -> Floats:
         values[back >= held[rows, None]] = np.inf
         values.sort(axis=1)
         low, high = (held[rows] - 1) // 2, held[rows] // 2
-        found[rows] = (values[rows - start, low] + values[rows - start, high]) / 2
-    return found
+        medians[rows] = (values[rows - start, low] + values[rows - start, high]) / 2
+    return medians
 
 
 def checked_frozen(frozen: Mapping[str, float]) -> Mapping[str, float]:

@@ -34,27 +34,21 @@ class Scorecard(Result):
 
     def answer(self) -> dict[str, Any]:
         """The score as the API answers it; there the components go by the name that the text gave them, axes."""
-        return {
-            "run_id": self.run_id,
-            "score": self.score,
-            "tier": self.tier,
-            "formula_version": self.formula_version,
-            "axes": dict(self.components),
-        }
+        names = ("run_id", "score", "tier", "formula_version")
+        return {name: getattr(self, name) for name in names} | {"axes": dict(self.components)}
+
+
+#: What a row of a table of scores holds under a card's own names.
+_AS_IN_ROW = ("run_id", "score", "tier", "baseline_seconds", "baseline_runs", "formula_version")
 
 
 def scorecards(scored: pl.DataFrame) -> Iterator[Scorecard]:
     """The rows of a table of scores as records."""
     for row in scored.iter_rows(named=True):
         yield Scorecard(
-            run_id=row["run_id"],
-            score=row["score"],
-            tier=row["tier"],
+            **{name: row[name] for name in _AS_IN_ROW},
             low=row["score_low"],
             high=row["score_high"],
             components={name: row[name] for name in COMPONENTS if row[name] is not None},
             reasons={name: why for name in COMPONENTS if (why := row[f"{name}_reason"]) is not None},
-            baseline_seconds=row["baseline_seconds"],
-            baseline_runs=row["baseline_runs"],
-            formula_version=row["formula_version"],
         )

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from types import MappingProxyType
-from typing import Any
 
 from axisjudge.checks import InputError
+from axisjudge.results import Result
 
 #: Stored with every score; a changed formula has another version.
 FORMULA_VERSION = "2"
@@ -40,8 +40,8 @@ _SUM_TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True)
-class ScorecardRules:
-    """What may be configured of the formula.
+class ScorecardRules(Result):
+    """What may be configured of the formula; as plain values, what is kept beside a score.
 
     Parameters
     ----------
@@ -80,16 +80,6 @@ class ScorecardRules:
     def whole_weights(self) -> tuple[int, ...]:
         """The weights in units of 10^-9, in the order of the components."""
         return tuple(int(round(Decimal(str(self.weights[name])), DECIMALS).scaleb(DECIMALS)) for name in COMPONENTS)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for the record that is kept beside a score."""
-        return {
-            "weights": {name: self.weights[name] for name in COMPONENTS},
-            "full_at": self.full_at,
-            "zero_at": self.zero_at,
-            "window": self.window,
-            "min_samples": self.min_samples,
-        }
 
 
 def tier_of(score: int | None) -> str:

@@ -73,21 +73,21 @@ def score_runs(
     )
     tier = np.where(has_score, np.searchsorted(list(TIERS.values()), score, side="right") - 1, len(TIERS))
     whole = formula.with_neutral(values)
-    found = table.select(
+    scored = table.select(
         *("run_id", "agent_id", "workspace_id", "spec_id", "ended_at"),
         pl.Series("score", score),
         pl.Series("tier", np.array([*TIERS, UNRANKED])[tier]),
         pl.Series("score_low", low),
         pl.Series("score_high", high),
-        *(pl.Series(name, whole[:, place]) for place, name in enumerate(COMPONENTS)),
+        *(pl.Series(name, whole[:, column]) for column, name in enumerate(COMPONENTS)),
         *(why[name].alias(f"{name}_reason") for name in COMPONENTS),
         pl.col("p50").alias("baseline_seconds"),
         pl.col("samples").alias("baseline_runs"),
         pl.lit(FORMULA_VERSION).alias("formula_version"),
     )
     if has_score.all():
-        return found
-    return found.with_columns(
+        return scored
+    return scored.with_columns(
         pl.when(pl.Series(has_score)).then(pl.col("score", "score_low", "score_high", *COMPONENTS)),
         pl.when(pl.Series(is_scored)).then(pl.col([f"{name}_reason" for name in COMPONENTS])),
     )

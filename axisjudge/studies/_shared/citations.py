@@ -25,7 +25,6 @@ from axisjudge.stats.raters.citations import (
 from axisjudge.studies._shared import sentences as words
 from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, per_run, table_of, with_ends
 from axisjudge.studies._shared.scope import Intervals, questions_in_order
-from axisjudge.studies._shared.words import many
 from axisjudge.verdict import check_citations
 
 
@@ -145,11 +144,7 @@ class CitationReport(Result):
             *self.evidence_sentences,
             *(judge.sentence for judge in self.judges if judge.n_cited),
             *self.version_sentences,
-            *(
-                [f"Citations are of one repeat; {self._left_out} of other repeats are left out."]
-                if self.repeats_left_out
-                else []
-            ),
+            *words.other_repeats(self.repeats_left_out),
         )
 
     @property
@@ -182,10 +177,6 @@ class CitationReport(Result):
                 }
                 sentences.append(words.overlap_by_version(question, means, len(shared)))
         return tuple(sentences)
-
-    @property
-    def _left_out(self) -> str:
-        return many(self.repeats_left_out, "rating")
 
 
 def citation_report(
@@ -272,9 +263,9 @@ def _judge(mine: pl.DataFrame, intervals: Intervals) -> JudgeCitations:
 
 
 def _pairs(kept: pl.DataFrame, n_steps: dict[str, int] | None, intervals: Intervals) -> list[PairCitations]:
-    found: list[PairCitations] = []
+    pairs: list[PairCitations] = []
     if not kept["cited_step_indices"].list.len().sum():
-        return found  # nothing to compare, and pairs of many judges take their time
+        return pairs  # nothing to compare, and pairs of many judges take their time
     for question in questions_in_order(kept["question"]):
         asked = kept.filter(pl.col("question") == question)
         versions: list[str | None] = [*asked["rubric_version"].drop_nulls().unique().sort()]
@@ -282,8 +273,8 @@ def _pairs(kept: pl.DataFrame, n_steps: dict[str, int] | None, intervals: Interv
             under = asked.filter(pl.col("rubric_version").is_null() | pl.col("rubric_version").eq_missing(version))
             _once(under.with_columns(rubric_version=pl.lit(version)))
             judges = _parts(under, "family", "rater")
-            found += [_pair(one, other, version, n_steps, intervals) for one, other in combinations(judges, 2)]
-    return [pair for pair in found if pair.n_items]
+            pairs += [_pair(one, other, version, n_steps, intervals) for one, other in combinations(judges, 2)]
+    return [pair for pair in pairs if pair.n_items]
 
 
 def _pair(
@@ -296,22 +287,22 @@ def _pair(
     both = one.join(other, on="trajectory_id", suffix="_other").sort("trajectory_id")
     runs: list[str] = both["trajectory_id"].to_list()
     first, second = _existing(both, ""), _existing(both, "_other")
-    said, said_other = both["verdict"].to_list(), both["verdict_other"].to_list()
+    verdicts, verdicts_other = both["verdict"].to_list(), both["verdict_other"].to_list()
     lengths = (
         [max(a | b, default=-1) + 1 for a, b in zip(first, second, strict=True)]
         if n_steps is None
         else [n_steps[run] for run in runs]
     )
-    found = citation_overlap(first, second, lengths, clusters=both["cluster_id"].to_list(), **intervals)
-    apart = same_verdict_other_evidence(said, said_other, first, second)
+    overlap = citation_overlap(first, second, lengths, clusters=both["cluster_id"].to_list(), **intervals)
+    apart = same_verdict_other_evidence(verdicts, verdicts_other, first, second)
     return PairCitations(
         question=one["question"][0],
         rubric_version=version,
         judges=(one["rater"][0], other["rater"][0]),
         families=(one["family"][0], other["family"][0]),
-        found=_without_chance(found) if n_steps is None else found,
+        found=_without_chance(overlap) if n_steps is None else overlap,
         n_items=len(runs),
-        n_same_verdict=sum(a == b for a, b in zip(said, said_other, strict=True)),
+        n_same_verdict=sum(a == b for a, b in zip(verdicts, verdicts_other, strict=True)),
         no_common_step=tuple(runs[at] for at in apart),
     )
 
@@ -321,9 +312,9 @@ def _existing(both: pl.DataFrame, suffix: str) -> list[set[int]]:
     return [set(cited) - set(invalid) for cited, invalid in both.select(columns).iter_rows()]
 
 
-def _without_chance(found: CitationOverlap) -> CitationOverlap:
+def _without_chance(overlap: CitationOverlap) -> CitationOverlap:
     nothing = replace(
-        found.excess,
+        overlap.excess,
         estimate=math.nan,
         ci_low=math.nan,
         ci_high=math.nan,
@@ -331,4 +322,4 @@ def _without_chance(found: CitationOverlap) -> CitationOverlap:
         reason=NoChance.NO_STEPS.value,
         notes=(),
     )
-    return replace(found, chance=math.nan, excess=nothing)
+    return replace(overlap, chance=math.nan, excess=nothing)

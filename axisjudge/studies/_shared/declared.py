@@ -26,7 +26,7 @@ from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies._shared import sentences as words
 from axisjudge.studies._shared.arrays import words_of
-from axisjudge.studies._shared.coded import Coded, code_verdicts
+from axisjudge.studies._shared.verdict_codes import CodedVerdicts, code_verdicts
 from axisjudge.studies._shared.words import many
 
 #: Gives the statistic with an interval at a level.
@@ -68,19 +68,19 @@ class Declared(Result):
 
     def row(self) -> dict[str, Any]:
         """The test as a row of a table."""
-        found = self.estimate
+        estimate = self.estimate
         return {
             "axis": self.axis,
             "statistic": self.statistic,
             "judges": ", ".join(self.judges),
-            "estimate": found.estimate,
-            "low": found.ci_low,
-            "high": found.ci_high,
+            "estimate": estimate.estimate,
+            "low": estimate.ci_low,
+            "high": estimate.ci_high,
             "p": self.p_value,
             "p_holm": self.p_holm,
-            "n": found.n_items,
-            f"{found.cluster_unit}s": found.n_clusters,
-            "why not": found.reason or None,
+            "n": estimate.n_items,
+            f"{estimate.cluster_unit}s": estimate.n_clusters,
+            "why not": estimate.reason or None,
         }
 
 
@@ -158,26 +158,28 @@ def _p_value(at: AtLevel) -> float:
 
 
 def declared_statistics(
-    matrix: RatingMatrix, coded: Coded, plan: AnalysisPlan, seed: int
+    matrix: RatingMatrix, numbered: CodedVerdicts, plan: AnalysisPlan, seed: int
 ) -> dict[tuple[str, ...], AtLevel]:
     """The plan's statistic by judges: all, every two, or (of a failure rate) each."""
     if plan.statistic == "failure_rate":
-        return _failure_rates(matrix, coded)
+        return _failure_rates(matrix, numbered)
     if plan.statistic in COEFFICIENTS:
-        return _coefficients(matrix, coded, plan.statistic, seed)
+        return _coefficients(matrix, numbered, plan.statistic, seed)
     return {
-        tuple(matrix.raters[rater] for rater in pair): _confident(matrix, coded, plan, list(pair), seed)
+        tuple(matrix.raters[rater] for rater in pair): _confident(matrix, numbered, plan, list(pair), seed)
         for pair in itertools.combinations(range(len(matrix.raters)), 2)
     }
 
 
-def _coefficients(matrix: RatingMatrix, coded: Coded, name: str, seed: int) -> dict[tuple[str, ...], AtLevel]:
+def _coefficients(
+    matrix: RatingMatrix, numbered: CodedVerdicts, name: str, seed: int
+) -> dict[tuple[str, ...], AtLevel]:
     raters = matrix.raters
     drawn = dict.fromkeys([*coefficient_names(len(raters)).values(), name])  # as in a table of agreement
 
     @cache
     def at(level: float) -> dict[str, Agreement]:
-        return agreement_coefficients(coded.codes, list(drawn), **coded.how, ci_level=level, rng=seed)
+        return agreement_coefficients(numbered.codes, list(drawn), **numbered.how, ci_level=level, rng=seed)
 
     def of(key: str, level: float) -> Estimate:
         return at(level)[key]
@@ -188,18 +190,20 @@ def _coefficients(matrix: RatingMatrix, coded: Coded, name: str, seed: int) -> d
     return {(raters[one], raters[two]): partial(of, f"{name}[{one},{two}]") for one, two in pairs}
 
 
-def _failure_rates(matrix: RatingMatrix, coded: Coded) -> dict[tuple[str, ...], AtLevel]:
+def _failure_rates(matrix: RatingMatrix, numbered: CodedVerdicts) -> dict[tuple[str, ...], AtLevel]:
     """Each judge's share of `incorrect`; a verdict without a side is a pass, or left out where the plan says so."""
     failed = matrix.categories.index("incorrect") if "incorrect" in matrix.categories else -1
 
     def rate(codes: NDArray[np.float64], level: float) -> Estimate:
         values = np.where(np.isnan(codes), np.nan, codes == failed)
-        return clustered_proportion(values, **coded.groups, ci_level=level)
+        return clustered_proportion(values, **numbered.groups, ci_level=level)
 
-    return {(rater,): partial(rate, coded.codes[:, column]) for column, rater in enumerate(matrix.raters)}
+    return {(rater,): partial(rate, numbered.codes[:, column]) for column, rater in enumerate(matrix.raters)}
 
 
-def _confident(matrix: RatingMatrix, coded: Coded, plan: AnalysisPlan, pair: list[int], seed: int) -> AtLevel:
+def _confident(
+    matrix: RatingMatrix, numbered: CodedVerdicts, plan: AnalysisPlan, pair: list[int], seed: int
+) -> AtLevel:
     """Soft or case-weighted agreement of two judges, on confidences normalised by the plan's frozen maps."""
     raters = [matrix.raters[rater] for rater in pair]
     if any(rater not in plan.maps for rater in raters):
@@ -208,10 +212,10 @@ def _confident(matrix: RatingMatrix, coded: Coded, plan: AnalysisPlan, pair: lis
     normalised = [
         normal(matrix.confidences[:, at], source=normal.source) for normal, at in zip(maps, pair, strict=True)
     ]
-    codes, sure = coded.codes[:, pair], np.column_stack(normalised)
+    codes, sure = numbered.codes[:, pair], np.column_stack(normalised)
     if plan.statistic == "soft_agreement":
         believed = beliefs(words_of(codes, matrix.categories), sure)
-        return lambda level: soft_agreement(believed, **coded.groups, ci_level=level)
+        return lambda level: soft_agreement(believed, **numbered.groups, ci_level=level)
     combine: Any = "product" if plan.weighting == "none" else plan.weighting
     weighted = partial(case_weighted, codes, sure, combine=combine, rng=seed)
-    return lambda level: weighted(**coded.how, ci_level=level)
+    return lambda level: weighted(**numbered.how, ci_level=level)

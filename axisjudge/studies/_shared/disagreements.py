@@ -198,6 +198,6 @@ def _voices(
 
 
 def _columns(name: str, side: Side) -> dict[str, Any]:
-    said = side.verdict if side.n_judges == 1 else f"{side.verdict} ({side.n_judges} judges)"
+    verdict = side.verdict if side.n_judges == 1 else f"{side.verdict} ({side.n_judges} judges)"
     confidence = "" if side.confidence is None else f", confidence {side.confidence:.2f}"
-    return {f"{name}_says": said, f"{name}_judge": f"{side.judge}{confidence}", f"{name}_rationale": side.rationale}
+    return {f"{name}_says": verdict, f"{name}_judge": f"{side.judge}{confidence}", f"{name}_rationale": side.rationale}

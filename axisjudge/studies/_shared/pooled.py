@@ -19,9 +19,9 @@ from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER
 from axisjudge.ratings.selection import LABELS as LABELS
 from axisjudge.stats.raters.reference import majority
 from axisjudge.studies._shared.arrays import Floats
-from axisjudge.studies._shared.coded import UNDECIDED
 from axisjudge.studies._shared.frames import Given, Kind, kind_of
 from axisjudge.studies._shared.scope import Intervals
+from axisjudge.studies._shared.verdict_codes import UNDECIDED
 
 
 class Sample(Intervals):

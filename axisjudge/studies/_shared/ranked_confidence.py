@@ -66,10 +66,10 @@ def fitted_maps(given: pl.DataFrame) -> tuple[dict[str, ConfidenceMap], bool]:
         A judge has confidences of two sources.
     """
     sources = given.group_by("rater").agg(pl.col("confidence_source").unique()).sort("rater")
-    for judge, found in sources.iter_rows():
-        if len(found) > 1:
+    for judge, kinds in sources.iter_rows():
+        if len(kinds) > 1:
             cure = "filter the ratings to one confidence_source"
-            raise InputError(f"confidences of {judge}", "must be of one source", sorted(map(str, found)), cure)
+            raise InputError(f"confidences of {judge}", "must be of one source", sorted(map(str, kinds)), cure)
     fitting = given.filter(pl.col("split") == CALIBRATION)
     split = not fitting.is_empty()
     by_judge = (fitting if split else given).partition_by("rater", as_dict=True)

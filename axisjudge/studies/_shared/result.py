@@ -121,10 +121,10 @@ class StudyResult(Result):
         return f"{type(self).__name__}({f'{self.banner} {self.answer}'.strip()})"
 
     def _repr_html_(self) -> str:
-        said = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in self.sentences)
-        more = f"<details><summary>In numbers</summary><ul>{said}</ul></details>" if said else ""
-        shown = self.table
-        draw = getattr(shown, "_repr_html_", None)
+        listed = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in self.sentences)
+        more = f"<details><summary>In numbers</summary><ul>{listed}</ul></details>" if listed else ""
+        table = self.table
+        draw = getattr(table, "_repr_html_", None)
         above = f'<p style="color: #b3261e">{html.escape(self.banner)}</p>' if self.banner else ""
         return f"{above}<p><strong>{html.escape(self.answer)}</strong></p>{draw() if draw else ''}{more}"
 

@@ -12,6 +12,7 @@ from axisjudge.stats.raters.citations import CitationOverlap
 from axisjudge.studies._shared.words import agreeing, listed, many, p_words, sentence_case, share
 
 NOTHING_CITED = "No judge cites a step, so there is no evidence to compare."
+NO_TRIAGE = "{where}: no triage by confidence, because {reason}."
 
 
 def cited_validity(judge: str, counts: tuple[int, int], steps: tuple[int, int], validity: Estimate) -> str:
@@ -42,8 +43,10 @@ def other_evidence(same: int, apart: int, where: Sequence[str]) -> str:
     """Of equal verdicts, how many share no cited step; `where` names questions unless it is on all of them."""
     if not apart:
         return f"Of {many(same, 'pair')} of equal verdicts, none cites steps that have nothing in common."
-    said = f"Of {many(same, 'pair')} of equal verdicts, {apart:,} {'cites' if apart == 1 else 'cite'} no step in common"
-    return f"{said}, all on {listed(where)}." if where else f"{said}."
+    start = (
+        f"Of {many(same, 'pair')} of equal verdicts, {apart:,} {'cites' if apart == 1 else 'cite'} no step in common"
+    )
+    return f"{start}, all on {listed(where)}." if where else f"{start}."
 
 
 def overlap_by_version(question: str, means: Mapping[str | None, float], n_pairs: int) -> str:
@@ -51,6 +54,11 @@ def overlap_by_version(question: str, means: Mapping[str | None, float], n_pairs
     whose = "one pair" if n_pairs == 1 else f"the same {n_pairs} pairs"
     versions = listed([f"{mean:.2f} under {version}" for version, mean in means.items()])
     return f"{question}: the steps that {whose} of judges cite overlap (Jaccard) by {versions}; the runs may differ."
+
+
+def other_repeats(n_left_out: int) -> list[str]:
+    """That citations are those of one repeat; nothing where there is no other."""
+    return [f"Citations of one repeat; {many(n_left_out, 'rating')} of others left out."] if n_left_out else []
 
 
 def split_items(n_split: int, n_items: int, n_listed: int, order: str) -> str:

@@ -78,7 +78,7 @@ class PanelTriage(Result):
     def sentence(self) -> str:
         """Agreement where all judges are sure and elsewhere, and what the AUC says."""
         if self.table is None:
-            return f"{self.where}: no triage by confidence, because {self.reason}."
+            return words.NO_TRIAGE.format(where=self.where, reason=self.reason)
         return words.triage(self.where, self.table)
 
 
@@ -93,11 +93,11 @@ def panel_triage(
     if len(having) < 2:
         return PanelTriage(panel.where, None, (), NoRanks.NO_CONFIDENCES, panel.kind)
     intervals: Intervals = {"cluster_unit": cluster_unit, "ci_level": ci_level}
-    found = triage_of(
+    two_by_two = triage_of(
         panel.codes[:, having], panel.confidences[:, having], quantile=quantile, clusters=panel.clusters, **intervals
     )
     judges = tuple(_judge(panel, number, intervals) for number in having)
-    return PanelTriage(panel.where, found, judges, NoRanks.NONE, panel.kind)
+    return PanelTriage(panel.where, two_by_two, judges, NoRanks.NONE, panel.kind)
 
 
 def sides_with_others(codes: Floats, number: int, n_categories: int) -> Floats:

@@ -42,10 +42,10 @@ def by_question(table: pl.DataFrame) -> list[pl.DataFrame]:
 
 def spread(asked: pl.DataFrame, runs: pl.Series, repeats: list[int]) -> Floats:
     """Column `value` of one judge as runs x repeats, NaN where there is none."""
-    place = {run: at for at, run in enumerate(runs)}
-    matrix = np.full((len(place), len(repeats)), np.nan)
+    row_of = {run: at for at, run in enumerate(runs)}
+    matrix = np.full((len(row_of), len(repeats)), np.nan)
     for run, repeat, value in asked.select("trajectory_id", "repeat", "value").iter_rows():
-        matrix[place[run], repeats.index(repeat)] = math.nan if value is None else value
+        matrix[row_of[run], repeats.index(repeat)] = math.nan if value is None else value
     return matrix
 
 

@@ -19,9 +19,9 @@ from axisjudge.stats.agreement.by_level import coefficients_at, columns_of
 from axisjudge.stats.agreement.chance_corrected import Agreement, Seed
 from axisjudge.stats.agreement.undecided import CaseBounds, case_bounds
 from axisjudge.stats.estimate import NamedEstimate, many, plural
-from axisjudge.studies._shared.coded import code_counts
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, native, to_polars
 from axisjudge.studies._shared.scope import MADE_UP, SCOPE, banner
+from axisjudge.studies._shared.verdict_codes import code_counts
 from axisjudge.studies._shared.words import in_cell, sentence_case
 from axisjudge.studies.agreement import sentences as words
 from axisjudge.verdict import IDENTITY
@@ -36,10 +36,10 @@ _HEADINGS = {
 }
 
 
-def heading(column: str, found: NamedEstimate | None) -> str:
+def heading(column: str, coefficient: NamedEstimate | None) -> str:
     """How a column is headed for people; an intraclass correlation by its form."""
     if column == "icc":
-        return "ICC" if found is None else found.label
+        return "ICC" if coefficient is None else coefficient.label
     return _HEADINGS.get(column, column)
 
 
@@ -135,7 +135,7 @@ class QuestionAgreement(Result):
         fewest, most = self.raters_an_item
         return [
             *(text for text in notes if text and not text.startswith("items with a single rating")),
-            *(text for found in self.coefficients.values() for text in words.unused(found, never)),
+            *(text for coefficient in self.coefficients.values() for text in words.unused(coefficient, never)),
             *words.raters_an_item(fewest, most, self.n_single),
             *words.gaps(words.LOST, self.lost),
             *words.gaps(words.NOT_ASKED, self.not_asked),
@@ -249,9 +249,11 @@ def agreement_by_axis(
     counts = counted(table, repeat=repeat, step_level=step_level, once=once)
     if not counts:
         raise InputError("ratings", "no such ratings", cure="check raters, repeat and step_level")
-    found = agreement_of_counts(counts, uncertain=uncertain, cluster_unit=cluster_unit, ci_level=ci_level, rng=rng)
+    agreement = agreement_of_counts(counts, uncertain=uncertain, cluster_unit=cluster_unit, ci_level=ci_level, rng=rng)
     left_out = _left_out(table.filter(pl.col("step_index").is_not_null() == step_level), repeat)
-    return replace(found, left_out=left_out, kind="polars" if isinstance(ratings, pl.LazyFrame) else kind_of(ratings))
+    return replace(
+        agreement, left_out=left_out, kind="polars" if isinstance(ratings, pl.LazyFrame) else kind_of(ratings)
+    )
 
 
 def agreement_of_counts(
@@ -285,23 +287,23 @@ def _table(rows: Sequence[Mapping[str, Any]], kind: Kind) -> Table:
 def _question(
     counts: PatternCounts, uncertain: str, cluster_unit: str, ci_level: float, rng: Seed
 ) -> QuestionAgreement:
-    coded = code_counts(counts, uncertain)
-    if cluster_unit and coded.cluster_unit != "item":
-        coded = replace(coded, cluster_unit=cluster_unit)
+    numbered = code_counts(counts, uncertain)
+    if cluster_unit and numbered.cluster_unit != "item":
+        numbered = replace(numbered, cluster_unit=cluster_unit)
     level = level_of(counts.scale)
     given, asked = counts.codes, counts.answers != NOT_ASKED
     coefficients: dict[str, NamedEstimate] = {}
     bounds = None
     if len(counts.names) > 1:
         rows = {"rows": counts.pattern, "times": counts.times}
-        coefficients = coefficients_at(level, coded.codes, **coded.how, **rows, ci_level=ci_level, rng=rng)
+        coefficients = coefficients_at(level, numbered.codes, **numbered.how, **rows, ci_level=ci_level, rng=rng)
         if level != "interval":
             of_all = asked.all(axis=1)
-            bounds = case_bounds(coded.decided[of_all], categories=coded.sided, times=counts.items[of_all])
-    n, number = counts.items, (~np.isnan(coded.codes)).sum(axis=1)
+            bounds = case_bounds(numbered.decided[of_all], categories=numbered.sided, times=counts.items[of_all])
+    n, number = counts.items, (~np.isnan(numbered.codes)).sum(axis=1)
     compared = number >= 2 if coefficients else number > 0
-    ratings = ~np.isnan(coded.codes)
-    used = {code: float(n @ (coded.codes == code).sum(axis=1)) for code in coded.categories}
+    ratings = ~np.isnan(numbered.codes)
+    used = {code: float(n @ (numbered.codes == code).sum(axis=1)) for code in numbered.categories}
     total = float(n @ number)
     return QuestionAgreement(
         question=counts.question,
@@ -313,12 +315,12 @@ def _question(
         n_single=int(n[number == 1].sum()),
         raters_an_item=(int(number[compared].min()), int(number[compared].max())) if compared.any() else (0, 0),
         n_clusters=int(np.count_nonzero(np.bincount(counts.clusters[compared[counts.pattern]]))),
-        cluster_unit=coded.cluster_unit,
+        cluster_unit=numbered.cluster_unit,
         n_common=int(n[ratings.all(axis=1)].sum()),
         lost=dict(zip(counts.names, (n @ (asked & np.isnan(given))).astype(int).tolist(), strict=True)),
         not_asked=dict(zip(counts.names, (n @ ~asked).astype(int).tolist(), strict=True)),
-        undecided={counts.categories[int(code)]: int(n @ (given == code).sum(axis=1)) for code in coded.undecided},
-        shares={counts.categories[int(code)]: used[code] / total for code in sorted(coded.categories)}
+        undecided={counts.categories[int(code)]: int(n @ (given == code).sum(axis=1)) for code in numbered.undecided},
+        shares={counts.categories[int(code)]: used[code] / total for code in sorted(numbered.categories)}
         if total and counts.categories
         else {},
         n_verdicts=int(n @ (~np.isnan(given)).sum(axis=1)),

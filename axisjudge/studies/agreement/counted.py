@@ -73,8 +73,8 @@ def agreement_of_dataset(
         one_of("question", question, sorted({part.question for part in parts}))
     empty = {run for runs in workers.map(_empty_runs, parts, _name) for run in runs}
     work = partial(_count, step_level=step_level, empty=sorted(empty))
-    n_all, found = _summed(workers.map(work, parts, _name))
-    chosen = {name: each for name, each in found.items() if not questions or name in questions}
+    n_all, by_question = _summed(workers.map(work, parts, _name))
+    chosen = {name: each for name, each in by_question.items() if not questions or name in questions}
     if not chosen:
         raise InputError(path, f"holds no ratings{' of steps' if steps else ''}")
     scales = list(dict.fromkeys(each.counts.scale for each in chosen.values()))

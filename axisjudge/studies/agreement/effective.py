@@ -86,7 +86,7 @@ class PanelWorth(Result):
         if self.measured is None:
             return words.NO_WORTH.format(where=self.where, reason=self.reason)
         best = int(np.nan_to_num(self.measured.accuracy, nan=-1.0).argmax())
-        return words.worth(self.where, self.judges, self.measured, best, self.panel.planted)
+        return words.worth_in_full(self.where, self.judges, self.measured, best, self.panel.planted)
 
 
 def panel_worth(panel: Pooled, *, cluster_unit: str = "task", ci_level: float = 0.95) -> PanelWorth:

@@ -32,25 +32,25 @@ _MARKERS = ("o", "s", "D", "^", "v", "P", "X", "*")
 _WITHIN, _ACROSS = "#D55E00", theme.ACCENT
 
 
-def plot_agreement_matrix(found: CrossFamily, *, ax: Axes | None = None) -> Axes:
+def plot_agreement_matrix(cross: CrossFamily, *, ax: Axes | None = None) -> Axes:
     """Agreement of every two raters, ordered by family; a frame round each family, labels set apart at the end.
 
     The scale of colour is fixed at 0 to 1, so that matrices can be laid side by side; every cell says its value.
     """
-    n = len(found.raters)
+    n = len(cross.raters)
     few = n <= _FEW
     ax = theme.new_axes(*_size(n)) if ax is None else ax
-    names = [_name(rater) for rater in found.raters]
-    plot_heatmap(found.matrix, ax=ax, rows=names, columns=names, palette="YlGnBu", gap=1.0)
+    names = [_name(rater) for rater in cross.raters]
+    plot_heatmap(cross.matrix, ax=ax, rows=names, columns=names, palette="YlGnBu", gap=1.0)
     for row, column in itertools.permutations(range(n), 2):
-        cell_text(ax, row, column, _short(found.matrix[row, column]), fontsize=theme.LABEL - 0.5 if few else 6.5)
+        cell_text(ax, row, column, _short(cross.matrix[row, column]), fontsize=theme.LABEL - 0.5 if few else 6.5)
     ax.set_xticks(ax.get_xticks(), names, rotation=60, ha="left", rotation_mode="anchor")
     theme.dress(ax, "")
     ax.tick_params(labelsize=theme.LABEL if few else theme.SMALL)
-    _frame_families(ax, found)
-    note = f"{found.label}; {many(found.across.n_items, 'item')} in {found.across.clusters}; – undefined"
+    _frame_families(ax, cross)
+    note = f"{cross.label}; {many(cross.across.n_items, 'item')} in {cross.across.clusters}; – undefined"
     ax.set_xlabel(note, fontsize=theme.SMALL, color=theme.QUIET, loc="left", labelpad=8)
-    size = f"{many(found.across.n_items, 'item')} in {found.across.clusters}"
+    size = f"{many(cross.across.n_items, 'item')} in {cross.across.clusters}"
     theme.describe(
         ax, f"{size}; point estimates without intervals, – where undefined; a frame holds judges of one family"
     )
@@ -68,12 +68,12 @@ def plot_agreement_matrices(results: Sequence[CrossFamily]) -> Figure:
     figure, axes = plt.subplots(
         rows, columns, figsize=(width * columns, height * rows), layout="constrained", squeeze=False
     )
-    for ax, found in itertools.zip_longest(axes.ravel(), results):
-        if found is None:
+    for ax, one in itertools.zip_longest(axes.ravel(), results):
+        if one is None:
             ax.set_axis_off()
             continue
-        plot_agreement_matrix(found, ax=ax)
-        title = _questions(found) if len(results) > 1 else f"{_questions(found)}: agreement of every two raters"
+        plot_agreement_matrix(one, ax=ax)
+        title = _questions(one) if len(results) > 1 else f"{_questions(one)}: agreement of every two raters"
         ax.set_title(title, loc="left", fontsize=theme.TITLE, fontweight="bold", color=theme.INK)
     return figure
 
@@ -81,9 +81,9 @@ def plot_agreement_matrices(results: Sequence[CrossFamily]) -> Figure:
 def plot_families(results: Sequence[CrossFamily], *, ax: Axes | None = None) -> Axes:
     """For each question every pair of judges as a dot, within and across families, with the mean and its interval."""
     ax = theme.new_axes(7.4, 1.5 + 0.8 * len(results)) if ax is None else ax
-    for row, found in enumerate(results):
-        judged = found.pairs.filter(~pl.col("raters").list.get(1).is_in(list(found.labellers)))
-        groups = ((True, found.within, -0.17, _WITHIN, "D"), (False, found.across, 0.17, _ACROSS, "o"))
+    for row, of_question in enumerate(results):
+        judged = of_question.pairs.filter(~pl.col("raters").list.get(1).is_in(list(of_question.labellers)))
+        groups = ((True, of_question.within, -0.17, _WITHIN, "D"), (False, of_question.across, 0.17, _ACROSS, "o"))
         for within, mean, shift, colour, marker in groups:
             values = judged.filter(within=within)["value"].to_numpy()
             spread = 0.07 * np.sin(2.4 * np.arange(values.size))  # fixed, so that the figure keeps its bytes
@@ -92,7 +92,7 @@ def plot_families(results: Sequence[CrossFamily], *, ax: Axes | None = None) -> 
     ax.plot([], [], "D", color=_WITHIN, label="within a family")
     ax.plot([], [], "o", color=_ACROSS, label="across families")
     ax.axvline(0, color=theme.FAINT, linewidth=0.8)
-    named_rows(ax, [_questions(found) for found in results])
+    named_rows(ax, [_questions(of_question) for of_question in results])
     theme.grid(ax)
     theme.legend_below(ax, inches=0.35, ncols=2)
     first = results[0]
@@ -100,34 +100,34 @@ def plot_families(results: Sequence[CrossFamily], *, ax: Axes | None = None) -> 
     return theme.dress(ax, "Agreement of judges within and across families", note)
 
 
-def plot_with_labels(found: CrossFamily, *, ax: Axes | None = None) -> Axes:
+def plot_with_labels(cross: CrossFamily, *, ax: Axes | None = None) -> Axes:
     """Each judge's agreement with the labels, with its interval; grey: people among themselves, the ceiling."""
-    n = len(found.judges)
+    n = len(cross.judges)
     ax = theme.new_axes(7.4, 1.4 + 0.27 * n) if ax is None else ax
-    ceiling = found.among_people
+    ceiling = cross.among_people
     if not math.isnan(ceiling.ci_low):
         ax.axvspan(ceiling.ci_low, ceiling.ci_high, color=theme.FAINT, linewidth=0)
         beside = {"xytext": (-3, 0), "textcoords": "offset points", "rotation": 90, "ha": "right", "va": "center"}
         place_of_text = {"xy": (ceiling.ci_low, 0.5), "xycoords": ("data", "axes fraction")}
         ax.annotate("people among themselves", **place_of_text, **beside, **_QUIET)  # type: ignore[arg-type]
     at, heights, above = 0.0, [], ""
-    for family, mean in zip(found.families, found.with_labels.values(), strict=False):
+    for family, mean in zip(cross.families, cross.with_labels.values(), strict=False):
         if family != above:
             at += 0.6 * bool(above)
             ax.annotate(family, (1.02, at), xycoords=("axes fraction", "data"), va="center", **_QUIET)
         interval_mark(ax, mean, at)
         heights.append(at)
         at, above = at + 1, family
-    ax.set_yticks(heights, [_name(judge) for judge in found.judges])
+    ax.set_yticks(heights, [_name(judge) for judge in cross.judges])
     ax.set_ylim(at - 0.5, -0.5)
     ax.axvline(0, color=theme.FAINT, linewidth=0.8)
     theme.grid(ax)
-    mean = found.with_labels[found.judges[0]]
-    who = f"mean over {len(found.labellers)} labellers; " if len(found.labellers) > 1 else ""
-    note = f"{found.label}, {_questions(found)}; {who}{intervals(mean)}"
-    theme.dress(ax, f"Judges against {_labels(found)}", note)
+    mean = cross.with_labels[cross.judges[0]]
+    who = f"mean over {len(cross.labellers)} labellers; " if len(cross.labellers) > 1 else ""
+    note = f"{cross.label}, {_questions(cross)}; {who}{intervals(mean)}"
+    theme.dress(ax, f"Judges against {_labels(cross)}", note)
     grey = "" if math.isnan(ceiling.ci_low) else "; grey: the interval of people among themselves"
-    least, most = (pick(found.with_labels.items(), key=lambda each: each[1].estimate) for pick in (min, max))
+    least, most = (pick(cross.with_labels.items(), key=lambda each: each[1].estimate) for pick in (min, max))
     ends = f"from {least[1].estimate:.2f} ({_name(least[0])}) to {most[1].estimate:.2f} ({_name(most[0])})"
     theme.describe(ax, f"observed {ends}; {note}{grey}")
     return ax
@@ -140,20 +140,22 @@ def plot_panel_worth(worth: PanelWorth, *, ax: Axes | None = None) -> Axes:
     ax = theme.new_axes(7.4, 3.2) if ax is None else ax
     if worth.measured is None:
         return _nothing(ax, f"{worth.where}: what the panel is worth", worth.reason)
-    found = worth.measured
-    order = np.argsort(-found.accuracy, kind="stable")
+    measured = worth.measured
+    order = np.argsort(-measured.accuracy, kind="stable")
     families = list(dict.fromkeys(worth.families))
-    for place, judge in enumerate(order):
+    for position, judge in enumerate(order):
         marker = _MARKERS[families.index(worth.families[judge]) % len(_MARKERS)]
-        ax.plot(place, found.accuracy[judge], marker, color=theme.ACCENT, markersize=7, markeredgecolor="white")
-    ax.axhline(found.majority, color="#D55E00", linewidth=1.6)
+        ax.plot(position, measured.accuracy[judge], marker, color=theme.ACCENT, markersize=7, markeredgecolor="white")
+    ax.axhline(measured.majority, color="#D55E00", linewidth=1.6)
     corner: dict[str, Any] = {
         "xycoords": ("axes fraction", "data"),
         "xytext": (0, 4),
         "textcoords": "offset points",
         "ha": "right",
     }
-    ax.annotate(f"majority {found.majority:.1%}", (1, found.majority), **corner, fontsize=theme.SMALL, color="#A34700")
+    ax.annotate(
+        f"majority {measured.majority:.1%}", (1, measured.majority), **corner, fontsize=theme.SMALL, color="#A34700"
+    )
     for at, family in enumerate(families):
         ax.plot([], [], _MARKERS[at % len(_MARKERS)], color=theme.ACCENT, label=family, linewidth=0)
     names = [worth.judges[judge].removeprefix("simulated:") for judge in order] if len(order) <= _NAMED else []
@@ -162,7 +164,7 @@ def plot_panel_worth(worth: PanelWorth, *, ax: Axes | None = None) -> Axes:
     ax.yaxis.set_major_locator(mpl.ticker.MaxNLocator(6, steps=[1, 2, 5, 10]))
     ax.yaxis.set_major_formatter(percent_tick)
     theme.grid(ax, "y")
-    number = found.n_effective
+    number = measured.n_effective
     title = f"{len(worth.judges)} judges are worth {in_cell(number, '.1f')} independent ones"
     where = sentence_case(worth.where)
     note = f"{where}: accuracy against labels, best judge first; {many(number.n_items, 'item')} in {number.clusters}"
@@ -176,11 +178,11 @@ def plot_triage(triage: PanelTriage, *, ax: Axes | None = None) -> Axes:
     ax = theme.new_axes(5.6, 3.2) if ax is None else ax
     if triage.table is None:
         return _nothing(ax, f"{triage.where}: triage by confidence", triage.reason)
-    found = triage.table
-    cells = np.array([[found.agree_sure, found.disagree_sure], [found.agree_unsure, found.disagree_unsure]])
+    cells_of = triage.table
+    cells = np.array([[cells_of.agree_sure, cells_of.disagree_sure], [cells_of.agree_unsure, cells_of.disagree_unsure]])
     words = [["trust most", "question the rubric"], ["agree, but ask why unsure", "read first"]]
     total = cells.sum()
-    rows = [f"all sure\n{_agree(found.agreement_sure)}", f"not all\n{_agree(found.agreement_unsure)}"]
+    rows = [f"all sure\n{_agree(cells_of.agreement_sure)}", f"not all\n{_agree(cells_of.agreement_unsure)}"]
     columns = ["judges agree", "judges are split"]
     plot_heatmap(cells / total, ax=ax, rows=rows, columns=columns, palette="Blues", gap=3)
     for row, column in np.ndindex(2, 2):
@@ -189,11 +191,11 @@ def plot_triage(triage: PanelTriage, *, ax: Axes | None = None) -> Axes:
         cell_text(ax, row, column, words[row][column], down=0.18, fontsize=theme.SMALL)
     theme.dress(ax, f"{sentence_case(triage.where)}: agreement by confidence")
     note = (
-        f"sure: from each judge's own {found.quantile:.0%} quantile on; AUC {found.auc.worded()}; "
-        f"{many(total, 'item')} in {found.auc.clusters}"
+        f"sure: from each judge's own {cells_of.quantile:.0%} quantile on; AUC {cells_of.auc.worded()}; "
+        f"{many(total, 'item')} in {cells_of.auc.clusters}"
     )
     ax.set_xlabel(note, fontsize=theme.SMALL, color=theme.QUIET, loc="left", labelpad=6)
-    theme.describe(ax, f"{note}; {intervals(found.auc)}")
+    theme.describe(ax, f"{note}; {intervals(cells_of.auc)}")
     return ax
 
 
@@ -206,22 +208,22 @@ def _size(raters: int) -> tuple[float, float]:
     return 3.6 + cell * raters, 2.2 + 0.93 * cell * raters
 
 
-def _frame_families(ax: Axes, found: CrossFamily) -> None:
+def _frame_families(ax: Axes, of: CrossFamily) -> None:
     from matplotlib.patches import Rectangle
 
     start = 0
-    families = [*found.families[: len(found.judges)], *(_labels(found) for _ in found.labellers)]
+    families = [*of.families[: len(of.judges)], *(_labels(of) for _ in of.labellers)]
     for family, members in itertools.groupby(families):
         size = len(list(members))
         frame = Rectangle((start, start), size, size, fill=False, edgecolor=theme.INK, linewidth=1.3, zorder=3)
         frame.set_clip_on(False)
         ax.add_patch(frame)
-        place: dict[str, Any] = {"xy": (1.015, start + size / 2), "xycoords": ("axes fraction", "data"), "va": "center"}
-        ax.annotate(family, **place, **_QUIET)
+        middle = (1.015, start + size / 2)
+        ax.annotate(family, middle, xycoords=("axes fraction", "data"), va="center", **_QUIET)
         start += size
-    if found.labellers:
-        ax.axhline(len(found.judges), color="white", linewidth=4)
-        ax.axvline(len(found.judges), color="white", linewidth=4)
+    if of.labellers:
+        ax.axhline(len(of.judges), color="white", linewidth=4)
+        ax.axvline(len(of.judges), color="white", linewidth=4)
 
 
 def _short(value: float) -> str:
@@ -232,12 +234,12 @@ def _name(rater: str) -> str:
     return rater.replace("_", " ").replace("simulated:", "")
 
 
-def _questions(found: CrossFamily) -> str:
-    return theme.in_words(found.where)
+def _questions(of: CrossFamily) -> str:
+    return theme.in_words(of.where)
 
 
-def _labels(found: CrossFamily) -> str:
-    return "planted truth" if found.panel.planted else "people"
+def _labels(of: CrossFamily) -> str:
+    return "planted truth" if of.panel.planted else "people"
 
 
 def _nothing(ax: Axes, title: str, reason: str) -> Axes:
@@ -251,6 +253,6 @@ def _nothing(ax: Axes, title: str, reason: str) -> Axes:
     return theme.dress(ax, title)
 
 
-def _agree(found: Estimate) -> str:
-    interval = "no interval" if math.isnan(found.ci_low) else f"{100 * found.ci_low:.0f}–{100 * found.ci_high:.0f}%"
-    return f"{found.estimate:.0%} agree ({interval})"
+def _agree(rate: Estimate) -> str:
+    interval = "no interval" if math.isnan(rate.ci_low) else f"{100 * rate.ci_low:.0f}–{100 * rate.ci_high:.0f}%"
+    return f"{rate.estimate:.0%} agree ({interval})"

@@ -110,12 +110,12 @@ def published_agreement(agreement: Given, failures: Given, *, n_tasks: int) -> P
     return PublishedAgreement(axes, n_tasks, effective, kind_of(agreement))
 
 
-def _implied(axis: str, agree: int, n: int, any_incorrect: int, worth: float) -> ImpliedTable:
+def _implied(axis: str, agree: int, n: int, any_incorrect: int, share_effective: float) -> ImpliedTable:
     one = n - agree
     both = any_incorrect - one
     if not 0 <= both <= agree:
-        found = f"{agree} of {n} agree, {any_incorrect} by any judge"
-        raise InputError(f"published counts of {axis}", "agreement and any-judge failures must fit together", found)
+        counts = f"{agree} of {n} agree, {any_incorrect} by any judge"
+        raise InputError(f"published counts of {axis}", "agreement and any-judge failures must fit together", counts)
     splits = [(both, first, one - first, agree - both) for first in range(one // 2 + 1)]
     kappas, ac1s = ([_coefficient(name, table) for table in splits] for name in ("cohen_kappa", "gwet_ac1"))
     return ImpliedTable(
@@ -127,14 +127,14 @@ def _implied(axis: str, agree: int, n: int, any_incorrect: int, worth: float) ->
         kappa=(min(kappas), max(kappas)),
         ac1=(min(ac1s), max(ac1s)),
         if_independent=wilson_interval(agree, n),
-        if_clustered=wilson_interval(agree * worth, n * worth),
+        if_clustered=wilson_interval(agree * share_effective, n * share_effective),
     )
 
 
 def _coefficient(name: str, counts: tuple[int, int, int, int]) -> float:
     """A coefficient of two judges from their joint counts."""
-    found, words = COEFFICIENTS[name], np.array([0.0, 1.0])
-    return float(found.estimate(np.array(counts) @ found.sums(_JOINT, words), words))
+    coefficient, words = COEFFICIENTS[name], np.array([0.0, 1.0])
+    return float(coefficient.estimate(np.array(counts) @ coefficient.sums(_JOINT, words), words))
 
 
 def _range(ends: tuple[float, float]) -> str:

@@ -119,15 +119,15 @@ def headline(
 
 def raters_an_item(fewest: int, most: int, n_single: int) -> list[str]:
     """How many raters an item has, where it differs, and how many items have nothing to compare."""
-    said = [f"an item has {fewest} to {most} raters."] if fewest != most else []
-    return [*said, *([f"items with a single rating, not compared: {n_single:,}."] if n_single else [])]
+    remarks = [f"an item has {fewest} to {most} raters."] if fewest != most else []
+    return [*remarks, *([f"items with a single rating, not compared: {n_single:,}."] if n_single else [])]
 
 
-def unused(found: NamedEstimate, never: Sequence[str]) -> list[str]:
+def unused(coefficient: NamedEstimate, never: Sequence[str]) -> list[str]:
     """That words which nobody said move a coefficient; nothing where they do not."""
     return [
-        f"{found.label} is {found.estimate:.3f} {note} (never said: {', '.join(never)})."
-        for note in found.notes
+        f"{coefficient.label} is {coefficient.estimate:.3f} {note} (never said: {', '.join(never)})."
+        for note in coefficient.notes
         if never and note.startswith("over ")
     ]
 
@@ -158,11 +158,11 @@ def undecided(bounds: CaseBounds | None) -> list[str]:
 def left_out(counts: Mapping[str, int]) -> list[str]:
     """Ratings that were not compared."""
     repeats, runs = counts.get("repeats"), counts.get("empty_runs")
-    said = (
+    remarks = (
         [f"Left out: {many(repeats, 'rating')} of other repeats; one repeat is compared at a time."] if repeats else []
     )
     empty = f"Left out: {many(runs or 0, 'run')} without messages, rated by definition and not judged."
-    return [*said, empty] if runs else said
+    return [*remarks, empty] if runs else remarks
 
 
 def families(where: str, label: str, within: Estimate, across: Estimate, difference: Estimate) -> str:
@@ -186,25 +186,25 @@ def alpha(where: str, label: str, judges: Estimate, people: Estimate) -> str:
     return f"{where}: {_named(label)} of all judges together is {judges.worded('.3f')}{among}."
 
 
-def worth(where: str, judges: Sequence[str], measured: EffectiveJudges, best: int, planted: bool) -> str:
+def worth_in_full(where: str, judges: Sequence[str], measured: EffectiveJudges, best: int, planted: bool) -> str:
     """Effective judges with interval and band, and the majority beside the best judge, each with its base."""
     number = measured.n_effective
     if math.isnan(number.estimate):
-        worth = f"{where}: how many independent judges the {len(judges)} are worth is undefined: {number.reason}."
+        first = f"{where}: how many independent judges the {len(judges)} are worth is undefined: {number.reason}."
     else:
         band = [(error, value) for error, value, _ in measured.by_label_error if error and not math.isnan(value)]
         band = [] if planted else band  # planted truth has no error
         with_error = listed([f"{value:.2f} if {error:.0%}" for error, value in band] or [""])
         with_error = f"{with_error} of the labels are wrong" if band else ""
-        worth = (
+        first = (
             f"{where}: {len(judges)} judges are worth {number.worded()} independent ones, from "
             f"{many(number.n_items, 'item')} in {number.clusters}{'. It would be ' + with_error if with_error else ''}."
         )
     if not measured.n_majority:
-        return f"{worth} No labelled item has a verdict, so that there is no majority."
+        return f"{first} No labelled item has a verdict, so that there is no majority."
     ties = f"{many(measured.n_tied, 'tie')}, shared among the words that tie" if measured.n_tied else "no ties"
     return (
-        f"{worth} Their majority is right on {measured.majority:.1%} of {many(measured.n_majority, 'labelled item')} "
+        f"{first} Their majority is right on {measured.majority:.1%} of {many(measured.n_majority, 'labelled item')} "
         f"that any of them judged ({ties}). The highest share of a single judge is {measured.best_single:.1%} "
         f"({judges[best]}, {many(measured.n_answered[best], 'item')}); the highest of {len(judges)} is too "
         "high on average."

@@ -18,24 +18,11 @@ from axisjudge.studies._shared.pooled import pooled
 from axisjudge.studies._shared.result import Plot, RatedResult
 from axisjudge.studies._shared.scope import Intervals, made_up_raters
 from axisjudge.studies._shared.triage import PanelTriage, panel_triage
+from axisjudge.studies.agreement import cross_family, figures
 from axisjudge.studies.agreement import sentences as words
 from axisjudge.studies.agreement.by_question import AgreementByAxis, agreement_by_axis
 from axisjudge.studies.agreement.confident import Confident, confident_agreement
-from axisjudge.studies.agreement.cross_family import (
-    AgreementReversal,
-    CrossFamily,
-    agreement_reversals,
-    families_of_counts,
-    family_rows,
-)
 from axisjudge.studies.agreement.effective import PanelWorth, panel_worth
-from axisjudge.studies.agreement.figures import (
-    plot_agreement_matrices,
-    plot_families,
-    plot_panel_worth,
-    plot_triage,
-    plot_with_labels,
-)
 from axisjudge.studies.agreement.sentences import Agreed
 from axisjudge.studies.agreement.steps import StepScores, step_scores_of
 
@@ -60,14 +47,14 @@ class PanelAgreement(RatedResult):
     about: str
     overall: AgreementByAxis
     steps: tuple[StepScores, ...]
-    by_question: tuple[CrossFamily, ...] = ()
-    together: CrossFamily | None = None
+    by_question: tuple[cross_family.CrossFamily, ...] = ()
+    together: cross_family.CrossFamily | None = None
     share_decided: float = math.nan
     worth: PanelWorth | None = None
     confident: Confident | None = None
     triage: PanelTriage | None = None
     split: Disagreements | None = None
-    reversals: tuple[AgreementReversal, ...] = ()
+    reversals: tuple[cross_family.AgreementReversal, ...] = ()
 
     @property
     def table(self) -> Table:
@@ -75,14 +62,14 @@ class PanelAgreement(RatedResult):
         return self.overall.to_frame()
 
     @property
-    def families(self) -> tuple[CrossFamily, ...]:
+    def families(self) -> tuple[cross_family.CrossFamily, ...]:
         """Agreement of every two raters on each question, and on all of them where there are several."""
         return (*self.by_question, self.together) if self.together and len(self.by_question) > 1 else self.by_question
 
     @property
     def family_table(self) -> Table:
         """One row a question: agreement within and across families, alpha of judges and of people."""
-        return table_of(family_rows(self.families), self.overall.kind)
+        return table_of(cross_family.family_rows(self.families), self.overall.kind)
 
     @property
     def agreed(self) -> Agreed:
@@ -115,8 +102,8 @@ class PanelAgreement(RatedResult):
     def of_panel(self) -> tuple[str, ...]:
         """What is said of the panel beyond agreement per question."""
         parts = (self.together, self.worth, self.confident, self.triage)
-        said = [part.sentence for part in parts if part is not None]
-        return *said, *filter(None, [self.reversals_sentence])
+        sentences = [part.sentence for part in parts if part is not None]
+        return *sentences, *filter(None, [self.reversals_sentence])
 
     @property
     def reversals_sentence(self) -> str:
@@ -127,14 +114,14 @@ class PanelAgreement(RatedResult):
         """Matrices of every two raters, families; judges against labels, their worth, and triage where there is one."""
         plots: dict[str, Plot] = {}
         if self.by_question:
-            plots["agreement_matrix"] = partial(plot_agreement_matrices, self.by_question)
-            plots["families"] = partial(plot_families, self.by_question)
+            plots["agreement_matrix"] = partial(figures.plot_agreement_matrices, self.by_question)
+            plots["families"] = partial(figures.plot_families, self.by_question)
         if self.together and self.together.labellers:
-            plots["with_labels"] = partial(plot_with_labels, self.together)
+            plots["with_labels"] = partial(figures.plot_with_labels, self.together)
         if self.worth and self.worth.measured:
-            plots["effective_judges"] = partial(plot_panel_worth, self.worth)
+            plots["effective_judges"] = partial(figures.plot_panel_worth, self.worth)
         if self.triage and self.triage.table:
-            plots["triage"] = partial(plot_triage, self.triage)
+            plots["triage"] = partial(figures.plot_triage, self.triage)
         return plots
 
 
@@ -203,7 +190,7 @@ def agreement(
     overall = agreement_by_axis(
         table, raters=source.judges or None, step_level=source.step_level, cluster_unit=unit, ci_level=ci_level
     )
-    found = partial(
+    result = partial(
         PanelAgreement,
         about=source.about,
         overall=overall,
@@ -211,22 +198,22 @@ def agreement(
         made_up=made_up_raters(source.ratings),
     )
     if not source.judges or not all(has_words(scale) for scale in source.ratings["scale"].unique()):
-        return found()  # numbers alone have no words to pool, to split on or to be right about
+        return result()  # numbers alone have no words to pool, to split on or to be right about
     panels = [pooled(table, question, step_level=source.step_level) for question in source.questions]
     whole = panels[0] if len(panels) == 1 else pooled(table, source.questions, step_level=source.step_level)
     intervals: Intervals = {"cluster_unit": source.cluster_unit, "ci_level": ci_level}
     counts = {each.question: each for each in counted(source.ratings.lazy(), step_level=source.step_level)}
-    apart, together, share_decided = families_of_counts(
+    apart, together, share_decided = cross_family.families_of_counts(
         [counts[each] for each in source.questions], coefficient, intervals, kind
     )
     every = [(together, whole.decided())]
     if len(panels) > 1:
         every += [(one, panel.decided()) for one, panel in zip(apart, panels, strict=True)]
-    return found(
+    return result(
         by_question=apart,
         together=together,
         share_decided=share_decided,
-        reversals=agreement_reversals(every, intervals),
+        reversals=cross_family.agreement_reversals(every, intervals),
         worth=panel_worth(whole, **intervals),
         confident=confident_agreement(table, whole, **intervals, seed=seed) if weighted else None,
         triage=panel_triage(whole, quantile=sure_quantile, **intervals),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from axisjudge.stats.agreement.independent_panel import Coincidence, coincidence_test
 from axisjudge.stats.comparisons.sign_flips import holm
 from axisjudge.studies._shared.frames import table_of
-from axisjudge.studies._shared.words import counted, listed, share
+from axisjudge.studies.failures import sentences
 from axisjudge.studies.failures.panel import Panel
 from axisjudge.studies.failures.profiles import FailureProfile
 
@@ -57,25 +57,12 @@ class SharedFailures:
         """On which axes failures are shared, and the axis where that shows most."""
         refused = {axis: test.refusal for axis, test in self.tests.items() if test.refusal}
         tested = [axis for axis in self.tests if axis not in refused]
-        if not tested:
-            return (
-                f"Whether the judges share their failures cannot be tested: {next(iter(refused.values()), 'no axes')}."
-            )
-        sure = f"at {1 - self.profile.ci_level:.0%} with Holm's correction"
-        said = f"On {len(self.shared)} of {len(tested)} axes the judges fail the same runs beyond chance ({sure})."
-        if rest := [axis for axis in tested if axis not in self.shared]:
-            said += f" On {listed(rest)} what they fail could be independent errors."
-        if refused:
-            said += f" Not tested: {'; '.join(f'{axis} ({why})' for axis, why in refused.items())}."
+        start = sentences.shared_failures(self.shared, tested, refused, 1 - self.profile.ci_level)
         if not self.shared:
-            return said
+            return start
         widest = max(self.shared, key=lambda axis: self.tests[axis].observed - self.tests[axis].expected)
         consensus = next(cell.consensus for cell in self.profile.totals if cell.axis == widest)
-        return (
-            f"{said} The largest observed excess is on {widest}: consensus on "
-            f"{counted(consensus.count, consensus.rate)}, where "
-            f"independent verdicts would give {share(consensus.independent)}."
-        )
+        return f"{start} {sentences.largest_excess(widest, consensus)}"
 
 
 def shared_failures(profile: FailureProfile, *, rng: np.random.Generator) -> SharedFailures:

@@ -16,7 +16,7 @@ from axisjudge.stats.comparisons.profiles import ProfileTest, profile_test
 from axisjudge.stats.comparisons.sign_flips import holm, paired_sign_flip
 from axisjudge.studies._shared.arrays import mean_of
 from axisjudge.studies._shared.frames import Kind, frame_of
-from axisjudge.studies._shared.words import many, p_words
+from axisjudge.studies.failures import sentences
 from axisjudge.studies.failures.order import agents_by_task
 from axisjudge.studies.failures.profiles import FailureProfile
 
@@ -79,26 +79,16 @@ class ProfileComparison(Result):
     @property
     def sentence(self) -> str:
         """Which agents of like reward fail differently."""
-        margin = f"{100 * self.like_margin:g} points"
-        if not self.pairs:
-            return "one agent has no other to be compared with."
         if not self.tested:
-            return (
-                f"no two agents that share tasks have success rates within {margin} of each other: none are compared."
-            )
+            return sentences.nobody_alike(self.like_margin) if self.pairs else sentences.ONE_AGENT
         with_rewards = any(pair.like is not None for pair in self.pairs)
-        which = f"of like success (within {margin})" if with_rewards else "(no rewards are known)"
         differ = [pair for pair in self.tested if pair.p_holm <= 1 - self.ci_level]
-        refused = [pair for pair in self.tested if pair.test.refusal]
-        if len(refused) == len(self.tested):
-            return f"whether two agents {which} fail differently cannot be tested: {refused[0].test.refusal}."
-        said = f"of {many(len(self.tested), 'pair')} of agents {which}, {len(differ) or 'none'} can be said to differ"
-        said += f": {'; '.join(_described(pair) for pair in differ)}." if differ else "."
-        if refused:
-            said += f" Not tested: {many(len(refused), 'pair')} ({refused[0].test.refusal})."
-        if self.overall.refusal:
-            return said
-        return f"{said} That all agents have one profile in common is tested with {p_words(self.overall.p_value)}."
+        described = [sentences.apart(pair.agents, pair.p_holm, pair.widest_axis, pair.widest_gap) for pair in differ]
+        refused = [pair.test.refusal for pair in self.tested if pair.test.refusal]
+        pairs = sentences.profiles(self.like_margin if with_rewards else None, len(self.tested), described, refused)
+        if self.overall.refusal or len(refused) == len(self.tested):
+            return pairs
+        return f"{pairs} {sentences.one_profile(self.overall.p_value)}"
 
 
 def compare_profiles(
@@ -168,13 +158,3 @@ def _adjusted(pairs: list[PairedProfiles]) -> tuple[PairedProfiles, ...]:
     adjusted = holm([pairs[place].test.p_value for place in asked])
     p_holm = dict(zip(asked, adjusted, strict=True))
     return tuple(replace(pair, p_holm=p_holm.get(place, math.nan)) for place, pair in enumerate(pairs))
-
-
-def _described(pair: PairedProfiles) -> str:
-    first, second = pair.agents
-    more, less = (first, second) if pair.widest_gap > 0 else (second, first)
-    points = f"{100 * abs(pair.widest_gap):.0f} points"
-    return (
-        f"{first} and {second} ({p_words(pair.p_holm)} after Holm; furthest apart on {pair.widest_axis}, where {more} "
-        f"fails {points} more than {less} beyond the difference in their overall rates)"
-    )

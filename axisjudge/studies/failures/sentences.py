@@ -8,8 +8,8 @@ from axisjudge.stats.agreement.independent_panel import any_judge_rate
 from axisjudge.stats.comparisons.reversal import Reversal
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.ranking import Ranking
-from axisjudge.studies._shared.words import agreeing, counted, listed, many, overturned
-from axisjudge.studies.failures.profiles import Cell, FailureProfile
+from axisjudge.studies._shared.words import agreeing, counted, listed, many, overturned, p_words, share
+from axisjudge.studies.failures.profiles import Cell, FailureProfile, FailureRate
 
 #: The specificity at which false failures of a panel are stated, as an orientation.
 SPECIFICITY = 0.95
@@ -187,3 +187,60 @@ def _not_apart(agent: str, least_p: float) -> str:
 
 def _finding(what: str, figures: str, allows: str) -> dict[str, str]:
     return {"published finding": what, "figures": figures, "what the data allow": allows}
+
+
+def shared_failures(shared: Sequence[str], tested: Sequence[str], refused: Mapping[str, str], level: float) -> str:
+    """On which of the tested axes the judges fail the same runs, on which not, and which were not tested, with why."""
+    if not tested:
+        return f"Whether the judges share their failures cannot be tested: {next(iter(refused.values()), 'no axes')}."
+    sure = f"at {level:.0%} with Holm's correction"
+    parts = [f"On {len(shared)} of {len(tested)} axes the judges fail the same runs beyond chance ({sure})."]
+    if rest := [axis for axis in tested if axis not in shared]:
+        parts.append(f"On {listed(rest)} what they fail could be independent errors.")
+    if refused:
+        parts.append(f"Not tested: {'; '.join(f'{axis} ({why})' for axis, why in refused.items())}.")
+    return " ".join(parts)
+
+
+def largest_excess(axis: str, consensus: FailureRate) -> str:
+    """The axis on which consensus lies furthest above what independent verdicts would give."""
+    return (
+        f"The largest observed excess is on {axis}: consensus on {counted(consensus.count, consensus.rate)}, where "
+        f"independent verdicts would give {share(consensus.independent)}."
+    )
+
+
+ONE_AGENT = "one agent has no other to be compared with."
+
+
+def nobody_alike(margin: float) -> str:
+    """That no two agents are alike enough in success to be compared."""
+    return (
+        f"no two agents that share tasks have success rates within {100 * margin:g} points of each other: none are "
+        "compared."
+    )
+
+
+def profiles(margin: float | None, n_tested: int, apart: Sequence[str], refused: Sequence[str]) -> str:
+    """Which pairs of agents of like reward fail differently; `margin` is None where no rewards are known."""
+    which = "(no rewards are known)" if margin is None else f"of like success (within {100 * margin:g} points)"
+    if len(refused) == n_tested:
+        return f"whether two agents {which} fail differently cannot be tested: {refused[0]}."
+    start = f"of {many(n_tested, 'pair')} of agents {which}, {len(apart) or 'none'} can be said to differ"
+    start += f": {'; '.join(apart)}." if apart else "."
+    return f"{start} Not tested: {many(len(refused), 'pair')} ({refused[0]})." if refused else start
+
+
+def apart(agents: tuple[str, str], p_holm: float, axis: str, gap: float) -> str:
+    """Two agents that fail differently, and the axis on which they lie furthest apart."""
+    first, second = agents
+    more, less = agents if gap > 0 else (second, first)
+    return (
+        f"{first} and {second} ({p_words(p_holm)} after Holm; furthest apart on {axis}, where {more} fails "
+        f"{100 * abs(gap):.0f} points more than {less} beyond the difference in their overall rates)"
+    )
+
+
+def one_profile(p: float) -> str:
+    """The test of all agents together."""
+    return f"That all agents have one profile in common is tested with {p_words(p)}."

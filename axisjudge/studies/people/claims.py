@@ -133,7 +133,7 @@ def overturned_by(claim: Claim) -> Reversal | None:
     first, last = (float(end(panel.sides.values())) for end in (min, max))
     harmful = claim.answer is Answer.MAY
     candidates = decided & ((verdicts == truth) == harmful)
-    said, labelled = (np.where(kept == first, last, first) if harmful else kept for kept in (truth, verdicts))
+    changed, labelled = (np.where(kept == first, last, first) if harmful else kept for kept in (truth, verdicts))
 
     def holds(positions: NDArray[np.intp], *, of_labels: bool) -> bool:
         other, given = panel, verdicts.copy()
@@ -142,7 +142,7 @@ def overturned_by(claim: Claim) -> Reversal | None:
             labels[positions] = np.where(np.isnan(labels[positions]), math.nan, labelled[positions, None])
             other = replace(panel, labelled=labels)
         else:
-            given[positions] = said[positions]
+            given[positions] = changed[positions]
         figures = with_verdicts(other, claim.figures, given, _READ_FROM[claim.kind])
         return _ANSWERS[claim.kind](figures)[0] is claim.answer
 
@@ -154,13 +154,13 @@ def overturned_by(claim: Claim) -> Reversal | None:
         "verdict": {ClaimKind.FINDS_FAILURES: [failed], ClaimKind.RATE_HOLDS: [failed, ~failed]},
         "label": {ClaimKind.FINDS_FAILURES: [failed, ~failed], ClaimKind.RATE_HOLDS: [failed, ~failed]},
     }
-    found = []
+    reversals = []
     for what, among in by_kind.items():
         kept = [candidates & each for each in among.get(claim.kind, [decided])]
         orders = [order for each in kept for order in worst_orders(np.flatnonzero(each), panel.groups)]
         fewest = fewest_changes(partial(holds, of_labels=what == "label"), orders, exact=exact and what == "verdict")
-        found.append(replace(fewest, what=what))
-    return min(found, key=lambda each: math.inf if each.changes is None else each.changes)
+        reversals.append(replace(fewest, what=what))
+    return min(reversals, key=lambda each: math.inf if each.changes is None else each.changes)
 
 
 def _above(figure: Estimate, bound: float) -> Answered:

@@ -141,7 +141,7 @@ def _ceiling(panel: LabelledPanel, ci_level: float) -> dict[str, Agreement]:
     names = coefficient_names(len(panel.people), "ordinal" if panel.ordered else "nominal")
     if panel.ordered:
         names["kappa"], names["alpha"] = names.pop("quadratic_kappa"), names.pop("ordinal_alpha")
-    found = agreement_coefficients(
+    coefficients = agreement_coefficients(
         panel.decided_labels,
         list(names.values()),
         categories=[float(code) for code in panel.sides.values()],
@@ -149,4 +149,4 @@ def _ceiling(panel: LabelledPanel, ci_level: float) -> dict[str, Agreement]:
         cluster_unit=panel.cluster_unit,
         ci_level=ci_level,
     )
-    return {name: found[key] for name, key in names.items()}
+    return {name: coefficients[key] for name, key in names.items()}

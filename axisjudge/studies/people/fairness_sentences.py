@@ -38,12 +38,11 @@ def _sentence(each: QuestionFairness) -> str:
             f"shown is that no difference is larger than {100 * each.within:.0f} points.{rest}"
         )
     largest = sorted(each.unfair, key=lambda one: -abs(one.of.difference.estimate))
-    shown = "; ".join(_difference(one) for one in largest[:_MOST])
+    named = "; ".join(_difference(one) for one in largest[:_MOST])
     more = f"; and {len(largest) - _MOST} more" if len(largest) > _MOST else ""
     hold = "holds" if len(largest) == 1 else "hold"
-    return (
-        f"{head} of {many(n_tried, 'difference')} {len(largest)} {hold} after Holm's correction: {shown}{more}.{rest}"
-    )
+    tried = f"{head} of {many(n_tried, 'difference')} {len(largest)} {hold} after Holm's correction"
+    return f"{tried}: {named}{more}.{rest}"
 
 
 def _difference(one: StratumFairness) -> str:

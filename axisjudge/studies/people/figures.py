@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from axisjudge.figures import theme
 from axisjudge.figures.marks import interval_mark, intervals, named_rows, percent_tick
-from axisjudge.figures.theme import ACCENT, FAINT, INK, LABEL, QUIET, SMALL, TITLE, describe, in_words
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies.people.comparison import HumanComparison, QuestionComparison
 from axisjudge.studies.people.judge_comparison import JudgeComparison
@@ -28,10 +28,10 @@ def plot_against_people(comparison: HumanComparison) -> Figure:
         _mark(ax, row, judge.majority.coefficients["kappa"])
 
     def backdrop(ax: Axes, question: QuestionComparison) -> None:
-        ax.axvline(0, color=FAINT, linewidth=0.8, zorder=0)
+        ax.axvline(0, color=theme.FAINT, linewidth=0.8, zorder=0)
         if question.ceiling:
             _band(ax, question.ceiling["kappa"])
-            ax.axvline(question.ceiling["kappa"].estimate, color=QUIET, linewidth=1, zorder=1)
+            ax.axvline(question.ceiling["kappa"].estimate, color=theme.QUIET, linewidth=1, zorder=1)
 
     ordered = all(question.panel.ordered for question in comparison.questions)
     weights = ", quadratic weights," if ordered else ""
@@ -48,7 +48,7 @@ def plot_corrected_rates(comparison: HumanComparison) -> Figure:
     def draw(ax: Axes, row: int, judge: JudgeComparison) -> None:
         if judge.rates is not None:
             own = judge.rates.overall.apparent.estimate
-            ax.plot(own, row + 0.16, "o", markersize=5, markerfacecolor="white", markeredgecolor=ACCENT)
+            ax.plot(own, row + 0.16, "o", markersize=5, markerfacecolor="white", markeredgecolor=theme.ACCENT)
             _mark(ax, row - 0.16, judge.rates.overall.rate, colour=CORRECTED)
 
     def backdrop(ax: Axes, question: QuestionComparison) -> None:
@@ -102,26 +102,28 @@ def _panels(
             backdrop(ax, question)
         for judge in question.judges:
             draw(ax, judges.index(judge.judge), judge)
-        ax.set_title(in_words(question.question), fontsize=LABEL, color=INK, loc="left")
+        ax.set_title(theme.in_words(question.question), fontsize=theme.LABEL, color=theme.INK, loc="left")
         ax.spines[["top", "right", "left"]].set_visible(False)
-        ax.spines["bottom"].set_color(FAINT)
-        ax.grid(axis="x", color=FAINT, linewidth=0.6)
+        ax.spines["bottom"].set_color(theme.FAINT)
+        ax.grid(axis="x", color=theme.FAINT, linewidth=0.6)
         ax.set_axisbelow(True)
-        ax.tick_params(length=0, labelsize=SMALL, colors=INK)
+        ax.tick_params(length=0, labelsize=theme.SMALL, colors=theme.INK)
         ax.xaxis.set_major_formatter(percent_tick if percent else "{x:.2f}")
     named_rows(axes[0][0], [judge.removeprefix("simulated:") for judge in judges])
-    figure.suptitle(title, x=0.01, ha="left", fontsize=TITLE, color=INK, fontweight="bold")
-    figure.supxlabel(note, x=0.01, ha="left", fontsize=SMALL, color=QUIET)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=theme.TITLE, color=theme.INK, fontweight="bold")
+    figure.supxlabel(note, x=0.01, ha="left", fontsize=theme.SMALL, color=theme.QUIET)
     widest = max(drawn, key=lambda estimate: estimate.n_clusters, default=None)
-    describe(figure, note if widest is None else f"{note}; {intervals(widest)}")
+    theme.describe(figure, note if widest is None else f"{note}; {intervals(widest)}")
     return figure
 
 
-def _mark(ax: Axes, row: float, estimate: Estimate, *, colour: str = ACCENT, filled: bool = True) -> None:
+def _mark(ax: Axes, row: float, estimate: Estimate, *, colour: str = theme.ACCENT, filled: bool = True) -> None:
     """An estimate with its interval, and a dash at the edge where there is none."""
     interval_mark(ax, estimate, row, colour=colour, filled=filled, size=5, solid_capstyle="butt")
     if math.isnan(estimate.estimate):
-        ax.annotate("–", (0.02, row), xycoords=("axes fraction", "data"), color=QUIET, fontsize=SMALL, va="center")
+        ax.annotate(
+            "–", (0.02, row), xycoords=("axes fraction", "data"), color=theme.QUIET, fontsize=theme.SMALL, va="center"
+        )
 
 
 def _band(ax: Axes, estimate: Estimate) -> None:

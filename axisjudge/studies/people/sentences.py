@@ -184,8 +184,8 @@ def question_sentence(question: QuestionComparison) -> str:
 
 def kappa_sentence(comparison: HumanComparison) -> str:
     """For each question the range of kappas with people, who may have the highest, and people among themselves."""
-    said = [_kappas(question) for question in comparison.questions]
-    return " ".join(filter(None, said)) or "No judge has a kappa with people: see the reasons in results.json."
+    by_question = [_kappas(question) for question in comparison.questions]
+    return " ".join(filter(None, by_question)) or "No judge has a kappa with people: see the reasons in results.json."
 
 
 def _kappas(question: QuestionComparison) -> str:

@@ -14,6 +14,7 @@ from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_mean
 from axisjudge.stats.sequences.betting import ConfidenceSequence, change_sequence
 from axisjudge.stats.sequences.evidence import Evidence, evidence_of_change
+from axisjudge.studies.rubric_versions import sentences
 from axisjudge.studies.rubric_versions.versions import Versions
 
 
@@ -82,10 +83,6 @@ def looked_change(
 
 
 def looked_sentences(looks: list[LookedChange]) -> list[str]:
-    """What the intervals are for, and what they cost."""
-    lines = ["These intervals hold however often you look, if the order of tasks does not depend on their verdicts."]
-    prices = [each.times for each in looks if each.times == each.times]
-    if prices:
-        lines.append(f"The price: up to {max(prices):.1f} times the tasks of a number fixed in advance.")
-    shown = [(each.axis, each.evidence.stopped_at) for each in looks if each.evidence.stopped_at]
-    return [*lines, *(f"Stop: the agreement of {axis} changed, shown after {tasks} tasks." for axis, tasks in shown)]
+    """What the intervals are for, what they cost, and where one may stop."""
+    stopped = [(each.axis, each.evidence.stopped_at) for each in looks if each.evidence.stopped_at]
+    return sentences.looked([each.times for each in looks if each.times == each.times], stopped)

@@ -6,19 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from axisjudge.stats.comparisons.progress import (
-    FEWEST_TASKS,
-    LEVEL,
-    MARGIN,
-    MOST_REPEATS,
-    POWER,
-    REPEATS,
-    Decision,
-    Moved,
-    Reason,
-    RunNoise,
-    VersionOutcome,
-)
+from axisjudge.stats.comparisons import progress
+from axisjudge.stats.comparisons.progress import Reason
 from axisjudge.studies._shared.words import directed, in_points, listed, many, p_words, sentence_case
 from axisjudge.studies.rubric_versions.flips import JudgeShift
 from axisjudge.studies.rubric_versions.version_agreement import SoftSplit, VersionAgreement
@@ -44,38 +33,38 @@ REASONS = {
 NORMALISED = "ranks of each judge's confidences over {ranked_over}, all rubric versions pooled"
 
 
-def reason(decision: Decision, agreement: Moved, alphas: tuple[float, float]) -> str:
+def reason(decision: progress.Decision, agreement: progress.Moved, alphas: tuple[float, float]) -> str:
     """Which part of the rule decided."""
-    noise = agreement.noise or RunNoise(math.nan, 0, math.nan, (1, 1))
+    noise = agreement.noise or progress.RunNoise(math.nan, 0, math.nan, (1, 1))
     numbers = {
         "tasks": agreement.change.n_clusters,
-        "fewest": FEWEST_TASKS,
+        "fewest": progress.FEWEST_TASKS,
         "change": agreement.mean,
         "threshold": noise.threshold,
         "degrees": noise.degrees,
         "alphas": alphas,
-        "margin": MARGIN,
+        "margin": progress.MARGIN,
     }
     return "; ".join(REASONS[each].format(**numbers) for each in decision.reasons)
 
 
-def advice(decision: Decision) -> tuple[str, ...]:
+def advice(decision: progress.Decision) -> tuple[str, ...]:
     """What to ask for next, where repeats are missing."""
-    times = decision.repeats or f"more than {MOST_REPEATS}"
+    times = decision.repeats or f"more than {progress.MOST_REPEATS}"
     return (
         (f"ask each version {times} times: repeats, not tasks, are what is missing",) if decision.lacks_repeats else ()
     )
 
 
-def outcome(decision: Decision) -> str:
+def outcome(decision: progress.Decision) -> str:
     """The outcome, never without the remark that noise was not measured where it was not."""
     remark = " (run-to-run noise was not measured)"
-    said = decision.noise_measured or decision.outcome is VersionOutcome.NOISE_NOT_MEASURED
-    return f"{decision.outcome}{'' if said else remark}"
+    is_stated = decision.noise_measured or decision.outcome is progress.VersionOutcome.NOISE_NOT_MEASURED
+    return f"{decision.outcome}{'' if is_stated else remark}"
 
 
 def answer(
-    title: str, outcome: str, versions: Sequence[VersionAgreement], agreement: Moved, n_items: int, reason: str
+    title: str, outcome: str, versions: Sequence[VersionAgreement], agreement: progress.Moved, n_items: int, reason: str
 ) -> str:
     """The outcome with agreement under the new version, the change, its interval and n; and why."""
     percent, sample = versions[1].coefficients["percent"], f"{many(n_items, 'run')} in {agreement.change.clusters}"
@@ -93,29 +82,29 @@ def before(earlier: Sequence[tuple[str, str]]) -> str:
     return f"Before it, {turns}; agreement is not correctness."
 
 
-def needed(decision: Decision, agreement: Moved) -> list[str]:
+def needed(decision: progress.Decision, agreement: progress.Moved) -> list[str]:
     """How many tasks or repeats would tell, where these do not."""
     if decision.lacks_repeats:
         return [f"{sentence_case(text)}." for text in advice(decision)]
-    if decision.outcome is not VersionOutcome.TOO_FEW or not decision.needed:
+    if decision.outcome is not progress.VersionOutcome.TOO_FEW or not decision.needed:
         return []
     spread = agreement.task_spread
     by = "" if math.isnan(spread) else f" (SD of the change between tasks {spread:.2f})"
     return [
-        f"About {many(decision.needed, 'task')} would tell a change of {MARGIN:.2f}, or what was seen here, "
+        f"About {many(decision.needed, 'task')} would tell a change of {progress.MARGIN:.2f}, or what was seen here, "
         "from none in "
-        f"{POWER:.0%} of cases{by}."
+        f"{progress.POWER:.0%} of cases{by}."
     ]
 
 
-def agreement(versions: Sequence[VersionAgreement], change: Moved, n_items: int, n_axes: int) -> str:
+def agreement(versions: Sequence[VersionAgreement], change: progress.Moved, n_items: int, n_axes: int) -> str:
     """Raw agreement under both versions, and the tested change."""
     before, after = (version.coefficients["percent"].worded(".0%") for version in versions)
     family = f", Holm over {n_axes} axes" if n_axes > 1 else ""
     return (
         f"The judges agree on {before} under {versions[0].version} and on {after} under {versions[1].version}: a "
         f"change of {change.change.worded('+.2f')} on {many(n_items, 'run')} in {change.change.clusters} "
-        f"({p_words(change.p_adjusted)} by sign flips of whole tasks{family}; level {LEVEL:.2f})."
+        f"({p_words(change.p_adjusted)} by sign flips of whole tasks{family}; level {progress.LEVEL:.2f})."
     )
 
 
@@ -133,13 +122,13 @@ def beyond_chance(versions: Sequence[VersionAgreement]) -> str:
     return f"Corrected for chance agreement went, by {'; by '.join(values)}."
 
 
-def run_noise(versions: Sequence[VersionAgreement], noise: RunNoise | None) -> str:
+def run_noise(versions: Sequence[VersionAgreement], noise: progress.RunNoise | None) -> str:
     """How far runs of one version differ, or that it was not measured."""
     if noise is None:
         return (
             "Run-to-run noise was not measured: no version was asked twice. The test allows for noise that differs "
             "from task to task, not for a run that went differently as a whole. Ask again with "
-            f"repeats={REPEATS}, both {versions[0].version} and {versions[1].version}."
+            f"repeats={progress.REPEATS}, both {versions[0].version} and {versions[1].version}."
         )
     return (
         f"Run-to-run noise: from repeat to repeat of one version agreement varies with a standard deviation of "
@@ -188,12 +177,12 @@ def prevalence(versions: Sequence[VersionAgreement]) -> str:
 
 def aside(judges: Sequence[str], *, same_text: bool, left_out: LeftOut) -> list[str]:
     """Who reads no rubric, and what does not enter."""
-    said = []
+    remarks = []
     if judges:
-        left, them, verb = ("is", "it", "reads") if len(judges) == 1 else ("are", "they", "read")
-        said.append(f"{listed(judges)} {left} left aside: {them} {verb} no rubric, so no version can move a verdict.")
+        aside, they = ("is left aside", "it reads") if len(judges) == 1 else ("are left aside", "they read")
+        remarks.append(f"{listed(judges)} {aside}: {they} no rubric, so no version can move a verdict.")
     if same_text:
-        said.append("The two versions have the same text: whatever changed is not the rubric's doing.")
+        remarks.append("The two versions have the same text: whatever changed is not the rubric's doing.")
     counts = {
         "of held-out tasks": left_out.held_out,
         "of runs without messages": left_out.empty_runs,
@@ -201,10 +190,10 @@ def aside(judges: Sequence[str], *, same_text: bool, left_out: LeftOut) -> list[
     }
     if any(counts.values()):
         parts = [f"{many(count, 'rating')} {what}" for what, count in counts.items() if count]
-        said.append(f"Left out: {listed(parts)}.")
+        remarks.append(f"Left out: {listed(parts)}.")
     if left_out.lost:
-        said.append(f"Counted neither way: {many(left_out.lost, 'lost verdict')}.")
-    return said
+        remarks.append(f"Counted neither way: {many(left_out.lost, 'lost verdict')}.")
+    return remarks
 
 
 def flips_counted(n_flips: int, n_listed: int, where: str) -> str:
@@ -214,6 +203,15 @@ def flips_counted(n_flips: int, n_listed: int, where: str) -> str:
     count = f"{n_flips} verdicts" if n_flips > 1 else "One verdict"
     most = f"; the {n_listed} that changed agreement most" if n_flips > n_listed else ""
     return f"{count} flipped on {where}{most}:"
+
+
+def looked(times: Sequence[float], stopped: Sequence[tuple[str, int]]) -> list[str]:
+    """What intervals of every look are for, `times` the tasks of a fixed number, and the axes that are told."""
+    return [
+        "These intervals hold however often you look, if the order of tasks does not depend on their verdicts.",
+        *([f"The price: up to {max(times):.1f} times the tasks of a number fixed in advance."] if times else []),
+        *(f"Stop: the agreement of {axis} changed, shown after {tasks} tasks." for axis, tasks in stopped),
+    ]
 
 
 def published_item(

@@ -9,22 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from axisjudge.figures import theme
 from axisjudge.figures.heatmap import cell_text, plot_heatmap
 from axisjudge.figures.marks import interval_mark, intervals
-from axisjudge.figures.theme import (
-    ACCENT,
-    FAINT,
-    INK,
-    LABEL,
-    QUIET,
-    SMALL,
-    dress,
-    in_words,
-    legend_below,
-    look_of,
-    new_axes,
-    panels,
-)
 from axisjudge.studies._shared.arrays import words_of
 from axisjudge.studies._shared.words import many
 from axisjudge.studies.rubric_versions.turn import Turn
@@ -36,7 +23,7 @@ if TYPE_CHECKING:
 
 #: Coefficients along the trail: colour, marker, name.
 _TRAIL = {
-    "percent": (ACCENT, "o", "agreement (raw)"),
+    "percent": (theme.ACCENT, "o", "agreement (raw)"),
     "alpha": ("#D55E00", "s", "Krippendorff's alpha"),
 }
 
@@ -48,28 +35,28 @@ def plot_trail(turns: Sequence[Turn], *, ax: Axes | None = None) -> Axes:
     often it was asked; between two versions what may be said of the step.
     """
     newest = {version.version: (turn, version) for turn in turns for version in turn.versions}
-    ax = new_axes(max(5.0, 1.6 + 1.5 * len(newest)), 3.6) if ax is None else ax
+    ax = theme.new_axes(max(5.0, 1.6 + 1.5 * len(newest)), 3.6) if ax is None else ax
     for number, (name, (colour, marker, label)) in enumerate(_TRAIL.items()):
-        at = [place + 0.07 * (2 * number - 1) for place in range(len(newest))]
+        at = [position + 0.07 * (2 * number - 1) for position in range(len(newest))]
         values = [version.named[name] for _, version in newest.values()]
         ax.plot(at, [value.estimate for value in values], color=colour, linewidth=1, alpha=0.45)
-        for place, value in zip(at, values, strict=True):
-            interval_mark(ax, value, place, colour=colour, marker=marker, upright=True)
+        for position, value in zip(at, values, strict=True):
+            interval_mark(ax, value, position, colour=colour, marker=marker, upright=True)
         ax.plot([], [], marker, color=colour, label=label, linewidth=0)
-    for place, turn in enumerate(turns):
+    for position, turn in enumerate(turns):
         steps = "\n".join(str(turn.decision.outcome).split(" ", 1))
-        ax.annotate(steps, (place + 0.5, 1.06), ha="center", va="bottom", fontsize=SMALL, color=INK)
+        ax.annotate(steps, (position + 0.5, 1.06), ha="center", va="bottom", fontsize=theme.SMALL, color=theme.INK)
     ticks = [f"{name}\n{many(turn.n_items, 'run')}, {version.n_repeats}x" for name, (turn, version) in newest.items()]
     ax.set_xticks(range(len(ticks)), ticks)
     ax.set_xlim(-0.5, len(ticks) - 0.5)
     ax.set_ylim(min(0.0, *ax.get_ylim()), 1.3)
     ax.set_yticks([0, 0.25, 0.5, 0.75, 1.0])
-    ax.axhline(0, color=FAINT, linewidth=0.8, zorder=0)
-    ax.grid(axis="y", color=FAINT, linewidth=0.8)
-    legend_below(ax, inches=0.55, ncols=2)
+    ax.axhline(0, color=theme.FAINT, linewidth=0.8, zorder=0)
+    ax.grid(axis="y", color=theme.FAINT, linewidth=0.8)
+    theme.legend_below(ax, inches=0.55, ncols=2)
     percent = turns[-1].versions[1].coefficients["percent"]
     note = f"{intervals(percent)}; {many(len(turns[-1].judges), 'judge')}"
-    return dress(ax, f"The trail of {in_words(turns[0].axis)}", note)
+    return theme.dress(ax, f"The trail of {theme.in_words(turns[0].axis)}", note)
 
 
 def plot_transitions(turn: Turn) -> Figure:
@@ -79,8 +66,8 @@ def plot_transitions(turn: Turn) -> Figure:
     """
     total = np.sum([shift.matrix for shift in turn.shifts], axis=0)
     used = np.flatnonzero(total.sum(axis=0) + total.sum(axis=1)).tolist()
-    names = [f"{look_of(VERDICTS[at]).sign} {in_words(VERDICTS[at])}" for at in used]
-    figure, axes, left = panels(len(turn.shifts), width=3.5, height=1.5 + 0.42 * len(used))
+    names = [f"{theme.look_of(VERDICTS[at]).sign} {theme.in_words(VERDICTS[at])}" for at in used]
+    figure, axes, left = theme.panels(len(turn.shifts), width=3.5, height=1.5 + 0.42 * len(used))
     for ax, shift in zip(axes, turn.shifts, strict=True):
         counts = np.array(shift.matrix, dtype=float)[np.ix_(used, used)]
         rows = counts.sum(axis=1, keepdims=True)
@@ -90,17 +77,17 @@ def plot_transitions(turn: Turn) -> Figure:
             flipped = row != column and counts[row, column] > 0
             cell_text(
                 ax, row, column, f"{counts[row, column]:.0f}", quiet=not counts[row, column],
-                fontweight="bold" if flipped else "normal", fontsize=LABEL,
+                fontweight="bold" if flipped else "normal", fontsize=theme.LABEL,
             )  # fmt: skip
-        ax.tick_params(labelsize=SMALL)
+        ax.tick_params(labelsize=theme.SMALL)
         ax.set_xticklabels([name.replace(" ", "\n") for name in names])
-        ax.set_xlabel(f"{shift.n_flipped} of {shift.n_items} flipped", fontsize=SMALL, color=QUIET)
-        ax.set_title(shift.judge.removeprefix("simulated:"), loc="left", fontsize=LABEL, color=INK)
+        ax.set_xlabel(f"{shift.n_flipped} of {shift.n_items} flipped", fontsize=theme.SMALL, color=theme.QUIET)
+        ax.set_title(shift.judge.removeprefix("simulated:"), loc="left", fontsize=theme.LABEL, color=theme.INK)
     axes[0].set_yticklabels(names, rotation=0)
     for ax in left:
-        ax.set_ylabel(turn.before, fontsize=SMALL, color=QUIET)
-    title = f"{in_words(turn.axis)}: verdicts under {turn.before} (down) and {turn.after} (across)"
-    figure.suptitle(title, x=0.01, ha="left", fontsize=LABEL, color=INK)
+        ax.set_ylabel(turn.before, fontsize=theme.SMALL, color=theme.QUIET)
+    title = f"{theme.in_words(turn.axis)}: verdicts under {turn.before} (down) and {turn.after} (across)"
+    figure.suptitle(title, x=0.01, ha="left", fontsize=theme.LABEL, color=theme.INK)
     return figure
 
 
@@ -113,24 +100,30 @@ def plot_contested(turn: Turn, *, most: int = 30, ax: Axes | None = None) -> Axe
     split = [at for at, words in enumerate(new) if len({*words} - {None}) > 1]
     flips = pair.flipped.sum(axis=1)
     rows = sorted(split, key=lambda at: (-flips[at], pair.items[at]))[:most]
-    ax = new_axes(3.2 + 1.15 * len(turn.judges), 1.5 + 0.24 * max(len(rows), 1)) if ax is None else ax
+    ax = theme.new_axes(3.2 + 1.15 * len(turn.judges), 1.5 + 0.24 * max(len(rows), 1)) if ax is None else ax
     for (y, at), x in product(enumerate(rows), range(len(turn.judges))):
-        look = look_of(new[at, x])
+        look = theme.look_of(new[at, x])
         ax.plot(x, y, "s", color=look.colour, alpha=0.22, markersize=14, markeredgewidth=0)
-        ax.annotate(look.sign, (x, y), ha="center", va="center", color=look.colour, fontsize=LABEL)
+        ax.annotate(look.sign, (x, y), ha="center", va="center", color=look.colour, fontsize=theme.LABEL)
         if pair.flipped[at, x]:
-            ax.plot(x, y, "s", color="none", markeredgecolor=INK, markersize=14)
-            ax.annotate(f"was {look_of(old[at, x]).sign}", (x + 0.2, y), va="center", color=QUIET, fontsize=SMALL - 1)
+            ax.plot(x, y, "s", color="none", markeredgecolor=theme.INK, markersize=14)
+            ax.annotate(
+                f"was {theme.look_of(old[at, x]).sign}",
+                (x + 0.2, y),
+                va="center",
+                color=theme.QUIET,
+                fontsize=theme.SMALL - 1,
+            )
     ax.set_xticks(range(len(turn.judges)), [judge.removeprefix("simulated:") for judge in turn.judges])
     ax.xaxis.tick_top()
     ax.set_xlim(-0.5, len(turn.judges) - 0.3)
     ax.set_yticks(range(len(rows)), [pair.items[at] for at in rows])
     ax.set_ylim(max(len(rows), 1) - 0.4, -0.6)
     listed = "" if len(rows) == len(split) else f"; the {len(rows)} with most flips"
-    signs = ", ".join(f"{look_of(word).sign} {in_words(word)}" for word in VERDICTS)
+    signs = ", ".join(f"{theme.look_of(word).sign} {theme.in_words(word)}" for word in VERDICTS)
     where = f"split on {len(split)} of {many(turn.n_items, 'run')} under {turn.after}{listed}"
     note = f"{where}; framed: flipped from {turn.before}\n{signs}\n\n"
-    dress(ax, f"Contested on {in_words(turn.axis)}\n\n", note)
+    theme.dress(ax, f"Contested on {theme.in_words(turn.axis)}\n\n", note)
     ax.spines["bottom"].set_visible(False)
-    ax.tick_params(labelsize=SMALL)
+    ax.tick_params(labelsize=theme.SMALL)
     return ax

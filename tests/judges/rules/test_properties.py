@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from axisjudge.judges import Answer
 from axisjudge.judges.rules import RulesJudge, grade_trajectory
-from axisjudge.judges.rules.chance import pass_rate, shuffled_pass_rate
 from axisjudge.judges.rules.formats import amounts_in, days_in
 from axisjudge.readers import read_trajectories
 from axisjudge.rubric import Rubric
 from axisjudge.spec import JudgeSpec
 from axisjudge.trajectory import Step, ToolCall, ToolSchema, Trajectory
 from axisjudge.verdict import AXES, check_citations
+from tests.judges.rules.chance import pass_rate, shuffled_pass_rate
 
 Lines = list[tuple[Any, ...]]
 Play = Callable[..., Trajectory]

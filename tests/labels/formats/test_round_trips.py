@@ -85,7 +85,7 @@ def back(ratings, form, terms=None):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"labels{FORMATS[form].suffix}"
         path.write_text(made.text, encoding="utf-8", newline="")
-        told = Terms(rater=made.told.rater, scales=made.told.scales, trajectories=terms.trajectories)
+        told = Terms(rater=made.import_terms.rater, scales=made.import_terms.scales, trajectories=terms.trajectories)
         assert recognised(path) == form
         return made, FORMATS[form].read(path, told)[0]
 

@@ -57,11 +57,11 @@ def audits_reader(
     """The reader of a reply about a category's interactions; `flags` are those of each interaction's ratings."""
 
     def read(text: str) -> Told:
-        told = (
+        reply = (
             _by_program(text, category, scope, rules) if rules.missing == "defaults" else _audits(text, category, scope)
         )
-        answers = {name: _flagged(answer, flags.get(_id_of(name), ())) for name, answer in told.answers.items()}
-        return Told(answers, told.flags)
+        answers = {name: _flagged(answer, flags.get(_id_of(name), ())) for name, answer in reply.answers.items()}
+        return Told(answers, reply.flags)
 
     return read
 
@@ -99,8 +99,8 @@ def _audits(text: str, category: Category, scope: Sequence[Interaction]) -> Told
         else:
             unknown.append(id)
     answers = {
-        point(question, id): _audit(found, FIELDS[question.partition(".")[2]])
-        for id, found in audits.items()
+        point(question, id): _audit(given_audits, FIELDS[question.partition(".")[2]])
+        for id, given_audits in audits.items()
         for question in questions
     }
     if category == "agent":
@@ -124,7 +124,7 @@ def _fault(given: Sequence[Mapping[str, Any]], absent: str, done: str) -> str:
     return "" if isinstance(rationale, str) else f"rationale must be a text; found {_head(json.dumps(rationale))}"
 
 
-def _necessity(given: Any, shown: set[int]) -> Answer:
+def _necessity(given: Any, known_ids: set[int]) -> Answer:
     if not isinstance(given, dict):
         return _lost("the reply says nothing of necessity")
     ids, rationale = given.get("unnecessaryIds"), given.get("rationale")
@@ -132,7 +132,7 @@ def _necessity(given: Any, shown: set[int]) -> Answer:
         return _lost("necessity needs a list of whole numbers (unnecessaryIds) and a rationale")
     answer = _number(given.get("score"), "necessity", rationale, most=1)
     ids = list(dict.fromkeys(ids))
-    return _flagged(answer, [f"{UNNECESSARY}{id}" if id in shown else f"{UNKNOWN}:{id}" for id in ids])
+    return _flagged(answer, [f"{UNNECESSARY}{id}" if id in known_ids else f"{UNKNOWN}:{id}" for id in ids])
 
 
 def _grades(text: str, count: int, *, holistic: bool) -> list[Answer]:
@@ -161,8 +161,8 @@ def _graded(given: Sequence[Mapping[str, Any]]) -> Answer:
 def _by_program(text: str, category: Category, scope: Sequence[Interaction], rules: RuleSet) -> Told:
     """A reply as the original program reads it; what it fills in for lack of an audit is left to the scoring."""
     read = reply_object(text) is not None
-    said = signals_of_reply(text, category, list(scope), rules)
-    audits = {audit.id: audit for audit in said.audits}
+    signals = signals_of_reply(text, category, list(scope), rules)
+    audits = {audit.id: audit for audit in signals.audits}
     fault = NOT_AUDITED if read else f"no JSON object; received: {_head(text)}"
     answers: dict[str, Answer] = {}
     for each in scope:
@@ -173,9 +173,9 @@ def _by_program(text: str, category: Category, scope: Sequence[Interaction], rul
                 _lost(fault) if audit is None or value is None else _ok(value, audit.rationale)
             )
     if category == "agent":
-        needed = said.necessity
-        shown = {each.id for each in scope}
-        flags = tuple(f"{UNNECESSARY}{int(id)}" for id in needed.unnecessary if id in shown)
+        needed = signals.necessity
+        in_scope = {each.id for each in scope}
+        flags = tuple(f"{UNNECESSARY}{int(id)}" for id in needed.unnecessary if id in in_scope)
         score = needed.score
         answers["agent.necessity"] = _lost(fault) if score is None else _flagged(_ok(score, needed.rationale), flags)
     return Told(answers)
@@ -199,10 +199,10 @@ def _grades_by_program(text: str, checks: Sequence[Check], rules: RuleSet, *, ho
 def _strict(text: str) -> tuple[dict[str, Any], str]:
     """The one object that a text is, or why it is none."""
     try:
-        found = json.loads(text, parse_constant=_refuse)
+        reply = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         return {}, f"no JSON object and nothing else ({error})"
-    return (found, "") if isinstance(found, dict) else ({}, "the reply is no JSON object")
+    return (reply, "") if isinstance(reply, dict) else ({}, "the reply is no JSON object")
 
 
 def _number(value: Any, name: str, rationale: str, *, most: float) -> Answer:

@@ -56,14 +56,14 @@ class Judged(NamedTuple):
     flags: tuple[str, ...] = ()
 
 
-def judged_of(category: Category, said: CategorySignals) -> Iterator[Judged]:
+def judged_of(category: Category, signals: CategorySignals) -> Iterator[Judged]:
     """Every number that was said of a category's interactions; what was not judged is left out.
 
     Where necessity has no number, what is known to be needless stands on that interaction's own ratings.
     """
-    needed = said.necessity
+    needed = signals.necessity
     needless = needed.unnecessary if category == "agent" and needed.score is None else ()
-    for audit in said.audits:
+    for audit in signals.audits:
         flags: tuple[str, ...] = (f"{UNNECESSARY}{audit.id}",) if audit.id in needless else ()
         for question in signal_questions(category):
             value = getattr(audit, question.partition(".")[2])
@@ -93,8 +93,8 @@ def ratings_of_signals(run: AxisRun, signals: Signals, *, rater: str = "rules") 
             family=rater,
             rater_version="2",
         )
-        for category, said in signals.items()
-        for judged in judged_of(category, said)
+        for category, of_category in signals.items()
+        for judged in judged_of(category, of_category)
     ]
 
 
@@ -103,15 +103,15 @@ def signals_of_ratings(ratings: pl.DataFrame, *, combine: Combine = "mean") -> S
 
     A category that was asked about and of which every rating was lost is there, without audits.
     """
-    found: dict[Category, CategorySignals] = {}
+    signals: dict[Category, CategorySignals] = {}
     for category in CATEGORIES:
         if ratings.filter(pl.col("question").str.starts_with(f"{category}.")).is_empty():
             continue
-        about = _answers(ratings, f"{category}.")
-        ids = sorted({int(id) for _, id in about if id is not None and id.isdigit()})
-        audits = tuple(_audit(about, id, combine) for id in ids)
-        found[category] = CategorySignals(audits, _necessity(about, combine))
-    return found
+        by_point = _answers(ratings, f"{category}.")
+        ids = sorted({int(id) for _, id in by_point if id is not None and id.isdigit()})
+        audits = tuple(_audit(by_point, id, combine) for id in ids)
+        signals[category] = CategorySignals(audits, _necessity(by_point, combine))
+    return signals
 
 
 def grades_of_ratings(ratings: pl.DataFrame, checks: Sequence[Check], *, combine: Combine = "mean") -> list[Grade]:
@@ -120,10 +120,10 @@ def grades_of_ratings(ratings: pl.DataFrame, checks: Sequence[Check], *, combine
     Ratings that say which check they grade count for that check alone. One grade is rounded to a whole number, as the
     program does; what several are combined to is not rounded again.
     """
-    about = _answers(ratings, f"{_GOAL}.")
+    by_point = _answers(ratings, f"{_GOAL}.")
     grades = []
     for number, check in enumerate(checks, 1):
-        rows = [row for row in about.get((str(number), None), ()) if _is_about(row, check)]
+        rows = [row for row in by_point.get((str(number), None), ()) if _is_about(row, check)]
         score = _combined(rows, combine)
         if score is not None and len(rows) == 1:
             score = limited_grade(score)
@@ -169,10 +169,10 @@ _Rows = list[dict[str, Any]]
 def _answers(ratings: pl.DataFrame, prefix: str) -> dict[tuple[str, str | None], _Rows]:
     """Rows with a value by what follows the prefix in the question, and by interaction."""
     kept = ratings.filter(pl.col("question").str.starts_with(prefix) & pl.col("value").is_not_null())
-    found: dict[tuple[str, str | None], _Rows] = {}
+    by_point: dict[tuple[str, str | None], _Rows] = {}
     for row in kept.select("question", "interaction_id", "rater", "value", "rationale", "flags").to_dicts():
-        found.setdefault((row["question"].removeprefix(prefix), row["interaction_id"]), []).append(row)
-    return found
+        by_point.setdefault((row["question"].removeprefix(prefix), row["interaction_id"]), []).append(row)
+    return by_point
 
 
 def _combined(rows: _Rows | None, combine: Combine) -> float | None:
@@ -188,19 +188,19 @@ def _is_about(row: dict[str, Any], check: Check) -> bool:
     return not named or check_flag(check) in named
 
 
-def _audit(about: dict[tuple[str, str | None], _Rows], id: int, combine: Combine) -> Audit:
-    success, weight, relevance = (_combined(about.get((name, str(id))), combine) for name in JUDGED)
-    return Audit(id, success, weight, relevance, _said(about, id))
+def _audit(by_point: dict[tuple[str, str | None], _Rows], id: int, combine: Combine) -> Audit:
+    success, weight, relevance = (_combined(by_point.get((name, str(id))), combine) for name in JUDGED)
+    return Audit(id, success, weight, relevance, _rationales(by_point, id))
 
 
-def _said(about: dict[tuple[str, str | None], _Rows], id: int) -> str:
-    rows = [row for name in JUDGED for row in about.get((name, str(id)), ())]
+def _rationales(by_point: dict[tuple[str, str | None], _Rows], id: int) -> str:
+    rows = [row for name in JUDGED for row in by_point.get((name, str(id)), ())]
     return "; ".join(dict.fromkeys(row["rationale"] for row in rows if row["rationale"]))
 
 
-def _necessity(about: dict[tuple[str, str | None], _Rows], combine: Combine) -> Necessity:
-    rows = about.get(("necessity", None), [])
-    flags = {flag for each in about.values() for row in each for flag in row["flags"] or ()}
+def _necessity(by_point: dict[tuple[str, str | None], _Rows], combine: Combine) -> Necessity:
+    rows = by_point.get(("necessity", None), [])
+    flags = {flag for each in by_point.values() for row in each for flag in row["flags"] or ()}
     ids = tuple(sorted(int(flag.removeprefix(UNNECESSARY)) for flag in flags if flag.startswith(UNNECESSARY)))
     if not rows:
         return UNJUDGED._replace(unnecessary=ids)

@@ -28,10 +28,10 @@ def reply_object(text: str | None) -> dict[str, Any] | None:
     if not text or "{" not in text:
         return None
     try:
-        found = json.loads(text[text.index("{") : text.rfind("}") + 1], parse_constant=_refuse)
+        reply = json.loads(text[text.index("{") : text.rfind("}") + 1], parse_constant=_refuse)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return reply if isinstance(reply, dict) else None
 
 
 def judged_categories(
@@ -104,8 +104,8 @@ def _grade(check: Check, grade: dict[str, Any] | None, absent: float | None) -> 
     value: float | None = limited_grade(_as_number(grade["score"]) if "score" in grade else math.nan)
     if value != value and absent is None:
         value = None
-    said = grade.get("rationale")
-    return Grade(check, value, _NO_GRADE if said is None else str(said))
+    rationale = grade.get("rationale")
+    return Grade(check, value, _NO_GRADE if rationale is None else str(rationale))
 
 
 def _audit(audit: dict[str, Any], category: Category, rules: RuleSet) -> Audit:
@@ -113,12 +113,12 @@ def _audit(audit: dict[str, Any], category: Category, rules: RuleSet) -> Audit:
     with_defaults = rules.missing == "defaults"
     judged = _clamped(success) if with_defaults or is_number(success) else None
     absent = 1.0 if with_defaults else None
-    said = category == "agent" or with_defaults
+    takes_all = category == "agent" or with_defaults
     return Audit(
         int(audit["id"]),
         judged,
-        _clamped(weight) if is_number(weight) and said else absent,
-        _clamped(relevance) if is_number(relevance) and said else absent,
+        _clamped(weight) if is_number(weight) and takes_all else absent,
+        _clamped(relevance) if is_number(relevance) and takes_all else absent,
         _text(audit.get("rationale"), ""),
     )
 

@@ -39,7 +39,7 @@ _GIVEN = ("user", "system")
 def rule_signals(run: AxisRun) -> Signals:
     """The signals of a run as the rules see them, for every category that has interactions."""
     seen = _Seen(run)
-    found: dict[Category, CategorySignals] = {}
+    signals: dict[Category, CategorySignals] = {}
     for category in CATEGORIES:
         in_scope = scope(run.interactions, category)
         if not in_scope:
@@ -48,8 +48,8 @@ def rule_signals(run: AxisRun) -> Signals:
         if category != "agent":
             audits = tuple(audit._replace(weight=None, relevance=None) for audit in audits)
         audits = tuple(audit for audit in audits if audit.judged)
-        found[category] = CategorySignals(audits, seen.necessity() if category == "agent" else Necessity())
-    return found
+        signals[category] = CategorySignals(audits, seen.necessity() if category == "agent" else Necessity())
+    return signals
 
 
 class _Seen:

@@ -189,6 +189,6 @@ def _ranges(ids: Sequence[int]) -> str:
     return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
-def _by_rules(category: Category, said: CategorySignals) -> Iterator[tuple[str, Answer]]:
-    for question, id, value, rationale, flags in judged_of(category, said):
+def _by_rules(category: Category, signals: CategorySignals) -> Iterator[tuple[str, Answer]]:
+    for question, id, value, rationale, flags in judged_of(category, signals):
         yield point(question, id), Answer("ok", value=value, rationale=rationale, flags=flags)

@@ -93,33 +93,33 @@ def _index(interactions: Sequence[Interaction]) -> tuple[list[str], int]:
 
 
 def _interaction(interaction: Interaction, entries: Sequence[Entry]) -> _Part:
-    about = f"{interaction.type} ({', '.join(interaction.categories)}), {interaction.context_bytes:,} bytes"
+    heading = f"{interaction.type} ({', '.join(interaction.categories)}), {interaction.context_bytes:,} bytes"
     if not interaction.is_call:
         text, cut = _cut(interaction.detail, TEXT)
-        return _Part(interaction.id, f"{about}\n{text or '(empty)'}", cut)
+        return _Part(interaction.id, f"{heading}\n{text or '(empty)'}", cut)
     use, *others = (entries[at] for at in interaction.entries)
     result = next((each for each in others if each.type == "tool_result"), None)
     tool_input = use.tool_input if use.tool_input is not None or result is None else result.tool_input
     given, cut = _cut("none" if tool_input is None else stringify(tool_input), INPUT)
-    said = [f"{about}: {_line(interaction.tool_name or '')}", f"[{_CUT} input] {given}"]
+    lines = [f"{heading}: {_line(interaction.tool_name or '')}", f"[{_CUT} input] {given}"]
     if result is None:
-        said.append(f"[{_CUT} result] none is on record")
+        lines.append(f"[{_CUT} result] none is on record")
     else:
         text, more = _cut(result.result_text or "", RESULT)
-        said.append(f"[{_CUT} result{', marked as failed' if result.failed else ''}]\n{text}")
+        lines.append(f"[{_CUT} result{', marked as failed' if result.failed else ''}]\n{text}")
         cut += more
-    said += [f"[{_CUT} error]\n{_cut(each.error_message or '', SUMMARY)[0]}" for each in others if each.is_error]
-    return _Part(interaction.id, "\n".join(said), cut)
+    lines += [f"[{_CUT} error]\n{_cut(each.error_message or '', SUMMARY)[0]}" for each in others if each.is_error]
+    return _Part(interaction.id, "\n".join(lines), cut)
 
 
 def _entry(number: int, entry: Entry) -> _Part:
     if entry.type == "tool_use":
-        told, limit = f"{_line(entry.tool_name or 'unknown tool')}({entry.input_summary or ''})", SUMMARY
+        content, limit = f"{_line(entry.tool_name or 'unknown tool')}({entry.input_summary or ''})", SUMMARY
     elif entry.type == "tool_result":
-        told, limit = entry.result_text or "", ENTRY
+        content, limit = entry.result_text or "", ENTRY
     else:
-        told, limit = entry.error_message or entry.text or "", SYSTEM if entry.type == "system" else ENTRY
-    text, cut = _cut(told, limit)
+        content, limit = entry.error_message or entry.text or "", SYSTEM if entry.type == "system" else ENTRY
+    text, cut = _cut(content, limit)
     failed = ", marked as failed" if entry.failed else ""
     return _Part(number, f"{_line(entry.type)}{failed}\n{text or '(empty)'}", cut)
 
@@ -128,8 +128,8 @@ def _answer(run: AxisRun) -> str:
     """The run's result where its source states one, else the last thing the agent said."""
     if run.outcome.result:
         return run.outcome.result
-    said = (entry.text for entry in reversed(run.entries) if entry.type in ("assistant", "tool_use") and entry.text)
-    return next(said, "")
+    texts = (entry.text for entry in reversed(run.entries) if entry.type in ("assistant", "tool_use") and entry.text)
+    return next(texts, "")
 
 
 def _cut(text: str, limit: int) -> tuple[str, int]:

@@ -65,40 +65,38 @@ def _between(earlier: int | None, later: int | None) -> int | None:
     return later - earlier if earlier is not None and later is not None and later > earlier else None
 
 
+#: What a run and its result take over from a trajectory as it is.
+OF_RUN = ("agent", "agent_family", "task_id", "cluster_id", "source")
+
+
 def run_of_trajectory(trajectory: Trajectory, rules: RuleSet = DOCUMENTED) -> AxisRun:
     """A run from a trajectory: from AXIS's own entries where it keeps them, else from its steps.
 
     How the run ended is taken from ``meta["axis_run"]`` where the source told it.
     """
-    about: dict[str, Any] = {
-        "agent": trajectory.agent,
-        "agent_family": trajectory.agent_family,
-        "task_id": trajectory.task_id,
-        "cluster_id": trajectory.cluster_id,
-        "source": trajectory.source,
-    }
+    known: dict[str, Any] = {name: getattr(trajectory, name) for name in OF_RUN}
     outcome = outcome_of(trajectory.meta.get("axis_run"))
     if isinstance(raw := trajectory.meta.get("axis_entries"), list):
         kept = [entry for entry in raw if isinstance(entry, dict) and isinstance(entry.get("type"), str)]
         left_out = len(raw) - len(kept)
         if left_out:
-            about["marks"] = (f"entries without a type left out: {left_out}",)
-        return run_of_axis(kept, id=trajectory.id, rules=rules, outcome=outcome, **about)
+            known["marks"] = (f"entries without a type left out: {left_out}",)
+        return run_of_axis(kept, id=trajectory.id, rules=rules, outcome=outcome, **known)
     entries, marks = entries_of_steps(trajectory.steps, rules)
-    return run_of_entries(entries, id=trajectory.id, rules=rules, outcome=outcome, marks=marks, **about)
+    return run_of_entries(entries, id=trajectory.id, rules=rules, outcome=outcome, marks=marks, **known)
 
 
-def outcome_of(told: Any) -> Outcome:
+def outcome_of(ended: Any) -> Outcome:
     """How the source says that the agent's process ended (``meta["axis_run"]``); completed where it does not say."""
-    if not isinstance(told, dict):
+    if not isinstance(ended, dict):
         return COMPLETED
-    exit_code, error = told.get("exitCode"), told.get("error")
+    exit_code, error = ended.get("exitCode"), ended.get("error")
     return Outcome(
-        told.get("result"),
+        ended.get("result"),
         exit_code if isinstance(exit_code, int) else 0,
         None if error is None else str(error),
-        told.get("startTime"),
-        told.get("endTime"),
+        ended.get("startTime"),
+        ended.get("endTime"),
     )
 
 

@@ -32,7 +32,7 @@ class Codes(Groups):
 
 
 @dataclass(frozen=True, eq=False)
-class Coded:
+class CodedVerdicts:
     """Verdicts of one question as numbers, ready for a coefficient.
 
     `codes` are items x raters (of counts patterns x raters), `decided` the same with NaN for `undecided` words;
@@ -63,12 +63,12 @@ class Coded:
         return {"categories": self.categories, **self.groups}
 
 
-def code_counts(counts: PatternCounts, uncertain: str) -> Coded:
+def code_counts(counts: PatternCounts, uncertain: str) -> CodedVerdicts:
     """Verdicts of one question as numbers; `uncertain` and `not_applicable` as categories of their own, or left out."""
     return _coded(counts.codes, counts.categories, counts.clusters, counts.cluster_unit, uncertain)
 
 
-def code_verdicts(table: pl.DataFrame, matrix: RatingMatrix, uncertain: str) -> Coded:
+def code_verdicts(table: pl.DataFrame, matrix: RatingMatrix, uncertain: str) -> CodedVerdicts:
     """The same item by item, in the matrix's order, for what needs more of an item than its verdicts."""
     clusters = pl.Series(matrix.clusters).rank("dense").to_numpy().astype(np.intp) - 1
     unit = cluster_unit_of(table) if clusters.max() + 1 < len(matrix.items) else "item"
@@ -81,12 +81,12 @@ def _coded(
     clusters: NDArray[np.integer],
     cluster_unit: str,
     uncertain: str,
-) -> Coded:
+) -> CodedVerdicts:
     undecided = [float(code) for code, word in enumerate(categories) if word in UNDECIDED]
     sided = [float(code) for code in range(len(categories)) if float(code) not in undecided]
     decided = set_aside(codes, undecided)
     excluded = uncertain == "exclude"
-    return Coded(
+    return CodedVerdicts(
         codes=decided if excluded else codes,
         decided=decided,
         sided=sided,
