@@ -1,6 +1,7 @@
 """The shape of the package: who may import whom, which package is whose, how long a file may be."""
 
 import ast
+import re
 import sys
 from collections import Counter
 from graphlib import CycleError, TopologicalSorter
@@ -158,3 +159,10 @@ def imported_modules(path: Path, modules: dict[tuple[str, ...], Path]) -> set[tu
             targets = {full if (full := (*base, alias.name)) in modules else base for alias in node.names}
             imported |= targets & modules.keys()
     return imported
+
+
+def test_paths_that_contributing_names_are_there() -> None:
+    words = re.findall(r"`([\w./]+)`", (ROOT.parent / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+    paths = {word for word in words if word.startswith(("axisjudge/", "tests/")) and "NAME" not in word}
+    assert paths
+    assert {path for path in paths if not (ROOT.parent / path).exists()} == set()
