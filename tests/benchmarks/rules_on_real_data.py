@@ -1,6 +1,6 @@
 """How far the rules judge can be trusted: against people's labels, against rewards, by chance, against planted truth.
 
-Run by hand: `python tests/benchmarks/rules_on_real_data.py retail airline labels chance demo=data/demo`. It prints
+Run by hand: `python -m tests.benchmarks.rules_on_real_data retail airline labels chance demo=data/demo`. It prints
 tables and asserts nothing. Planted truth is our own; agreement with it is no claim of accuracy.
 """
 
@@ -15,10 +15,10 @@ from random import Random
 
 from axisjudge.judges import Answer
 from axisjudge.judges.rules import grade_trajectory
-from axisjudge.judges.rules.chance import pass_rate, shuffled_pass_rate
 from axisjudge.readers import read_trajectories
 from axisjudge.trajectory import ToolSchema, Trajectory
 from axisjudge.verdict import AXES, Axis
+from tests.judges.rules.chance import pass_rate, shuffled_pass_rate
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 TOOLS = SHARED / "context" / "tools.json"

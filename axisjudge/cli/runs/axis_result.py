@@ -214,7 +214,7 @@ def _print(
     if compared:
         rows = scored.comparison.to_frame().to_dicts()
         show.table(rows, "Change, after minus before; the interval is over repeats of the same tasks")
-        typer.echo(f"\n{scored.comparison.sentence}")
+        typer.echo(f"\n{scored.change}")
     else:
         _print_runs(scored, used)
         if len(scored.results) > 1:

@@ -58,7 +58,10 @@ def overlap_by_version(question: str, means: Mapping[str | None, float], n_pairs
 
 def other_repeats(n_left_out: int) -> list[str]:
     """That citations are those of one repeat; nothing where there is no other."""
-    return [f"Citations of one repeat; {many(n_left_out, 'rating')} of others left out."] if n_left_out else []
+    if not n_left_out:
+        return []
+    are = "is" if n_left_out == 1 else "are"
+    return [f"Citations are of one repeat; {many(n_left_out, 'rating')} of other repeats {are} left out."]
 
 
 def split_items(n_split: int, n_items: int, n_listed: int, order: str) -> str:
