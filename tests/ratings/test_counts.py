@@ -16,6 +16,7 @@ from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 from axisjudge.stats.agreement.undecided import case_bounds
 from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.studies._shared.pooled import pooled, pooled_counts
 from axisjudge.studies.agreement import agreement
 from axisjudge.studies.agreement.counted import agreement_of_dataset
 
@@ -145,6 +146,20 @@ def test_every_source_in_parts_says_what_it_says_whole(tmp_path, monkeypatch, re
     assert ours == {each.question: each.to_dict() for each in whole.overall.questions}
     theirs = {each.questions: each.to_dict() for each in whole.by_question}
     assert {each.questions: each.to_dict() for each in found.by_question} == theirs
+
+
+@pytest.mark.parametrize("scale", ["verdict", "ordinal:1-5"])
+def test_questions_together_hold_the_items_of_each_whoever_gives_labels(scale):
+    table, questions = drawn(5, raters=5, scale=scale), ("sequencing", "termination")  # people are of a judge's family
+    items, counts = pooled(table, questions), pooled_counts(counted(table.lazy()))
+    every = np.column_stack([counts.clusters, counts.codes[counts.rows]]).repeat(counts.times, axis=0)
+    assert counts.raters == items.raters
+    assert counts.n_judges == items.n_judges == 4
+    assert lines_of(every) == lines_of(np.column_stack([items.clusters, items.codes]))
+
+
+def lines_of(matrix):
+    return sorted(map(tuple, np.nan_to_num(matrix, nan=-1)))
 
 
 def test_two_ratings_of_an_item_by_one_rater_are_refused():

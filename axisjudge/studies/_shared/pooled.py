@@ -191,7 +191,7 @@ def pooled_counts(panel: Sequence[PatternCounts], *, kind: Kind = "polars") -> P
     if len({(counts.scale, counts.categories) for counts in panel}) > 1:
         names = [counts.question for counts in panel]
         raise InputError("question", "questions that are pooled need one scale", names)
-    whole = in_sum([counts.of([*judges, *labellers]) for counts in panel])
+    whole = in_sum(panel).of([*judges, *labellers])
     return Pooled(
         questions=tuple(counts.question for counts in panel),
         question=np.zeros(0, dtype=np.intp),
