@@ -13,6 +13,9 @@ from urllib.parse import urlsplit
 UNPRICED = "unpriced"
 #: What the batch interfaces of both providers cost of the list price, tokens of a cache included.
 BATCH_SHARE = 0.5
+#: Plans and pages price at this moment, or one page would say other sums at another hour: some providers have a rate
+#: for quiet hours, and midday is in none of them. To be moved with the price list in the lock.
+LISTED_AT = datetime(2026, 11, 1, 12, tzinfo=UTC)
 #: No call has so many tokens.
 MOST_TOKENS = 10**9
 
@@ -52,7 +55,13 @@ class Tariff:
         return float(self.call + self.input * fresh + cached + self.output * tokens.output)
 
 
-def cost_usd(tokens: Tokens, *models: str | None, provider: str | None = None, url: str | None = None) -> float | None:
+def cost_usd(
+    tokens: Tokens,
+    *models: str | None,
+    provider: str | None = None,
+    url: str | None = None,
+    at: datetime | None = None,
+) -> float | None:
     """Price in US dollars by the list price of the first of `models` that has one, else None.
 
     Parameters
@@ -62,9 +71,12 @@ def cost_usd(tokens: Tokens, *models: str | None, provider: str | None = None, u
         Names to look up in this order: the model that the provider returned, then the one that was asked for.
     provider : str, optional
         Whose prices: ``anthropic``, ``openai``. Else `url`, the server's address, decides.
+    at : datetime, optional
+        When the call is made; by default now.
     """
+    hour = (at or datetime.now(UTC)).replace(minute=0, second=0, microsecond=0)
     for model in filter(None, models):
-        if tariffs := _tariffs(model, provider, url, datetime.now(UTC).replace(minute=0, second=0, microsecond=0)):
+        if tariffs := _tariffs(model, provider, url, hour):
             return next(tariff for start, tariff in tariffs if tokens.input > start).price(tokens)
     return None
 

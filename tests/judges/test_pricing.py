@@ -1,10 +1,13 @@
 """Costs by the bundled list prices, cached tokens at their own price."""
 
 import random
+from datetime import UTC, datetime
 
 import pytest
 
+from axisjudge.judges import pricing
 from axisjudge.judges.pricing import Tokens, cost_usd
+from axisjudge.studies.plan.prices import judge_prices
 
 # List prices in US dollars per million tokens (input, cache read, cache write, output): Claude Sonnet 4.6 and GPT-5,
 # as the providers publish them and genai-prices bundles them.
@@ -51,3 +54,19 @@ def test_tariffs_are_the_price_list_to_the_last_digit(provider: str, model: str)
         usage = Usage(input_tokens=n, output_tokens=output, cache_read_tokens=read, cache_write_tokens=write)
         listed = float(calc_price(usage, model, provider_id=provider).total_price)
         assert cost_usd(Tokens(n, output, read, write), model, provider=provider) == listed
+
+
+def test_plans_cost_the_same_at_every_hour_and_calls_what_they_cost_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokens, spec, plans, calls = (
+        Tokens(100_000, 1_000),
+        "openai-compatible:deepseek-chat@https://api.deepseek.com",
+        [],
+        [],
+    )
+    for hour in (12, 20):  # this provider has a rate for quiet hours
+        now = datetime(2026, 11, 20, hour, tzinfo=UTC)
+        monkeypatch.setattr(pricing, "datetime", type("At", (datetime,), {"now": lambda _, now=now: now}))
+        plans.append(judge_prices([spec], tokens)[0].usd_per_call)
+        calls.append(cost_usd(tokens, "deepseek-chat", url="https://api.deepseek.com"))
+    assert plans[0] == plans[1] == calls[0]
+    assert calls[1] < calls[0]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from axisjudge.checks import InputError
-from axisjudge.judges.pricing import Tokens, cost_usd
+from axisjudge.judges.pricing import LISTED_AT, Tokens, cost_usd
 from axisjudge.studies.panels.voted import Voted
 
 #: A typical call of a judge on one item, where the ratings do not say what was paid: prompt and reply, in tokens.
@@ -47,5 +47,5 @@ def item_prices(
         elif {judge, family, model} & set(local):
             found[judge] = 0.0
         else:
-            found[judge] = paid.get(judge) if judge in paid else cost_usd(tokens, model, judge)
+            found[judge] = paid.get(judge) if judge in paid else cost_usd(tokens, model, judge, at=LISTED_AT)
     return found

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from axisjudge.checks import InputError, positive
-from axisjudge.judges.pricing import Tokens, cost_usd, price_list_version
+from axisjudge.judges.pricing import LISTED_AT, Tokens, cost_usd, price_list_version
 from axisjudge.results import Result
 from axisjudge.spec import JudgeSpec, find_provider, parse_specs, price_list_of
 from axisjudge.stats.planning.study_curve import Curve, Planned
@@ -79,7 +79,7 @@ def judge_prices(judges: Sequence[str | JudgeSpec], tokens: Tokens = TOKENS) -> 
             prices.append(JudgePrice(spec.rater, 0.0))
             continue
         price_list = None if spec.base_url else price_list_of(spec.provider)
-        cost = cost_usd(tokens, spec.model, provider=price_list, url=spec.base_url)
+        cost = cost_usd(tokens, spec.model, provider=price_list, url=spec.base_url, at=LISTED_AT)
         prices.append(JudgePrice(spec.rater, cost))
     return prices
 
