@@ -9,6 +9,12 @@ def press(page, *keys):
         page.keyboard.press(key)
 
 
+def reload(page):
+    """Reload as a person does, not within a millisecond of a key: the store takes a moment to the next process."""
+    page.wait_for_timeout(200)
+    page.reload()
+
+
 def verdict_on(page, axis):
     """The verdict shown for an axis, or None."""
     checked = page.locator(f"section.axis input[name={axis}-verdict]:checked")

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from explorer.driving import assert_accessible, focused, press, verdict_on, wait_for_trajectory
+from explorer.driving import assert_accessible, focused, press, reload, verdict_on, wait_for_trajectory
 from playwright.sync_api import expect
 
 from axisjudge.explorer import write_page
@@ -59,7 +59,7 @@ def test_three_trajectories_by_keyboard_with_a_reload_between(visit, session, tm
     assert page.locator(".pace").text_content() == "1 done, about 1 min left"
     press(page, "1", "Enter", "2")
 
-    page.reload()
+    reload(page)
     wait_for_trajectory(page, 1)
     assert [verdict_on(page, axis) for axis in AXES[:3]] == ["correct", "incorrect", None]
     press(page, "u")
@@ -90,7 +90,7 @@ def test_every_letter_of_a_note_is_there_after_a_reload(visit):
     page = visit()
     press(page, "m")
     page.keyboard.type("half a thou", delay=20)
-    page.reload()
+    reload(page)
     page.wait_for_selector("article")
     assert page.get_by_label("Note on Tool selection").input_value() == "half a thou"
     page.locator("article").first.focus()
@@ -106,7 +106,7 @@ def test_who_labels_is_asked_once_where_the_page_does_not_know(visit, pictures, 
     press(page, "Enter")
     page.wait_for_selector("article")
     press(page, "1")
-    page.reload()
+    reload(page)
     page.wait_for_selector("article")
     with page.expect_download() as download:
         page.get_by_role("button", name="Download").click()
