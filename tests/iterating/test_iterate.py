@@ -1,6 +1,5 @@
 """`axisjudge.iterate` as a user meets it: in a notebook, on a rehearsal of the workbench, with simulated judges."""
 
-import re
 import sys
 from pathlib import Path
 
@@ -58,15 +57,16 @@ def test_in_a_notebook_one_cell_judges_what_is_new_and_shows_the_comparison(benc
     cells = [
         "import axisjudge",
         f"axisjudge.iterate('{AXIS}', 'v3', judges={JUDGES}, repeats=2)",
-        f"print(axisjudge.iterate('{AXIS}', 'v4'))",
+        f"draft = axisjudge.iterate('{AXIS}', 'v4')\nprint(draft)",
+        "print(*(each.outcome for each in draft.result.turns), sep=';')",
         f"again = axisjudge.iterate('{AXIS}', 'v4')",
     ]
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     NotebookClient(book, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(bench)}}).execute()
-    _, first, second, third = (cell.outputs for cell in book.cells)
+    _, first, second, told, third = (cell.outputs for cell in book.cells)
     lines = [
         "".join(out.text for out in outs if out.output_type == "stream" and out.name == "stdout")
-        for outs in (first, second, third)
+        for outs in (first, second, third, told)
     ]
     assert lines[0].startswith(f"{AXIS} v3 against v2, 2x each. To come: 480 calls")
     assert "To come: 240 calls" in lines[1]
@@ -83,8 +83,9 @@ def test_in_a_notebook_one_cell_judges_what_is_new_and_shows_the_comparison(benc
     assert "to be read next" in page
     assert "v2 to v3" in shown["text/plain"]
     assert "progress" in shown["text/plain"]
-    assert "v2 to v3 was" in lines[1]  # the trail: v2 to v3 stands beside v3 to v4
-    assert re.search(r"v3 to v4, says (?!progress)", lines[1])
+    outcomes = lines[3].strip().split(";")  # the trail: v2 to v3 stands before v3 to v4
+    assert outcomes[-2] == "progress"
+    assert outcomes[-1] != "progress"
     ratings = read_ratings(bench / "data" / "ratings" / "ratings.jsonl")
     assert set(ratings["split"]) == {"calibration"}
     assert ratings.height == 3 * 240
