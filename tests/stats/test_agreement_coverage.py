@@ -30,16 +30,25 @@ def test_the_true_values_are_those_of_the_bivariate_normal():
 
 
 def exact_coverage(names, n=20, correlations=(0.2, 0.4, 0.7), prevalences=(0.05, 0.1, 0.3, 0.5)):
-    """Coverage at n independent items of two raters, summed over all 2 x 2 tables with their probabilities."""
+    """Coverage at n independent items of two raters, summed over all 2 x 2 tables with their probabilities.
+
+    Intervals are drawn: an end that lies by the truth falls on either side, so coverage is the mean over four draws.
+    """
     tables = np.array(
         [(a, b, c, n - a - b - c) for a in range(n + 1) for b in range(n + 1 - a) for c in range(n + 1 - a - b)]
     )
     cells = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
-    found = [agreement_coefficients(np.repeat(cells, table, axis=0), names, categories=[0, 1]) for table in tables]
+    found = [
+        agreement_coefficients(np.repeat(cells, table, axis=0), names, categories=[0, 1], rng=seed)
+        for seed in range(4)
+        for table in tables
+    ]
     ways = gammaln(n + 1) - gammaln(tables + 1).sum(axis=1)
     coverage = {}
     for name in names:
-        low, high = (np.array([getattr(table[name], end) for table in found]) for end in ("ci_low", "ci_high"))
+        low, high = (
+            np.reshape([getattr(table[name], end) for table in found], (4, -1)) for end in ("ci_low", "ci_high")
+        )
         offered = ~np.isnan(low)
         for correlation in correlations:
             for prevalence in prevalences:
@@ -47,7 +56,8 @@ def exact_coverage(names, n=20, correlations=(0.2, 0.4, 0.7), prevalences=(0.05,
                 probability = np.exp(ways + (tables * np.log(chance)).sum(axis=1))
                 truth = true_coefficient(name, prevalence, correlation=correlation)
                 hit = (low <= truth) & (truth <= high)
-                coverage[name, correlation, prevalence] = probability[offered & hit].sum() / probability[offered].sum()
+                covered, asked = (((offered & each) * probability).sum() for each in (hit, True))
+                coverage[name, correlation, prevalence] = covered / asked
     return coverage
 
 
