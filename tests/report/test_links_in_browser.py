@@ -17,7 +17,7 @@ REPORTS = {
 @pytest.mark.parametrize("name", REPORTS)
 def test_a_name_in_a_table_leads_to_the_run_and_back(name, whole_bench, browser, tmp_path):
     given = {**REPORTS[name], "trajectories": str(demo_paths()[0])}
-    folder = run_report(name, given, workwhole_bench=whole_bench).folder
+    folder = run_report(name, given, workbench=whole_bench).folder
     page = browser.new_page(viewport={"width": 1400, "height": 900})
     faults = []
     page.on("pageerror", lambda error: faults.append(str(error)))

@@ -105,12 +105,13 @@ def hidden(found: LabelsHidden | None) -> str:
     start = f"With {many(found.n_hidden, 'label')} hidden"
     if math.isnan(found.failing.estimate) or math.isnan(found.accuracy):
         return f"{start} the model does not say how many fail: {found.failing.reason}."
+    worse = " (lower is better: it is too sure here)" if found.brier > found.votes_brier else ""
     held = "holds" if found.failing.ci_low <= found.labelled.estimate <= found.failing.ci_high else "does not hold"
     return (
         f"{start} the model says that {found.failing.worded('.0%')} fail (the labels left: {share(found.alone)}); "
         f"its interval {held} the {found.labelled.estimate:.0%} of all labels. On the hidden ones it is right in "
         f"{found.accuracy:.0%} and the majority of judges in {found.votes_accuracy:.0%}; its Brier score is "
-        f"{found.brier:.3f}, that of the share of votes {found.votes_brier:.3f}."
+        f"{found.brier:.3f}, that of the share of votes {found.votes_brier:.3f}{worse}."
     )
 
 
