@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, Generic
+from typing import Any, BinaryIO, Generic, Unpack
 
 from axisjudge.checks import InputError
 from axisjudge.families import family_of
 from axisjudge.readers import agentrx, inspect_logs, openai_chat, own, tau2, tau_bench
 from axisjudge.readers.chats import CHATS, is_message
 from axisjudge.readers.chats.in_text import read_calls
-from axisjudge.readers.context import Context, load_context, names_of_tools
+from axisjudge.readers.context import Context, Supplied, load_context, names_of_tools
 from axisjudge.readers.events import BROKEN, MENDED, Tally, mended
 from axisjudge.readers.logs import LOGS, SERVICES, log_in
 from axisjudge.readers.messages import Found, at
@@ -122,26 +122,20 @@ def read_trajectories(
     >>> reading.summary().agents  # doctest: +SKIP
     {'gpt-4.1': 114}
     """
-    context: dict[str, Any] = {"agent": agent, "domain": domain, "tools": tools, "policy": policy}
-    stream = iter_trajectories(*paths, **context, tool_kinds=tool_kinds, strict=strict)
+    supplied = Supplied(agent=agent, domain=domain, tools=tools, policy=policy, tool_kinds=tool_kinds)
+    stream = iter_trajectories(*paths, strict=strict, **supplied)
     trajectories = tuple(stream)
     return Reading(trajectories, tuple(stream.files), tuple(stream.warnings), tuple(stream.refused))
 
 
 def iter_trajectories(
-    *paths: str | Path,
-    agent: str | None = None,
-    domain: str | None = None,
-    tools: str | Path | None = None,
-    policy: str | Path | None = None,
-    tool_kinds: Mapping[str, str] | Iterable[str] | None = None,
-    strict: bool = True,
+    *paths: str | Path, strict: bool = True, **supplied: Unpack[Supplied]
 ) -> TrajectoryStream[Trajectory]:
     """Read trajectories one by one, holding no more than one file; parameters as in `read_trajectories`.
 
     The stream can be run through once; its `files` and `warnings` fill on the way and are complete at the end.
     """
-    context = load_context(agent, domain, tools, policy, tool_kinds)
+    context = load_context(**supplied)
     files = ((file, entries_of(file, context)) for file in candidates(paths))
     return TrajectoryStream(paths, context, strict=strict, files=files)
 
