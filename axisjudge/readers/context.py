@@ -8,7 +8,7 @@ rules conclude nothing from it.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypedDict, Unpack, cast, get_args
+from typing import Any, TypedDict, cast, get_args
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.readers.messages import at, members, objects, tool_schema

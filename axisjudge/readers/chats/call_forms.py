@@ -5,7 +5,8 @@ parameters (Qwen3-Coder, OpenHands), ``<arg_key>`` (GLM), ``<invoke name="NAME">
 Claude), ``<|python_tag|>`` (Llama), ``[TOOL_CALLS]`` (Mistral), ``<｜tool▁call▁begin｜>`` (DeepSeek),
 ``<|tool_call_begin|>`` (Kimi), channels ``to=functions.NAME`` (gpt-oss), ``Action`` and ``Action Input`` (ReAct),
 ``Action`` and JSON (tau-bench), ``Action: NAME[...]`` (ReAct's paper), ``<search>`` (Search-R1), ``<execute>``
-(CodeAct), ```` ```tool_code ```` (Gemma), and a message that is a call as JSON and nothing else (Llama 3.1).
+(CodeAct), ```` ```tool_code ```` (Gemma), a message that is a call as JSON and nothing else (Llama 3.1), and tags named
+after tools that are known (Cline, Roo Code).
 Sources: the chat templates of these models, and the parsers of vLLM and SGLang.
 """
 
@@ -15,8 +16,10 @@ import ast
 import json
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
+from axisjudge.readers.chats.element_calls import elements_in
 from axisjudge.readers.events import dict_of
 from axisjudge.readers.messages import Unread
 
@@ -36,7 +39,7 @@ OPENS = re.compile(
     |<(?P<searched>search)>
     |<(?P<executed>execute(?:_\w+)?)>
     |(?P<fenced>```tool_code[ \t]*\n)
-    |\A\s*(?P<bare>(?=\{\s*"(?:type|name|arguments|parameters)"\s*:|\[\s*\{\s*"(?:type|name|arguments)"\s*:))""",
+    |(?:\A|(?<=</think>))\s*(?P<bare>(?=\{\s*"(?:type|name|arguments|parameters)"\s*:|\[\s*\{\s*"(?:type|name|arguments)"\s*:))""",
     re.VERBOSE | re.MULTILINE,
 )
 #: What only surrounds calls and results, or ends them.
@@ -56,6 +59,13 @@ _CALL = re.compile(r"[\w.]+\(.*\)\s*", re.DOTALL)
 _ACTION_ENDS = re.compile(r"^[ \t>*]*(?:Observation|Thought|Final Answer|Action)[ \d]*:", re.MULTILINE)
 _CHANNEL_ENDS = re.compile(r"<\|(?:call|end|start)\|>")
 _SPACE, _BETWEEN = re.compile(r"\s*"), re.compile(r"[\s;,]*")
+
+
+@lru_cache(maxsize=64)
+def opens_with(tools: frozenset[str]) -> re.Pattern[str]:
+    """Where a call opens when ``<NAME>`` calls one of these tools too."""
+    names = "|".join(re.escape(name) for name in sorted(tools))
+    return re.compile(rf"{OPENS.pattern}|<(?P<element>{names})>", OPENS.flags) if tools else OPENS
 
 
 class Call(NamedTuple):
@@ -125,6 +135,17 @@ def _of_line(text: str, opened: re.Match[str], group: str, ends: re.Pattern[str]
     return [Call(opened[group], value if isinstance(value, dict) else {"input": body} if body else {}, end)]
 
 
+def _of_element(text: str, opened: re.Match[str], where: str) -> list[Call]:
+    """``<NAME><parameter>value</parameter></NAME>``, or JSON inside; none where the tag is not closed."""
+    closing = f"</{opened['element']}>"
+    if closing not in text[opened.end() :]:
+        return []
+    body, end = _until(text, opened, closing)
+    elements = elements_in(body)
+    value = {key: _typed(inner) for key, inner in elements} if elements is not None else value_of(body)
+    return [Call(opened["element"], value if isinstance(value, dict) else {"input": body}, end)]
+
+
 def _of_deepseek(text: str, opened: re.Match[str], where: str) -> list[Call]:
     body, end = _until(text, opened, "<｜tool▁call▁end｜>")
     head, _, rest = body.partition("<｜tool▁sep｜>")
@@ -143,7 +164,7 @@ def _of_kimi(text: str, opened: re.Match[str], where: str) -> list[Call]:
 
 def _of_whole(text: str, opened: re.Match[str], where: str) -> list[Call]:
     """A message that is nothing but calls as JSON, as Llama writes them; nothing where the JSON says something else."""
-    value = value_of(text)
+    value = value_of(text[opened.end() :])
     records = value if isinstance(value, list) else [value]
     keys = {"type", "name", "arguments", "parameters", "id"}
     given = all(isinstance(one, dict) and one.keys() <= keys and {"name"} < one.keys() - {"type"} for one in records)
@@ -307,4 +328,5 @@ _READERS: dict[str, Callable[[str, re.Match[str], str], list[Call]]] = {
     "executed": _of_executed,
     "fenced": _of_fenced,
     "bare": _of_whole,
+    "element": _of_element,
 }

@@ -1,17 +1,21 @@
 """Calls that open models write into their text, and results that come back in text: read as calls and results.
 
-Where a server has no parser for a model's calls, or a data set was made for training, a run's calls stand inside plain
-messages, in the forms of `call_forms`. They are read in a run that has no calls of its own kind beside them: a program
-that takes calls apart runs those, and what an agent writes as text beside them was never run. Drafts inside ``<think>``
-are no calls either.
+Where a server has no parser for a model's calls, where a program reads them out of the text itself (Cline, Roo Code),
+or where a data set was made for training, a run's calls stand inside plain messages, in the forms of `call_forms`. They
+are read in a run that has no calls of its own kind beside them, and in any other where an answer to them stands in the
+text that follows. What else an agent writes beside calls of its own kind was never run: it stays text, and `beside`
+names it. Drafts inside ``<think>`` are no calls either, nor is what is quoted, in a fence as long as nobody answers.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
+from itertools import takewhile
 
-from axisjudge.readers.chats.call_forms import AROUND, OPENS, calls_at, value_of
+from axisjudge.readers.chats.call_forms import AROUND, calls_at, opens_with, value_of
+from axisjudge.readers.chats.element_calls import RESULTS as OF_ELEMENTS
+from axisjudge.readers.chats.element_calls import shaped_like_call, tools_named
 from axisjudge.readers.events import shown
 from axisjudge.readers.messages import Unread, call_of, names_call
 from axisjudge.trajectory import Step, ToolCall
@@ -24,77 +28,152 @@ _RESULTS = re.compile(
     |<information>(.*?)(?:</information>|\Z)
     |```tool_output[ \t]*\n(.*?)(?:```|\Z)
     |^[ \t]*(?:Observation[ \d]*|API\ output|EXECUTION\ RESULT\ of\ \[\w+\]|FUNCTION\ RESPONSE)[ \t]*:[ \t]*
-      (.*?)(?=^[ \t>*]*(?:Thought|Action|Final\ Answer|Observation)[ \d]*:|<\|endoftext\|>|\Z)""",
+      (.*?)(?=^[ \t>*]*(?:Thought|Action|Final\ Answer|Observation)[ \d]*:|<\|endoftext\|>|\Z)
+    |"""
+    + OF_ELEMENTS,
     re.VERBOSE | re.MULTILINE | re.DOTALL,
 )
 _TAGS = re.compile(r"<[|｜](?P<special>[\w▁:-]+)[|｜]>|(?<!`)<(?P<plain>[\w:-]+)>")
 _THOUGHTS = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 
 
-def names_call_in_text(text: str) -> bool:
-    """Whether a text has what may be a call, outside of its thoughts."""
-    return OPENS.search(_THOUGHTS.sub("", text)) is not None
+#: Without one of these a text has no call, unless it is one as a whole.
+_MARKS = ("<", "Action", "[TOOL_CALLS]", "to=functions.", "```tool_code")
+_FENCES = re.compile(r"^[ \t]*```(?P<language>\w*).*?^[ \t]*```", re.MULTILINE | re.DOTALL)
+_QUOTED = re.compile(_FENCES.pattern + r"|`[^`\n]+`", _FENCES.flags)
+
+Spans = list[tuple[int, int]]
+
+
+def read_calls(steps: tuple[Step, ...], tools: Collection[str] = (), policy: str | None = None) -> tuple[Step, ...]:
+    """The steps with the calls in their text as calls and the results in their text as results.
+
+    Steps without such calls come back as they are, and so do calls beside those of another kind that nobody answered.
+
+    Parameters
+    ----------
+    steps : tuple of Step
+    tools : collection of str
+        The tools that the agent was offered: ``<NAME><parameter>...`` calls them.
+    policy : str, optional
+        Instructions beside those in the steps; both may describe tools.
+
+    Raises
+    ------
+    Unread
+        When a call in a text names no tool, or is of an unknown form.
+    """
+    opens = opens_with(tools_named(steps, tools, policy))
+    own = any(step.agent_calls for step in steps)
+    written = [_written(steps, number, opens) for number in range(len(steps))]
+    if own:
+        written = [here if here is not None and _is_answered(steps, n) else None for n, here in enumerate(written)]
+    if all(here is None for here in written):
+        if not own:
+            _refuse_unread(steps)
+        return steps
+    given = {call.id for step in steps for call in step.tool_calls if call.id}
+    whole: list[Step] = []
+    waiting: list[ToolCall] = []
+    for step, quoted in zip(steps, written, strict=True):
+        of_own = step.role == "tool" and step.tool_call_id in given
+        for part in [step] if of_own else _parts(step, opens, quoted, waiting):
+            whole.append(part.model_copy(update={"index": len(whole)}))
+    if not own:
+        _refuse_unread(whole)
+    return tuple(whole) if any(step.tool_calls for step in whole) else steps
+
+
+def beside(steps: Sequence[Step], tools: Collection[str] = (), policy: str | None = None) -> Iterator[tuple[int, str]]:
+    """The calls that an agent wrote into its text beside calls of its own kind, which nobody ran.
+
+    Each with the number of its step and how it begins; a step's first. Parameters are those of `read_calls`.
+    """
+    if not any(step.agent_calls for step in steps):
+        return
+    opens = opens_with(tools_named(steps, tools, policy))
+    for number, step in enumerate(steps):
+        for opened in _openings(opens, step.content, 0, _written(steps, number, opens)):
+            if _is_call(step.content, opened):
+                yield step.index, step.content[opened.start() :].strip()[:60]
+                break
+
+
+def _is_call(text: str, opened: re.Match[str]) -> bool:
+    if opened.lastgroup == "bare" or text[: opened.start()].endswith("`"):
+        return False
+    try:
+        return bool(calls_at(text, opened, ""))
+    except Unread:
+        return True
+
+
+def _written(steps: Sequence[Step], number: int, opens: re.Pattern[str]) -> Spans | None:
+    """The stretches of an agent's text that hold no calls, where others may; None where nothing may."""
+    step = steps[number]
+    text = step.content
+    if step.role != "assistant" or step.kind is not None:
+        return None
+    if not any(mark in text for mark in _MARKS):
+        return [] if text.lstrip()[:1] in ("{", "[") and opens.match(text) else None
+    quoted = [thought.span() for thought in _THOUGHTS.finditer(text)]
+    if "```" in text and not _is_answered(steps, number):
+        quoted += [fence.span() for fence in _FENCES.finditer(text) if fence["language"] != "tool_code"]
+    return None if _next(opens, text, 0, quoted) is None else quoted
+
+
+def _is_answered(steps: Sequence[Step], number: int) -> bool:
+    """Whether what the `number`-th step wrote came back: in the user's text, or from a tool that answers no call."""
+    given = {call.id for step in steps for call in step.tool_calls}
+    after = takewhile(lambda step: step.role != "assistant", steps[number + 1 :])
+    return any(
+        (step.role == "tool" and step.tool_call_id not in given)
+        or (step.role != "system" and _RESULTS.match(step.content.lstrip()) is not None)
+        for step in after
+    )
+
+
+def _refuse_unread(steps: Sequence[Step]) -> None:
+    """Refuse a run with a tag that is named or shaped like a call, in a form that nobody here knows."""
+    for step in steps:
+        if step.role == "assistant" and step.kind is None and "<" in step.content:
+            text, where = _QUOTED.sub("", _THOUGHTS.sub("", step.content)), f"step {step.index}"
+            if tag := _unread(text):
+                raise Unread(where, tag, cure="a run is read with all its calls: convert it")
+            if tag := shaped_like_call(text):
+                raise Unread(where, f"<{tag}>", cure="give the tools that it calls with --tools, or convert it")
 
 
 def _unread(text: str) -> str | None:
-    """A tag that is named like a call, in a form that nobody here knows."""
     tags = (tag for tag in _TAGS.finditer(text) if tag["special"] or f"</{tag['plain']}>" in text)
     named = ((tag["special"] or tag["plain"]).replace("▁", "_") for tag in tags)
     return next((name for name in named if names_call(name) or name == "tool_code"), None)
 
 
-def read_calls(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """The steps with the calls in their text as calls and the results in their text as results.
-
-    Steps without such calls, and those of a run that has calls of its own kind, come back as they are.
-
-    Raises
-    ------
-    Unread
-        When a call in a text names no tool.
-    """
-    if any(step.agent_calls for step in steps):
-        return steps
-    written = [step.role == "assistant" and step.kind is None and names_call_in_text(step.content) for step in steps]
-    if not any(written):
-        spoken = (step for step in steps if step.role == "assistant" and step.kind is None)
-        if unknown := next(((step, tag) for step in spoken if (tag := _unread(_THOUGHTS.sub("", step.content)))), None):
-            raise Unread(f"step {unknown[0].index}", unknown[1], cure="a run is read with all its calls: convert it")
-        return steps
-    whole: list[Step] = []
-    waiting: list[ToolCall] = []
-    for step, has_calls in zip(steps, written, strict=True):
-        for part in _parts(step, has_calls, waiting):
-            whole.append(part.model_copy(update={"index": len(whole)}))
-    return tuple(whole) if any(step.tool_calls for step in whole) else steps
-
-
-def _parts(step: Step, has_calls: bool, waiting: list[ToolCall]) -> Iterator[Step]:
+def _parts(step: Step, opens: re.Pattern[str], quoted: Spans | None, waiting: list[ToolCall]) -> Iterator[Step]:
     """The steps that one message holds; `waiting` are the calls without a result so far."""
     if step.role == "tool" and not _RESULTS.match(step.content.lstrip()):
         yield _result(step, _unwrapped(step.content), waiting)
-    elif has_calls:
-        yield from _of_agent(step, waiting)
+    elif quoted is not None:
+        yield from _of_agent(step, opens, quoted, waiting)
     elif step.role == "tool" or (step.role != "system" and waiting and _RESULTS.search(step.content)):
         yield from _with_results(step, waiting)
     else:
         yield step
 
 
-def _of_agent(step: Step, waiting: list[ToolCall]) -> Iterator[Step]:
+def _of_agent(step: Step, opens: re.Pattern[str], quoted: Spans, waiting: list[ToolCall]) -> Iterator[Step]:
     """An agent's message: text and the calls after it, what came back where it stands in the same text, and so on."""
     where, content = f"step {step.index}", step.content
-    thoughts = [thought.span() for thought in _THOUGHTS.finditer(content)]
-    text, calls, position, start = "", list[ToolCall](), 0, 0
-    while opened := _next(OPENS, content, start, thoughts):
-        came = _next(_RESULTS, content, position, thoughts) if waiting else None
+    text, calls, position, start = "", [*step.tool_calls], 0, 0
+    while opened := _next(opens, content, start, quoted):
+        came = _next(_RESULTS, content, position, quoted) if waiting else None
         if came and came.start() < opened.start():
             yield from _said(step, text + content[position : came.start()], calls)
             yield _result(step, _unwrapped(came[0]), waiting)
             text, calls, position, start = "", [], came.end(), came.end()
             continue
-        quoted = content[: opened.start()].endswith("`")
-        written = [] if quoted else calls_at(content, opened, where)
+        written = [] if content[: opened.start()].endswith("`") else calls_at(content, opened, where)
         start = max([opened.end(), *(call.end for call in written)])
         if not written:
             start = max(start, opened.start() + 1)
@@ -106,7 +185,7 @@ def _of_agent(step: Step, waiting: list[ToolCall]) -> Iterator[Step]:
             else:
                 calls.append(call_of(where, call.name, call.given, id=call.id))
                 waiting.append(calls[-1])
-    if waiting and (came := _next(_RESULTS, content, position, thoughts)):
+    if waiting and (came := _next(_RESULTS, content, position, quoted)):
         yield from _said(step, text + content[position : came.start()], calls)
         yield from _with_results(step.model_copy(update={"content": content[came.start() :]}), waiting)
     else:
@@ -130,10 +209,17 @@ def _with_results(step: Step, waiting: list[ToolCall]) -> Iterator[Step]:
     yield from _said(step, step.content[place:], [])
 
 
-def _next(pattern: re.Pattern[str], text: str, start: int, thoughts: list[tuple[int, int]]) -> re.Match[str] | None:
-    """The first match from here on that is no part of a thought."""
-    found = (match for match in pattern.finditer(text, start))
-    return next((m for m in found if not any(begin <= m.start() < end for begin, end in thoughts)), None)
+def _openings(pattern: re.Pattern[str], text: str, start: int, quoted: Spans | None) -> Iterator[re.Match[str]]:
+    """The matches from here on that are neither thought nor quoted; none where `quoted` is None."""
+    if quoted is None:
+        return
+    for match in pattern.finditer(text, start):
+        if not any(begin <= match.start() < end for begin, end in quoted):
+            yield match
+
+
+def _next(pattern: re.Pattern[str], text: str, start: int, quoted: Spans) -> re.Match[str] | None:
+    return next(_openings(pattern, text, start, quoted), None)
 
 
 def _unwrapped(text: str) -> str:
