@@ -29,10 +29,12 @@ from axisjudge.readers.chats import (
     pydantic_ai,
     sharegpt,
     smolagents,
+    swe_agent,
 )
 
 #: Asked in this order, before the plain OpenAI chat that several of them resemble.
 CHATS = (
+    swe_agent,
     pydantic_ai,
     smolagents,
     openai_responses,
