@@ -46,8 +46,8 @@ FORMATS = (own, inspect_logs, tau2, agentrx, tau_bench, *CHATS, openai_chat)
 WRITTEN = "a call written as text beside real ones, which nobody ran, is text"
 _KNOWN = (
     "tau-bench, tau2-bench, AgentRx, OpenAI chat messages and Responses, Anthropic Messages, Bedrock Converse, Gemini "
-    "contents, LangChain messages, AutoGen and AG2 chats, Pydantic AI messages, smolagents' memory, ShareGPT, SWE- "
-    "agent, Inspect logs, Claude Code, Codex, Gemini CLI, OpenTelemetry traces (Phoenix, OpenInference too), "
+    "contents, LangChain messages, AutoGen and AG2 chats, Pydantic AI messages, smolagents' memory, ShareGPT, "
+    "SWE-agent, Inspect logs, Claude Code, Codex, Gemini CLI, OpenTelemetry traces (Phoenix, OpenInference too), "
     "LangSmith runs, Langfuse and MLflow traces, AXIS reports, or axisjudge's own JSON Lines"
 )
 
