@@ -43,7 +43,7 @@ from axisjudge.trajectory import Trajectory
 
 #: Asked in this order; the first that recognises a file's content reads it. Logs of events come after them.
 FORMATS = (own, inspect_logs, tau2, agentrx, tau_bench, *CHATS, openai_chat)
-WRITTEN = "a call written as text beside real ones, which nobody ran, is text"
+WRITTEN = "a call written as text, which nobody ran, is text"
 _KNOWN = (
     "tau-bench, tau2-bench, AgentRx, OpenAI chat messages and Responses, Anthropic Messages, Bedrock Converse, Gemini "
     "contents, LangChain messages, AutoGen and AG2 chats, Pydantic AI messages, smolagents' memory, ShareGPT, "

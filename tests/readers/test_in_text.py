@@ -296,5 +296,9 @@ def test_a_fence_holds_a_call_where_it_was_answered_and_an_example_where_not(tmp
     answers = [("user", "<tool_response>7</tool_response>"), ("user", "Thanks.")]
     calls = [len(steps_of(tmp_path, ("user", "?"), ("assistant", fenced), then)[1].tool_calls) for then in answers]
     assert calls == [2, 0]
+    reading = read_trajectories(
+        write(tmp_path / "x.json", [{"role": "user", "content": "?"}, {"role": "assistant", "content": fenced}])
+    )
+    assert ["nobody ran" in warning.rule for warning in reading.warnings] == [True], "where no call is left, it is said"
     (_, agent) = steps_of(tmp_path, ("user", "?"), ("assistant", f"<think>so</think>\n{FORMS['Llama, JSON alone'][0]}"))
     assert [call.name for call in agent.tool_calls] == ["find"]

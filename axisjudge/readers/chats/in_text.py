@@ -85,15 +85,15 @@ def read_calls(steps: tuple[Step, ...], tools: Collection[str] = (), policy: str
 
 
 def beside(steps: Sequence[Step], tools: Collection[str] = (), policy: str | None = None) -> Iterator[tuple[int, str]]:
-    """The calls that an agent wrote into its text beside calls of its own kind, which nobody ran.
+    """The calls that an agent wrote into its text and nobody ran: each by the number of its step and its beginning.
 
-    Each with the number of its step and how it begins; a step's first. Parameters are those of `read_calls`.
+    Beside calls of its own kind what is quoted is an example; in a run without any call a fence may be more than that.
+    Of a step the first is named. Parameters are those of `read_calls`.
     """
-    if not any(step.agent_calls for step in steps):
-        return
+    fences = not any(step.agent_calls for step in steps)
     opens = opens_with(tools_named(steps, tools, policy))
     for number, step in enumerate(steps):
-        for opened in _openings(opens, step.content, 0, _written(steps, number, opens)):
+        for opened in _openings(opens, step.content, 0, _written(steps, number, opens, fences=fences)):
             if _is_call(step.content, opened):
                 yield step.index, step.content[opened.start() :].strip()[:60]
                 break
@@ -108,7 +108,7 @@ def _is_call(text: str, opened: re.Match[str]) -> bool:
         return True
 
 
-def _written(steps: Sequence[Step], number: int, opens: re.Pattern[str]) -> Spans | None:
+def _written(steps: Sequence[Step], number: int, opens: re.Pattern[str], *, fences: bool = False) -> Spans | None:
     """The stretches of an agent's text that hold no calls, where others may; None where nothing may."""
     step = steps[number]
     text = step.content
@@ -117,7 +117,7 @@ def _written(steps: Sequence[Step], number: int, opens: re.Pattern[str]) -> Span
     if not any(mark in text for mark in _MARKS):
         return [] if text.lstrip()[:1] in ("{", "[") and opens.match(text) else None
     quoted = [thought.span() for thought in _THOUGHTS.finditer(text)]
-    if "```" in text and not _is_answered(steps, number):
+    if "```" in text and not fences and not _is_answered(steps, number):
         quoted += [fence.span() for fence in _FENCES.finditer(text) if fence["language"] != "tool_code"]
     return None if _next(opens, text, 0, quoted) is None else quoted
 
