@@ -66,7 +66,7 @@ def five_axes(
     """
     asked = [axes] if isinstance(axes, str) else list(axes)
     kinds = [tool_kinds] if isinstance(tool_kinds, str) else tool_kinds
-    context = load_context(None, None, tools, policy, kinds)
+    context = load_context(tools=tools, policy=policy, tool_kinds=kinds)
     one_at_a_time = anyio.Lock()
 
     async def score(state: TaskState, target: Target) -> Score:

@@ -21,8 +21,13 @@ from axisjudge.imports.sheets import SUFFIXES, heads_of, json_content, read_rows
 from axisjudge.labels.formats import Terms, agentrx_failures, argilla, failure_sets, label_studio, own
 from axisjudge.labels.formats.exchange import UNKNOWN, stated_draw
 from axisjudge.ratings import SCHEMA, ratings_frame, read_ratings
+from axisjudge.ratings.scales import word_of
 from axisjudge.readers import inspect_logs
 from axisjudge.verdict import IDENTITY, Rating
+
+#: Forms whose ratings state all themselves, and forms whose columns may be named.
+_STATED = {"axisjudge", sets.AGENTPROCESSBENCH}
+_SHEETS = {"csv", "tsv", "json", "parquet"}
 
 
 @dataclass(frozen=True)
@@ -90,8 +95,9 @@ def _files(paths: Sequence[Path]) -> Iterator[tuple[Path, bool]]:
 
 def _together(readings: Sequence[tuple[Path, Reading]], options: ImportOptions, passed_over: Sequence[str]) -> Imported:
     judgements = [one for _, reading in readings for one in _named_items(reading, readings)]
-    judgements, left_out = _chosen(judgements, options)
-    tables = [reading.ratings for _, reading in readings if reading.ratings is not None]
+    unused = _unused(judgements, [reading for _, reading in readings], options)
+    stated = [_named_by_us(reading, options) for _, reading in readings if reading.ratings is not None]
+    judgements, tables, left_out = _chosen(judgements, stated, options)
     names = Counter(path.name for path, _ in readings)
     notes = [f"{_short(path, names)}: {note}" for path, reading in readings for note in reading.notes]
     if judgements:
@@ -114,7 +120,7 @@ def _together(readings: Sequence[tuple[Path, Reading]], options: ImportOptions, 
         len(reading.judgements) + (0 if reading.ratings is None else reading.ratings.height) for _, reading in readings
     ]
     files = tuple((path, reading.format, count) for (path, reading), count in zip(readings, counts, strict=True))
-    return Imported(ratings, files, (*notes, *_strangers(ratings), *passed_over))
+    return Imported(ratings, files, (*notes, *unused, *_strangers(ratings), *passed_over))
 
 
 def _short(path: Path, names: Mapping[str, int]) -> str:
@@ -130,20 +136,44 @@ def _named_items(reading: Reading, readings: Sequence[tuple[Path, Reading]]) -> 
     return sets.with_names(reading.judgements, mine)
 
 
-def _chosen(judgements: Sequence[Judgement], options: ImportOptions) -> tuple[list[Judgement], list[str]]:
-    """The judgements of the questions that are wanted, where the files name their questions; and the others' names."""
-    named = list(dict.fromkeys(one.question for one in judgements if one.question is not None))
+def _named_by_us(reading: Reading, options: ImportOptions) -> pl.DataFrame:
+    """Ratings that state all themselves, their questions by the names that they are to have."""
+    assert reading.ratings is not None
+    named = options.axes if reading.format in _STATED else {}
+    return reading.ratings.with_columns(pl.col("question").replace(named)) if named else reading.ratings
+
+
+def _unused(judgements: Sequence[Judgement], readings: Sequence[Reading], options: ImportOptions) -> list[str]:
+    """What was told of questions, words and columns that no file has; labelling tools' readers use it themselves."""
+    formats = {reading.format for reading in readings if reading.ratings is not None}
+    if formats - _STATED:
+        return []
+    stated = (reading.ratings for reading in readings if reading.format in _STATED and reading.ratings is not None)
+    questions = {one.question for one in judgements}.union(*(table["question"] for table in stated))
+    questions |= {options.question_of(name) for name in questions if name is not None}
+    words = {word_of(one.word) for one in judgements if one.word is not None}
+    told = {"--axis-map": set(options.axes) - questions, "--word-map": set(options.words) - words}
+    told["--missing"] = set(options.missing) - words
+    told["--column"] = set(options.columns) if not any(reading.format in _SHEETS for reading in readings) else set()
+    return [f"{option} names what is not here: {', '.join(sorted(names))}" for option, names in told.items() if names]
+
+
+def _chosen(
+    judgements: Sequence[Judgement], tables: Sequence[pl.DataFrame], options: ImportOptions
+) -> tuple[list[Judgement], list[pl.DataFrame], list[str]]:
+    """The judgements and ratings of the questions that are wanted, where the files name them; and the others' names."""
+    asked = list(dict.fromkeys(one.question for one in judgements if one.question is not None))
+    rated = list(dict.fromkeys(name for table in tables for name in table["question"].unique(maintain_order=True)))
+    named = list(dict.fromkeys((*asked, *rated)))
     wanted = {name for name in named if name in options.question or options.question_of(name) in options.question}
     if not wanted:
         if options.question and named and all(one.question is not None for one in judgements):
-            rule, cure = (
-                f"names none of the questions here: {', '.join(named)}",
-                f"--axis-map {named[0]}=NAME renames one",
-            )
-            raise InputError("--question", rule, options.question[0], cure)
-        return list(judgements), []
+            rule = f"names none of the questions here: {', '.join(named)}"
+            raise InputError("--question", rule, options.question[0], f"--axis-map {named[0]}=NAME renames one")
+        return list(judgements), list(tables), []
     kept = [one for one in judgements if one.question is None or one.question in wanted]
-    return kept, [name for name in named if name not in wanted]
+    chosen = [table.filter(pl.col("question").is_in(list(wanted))) for table in tables]
+    return kept, chosen, [name for name in named if name not in wanted]
 
 
 def _with_families(ratings: pl.DataFrame, options: ImportOptions) -> pl.DataFrame:

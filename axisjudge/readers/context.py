@@ -8,7 +8,7 @@ rules conclude nothing from it.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, TypedDict, cast, get_args
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.readers.messages import at, members, objects, tool_schema
@@ -16,6 +16,16 @@ from axisjudge.readers.source import json_values, opened
 from axisjudge.trajectory import ToolKind, ToolSchema, Trajectory
 
 Tools = tuple[ToolSchema, ...]
+
+
+class Supplied(TypedDict, total=False):
+    """The parameters of `load_context`."""
+
+    agent: str | None
+    domain: str | None
+    tools: str | Path | None
+    policy: str | Path | None
+    tool_kinds: Mapping[str, str] | Iterable[str] | None
 
 
 @dataclass(frozen=True)
@@ -62,10 +72,11 @@ def names_of_tools(trajectory: Trajectory) -> set[str]:
 
 
 def load_context(
-    agent: str | None,
-    domain: str | None,
-    tools: str | Path | None,
-    policy: str | Path | None,
+    *,
+    agent: str | None = None,
+    domain: str | None = None,
+    tools: str | Path | None = None,
+    policy: str | Path | None = None,
     tool_kinds: Mapping[str, str] | Iterable[str] | None = None,
 ) -> Context:
     """The context that options name.

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO, Generic
+from typing import Any, BinaryIO, Generic, Unpack
 
 from axisjudge.checks import InputError
 from axisjudge.families import family_of
 from axisjudge.readers import agentrx, inspect_logs, openai_chat, own, tau2, tau_bench
 from axisjudge.readers.chats import CHATS, is_message
-from axisjudge.readers.chats.in_text import read_calls
-from axisjudge.readers.context import Context, load_context, names_of_tools
+from axisjudge.readers.chats.in_text import beside, read_calls
+from axisjudge.readers.context import Context, Supplied, load_context, names_of_tools
 from axisjudge.readers.events import BROKEN, MENDED, Tally, mended
 from axisjudge.readers.logs import LOGS, SERVICES, log_in
 from axisjudge.readers.messages import Found, at
@@ -43,11 +43,12 @@ from axisjudge.trajectory import Trajectory
 
 #: Asked in this order; the first that recognises a file's content reads it. Logs of events come after them.
 FORMATS = (own, inspect_logs, tau2, agentrx, tau_bench, *CHATS, openai_chat)
+WRITTEN = "a call written as text, which nobody ran, is text"
 _KNOWN = (
     "tau-bench, tau2-bench, AgentRx, OpenAI chat messages and Responses, Anthropic Messages, Bedrock Converse, Gemini "
-    "contents, LangChain messages, AutoGen and AG2 chats, Pydantic AI messages, smolagents' memory, ShareGPT, Inspect "
-    "logs, Claude Code, Codex, Gemini CLI, OpenTelemetry traces (Phoenix, OpenInference too), LangSmith runs, Langfuse "
-    "and MLflow traces, AXIS reports, or axisjudge's own JSON Lines"
+    "contents, LangChain messages, AutoGen and AG2 chats, Pydantic AI messages, smolagents' memory, ShareGPT, "
+    "SWE-agent, Inspect logs, Claude Code, Codex, Gemini CLI, OpenTelemetry traces (Phoenix, OpenInference too), "
+    "LangSmith runs, Langfuse and MLflow traces, AXIS reports, or axisjudge's own JSON Lines"
 )
 
 
@@ -122,26 +123,20 @@ def read_trajectories(
     >>> reading.summary().agents  # doctest: +SKIP
     {'gpt-4.1': 114}
     """
-    context: dict[str, Any] = {"agent": agent, "domain": domain, "tools": tools, "policy": policy}
-    stream = iter_trajectories(*paths, **context, tool_kinds=tool_kinds, strict=strict)
+    supplied = Supplied(agent=agent, domain=domain, tools=tools, policy=policy, tool_kinds=tool_kinds)
+    stream = iter_trajectories(*paths, strict=strict, **supplied)
     trajectories = tuple(stream)
     return Reading(trajectories, tuple(stream.files), tuple(stream.warnings), tuple(stream.refused))
 
 
 def iter_trajectories(
-    *paths: str | Path,
-    agent: str | None = None,
-    domain: str | None = None,
-    tools: str | Path | None = None,
-    policy: str | Path | None = None,
-    tool_kinds: Mapping[str, str] | Iterable[str] | None = None,
-    strict: bool = True,
+    *paths: str | Path, strict: bool = True, **supplied: Unpack[Supplied]
 ) -> TrajectoryStream[Trajectory]:
     """Read trajectories one by one, holding no more than one file; parameters as in `read_trajectories`.
 
     The stream can be run through once; its `files` and `warnings` fill on the way and are complete at the end.
     """
-    context = load_context(agent, domain, tools, policy, tool_kinds)
+    context = load_context(**supplied)
     files = ((file, entries_of(file, context)) for file in candidates(paths))
     return TrajectoryStream(paths, context, strict=strict, files=files)
 
@@ -160,7 +155,7 @@ def entries_of(file: Candidate, context: Context) -> Iterator[Entry[Trajectory]]
             places = ((_joined(inner, note.position), note) for note in found.notes)
             notes = tuple(ReadWarning(file.shown, at, note.rule, note.detail, note.times) for at, note in places)
             entry = Entry[Trajectory](form, _joined(inner, found.position), notes, found.file and found.file.resolve())
-            run = found.trajectory and _with_calls(found, form)
+            run = found.trajectory and _with_calls(found, form, context)
             yield entry if run is None else _of_trajectory(entry, file.shown, run, context)
 
 
@@ -187,6 +182,9 @@ def _filled(trajectory: Trajectory, form: str, context: Context) -> Trajectory:
 
 
 def _odd_steps(file: str, position: str, trajectory: Trajectory) -> Iterator[ReadWarning]:
+    names = [tool.name for tool in trajectory.tools or ()]
+    for index, text in beside(trajectory.steps, names, trajectory.policy):
+        yield ReadWarning(file, _joined(position, f"step {index}"), WRITTEN, text)
     known: set[str | None] = set()
     for step in trajectory.steps:
         known |= {call.id for call in step.tool_calls}
@@ -314,17 +312,18 @@ class TrajectoryStream(Generic[Made]):
         self.warnings.append(ReadWarning(file, position, rule, detail))
 
 
-def _with_calls(found: Found, form: str) -> Trajectory:
+def _with_calls(found: Found, form: str, context: Context) -> Trajectory:
     """The trajectory with the calls in its text as calls; one of ours states its calls."""
-    assert found.trajectory is not None
+    run = found.trajectory
+    assert run is not None
     if form == own.FORMAT:
-        return found.trajectory
+        return run
+    tools = context.tools_of(run.domain or context.domain) if run.tools is None else run.tools
     try:
-        steps = read_calls(found.trajectory.steps)
+        steps = read_calls(run.steps, [tool.name for tool in tools or ()], run.policy or context.policy)
     except InputError as error:
         raise InputError(_joined(found.position, error.where), error.rule, error.found, error.cure) from error
-    same = steps is found.trajectory.steps
-    return found.trajectory if same else found.trajectory.model_copy(update={"steps": steps})
+    return run if steps is run.steps else run.model_copy(update={"steps": steps})
 
 
 def _found(stream: BinaryIO, folder: Path) -> Iterator[tuple[str, Found]]:

@@ -231,8 +231,8 @@ _CURES: tuple[tuple[_Test, str], ...] = (
         "CrewAI: keep the messages of each task (tasks_output[].messages), or trace it and export that",
     ),
     (
-        lambda record: _has("trajectory", "history")(record) or _has("trajectory", "info")(record),
-        "SWE-agent: keep its history, a list of messages with roles",
+        _has("trajectory", "info"),
+        "SWE-agent: its history, the list of messages with roles, is not there",
     ),
     (
         lambda record: "source" in record and ("observation" in record or "action" in record),

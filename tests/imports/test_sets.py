@@ -2,6 +2,7 @@
 
 import json
 
+import krippendorff
 import numpy as np
 import polars as pl
 import pytest
@@ -51,11 +52,26 @@ def test_alttest_sets_give_the_authors_figures(name, shared_data, oracles, tmp_p
 
 
 @pytest.mark.slow
-def test_star_ratings_have_the_ordinal_alpha_of_the_authors_on_the_page(shared_data, oracles):
-    """The nominal one, .59 here where the ordinal one is .90, takes four stars beside five for plain disagreement."""
-    found = agreement(import_ratings([shared_data / "alttest" / "cebab_stars"]).ratings)
-    expected = json.loads((oracles / "agreement.json").read_text())["cebab_stars"]["llms"]["krippendorff_alpha"]
-    assert found.table["ordinal_alpha"][0] == pytest.approx(expected["ordinal"], abs=1e-9)
+@pytest.mark.parametrize(
+    ("name", "question", "published"), [("cebab_stars", "", (0.587, 0.896)), ("summeval", "coherence", (0.104, 0.216))]
+)
+def test_grades_have_the_ordinal_alpha_of_another_program_on_the_page(name, question, published, shared_data):
+    """The nominal one takes four stars beside five for plain disagreement; the page has it under no name.
+
+    Both are computed by the package krippendorff from the files themselves.
+    """
+    options = ImportOptions(question=(question,) if question else ())
+    found = agreement(import_ratings([shared_data / "alttest" / name], options).ratings, weighted=False)
+    alphas = {}
+    for who in ("llm", "human"):
+        raters = json.loads((shared_data / "alttest" / name / f"{who}_annotations.json").read_text()).values()
+        items = sorted({item for labels in raters for item in labels if item.endswith(question)})
+        grades = np.array([[float(labels.get(item, "nan")) for item in items] for labels in raters])
+        alphas[who] = [krippendorff.alpha(grades, level_of_measurement=level) for level in ("nominal", "ordinal")]
+    assert alphas["llm"] == pytest.approx(published, abs=5e-4)
+    assert found.table["ordinal_alpha"][0] == pytest.approx(alphas["llm"][1], abs=1e-9)
+    assert found.together.alpha_judges.estimate == pytest.approx(alphas["llm"][1], abs=1e-9)
+    assert found.together.alpha_people.estimate == pytest.approx(alphas["human"][1], abs=1e-9)
     assert "alpha" not in found.table.columns
     assert "alpha, ordinal" in found.sentences[1]
 
@@ -149,3 +165,31 @@ def test_annotations_under_another_name_need_a_kind(tmp_path):
     with pytest.raises(InputError, match="--rater"):
         import_ratings([one])
     assert import_ratings([one], ImportOptions(rater="gpt-4o")).ratings["verdict"].to_list() == ["1", "3"]
+
+
+def test_what_is_told_of_a_question_that_is_there_is_used_and_of_another_is_said(tmp_path):
+    path = tmp_path / "step_labels.jsonl"
+    path.write_text(run_labels())
+
+    def came(**told):
+        found = import_ratings([path], ImportOptions(kind="human", **told))
+        return set(found.ratings["question"]), " ".join(found.notes)
+
+    assert came()[0] == {"step", "final"}
+    assert came(question=("final",))[0] == {"final"}
+    assert came(axes={"final": "outcome"})[0] == {"step", "outcome"}
+    with pytest.raises(InputError, match="names none of the questions here: step, final"):
+        came(question=("ending",))
+    for option, told in (("--axis-map", {"axes": {"x": "y"}}), ("--missing", {"missing": ("?",)})):
+        assert option not in came()[1]
+        assert f"{option} names what is not here" in came(**told)[1]
+
+
+def test_a_word_of_a_table_that_is_there_is_not_called_absent(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("item,gpt,claude\na,pass,fail\nb,n/a,pass\n")
+    told = {"kind": "llm", "question": ("ok",)}
+    for missing, words, absent in (("n/a", "pass", ""), ("-", "pass", "--missing"), ("n/a", "passed", "--word-map")):
+        options = ImportOptions(**told, missing=(missing,), words={words: "good"})
+        notes = [note for note in import_ratings([path], options).notes if "not here" in note]
+        assert [note.split()[0] for note in notes] == [absent] * bool(absent)

@@ -225,3 +225,80 @@ def test_any_mixture_is_read_or_refused(parts: list[str], answer: list[str]) -> 
     assert [step.index for step in whole] == list(range(len(whole)))
     assert whole[-1].content == "Done."
     assert all(step.role == "assistant" for step in whole if step.tool_calls)
+
+
+READ_FILE = "I read it.\n\n<read_file>\n<path>a.py</path>\n<line>3</line>\n</read_file>"
+CAME = "[read_file for 'a.py'] Result:\nprint(1)\n<environment_details>\nx\n</environment_details>"
+DONE = "<attempt_completion>\n<result>\nAll done.\n</result>\n</attempt_completion>"
+PROMPT = """## read_file
+Description: reads.
+Usage:
+<read_file>
+<path>a path</path>
+</read_file>
+
+## attempt_completion
+Usage:
+<attempt_completion>
+<result>what you did</result>
+</attempt_completion>"""
+
+
+@pytest.mark.parametrize(
+    "before", [[("system", PROMPT)], []], ids=["described in the prompt", "known by what came back"]
+)
+def test_elements_named_after_tools_are_calls(tmp_path: Path, before: list[tuple[str, str]]) -> None:
+    loop = (("user", "Do."), ("assistant", READ_FILE), ("user", CAME), ("assistant", DONE))
+    steps = steps_of(tmp_path, *before, *loop)[len(before) :]
+    assert [(call.name, call.arguments) for step in steps for call in step.tool_calls] == [
+        ("read_file", {"path": "a.py", "line": 3}),
+        ("attempt_completion", {"result": "All done."}),
+    ]
+    assert [(step.role, step.tool_name) for step in steps[2:4]] == [("tool", "read_file"), ("user", None)]
+    assert steps[2].content == "print(1)"
+
+
+def test_elements_of_a_tool_that_is_known_from_a_schema_are_calls_else_the_file_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.json", [{"role": "user", "content": "Do."}, {"role": "assistant", "content": READ_FILE}])
+    tools = write(tmp_path / "tools.json", [{"name": "read_file", "input_schema": {"type": "object"}}])
+    (run,) = read_trajectories(path, tools=tools).trajectories
+    assert run.steps[1].tool_calls[0].arguments == {"path": "a.py", "line": 3}
+    with pytest.raises(InputError, match=r"step 1.*read_file.*--tools"):
+        read_trajectories(path)
+    held = "<write_to_file>\n<path>a</path>\n<content>\n<a>1</content>2</a>\n</content>\n</write_to_file>"
+    wrote = ("assistant", held), ("user", "[write_to_file for 'a'] Result:\nok")
+    assert steps_of(tmp_path, *wrote)[0].tool_calls[0].arguments == {"path": "a", "content": "<a>1</content>2</a>"}
+    for plain in (
+        "<ul><li>a</li></ul>",
+        "<search_results>\n<item>a</item>\n</search_results>",
+        f"```\n{READ_FILE}\n```",
+    ):
+        assert steps_of(tmp_path, ("user", "?"), ("assistant", plain))[1].content == plain
+
+
+def test_a_call_in_text_beside_others_is_named_and_is_read_where_it_was_answered(tmp_path: Path) -> None:
+    said, quoted, shown = FORMS["Hermes"][0], f"Write `<tool_call>{C11}</tool_call>`.", f"```\n{FORMS['GLM'][0]}\n```"
+    for text, times in ((said, 1), ("<tool_call> where is P-11 </tool_call>", 1), (quoted, 0), (shown, 0)):
+        path = write(tmp_path / "x.json", [*chat(), {"role": "assistant", "content": text}])
+        reading = read_trajectories(path)
+        assert sum("nobody ran" in warning.rule for warning in reading.warnings) == times
+        assert reading.trajectories[0].steps[-1].content == text
+    answered = [*chat(), {"role": "assistant", "content": FORMS["GLM"][0]}]
+    answered.append({"role": "user", "content": "<tool_response>hall 7</tool_response>"})
+    reading = read_trajectories(write(tmp_path / "x.json", answered))
+    *_, agent, result = reading.trajectories[0].steps
+    assert not reading.warnings
+    assert ([call.name for call in agent.tool_calls], result.role, result.tool_name) == (["find"], "tool", "find")
+
+
+def test_a_fence_holds_a_call_where_it_was_answered_and_an_example_where_not(tmp_path: Path) -> None:
+    fenced = f"So:\n```xml\n{FORMS['Hermes'][0]}\n```"
+    answers = [("user", "<tool_response>7</tool_response>"), ("user", "Thanks.")]
+    calls = [len(steps_of(tmp_path, ("user", "?"), ("assistant", fenced), then)[1].tool_calls) for then in answers]
+    assert calls == [2, 0]
+    reading = read_trajectories(
+        write(tmp_path / "x.json", [{"role": "user", "content": "?"}, {"role": "assistant", "content": fenced}])
+    )
+    assert ["nobody ran" in warning.rule for warning in reading.warnings] == [True], "where no call is left, it is said"
+    (_, agent) = steps_of(tmp_path, ("user", "?"), ("assistant", f"<think>so</think>\n{FORMS['Llama, JSON alone'][0]}"))
+    assert [call.name for call in agent.tool_calls] == ["find"]

@@ -6,15 +6,15 @@ that it is the same on any number of workers, and the same as that of `read_traj
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic
+from typing import Any, Generic, Unpack
 
 from axisjudge.checks import InputError
 from axisjudge.cluster import Workers
-from axisjudge.readers.context import Context, load_context
+from axisjudge.readers.context import Context, Supplied, load_context
 from axisjudge.readers.reading import TrajectoryStream, entries_of, report_beside
 from axisjudge.readers.source import Candidate, candidates
 from axisjudge.readers.summary import Entry, Made
@@ -29,19 +29,15 @@ def made_of_files(
     work: Work[Made],
     workers: Workers,
     *,
-    agent: str | None = None,
-    domain: str | None = None,
-    tools: str | Path | None = None,
-    policy: str | Path | None = None,
-    tool_kinds: Mapping[str, str] | Iterable[str] | None = None,
     strict: bool = True,
+    **supplied: Unpack[Supplied],
 ) -> TrajectoryStream[Made]:
     """What `work` makes of each distinct trajectory; the files are read, and `work` is done, where `workers` are.
 
     Of a part nothing comes back but what was made. Workers read the files themselves, under the same absolute paths.
     Other parameters, the account and the errors are those of `axisjudge.readers.iter_trajectories`.
     """
-    context = load_context(agent, domain, tools, policy, tool_kinds)
+    context = load_context(**supplied)
     return TrajectoryStream(tuple(paths), context, strict=strict, files=_files(tuple(paths), context, work, workers))
 
 

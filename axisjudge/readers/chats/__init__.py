@@ -10,7 +10,8 @@ What they agree on:
 - A tool that the provider runs itself (web search, code, MCP) is called like any other. Its result is a step where the
   source holds it or says how the call ended.
 - A part of unknown kind that may carry a call or a result refuses the file; any other leaves its kind in brackets.
-- Calls and results that stand in plain text (`in_text`) are read where a run has no calls of its own kind.
+- Calls and results that stand in plain text (`in_text`) are read where a run has no calls of its own kind, and beside
+  those where they were answered; what stays text there is named in a warning.
 - `Step.agent` names the speaker where a source names its speakers.
 """
 
@@ -28,10 +29,12 @@ from axisjudge.readers.chats import (
     pydantic_ai,
     sharegpt,
     smolagents,
+    swe_agent,
 )
 
 #: Asked in this order, before the plain OpenAI chat that several of them resemble.
 CHATS = (
+    swe_agent,
     pydantic_ai,
     smolagents,
     openai_responses,

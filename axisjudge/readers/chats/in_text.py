@@ -1,49 +1,25 @@
 """Calls that open models write into their text, and results that come back in text: read as calls and results.
 
-Where a server has no parser for a model's calls, or a data set was made for training, a run's calls stand inside plain
-messages. They are read in a run that has no calls of its own kind beside them: a program that takes calls apart runs
-those, and what an agent writes as text beside them was never run. Drafts inside ``<think>`` are no calls either.
-
-Forms: tags around JSON (Hermes, Qwen, Hunyuan, Phi, Granite, InternLM, glaive), ``<function=NAME>`` with JSON (Llama)
-or parameters (Qwen3-Coder, OpenHands), ``<arg_key>`` (GLM), ``<invoke name="NAME">`` (MiniMax, DeepSeek 3.2, older
-Claude), ``<|python_tag|>`` (Llama), ``[TOOL_CALLS]`` (Mistral), ``<｜tool▁call▁begin｜>`` (DeepSeek),
-``<|tool_call_begin|>`` (Kimi), channels ``to=functions.NAME`` (gpt-oss), ``Action`` and ``Action Input`` (ReAct),
-``Action`` and JSON (tau-bench), ``Action: NAME[...]`` (ReAct's paper), ``<search>`` (Search-R1), ``<execute>``
-(CodeAct), ```` ```tool_code ```` (Gemma), and a message that is a call as JSON and nothing else (Llama 3.1).
-Sources: the chat templates of these models, and the parsers of vLLM and SGLang.
+Where a server has no parser for a model's calls, where a program reads them out of the text itself (Cline, Roo Code),
+or where a data set was made for training, a run's calls stand inside plain messages, in the forms of `call_forms`. They
+are read in a run that has no calls of its own kind beside them, and in any other where an answer to them stands in the
+text that follows. What else an agent writes beside calls of its own kind was never run: it stays text, and `beside`
+names it. Drafts inside ``<think>`` are no calls either, nor is what is quoted, in a fence as long as nobody answers.
 """
 
 from __future__ import annotations
 
-import ast
-import json
 import re
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterator, Sequence
+from itertools import takewhile
 
-from axisjudge.readers.events import dict_of, shown
+from axisjudge.readers.chats.call_forms import AROUND, calls_at, opens_with, value_of
+from axisjudge.readers.chats.element_calls import RESULTS as OF_ELEMENTS
+from axisjudge.readers.chats.element_calls import shaped_like_call, tools_named
+from axisjudge.readers.events import shown
 from axisjudge.readers.messages import Unread, call_of, names_call
 from axisjudge.trajectory import Step, ToolCall
 
-#: Where a call opens. The groups are named by how its body is read; ``_READERS`` has the same names.
-_OPENS = re.compile(
-    r"""(?P<json><tool_call>|<\|?tool_calls?\|?>|<functioncall>|<\|action_start\|>\s*<\|plugin\|>|<\|tool_call_start\|>)
-    |<function=(?P<tagged>[\w.:-]+)>
-    |<(?:[^<>\s\w/]*DSML[^<>\s\w]*)?invoke\s+name="(?P<invoked>[^"]+)"\s*>
-    |(?P<python><\|python_tag\|>)
-    |(?P<mistral>\[TOOL_CALLS\])
-    |(?P<deepseek><｜tool▁call▁begin｜>)
-    |(?P<kimi><\|tool_call_begin\|>)
-    |(?:<\|start\|>assistant\s*)?(?:<\|channel\|>\s*commentary\s*)?to=functions\.(?P<channel>[\w.-]+)[^\n]*?<\|message\|>
-    |^[ \t>*]*Action[ \d]*:[*\s]*(?P<named>[^\n{}\[\]]+?)[*\s]*\n+[ \t>*]*Action\ Input[ \d]*:[*\ \t]*
-    |^[ \t>*]*Action:\s*(?:```(?:json)?\s*)?(?P<acted>(?=\{))
-    |^[ \t>*]*Action[ \d]*:[*\s]*(?P<bracketed>\w+)\[
-    |<(?P<searched>search)>
-    |<(?P<executed>execute(?:_\w+)?)>
-    |(?P<fenced>```tool_code[ \t]*\n)
-    |\A\s*(?P<bare>(?=\{\s*"(?:type|name|arguments|parameters)"\s*:|\[\s*\{\s*"(?:type|name|arguments)"\s*:))""",
-    re.VERBOSE | re.MULTILINE,
-)
 #: What came back, in the user's message, the tool's, or the agent's own text; the group is what stands inside.
 _RESULTS = re.compile(
     r"""<tool_response>(.*?)(?:</tool_response>|\Z)
@@ -52,124 +28,173 @@ _RESULTS = re.compile(
     |<information>(.*?)(?:</information>|\Z)
     |```tool_output[ \t]*\n(.*?)(?:```|\Z)
     |^[ \t]*(?:Observation[ \d]*|API\ output|EXECUTION\ RESULT\ of\ \[\w+\]|FUNCTION\ RESPONSE)[ \t]*:[ \t]*
-      (.*?)(?=^[ \t>*]*(?:Thought|Action|Final\ Answer|Observation)[ \d]*:|<\|endoftext\|>|\Z)""",
+      (.*?)(?=^[ \t>*]*(?:Thought|Action|Final\ Answer|Observation)[ \d]*:|<\|endoftext\|>|\Z)
+    |"""
+    + OF_ELEMENTS,
     re.VERBOSE | re.MULTILINE | re.DOTALL,
-)
-#: What only surrounds calls and results, or ends them.
-_AROUND = re.compile(
-    r"</?(?:tool_calls?|function_calls|minimax:tool_call|functioncall|function|invoke|seed:tool_call)>|</?[^<>\s\w]*DSML[^<>]*>"
-    r"|<｜tool▁(?:calls?|outputs?)▁(?:begin|end)｜>|<\|tool_calls_section_(?:begin|end)\|>|<\|tool_call_end\|>"
-    r"|<\|/?tool_calls?\|>|<\|action_end\|>|<\|(?:eom|eot|im_end|call|end|endoftext)(?:_id)?\|>|</s>|\[/?TOOL_CALLS\]|\[/?TOOL_RESULTS\]"
 )
 _TAGS = re.compile(r"<[|｜](?P<special>[\w▁:-]+)[|｜]>|(?<!`)<(?P<plain>[\w:-]+)>")
 _THOUGHTS = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
-_PARAMETERS = re.compile(
-    r"""<[^<>\s\w/]*(?:DSML[^<>\s\w]*)?parameter(?:=|\s+name=")([^">\s]+)"?[^>]*>(.*?)"""
-    r"(?:</[^<>\s\w]*(?:DSML[^<>\s\w]*)?parameter>|(?=<parameter)|(?=</function>)|\Z)",
-    re.DOTALL,
-)
-_KEYS = re.compile(r"<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>", re.DOTALL)
-_NAME = re.compile(r"""["']name["']\s*:\s*["']([^"'\n]+)["']""")
-_CALL = re.compile(r"[\w.]+\(.*\)\s*", re.DOTALL)
 
 
-class _Call(NamedTuple):
-    """A call as it stands in a text: its name, its arguments as written, its id where it has one, and where it ends."""
+#: Without one of these a text has no call, unless it is one as a whole.
+_MARKS = ("<", "Action", "[TOOL_CALLS]", "to=functions.", "```tool_code")
+_FENCES = re.compile(r"^[ \t]*```(?P<language>\w*).*?^[ \t]*```", re.MULTILINE | re.DOTALL)
+_QUOTED = re.compile(_FENCES.pattern + r"|`[^`\n]+`", _FENCES.flags)
 
-    name: str
-    given: Any
-    end: int
-    id: str | None = None
+Spans = list[tuple[int, int]]
 
 
-def names_call_in_text(text: str) -> bool:
-    """Whether a text has what may be a call, outside of its thoughts."""
-    return _OPENS.search(_THOUGHTS.sub("", text)) is not None
+def read_calls(steps: tuple[Step, ...], tools: Collection[str] = (), policy: str | None = None) -> tuple[Step, ...]:
+    """The steps with the calls in their text as calls and the results in their text as results.
+
+    Steps without such calls come back as they are, and so do calls beside those of another kind that nobody answered.
+
+    Parameters
+    ----------
+    steps : tuple of Step
+    tools : collection of str
+        The tools that the agent was offered: ``<NAME><parameter>...`` calls them.
+    policy : str, optional
+        Instructions beside those in the steps; both may describe tools.
+
+    Raises
+    ------
+    Unread
+        When a call in a text names no tool, or is of an unknown form.
+    """
+    opens = opens_with(tools_named(steps, tools, policy))
+    own = any(step.agent_calls for step in steps)
+    written = [_written(steps, number, opens) for number in range(len(steps))]
+    if own:
+        written = [here if here is not None and _is_answered(steps, n) else None for n, here in enumerate(written)]
+    if all(here is None for here in written):
+        if not own:
+            _refuse_unread(steps)
+        return steps
+    given = {call.id for step in steps for call in step.tool_calls if call.id}
+    whole: list[Step] = []
+    waiting: list[ToolCall] = []
+    for step, quoted in zip(steps, written, strict=True):
+        of_own = step.role == "tool" and step.tool_call_id in given
+        for part in [step] if of_own else _parts(step, opens, quoted, waiting):
+            whole.append(part.model_copy(update={"index": len(whole)}))
+    if not own:
+        _refuse_unread(whole)
+    return tuple(whole) if any(step.tool_calls for step in whole) else steps
+
+
+def beside(steps: Sequence[Step], tools: Collection[str] = (), policy: str | None = None) -> Iterator[tuple[int, str]]:
+    """The calls that an agent wrote into its text and nobody ran: each by the number of its step and its beginning.
+
+    Beside calls of its own kind what is quoted is an example; in a run without any call a fence may be more than that.
+    Of a step the first is named. Parameters are those of `read_calls`.
+    """
+    fences = not any(step.agent_calls for step in steps)
+    opens = opens_with(tools_named(steps, tools, policy))
+    for number, step in enumerate(steps):
+        for opened in _openings(opens, step.content, 0, _written(steps, number, opens, fences=fences)):
+            if _is_call(step.content, opened):
+                yield step.index, step.content[opened.start() :].strip()[:60]
+                break
+
+
+def _is_call(text: str, opened: re.Match[str]) -> bool:
+    if opened.lastgroup == "bare" or text[: opened.start()].endswith("`"):
+        return False
+    try:
+        return bool(calls_at(text, opened, ""))
+    except Unread:
+        return True
+
+
+def _written(steps: Sequence[Step], number: int, opens: re.Pattern[str], *, fences: bool = False) -> Spans | None:
+    """The stretches of an agent's text that hold no calls, where others may; None where nothing may."""
+    step = steps[number]
+    text = step.content
+    if step.role != "assistant" or step.kind is not None:
+        return None
+    if not any(mark in text for mark in _MARKS):
+        return [] if text.lstrip()[:1] in ("{", "[") and opens.match(text) else None
+    quoted = [thought.span() for thought in _THOUGHTS.finditer(text)]
+    if "```" in text and not fences and not _is_answered(steps, number):
+        quoted += [fence.span() for fence in _FENCES.finditer(text) if fence["language"] != "tool_code"]
+    return None if _next(opens, text, 0, quoted) is None else quoted
+
+
+def _is_answered(steps: Sequence[Step], number: int) -> bool:
+    """Whether what the `number`-th step wrote came back: in the user's text, or from a tool that answers no call."""
+    given = {call.id for step in steps for call in step.tool_calls}
+    after = takewhile(lambda step: step.role != "assistant", steps[number + 1 :])
+    return any(
+        (step.role == "tool" and step.tool_call_id not in given)
+        or (step.role != "system" and _RESULTS.match(step.content.lstrip()) is not None)
+        for step in after
+    )
+
+
+def _refuse_unread(steps: Sequence[Step]) -> None:
+    """Refuse a run with a tag that is named or shaped like a call, in a form that nobody here knows."""
+    for step in steps:
+        if step.role == "assistant" and step.kind is None and "<" in step.content:
+            text, where = _QUOTED.sub("", _THOUGHTS.sub("", step.content)), f"step {step.index}"
+            if tag := _unread(text):
+                raise Unread(where, tag, cure="a run is read with all its calls: convert it")
+            if tag := shaped_like_call(text):
+                raise Unread(where, f"<{tag}>", cure="give the tools that it calls with --tools, or convert it")
 
 
 def _unread(text: str) -> str | None:
-    """A tag that is named like a call, in a form that nobody here knows."""
     tags = (tag for tag in _TAGS.finditer(text) if tag["special"] or f"</{tag['plain']}>" in text)
     named = ((tag["special"] or tag["plain"]).replace("▁", "_") for tag in tags)
     return next((name for name in named if names_call(name) or name == "tool_code"), None)
 
 
-def read_calls(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """The steps with the calls in their text as calls and the results in their text as results.
-
-    Steps without such calls, and those of a run that has calls of its own kind, come back as they are.
-
-    Raises
-    ------
-    Unread
-        When a call in a text names no tool.
-    """
-    if any(step.agent_calls for step in steps):
-        return steps
-    written = [step.role == "assistant" and step.kind is None and names_call_in_text(step.content) for step in steps]
-    if not any(written):
-        spoken = (step for step in steps if step.role == "assistant" and step.kind is None)
-        if unknown := next(((step, tag) for step in spoken if (tag := _unread(_THOUGHTS.sub("", step.content)))), None):
-            raise Unread(f"step {unknown[0].index}", unknown[1], cure="a run is read with all its calls: convert it")
-        return steps
-    whole: list[Step] = []
-    waiting: list[ToolCall] = []
-    for step, has_calls in zip(steps, written, strict=True):
-        for part in _parts(step, has_calls, waiting):
-            whole.append(part.model_copy(update={"index": len(whole)}))
-    return tuple(whole) if any(step.tool_calls for step in whole) else steps
-
-
-def _parts(step: Step, has_calls: bool, waiting: list[ToolCall]) -> Iterator[Step]:
+def _parts(step: Step, opens: re.Pattern[str], quoted: Spans | None, waiting: list[ToolCall]) -> Iterator[Step]:
     """The steps that one message holds; `waiting` are the calls without a result so far."""
     if step.role == "tool" and not _RESULTS.match(step.content.lstrip()):
         yield _result(step, _unwrapped(step.content), waiting)
-    elif has_calls:
-        yield from _of_agent(step, waiting)
+    elif quoted is not None:
+        yield from _of_agent(step, opens, quoted, waiting)
     elif step.role == "tool" or (step.role != "system" and waiting and _RESULTS.search(step.content)):
         yield from _with_results(step, waiting)
     else:
         yield step
 
 
-def _of_agent(step: Step, waiting: list[ToolCall]) -> Iterator[Step]:
+def _of_agent(step: Step, opens: re.Pattern[str], quoted: Spans, waiting: list[ToolCall]) -> Iterator[Step]:
     """An agent's message: text and the calls after it, what came back where it stands in the same text, and so on."""
-    text, calls, place = "", list[ToolCall](), 0
-    content = step.content
-    thoughts = [found.span() for found in _THOUGHTS.finditer(content)]
-    opened = _next(_OPENS, content, 0, thoughts)
-    while opened is not None:
-        if waiting and (came := _next(_RESULTS, content, place, thoughts)) and came.start() < opened.start():
-            yield from _said(step, text + content[place : came.start()], calls)
-            text, calls, place = "", [], came.end()
+    where, content = f"step {step.index}", step.content
+    text, calls, position, start = "", [*step.tool_calls], 0, 0
+    while opened := _next(opens, content, start, quoted):
+        came = _next(_RESULTS, content, position, quoted) if waiting else None
+        if came and came.start() < opened.start():
+            yield from _said(step, text + content[position : came.start()], calls)
             yield _result(step, _unwrapped(came[0]), waiting)
-        elif opened.start() < place:  # inside what came back
-            pass
-        else:
-            text += content[place : opened.start()]
-            found = [] if content[: opened.start()].endswith("`") else _calls(content, opened, f"step {step.index}")
-            text += "" if found else opened[0]
-            for call in found:
-                place = call.end
-                if call.name == "respond" and isinstance(call.given, dict) and call.given.keys() == {"content"}:
-                    text += shown(call.given["content"])  # tau-bench's word for speaking to the user
-                else:
-                    calls.append(call_of(f"step {step.index}", call.name, call.given, id=call.id))
-                    waiting.append(calls[-1])
-            place = max(place, opened.end())
-            opened = _next(_OPENS, content, max(place, opened.start() + 1), thoughts)
+            text, calls, position, start = "", [], came.end(), came.end()
             continue
-        opened = _next(_OPENS, content, max(place, opened.start()), thoughts)
-    if waiting and (came := _next(_RESULTS, content, place, thoughts)):
-        yield from _said(step, text + content[place : came.start()], calls)
+        written = [] if content[: opened.start()].endswith("`") else calls_at(content, opened, where)
+        start = max([opened.end(), *(call.end for call in written)])
+        if not written:
+            start = max(start, opened.start() + 1)
+            continue
+        text, position = text + content[position : opened.start()], start
+        for call in written:
+            if call.name == "respond" and isinstance(call.given, dict) and call.given.keys() == {"content"}:
+                text += shown(call.given["content"])  # tau-bench's word for speaking to the user
+            else:
+                calls.append(call_of(where, call.name, call.given, id=call.id))
+                waiting.append(calls[-1])
+    if waiting and (came := _next(_RESULTS, content, position, quoted)):
+        yield from _said(step, text + content[position : came.start()], calls)
         yield from _with_results(step.model_copy(update={"content": content[came.start() :]}), waiting)
     else:
-        yield from _said(step, text + content[place:], calls)
+        yield from _said(step, text + content[position:], calls)
 
 
 def _said(step: Step, text: str, calls: list[ToolCall]) -> Iterator[Step]:
     outside, thoughts = _THOUGHTS.split(text), [*_THOUGHTS.findall(text), ""]
-    text = "".join(_AROUND.sub("", plain) + thought for plain, thought in zip(outside, thoughts, strict=True)).strip()
+    text = "".join(AROUND.sub("", plain) + thought for plain, thought in zip(outside, thoughts, strict=True)).strip()
     if (text := "" if set(text) == {"`"} else text) or calls:
         yield step.model_copy(update={"content": text, "tool_calls": tuple(calls)})
 
@@ -184,22 +209,29 @@ def _with_results(step: Step, waiting: list[ToolCall]) -> Iterator[Step]:
     yield from _said(step, step.content[place:], [])
 
 
-def _next(pattern: re.Pattern[str], text: str, start: int, thoughts: list[tuple[int, int]]) -> re.Match[str] | None:
-    """The first match from here on that is no part of a thought."""
-    found = (match for match in pattern.finditer(text, start))
-    return next((m for m in found if not any(begin <= m.start() < end for begin, end in thoughts)), None)
+def _openings(pattern: re.Pattern[str], text: str, start: int, quoted: Spans | None) -> Iterator[re.Match[str]]:
+    """The matches from here on that are neither thought nor quoted; none where `quoted` is None."""
+    if quoted is None:
+        return
+    for match in pattern.finditer(text, start):
+        if not any(begin <= match.start() < end for begin, end in quoted):
+            yield match
+
+
+def _next(pattern: re.Pattern[str], text: str, start: int, quoted: Spans) -> re.Match[str] | None:
+    return next(_openings(pattern, text, start, quoted), None)
 
 
 def _unwrapped(text: str) -> str:
     """What stands inside the tags of a result."""
     if found := _RESULTS.search(text):
         text = next(group for group in found.groups() if group is not None)
-    return _AROUND.sub("", text).strip()
+    return AROUND.sub("", text).strip()
 
 
 def _result(step: Step, text: str, waiting: list[ToolCall]) -> Step:
     """A result as a step of its own; it answers the first call of its name that waits, else the first that waits."""
-    told = _value(text)
+    told = value_of(text)
     name, identity = step.tool_name, step.tool_call_id
     if isinstance(told, dict) and "content" in told and told.keys() <= {"name", "content", "tool_call_id", "call_id"}:
         text, name = shown(told["content"]), told.get("name") or name
@@ -211,185 +243,3 @@ def _result(step: Step, text: str, waiting: list[ToolCall]) -> Step:
         name, identity = name or call.name, identity or call.id
     fields = {"role": "tool", "content": text, "tool_name": name, "tool_call_id": identity}
     return step.model_copy(update={**fields, "tool_calls": ()})
-
-
-def _calls(text: str, opened: re.Match[str], where: str) -> list[_Call]:
-    """The calls that one opening stands for, each with the place where it ends."""
-    kind, start = str(opened.lastgroup), opened.end()
-    named = opened[kind]
-    if kind in ("tagged", "invoked"):
-        end = _end(text, start, "</function>") if kind == "tagged" else _end(text, start, "invoke>")
-        return [_Call(named, _parameters(text[start:end]), end)]
-    if kind == "searched":
-        end = _end(text, start, "</search>")
-        return [_Call(named, {"query": text[start:end].removesuffix("</search>").strip()}, end)]
-    if kind == "bracketed":
-        end = _end(text, start, "]\n") if "]\n" in text[start:] else len(text)
-        return [_Call(named, {"input": text[start:end].strip().removesuffix("]")}, end)]
-    if kind == "executed":
-        end = _end(text, start, f"</{named}>")
-        return [_Call(named, {"code": text[start:end].removesuffix(f"</{named}>").strip()}, end)]
-    if kind == "fenced":
-        end = _end(text, start, "```")
-        return _of_python(text[start:end].removesuffix("```").strip(), end, code=True)
-    if kind == "bare":
-        return _of_whole(text, where)
-    if kind in ("named", "channel"):
-        stop = re.compile(r"^[ \t>*]*(?:Observation|Thought|Final Answer|Action)[ \d]*:", re.MULTILINE)
-        ends = stop if kind == "named" else re.compile(r"<\|(?:call|end|start)\|>")
-        found = ends.search(text, start)
-        body = text[start : found.start() if found else len(text)].strip()
-        end = found.start() if found else len(text)
-        value = _value(body.strip("`"))
-        return [_Call(named, value if isinstance(value, dict) else {"input": body} if body else {}, end)]
-    if kind == "deepseek":
-        end = _end(text, start, "<｜tool▁call▁end｜>")
-        head, _, rest = text[start:end].replace("<｜tool▁call▁end｜>", "").partition("<｜tool▁sep｜>")
-        if head.strip() == "function" and not rest.lstrip().startswith("{"):
-            head, _, rest = rest.partition("\n")
-        return [_Call(_named(head, where), _fenced(rest), end)]
-    if kind == "kimi":
-        end = _end(text, start, "<|tool_call_end|>")
-        head, _, rest = text[start:end].replace("<|tool_call_end|>", "").partition("<|tool_call_argument_begin|>")
-        identity = head.strip()
-        name = _named(re.sub(r":\d+$", "", identity).removeprefix("functions."), where)
-        return [_Call(name, _fenced(rest), end, identity)]
-    return _of_mistral(text, start, where) if kind == "mistral" else _of_json(text, start, kind, where)
-
-
-def _of_whole(text: str, where: str) -> list[_Call]:
-    """A message that is nothing but calls as JSON, as Llama writes them; nothing where the JSON says something else."""
-    value = _value(text)
-    records = value if isinstance(value, list) else [value]
-    keys = {"type", "name", "arguments", "parameters", "id"}
-    given = all(isinstance(one, dict) and one.keys() <= keys and {"name"} < one.keys() - {"type"} for one in records)
-    return [_as_call(one, len(text), where) for one in records] if given and records else []
-
-
-def _of_mistral(text: str, start: int, where: str) -> list[_Call]:
-    """``[{name, arguments}]``, or ``NAME[ARGS]{...}``, with ``[CALL_ID]`` between them in some versions."""
-    flat = re.compile(r"\s*([\w.-]+)(?:\[CALL_ID\]([\w-]+))?(?:\[ARGS\])?\s*(?=\{)").match(text, start)
-    if flat is None:
-        return _of_json(text, start, "mistral", where)
-    value, end = _json_at(text, flat.end())
-    return [_Call(flat[1], value, end, flat[2])]
-
-
-def _of_json(text: str, start: int, kind: str, where: str) -> list[_Call]:
-    """The body of a pair of tags: one call as JSON, a list of them, several one after another, or a form of its own."""
-    body = re.compile(r"\s*").match(text, start)
-    begin = body.end() if body else start
-    inner = _OPENS.match(text, begin)
-    if inner is not None:
-        return _calls(text, inner, where)
-    if text[begin : begin + 1] in ("{", "["):
-        found: list[_Call] = []
-        while text[begin : begin + 1] in ("{", "["):
-            value, end = _json_at(text, begin)
-            if isinstance(value, str) and not _NAME.search(value):
-                break
-            found += [_as_call(one, end, where) for one in (value if isinstance(value, list) else [value])]
-            begin = end + len(re.compile(r"[\s;,]*").match(text, end)[0])  # type: ignore[index]
-        if found:
-            return found
-    end = _end(text, start, "</tool_call>", "<|tool_call_end|>", "<|eom_id|>", "<|eot_id|>")
-    inside = _AROUND.sub("", text[start:end]).strip()
-    if kind == "python" or (kind == "json" and _CALL.fullmatch(inside.strip("[]"))):
-        return _of_python(inside, end, code=kind == "python")
-    if end == len(text) and not _AROUND.search(text, start):
-        return []  # the tag is only named
-    name, _, _ = inside.partition("<arg_key>")
-    if re.fullmatch(r"[\w.:-]+", name.strip()):
-        return [_Call(name.strip(), {key.strip(): _typed(value) for key, value in _KEYS.findall(inside)}, end)]
-    raise Unread(where, text[start:end][:80], rule="has a call in its text that names no tool")
-
-
-def _of_python(body: str, end: int, *, code: bool) -> list[_Call]:
-    """``name(key=value)``, ``[name(...), ...]`` or ``name.call(...)``; anything else is code for the interpreter."""
-    try:
-        tree = ast.parse(body, mode="eval").body
-    except (SyntaxError, ValueError):
-        return [_Call("code_interpreter", {"code": body}, end)]
-    nodes = tree.elts if isinstance(tree, ast.List) else [tree]
-    found = []
-    for node in nodes:
-        plain = isinstance(node, ast.Call) and not node.args and all(key.arg for key in node.keywords)
-        if not isinstance(node, ast.Call) or not plain:
-            return [_Call("code_interpreter", {"code": body}, end)]
-        try:
-            given = {str(key.arg): ast.literal_eval(key.value) for key in node.keywords}
-        except ValueError:
-            return [_Call("code_interpreter", {"code": body}, end)]
-        found.append(_Call(ast.unparse(node.func).removesuffix(".call"), given, end))
-    return found
-
-
-def _as_call(value: Any, end: int, where: str) -> _Call:
-    """A call from ``{name, arguments}`` and its cousins; broken JSON keeps its text, if it still names its tool."""
-    if isinstance(value, str) and (named := _NAME.search(value)):
-        return _Call(named[1], value, end)
-    record = value if isinstance(value, dict) else {}
-    inner = dict_of(record, "function") or record
-    name = inner.get("name", inner.get("action", inner.get("function")))
-    if not isinstance(name, str) or not name:
-        raise Unread(where, value, rule="has a call in its text that names no tool")
-    given = next(
-        (inner[key] for key in ("arguments", "parameters", "args", "action_input", "input") if key in inner), None
-    )
-    given = _value(given) if isinstance(given, str) else given
-    identity = record.get("id") or record.get("call_id")
-    return _Call(name, given, end, identity if isinstance(identity, str) else None)
-
-
-def _named(head: str, where: str) -> str:
-    if not (name := head.strip()):
-        raise Unread(where, head, rule="has a call in its text that names no tool")
-    return name
-
-
-def _json_at(text: str, start: int) -> tuple[Any, int]:
-    """The JSON value that begins here and where it ends; text up to the end of its tag where it is none."""
-    try:
-        return json.JSONDecoder(strict=False).raw_decode(text, start)
-    except ValueError:
-        end = _end(text, start, "</tool_call>", "<|tool_call_end|>", "</functioncall>", "<|eom_id|>", "<|endoftext|>")
-        return _value(_AROUND.sub("", text[start:end]).strip()), end
-
-
-def _end(text: str, start: int, *closings: str) -> int:
-    """Where the first of these closings ends, the end of the text where there is none."""
-    found = [place + len(closing) for closing in closings if (place := text.find(closing, start)) >= 0]
-    return min(found, default=len(text))
-
-
-def _fenced(text: str) -> Any:
-    text = text.strip()
-    return _value(re.sub(r"^```(?:json)?\s*|\s*```$", "", text))
-
-
-def _value(text: str) -> Any:
-    """What JSON, or Python's way of writing it, stands for; the text itself where it is neither."""
-    text = text.strip()
-    if text[:1] not in ("{", "["):
-        return text
-    for read in (json.JSONDecoder(strict=False).decode, ast.literal_eval):
-        try:
-            return read(text)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            continue
-    return text
-
-
-def _typed(text: str) -> Any:
-    """A parameter's value: JSON where it is a number, a list or an object, else text as it is."""
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return text.strip("\n")
-    return value if isinstance(value, bool | int | float | list | dict) else text.strip("\n")
-
-
-def _parameters(body: str) -> Any:
-    """``<parameter=K>V</parameter>`` and ``<parameter name="K">V</parameter>``, else JSON."""
-    found = {key: _typed(value) for key, value in _PARAMETERS.findall(body)}
-    return found or _value(_AROUND.sub("", body))

@@ -11,20 +11,9 @@ https://github.com/langchain-ai/langsmith-cli (internal/extract/extract.go), lan
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from axisjudge.readers.events import (
-    UNKNOWN,
-    WRONG_SHAPE,
-    Line,
-    Tally,
-    dict_of,
-    events_of,
-    json_of,
-    listed,
-    nanoseconds,
-    text_at,
-)
+from axisjudge.readers.events import Line, Tally, dict_of, json_of, listed, nanoseconds, text_at
 from axisjudge.readers.messages import Found, word
-from axisjudge.readers.traces.runs import Run, trajectories_of
+from axisjudge.readers.traces.runs import Run, read_runs
 
 FORMAT = "langsmith"
 _THREADS = ("thread_id", "session_id", "conversation_id")
@@ -37,20 +26,9 @@ def recognise(value: Any) -> bool:
 
 def read_log(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
     """One trajectory a trace, or a thread of traces that go on with each other."""
-    runs: dict[str, Run] = {}
-    positions: dict[str, str] = {}
-    for position, value in events_of(lines, tally):
-        if not recognise(value):
-            tally.add(UNKNOWN, "not a run", position)
-        for record in _records(value):
-            try:
-                run = _run(record)
-            except (KeyError, TypeError, ValueError, OverflowError):
-                tally.add(WRONG_SHAPE, "a run without its id or start", position)
-            else:
-                runs.setdefault(run.id, run)
-                positions.setdefault(run.trace, position)
-    yield from trajectories_of(runs.values(), positions, FORMAT, tally)
+    yield from read_runs(
+        lines, tally, FORMAT, _records, _run, unknown="not a run", broken="a run without its id or start"
+    )
 
 
 def _records(value: Any) -> Iterator[dict[str, Any]]:

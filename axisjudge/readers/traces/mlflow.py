@@ -7,25 +7,14 @@ Source: mlflow/mlflow, mlflow/entities/span.py (three versions of a span), trace
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic_core import from_json
 
-from axisjudge.readers.events import (
-    UNKNOWN,
-    WRONG_SHAPE,
-    Line,
-    Tally,
-    dict_of,
-    events_of,
-    json_of,
-    listed,
-    nanoseconds,
-    text_at,
-)
-from axisjudge.readers.messages import Found, word
+from axisjudge.readers.events import Line, Tally, dict_of, json_of, listed, nanoseconds, text_at
+from axisjudge.readers.messages import Found
 from axisjudge.readers.traces.openinference import arguments_in
-from axisjudge.readers.traces.runs import Run, trajectories_of
+from axisjudge.readers.traces.runs import Run, read_runs
 
 FORMAT = "mlflow"
 _KINDS = {"LLM": "llm", "CHAT_MODEL": "chat_model", "TOOL": "tool"}
@@ -34,46 +23,40 @@ _FAILED = ("STATUS_CODE_ERROR", "ERROR", 2, "2")
 
 def recognise(value: Any) -> bool:
     """Whether the JSON value is a trace, or holds some."""
-    return next(_traces(value), None) is not None
+    return next(_spans(value), None) is not None
 
 
 def read_log(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
     """One trajectory a trace."""
-    runs: dict[str, Run] = {}
-    positions: dict[str, str] = {}
-    for position, value in events_of(lines, tally):
-        if not recognise(value):
-            tally.add(UNKNOWN, "not a trace", position)
-        for trace in _traces(value):
-            info, spans = trace
-            name = str(info.get("trace_id") or info.get("request_id"))
-            task = text_at(dict_of(info, "tags"), "task_id")
-            for span in spans:
-                try:
-                    run = _run(span, name, task)
-                except (KeyError, TypeError, ValueError, OverflowError):
-                    tally.add(WRONG_SHAPE, "a span without its id or times", position)
-                else:
-                    runs.setdefault(f"{name} {run.id}", run)
-                    positions.setdefault(run.trace, position)
-    yield from trajectories_of(runs.values(), positions, FORMAT, tally)
+    yield from read_runs(
+        lines, tally, FORMAT, _spans, _run, unknown="not a trace", broken="a span without its id or times"
+    )
 
 
-def _traces(value: Any) -> Iterator[tuple[dict[str, Any], list[dict[str, Any]]]]:
-    """The traces in a JSON value: what is said of each, and its spans."""
+class _Span(NamedTuple):
+    """A span, the name of its trace, whose spans alone have ids of their own, and the trace's task."""
+
+    trace: str
+    task: str | None
+    fields: dict[str, Any]
+
+
+def _spans(value: Any) -> Iterator[_Span]:
+    """The spans of the traces in a JSON value."""
     if not isinstance(value, dict):
         return
     if isinstance(value.get("traces"), list):
         for member in value["traces"]:
-            yield from _traces(member)
+            yield from _spans(member)
         return
     whole = json_of(value.get("trace"))
     value = whole if isinstance(whole, dict) else value
     info = dict_of(value, "info") or value
     spans = listed(dict_of(value, "data").get("spans", value.get("spans")))
     known = [span for span in map(json_of, spans) if isinstance(span, dict) and _is_span(span)]
-    if known and ("trace_id" in info or "request_id" in info):
-        yield info, known
+    if "trace_id" in info or "request_id" in info:
+        name, task = str(info.get("trace_id") or info.get("request_id")), text_at(dict_of(info, "tags"), "task_id")
+        yield from (_Span(name, task, span) for span in known)
 
 
 def _is_span(span: dict[str, Any]) -> bool:
@@ -81,18 +64,20 @@ def _is_span(span: dict[str, Any]) -> bool:
     return isinstance(attributes, dict) and any(str(key).startswith("mlflow.") for key in attributes)
 
 
-def _run(span: dict[str, Any], trace: str, task: str | None) -> Run:
+def _run(record: _Span) -> Run:
+    trace, task, span = record
     attributes = {key: _value(value) for key, value in span["attributes"].items()}
     status = dict_of(span, "status") or {"code": span.get("status_code"), "message": span.get("status_message")}
     ended = span.get("end_time_unix_nano", span.get("end_time"))
     kind = str(attributes.get("mlflow.spanType")).upper()
     given = attributes.get("mlflow.spanInputs")
+    above = span.get("parent_span_id") or span.get("parent_id")
     if kind == "TOOL" and isinstance(given, str):
         given = json_of(arguments_in(given))
     return Run(
-        id=str(span.get("span_id") or span["context"]["span_id"]),
+        id=f"{trace} {span.get('span_id') or span['context']['span_id']}",
         trace=trace,
-        parent=word(span.get("parent_span_id") or span.get("parent_id")),
+        parent=None if above is None else f"{trace} {above}",
         kind=_KINDS.get(kind, kind.lower()),
         name=str(span.get("name")),
         start=nanoseconds(span.get("start_time_unix_nano", span.get("start_time"))),

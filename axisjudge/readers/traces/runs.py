@@ -6,11 +6,11 @@ had said. Where no model call is on record, as in an export of root runs alone, 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from axisjudge.readers.events import NO_STEP, Tally, json_of, listed, text_at
+from axisjudge.readers.events import NO_STEP, UNKNOWN, WRONG_SHAPE, Line, Tally, events_of, json_of, listed, text_at
 from axisjudge.readers.messages import Found, made
 from axisjudge.readers.traces.chat_forms import finish_in, is_message, message_of, messages_in
 from axisjudge.readers.traces.conversation import ModelCall, ToolRun, continues, steps_of
@@ -20,6 +20,7 @@ from axisjudge.readers.traces.pieces import Piece, pieces_of, plain
 from axisjudge.trajectory import Trajectory
 
 MODELS = ("llm", "chat_model")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,38 @@ class _Trace(NamedTuple):
         return [call for _, call in self.models]
 
 
-def trajectories_of(runs: Iterable[Run], positions: dict[str, str], source: str, tally: Tally) -> Iterator[Found]:
+def read_runs(
+    lines: Iterable[Line],
+    tally: Tally,
+    source: str,
+    records_in: Callable[[Any], Iterator[R]],
+    run_of: Callable[[R], Run],
+    *,
+    unknown: str,
+    broken: str,
+) -> Iterator[Found]:
+    """One trajectory a trace, from the records of runs in a log's events; of those with one id the first counts.
+
+    An event without a record is counted as `unknown`, a record without what a run needs as `broken`.
+    """
+    runs: dict[str, Run] = {}
+    positions: dict[str, str] = {}
+    for position, value in events_of(lines, tally):
+        records = list(records_in(value))
+        if not records:
+            tally.add(UNKNOWN, unknown, position)
+        for record in records:
+            try:
+                run = run_of(record)
+            except (KeyError, TypeError, ValueError, OverflowError):
+                tally.add(WRONG_SHAPE, broken, position)
+            else:
+                runs.setdefault(run.id, run)
+                positions.setdefault(run.trace, position)
+    yield from _trajectories(runs.values(), positions, source, tally)
+
+
+def _trajectories(runs: Iterable[Run], positions: dict[str, str], source: str, tally: Tally) -> Iterator[Found]:
     """One trajectory a trace, or a thread of traces that go on with each other; `positions` are those of the traces."""
     by_trace: dict[str, list[Run]] = {}
     for run in runs:

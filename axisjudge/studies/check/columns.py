@@ -153,7 +153,7 @@ def _people(table: CellTable, wishes: Roles) -> tuple[str, ...]:
     if found:
         cure = "name people's column, or several people by --human once each"
         raise InputError("--human", f"{', '.join(found)} could each be what people said", cure=cure)
-    raise InputError("--human", "no column is recognised as what people said", cure=table.named())
+    raise InputError("--human", "no column is recognised as what people said", cure=f"name one; {table.named()}")
 
 
 def _judges(table: CellTable, people: Sequence[str], wishes: Roles) -> tuple[str, ...]:
@@ -200,6 +200,12 @@ def _item(table: CellTable, taken: set[str]) -> str:
     names = [name for want in _ITEMS for name in table.columns if plain(name) == want and name not in taken]
     kinds = {name: len(set(table.columns[name])) / table.n_rows for name in names}
     return max((name for name in names if kinds[name] >= LEAST_OWN_IDS), key=lambda name: kinds[name], default="")
+
+
+def repeating_id(roles: Roles) -> str:
+    """A column of a wide table that is named like an id and was not taken for one, because its values repeat."""
+    of_rows = () if roles.long or roles.item else roles.left_out
+    return next((name for name in of_rows if plain(name) in _ITEMS), "")
 
 
 def _confidences(table: CellTable, judges: Sequence[str], wishes: Roles) -> dict[str, str]:

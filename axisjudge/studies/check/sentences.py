@@ -10,6 +10,7 @@ from axisjudge.stats.agreement.coefficients import COEFFICIENTS, Coefficient, co
 from axisjudge.stats.clusters import effective_clusters
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.words import listed, many
+from axisjudge.studies.check.columns import repeating_id
 from axisjudge.studies.check.compute import WANTED_HALF_WIDTH, JudgeCheck, comparable
 from axisjudge.studies.check.words import one_line
 
@@ -76,6 +77,11 @@ def _read(result: Checked) -> list[str]:
         equal = "" if worth > 0.9 * votes.n_clusters else f", worth {worth:.1f} equal ones"
         groups = f"{votes.n_clusters} in all{equal}"
         lines.append(f"Rows of one {roles.cluster!r} belong together, {groups}; intervals are by {votes.unit}.")
+    elif repeating := repeating_id(roles):
+        lines.append(
+            f"Values of {repeating!r} repeat, and still each row counts as independent: if its rows belong together, "
+            f"say --cluster {repeating}."
+        )
     else:
         lines.append("No column says which rows belong together: each row counts as independent (--cluster COLUMN).")
     lines.append(_words_line(result))

@@ -142,7 +142,8 @@ def _named(named: Sequence[str], counts: Counter[str]) -> Question:
         code |= dict.fromkeys(_PASSING, 0) | dict.fromkeys(_FAILING, 1)
     if others := [each for each in counts if each not in code]:
         none = len(others) == len(counts)
-        cure = f"--words PASS,FAIL names those that occur ({one_line(others)})" if none else _ways_out(others)
+        occur = f"PASS,FAIL are two of the words that occur, the passing one first: {' or '.join(sorted(others))}"
+        cure = occur if none else _ways_out(others)
         raise InputError("--words", f"leaves out {_listed(others, counts)}", cure=cure)
     if len(named) > 2:
         return Question(tuple(named), code)

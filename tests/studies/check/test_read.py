@@ -261,3 +261,10 @@ def test_two_columns_of_one_name_are_refused_in_our_words():
     frame = pd.DataFrame(TABLE)
     with pytest.raises(InputError, match="two columns of one name"):
         check(pd.concat([frame, frame[["gpt"]]], axis=1))
+
+
+def test_an_id_that_repeats_is_no_item_and_is_said():
+    rows = {"id": [str(n % 60) for n in range(100)], **{name: TABLE[name][:100] for name in ("gpt", "human")}}
+    said = " ".join(check(rows).sentences)
+    assert "--cluster id" in said
+    assert "--cluster id" not in " ".join(check({**rows, "id": [str(n) for n in range(100)]}).sentences)

@@ -1,0 +1,332 @@
+"""Forms in which open models write calls into their text: where a call opens, and how its body is read.
+
+Tags around JSON (Hermes, Qwen, Hunyuan, Phi, Granite, InternLM, glaive), ``<function=NAME>`` with JSON (Llama) or
+parameters (Qwen3-Coder, OpenHands), ``<arg_key>`` (GLM), ``<invoke name="NAME">`` (MiniMax, DeepSeek 3.2, older
+Claude), ``<|python_tag|>`` (Llama), ``[TOOL_CALLS]`` (Mistral), ``<｜tool▁call▁begin｜>`` (DeepSeek),
+``<|tool_call_begin|>`` (Kimi), channels ``to=functions.NAME`` (gpt-oss), ``Action`` and ``Action Input`` (ReAct),
+``Action`` and JSON (tau-bench), ``Action: NAME[...]`` (ReAct's paper), ``<search>`` (Search-R1), ``<execute>``
+(CodeAct), ```` ```tool_code ```` (Gemma), a message that is a call as JSON and nothing else (Llama 3.1), and tags named
+after tools that are known (Cline, Roo Code).
+Sources: the chat templates of these models, and the parsers of vLLM and SGLang.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from axisjudge.readers.chats.element_calls import elements_in
+from axisjudge.readers.events import dict_of
+from axisjudge.readers.messages import Unread
+
+#: Where a call opens. The groups are named as in `_READERS`.
+OPENS = re.compile(
+    r"""(?P<json><tool_call>|<\|?tool_calls?\|?>|<functioncall>|<\|action_start\|>\s*<\|plugin\|>|<\|tool_call_start\|>)
+    |<function=(?P<tagged>[\w.:-]+)>
+    |<(?:[^<>\s\w/]*DSML[^<>\s\w]*)?invoke\s+name="(?P<invoked>[^"]+)"\s*>
+    |(?P<python><\|python_tag\|>)
+    |(?P<mistral>\[TOOL_CALLS\])
+    |(?P<deepseek><｜tool▁call▁begin｜>)
+    |(?P<kimi><\|tool_call_begin\|>)
+    |(?:<\|start\|>assistant\s*)?(?:<\|channel\|>\s*commentary\s*)?to=functions\.(?P<channel>[\w.-]+)[^\n]*?<\|message\|>
+    |^[ \t>*]*Action[ \d]*:[*\s]*(?P<named>[^\n{}\[\]]+?)[*\s]*\n+[ \t>*]*Action\ Input[ \d]*:[*\ \t]*
+    |^[ \t>*]*Action:\s*(?:```(?:json)?\s*)?(?P<acted>(?=\{))
+    |^[ \t>*]*Action[ \d]*:[*\s]*(?P<bracketed>\w+)\[
+    |<(?P<searched>search)>
+    |<(?P<executed>execute(?:_\w+)?)>
+    |(?P<fenced>```tool_code[ \t]*\n)
+    |(?:\A|(?<=</think>))\s*(?P<bare>(?=\{\s*"(?:type|name|arguments|parameters)"\s*:|\[\s*\{\s*"(?:type|name|arguments)"\s*:))""",
+    re.VERBOSE | re.MULTILINE,
+)
+#: What only surrounds calls and results, or ends them.
+AROUND = re.compile(
+    r"</?(?:tool_calls?|function_calls|minimax:tool_call|functioncall|function|invoke|seed:tool_call)>|</?[^<>\s\w]*DSML[^<>]*>"
+    r"|<｜tool▁(?:calls?|outputs?)▁(?:begin|end)｜>|<\|tool_calls_section_(?:begin|end)\|>|<\|tool_call_end\|>"
+    r"|<\|/?tool_calls?\|>|<\|action_end\|>|<\|(?:eom|eot|im_end|call|end|endoftext)(?:_id)?\|>|</s>|\[/?TOOL_CALLS\]|\[/?TOOL_RESULTS\]"
+)
+_PARAMETERS = re.compile(
+    r"""<[^<>\s\w/]*(?:DSML[^<>\s\w]*)?parameter(?:=|\s+name=")([^">\s]+)"?[^>]*>(.*?)"""
+    r"(?:</[^<>\s\w]*(?:DSML[^<>\s\w]*)?parameter>|(?=<parameter)|(?=</function>)|\Z)",
+    re.DOTALL,
+)
+_KEYS = re.compile(r"<arg_key>(.*?)</arg_key>\s*<arg_value>(.*?)</arg_value>", re.DOTALL)
+_NAME = re.compile(r"""["']name["']\s*:\s*["']([^"'\n]+)["']""")
+_CALL = re.compile(r"[\w.]+\(.*\)\s*", re.DOTALL)
+_ACTION_ENDS = re.compile(r"^[ \t>*]*(?:Observation|Thought|Final Answer|Action)[ \d]*:", re.MULTILINE)
+_CHANNEL_ENDS = re.compile(r"<\|(?:call|end|start)\|>")
+_SPACE, _BETWEEN = re.compile(r"\s*"), re.compile(r"[\s;,]*")
+
+
+@lru_cache(maxsize=64)
+def opens_with(tools: frozenset[str]) -> re.Pattern[str]:
+    """Where a call opens when ``<NAME>`` calls one of these tools too."""
+    names = "|".join(re.escape(name) for name in sorted(tools))
+    return re.compile(rf"{OPENS.pattern}|<(?P<element>{names})>", OPENS.flags) if tools else OPENS
+
+
+class Call(NamedTuple):
+    """A call as it stands in a text: its name, its arguments as written, where it ends, its id where it has one."""
+
+    name: str
+    given: Any
+    end: int
+    id: str | None = None
+
+
+def calls_at(text: str, opened: re.Match[str], where: str) -> list[Call]:
+    """The calls that one opening (of `OPENS`) stands for; none where it only names a tag.
+
+    Raises
+    ------
+    Unread
+        When a call names no tool.
+    """
+    return _READERS[str(opened.lastgroup)](text, opened, where)
+
+
+def _of_tagged(text: str, opened: re.Match[str], where: str) -> list[Call]:
+    end = _end(text, opened.end(), "</function>")
+    return [Call(opened["tagged"], _parameters(text[opened.end() : end]), end)]
+
+
+def _of_invoked(text: str, opened: re.Match[str], where: str) -> list[Call]:
+    end = _end(text, opened.end(), "invoke>")
+    return [Call(opened["invoked"], _parameters(text[opened.end() : end]), end)]
+
+
+def _of_searched(text: str, opened: re.Match[str], where: str) -> list[Call]:
+    query, end = _until(text, opened, "</search>")
+    return [Call("search", {"query": query}, end)]
+
+
+def _of_executed(text: str, opened: re.Match[str], where: str) -> list[Call]:
+    code, end = _until(text, opened, f"</{opened['executed']}>")
+    return [Call(opened["executed"], {"code": code}, end)]
+
+
+def _of_fenced(text: str, opened: re.Match[str], where: str) -> list[Call]:
+    code, end = _until(text, opened, "```")
+    return _of_python(code, end, code=True)
+
+
+def _of_bracketed(text: str, opened: re.Match[str], where: str) -> list[Call]:
+    end = _end(text, opened.end(), "]\n")
+    return [Call(opened["bracketed"], {"input": text[opened.end() : end].strip().removesuffix("]")}, end)]
+
+
+def _of_named(text: str, opened: re.Match[str], where: str) -> list[Call]:
+    return _of_line(text, opened, "named", _ACTION_ENDS)
+
+
+def _of_channel(text: str, opened: re.Match[str], where: str) -> list[Call]:
+    return _of_line(text, opened, "channel", _CHANNEL_ENDS)
+
+
+def _of_line(text: str, opened: re.Match[str], group: str, ends: re.Pattern[str]) -> list[Call]:
+    """What follows a name up to what ends it: an object, or text, which is then the one input."""
+    stop = ends.search(text, opened.end())
+    end = stop.start() if stop else len(text)
+    body = text[opened.end() : end].strip()
+    value = value_of(body.strip("`"))
+    return [Call(opened[group], value if isinstance(value, dict) else {"input": body} if body else {}, end)]
+
+
+def _of_element(text: str, opened: re.Match[str], where: str) -> list[Call]:
+    """``<NAME><parameter>value</parameter></NAME>``, or JSON inside; none where the tag is not closed."""
+    closing = f"</{opened['element']}>"
+    if closing not in text[opened.end() :]:
+        return []
+    body, end = _until(text, opened, closing)
+    elements = elements_in(body)
+    value = {key: _typed(inner) for key, inner in elements} if elements is not None else value_of(body)
+    return [Call(opened["element"], value if isinstance(value, dict) else {"input": body}, end)]
+
+
+def _of_deepseek(text: str, opened: re.Match[str], where: str) -> list[Call]:
+    body, end = _until(text, opened, "<｜tool▁call▁end｜>")
+    head, _, rest = body.partition("<｜tool▁sep｜>")
+    if head.strip() == "function" and not rest.lstrip().startswith("{"):
+        head, _, rest = rest.partition("\n")
+    return [Call(_named(head, where), _unfenced(rest), end)]
+
+
+def _of_kimi(text: str, opened: re.Match[str], where: str) -> list[Call]:
+    body, end = _until(text, opened, "<|tool_call_end|>")
+    identity, _, rest = body.partition("<|tool_call_argument_begin|>")
+    identity = identity.strip()
+    name = _named(re.sub(r":\d+$", "", identity).removeprefix("functions."), where)
+    return [Call(name, _unfenced(rest), end, identity)]
+
+
+def _of_whole(text: str, opened: re.Match[str], where: str) -> list[Call]:
+    """A message that is nothing but calls as JSON, as Llama writes them; nothing where the JSON says something else."""
+    value = value_of(text[opened.end() :])
+    records = value if isinstance(value, list) else [value]
+    keys = {"type", "name", "arguments", "parameters", "id"}
+    given = all(isinstance(one, dict) and one.keys() <= keys and {"name"} < one.keys() - {"type"} for one in records)
+    return [_as_call(one, len(text), where) for one in records] if given and records else []
+
+
+def _of_mistral(text: str, opened: re.Match[str], where: str) -> list[Call]:
+    """``[{name, arguments}]``, or ``NAME[ARGS]{...}``, with ``[CALL_ID]`` between them in some versions."""
+    flat = re.compile(r"\s*([\w.-]+)(?:\[CALL_ID\]([\w-]+))?(?:\[ARGS\])?\s*(?=\{)").match(text, opened.end())
+    if flat is None:
+        return _of_json(text, opened, where)
+    value, end = _json_at(text, flat.end())
+    return [Call(flat[1], value, end, flat[2])]
+
+
+def _of_json(text: str, opened: re.Match[str], where: str) -> list[Call]:
+    """The body of a pair of tags: one call as JSON, a list of them, several one after another, or a form of its own."""
+    kind, start = opened.lastgroup, opened.end()
+    begin = _past(_SPACE, text, start)
+    if inner := OPENS.match(text, begin):
+        return calls_at(text, inner, where)
+    if text[begin : begin + 1] in ("{", "["):
+        found: list[Call] = []
+        while text[begin : begin + 1] in ("{", "["):
+            value, end = _json_at(text, begin)
+            if isinstance(value, str) and not _NAME.search(value):
+                break
+            found += [_as_call(one, end, where) for one in (value if isinstance(value, list) else [value])]
+            begin = _past(_BETWEEN, text, end)
+        if found:
+            return found
+    end = _end(text, start, "</tool_call>", "<|tool_call_end|>", "<|eom_id|>", "<|eot_id|>")
+    inside = AROUND.sub("", text[start:end]).strip()
+    if kind == "python" or (kind == "json" and _CALL.fullmatch(inside.strip("[]"))):
+        return _of_python(inside, end, code=kind == "python")
+    if end == len(text) and not AROUND.search(text, start):
+        return []  # the tag is only named
+    name, _, _ = inside.partition("<arg_key>")
+    if re.fullmatch(r"[\w.:-]+", name.strip()):
+        return [Call(name.strip(), {key.strip(): _typed(value) for key, value in _KEYS.findall(inside)}, end)]
+    raise Unread(where, text[start:end][:80], rule="has a call in its text that names no tool")
+
+
+def _of_python(body: str, end: int, *, code: bool) -> list[Call]:
+    """``name(key=value)``, ``[name(...), ...]`` or ``name.call(...)``; anything else is code for the interpreter."""
+    try:
+        tree = ast.parse(body, mode="eval").body
+    except (SyntaxError, ValueError):
+        return [Call("code_interpreter", {"code": body}, end)]
+    nodes = tree.elts if isinstance(tree, ast.List) else [tree]
+    found = []
+    for node in nodes:
+        plain = isinstance(node, ast.Call) and not node.args and all(key.arg for key in node.keywords)
+        if not isinstance(node, ast.Call) or not plain:
+            return [Call("code_interpreter", {"code": body}, end)]
+        try:
+            given = {str(key.arg): ast.literal_eval(key.value) for key in node.keywords}
+        except ValueError:
+            return [Call("code_interpreter", {"code": body}, end)]
+        found.append(Call(ast.unparse(node.func).removesuffix(".call"), given, end))
+    return found
+
+
+def _as_call(value: Any, end: int, where: str) -> Call:
+    """A call from ``{name, arguments}`` and its cousins; broken JSON keeps its text, if it still names its tool."""
+    if isinstance(value, str) and (named := _NAME.search(value)):
+        return Call(named[1], value, end)
+    record = value if isinstance(value, dict) else {}
+    inner = dict_of(record, "function") or record
+    name = inner.get("name", inner.get("action", inner.get("function")))
+    if not isinstance(name, str) or not name:
+        raise Unread(where, value, rule="has a call in its text that names no tool")
+    given = next(
+        (inner[key] for key in ("arguments", "parameters", "args", "action_input", "input") if key in inner), None
+    )
+    given = value_of(given) if isinstance(given, str) else given
+    identity = record.get("id") or record.get("call_id")
+    return Call(name, given, end, identity if isinstance(identity, str) else None)
+
+
+def _named(head: str, where: str) -> str:
+    if not (name := head.strip()):
+        raise Unread(where, head, rule="has a call in its text that names no tool")
+    return name
+
+
+def _json_at(text: str, start: int) -> tuple[Any, int]:
+    """The JSON value that begins here and where it ends; text up to the end of its tag where it is none."""
+    try:
+        return json.JSONDecoder(strict=False).raw_decode(text, start)
+    except ValueError:
+        end = _end(text, start, "</tool_call>", "<|tool_call_end|>", "</functioncall>", "<|eom_id|>", "<|endoftext|>")
+        return value_of(AROUND.sub("", text[start:end]).strip()), end
+
+
+def _end(text: str, start: int, *closings: str) -> int:
+    """Where the first of these closings ends, the end of the text where there is none."""
+    found = [place + len(closing) for closing in closings if (place := text.find(closing, start)) >= 0]
+    return min(found, default=len(text))
+
+
+def _unfenced(text: str) -> Any:
+    text = text.strip()
+    return value_of(re.sub(r"^```(?:json)?\s*|\s*```$", "", text))
+
+
+def value_of(text: str) -> Any:
+    """What JSON, or Python's way of writing it, stands for; the text itself where it is neither."""
+    text = text.strip()
+    if text[:1] not in ("{", "["):
+        return text
+    for read in (json.JSONDecoder(strict=False).decode, ast.literal_eval):
+        try:
+            return read(text)
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            continue
+    return text
+
+
+def _typed(text: str) -> Any:
+    """A parameter's value: JSON where it is a number, a list or an object, else text as it is."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text.strip("\n")
+    return value if isinstance(value, bool | int | float | list | dict) else text.strip("\n")
+
+
+def _parameters(body: str) -> Any:
+    """``<parameter=K>V</parameter>`` and ``<parameter name="K">V</parameter>``, else JSON."""
+    found = {key: _typed(value) for key, value in _PARAMETERS.findall(body)}
+    return found or value_of(AROUND.sub("", body))
+
+
+def _past(pattern: re.Pattern[str], text: str, start: int) -> int:
+    """Where a pattern ends that matches here, if only nothing."""
+    found = pattern.match(text, start)
+    return found.end() if found else start
+
+
+def _until(text: str, opened: re.Match[str], closing: str) -> tuple[str, int]:
+    """What stands between an opening and its closing, and where that ends."""
+    end = _end(text, opened.end(), closing)
+    return text[opened.end() : end].removesuffix(closing).strip(), end
+
+
+#: Group of `OPENS` -> how the calls that begin there are read.
+_READERS: dict[str, Callable[[str, re.Match[str], str], list[Call]]] = {
+    "json": _of_json,
+    "tagged": _of_tagged,
+    "invoked": _of_invoked,
+    "python": _of_json,
+    "mistral": _of_mistral,
+    "deepseek": _of_deepseek,
+    "kimi": _of_kimi,
+    "channel": _of_channel,
+    "named": _of_named,
+    "acted": _of_json,
+    "bracketed": _of_bracketed,
+    "searched": _of_searched,
+    "executed": _of_executed,
+    "fenced": _of_fenced,
+    "bare": _of_whole,
+    "element": _of_element,
+}
