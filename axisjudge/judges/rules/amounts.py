@@ -1,9 +1,9 @@
 """Which amounts an agent had been given, and whether an amount that it tells can be explained by them.
 
 An amount is explained when a source contains it, when it is the sum or difference of two amounts known, a small
-multiple of one, a total within one result (a fee in the same result taken off or not), or a total of amounts told in
-the same message. The more amounts are known, the
-more pass by chance: `shuffled_pass_rate` in chance.py says how many.
+multiple or part of one, a percentage that the message names of one, a total within one result (a fee in the same result
+taken off or not), or a total of amounts told in the same message. The more amounts are known, the more pass by chance:
+tests/judges/rules/chance.py says how many.
 """
 
 from __future__ import annotations
@@ -12,11 +12,19 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations
+from typing import NamedTuple
 
 from axisjudge.judges.rules.formats import Amount, Leaf, amounts_in, plain_numbers_in, to_cents
 
 _MOST_PARTS = 8  # subsets of more than 8 parts explain too much by chance
 _LARGEST = 10**9  # longer numbers are identifiers
+
+
+class Counts(NamedTuple):
+    """What a message may have reckoned with: small whole numbers, and percentages as shares."""
+
+    times: set[int]
+    shares: set[float]
 
 
 @dataclass
@@ -63,11 +71,8 @@ class KnownAmounts:
         self.money.add(cents)
         self.direct.add(cents)
 
-    def explain(self, amount: Amount, before: list[int], counts: set[int]) -> str | None:
-        """How an amount can be explained, None if it cannot.
-
-        `before` are the amounts told earlier in the message, `counts` the small whole numbers that it mentions.
-        """
+    def explain(self, amount: Amount, before: list[int], counts: Counts) -> str | None:
+        """How an amount can be explained, None if it cannot; `before` are the amounts told earlier in the message."""
         cents = amount.cents
         if cents == 0 or cents in self.direct:
             return "contained"
@@ -75,8 +80,14 @@ class KnownAmounts:
             return "rounded"
         if any(abs(cents - one) in self.money or cents + one in self.money for one in self.money):
             return "sum or difference of two"
-        if any(cents == count * one for one in self.money for count in counts):
-            return "multiple"
+        if any(cents == count * one or cents == round(one / count) for one in self.money for count in counts.times):
+            return "multiple or part"
+        if any(
+            cents in (round(one * p), one - round(one * p), one + round(one * p))
+            for one in self.money
+            for p in counts.shares
+        ):
+            return "percentage"
         if cents in self.totals:
             return "total within one result"
         if cents in _totals(before[-_MOST_PARTS:]) | _runs(before):

@@ -8,14 +8,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from datetime import date, timedelta
 from typing import Any, NamedTuple
 
 _NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
 _AMOUNT = re.compile(
-    rf"(?P<sign>[$€£¥]\s?-?)?(?P<number>{_NUMBER})"
-    r"(?P<unit>\s?(?:USD|EUR|GBP|dollars?|euros?)\b|\s?(?:%|[kKmMgGtT][gGbB]?\b|cm\b|inch|hours?\b)|\w)?"
+    rf"(?P<sign>(?:[$€£¥]|\b(?:USD|EUR|GBP|CHF)\b)\s?-?)?(?P<number>{_NUMBER})"
+    r"(?P<unit>\s?(?:USD|EUR|GBP|CHF|dollars?|euros?)\b|\s?[€£](?!\d)|\s?(?:%|[kKmMgGtT][gGbB]?\b|cm\b|inch|hours?\b)|\w)?"
 )
-_MONEY_WORDS = ("USD", "EUR", "GBP", "dollar", "dollars", "euro", "euros")
+_MONEY_WORDS = ("USD", "EUR", "GBP", "CHF", "dollar", "dollars", "euro", "euros", "€", "£")
 _HUNDREDTHS = re.compile(r"\d+(?:,\d{3})*\.\d\d")
 _OTHER_DECIMALS = re.compile(r",\d\d?(?!\d)|\s\d{3}(?:,|\b)")  # "1.234,56", "1 234,56": read as another number here
 _MEASURED = re.compile(
@@ -39,9 +40,14 @@ _MONTH = (
     r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?"
     r"|Nov(?:ember)?|Dec(?:ember)?)\.?"
 )
-_NUMERIC_DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?!\d)|(\d{1,2})/(\d{1,2})/(\d{4})(?![\d/])")
+_NUMERIC_DATE = re.compile(
+    r"(\d{4})[-/.](\d{2})[-/.](\d{2})(?!\d)|(\d{1,2})(?P<sign>[-/.])(\d{1,2})(?P=sign)(\d{4})(?![\d/])"
+)
 _MONTH_FIRST = re.compile(rf"({_MONTH})\s+(\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s+(\d{{4}})\b)?")
-_DAY_FIRST = re.compile(rf"(\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?({_MONTH})\b(?:,?\s+(\d{{4}})\b)?")
+_DAY_FIRST = re.compile(rf"(\d{{1,2}})(?:st|nd|rd|th)?(?:\s+|-)(?:of\s+)?({_MONTH})\b(?:(?:,?\s+|-)(\d{{4}})\b)?")
+_SHORT_DATE = re.compile(r"(?<![\d/.])(\d{1,2})(?:/(\d{1,2})(?![\d]|/\d{4})|\.(\d{1,2})\.(?!\d{4}))")
+_COMPACT_DATE = re.compile(r"(?<!\d)(\d{4})(\d{2})(\d{2})(?!\d)")
+_EPOCH = re.compile(r"(?<![\d.])(\d{10})(?:\d{3})?(?![\d.])")
 _MONTH_FIRST_ANY_CASE = re.compile(_MONTH_FIRST.pattern, re.IGNORECASE)
 _DAY_FIRST_ANY_CASE = re.compile(_DAY_FIRST.pattern, re.IGNORECASE)
 
@@ -157,12 +163,25 @@ def days_in(text: str, *, any_case: bool = False) -> list[tuple[tuple[Day, ...],
     ]
 
 
+def days_given(text: str) -> frozenset[Day]:
+    """Every day that a text may name, in any form: "6/2", "20310602" and seconds since 1970 too."""
+    days = {day for readings, _ in days_in(text, any_case=True) for day in readings}
+    for match in _SHORT_DATE.finditer(text):
+        one, other = int(match[1]), int(match[2] or match[3])
+        days |= {Day(None, one, other), Day(None, other, one)}
+    days |= {Day(int(match[1]), int(match[2]), int(match[3])) for match in _COMPACT_DATE.finditer(text)}
+    for match in _EPOCH.finditer(text):
+        moment = date(1970, 1, 1) + timedelta(seconds=int(match[1]))
+        days |= {Day(day.year, day.month, day.day) for shift in (-1, 0, 1) for day in [moment + timedelta(days=shift)]}
+    return frozenset(days)
+
+
 def _numeric(match: re.Match[str]) -> Iterator[Day]:
     if match[1]:
         yield Day(int(match[1]), int(match[2]), int(match[3]))
     else:
-        yield Day(int(match[6]), int(match[4]), int(match[5]))
-        yield Day(int(match[6]), int(match[5]), int(match[4]))
+        yield Day(int(match[7]), int(match[4]), int(match[6]))
+        yield Day(int(match[7]), int(match[6]), int(match[4]))
 
 
 def _named(month: str, day: str, year: str | None) -> Day:
