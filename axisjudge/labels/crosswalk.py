@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import cast, get_args
+from typing import get_args
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.verdict import Axis
@@ -36,7 +36,7 @@ def read_crosswalk(taxonomy: str) -> Mapping[str, Axis | str]:
         if axis not in (*get_args(Axis), BY_REASON, NONE):
             where = f"crosswalk_{taxonomy}.csv: {label}"
             raise InputError(where, f"must map to an axis, {BY_REASON} or {NONE}", axis)
-    return MappingProxyType(cast("dict[str, Axis | str]", axes))
+    return MappingProxyType(axes)
 
 
 @lru_cache(maxsize=len(TAXONOMIES))
