@@ -159,12 +159,14 @@ def _untold(call: Call, last: int) -> Finding:
 
 def _confirmed_not_done(facts: Facts) -> Iterator[Finding]:
     """The user's last word but for a farewell agrees to a change that the agent had put to them, and none follows."""
-    asked = [one for one in facts.user_messages if not phrases.closes(one[1]) or phrases.agrees(one[1])]
-    if not asked or not facts.write_verbs:
-        return
-    index, text = asked[-1]
-    proposal = facts.last_agent_message(index)
-    if proposal is None or phrases.refuses(text) or not phrases.agrees(text) or not phrases.asks_consent(proposal[1]):
+    for index, text in reversed(facts.user_messages if facts.write_verbs else ()):
+        proposal = facts.last_agent_message(index)
+        asked = proposal is not None and phrases.asks_consent(proposal[1])
+        if proposal is not None and asked and phrases.agrees(text) and not phrases.refuses(text):
+            break
+        if not phrases.closes(text):
+            return
+    else:
         return
     after = [words for later, words in facts.agent_messages if later > index]
     named = _speaks_of_a_change(facts, proposal[1], text)
