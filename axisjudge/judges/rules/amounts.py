@@ -8,16 +8,21 @@ tests/judges/rules/chance.py says how many.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from axisjudge.judges.rules.formats import Amount, Leaf, amounts_in, plain_numbers_in, to_cents
 
 _MOST_PARTS = 8  # subsets of more than 8 parts explain too much by chance
 _LARGEST = 10**9  # longer numbers are identifiers
+_LONGEST_NUMBER, _MOST_TIMES = 14, 100
+_IN_CENTS = re.compile(r"cents?$|_minor$|minor_", re.IGNORECASE)
+_PRICE = re.compile(r"[€$£]|\d[.,]\d\d(?!\d)")
+_QUANTITY = re.compile(r"^(?:quantity|qty|count|units|pieces|nights|passengers)$", re.IGNORECASE)
 
 
 class Counts(NamedTuple):
@@ -48,6 +53,7 @@ class KnownAmounts:
         """Take in a tool result: the numbers of its JSON, else of its words."""
         if not result_leaves:
             self.add_words(text)
+            self.totals |= _totals([amount.cents for amount in amounts_in(text)])
             return
         if "$" in text:
             self.money |= {amount.cents for amount in amounts_in(text)}
@@ -56,9 +62,13 @@ class KnownAmounts:
     def add_leaves(self, result_leaves: list[Leaf]) -> None:
         """Take in the numbers of a JSON value, and their totals by key."""
         groups: dict[str, list[int]] = defaultdict(list)
-        for name, value, _ in result_leaves:
-            if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < _LARGEST:
-                groups[name].append(abs(to_cents(value)))
+        for name, value, owner in result_leaves:
+            if isinstance(value, str) and len(value) <= _LONGEST_NUMBER and _PRICE.search(value):
+                groups[name] += plain_numbers_in(value)
+            elif isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < _LARGEST:
+                in_cents = isinstance(value, int) and _IN_CENTS.search(name) is not None
+                groups[name].append(abs(int(value) if in_cents else to_cents(value)))
+                groups["times"] += [abs(to_cents(value)) * times for times in _times(owner) if times > 1]
         for key, values in groups.items():
             others = {one for name, some in groups.items() if name != key for one in some}
             totals = _totals(values)
@@ -83,7 +93,7 @@ class KnownAmounts:
         if any(cents == count * one or cents == round(one / count) for one in self.money for count in counts.times):
             return "multiple or part"
         if any(
-            cents in (round(one * p), one - round(one * p), one + round(one * p))
+            cents in (round(one * p), one - round(one * p), one + round(one * p), one - round(one / (1 + p)))
             for one in self.money
             for p in counts.shares
         ):
@@ -102,6 +112,15 @@ class KnownAmounts:
 @lru_cache(maxsize=16)  # runs of one source share their policy
 def _numbers_in(text: str) -> tuple[frozenset[int], frozenset[int]]:
     return frozenset(plain_numbers_in(text)), frozenset(amount.cents for amount in amounts_in(text))
+
+
+def _times(owner: dict[str, Any] | None) -> list[int]:
+    """How many of a thing a record speaks of."""
+    return [
+        value
+        for name, value in (owner or {}).items()
+        if isinstance(value, int) and not isinstance(value, bool) and _QUANTITY.search(name) and value <= _MOST_TIMES
+    ]
 
 
 def _totals(values: list[int]) -> set[int]:

@@ -29,7 +29,7 @@ _FAILED = re.compile(
     re.IGNORECASE,
 )
 _ID_PARAMETER = re.compile(r"(?:^|_)ids?$|[a-z]I[dD]s?$|^email$")
-_SPELLED = re.compile(r"\b(?:underscore|hyphen|dash|hash(?:tag)?|pound|dot)\b", re.IGNORECASE)
+_SPELLED = re.compile(r"\b(?:at|underscore|hyphen|dash|hash(?:tag)?|pound|dot)\b", re.IGNORECASE)
 _SPACED = re.compile(r"[ /\n\t]")
 _FINAL_NUMBER = re.compile(r"\d{5,}$")
 _SQUEEZE = re.compile(r"[\W_]+")
@@ -40,6 +40,7 @@ _RUNS_PROGRAMS = re.compile(
 )
 _PROGRAM_PARAMETERS = {"command", "cmd", "commands", "script", "code", "source_code", "sql"}
 _RECORD = re.compile(r"#?(?:[A-Z]{1,6}[-_]?\d+|[A-Za-z]*[-_]?\d{3,})|[^@]+@.+")
+_OWN_MARK = re.compile(r"idempoten|nonce|correlation|request_?id|trace_?id|client_?token", re.IGNORECASE)
 _ID_ENDING = re.compile(r"_?(?:id|number|no|code|key)s?$")
 BEFORE_ALL = -1  #: the place of the policy and the tool descriptions: known before the first step
 
@@ -107,7 +108,7 @@ class Call:
     def _is_own_word(self, parameter: str, value: str) -> bool:
         record = _ID_ENDING.sub("", _snake(parameter).lower())
         made = verbs.makes(self.name) and bool(record) and record in _snake(self.name).lower()
-        return made or not (is_identifier(value) or _RECORD.fullmatch(value))
+        return made or _OWN_MARK.search(parameter) is not None or not (is_identifier(value) or _RECORD.fullmatch(value))
 
     @cached_property
     def result_leaves(self) -> list[Leaf]:

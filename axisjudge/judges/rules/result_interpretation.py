@@ -30,13 +30,15 @@ _HEDGED = re.compile(
 )
 _COMPUTED = re.compile(
     r"\b(?:total\w*|sum|differen\w+|altogether|combined|overall|net|sav\w+|subtotal|remain\w+|left|each|per|additional|extra"
-    r"|increase|decrease)\b|[=+−×]|\bminus\b|\bplus\b|_total|total_|_difference",
+    r"|increase|decrease|monthly|weekly|daily|a (?:month|week|day|night|year)"
+    r"|every)\b|[=+−×]|\bminus\b|\bplus\b|_total|total_|_difference",
     re.IGNORECASE,
 )
 _RELATIVE_DAY = re.compile(
     r"\b(?:tomorrow|yesterday|overnight|weekend|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
     r"|(?:next|following|previous|last|coming|this|same) (?:day|week|month|year)|(?:day|week|month)s?"
-    r" (?:later|before|after|earlier|prior|from)|(?:later|earlier) (?:the same|that) day)\b",
+    r" (?:later|before|after|earlier|prior|from)|(?:later|earlier) (?:the same|that) day"
+    r"|\d+[- ](?:calendar |business |working )?(?:day|week|month)s?)\b",
     re.IGNORECASE,
 )
 _NEXT_DAY = re.compile(r"\d{2}:\d{2}(?::\d{2})?\s?\+1\b")

@@ -36,7 +36,11 @@ def call(name: str, answer: Any = "ok", *, fails: bool = False, **arguments: Any
 
 
 def shop(text: str) -> list[Line]:
-    return [("user", "What about A-77120?"), *call("get_order", ORDER, order_id="A-77120"), ("agent", text)]
+    return told(ORDER, text)
+
+
+def told(shown: Any, text: str, *, asks: str = "What about A-77120?") -> list[Line]:
+    return [("user", asks), *call("get_order", shown, order_id="A-77120"), ("agent", text)]
 
 
 def visit(text: str, day: str = "2031-06-02") -> list[Line]:
@@ -65,6 +69,13 @@ FALSE_ALARMS: list[tuple[set[str], Any, list[list[Line]]]] = [
             shop("The goods come to €62.40; with €4.95 that is EUR 67.35. If the lamp goes back you keep €47.45."),
             shop("At 10% off the mat is €31.05; a third of the lamp's price is €6.63."),
             shop("Das macht 67,35 €, davon 4,95 € Versand."),
+            shop("€62.40 with 19% VAT (€9.96) in it."),
+            told({"total": "1.200,50 €"}, "It is €1,200.50."),
+            told({"amount_cents": 120050}, "It is €1,200.50."),
+            told({"prices": ["19.90", "34.50"]}, "Together €54.40."),
+            told({"items": [{"price": 19.9, "quantity": 3}, {"price": 8.0, "quantity": 2}]}, "That is €75.70."),
+            told("Lamp 19.90, mat 34.50, cup 8.00", "Together €62.40."),
+            told({}, "Within your €1,200 budget.", asks="Budget 1.2k for A-77120."),
         ],
     ),
     (
@@ -83,6 +94,8 @@ FALSE_ALARMS: list[tuple[set[str], Any, list[list[Line]]]] = [
             visit("Try the window 2031-06-09 to 2031-06-13."),
             visit('{"message": "Full.", "follow_up_options": ["Expand it to 2031-06-09 through 2031-06-20."]}'),
             visit('{\n"follow_up_options": [\n"Shift it to 2031-06-09.",\n"Later, on 2031-06-20."\n]}'),
+            visit("It is June 3, 2031 in Berlin.", "2031-06-02T23:30:00Z"),
+            [("user", "When does my 30-day trial end?"), *visit("It ends on July 2, 2031.")[1:]],
             *(
                 visit("It is on June 2, 2031.", day)
                 for day in ("02.06.2031", "6/2", "20310602", "06/02/31", "2-Jun-2031", "1938153600", "2031/06/02")
@@ -123,6 +136,8 @@ FALSE_ALARMS: list[tuple[set[str], Any, list[list[Line]]]] = [
             coding(call("list_servers", region_id="eu-west-1")),
             coding(call("get_user", user_id="@self")),
             coding(call("get_report", report_id="2031-05")),
+            coding(call("pay", idempotency_key="PAY-20310602-01")),
+            coding(call("find_user", email="ann.lee@mail.example"), asks="I am ann dot lee at mail dot example."),
             coding(call("create_ticket", {"ticket_id": "TICKET-2031001"}, ticket_id="TICKET-2031001")),
         ],
     ),
