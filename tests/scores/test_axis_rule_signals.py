@@ -79,6 +79,7 @@ def shell(command: str, text: str, **more: Any) -> float | None:
         ("make", "Command: make\nDirectory: (root)\nOutput: no luck\nError: (none)\nExit Code: 1", {}, 0.0),
         ("mkdir out", "", {"is_error": False}, 1.0),
         ("./deploy", "connect ECONNREFUSED 127.0.0.1:5432", {"is_error": False}, 0.0),
+        ("curl -s http://shop/7", "curl: (7) Failed to connect to shop port 80: refused", {"is_error": False}, 0.0),
         ("./deploy", "curl: (7) Failed to connect to localhost", {"is_error": False}, None),
         ("./deploy", "Zugriff verweigert", {}, None),
         ("curl -s shop.example/stock", "<html>Welcome, choose a plan</html>", {"is_error": False}, None),

@@ -21,13 +21,13 @@ _BLAMES = re.compile(
 _RULES_OUT = re.compile(r"\b(?:should|must|may only|can only|has to)\b", re.IGNORECASE)
 _STATE = re.compile(
     r"non-\w+|already|cannot be|can't be|status|insufficient|enough|balance|available|no longer|sold out|expired"
-    r"|permission|forbidden|denied|unauthori[sz]ed|locked|time[d ]?-?out|rate limit|temporar|try again"
-    r"|internal|server|connection",
+    r"|invalid state\b(?! code)|permission|forbidden|denied|unauthori[sz]ed|locked|time[d ]?-?out|rate limit|temporar"
+    r"|try again|internal|server|connection",
     re.IGNORECASE,
 )
 _UNKNOWN_RECORD = re.compile(r"not found|does(?: not|n't) exist|\bno (?!longer)\w+|unknown", re.IGNORECASE)
 _NUMBER_WORD = re.compile(r"(?<![\w-])\d{2,}(?![\w-])")
-_WORD = re.compile(r"[A-Za-z]+(?:[_-][A-Za-z]+)*|\d{1,2}")
+_PATH = re.compile(r"(?:[\w.~-]*/)+[\w.*-]*|[\w-]+\.[a-z]{1,5}|\w+://\S+", re.IGNORECASE)
 _DELEGATES = re.compile(
     r"\b(?:any(?: one)?|whichever|whatever|either)\b(?: of)?(?: the| my| your)?(?: \w+){0,2} ?"
     r"(?:card|payment|method|account|option|one|works|you|is fine|will do)"
@@ -35,7 +35,10 @@ _DELEGATES = re.compile(
     r"|\bon (?:file|record)\b|\b(?:saved|stored) (?:card|payment|method|account)\b"
     r"|\bwhichever\b|\bwhatever (?:you|works|suits|is)\b|\bsuits? you\b"
     r"|\bleave (?:it|that|this|the \w+)(?: \w+)? to you\b|\byou (?:think|like)\b"
-    r"|\b(?:pick|choose|select|use) (?:any|one)\b|\bno (?:difference|matter)\b|\byour (?:choice|call|pick)\b"
+    r"|\b(?:pick|choose|select|use|take|charge|find|try) (?:\w+ ){0,2}(?:any|one|best|cheapest|fastest|easiest|first"
+    r"|next|another|different|backup|some)\b|\b(?:pick|choose|select|decide) (?:it |one )?(?:for me|yourself|freely)\b"
+    r"|\b(?:an)?other (?:\w+ )?(?:card|payment|method|account|one|option)\b"
+    r"|\bno (?:difference|matter)\b|\byour (?:choice|call|pick)\b"
     r"|\b(?:does ?n['\u2019]?t|do not|don['\u2019]t) (?:matter|mind|care)\b"
     r"|\b(?:same|original|default|usual|existing) (?:\w+ )?(?:card|payment|method|account)\b",
     re.IGNORECASE,
@@ -93,9 +96,9 @@ def _malformed(call: Call) -> Iterator[Finding]:
 
 def _ungrounded(facts: Facts, call: Call) -> Iterator[Finding]:
     """An identifier that no earlier step contains: made up, or used before it was returned."""
-    for parameter, value in call.identifiers:
-        if facts.seen_before(value, call.step) or (call.succeeded and _WORD.fullmatch(value)):
-            continue  # a plain word that the tool takes ("START", "all") names no record
+    for parameter, value in call.references:
+        if facts.seen_before(value, call.step):
+            continue
         used = f"At step {call.step} {parameter} = {value!r} is given to {call.name}, but no earlier step contains it"
         later = facts.returned_after(call, value)
         if later is None:
@@ -174,7 +177,7 @@ def _refused(facts: Facts, call: Call) -> Iterator[Finding]:
     words = " ".join(call.result.split())[:120]
     if call.runs_program or len(call.result) > _LONGEST_REFUSAL:
         return  # a program's output, or a page: not the tool's word about its arguments
-    if _STATE.search(call.result) or (_UNKNOWN_RECORD.search(call.result) and _all_from_user(facts, call)):
+    if _STATE.search(call.result) or (_UNKNOWN_RECORD.search(call.result) and _may_be_asked(facts, call)):
         return
     if _BLAMES.search(call.result):
         mended = any(other.name == call.name and other.succeeded and other.step > call.step for other in facts.calls)
@@ -185,6 +188,14 @@ def _refused(facts: Facts, call: Call) -> Iterator[Finding]:
         yield Finding("rule_of_the_tool", call.steps, text)
     elif call.schema is None:
         yield from _unlike_accepted(facts, call)
+
+
+def _may_be_asked(facts: Facts, call: Call) -> bool:
+    """Whether "not found" is an answer: the agent looked for a file or page, or for what the user had named."""
+    looked = call.kind != "write" and any(
+        isinstance(one.value, str) and _PATH.fullmatch(one.value) for one in call.values
+    )
+    return looked or _all_from_user(facts, call)
 
 
 def _all_from_user(facts: Facts, call: Call) -> bool:

@@ -10,7 +10,16 @@ from functools import cached_property
 from typing import Any
 
 from axisjudge.judges.rules import phrases, verbs
-from axisjudge.judges.rules.formats import Leaf, form_of, identifiers_in, is_identifier, leaves, parse_json
+from axisjudge.judges.rules.formats import (
+    Day,
+    Leaf,
+    days_given,
+    form_of,
+    identifiers_in,
+    is_identifier,
+    leaves,
+    parse_json,
+)
 from axisjudge.judges.rules.language import is_english
 from axisjudge.trajectory import Step, ToolCall, ToolKind, ToolSchema, Trajectory
 
@@ -20,15 +29,19 @@ _FAILED = re.compile(
     re.IGNORECASE,
 )
 _ID_PARAMETER = re.compile(r"(?:^|_)ids?$|[a-z]I[dD]s?$|^email$")
-_SPELLED = re.compile(r"\b(?:underscore|hyphen|dash|hash(?:tag)?|pound|dot)\b", re.IGNORECASE)
+_SPELLED = re.compile(r"\b(?:at|underscore|hyphen|dash|hash(?:tag)?|pound|dot)\b", re.IGNORECASE)
 _SPACED = re.compile(r"[ /\n\t]")
 _FINAL_NUMBER = re.compile(r"\d{5,}$")
 _SQUEEZE = re.compile(r"[\W_]+")
 _RUNS_PROGRAMS = re.compile(
-    r"(?:^|_)(?:bash|sh|shell|exec\w*|terminal|console|python|interpreter|cmd|command|code|script|tests?)(?:_|$)",
+    r"(?:^|_)(?:bash|sh|shell|exec\w*|terminal|console|python|interpreter|cmd|command|code|script|tests?|pytest|jest|lint\w*"
+    r"|build|compil\w*|evaluate|eval|repl|notebook|typecheck|make|npm|cargo|gradle|sql)(?:_|$)",
     re.IGNORECASE,
 )
-_PROGRAM_PARAMETERS = {"command", "cmd", "commands", "script", "code", "source_code"}
+_PROGRAM_PARAMETERS = {"command", "cmd", "commands", "script", "code", "source_code", "sql"}
+_RECORD = re.compile(r"#?(?:[A-Z]{1,6}[-_]?\d+|[A-Za-z]*[-_]?\d{3,})|[^@]+@.+")
+_OWN_MARK = re.compile(r"idempoten|nonce|correlation|request_?id|trace_?id|client_?token", re.IGNORECASE)
+_ID_ENDING = re.compile(r"_?(?:id|number|no|code|key)s?$")
 BEFORE_ALL = -1  #: the place of the policy and the tool descriptions: known before the first step
 
 
@@ -85,6 +98,19 @@ class Call:
         return tuple(dict.fromkeys(_identifiers(self.values)))
 
     @cached_property
+    def references(self) -> tuple[tuple[str, str], ...]:
+        """The identifiers that name a record which was there before.
+
+        Left out are words that the tool takes as they are ("START", "eu-west-1") and the id of what it makes itself.
+        """
+        return tuple(pair for pair in self.identifiers if not (self.succeeded and self._is_own_word(*pair)))
+
+    def _is_own_word(self, parameter: str, value: str) -> bool:
+        record = _ID_ENDING.sub("", _snake(parameter).lower())
+        made = verbs.makes(self.name) and bool(record) and record in _snake(self.name).lower()
+        return made or _OWN_MARK.search(parameter) is not None or not (is_identifier(value) or _RECORD.fullmatch(value))
+
+    @cached_property
     def result_leaves(self) -> list[Leaf]:
         """Every scalar of a JSON result; empty where the result is not JSON."""
         parsed = parse_json(self.result)
@@ -107,6 +133,11 @@ class Source:
     def squeezed(self) -> str:
         """The text without spaces, signs and the spoken names of signs."""
         return _SQUEEZE.sub("", _SPELLED.sub("", self.text))
+
+    @cached_property
+    def days(self) -> frozenset[Day]:
+        """Every day that the text may name."""
+        return days_given(self.text)
 
     def holds(self, key: str, *, ending: bool = False) -> bool:
         """Whether a token stands in the text; in the user's words also its number alone, or the token spelled out."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from axisjudge.judges.rules.verbs import is_form_of
+from axisjudge.judges.rules.verbs import commands, is_form_of
 
 
 def _any_of(*phrases: str) -> re.Pattern[str]:
@@ -26,8 +26,14 @@ _CONSENT = _any_of(
 _YES = re.compile(
     r"^\W*(?:yes|yeah|yep|yup|sure|ok(?:ay)?|confirm(?:ed)?|correct|absolutely|certainly|definitely|of course|please do"
     r"|go ahead|perfect|great|alright"
-    r"|that(?:['\u2019]s| is| sounds| works)?(?: all)? (?:right|correct|fine|good|great|perfect))\b"
+    r"|that(?:['\u2019]s| is| sounds| works)?(?: all)? (?:right|correct|fine|good|great|perfect)"
+    r"|(?:that )?works(?: for me)?|sounds good|do it|let['\u2019]s do (?:it|that)|agreed|approved|deal)\b"
     r"|\b(?:i confirm|go ahead|please proceed|you (?:may|can) proceed)\b",
+    re.IGNORECASE,
+)
+_DECLINED = re.compile(
+    r"\b(?:no need|no (?:further |other |more )?changes|no,? thank|not (?:needed|necessary)|n['\u2019]t (?:need|want)"
+    r"|do not (?:need|want)|never ?mind|instead)\b",
     re.IGNORECASE,
 )
 _GO_AHEAD = _any_of("go ahead", "do it", "i confirm", "proceed", "no need to (?:ask|confirm)", "without asking")
@@ -45,14 +51,14 @@ _CLOSING = _any_of(
     r"that(?:'s| is|'ll be| will be| was| would be)? (?:all|it|everything)(?: i (?:need\w*|want\w*|had))?",
     r"have a (?:great|nice|good|wonderful|lovely|pleasant) \w+",
     *("nothing (?:else|more|further)", "no (?:further|other|more) (?:help|assistance|questions|requests)"),
-    *("good ?bye", "bye", "take care(?! of)", "i(?:'m| am) all set", "all set"),
+    *("good ?bye", "bye", "take care(?! of)", "all set(?! up)"),
 )
 #: What may stand before a closing phrase in its part of a sentence; anything else makes it a part of a request.
 _LEADS_TO_CLOSING = re.compile(
     r"(?:\W|\b(?:ok(?:ay)?|yes|no|nope|well|so|and|then|great|perfect|fine|good|thanks?|thank you|you|too|as well|i"
-    r"|think|guess|believe|suppose|hope|have|got|need(?:ed)?|there|is|are|was|be|it|for|now|today|really|just|with|wish|ve|s|m|am|do"
-    r"|don|t|not|had|really|very|much|again|everyone|all|right|alright|super|wonderful|excellent|awesome|cool|sure|then"
-    r"|see|your|help|that|a|the|of|been|appreciate|glad|happy|everything|else|looks|sounds)\b)*$",
+    r"|think|guess|believe|suppose|hope|have|had|got|need(?:ed)?|there|is|are|was|be|been|it|for|now|today|really|just|with"
+    r"|wish|ve|s|m|am|do|don|t|not|very|much|again|everyone|all|right|alright|super|wonderful|excellent|awesome|cool|sure"
+    r"|see|your|help|that|a|the|of|appreciate|glad|happy|everything|else|looks|sounds)\b)*$",
     re.IGNORECASE,
 )
 _QUOTED = re.compile(r"```.*?```|`[^`]*`|\"[^\"]*\"|“[^”]*”|(?<!\w)'[^'\n]*'(?!\w)|\b\w+\(\)?", re.DOTALL)
@@ -65,7 +71,11 @@ _WANTS_MORE = re.compile(
     re.IGNORECASE,
 )
 _COURTESY = _any_of(
-    *("any(?:thing|one)? (?:else|more|other|further|additional)", "something else", "else (?:i|we) can"),
+    *("(?:any|some)(?:thing|one)? (?:else|more|other|further|additional)", "else (?:i|we) can"),
+    *(
+        "of (?:any |more |further )?(?:service|help|assistance)",
+        "(?:does|did) (?:that|this|it) (?:help|answer|clear|make sense)",
+    ),
     "(?:further|other|additional|more) (?:help|assistance|questions?|requests?|items?|changes?)",
     *(
         "assist you",
@@ -85,6 +95,15 @@ _PROMISE = _any_of(
     "|fetching|pulling|verifying|searching|booking)",
     "(?:give me|just)(?: just)? a (?:moment|second|minute|few minutes)",
     *("bear with me", "hang tight", "hold on"),
+)
+_ANNOUNCES = re.compile(
+    r"\b(?:i(?:['\u2019]ll| will| am going to|['\u2019]m going to)|let me)(?: now| just| also)? "
+    r"(?!be\b|wait|have\b|need|let\b|leave|see\b|stop|end\b|close|say\b|stay|now\b|not\b|hand"
+    r"|help|assist|connect|transfer you)[a-z]+",
+    re.IGNORECASE,
+)
+_AT_ONCE = re.compile(
+    r"^\W*(?:now|next|first)\b|(?<!for )\b(?:now|right away|immediately|straight away|at once)\b", re.IGNORECASE
 )
 _FAILURE = _any_of(
     *(
@@ -161,8 +180,9 @@ _OFFERS = _any_of(
     "offer(?:ed|ing)?",
     "(?:available|free|open|possible|next) (?:\\w+ )?(?:windows?|slots?|dates?|days?|appointments?|times?)",
     "(?:days|dates|times|slots) (?:are|would be) (?:available|free|open|possible)",
-    *("window", "for example", "e\\.g", "tentative(?:ly)?"),
+    *("window", "for example", "e\\.g", "tentative(?:ly)?", "options?", "alternatives?"),
 )
+_TRY = re.compile(r"\W*(?:expand|broaden|widen|consider|try|search|shift|extend|include)\b", re.IGNORECASE)
 _ASKS_CONSENT = _any_of(
     *(r"confirm\w*", "proceed", "go ahead", "would you like (?:me|to)", "shall i", "should i", "do you want (?:me|to)"),
     *(
@@ -173,6 +193,7 @@ _ASKS_CONSENT = _any_of(
         "agree",
         "okay with",
     ),
+    r"(?:ok(?:ay)?|alright|all right|agreed|deal|correct)(?=\?)",
 )
 _DEMANDS_AN_ANSWER = re.compile(
     r"\?|\b(?:please confirm|yes/no|(?:reply|say|answer)(?: with)? \W?yes)\b", re.IGNORECASE
@@ -187,6 +208,17 @@ _ASKS_TO_DO = re.compile(
     r" (?!proceed|go ahead|continue|do (?:it|so|that|this)|make (?:it|this|the(?:se)? changes?))\w+",
     re.IGNORECASE,
 )
+_ASKS_TO_TELL = re.compile(
+    r"\b(?:(?:would you like|do you want) me to|shall i|should i|may i|can i) (?:tell|explain|show|describe|list|walk"
+    r"|share|give|send you|e-?mail|read|check|look|search|find|summari[sz]e|repeat|go over|transfer|connect|hand"
+    r"|call)\b",
+    re.IGNORECASE,
+)
+_RULED_OUT = re.compile(
+    r"\b(?:cannot|can ?not|unable|not (?:able|possible|allowed|eligible|permitted)|no longer|ineligible|yourself)\b"
+    r"|n['’]t\b",
+    re.IGNORECASE,
+)
 _CONDITION = re.compile(
     r"\b(?:if|once|when|whenever|after|until|unless|before|whether|would|will|can|cannot|could|may|might|should|must|any"
     r"|only|to be|not|either|or)\b|n['’]t\b",
@@ -198,7 +230,7 @@ _DONE = re.compile(
     r"|(?:was|were|is|are)(?: now)? successfully (?P<was>[a-z]+)|successfully (?P<adverb>[a-z]+ed))\b",
     re.IGNORECASE,
 )
-_LISTED = re.compile(r"\s*(?:[-*\u2022]|\d+[.)](?:\s|$))")
+_LISTED = re.compile(r"\s*(?:[-*\u2022\"]|\d+[.)](?:\s|$))")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')*]*\s+|\n+|\\n")
 
 
@@ -210,7 +242,9 @@ def consents(text: str) -> bool:
 def agrees(text: str) -> bool:
     """Whether a short message opens with a yes, or says in so many words that it confirms."""
     words = _STOP_TOKEN.sub("", text).strip()
-    return len(words) <= 300 and "?" not in words and _YES.search(_DENIED_CONSENT.sub(" ", words)) is not None
+    if len(words) > 300 or "?" in words or _DECLINED.search(words):
+        return False
+    return _YES.search(_DENIED_CONSENT.sub(" ", words)) is not None
 
 
 def tells_to_go_ahead(text: str) -> bool:
@@ -231,11 +265,12 @@ def consent_is_demanded(rulebook: str) -> bool:
 def closes(text: str) -> bool:
     """Whether a message ends the conversation and asks for nothing more."""
     words = _STOP_TOKEN.sub("", text).strip()
-    if len(words) > 400 or _WANTS_MORE.search(words) is not None:
+    parts = _PART.split(_QUOTED.sub(" ", words))
+    if len(words) > 400 or _WANTS_MORE.search(words) is not None or any(map(commands, parts)):
         return False
     return any(
         (phrase := _CLOSING.search(part)) is not None and _LEADS_TO_CLOSING.match(part[: phrase.start()]) is not None
-        for part in _PART.split(_QUOTED.sub(" ", words))
+        for part in parts
     )
 
 
@@ -248,7 +283,12 @@ def asks_something(text: str) -> bool:
 def promises_more(text: str) -> bool:
     """Whether a message ends by announcing something still to be done now."""
     ending = sentences_of(text)[-2:]
-    return any(_PROMISE.search(part) and not is_conditional(part.replace("will", "")) for part in ending)
+    return any(_announces(part) and not is_conditional(part.replace("will", "")) for part in ending)
+
+
+def _announces(sentence: str) -> bool:
+    at_once = _ANNOUNCES.search(sentence) and _AT_ONCE.search(sentence) and not _COURTESY.search(sentence)
+    return bool(at_once) or _PROMISE.search(sentence) is not None
 
 
 def admits_failure(text: str) -> bool:
@@ -267,8 +307,8 @@ def proposes(text: str) -> bool:
 
 
 def offers(text: str) -> bool:
-    """Whether words put forward something that could be done: "I can", "how about", "we propose"."""
-    return _OFFERS.search(text) is not None
+    """Whether words put forward something that could be done: "I can", "how about", "follow_up_options"."""
+    return _OFFERS.search(text.replace("_", " ")) is not None or _TRY.match(text) is not None
 
 
 def asks_consent(text: str) -> bool:
@@ -286,11 +326,21 @@ def asks_in_general(question: str) -> bool:
     return _ASKS_TO_DO.search(question) is None
 
 
+def asks_to_tell(question: str) -> bool:
+    """Whether a question offers words, a look or somebody else: nothing that a change would settle."""
+    return _ASKS_TO_TELL.search(question) is not None
+
+
 def after_what_was_done(text: str) -> str:
     """The sentences of a message after the last that tells something as done."""
     sentences = sentences_of(text)
     done = [place for place, sentence in enumerate(sentences) if claims_of(sentence)]
     return " ".join(sentences[done[-1] + 1 if done else 0 :])
+
+
+def still_possible(text: str) -> str:
+    """What a message still puts to the user: nothing that is done, ruled out or the user's own to do."""
+    return " ".join(part for part in sentences_of(after_what_was_done(text)) if not _RULED_OUT.search(part))
 
 
 def agrees_only(text: str) -> bool:
@@ -330,12 +380,9 @@ def with_heading(text: str, wording: str) -> str:
     place = next((place for place, part in enumerate(parts) if wording in part), None)
     if place is None:
         return ""
-    heading = next((part for part in reversed(parts[:place]) if not _LISTED.match(part)), "")
-    return (
-        f"{heading} {parts[place]}"
-        if _LISTED.match(parts[place]) and heading.rstrip("* ").endswith(":")
-        else parts[place]
-    )
+    heading = next((part for part in reversed(parts[:place]) if not _LISTED.match(part) or part.endswith("[")), "")
+    listed = _LISTED.match(parts[place]) and heading.rstrip("* ").endswith((":", "["))
+    return f"{heading} {parts[place]}" if listed else parts[place]
 
 
 def sentences_of(text: str) -> list[str]:

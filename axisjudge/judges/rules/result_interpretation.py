@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 
 from axisjudge.judges.rules import phrases
-from axisjudge.judges.rules.amounts import KnownAmounts
+from axisjudge.judges.rules.amounts import Counts, KnownAmounts
 from axisjudge.judges.rules.claims import claimed_success, never_done
 from axisjudge.judges.rules.facts import Facts, stands_in
 from axisjudge.judges.rules.findings import Clean, Finding
@@ -30,17 +30,27 @@ _HEDGED = re.compile(
 )
 _COMPUTED = re.compile(
     r"\b(?:total\w*|sum|differen\w+|altogether|combined|overall|net|sav\w+|subtotal|remain\w+|left|each|per|additional|extra"
-    r"|increase|decrease)\b|[=+−×]|\bminus\b|\bplus\b|_total|total_|_difference",
+    r"|increase|decrease|monthly|weekly|daily|a (?:month|week|day|night|year)"
+    r"|every)\b|[=+−×]|\bminus\b|\bplus\b|_total|total_|_difference",
     re.IGNORECASE,
 )
 _RELATIVE_DAY = re.compile(
     r"\b(?:tomorrow|yesterday|overnight|weekend|(?:mon|tues|wednes|thurs|fri|satur|sun)day"
     r"|(?:next|following|previous|last|coming|this|same) (?:day|week|month|year)|(?:day|week|month)s?"
-    r" (?:later|before|after|earlier|prior|from)|(?:later|earlier) (?:the same|that) day)\b",
+    r" (?:later|before|after|earlier|prior|from)|(?:later|earlier) (?:the same|that) day"
+    r"|\d+[- ](?:calendar |business |working )?(?:day|week|month)s?)\b",
     re.IGNORECASE,
 )
 _NEXT_DAY = re.compile(r"\d{2}:\d{2}(?::\d{2})?\s?\+1\b")
 _COUNT = re.compile(r"(?<![\w.,$#-])([2-9]|1\d|20)(?![\w%]|[.,]\d)")
+_PARTS = {"half": 2, "halves": 2, "double": 2, "twice": 2, "third": 3, "quarter": 4, "two": 2, "three": 3, "four": 4}
+_PART = re.compile(rf"\b(?:{'|'.join(_PARTS)})\b", re.IGNORECASE)
+_PERCENT = re.compile(r"(?<![\w.,])(\d{1,2}(?:\.\d{1,2})?)\s?(?:%|percent\b)")
+_SUPPOSED = re.compile(
+    r"\b(?:if|would|could|might|suppos\w+|assum\w+|imagin\w+|say,|example|e\.g\.|in case"
+    r"|after (?:mov|transferr)ing)(?!\w)",
+    re.IGNORECASE,
+)
 
 
 def findings(facts: Facts) -> Iterator[Finding]:
@@ -97,19 +107,21 @@ def amounts_by_message(facts: Facts) -> Iterator[tuple[int, str, list[Amount], K
 
 
 def unexplained_amounts(facts: Facts) -> Iterator[Finding]:
-    """Amounts told that nothing known explains; in a sentence about totals a doubt, else a fault."""
+    """Amounts told that nothing known explains; in a sentence about totals or suppositions a doubt, else a fault."""
     flagged: set[int] = set()
     for index, text, amounts, known in amounts_by_message(facts):
-        for amount, way in explain_all(amounts, known, count_words(text)):
+        for amount, way in explain_all(amounts, known, counts_in(text)):
             if way or amount.cents in flagged or _HEDGED.search(text, 0, amount.start):
                 continue
             flagged.add(amount.cents)
-            kind = "unexplained_total" if _COMPUTED.search(_around(text, amount.start)) else "amount"
+            sentence = _around(text, amount.start)
+            reckoned = _COMPUTED.search(sentence) is not None or _SUPPOSED.search(sentence) is not None
+            kind = "unexplained_total" if reckoned else "amount"
             sentence = f"Step {index} tells {amount.text}, which no earlier result, message or policy contains"
             yield Finding(kind, (index,), f"{sentence}, and no sum, difference or total of what was known gives it.")
 
 
-def explain_all(amounts: list[Amount], known: KnownAmounts, counts: set[int]) -> list[tuple[Amount, str | None]]:
+def explain_all(amounts: list[Amount], known: KnownAmounts, counts: Counts) -> list[tuple[Amount, str | None]]:
     """How each amount of one message is explained (None: not at all); those explained are added to what is known.
 
     A second round lets an amount rest on one that the message tells only after it.
@@ -125,9 +137,10 @@ def explain_all(amounts: list[Amount], known: KnownAmounts, counts: set[int]) ->
     return list(zip(amounts, ways, strict=True))
 
 
-def count_words(text: str) -> set[int]:
-    """Small whole numbers in a text: how many of something a price may have been multiplied by."""
-    return {int(count) for count in _COUNT.findall(text)}
+def counts_in(text: str) -> Counts:
+    """Small whole numbers in a text, by which a price may have been multiplied or parted, and percentages."""
+    times = {int(count) for count in _COUNT.findall(text)} | {_PARTS[word.lower()] for word in _PART.findall(text)}
+    return Counts(times, {float(share) / 100 for share in _PERCENT.findall(text)})
 
 
 def _around(text: str, position: int) -> str:
@@ -167,9 +180,7 @@ def _day_is_known(facts: Facts, readings: tuple[Day, ...], step: int) -> bool:
                 return True
             if _NEXT_DAY.search(source.text) and any(_after(day) in source.text for day in readings):
                 return True
-            if any(
-                day.agrees(one) for some, _ in days_in(source.text, any_case=True) for one in some for day in readings
-            ):
+            if any(day.agrees(one) for one in source.days for day in readings):
                 return True
     searched = (str(leaf.value) for call in facts.calls if call.step <= step for leaf in call.values)
     return any(spelling in value for value in searched for spelling in spellings)

@@ -126,7 +126,7 @@ def _identical(facts: Facts) -> Iterator[Finding]:
 
 
 def _too_early(facts: Facts, call: Call) -> Iterator[Finding]:
-    for parameter, value in call.identifiers:
+    for parameter, value in call.references:
         if not facts.seen_before(value, call.step) and (later := facts.returned_after(call, value)) is not None:
             text = f"{parameter} = {value!r} is used at step {call.step}, before step {later} returned it."
             yield Finding("used_before_returned", (call.step, later), text)

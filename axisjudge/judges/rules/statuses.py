@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from axisjudge.judges.rules import phrases as phrases
 from axisjudge.judges.rules.facts import Call, Facts, plain, stands_in
@@ -14,11 +14,16 @@ from axisjudge.judges.rules.formats import is_identifier
 _WANTED_STATE = re.compile(
     r"\bnon-([a-z]+)\b|\bnot (?:in )?(?:an? )?(?!be\b|been\b)([a-z]+)(?: status| state)?\b"
     r"|\b(?:must|has to|have to|needs? to|should) be (?:in )?(?:an? )?([a-z]+)\b|\bonly (?:an? )?([a-z]+)\b"
+    r"|\brequires?(?: an?)?(?: status| state)?\W{1,3}([a-z]+)\b"
 )
 _STATE_WORD = re.compile(r"(?:ed|ing|active|open|closed)$")  # "non-delivered", but not "non-refundable"
 _STATUS_IS = r"\bstatus\b\W{0,6}(?:is|of|as)?\W{0,4}(?:now |currently |still )?\W{0,4}"
 _IS_NOT = r"\b(?:is|are|was|has|have|had)(?: not|n['’]t)(?: yet)?(?: been)?(?: yet)? "
-_STATUS_KEYS = ("status", "state")
+_STATES = {
+    *("pending", "delivered", "processed", "shipped", "open", "active", "inactive", "cancelled", "canceled", "closed"),
+    *("completed", "confirmed", "paid", "unpaid", "overdue", "approved", "scheduled", "booked", "issued", "reserved"),
+    *("lent", "available", "suspended", "enabled", "draft", "published", "archived"),
+}
 _RECORD_IS = r"\b(?:is|are|was|marked as|shows as|listed as)(?: now| currently| already| still)?\W{1,5}"
 
 
@@ -67,7 +72,8 @@ def against_status(facts: Facts) -> Iterator[Finding]:
         wanted = [
             state
             for state in _states_wanted(refusal)
-            if any(state in status for status in vocabulary)
+            if state in _STATES
+            or any(state in status for status in vocabulary)
             or (f"non-{state}" in refusal and _STATE_WORD.search(state))
         ]
         if wanted and not any(state in known.status for state in wanted):
@@ -100,9 +106,9 @@ def _names_as_reason(refusal: str, status: str) -> bool:
     said_of_record = (
         rf"\b(?:already|currently|is|are|was|been|status:?)\W{{1,4}}(?:an? )?['\"]?{word}\b(?!\W*(?:order|record)s?\b)"
     )
-    return (
-        re.search(rf"{said_of_record}|\b{word}\b \w+ (?:cannot|can't|can not|may not|must not)\b", refusal) is not None
-    )
+    ruled_out = rf"\b{word}\b \w+ (?:cannot|can't|can not|may not|must not)\b|\b(?:cannot|can't)\b[^.]*\b{word} \w+"
+    named = rf"\b(?:invalid|wrong|current) (?:state|status)\W+{word}\b"
+    return re.search(f"{said_of_record}|{ruled_out}|{named}", refusal) is not None
 
 
 def _states_wanted(refusal: str) -> list[str]:
@@ -114,11 +120,11 @@ def _statuses(call: Call) -> Iterator[Given]:
     """Every status in a result, once for each id and each amount with hundredths that stand beside it."""
     for key, value, owner in call.result_leaves:
         if (
-            key in _STATUS_KEYS
-            and isinstance(value, str)
+            isinstance(value, str)
             and value
             and owner is not None
             and call.result_step is not None
+            and _tells_status(key, owner)
         ):
             status = value.lower().replace("_", " ")
             ids = [(name, inner) for name, inner in owner.items() if isinstance(inner, str) and _names(name, inner)]
@@ -127,6 +133,13 @@ def _statuses(call: Call) -> Iterator[Given]:
             for inner in owner.values():
                 if isinstance(inner, float) and not inner.is_integer():
                     yield Given(f"{inner:.2f}", kind, status, call.result_step)
+
+
+def _tells_status(key: str, owner: dict[str, Any]) -> bool:
+    """Whether a key is the one of its record that tells its status: ``status``, or ``account_status`` alone."""
+    if key in ("status", "state"):
+        return True
+    return [name for name in owner if name == "state" or name.lower().endswith("status")] == [key]
 
 
 def _names(key: str, value: str) -> bool:

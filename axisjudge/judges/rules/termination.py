@@ -46,11 +46,12 @@ def clean(facts: Facts) -> Clean:
 def _nothing_can_be_left(facts: Facts) -> bool:
     """Every tool only reads, and the user's last words close the conversation with nothing asked or promised."""
     kinds = facts.trajectory.kinds
-    closing = facts.user_messages[-1:]
+    last = [index for index, _ in facts.user_messages[-1:]]
     return (
         facts.tools is not None
         and all(kinds.get(name) == "read" for name in {*facts.tools, *(call.name for call in facts.calls)})
-        and any(phrases.closes(text) and not _is_open(facts, index) for index, text in closing)
+        and bool(last)
+        and last == _closings(facts)[-1:]
     )
 
 
@@ -73,8 +74,18 @@ def _at(last: tuple[int, ...]) -> str:
 
 def _only_talk_was_cut(facts: Facts) -> bool:
     """The user had closed, and no call came after: the limit cut nothing but talk."""
-    closed = [index for index, text in facts.user_messages if phrases.closes(text)]
-    return bool(closed) and all(call.step < closed[-1] for call in facts.calls) and not _is_open(facts, closed[-1])
+    closed = _closings(facts)[-1:]
+    return bool(closed) and all(call.step < closed[0] for call in facts.calls)
+
+
+def _closings(facts: Facts) -> list[int]:
+    """Where the user closes: the agent has begun, and nothing that it asked or promised is open."""
+    begun = next((step.index for step in facts.trajectory.steps if step.role == "assistant"), None)
+    return [
+        index
+        for index, text in facts.user_messages
+        if begun is not None and index > begun and phrases.closes(text) and not _is_open(facts, index)
+    ]
 
 
 def _is_open(facts: Facts, step: int) -> bool:
@@ -84,9 +95,7 @@ def _is_open(facts: Facts, step: int) -> bool:
 
 def _after_closing(facts: Facts) -> Iterator[Finding]:
     """A call made after the user had said that there was nothing more, before the user spoke again."""
-    for index, text in facts.user_messages:
-        if not phrases.closes(text) or _is_open(facts, index):
-            continue
+    for index in _closings(facts):
         speaks_again = next((later for later, _ in facts.user_messages if later > index), len(facts.trajectory.steps))
         if after := [call for call in facts.calls if index < call.step < speaks_again]:
             names = ", ".join(dict.fromkeys(call.name for call in after))
@@ -96,18 +105,15 @@ def _after_closing(facts: Facts) -> Iterator[Finding]:
 
 def _keeps_talking(facts: Facts) -> Iterator[Finding]:
     """The user closes and wants nothing more, and the agent asks again and again."""
-    for index, text in facts.user_messages:
-        if phrases.closes(text) and not _is_open(facts, index):
-            later = ((i, words) for i, words in facts.user_messages if i > index)
-            resumed = next((i for i, words in later if not phrases.closes(words) and not phrases.refuses(words)), None)
-            until = len(facts.trajectory.steps) if resumed is None else resumed
-            questions = [i for i, words in facts.agent_messages if index < i < until and "?" in words]
-            if len(questions) >= 2:
-                text = (
-                    f"The user closes at step {index}, yet the agent asks on at steps {', '.join(map(str, questions))}."
-                )
-                yield Finding("keeps_talking", (index, *questions), text)
-                return
+    for index in _closings(facts):
+        later = ((i, words) for i, words in facts.user_messages if i > index)
+        resumed = next((i for i, words in later if not phrases.closes(words) and not phrases.refuses(words)), None)
+        until = len(facts.trajectory.steps) if resumed is None else resumed
+        questions = [i for i, words in facts.agent_messages if index < i < until and "?" in words]
+        if len(questions) >= 2:
+            text = f"The user closes at step {index}, yet the agent asks on at steps {', '.join(map(str, questions))}."
+            yield Finding("keeps_talking", (index, *questions), text)
+            return
 
 
 def _after_handover(facts: Facts) -> Iterator[Finding]:
@@ -153,12 +159,14 @@ def _untold(call: Call, last: int) -> Finding:
 
 def _confirmed_not_done(facts: Facts) -> Iterator[Finding]:
     """The user's last word but for a farewell agrees to a change that the agent had put to them, and none follows."""
-    asked = [(index, text) for index, text in facts.user_messages if not phrases.closes(text)]
-    if not asked or not facts.write_verbs:
-        return
-    index, text = asked[-1]
-    proposal = facts.last_agent_message(index)
-    if proposal is None or phrases.refuses(text) or not phrases.agrees(text) or not phrases.asks_consent(proposal[1]):
+    for index, text in reversed(facts.user_messages if facts.write_verbs else ()):
+        proposal = facts.last_agent_message(index)
+        asked = proposal is not None and phrases.asks_consent(proposal[1])
+        if proposal is not None and asked and phrases.agrees(text) and not phrases.refuses(text):
+            break
+        if not phrases.closes(text):
+            return
+    else:
         return
     after = [words for later, words in facts.agent_messages if later > index]
     named = _speaks_of_a_change(facts, proposal[1], text)
@@ -174,10 +182,12 @@ def _speaks_of_a_change(facts: Facts, proposal: str, answer: str) -> bool:
     def named(text: str) -> bool:
         return any(verbs.mentions(text, verb) for verb in facts.write_verbs)
 
-    asked = " ".join(phrases.asking(proposal))
+    asked, offered = " ".join(phrases.asking(proposal)), phrases.still_possible(proposal)
     if verbs.hands_over(answer) or verbs.hands_over(asked) or not (named(answer) or phrases.agrees_only(answer)):
         return False
-    return named(asked) or (phrases.asks_in_general(asked) and named(phrases.after_what_was_done(proposal)))
+    if phrases.asks_in_general(asked):
+        return named(asked) or (named(offered) and not verbs.hands_over(offered))
+    return named(asked) and not phrases.asks_to_tell(asked)
 
 
 def _ends_untold(call: Call, last: int) -> bool:

@@ -38,7 +38,7 @@ _FAMILIES: dict[str, tuple[str, ...]] = {
 }
 _FAMILIES["update"] = (*_FAMILIES["modify"], "check", "complet", "mark", "done", "finish")
 _SYNONYM = {
-    **dict.fromkeys(("edit", "change", "adjust", "amend"), "modify"),
+    **dict.fromkeys(("edit", "change", "adjust", "amend", "reschedule", "postpone", "extend", "renew"), "modify"),
     **dict.fromkeys(("replace", "swap"), "exchange"),
     **dict.fromkeys(("purchase", "buy", "reserve"), "book"),
     "remove": "delete",
@@ -96,8 +96,15 @@ _WRITES = {
         "close",
         "open",
     ),
-    *("approve", "reject"),
+    *("approve", "reject", "reschedule", "postpone", "extend", "renew"),
 }
+#: Verbs of other work that people tell an agent to do.
+_WORK = {"run", "start", "stop", "fix", "make", "build", "deploy", "refactor", "implement", "test", "install", "commit"}
+_COMMAND = re.compile(
+    r"\W*(?:(?:now|then|and|so|just|also|next|first|please)\s+)*([a-z]+)\s+"
+    r"(?!\w+ed\b|(?:is|are|was|were|has|have|went|came|done|looks?|works?|sounds?|now|there|too)\b)\w",
+    re.IGNORECASE,
+)
 _NAME_PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _HANDOVER = re.compile(
     r"(?:transfer|escalat|hand_?(?:over|off)|connect).*(?:human|agent|staff|person|support|representative)",
@@ -128,6 +135,17 @@ def kind_of(tool: str) -> str | None:
     if verb in _READS:
         return "read"
     return "write" if verb in _WRITES else None
+
+
+def commands(text: str) -> bool:
+    """Whether words open with a verb that tells somebody to do something: "then book slot 4", not "refund received"."""
+    opening = _COMMAND.match(text)
+    return opening is not None and opening[1].lower() in _WRITES | _READS | _WORK
+
+
+def makes(tool: str) -> bool:
+    """Whether a tool's name says that it makes a new record."""
+    return verb_of(tool) in ("create", "add", "insert", "register", "write", "put", "open", "new", "save", "upload")
 
 
 def hands_over(tool: str) -> bool:

@@ -6,8 +6,9 @@ its step, counted from 0 in the run's ``history``. It has no categories, so the 
 
 MAST (mcemri/MAD, arXiv 2503.13657): 14 failure modes of a run, without steps. In the set labelled by people each
 record has ``annotations``, a mode with the word of every annotator; in the whole set ``mast_annotation``, modes by
-number, from the set's own LLM. Modes that the crosswalk leaves open are told by name or number
-(``1.1=tool_selection``).
+number, from the set's own LLM. Modes of earlier rounds count under the name that they have now. Modes that the
+crosswalk leaves open are told by name or number (``1.1=tool_selection``). A run is named by its system, its LLM, its
+benchmark or round and its trace; traces of one name are numbered.
 
 Of both only failures are labels: what nobody named is unlabelled, not correct.
 """
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.labels.crosswalk import ANY_STEP, BY_REASON, NONE, category_key, read_crosswalk
+from axisjudge.labels.crosswalk import ANY_STEP, BY_REASON, NONE, category_key, numbered_modes, read_crosswalk
 from axisjudge.labels.formats.terms import Naming, Read, by_model, by_person
 from axisjudge.labels.reading import read_json
 from axisjudge.trajectory import Trajectory
@@ -97,7 +98,7 @@ def read_mast(path: Path, terms: Naming) -> Read:
     InputError
         A record names no trace.
     """
-    ratings, left = [], Counter[str]()
+    ratings, left, runs = [], Counter[str](), Counter[str]()
     for record in _listed(read_json(path)):
         if "trace_id" not in record:
             raise InputError(str(path), "every record of MAST needs trace_id", sorted(record))
@@ -108,8 +109,10 @@ def read_mast(path: Path, terms: Naming) -> Read:
                 left[mode] += 1
             elif mode not in by_rater[rater, axis]:
                 by_rater[rater, axis].append(mode)
-        parts = (record["mas_name"], record.get("benchmark_name") or record.get("round"), record["trace_id"])
-        run = "/".join(str(part) for part in parts if part is not None)
+        set_name = record.get("benchmark_name") or record.get("round")
+        name = "/".join(str(part) for part in (record["mas_name"], record.get("llm_name"), set_name) if part)
+        runs[trace := f"{name}/{record['trace_id']}"] += 1
+        run = trace if runs[trace] == 1 else f"{trace}#{runs[trace]}"
         for (rater, axis), modes in by_rater.items():
             who = by_person(terms.rater or rater) if rater else by_model(terms.rater or "mast-annotator")
             flags = [f"mode:{mode}" for mode in modes]
@@ -121,7 +124,7 @@ def read_mast(path: Path, terms: Naming) -> Read:
     notes = [f"failures of modes that map to no axis are left out: {names}"] if left else []
     return ratings, [
         _ONLY_FAILURES,
-        "MAST states no steps, and its traces are plain text, which no reader takes",
+        "MAST states no steps, and its traces are logs in a string, which no reader takes",
         *notes,
     ]
 
@@ -142,16 +145,16 @@ def _modes(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _axis_of(name: str, terms: Naming) -> tuple[str, str | None]:
     """A mode as the crosswalk calls it, and its axis: told, or the crosswalk's; None where it is open or there is none.
 
-    Sets were labelled in rounds that numbered modes otherwise: a mode with words goes by its words.
+    Sets were labelled in rounds that named and numbered modes otherwise: a mode with words goes by its words.
     """
     number = _NUMBERED.match(name)
     words = category_key(name[number.end() :] if number else name)
-    for label, axis in read_crosswalk("mast").items():
-        known = label.removeprefix("FM-").partition(" ")
-        if category_key(known[2]) == words or (number is not None and not words and known[0] == number[1]):
-            told = next((terms.axes[key] for key in (name, known[0], label) if key in terms.axes), axis)
-            return label, None if told in (BY_REASON, NONE) else told
-    return name, terms.axes.get(name)
+    label = numbered_modes("mast").get(words or (number[1] if number else ""))
+    if label is None:
+        return name, terms.axes.get(name)
+    keys = (name, label.removeprefix("FM-").partition(" ")[0], label)
+    axis = next((terms.axes[key] for key in keys if key in terms.axes), read_crosswalk("mast")[label])
+    return label, None if axis in (BY_REASON, NONE) else axis
 
 
 def _listed(content: object) -> Sequence[Any]:

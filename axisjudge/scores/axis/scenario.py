@@ -122,16 +122,15 @@ def read_weights(path: str | Path) -> dict[str, float]:
     value = _loaded(path)
     if not isinstance(value, dict):
         raise InputError(str(path), "must be an object", type(value).__name__)
-    settings = value.get("settings")
-    if isinstance(settings, dict) and "scoring_weights" in settings:
-        where, given = f"{path}, settings.scoring_weights", settings["scoring_weights"]
-        if not isinstance(given, dict):
-            raise InputError(where, "must be an object", given)
-        return checked_weights(given, where)
+    settings = value["settings"] if isinstance(value.get("settings"), dict) else {}
+    given = settings.pop("scoring_weights", DEFAULT_WEIGHTS)
     if (misplaced := _weights_in(value)) is not None:
         rule = "holds weights where they are not read"
         raise InputError(str(path), rule, misplaced, "write them under settings, scoring_weights")
-    return dict(DEFAULT_WEIGHTS)
+    where = f"{path}, settings.scoring_weights"
+    if not isinstance(given, dict):
+        raise InputError(where, "must be an object", given)
+    return checked_weights(given, where)
 
 
 def _weights_in(value: Any, path: str = "") -> str | None:
@@ -140,11 +139,14 @@ def _weights_in(value: Any, path: str = "") -> str | None:
         return next((found for item in value if (found := _weights_in(item, path)) is not None), None)
     if not isinstance(value, dict):
         return None
+    if is_number(value.get("weight")) and any(isinstance(one, str) and one in DIMENSIONS for one in value.values()):
+        return path or "weight"
     for key, inner in value.items():
         here = f"{path}.{key}" if path else str(key)
         if re.fullmatch(r"\w*weights|\w*scoring\w*weight", re.sub(r"[\W_]", "", str(key)).lower()):
             return here
-        if str(key).lower() in DIMENSIONS and is_number(inner):
+        weight = inner.get("weight") if isinstance(inner, dict) else inner
+        if str(key).lower() in DIMENSIONS and is_number(weight):
             return path or here
         if (found := _weights_in(inner, here)) is not None:
             return found

@@ -9,7 +9,7 @@ from random import Random
 
 from axisjudge.judges.rules.facts import Facts
 from axisjudge.judges.rules.formats import Amount
-from axisjudge.judges.rules.result_interpretation import amounts_by_message, count_words, explain_all
+from axisjudge.judges.rules.result_interpretation import amounts_by_message, counts_in, explain_all
 from axisjudge.trajectory import Trajectory
 
 
@@ -52,7 +52,7 @@ def _tried(all_facts: list[Facts], rng: Random | None) -> PassRate:
     ways: Counter[str] = Counter()
     for run, facts in enumerate(all_facts):
         for _, text, amounts, known in amounts_by_message(facts):
-            counts = count_words(text)
+            counts = counts_in(text)
             if rng is not None:
                 drawn = (_stranger(pool, run, amount, rng) for amount in amounts if amount.cents)
                 ways.update(known.explain(one, [], counts) or "unexplained" for one in drawn if one is not None)

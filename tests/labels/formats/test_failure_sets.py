@@ -106,3 +106,29 @@ def test_an_open_mode_is_told_by_its_number(tmp_path: Path) -> None:
     path = written(tmp_path / "mad.json", MODES)
     told = import_ratings([path], ImportOptions(axes={"1.1": "tool_selection"})).ratings
     assert told.filter(question="tool_selection")["rater"].to_list() == ["annotator_1"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "axis"),
+    [
+        ("1.5 Unaware of stopping conditions\n\nwhen to end", "termination"),
+        ("2.5 Derailment from task", "tool_selection"),
+        ("4.2 Lack of result verification", "result_interpretation"),
+        ("4.3 Lack of critical verification\n(designed to)", "result_interpretation"),
+        ("3.1 Ill specified termination condition leading to premature termination", "termination"),
+        ("1.4 Fail to elicit clarification", "sequencing"),
+    ],
+)
+def test_modes_of_earlier_rounds_count_under_the_name_that_they_have_now(mode: str, axis: str, tmp_path: Path) -> None:
+    gone = ("2.5 Ignored Other Agents' Input", "3.4 Waiting for known information")
+    words = [{"failure mode": one, "annotator_1": True} for one in (mode, *gone)]
+    record = {"mas_name": "M", "round": "Round 1", "trace_id": 1, "annotations": words}
+    labels = import_ratings([written(tmp_path / "mad.json", [record])])
+    assert labels.ratings["question"].to_list() == [axis]
+    assert any("FM-2.5" in note and "3.4 Waiting" in note for note in labels.notes)
+
+
+def test_traces_of_one_name_stay_apart(tmp_path: Path) -> None:
+    record = {**MODES[1], "llm_name": "A"}
+    path = written(tmp_path / "full.json", [record, record, {**record, "llm_name": "B"}])
+    assert import_ratings([path]).ratings["trajectory_id"].n_unique() == 3

@@ -33,7 +33,8 @@ _HEAD = 200
 
 #: How an error begins, as tools and shells write it.
 _BEGINS = re.compile(
-    r"\s*(<tool_use_error>|\W{0,4}(error|err|fatal|panic|exception|failure|failed|denied|forbidden|unauthori[sz]ed)\b"
+    r"\s*(<tool_use_error>|(fetch|download|upload|query) failed\b|\W{0,4}(error|err|fatal|panic"
+    r"|exception|failure|failed|denied|forbidden|unauthori[sz]ed)\b"
     r"|traceback \(most recent|(process )?exit(ed)?( with)?( code)?:? [1-9]|(ba|z|da)?sh: |command not found|permission"
     r" denied|access denied|no such file|(could|can|did|does|do|was|is)( ?no|n['’])t (be )?(found|open|read|access|conn"
     r"ect|exist|resolve|reach)|unable to|failed to|invalid |timed? ?out|timeout|connect(ion)? (E[A-Z]|refused|reset|ti"
@@ -49,8 +50,8 @@ _SIGNS = re.compile(
     r"|timed out|unreachable|aborted|timeout|failure|failed|unavailable)\b"
     r"|\b(HTTP(/[\d.]+)?|status( code)?|code|error)\W{0,3}[45]\d\d\b|\b[45]\d\d (unauthorized|forbidden|not found|bad"
     r" (request|gateway)|internal server error|service unavailable|too many requests|gateway timeout|conflict)\b"
-    r"|\b(rate limit|quota) (exceeded|reached)|segmentation fault|out of memory|core dumped|no space left"
-    r"|traceback \(most recent|permission denied|access denied|command not found|no such file or directory"
+    r"|\b(rate limit|quota) (exceeded|reached)|segmentation fault|out of memory|core dumped"
+    r"|no space left|traceback \(most recent|(permission|access) denied|command not found|no such file or directory"
     r"|\b(invalid|missing|expired|wrong) (api |access |auth\w* )?(key|token|credentials?|password|session)\b"
     r"|\b(log|sign) ?in (required|to continue)|please (log|sign) in|authentication (failed|required)",
     re.IGNORECASE,
@@ -85,6 +86,7 @@ _WRAPPED = re.compile(
     re.DOTALL,
 )
 _EXIT = re.compile(r"\s*(?:<\w+>)?\s*(?:error: )?(?:process )?exit(?:ed)?(?: with)?(?: code)?:? (?P<code>\d+)\b", re.I)
+_FETCHED_NOTHING = re.compile(r"\s*(curl: \(\d+\)|wget: )")
 _FETCHES = re.compile(r"\b(curl|wget|https?|xh|httpie)\b(?!:)")
 _CONFIRMED = re.compile(
     r"\b(success(ful(ly)?)?|(has|have) been \w+|(was|were) (\w+ly )?(created|updated|written|applied|changed|deleted)"
@@ -161,6 +163,8 @@ def _failure(purpose: Purpose, text: str, asked: str, *, looks: bool) -> Outcome
     """What speaks against a result that nobody marked as failed; None where nothing does."""
     if purpose is Purpose.TEST and _REPORT.search(text):
         return Outcome(1.0)
+    if purpose is Purpose.RECORD and _FETCHED_NOTHING.match(text):
+        return Outcome(0.0, "its result begins like an error")
     local_text = purpose in (Purpose.SEARCH, Purpose.READ)
     short = len(text) <= _SHORT
     if _BEGINS.match(text) and not _begins_with_asked(text, asked):
