@@ -57,6 +57,7 @@ def fit(
     json: show.Json = False,
 ) -> None:
     """Put judges together in every way, side by side on tasks left out, and keep the chosen one."""
+    from axisjudge.checks import InputError
     from axisjudge.protocol import check_tuning
     from axisjudge.ratings import read_ratings
     from axisjudge.results import plain
@@ -83,6 +84,8 @@ def fit(
         files={"ratings": hashes(ratings), "labels": hashes(labels)},
         seed=seed,
     )
+    if not result.n_voted:
+        raise InputError("ratings", "must hold a verdict of a judge: all were lost", cure="judge again")
     result.panel.save(out)
     if json:
         show.as_json({"panel": str(out), "sha256": result.panel.sha256, **result.to_dict(), "answer": result.answer})

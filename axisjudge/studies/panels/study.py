@@ -183,7 +183,8 @@ def panels(
         cluster_unit=cluster_unit,
     )  # fmt: skip
     arrays = votes.votes
-    enough = arrays.n_labelled_groups >= FEWEST_TASKS
+    voiced = ~np.isnan(votes.words).all(axis=1)
+    enough = bool(voiced.any()) and arrays.n_labelled_groups >= FEWEST_TASKS
     chosen = way or (BY_LABELS if enough else WITHOUT)
     linear = fit_panel(arrays, chosen, rng=np.random.default_rng(seed))
     ways = nested(arrays, ordered=votes.ordered, seed=seed, cluster_unit=cluster_unit) if enough else {}
@@ -196,11 +197,12 @@ def panels(
         ways=ways,
         worth=tuple(worth),
         reliability=_reliability(arrays, ways[chosen], seed) if ways else None,
-        effective=_effective(votes, panel) if arrays.labelled.any() else None,
+        effective=_effective(votes, panel) if (arrays.labelled & voiced).any() else None,
         trust=tuple(trust_panel(panel, votes, risk=risk, level=level, cross_fitted=True) for risk in sorted(risks)),
         frontier=frontier(votes, known, order=cascade, risk=max(risks), level=level, seed=seed),
         prices=known,
         n_items=len(votes.items),
+        n_voted=int(voiced.sum()),
         n_tasks=len(set(votes.tasks)),
         n_labelled=int(arrays.labelled.sum()),
         n_labelled_tasks=arrays.n_labelled_groups,

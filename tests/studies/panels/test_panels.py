@@ -106,6 +106,21 @@ def test_a_panel_of_simulated_judges_is_simulated_and_lost_words_stay_lost():
     assert given.filter(status="refused")["trajectory_id"].to_list() == ["t0-0"]
 
 
+@pytest.mark.parametrize("labelled", [False, True])
+def test_with_every_verdict_lost_the_page_says_so_and_no_point_has_a_price(labelled):
+    ratings, labels = worlds(n_tasks=8)
+    nothing = [pl.lit(None, ratings.schema[name]).alias(name) for name in ("verdict", "value", "confidence")]
+    lost = ratings.with_columns(*nothing, status=pl.lit("api_error"))
+    result = panels(lost, labels if labelled else None, prices={"one": 0.02, "two": 0.01})
+    assert (result.n_voted, result.n_items, len(result.ways)) == (0, 32, 0)
+    assert "No judge gave a verdict" in result.answer
+    assert not any("nan" in sentence for sentence in (result.answer, *result.sentences))
+    assert not result.frontier.points
+    assert {each.verdict for each in result.trust} == {Verdict.NO_LABELS}
+    assert set(result.plots()) == {"panel_weights"}
+    assert set(panel_ratings(result.panel, lost)["status"]) == {"refused"}
+
+
 def test_a_panel_does_not_speak_of_another_question_or_without_its_judges(fitted):
     ratings, _, result = fitted
     with pytest.raises(InputError, match="was fitted on the scale"):
