@@ -56,7 +56,10 @@ def fit(
     seed: Annotated[int, typer.Option(help="Of the parts of cross-validations.")] = 0,
     json: show.Json = False,
 ) -> None:
-    """Put judges together in every way, side by side on tasks left out, and keep the chosen one."""
+    """Put judges together in every way, side by side on tasks left out, and keep the chosen one.
+
+    Their words alone are taken, not their confidences; for one judge's own confidence see panel trust --judge.
+    """
     from axisjudge.checks import InputError
     from axisjudge.protocol import check_tuning
     from axisjudge.ratings import read_ratings

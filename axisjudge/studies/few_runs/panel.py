@@ -70,9 +70,7 @@ def rated_panel(
     word = pl.col("verdict").replace_strict(FAILING[scales[0]], default=None, return_dtype=pl.Float64)
     decided = judged.with_columns(failing=word).filter(pl.col("failing").is_not_null())
     rated = judged if decided.is_empty() else decided  # with every verdict lost the page says so
-    items = rated.select("item_id", "question", "trajectory_id", "cluster_id", "agent").unique(
-        ["item_id", "question"]
-    )
+    items = rated.select("item_id", "question", "trajectory_id", "cluster_id", "agent").unique(["item_id", "question"])
     items = items.sort("cluster_id", "trajectory_id", "item_id", "question").with_row_index("item")
     names = rated.select("family", "rater").unique("rater").sort("family", "rater")["rater"].to_list()
     counts = decided.join(items, on=["item_id", "question"]).group_by("item", "rater").agg(

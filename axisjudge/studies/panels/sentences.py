@@ -86,7 +86,16 @@ def read(found: Combined) -> str:
     return (
         f"{many(len(found.panel.judges), 'judge')} of {of_families} voted on {some}"
         f"{many(found.n_items, 'item')}; the panel asks {len(found.panel.asked)} of them."
+        f"{_unread(found.n_confident)}"
     )
+
+
+def _unread(n_confident: int) -> str:
+    """That a panel hears words alone, where there is more."""
+    if not n_confident:
+        return ""
+    them = "The confidences that one judge gave are" if n_confident == 1 else f"Confidences of {n_confident} judges are"
+    return f" {them} not used: a panel takes words alone (one judge by its own confidence: panel trust --judge)."
 
 
 def calibrated(found: Combined) -> str:

@@ -203,6 +203,7 @@ def panels(
         prices=known,
         n_items=len(votes.items),
         n_voted=int(voiced.sum()),
+        n_confident=int((~np.isnan(votes.confidences)).any(axis=0).sum()),
         n_tasks=len(set(votes.tasks)),
         n_labelled=int(arrays.labelled.sum()),
         n_labelled_tasks=arrays.n_labelled_groups,
@@ -214,9 +215,10 @@ def panels(
 
 def _reliability(votes: Votes, way: NestedWay, seed: int) -> ReliabilityCurve:
     """The probability of the panel's own word on tasks left out, against being right."""
-    given = ~np.isnan(way.words)
-    right = (way.words == votes.labels[votes.labelled])[given].astype(float)
-    return reliability_curve(way.probabilities[given].max(axis=1).round(2), right, rng=seed)
+    given, rows = ~np.isnan(way.words), votes.labelled
+    right = (way.words == votes.labels[rows])[given].astype(float)
+    sure, tasks = way.probabilities[given].max(axis=1).round(2), votes.groups[rows][given]
+    return reliability_curve(sure, right, clusters=tasks if np.unique(tasks).size > 1 else None, rng=seed)
 
 
 def _effective(votes: Voted, panel: FittedPanel) -> EffectiveJudges | None:

@@ -1,14 +1,17 @@
 """The panels study: who votes, how labels were drawn, what is kept of a fit, and what may stand."""
 
+import csv
 import json
 
 import numpy as np
 import polars as pl
 import pytest
+from studies.panels.nested_table import MEASURED, QUESTIONS, SETS, SHARES, rows
 
 from axisjudge.checks import InputError
 from axisjudge.datasets import published_votes
 from axisjudge.ratings import as_ratings, read_ratings, write_ratings
+from axisjudge.stats.panels.ways import WAYS
 from axisjudge.studies.panels import panels
 from axisjudge.studies.panels.applied import panel_ratings
 from axisjudge.studies.panels.fitted import read_panel
@@ -54,6 +57,9 @@ def test_the_answer_has_gain_and_guarantee_and_families_are_marked(fitted):
     assert "no panel is shown to be better" in result.answer
     assert result.trust[0].cross_fitted
     assert result.trust[0].granted
+    assert "Confidences of 3 judges are not used" in result.sentences[0]
+    mute = panels(fitted[0].with_columns(confidence=pl.lit(None, pl.Float64)), way="families_equal")
+    assert "onfidence" not in mute.sentences[0]
 
 
 def test_a_panel_is_kept_read_back_and_hashed(fitted, tmp_path):
@@ -242,6 +248,19 @@ def test_no_undominated_point_is_beaten_and_a_judge_without_a_price_is_in_none(f
     some = panels(ratings, labels, risks=[0.1], prices={"one": 0.02}).frontier
     assert set(some.unpriced) == {"two", "three"}
     assert all(point.judges == ("one",) for point in some.points)
+
+
+def test_the_table_of_ways_from_few_labels_is_what_is_measured_again_and_no_stack_loses_to_the_best_judge():
+    """data/reference/nested.csv: a cell again; labelled stacks against the best single judge, beyond noise."""
+    with MEASURED.open(newline="") as file:
+        table = {(row["labels"], row["share"], row["way"]): row for row in csv.DictReader(file)}
+    assert len(table) == len((*SETS, *QUESTIONS)) * len(SHARES) * len(WAYS)
+    for row in rows("hotpotqa final", 0.25, ["majority", "families_equal", "best_single"]):
+        written = table["hotpotqa final", "0.25", row["way"]]
+        for name in ("accuracy", "kappa", "gain", "low", "high"):
+            assert float(written[name]) == pytest.approx(row[name], rel=1e-3, abs=1e-9), (row["way"], name)
+    of_labels = [row for (_, _, way), row in table.items() if WAYS[way].by_labels]
+    assert not [row for row in of_labels if float(row["high"]) < 0 or float(row["gain"]) < -0.02]
 
 
 @pytest.mark.slow
