@@ -180,6 +180,8 @@ def voted(
 
 
 def _chosen(judged: pl.DataFrame, question: str, judges: Sequence[str] | None, step_level: bool | None) -> pl.DataFrame:
+    if judged.is_empty():
+        raise InputError("ratings", "must hold ratings of judges", cure="judge some runs first")
     rows = judged.filter((pl.col("repeat") == 0) & ~pl.col("flags").list.contains("empty_run").fill_null(value=False))
     if judges is not None:
         for name in judges:
