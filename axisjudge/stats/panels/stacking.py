@@ -74,7 +74,7 @@ def _design(votes: Votes) -> tuple[Floats, Codes, Floats]:
     pattern = np.column_stack([codes(votes.words[rows], q), votes.labels[rows].astype(np.intp)]).astype(np.int16)
     _, first, row = np.unique(pattern.view(f"V{pattern[:1].nbytes}"), return_index=True, return_inverse=True)
     distinct = pattern[first]
-    counts = np.bincount(row.ravel(), weight / weight.mean())
+    counts = np.bincount(row.ravel(), weight / weight.mean()).astype(np.float64)
     return np.eye(q + 1)[distinct[:, :-1]][..., :q], distinct[:, -1].astype(np.intp), counts
 
 
