@@ -1,6 +1,5 @@
 """Who finds the steps that people call wrong: the shipped votes counted anew, and panels whose answer is known."""
 
-
 import numpy as np
 import polars as pl
 import pytest
