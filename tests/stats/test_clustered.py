@@ -18,7 +18,8 @@ from statsmodels.stats.proportion import proportion_confint
 from axisjudge.checks import InputError
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.stats.clusters import clustered_variance, effective_clusters
-from axisjudge.stats.rates.clustered import mean_of_shares, more_for_half_width, paired_share_difference
+from axisjudge.stats.raters.balanced import balanced_accuracy
+from axisjudge.stats.rates.clustered import more_for_half_width, paired_share_difference
 from axisjudge.stats.rates.proportions import clustered_proportion
 
 ICC = 0.25
@@ -101,7 +102,7 @@ def test_kappa_and_paired_differences_hold_in_ragged_clusters(name):
         ends = agreement_coefficients(np.column_stack([one, truth]), ["cohen_kappa"], clusters=task)["cohen_kappa"]
         hits = [np.where(truth, each, np.nan) for each in (one, other)]
         gap = paired_share_difference(*hits, task)
-        mean = mean_of_shares(hits[0], np.where(truth, np.nan, ~one.astype(bool)), task)
+        mean = balanced_accuracy(one == truth, truth, task)
         for name_of, found, value in (
             ("kappa", ends, kappa),
             ("difference", gap, 0),
@@ -173,11 +174,3 @@ def test_a_difference_of_a_judge_with_itself_is_nothing_and_turns_with_its_order
     there, back = paired_share_difference(one, other, task), paired_share_difference(other, one, task)
     assert paired_share_difference(one, one, task).estimate == 0
     assert (there.ci_low, there.ci_high) == pytest.approx((-back.ci_high, -back.ci_low))
-
-
-def test_a_balanced_accuracy_is_bound_by_its_two_shares():
-    caught, passed = [1.0, 0.0, 1.0] * 10 + [np.nan] * 30, [np.nan] * 30 + [1.0, 1.0, 0.0] * 10
-    found = mean_of_shares(caught, passed)
-    parts = clustered_proportion(caught), clustered_proportion(passed)
-    assert found.estimate == pytest.approx(2 / 3)
-    assert np.mean([part.ci_low for part in parts]) < found.ci_low < found.ci_high

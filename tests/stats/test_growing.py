@@ -151,3 +151,18 @@ def test_the_model_of_few_runs_answers_more_tasks_labels_and_judges():
         found = latent_panel(some, names, ["one", "other"], seed=1)
         answered |= found.refusal is NoModel.NONE
         assert (found.refusal is NoModel.NONE) == answered == (tasks > 1), (tasks, found.convergence)
+
+
+def test_a_label_of_a_rare_kind_is_no_reason_to_refuse_where_every_item_s_probability_is_known():
+    """One of 20 in 1,000 items that are drawn once in 100,000 times: by its own weight it outweighs all others."""
+    rng = np.random.default_rng(0)
+    said = (rng.random(1000) < 0.3).astype(float)
+    truth = np.where(rng.random(1000) < 0.9, said, 1 - said)
+    probability = np.where(np.arange(1000) < 20, 1e-5, 0.06)
+    drawn = np.isin(np.arange(1000), rng.choice(np.arange(20, 1000), 60, replace=False))
+    found = [
+        corrected_rate(said, np.where(of, truth, np.nan), sampling="by_key", probability=probability)
+        for of in (drawn, drawn | (np.arange(1000) == 3))
+    ]
+    assert [each.refusal for each in found] == ["", ""]
+    assert found[1].rate.estimate == pytest.approx(found[0].rate.estimate, abs=0.03)

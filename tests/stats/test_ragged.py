@@ -200,6 +200,20 @@ def test_the_readme_quotes_the_measured_table():
         pytest.approx(np.mean(covered), abs=5e-4),
         pytest.approx(min(covered), abs=5e-4),
     ]
+    small = re.search(
+        r"Which axis fails most is told in (\d+)% of simulated studies at (\d+) tasks x 4 agents, in (\d+)% at (\d+), "
+        r"and at (\d+) never \(`data/reference/small_studies\.csv`\)",
+        text,
+    )
+    assert small
+    with SMALL.open(newline="") as file:
+        told = {
+            int(row["tasks"]): round(100 * float(row["share"]))
+            for row in csv.DictReader(file)
+            if (row["rules"], row["world"], row["question"]) == ("now", "differences", "which axis fails most")
+        }
+    first, at_first, second, at_second, never = map(int, small.groups())
+    assert (first, second, 0) == (told[at_first], told[at_second], told[never])
 
 
 @pytest.mark.slow

@@ -46,7 +46,7 @@ from axisjudge.stats.raters.failing_word import failing_word
 from axisjudge.stats.raters.reference import against_reference, cited_steps, leave_one_out
 from axisjudge.stats.raters.repeats import flips_by_confidence, self_agreement, variance_components
 from axisjudge.stats.raters.self_preference import self_preference
-from axisjudge.stats.rates.clustered import mean_of_shares, paired_share_difference
+from axisjudge.stats.rates.clustered import paired_share_difference
 from axisjudge.stats.rates.correction import corrected_rate
 from axisjudge.stats.rates.prediction_powered import prediction_powered_mean
 from axisjudge.stats.rates.proportions import clustered_mean, clustered_proportion
@@ -134,15 +134,10 @@ STATISTICS: dict[str, tuple[Callable[[Sample], float], bool, bool]] = {
         True,
     ),
     "case_weighted": (lambda s: case_weighted(s.ratings, s.confidence).estimate, True, True),
-    "balanced_accuracy": (lambda s: balanced_accuracy(s.right, s.label, s.task).ci_low, False, True),
+    "balanced_accuracy": (lambda s: balanced_accuracy(s.right, s.label, s.task).estimate, False, True),
     "clustered_proportion": (lambda s: clustered_proportion(s.right, s.task).estimate, False, True),
     "paired_share_difference": (
         lambda s: paired_share_difference(s.right, s.label, s.task).estimate,
-        False,
-        True,
-    ),
-    "mean_of_shares": (
-        lambda s: mean_of_shares(*(np.where(s.label == word, s.right, np.nan) for word in (0, 1)), s.task).estimate,
         False,
         True,
     ),

@@ -57,7 +57,6 @@ def test_components_are_recovered():
     assert found.judge == pytest.approx(0.01, abs=0.002)
     assert found.item_judge == pytest.approx(0.0225, abs=0.003)
     assert found.error == pytest.approx((share * (1 - share)).mean(), abs=0.003)
-    assert found.variance_of_mean(k, r) == pytest.approx(found.judge / k + found.item_judge / k + found.error / (k * r))
 
 
 def test_few_judges_are_fixed_and_their_bias_is_given():
@@ -69,7 +68,6 @@ def test_few_judges_are_fixed_and_their_bias_is_given():
     assert found.bias == pytest.approx((0.1, -0.1))
     assert "too few" in found.reason
     assert math.isnan(found.error)  # one repeat
-    assert found.variance_of_mean(2, 1) == pytest.approx(found.item_judge / 2)
 
 
 def test_incomplete_items_are_counted_and_too_few_refused():

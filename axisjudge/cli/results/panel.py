@@ -56,7 +56,11 @@ def fit(
     seed: Annotated[int, typer.Option(help="Of the parts of cross-validations.")] = 0,
     json: show.Json = False,
 ) -> None:
-    """Put judges together in every way, side by side on tasks left out, and keep the chosen one."""
+    """Put judges together in every way, side by side on tasks left out, and keep the chosen one.
+
+    Their words alone are taken, not their confidences; for one judge's own confidence see panel trust --judge.
+    """
+    from axisjudge.checks import InputError
     from axisjudge.protocol import check_tuning
     from axisjudge.ratings import read_ratings
     from axisjudge.results import plain
@@ -83,6 +87,8 @@ def fit(
         files={"ratings": hashes(ratings), "labels": hashes(labels)},
         seed=seed,
     )
+    if not result.n_voted:
+        raise InputError("ratings", "must hold a verdict of a judge: all were lost", cure="judge again")
     result.panel.save(out)
     if json:
         show.as_json({"panel": str(out), "sha256": result.panel.sha256, **result.to_dict(), "answer": result.answer})

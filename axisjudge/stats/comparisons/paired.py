@@ -30,13 +30,11 @@ HALVINGS = 24
 class PairedChange:
     """Mean change with its interval and the two-sided p value of the task-level sign-flip test.
 
-    `p_error` is the Monte Carlo standard error of `p_value`, 0 where all flips were counted; `n_changed` the number of
-    tasks with any change, which limits how small p can be.
+    `n_changed` is the number of tasks with any change, which limits how small p can be.
     """
 
     change: Estimate
     p_value: float
-    p_error: float
     n_changed: int
 
     @property
@@ -81,14 +79,14 @@ def paired_change(
     mean = mean_change(change, clusters, cluster_unit=cluster_unit, ci_level=ci_level)
     kept = ~np.isnan(change)
     if not kept.any():
-        return PairedChange(mean, math.nan, math.nan, 0)
+        return PairedChange(mean, math.nan, 0)
     groups = np.unique(cluster_codes(clusters, change.size)[kept], return_inverse=True)[1]
     tasks, sizes = (np.bincount(groups, weights=of).astype(np.float64) for of in (change[kept], np.ones(groups.size)))
     generator = np.random.default_rng(0 if rng is None else rng)
-    p_value, error = paired_sign_flip(tasks, rng=generator, mid_p=bool((sizes == 1).all()))
+    p_value, _ = paired_sign_flip(tasks, rng=generator, mid_p=bool((sizes == 1).all()))
     if not math.isnan(mean.ci_low):
         mean = _not_rejected(mean, tasks, sizes, p_value, float(np.abs(change[kept]).max()), generator)
-    return PairedChange(mean, p_value, error, int(np.count_nonzero(tasks)))
+    return PairedChange(mean, p_value, int(np.count_nonzero(tasks)))
 
 
 def _not_rejected(

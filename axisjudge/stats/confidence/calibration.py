@@ -108,8 +108,9 @@ def reliability_curve(
     heavy = np.bincount(group, weights=count)
     centre = np.bincount(group, weights=count * values) / heavy
     spread = math.sqrt(_design_effect(outcome - given, clusters, confidence, correct))
-    drawn = generator.binomial(heavy.astype(np.int64), centre, size=(BAND_RESAMPLES, centre.size)) / heavy
-    curves = np.array([isotonic_fit(centre + spread * (row - centre), heavy) for row in drawn]).clip(0, 1)
+    shares = generator.binomial(heavy.astype(np.int64), centre, size=(BAND_RESAMPLES, centre.size)) / heavy
+    drawn = centre + spread * (shares - centre)
+    curves = np.array([isotonic_fit(row, heavy) for row in drawn]).clip(0, 1)
     low, high = (np.interp(values, centre, end) for end in _simultaneous(curves, band_level))
     brier = float(((given - outcome) ** 2).mean())
     fitted_brier = float(((fitted[position] - outcome) ** 2).mean())

@@ -34,6 +34,7 @@ class NoModel(StrEnum):
     """Why the model says nothing at all."""
 
     NONE = ""
+    NO_VERDICTS = "no verdict of a judge says whether an item fails"
     ONE_TASK = "one task: nothing shows how far tasks differ"
     NOT_CONVERGED = "the chains of the sampler do not agree"
 
@@ -142,6 +143,8 @@ def latent_panel(
     if len(judges) != items.n_judges:
         raise InputError("judges", f"needs one name for each of {items.n_judges} judges", len(judges))
     report = _Reported(items, names, judges, ci_level)
+    if not items.given.any():
+        return report.refused(NoModel.NO_VERDICTS)
     if report.n_tasks < 2:
         return report.refused(NoModel.ONE_TASK)
     rng = np.random.default_rng(seed)

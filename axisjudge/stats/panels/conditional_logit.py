@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from axisjudge.stats.panels.linear import Codes, softmax
+from axisjudge.stats.panels.linear import Codes
 
 Floats = NDArray[np.float64]
 
@@ -33,35 +33,39 @@ def conditional_logit(
     penalty : array, shape (n_features,)
         0 for a coefficient that is free; with separable classes something must hold it.
     weights : array, shape (n_items,), optional
-        Of items; scaled to a mean of 1.
+        How many items each row stands for: equal rows may be given once.
     """
-    n, n_classes, n_features = features.shape
-    weight = np.ones(n) if weights is None else weights / weights.mean()
-    truth, rows = np.eye(n_classes)[labels], features.reshape(-1, n_features)
+    n_rows, n_classes, n_features = features.shape
+    weight = np.ones(n_rows) if weights is None else weights
+    n = float(weight.sum())
+    against = np.ascontiguousarray((features[:, 1:] - features[:, :1]).transpose(1, 0, 2))  # the first class scores 0
+    rows = against.reshape(-1, n_features)
+    truth = (labels == np.arange(1, n_classes)[:, None]).astype(np.float64)
+
+    def fitted(beta: Floats) -> tuple[float, Floats]:
+        """The objective, and the probability of each class but the first, shape (n_classes - 1, n_rows)."""
+        scores = (rows @ beta).reshape(n_classes - 1, n_rows)
+        high = np.maximum(scores.max(axis=0, initial=0.0), 0.0)
+        power = np.exp(scores - high)
+        total = power.sum(axis=0) + np.exp(-high)
+        value = float(weight @ ((truth * scores).sum(axis=0) - high - np.log(total)) - penalty @ beta**2 / 2)
+        return value, power / total
+
     beta = np.zeros(n_features) if start is None else start
-    value = _objective(features, labels, penalty, weight, beta)
+    value, p = fitted(beta)
     for _ in range(_MOST_STEPS):
-        p = softmax(features @ beta)
-        gradient = (weight[:, None] * (truth - p)).ravel() @ rows - penalty * beta
-        mean = (p[:, None, :] @ features)[:, 0]
-        curvature = ((weight[:, None] * p).reshape(-1, 1) * rows).T @ rows - (weight[:, None] * mean).T @ mean
+        gradient = (weight * (truth - p)).ravel() @ rows - penalty * beta
+        about_mean = against - np.einsum("ci,cif->if", p, against)
+        curvature = (about_mean * (weight * p)[..., None]).reshape(-1, n_features).T @ rows
         step = np.linalg.solve(curvature + np.diag(penalty + 1e-9 * n), gradient)
-        while (moved := _objective(features, labels, penalty, weight, beta + step)) < value - 1e-12:
+        while (moved := fitted(beta + step))[0] < value - 1e-12:
             step = step / 2
             if np.abs(step).max() < _SMALL:
                 return beta
-        beta, gain, value = beta + step, moved - value, moved
+        beta, gain, (value, p) = beta + step, moved[0] - value, moved
         if gain < _SMALL * n:
             break
     return beta
-
-
-def _objective(features: Floats, labels: Codes, penalty: Floats, weight: Floats, beta: Floats) -> float:
-    scores = features @ beta
-    high = scores.max(axis=1)
-    normal = high + np.log(np.exp(scores - high[:, None]).sum(axis=1))
-    own = scores[np.arange(labels.size), labels]
-    return float(weight @ (own - normal) - penalty @ beta**2 / 2)
 
 
 def temperature(scores: Floats, labels: Codes, weights: Floats | None = None) -> float:
@@ -76,6 +80,6 @@ def temperature(scores: Floats, labels: Codes, weights: Floats | None = None) ->
     given = ~np.isnan(scores).any(axis=1)
     if not given.any():
         return 1.0
-    kept = None if weights is None else weights[given]
+    kept = None if weights is None else weights[given] / weights[given].mean()
     (found,) = conditional_logit(scores[given][..., None], labels[given], np.array([0.01]), weights=kept)
     return max(float(found), 0.0)

@@ -65,11 +65,17 @@ def _loss(scores: Floats, truth: Codes, weight: Floats) -> tuple[float, float]:
 
 
 def _design(votes: Votes) -> tuple[Floats, Codes, Floats]:
-    """The labelled items' words as indicators (items, judges, classes), their labels and weights."""
-    rows = votes.labelled
-    coded = codes(votes.words[rows], votes.n_categories)
-    said = np.eye(votes.n_categories + 1)[coded][..., : votes.n_categories]
-    return said, votes.labels[rows].astype(np.intp), votes.weights[rows]
+    """Each distinct row of words with its label: words as indicators (rows, judges, classes), labels, and weights.
+
+    Weights have a mean of 1 over items, so that a row's is the number of items that it stands for.
+    """
+    rows, q = votes.labelled, votes.n_categories
+    weight = votes.weights[rows]
+    pattern = np.column_stack([codes(votes.words[rows], q), votes.labels[rows].astype(np.intp)]).astype(np.int16)
+    _, first, row = np.unique(pattern.view(f"V{pattern[:1].nbytes}"), return_index=True, return_inverse=True)
+    distinct = pattern[first]
+    counts = np.bincount(row.ravel(), weight / weight.mean()).astype(np.float64)
+    return np.eye(q + 1)[distinct[:, :-1]][..., :q], distinct[:, -1].astype(np.intp), counts
 
 
 def logistic_path(votes: Votes, penalties: Sequence[float] = LOGISTIC_PENALTIES) -> list[LinearPanel]:
@@ -92,9 +98,8 @@ def logistic_path(votes: Votes, penalties: Sequence[float] = LOGISTIC_PENALTIES)
 
 def ridge_path(votes: Votes, penalties: Sequence[float] = RIDGE_PENALTIES) -> list[LinearPanel]:
     """One panel a penalty, uncalibrated."""
-    said, truth, weight = _design(votes)
+    said, truth, w = _design(votes)
     n, k, q = said.shape
-    w = weight / weight.mean()
     target = np.eye(q)[truth]
     family = family_weights(votes.families)
     share = np.einsum("j,ijc->ic", family, said)

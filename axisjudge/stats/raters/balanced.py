@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
-from axisjudge.stats.clusters import effective_degrees
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, FEWEST_RARE, cluster_codes, jackknife_interval
+from axisjudge.stats.rates.clustered import cluster_correlation
+from axisjudge.stats.rates.proportions import cluster_codes, clustered_proportion
 
 Floats = NDArray[np.float64]
 
@@ -41,9 +42,8 @@ def balanced_accuracy(
     Returns
     -------
     Estimate
-        Delete-one-cluster jackknife-t on the logit scale. The word that stands in the fewest clusters carries it: t has
-        as many degrees of freedom as these, less one. With fewer than 10 of them, or fewer than 5 right or 5 wrong on
-        the whole, there is no interval.
+        MOVER of the words' shares, with the correlations that the clusters' totals show, where these are positive. No
+        interval where a share has none.
 
     Raises
     ------
@@ -52,12 +52,13 @@ def balanced_accuracy(
 
     Notes
     -----
-    Simulated at 25 and 50 clusters of 12 items and 50 of 70, with intraclass correlations of 0 and .3, a word on 10% or
-    30% of the items and balanced accuracies of .6 to .9, a 95% interval covers .94 to .97, .95 on average.
+    Simulated on ragged clusters (data/reference/coverage.csv) a 95% interval covers .976 to .986; a jackknife over
+    clusters on the logit covers as much, is wider and refuses up to 9 of 10 studies.
 
     References
     ----------
-    Brodersen, Ong, Stephan and Buhmann (2010), ICPR, 3121-3124, doi:10.1109/ICPR.2010.764.
+    Brodersen, Ong, Stephan and Buhmann (2010), ICPR, 3121-3124, doi:10.1109/ICPR.2010.764. Zou and Donner (2008), Stat.
+    Med. 27:1693-1702, doi:10.1002/sim.3095 (MOVER).
 
     Examples
     --------
@@ -67,39 +68,30 @@ def balanced_accuracy(
     0.5
     """
     outcome, words = _checked(right, reference)
-    groups = cluster_codes(clusters, outcome.size)
     kept = ~np.isnan(outcome) & (words >= 0)
-    n_missing = int((np.isnan(outcome) & (words >= 0)).sum())
-    codes, given = np.unique(words[kept], return_inverse=True)
-    groups = np.unique(groups[kept], return_inverse=True)[1]
-    hits, counts = _by_cluster(outcome[kept], given, groups, codes.size)
-    n_clusters = len(counts)
+    of_words = [np.where(words == word, outcome, np.nan) for word in np.unique(words[kept])]
+    shares = [clustered_proportion(each, clusters, cluster_unit=cluster_unit, ci_level=ci_level) for each in of_words]
     about: dict[str, Any] = {
         "ci_level": ci_level,
         "n_items": int(kept.sum()),
-        "n_missing": n_missing,
-        "n_clusters": n_clusters,
+        "n_missing": int((np.isnan(outcome) & (words >= 0)).sum()),
+        "n_clusters": np.unique(cluster_codes(clusters, outcome.size)[kept]).size,
         "cluster_unit": "item" if clusters is None else cluster_unit,
     }
-    if codes.size < 2:
+    if len(shares) < 2:
         reason = "the reference needs two words: a mean over one word is plain accuracy"
         return Estimate(estimate=math.nan, reason=reason, **about)
-    estimate = float((hits.sum(axis=0) / counts.sum(axis=0)).mean())
-    carrying = int((counts > 0).sum(axis=0).min())
-    n_right = int(hits.sum())
-    if carrying < FEWEST_CLUSTERS:
-        reason = f"one word stands in {carrying} of the clusters; an interval needs {FEWEST_CLUSTERS}"
-        return Estimate(estimate=estimate, reason=reason, **about)
-    if min(n_right, about["n_items"] - n_right) < FEWEST_RARE:
-        reason = f"an interval needs {FEWEST_RARE} right and {FEWEST_RARE} wrong"
-        return Estimate(estimate=estimate, reason=reason, **about)
-    degrees = min(effective_degrees(of_word) for of_word in counts.T)
-    low, high = jackknife_interval(
-        estimate, _without_each(hits, counts), scale="logit", degrees=degrees, ci_level=ci_level
-    )
-    return Estimate(
-        estimate=estimate, ci_low=low, ci_high=high, method="jackknife-t over clusters on the logit", **about
-    )
+    mean = float(np.mean([share.estimate for share in shares]))
+    if without := [share.reason for share in shares if math.isnan(share.ci_low)]:
+        return Estimate(estimate=mean, reason=without[0], **about)
+    below, above = (np.array([abs(getattr(share, end) - share.estimate) for share in shares])
+                    for end in ("ci_low", "ci_high"))  # fmt: skip
+    together = np.eye(len(shares))
+    for i, j in combinations(range(len(shares) if clusters is not None else 0), 2):
+        together[i, j] = together[j, i] = max(0.0, cluster_correlation(of_words[i], of_words[j], clusters))
+    low, high = (math.sqrt(far @ together @ far) / len(shares) for far in (below, above))
+    method = f"MOVER of the shares of {len(shares)} words"
+    return Estimate(estimate=mean, ci_low=max(0.0, mean - low), ci_high=min(1.0, mean + high), method=method, **about)
 
 
 def balanced_pseudo_values(right: ArrayLike, reference: ArrayLike, clusters: ArrayLike) -> Floats:

@@ -129,12 +129,6 @@ class VarianceComponents:
     n_missing: int
     reason: str = ""
 
-    def variance_of_mean(self, n_judges: int, n_repeats: int) -> float:
-        """Variance of the mean verdict of `n_judges` judges asked `n_repeats` times; fixed judges add none."""
-        judge = 0.0 if math.isnan(self.judge) else self.judge
-        error = 0.0 if math.isnan(self.error) else self.error
-        return (judge + self.item_judge) / n_judges + error / (n_judges * n_repeats)
-
 
 def variance_components(ratings: ArrayLike) -> VarianceComponents:
     """Components of variance of 0/1 verdicts over items, judges and repeats.

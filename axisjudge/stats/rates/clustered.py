@@ -1,4 +1,4 @@
-"""Two shares of items that come in clusters of any sizes, and how many more items would narrow one.
+"""The difference of two shares of items in clusters of any sizes, and how many more items would narrow one.
 
 References
 ----------
@@ -55,8 +55,11 @@ def paired_share_difference(
         raise InputError("second", f"needs one entry for each of the {one.size} items", other.shape)
     both = ~np.isnan(one) & ~np.isnan(other)
     ups, downs = (np.where(both, way, np.nan) for way in ((one > other), (one < other)))
-    up, down = _shares(ups, downs, clusters=clusters, weights=weights, cluster_unit=cluster_unit, ci_level=ci_level)
-    together = min(0.0, _correlation(ups, downs, clusters)) if both.any() else 0.0
+    up, down = (
+        clustered_proportion(each, clusters, weights=weights, cluster_unit=cluster_unit, ci_level=ci_level)
+        for each in (ups, downs)
+    )
+    together = min(0.0, cluster_correlation(ups, downs, clusters)) if both.any() else 0.0
     about = _about(up, n_missing=up.n_missing)
     difference = up.estimate - down.estimate
     if math.isnan(up.ci_low):
@@ -67,32 +70,16 @@ def paired_share_difference(
     return Estimate(estimate=difference, ci_low=max(-1.0, low), ci_high=min(1.0, high), method=method, **about)
 
 
-def mean_of_shares(
-    first: ArrayLike,
-    second: ArrayLike,
-    clusters: ArrayLike | None = None,
-    *,
-    cluster_unit: str = "cluster",
-    ci_level: float = 0.95,
-) -> Estimate:
-    """The plain mean of two shares of different items, as balanced accuracy is of sensitivity and specificity.
-
-    MOVER with the correlation that the clusters' totals show, where it is positive.
-
-    Parameters
-    ----------
-    first, second : array of 1, 0 or NaN, shape (n_items,)
-    """
-    one, other = _shares(first, second, clusters=clusters, cluster_unit=cluster_unit, ci_level=ci_level)
-    n = one.n_items + other.n_items
-    about = _about(one, n_items=n, n_missing=np.size(first) - n)
-    mean = (one.estimate + other.estimate) / 2
-    if math.isnan(one.ci_low) or math.isnan(other.ci_low):
-        return Estimate(estimate=mean, reason=one.reason or other.reason, **about)
-    together = 0.0 if clusters is None else max(0.0, _correlation(first, second, clusters))
-    low = mean - _joined(one.estimate - one.ci_low, other.estimate - other.ci_low, together) / 2
-    high = mean + _joined(one.ci_high - one.estimate, other.ci_high - other.estimate, together) / 2
-    return Estimate(estimate=mean, ci_low=max(0.0, low), ci_high=min(1.0, high), method="MOVER of two shares", **about)
+def cluster_correlation(first: ArrayLike, second: ArrayLike, clusters: ArrayLike | None) -> float:
+    """Correlation of two shares over the residuals of clusters' totals; 0 where one does not vary."""
+    totals = []
+    for values in (first, second):
+        given = np.asarray(values, dtype=np.float64)
+        kept = ~np.isnan(given)
+        residual = np.where(kept, np.nan_to_num(given) - given[kept].mean(), 0.0)
+        totals.append(np.bincount(cluster_codes(clusters, given.size), weights=residual))
+    norm = math.sqrt(float((totals[0] ** 2).sum() * (totals[1] ** 2).sum()))
+    return float(totals[0] @ totals[1]) / norm if norm else 0.0
 
 
 def more_for_half_width(share: ClusteredShare, half_width: float) -> int | None:
@@ -185,24 +172,8 @@ def upper_end_at(
     return score_interval(share, items / effect, t_quantile(degrees, ci_level))[1]
 
 
-def _correlation(first: ArrayLike, second: ArrayLike, clusters: ArrayLike | None) -> float:
-    """Correlation of two shares over the clusters' residuals; 0 where one does not vary."""
-    totals = []
-    for values in (first, second):
-        given = np.asarray(values, dtype=np.float64)
-        kept = ~np.isnan(given)
-        residual = np.where(kept, np.nan_to_num(given) - given[kept].mean(), 0.0)
-        totals.append(np.bincount(cluster_codes(clusters, given.size), weights=residual))
-    norm = math.sqrt(float((totals[0] ** 2).sum() * (totals[1] ** 2).sum()))
-    return float(totals[0] @ totals[1]) / norm if norm else 0.0
-
-
 def _joined(one: float, other: float, correlation: float) -> float:
     return math.sqrt(max(0.0, one**2 + other**2 + 2 * correlation * one * other))
-
-
-def _shares(*shares: ArrayLike, **options: Any) -> list[ClusteredShare]:
-    return [clustered_proportion(values, **options) for values in shares]
 
 
 def _about(share: ClusteredShare, **changed: int) -> dict[str, Any]:

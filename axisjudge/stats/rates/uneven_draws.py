@@ -16,7 +16,10 @@ LEAST_COVERED = 0.5
 #: Inclusion probabilities up to this ratio are of one class.
 CLASS_RATIO = 3.0
 #: Labels of uneven weight must be worth so many of even weight (Kish) where every item's probability is known (True),
-#: and where only those of labelled items are; with fewer, intervals covered .75 to .92.
+#: and where only those of labelled items are; with fewer, intervals covered .75 to .92. In the first case a label of a
+#: class counts as many items as the class has for each of its labels: one that was hardly ever drawn stands for few. In
+#: the second its weight alone says how many it stands for, so that one very heavy label, which shows a kind of items
+#: that the others had not, ends an answer that was blind to them: the one case in which more labels do.
 FEWEST_EFFECTIVE_LABELS = {True: 10, False: 50}
 #: Labels that a class needs under one verdict to be a stratum of its own.
 FEWEST_IN_CLASS = 3
@@ -43,14 +46,15 @@ def in_classes(sample: LabelledSample, classes: Ints) -> tuple[LabelledSample, s
     """The sample with classes of inclusion probability told apart, and why it allows no rate (empty: it does)."""
     asked = sample.labelled
     known = bool((classes >= 0).all())
-    worth, enough = effective_clusters(sample.weight[asked]), FEWEST_EFFECTIVE_LABELS[known]
+    strata = _merged(sample.strata, classes, asked) if known else sample.strata
+    weight = _items_a_label(strata, asked) if known else sample.weight[asked]
+    worth, enough = effective_clusters(weight), FEWEST_EFFECTIVE_LABELS[known]
     if worth < enough:
         few = f"labels drawn with so uneven probabilities are worth {worth:.0f} of even weight; a rate needs {enough}"
         return sample, few if known else f"{few}, or the probability of every item"
     if known:
         unseen = float((np.bincount(classes, weights=asked) == 0)[classes].mean())
         reason = f"kinds of items that were rarely drawn have no label ({unseen:.0%} of the items): label some of them"
-        strata = _merged(sample.strata, classes, asked)
         many = np.unique(sample.strata).size / np.unique(strata).size
         return replace(sample, strata=strata, prior=0.5 * many), reason if unseen > MOST_UNLABELLED else ""
     n_items, standing = (np.bincount(sample.strata, weights=of) for of in (np.ones(asked.size), sample.weight))
@@ -60,6 +64,12 @@ def in_classes(sample: LabelledSample, classes: Ints) -> tuple[LabelledSample, s
         f"by their probabilities the labels of a verdict stand for {least:.0%} of its items: some kind has no label"
     )
     return replace(sample, classes=np.where(asked, classes, 0)), reason if least < LEAST_COVERED else ""
+
+
+def _items_a_label(strata: Ints, asked: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Items of its stratum for each of the stratum's labels, of every labelled item."""
+    n_items, n_labels = np.bincount(strata), np.bincount(strata, weights=asked)
+    return np.asarray(n_items[strata[asked]] / n_labels[strata[asked]], dtype=np.float64)
 
 
 def _merged(strata: Ints, classes: Ints, asked: NDArray[np.bool_]) -> Ints:

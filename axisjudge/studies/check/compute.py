@@ -16,7 +16,8 @@ from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.stats.agreement.coefficients import coefficient_names
 from axisjudge.stats.confidence.escalation import Alone, decides_alone
 from axisjudge.stats.estimate import ClusteredShare, Estimate
-from axisjudge.stats.rates.clustered import mean_of_shares, more_for_half_width
+from axisjudge.stats.raters.balanced import balanced_accuracy
+from axisjudge.stats.rates.clustered import more_for_half_width
 from axisjudge.stats.rates.correction import SAMPLING, CorrectedRate, corrected_rate
 from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies._shared.arrays import Floats
@@ -188,7 +189,9 @@ def _directed(votes: Votes, said: Floats, terms: Terms) -> dict[str, Estimate]:
         "specificity": share(passed, votes, level),
         "precision": share(hits(truth, said, 1), votes, level),
         "f1": _f1(overlap),
-        "balanced_accuracy": mean_of_shares(caught, passed, votes.clusters, cluster_unit=votes.unit, ci_level=level),
+        "balanced_accuracy": balanced_accuracy(
+            np.where(np.isnan(caught), passed, caught), truth, votes.clusters, cluster_unit=votes.unit, ci_level=level
+        ),
     }
 
 

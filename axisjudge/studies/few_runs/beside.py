@@ -139,10 +139,11 @@ def labels_hidden(panel: RatedPanel, share: float, *, ci_level: float, seed: int
 
 
 def _said(panel: RatedPanel) -> Floats:
-    """The share of the judges that say anything who call each item incorrect, repeats counted in part."""
+    """The share of the judges that say anything who call each item incorrect, repeats counted in part; NaN of none."""
     given = panel.items.given
     word = np.where(given > 0, panel.items.incorrect / np.maximum(given, 1), 0.0)
-    return np.asarray(word.sum(axis=1) / (given > 0).sum(axis=1))
+    n_judges = (given > 0).sum(axis=1)
+    return np.where(n_judges > 0, word.sum(axis=1) / np.maximum(n_judges, 1), np.nan)
 
 
 def _accuracy(probability: Floats, truth: Floats) -> float:

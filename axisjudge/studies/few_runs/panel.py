@@ -69,17 +69,14 @@ def rated_panel(
     once(judged, "item_id", "question", "rater", "repeat", rule="one rating for each item, axis, judge and repeat")
     word = pl.col("verdict").replace_strict(FAILING[scales[0]], default=None, return_dtype=pl.Float64)
     decided = judged.with_columns(failing=word).filter(pl.col("failing").is_not_null())
-    if decided.is_empty():
-        raise InputError("ratings", f"must hold a verdict of {' or '.join(FAILING[scales[0]])}")
-    items = decided.select("item_id", "question", "trajectory_id", "cluster_id", "agent").unique(
-        ["item_id", "question"]
-    )
+    rated = judged if decided.is_empty() else decided  # with every verdict lost the page says so
+    items = rated.select("item_id", "question", "trajectory_id", "cluster_id", "agent").unique(["item_id", "question"])
     items = items.sort("cluster_id", "trajectory_id", "item_id", "question").with_row_index("item")
-    names = decided.select("family", "rater").unique("rater").sort("family", "rater")["rater"].to_list()
+    names = rated.select("family", "rater").unique("rater").sort("family", "rater")["rater"].to_list()
     counts = decided.join(items, on=["item_id", "question"]).group_by("item", "rater").agg(
         pl.col("failing").sum().alias("incorrect"), pl.len().cast(pl.Float64).alias("given")
     )  # fmt: skip
-    at = counts["item"].to_numpy(), np.array([names.index(name) for name in counts["rater"]])
+    at = counts["item"].to_numpy(), np.array([names.index(name) for name in counts["rater"]], dtype=np.intp)
     incorrect, n_given = np.zeros((items.height, len(names))), np.zeros((items.height, len(names)))
     incorrect[at], n_given[at] = counts["incorrect"].to_numpy(), counts["given"].to_numpy()
     agents, agent = of_levels(items["agent"].fill_null(UNNAMED).to_list())

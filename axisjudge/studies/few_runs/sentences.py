@@ -18,6 +18,8 @@ def answer(model: LatentPanel, overall: Beside, n_runs: int, n_tasks: int) -> st
     by_design = overall.called if math.isnan(overall.labelled.estimate) else overall.labelled
     what = "judges call incorrect" if by_design is overall.called else "are labelled as failing"
     design = f"{by_design.worded('.0%')} of the items {what}"
+    if math.isnan(by_design.estimate):
+        return f"{start} nothing can be said: {model.refusal.value}, and no item has a label."
     if model.refusal is not NoModel.NONE:
         return f"{start} the model says nothing ({model.refusal.value}): {design}, and no more."
     if math.isnan(overall.model.failing.estimate):

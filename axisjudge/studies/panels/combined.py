@@ -21,7 +21,8 @@ class Combined(StudyResult):
 
     `ways` holds every way on tasks left out (empty without labels), `panel` the chosen one fitted on all labels,
     `reliability` its probabilities on tasks left out, `worth` what each of its judges adds, `effective` how many
-    independent judges the ones it asks are worth, `trust` what may stand at each risk (the strictest first).
+    independent judges the ones it asks are worth, `trust` what may stand at each risk (the strictest first). On
+    `n_voted` of the items a judge gave a word; `n_confident` judges gave confidences.
     """
 
     panel: FittedPanel
@@ -33,6 +34,8 @@ class Combined(StudyResult):
     frontier: Frontier
     prices: Mapping[str, float | None]
     n_items: int
+    n_voted: int
+    n_confident: int
     n_tasks: int
     n_labelled: int
     n_labelled_tasks: int

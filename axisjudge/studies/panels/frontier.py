@@ -95,9 +95,9 @@ def frontier(
     known = [column for column, name in enumerate(votes.judges) if prices.get(name) is not None]
     unpriced = tuple(name for name in votes.judges if prices.get(name) is None)
     cost = np.array([prices.get(name) or 0.0 for name in votes.judges])
-    if not arrays.labelled.any() or not known:
-        return Frontier((), unpriced, (), None)
     seen = arrays.only(arrays.labelled)
+    if np.isnan(seen.words).all() or not known:
+        return Frontier((), unpriced, (), None)
     terms = {"weights": seen.weights, "cluster_unit": votes.cluster_unit}
 
     def point(kind: Kind, columns: Sequence[int], words: Floats, price: float, sure: float | None = None) -> Point:

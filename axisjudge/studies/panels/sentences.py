@@ -37,6 +37,9 @@ _NO_DRAW = {
 def gain(found: Combined) -> str:
     """The chosen way against the best single judge, on tasks that neither was chosen on."""
     chosen = found.panel.way
+    if not found.n_voted:
+        items = many(found.n_items, "item")
+        return f"No judge gave a verdict on any of {items}: all were lost, and there is nothing to put together."
     if not found.ways:
         few = "no item has a label" if not found.n_labelled else "too few tasks have labels"
         return (
@@ -44,7 +47,7 @@ def gain(found: Combined) -> str:
             "and its probabilities are shares of votes."
         )
     mine, best = found.ways[chosen], found.ways[REFERENCE]
-    tasks = many(found.n_labelled_tasks, found.cluster_unit).replace("querys", "queries")
+    tasks = many(found.n_labelled_tasks, found.cluster_unit)
     both = (
         f"On tasks left out ({found.n_labelled:,} labelled items of {tasks}) the panel {NAMES[chosen]} is right on "
         f"{_percent(mine)}, the best single judge, chosen on the same labels, on {_percent(best)}"
@@ -78,10 +81,21 @@ def _percent(way: NestedWay) -> str:
 def read(found: Combined) -> str:
     """What was put together."""
     families = Counter(found.panel.families)
+    of_families = "1 family" if len(families) == 1 else f"{len(families)} families"
+    some = "" if found.n_voted == found.n_items else f"{found.n_voted:,} of "
     return (
-        f"{many(len(found.panel.judges), 'judge')} of {len(families)} families voted on {found.n_items:,} items; "
-        f"the panel asks {len(found.panel.asked)} of them."
+        f"{many(len(found.panel.judges), 'judge')} of {of_families} voted on {some}"
+        f"{many(found.n_items, 'item')}; the panel asks {len(found.panel.asked)} of them."
+        f"{_unread(found.n_confident)}"
     )
+
+
+def _unread(n_confident: int) -> str:
+    """That a panel hears words alone, where there is more."""
+    if not n_confident:
+        return ""
+    them = "The confidences that one judge gave are" if n_confident == 1 else f"Confidences of {n_confident} judges are"
+    return f" {them} not used: a panel takes words alone (one judge by its own confidence: panel trust --judge)."
 
 
 def calibrated(found: Combined) -> str:
@@ -175,7 +189,7 @@ def worst(found: Trust) -> str:
 def spending(found: Frontier) -> str:
     """What money buys, and the cascade with a guarantee."""
     if not found.points:
-        return "No judge has labels and a price, so error cannot be set against price."
+        return "No judge has labelled verdicts and a price, so error cannot be set against price."
     unpriced = f" Without a known price, and so in no point: {listed(found.unpriced)}." if found.unpriced else ""
     first, last = found.best[0], found.best[-1]
     span = (

@@ -183,7 +183,8 @@ def panels(
         cluster_unit=cluster_unit,
     )  # fmt: skip
     arrays = votes.votes
-    enough = arrays.n_labelled_groups >= FEWEST_TASKS
+    voiced = ~np.isnan(votes.words).all(axis=1)
+    enough = bool(voiced.any()) and arrays.n_labelled_groups >= FEWEST_TASKS
     chosen = way or (BY_LABELS if enough else WITHOUT)
     linear = fit_panel(arrays, chosen, rng=np.random.default_rng(seed))
     ways = nested(arrays, ordered=votes.ordered, seed=seed, cluster_unit=cluster_unit) if enough else {}
@@ -196,11 +197,13 @@ def panels(
         ways=ways,
         worth=tuple(worth),
         reliability=_reliability(arrays, ways[chosen], seed) if ways else None,
-        effective=_effective(votes, panel) if arrays.labelled.any() else None,
+        effective=_effective(votes, panel) if (arrays.labelled & voiced).any() else None,
         trust=tuple(trust_panel(panel, votes, risk=risk, level=level, cross_fitted=True) for risk in sorted(risks)),
         frontier=frontier(votes, known, order=cascade, risk=max(risks), level=level, seed=seed),
         prices=known,
         n_items=len(votes.items),
+        n_voted=int(voiced.sum()),
+        n_confident=int((~np.isnan(votes.confidences)).any(axis=0).sum()),
         n_tasks=len(set(votes.tasks)),
         n_labelled=int(arrays.labelled.sum()),
         n_labelled_tasks=arrays.n_labelled_groups,
@@ -212,9 +215,10 @@ def panels(
 
 def _reliability(votes: Votes, way: NestedWay, seed: int) -> ReliabilityCurve:
     """The probability of the panel's own word on tasks left out, against being right."""
-    given = ~np.isnan(way.words)
-    right = (way.words == votes.labels[votes.labelled])[given].astype(float)
-    return reliability_curve(way.probabilities[given].max(axis=1).round(2), right, rng=seed)
+    given, rows = ~np.isnan(way.words), votes.labelled
+    right = (way.words == votes.labels[rows])[given].astype(float)
+    sure, tasks = way.probabilities[given].max(axis=1).round(2), votes.groups[rows][given]
+    return reliability_curve(sure, right, clusters=tasks if np.unique(tasks).size > 1 else None, rng=seed)
 
 
 def _effective(votes: Voted, panel: FittedPanel) -> EffectiveJudges | None:

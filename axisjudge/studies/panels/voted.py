@@ -147,11 +147,11 @@ def voted(
     if judges is not None:
         names = [name for name in judges if name in set(names)]
     labellers = people["rater"].unique().sort().to_list()
-    if not (judged["status"] == "ok").any():
-        raise InputError("ratings", "must hold a verdict of a judge: all were lost", asked, "judge again")
-    if not judged["verdict"].is_not_null().any():
+    if (judged["status"] == "ok").any() and not judged["verdict"].is_not_null().any():
         raise InputError("ratings", "must be words: numbers alone cannot be voted on", asked)
     matrix = to_matrix(pl.concat([judged, people]), asked, raters=[*names, *labellers], step_level=steps)
+    if not matrix.categories:
+        raise InputError("ratings", "must hold a verdict of a judge: all were lost", asked, "judge again")
     k = len(names)
     reference = (
         majority(matrix.codes[:, k:], len(matrix.categories)) if labellers else np.full(len(matrix.items), np.nan)
@@ -180,6 +180,8 @@ def voted(
 
 
 def _chosen(judged: pl.DataFrame, question: str, judges: Sequence[str] | None, step_level: bool | None) -> pl.DataFrame:
+    if judged.is_empty():
+        raise InputError("ratings", "must hold ratings of judges", cure="judge some runs first")
     rows = judged.filter((pl.col("repeat") == 0) & ~pl.col("flags").list.contains("empty_run").fill_null(value=False))
     if judges is not None:
         for name in judges:

@@ -49,6 +49,21 @@ def test_one_task_has_design_based_figures_and_no_model(votes):
     assert not any("nan" in sentence for sentence in found.sentences)
 
 
+def test_with_every_verdict_lost_the_labels_stand_alone(votes):
+    lost = votes.with_columns(
+        verdict=pl.when(pl.col("rater_kind") == "human").then("verdict"),
+        status=pl.when(pl.col("rater_kind") == "human").then("status").otherwise(pl.lit("api_error")),
+    )
+    found = studies.few_runs(lost, judges=JUDGES, runs=20, hidden=0.5)
+    assert found.model.refusal is NoModel.NO_VERDICTS
+    assert found.overall.labelled.estimate == pytest.approx(rated_panel(votes, runs=20).items.labels.mean())
+    assert math.isnan(found.overall.called.estimate)
+    alone = studies.few_runs(lost.filter(pl.col("rater_kind") != "human"), judges=JUDGES, runs=20)
+    for each in (found, alone):
+        assert not any("nan" in sentence for sentence in (each.answer, *each.sentences))
+        assert set(each.plots()) == {"few_runs_rates"}
+
+
 def test_numbers_without_a_word_for_failing_are_refused(votes):
     with pytest.raises(InputError, match="must have a word for failing"):
         studies.few_runs(votes.with_columns(scale=pl.lit("ordinal:1-5")))

@@ -1,14 +1,17 @@
 """The panels study: who votes, how labels were drawn, what is kept of a fit, and what may stand."""
 
+import csv
 import json
 
 import numpy as np
 import polars as pl
 import pytest
+from studies.panels.nested_table import MEASURED, QUESTIONS, SETS, SHARES, rows
 
 from axisjudge.checks import InputError
 from axisjudge.datasets import published_votes
 from axisjudge.ratings import as_ratings, read_ratings, write_ratings
+from axisjudge.stats.panels.ways import WAYS
 from axisjudge.studies.panels import panels
 from axisjudge.studies.panels.applied import panel_ratings
 from axisjudge.studies.panels.fitted import read_panel
@@ -54,6 +57,9 @@ def test_the_answer_has_gain_and_guarantee_and_families_are_marked(fitted):
     assert "no panel is shown to be better" in result.answer
     assert result.trust[0].cross_fitted
     assert result.trust[0].granted
+    assert "Confidences of 3 judges are not used" in result.sentences[0]
+    mute = panels(fitted[0].with_columns(confidence=pl.lit(None, pl.Float64)), way="families_equal")
+    assert "onfidence" not in mute.sentences[0]
 
 
 def test_a_panel_is_kept_read_back_and_hashed(fitted, tmp_path):
@@ -104,6 +110,21 @@ def test_a_panel_of_simulated_judges_is_simulated_and_lost_words_stay_lost():
     given = panel_ratings(result.panel, silent)
     assert set(given["rater_kind"]) == {"simulated"}
     assert given.filter(status="refused")["trajectory_id"].to_list() == ["t0-0"]
+
+
+@pytest.mark.parametrize("labelled", [False, True])
+def test_with_every_verdict_lost_the_page_says_so_and_no_point_has_a_price(labelled):
+    ratings, labels = worlds(n_tasks=8)
+    nothing = [pl.lit(None, ratings.schema[name]).alias(name) for name in ("verdict", "value", "confidence")]
+    lost = ratings.with_columns(*nothing, status=pl.lit("api_error"))
+    result = panels(lost, labels if labelled else None, prices={"one": 0.02, "two": 0.01})
+    assert (result.n_voted, result.n_items, len(result.ways)) == (0, 32, 0)
+    assert "No judge gave a verdict" in result.answer
+    assert not any("nan" in sentence for sentence in (result.answer, *result.sentences))
+    assert not result.frontier.points
+    assert {each.verdict for each in result.trust} == {Verdict.NO_LABELS}
+    assert set(result.plots()) == {"panel_weights"}
+    assert set(panel_ratings(result.panel, lost)["status"]) == {"refused"}
 
 
 def test_a_panel_does_not_speak_of_another_question_or_without_its_judges(fitted):
@@ -188,6 +209,8 @@ def test_what_cannot_be_voted_on_is_refused():
         voted(two, labels, question="other")
     with pytest.raises(InputError, match="one rating for each item and rater"):
         voted(pl.concat([ratings, ratings]), labels)
+    with pytest.raises(InputError, match="must hold ratings of judges; judge"):
+        voted(labels, labels, judges=["one"])
     with pytest.raises(InputError, match="must hold ratings of judges on steps"):
         voted(ratings, step_level=True)
     numbers = ratings.with_columns(verdict=pl.lit(None, pl.String), value=pl.lit(0.5), scale=pl.lit("unit"))
@@ -227,6 +250,19 @@ def test_no_undominated_point_is_beaten_and_a_judge_without_a_price_is_in_none(f
     some = panels(ratings, labels, risks=[0.1], prices={"one": 0.02}).frontier
     assert set(some.unpriced) == {"two", "three"}
     assert all(point.judges == ("one",) for point in some.points)
+
+
+def test_the_table_of_ways_from_few_labels_is_what_is_measured_again_and_no_stack_loses_to_the_best_judge():
+    """data/reference/nested.csv: a cell again; labelled stacks against the best single judge, beyond noise."""
+    with MEASURED.open(newline="") as file:
+        table = {(row["labels"], row["share"], row["way"]): row for row in csv.DictReader(file)}
+    assert len(table) == len((*SETS, *QUESTIONS)) * len(SHARES) * len(WAYS)
+    for row in rows("hotpotqa final", 0.25, ["majority", "families_equal", "best_single"]):
+        written = table["hotpotqa final", "0.25", row["way"]]
+        for name in ("accuracy", "kappa", "gain", "low", "high"):
+            assert float(written[name]) == pytest.approx(row[name], rel=1e-3, abs=1e-9), (row["way"], name)
+    of_labels = [row for (_, _, way), row in table.items() if WAYS[way].by_labels]
+    assert not [row for row in of_labels if float(row["high"]) < 0 or float(row["gain"]) < -0.02]
 
 
 @pytest.mark.slow

@@ -1,0 +1,96 @@
+"""One table: what every way of putting judges together gets right on tasks that nobody labelled, from few labels.
+
+``python -m studies.panels.nested_table 40`` from tests/ writes data/reference/nested.csv. In each draw 10, 25 or 50% of
+the tasks are labelled; every way is fitted on them, its penalties chosen inside them, and tried on the other tasks. The
+best single judge is picked on the same labels. SummEval needs AXISJUDGE_DATA, or the network once.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from axisjudge.datasets import published_votes
+from axisjudge.sources import load_source
+from axisjudge.stats.panels.dawid_skene import dawid_skene
+from axisjudge.stats.panels.linear import likeliest
+from axisjudge.stats.panels.nested import REFERENCE
+from axisjudge.stats.panels.votes import Votes
+from axisjudge.stats.panels.ways import WAYS, calibrated, fit_panel
+from axisjudge.stats.rates.clustered import paired_share_difference
+from axisjudge.studies.panels.voted import voted
+
+MEASURED = Path(__file__).parents[3] / "data" / "reference" / "nested.csv"
+COLUMNS = ("labels", "share", "tasks", "way", "draws", "accuracy", "kappa", "gain", "error", "low", "high", "worse",
+           "better")  # fmt: skip
+SETS = tuple(f"{subset} {level}" for subset in ("tau2", "hotpotqa", "bfcl") for level in ("final", "step"))
+QUESTIONS = tuple(f"summeval {each}" for each in ("coherence", "consistency", "fluency", "relevance"))
+SHARES = (0.1, 0.25, 0.5)
+DRAWS = 40
+
+
+def votes_of(name: str) -> tuple[Votes, bool]:
+    """The labelled items of a set, and whether its words have an order."""
+    source, part = name.split()
+    if source == "summeval":
+        ratings = load_source("summeval", subset="", ratings="", labels="", steps=False, question=part).ratings
+        found = voted(ratings, question=part)
+    else:
+        found = voted(published_votes(source, part), step_level=part == "step")
+    return found.votes.only(found.votes.labelled), found.ordered
+
+
+def kappa(words: np.ndarray, truth: np.ndarray, q: int, ordered: bool) -> float:
+    """Cohen's, with quadratic weights where words have an order."""
+    given = ~np.isnan(words)
+    table = np.bincount((q * words[given] + truth[given]).astype(int), minlength=q * q).reshape(q, q) / given.sum()
+    apart = np.abs(np.subtract.outer(np.arange(q), np.arange(q))) ** 2 if ordered else 1 - np.eye(q)
+    return float(1 - (apart * table).sum() / (apart * np.outer(table.sum(axis=1), table.sum(axis=0))).sum())
+
+
+def rows(name: str, share: float, ways: Sequence[str] = tuple(WAYS), draws: int = DRAWS) -> Iterator[dict]:
+    """A row of each way: means over the draws, and how often its own paired interval excludes 0."""
+    votes, ordered = votes_of(name)
+    every = np.unique(votes.groups)
+    n_tasks = round(share * every.size)
+    blind = dawid_skene(votes.words, votes.n_categories)  # it sees no label
+    outcomes: dict[str, list[tuple[float, ...]]] = {way: [] for way in ways}
+    for draw in range(draws):
+        rng = np.random.default_rng([17, round(100 * share), draw])
+        labelled = np.isin(votes.groups, rng.choice(every, n_tasks, replace=False))
+        seen, rest = votes.hidden(labelled), votes.only(~labelled)
+        words = {}
+        for way in dict.fromkeys([REFERENCE, *ways]):
+            inner = np.random.default_rng(draw)
+            panel = calibrated(blind, seen) if way == "dawid_skene" else fit_panel(seen, way, rng=inner)
+            words[way] = likeliest(panel.scores(rest.words))
+        best = (words[REFERENCE] == rest.labels).astype(float)
+        for way in ways:
+            right = (words[way] == rest.labels).astype(float)
+            gain = paired_share_difference(right, best, rest.groups)
+            own = kappa(words[way], rest.labels, votes.n_categories, ordered)
+            outcomes[way].append((right.mean(), own, gain.estimate, gain.ci_low, gain.ci_high))
+    for way, of_way in outcomes.items():
+        accuracy, own, gain, low, high = np.array(of_way).T
+        error = float(gain.std(ddof=1)) / math.sqrt(draws)
+        values = (name, share, n_tasks, way, draws, *map(float, (accuracy.mean(), own.mean(), gain.mean(), error,
+                  low.mean(), high.mean(), (high < 0).mean(), (low > 0).mean())))  # fmt: skip
+        yield dict(zip(COLUMNS, values, strict=True))
+
+
+if __name__ == "__main__":
+    number = int(sys.argv[1]) if len(sys.argv) > 1 else DRAWS
+    with MEASURED.open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        for labels in (*SETS, *QUESTIONS):
+            for part in SHARES:
+                for row in rows(labels, part, draws=number):
+                    writer.writerow({k: f"{v:.4g}" if isinstance(v, float) else v for k, v in row.items()})
+                file.flush()
+                print(labels, part, flush=True)
