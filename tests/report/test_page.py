@@ -353,6 +353,17 @@ def test_the_cells_of_a_map_lead_to_the_runs_that_they_count() -> None:
     assert re.findall(r'href="([^"]+)"', page) == ["explorer.html#on=sequencing&amp;agent=ann&amp;word=incorrect"]
 
 
+def test_counts_of_verdicts_lead_to_their_items_and_none_of_what_the_explorer_cannot_choose() -> None:
+    links = Links(frozenset(), frozenset({"sequencing"}), frozenset({"ann"}), frozenset({"j"}))
+    row = {"axis": "sequencing", "lost": 2, "uncertain": 0}
+    assert links.of_row({**row, "agent": "all agents"}) == {"lost": "explorer.html#on=sequencing&word=lost"}
+    assert links.of_row({**row, "judge": "j", "domain": "d"}) == {
+        "lost": "explorer.html#on=sequencing&domain=d&judge=j&word=lost"
+    }
+    for other in ({"judge": "another"}, {"agent": "bo"}, {"side": "calibration"}):
+        assert not links.of_row({**row, **other})
+
+
 def test_an_explorer_stands_beside_the_report_where_there_are_runs(staging: Path) -> None:
     runs = read_trajectories(demo_paths()[0]).trajectories[:2]
     table = ratings_frame([rating(trajectory_id=run.id, task_id=run.task_id) for run in runs])
