@@ -48,7 +48,8 @@ class Links:
             return links
         judge = row.get("judge", row.get("rater"))
         agent = None if row.get("agent") == ALL_AGENTS else row.get("agent")
-        if agent in {None, *self.agents} and judge in {None, *self.judges} and not any(row.get(name) for name in OTHERS):
+        is_narrower = any(row.get(name) for name in OTHERS)
+        if agent in {None, *self.agents} and judge in {None, *self.judges} and not is_narrower:
             of = {"on": axis, "agent": agent, "domain": row.get("domain"), "judge": judge}
             some = {name: word for name, word in COUNTS.items() if isinstance(row.get(name), int) and row[name] > 0}
             links |= {name: _address(**of, word=word) for name, word in some.items()}

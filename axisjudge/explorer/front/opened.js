@@ -207,6 +207,9 @@ class Opened {
     if (last < 0) return;
     this.steps.mark(Math.max(0, Math.min(step ?? this.#first(), last)));
     const isOwnPane = this.pane.scrollHeight > this.pane.clientHeight + 1; // on a phone the reasons come first
-    if (isOwnPane || step !== undefined) this.steps.steps[this.steps.current].article.scrollIntoView({ block: "start" });
+    const { article } = this.steps.steps[this.steps.current];
+    const top = (element) => element.getBoundingClientRect().top;
+    if (isOwnPane) this.pane.scrollTop += top(article) - top(this.pane) - 32; // a notebook around it stays where it is
+    else if (step !== undefined) article.scrollIntoView({ block: "start" });
   }
 }
