@@ -136,7 +136,10 @@ def chosen_version(rubrics: Sequence[Kind], name: str, version: str | None) -> K
         return by_version[one_of(f"version of {name}", version, list(by_version))]
     current = [rubric for rubric in rubrics if rubric.status == "current"]
     if len(current) != 1:
-        rule, cure = "exactly one version must have status current", "set status of one to current, of others to superseded"
+        rule, cure = (
+            "exactly one version must have status current",
+            "set status of one to current, of others to superseded",
+        )
         raise InputError(f"rubrics/{name}", rule, [each.version for each in current] or "none", cure)
     return current[0]
 
