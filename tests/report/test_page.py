@@ -121,7 +121,7 @@ def test_judges_that_are_shut_down_are_named_on_the_page(monkeypatch: pytest.Mon
 
 def test_lost_verdicts_are_counted_in_the_scope_sentence() -> None:
     lost = rating(trajectory_id="t2", status="refused", verdict=None)
-    assert "Of 2 ratings 1 carry no verdict." in scope_of(ratings_frame([rating(), lost])).sentence
+    assert "Of 2 ratings 1 carries no verdict." in scope_of(ratings_frame([rating(), lost])).sentence
     assert "no verdict" not in scope_of(REAL).sentence
 
 
