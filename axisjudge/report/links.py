@@ -10,8 +10,6 @@ from urllib.parse import quote, urlencode
 
 from axisjudge.checks import InputError
 from axisjudge.figures.markup import literal
-from axisjudge.studies._shared.words import many
-from axisjudge.studies.failures.profiles import ALL_AGENTS
 
 if TYPE_CHECKING:
     from axisjudge.trajectory import Trajectory
@@ -40,6 +38,8 @@ class Links:
 
         In a map of axes by agents the column is the agent.
         """
+        from axisjudge.studies.failures.profiles import ALL_AGENTS
+
         axis = next((row[name] for name in QUESTIONS if row.get(name) in self.questions), None)
         step = next((row[name] for name in STEPS if isinstance(row.get(name), int)), None)
         runs = {name: row[name] for name in RUNS if isinstance(row.get(name), str) and row[name] in self.runs}
@@ -78,6 +78,7 @@ def write_links(ratings: Any, trajectories: Iterable[Trajectory], folder: Path |
         A sentence in markdown: where the explorer is, or how there would be one.
     """
     from axisjudge.explorer import Grid, write_explorer
+    from axisjudge.stats.estimate import many
 
     runs = list(trajectories)
     if not runs:
