@@ -109,7 +109,9 @@ class Standing:
         if self.held_out:
             where = f"opening {self.opening} of {self.openings}" if self.opening else "no opening"
             planned = f" ({self.plan.n:,} planned)" if self.plan is not None and self.plan.n else ""
-            yield f"Held-out data: {self.held_out:,} ratings of {self.runs:,} runs{planned}, made under {where}."
+            runs = f"{self.runs:,} {'run' if self.runs == 1 else 'runs'}{planned}"
+            ratings = f"{self.held_out:,} {'rating' if self.held_out == 1 else 'ratings'}"
+            yield f"Held-out data: {ratings} of {runs}, made under {where}."
         if self.looks > 1:
             yield f"The held-out side was seen {self.looks} times; {_flattery(self.optimism)}."
 

@@ -26,7 +26,7 @@ COUNTED = (
 )
 
 #: In place of an answer: the rater was asked and none came; the rater was not asked.
-LOST, NOT_ASKED = np.nan, -np.inf
+LOST, NOT_ASKED = np.inf, -np.inf  # a pattern is joined by its answers, and NaN equals nothing
 
 #: What a cluster may be, the first that holds of all ratings; a task counts within its domain.
 _UNITS = {
@@ -159,7 +159,8 @@ def count_patterns(ratings: pl.DataFrame) -> PatternCounts:
     words = has_words(scales[0])
     categories = categories_of(scales[0]) or tuple(sorted(table["verdict"].drop_nulls().unique())) if words else ()
     answers = np.full(n_cells, NOT_ASKED)
-    given = _position(table["verdict"], categories) if words else table["value"].cast(pl.Float64).to_numpy()
+    numbers = table["value"].cast(pl.Float64).fill_null(LOST).fill_nan(LOST)
+    given = _position(table["verdict"], categories) if words else numbers.to_numpy()
     answers[cell] = np.where(given < 0, LOST, given) if words else given
     shown = pl.DataFrame(answers.reshape(-1, len(names)), schema=[str(at) for at in range(len(names))])
     patterns = shown.unique().sort(shown.columns)

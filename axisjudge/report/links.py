@@ -15,37 +15,48 @@ if TYPE_CHECKING:
     from axisjudge.trajectory import Trajectory
 
 EXPLORER = "explorer.html"
-#: Columns that name a run, an axis, a step, and counts of what any judge called incorrect.
+#: Columns that name a run, an axis and a step, and counts of items with the verdict that they are named for.
 RUNS = ("trajectory_id", "trajectory", "run_id", "run", "item_id", "item", "original", "twin")
-QUESTIONS = ("question", "axis")
+QUESTIONS = ("question", "axis", "breaks")
 STEPS = ("step_index", "step")
-FAILURES = ("any_incorrect", "incorrect")
+COUNTS = {"any_incorrect": "incorrect", "incorrect": "incorrect", "lost": "lost"}
+#: Columns by which a table counts fewer items than the explorer would show.
+OTHERS = ("rubric_version", "side", "edit", "other_judge")
 
 
 @dataclass(frozen=True)
 class Links:
-    """What an explorer holds: tables link to these runs, questions and agents, and to nothing else."""
+    """What an explorer holds: tables link to these runs, questions, agents and judges, and to nothing else."""
 
     runs: frozenset[str] = frozenset()
     questions: frozenset[str] = frozenset()
     agents: frozenset[str] = frozenset()
+    judges: frozenset[str] = frozenset()
 
     def of_row(self, row: Mapping[str, Any]) -> dict[str, str]:
-        """Addresses by column: a run's name leads to the run, a count of failures to the runs that it counts.
+        """Addresses by column: a run's name leads to the run, a count of verdicts to the items that bear them.
 
         In a map of axes by agents the column is the agent.
         """
+        from axisjudge.studies.failures.profiles import ALL_AGENTS
+
         axis = next((row[name] for name in QUESTIONS if row.get(name) in self.questions), None)
         step = next((row[name] for name in STEPS if isinstance(row.get(name), int)), None)
         runs = {name: row[name] for name in RUNS if isinstance(row.get(name), str) and row[name] in self.runs}
         links = {name: _address(run=run, axis=axis, step=step) for name, run in runs.items()}
-        if axis and row.get("agent") in self.agents:
-            counts = {
-                name: _address(on=axis, agent=row["agent"], word="incorrect") for name in FAILURES if row.get(name)
-            }
-            links |= counts
-        cells = [name for name in row if axis and name in self.agents and not str(row[name]).startswith("0")]
-        return links | {agent: _address(on=axis, agent=agent, word="incorrect") for agent in cells}
+        if axis is None:
+            return links
+        judge = row.get("judge", row.get("rater"))
+        agent = None if row.get("agent") == ALL_AGENTS else row.get("agent")
+        is_narrower = any(row.get(name) for name in OTHERS)
+        if agent in {None, *self.agents} and judge in {None, *self.judges} and not is_narrower:
+            of = {"on": axis, "agent": agent, "domain": row.get("domain"), "judge": judge}
+            some = {name: word for name, word in COUNTS.items() if isinstance(row.get(name), int) and row[name] > 0}
+            links |= {name: _address(**of, word=word) for name, word in some.items()}
+        for name in row:
+            if name in {ALL_AGENTS, *self.agents} and not str(row[name]).startswith("0"):
+                links[name] = _address(on=axis, agent=None if name == ALL_AGENTS else name, word="incorrect")
+        return links
 
 
 NO_LINKS = Links()
@@ -80,6 +91,7 @@ def write_links(ratings: Any, trajectories: Iterable[Trajectory], folder: Path |
     except InputError as error:
         return NO_LINKS, literal(f"There is no explorer of these ratings: {error}.")
     agents = {run.agent for run in grid.trajectories.values() if run.agent}
-    links = Links(frozenset(grid.runs), frozenset(grid.questions), frozenset(agents))
+    judges = {column.rater for column in grid.columns}
+    links = Links(frozenset(grid.runs), frozenset(grid.questions), frozenset(agents), frozenset(judges))
     sentence = f"[Explorer of {many(len(grid.runs), 'run')}]({EXPLORER}): every verdict at the steps that it cites."
     return links, f"{sentence} Names of runs in tables lead there."

@@ -80,22 +80,6 @@ def read_source(path: Path) -> Source:
         raise InputError(str(path), "not a notebook", cure=str(error).splitlines()[0]) from error
 
 
-def read_notebook(path: Path) -> Any:
-    """The notebook in a file.
-
-    Raises
-    ------
-    InputError
-        The file is not a notebook.
-    """
-    import nbformat
-
-    try:
-        return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
-    except (ValueError, nbformat.ValidationError) as error:
-        raise InputError(str(path), "not a notebook", cure=str(error).splitlines()[0]) from error
-
-
 def notebook_text(notebook: Any) -> str:
     """The notebook as the text of its file."""
     import nbformat

@@ -12,6 +12,7 @@ from axisjudge.judges.injection import FLAG, KIND_WORDS
 from axisjudge.judges.lifecycle import known_retirements
 from axisjudge.labels.simulated_people import FAMILY as SIMULATED_PEOPLE
 from axisjudge.ratings.selection import BY_JUDGE
+from axisjudge.studies._shared.words import many
 from axisjudge.verdict import IDENTITY
 
 #: Columns that differ from one judging run to the next although the same was said.
@@ -132,7 +133,7 @@ def _names(ratings: pl.DataFrame, column: str) -> list[str]:
 def _sentence(named: dict[str, list[str]], raters: list[dict[str, Any]], n_ratings: int) -> str:
     parts = [_counted(names, _ONE[kind], kind) for kind, names in named.items() if names or kind != "people"]
     lost = sum(rater["lost"] for rater in raters)
-    loss = f" Of {n_ratings:,} ratings {lost:,} carry no verdict." if lost else ""
+    loss = f" Of {many(n_ratings, 'rating')} {lost:,} {'carries' if lost == 1 else 'carry'} no verdict." if lost else ""
     return (
         f"Conditional on {', '.join(parts[:-1])} and {parts[-1]}; other judges, agents or tasks may read otherwise."
         f"{loss}"
@@ -160,10 +161,10 @@ def _injection(ratings: pl.DataFrame) -> str:
         flags.group_by(kind.alias("kind")).agg(n=pl.col("trajectory_id").n_unique()).sort("n", "kind", descending=True)
     )
     kinds = ", ".join(f"{KIND_WORDS.get(name, name)} in {n:,}" for name, n in runs.iter_rows())
-    n_runs = flagged["trajectory_id"].n_unique()
-    them = "run" if n_runs == 1 else "runs"
+    n_runs = many(flagged["trajectory_id"].n_unique(), "run")
+    are = "is" if flagged.height == 1 else "are"
     return (
-        f"{flagged.height:,} of the {ratings.height:,} ratings are of {n_runs:,} {them} with "
+        f"{flagged.height:,} of the {ratings.height:,} ratings {are} of {n_runs} with "
         f"text that speaks to the judge ({kinds}). They bear a flag; whether a judge followed the text is not known."
     )
 

@@ -113,7 +113,8 @@ def read_rubric(path: Path) -> Rubric:
     """
     rubric, where = read_text(path, Rubric), place_of(path)
     if (rubric.axis, rubric.version) != (path.parent.name, path.stem):
-        raise InputError(where, "axis and version must match the file's place", f"{rubric.axis} {rubric.version}")
+        rule, cure = "axis and version must match the file's place", "write them as its folder and name do, or move it"
+        raise InputError(where, rule, f"{rubric.axis} {rubric.version}", cure)
     if rubric.status == "current":
         _check_current(where, rubric)
     return rubric
@@ -135,9 +136,11 @@ def chosen_version(rubrics: Sequence[Kind], name: str, version: str | None) -> K
         return by_version[one_of(f"version of {name}", version, list(by_version))]
     current = [rubric for rubric in rubrics if rubric.status == "current"]
     if len(current) != 1:
-        raise InputError(
-            f"rubrics/{name}", "exactly one version must have status current", [each.version for each in current]
+        rule, cure = (
+            "exactly one version must have status current",
+            "set status of one to current, of others to superseded",
         )
+        raise InputError(f"rubrics/{name}", rule, [each.version for each in current] or "none", cure)
     return current[0]
 
 

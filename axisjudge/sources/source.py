@@ -177,5 +177,6 @@ def coverage(ratings: pl.DataFrame, trajectories: str) -> str:
 
     runs = {run.id for run in read_trajectories(trajectories).trajectories}
     rated = set(ratings["trajectory_id"].unique())
-    strange = f" {len(rated - runs):,} rated runs are not in {Path(trajectories).name}." if rated - runs else ""
+    n = len(rated - runs)
+    strange = f" {n:,} rated {'run is' if n == 1 else 'runs are'} not in {Path(trajectories).name}." if n else ""
     return f"{len(runs & rated):,} of {len(runs):,} runs in {Path(trajectories).name} are rated.{strange}"

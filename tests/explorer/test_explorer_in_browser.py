@@ -91,6 +91,11 @@ def test_each_filter_leaves_the_items_that_it_names(visit):
     for marks, left in FILTERS.items():
         page.evaluate("marks => { location.hash = `only=${marks}`; }", marks)
         expect(page.locator(".rows .name"), marks).to_have_text(left)
+    statuses = page.get_by_label("Verdict").locator("option").all_text_contents()
+    assert "lost: refused" in statuses
+    assert "lost: truncated" not in statuses, "none was"
+    page.evaluate("location.hash = 'word=lost refused'")
+    expect(page.locator(".rows .name")).to_have_text(["run-2"])
 
 
 def test_words_are_found_in_ids_reasons_and_folded_text(visit):
@@ -106,6 +111,9 @@ def test_words_are_found_in_ids_reasons_and_folded_text(visit):
     press(page, "Escape", "j", "Enter")
     opened(page)
     expect(page.locator(".matches")).to_contain_text("3 of 8 steps")
+    steps = [press(page, "f") or opened(page)[2] for _ in range(4)]
+    assert len(set(steps[:3])) == 3, "each step with the words in turn"
+    assert steps[3] == steps[0], "round and round"
     assert page.evaluate("CSS.highlights.get('found').size") >= 3
     page.get_by_label("Search runs and reasons").fill("nowhere to be found")
     page.get_by_text("No item passes these filters.").wait_for()

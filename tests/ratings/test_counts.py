@@ -8,7 +8,7 @@ import pytest
 from ratings.worlds import drawn
 
 from axisjudge.checks import InputError
-from axisjudge.ratings import to_matrix
+from axisjudge.ratings import ratings_frame, to_matrix
 from axisjudge.ratings.counts import count_patterns, counted, in_sum
 from axisjudge.ratings.dataset import parts_of
 from axisjudge.ratings.merging import write_dataset
@@ -19,6 +19,7 @@ from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies._shared.pooled import pooled, pooled_counts
 from axisjudge.studies.agreement import agreement
 from axisjudge.studies.agreement.counted import agreement_of_dataset
+from axisjudge.verdict import Rating
 
 
 def alike(one, other):
@@ -166,3 +167,16 @@ def test_two_ratings_of_an_item_by_one_rater_are_refused():
     table = drawn(6, n=8, questions=("sequencing",))
     with pytest.raises(InputError, match="one rating for each item and rater"):
         count_patterns(pl.concat([table, table.head(1)]))
+
+
+def test_lost_verdicts_of_a_single_judge_are_one_pattern_over_questions() -> None:
+    judge = {"rater": "j", "rater_kind": "llm", "family": "j"}
+    rows = [
+        Rating(trajectory_id=f"r{n}", cluster_id=f"t{n}", question=axis, verdict=word, **judge, status=status)
+        for axis in ("sequencing", "termination")
+        for n, (word, status) in enumerate([("correct", "ok"), (None, "refused"), (None, "truncated")])
+    ]
+    whole = in_sum(counted(ratings_frame(rows).lazy()))
+    assert (whole.n_items, whole.rows.null_count().sum_horizontal()[0]) == (6, 0)
+    assert whole.clusters.dtype.kind == "u"
+    assert np.isnan(whole.codes).sum() == 1

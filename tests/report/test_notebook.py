@@ -11,7 +11,7 @@ from benches import PARAMETERS
 
 from axisjudge.checks import InputError
 from axisjudge.report import digest, run_report, run_reports
-from axisjudge.report.notebook import checked_parameters, find_notebook, parameters_of, read_notebook
+from axisjudge.report.notebook import checked_parameters, find_notebook, parameters_of, read_source
 
 Write = Callable[..., Path]
 
@@ -75,7 +75,7 @@ def test_unknown_parameters_and_wrong_types_are_errors(
     ],
 )
 def test_text_is_read_as_the_parameters_type(notebook: Write, given: dict[str, object], expected: object) -> None:
-    known = parameters_of(read_notebook(notebook("05_x")), "05_x")
+    known = parameters_of(read_source(notebook("05_x")), "05_x")
     values = checked_parameters(known, given, "05_x")
     (name,) = given
     assert values[name] == expected
@@ -85,7 +85,7 @@ def test_text_is_read_as_the_parameters_type(notebook: Write, given: dict[str, o
 
 def test_truth_values_and_lists_are_read_from_text(notebook: Write) -> None:
     path = notebook("05_x", parameters='strict = False\naxes: list[str] = ["sequencing"]')
-    known = parameters_of(read_notebook(path), "05_x")
+    known = parameters_of(read_source(path), "05_x")
     values = checked_parameters(known, {"strict": "true", "axes": "['termination']"}, "05_x")
     assert values == {"strict": True, "axes": ["termination"]}
 
@@ -130,7 +130,7 @@ def test_the_digest_follows_the_packages_own_source(tmp_path: Path, monkeypatch:
 
 def test_outputs_do_not_change_what_a_notebook_is(notebook: Write) -> None:
     path = notebook("05_x")
-    before = digest.notebook_sha256(read_notebook(path))
+    before = digest.notebook_sha256(read_source(path))
     book = nbformat.read(path, as_version=4)
     book.cells[1].execution_count = 3
     book.cells[1].outputs = [nbformat.v4.new_output("stream", text="hello")]

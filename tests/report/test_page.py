@@ -121,7 +121,7 @@ def test_judges_that_are_shut_down_are_named_on_the_page(monkeypatch: pytest.Mon
 
 def test_lost_verdicts_are_counted_in_the_scope_sentence() -> None:
     lost = rating(trajectory_id="t2", status="refused", verdict=None)
-    assert "Of 2 ratings 1 carry no verdict." in scope_of(ratings_frame([rating(), lost])).sentence
+    assert "Of 2 ratings 1 carries no verdict." in scope_of(ratings_frame([rating(), lost])).sentence
     assert "no verdict" not in scope_of(REAL).sentence
 
 
@@ -351,6 +351,17 @@ def test_the_cells_of_a_map_lead_to_the_runs_that_they_count() -> None:
     rows = pl.DataFrame({"axis": ["sequencing", "manners"], "ann": ["3 of 9", "1 of 9"], "bo": ["0 of 9", "2 of 9"]})
     page = html_table(rows, {}, "", None, links=links)
     assert re.findall(r'href="([^"]+)"', page) == ["explorer.html#on=sequencing&amp;agent=ann&amp;word=incorrect"]
+
+
+def test_counts_of_verdicts_lead_to_their_items_and_none_of_what_the_explorer_cannot_choose() -> None:
+    links = Links(frozenset(), frozenset({"sequencing"}), frozenset({"ann"}), frozenset({"j"}))
+    row = {"axis": "sequencing", "lost": 2, "uncertain": 0}
+    assert links.of_row({**row, "agent": "all agents"}) == {"lost": "explorer.html#on=sequencing&word=lost"}
+    assert links.of_row({**row, "judge": "j", "domain": "d"}) == {
+        "lost": "explorer.html#on=sequencing&domain=d&judge=j&word=lost"
+    }
+    for other in ({"judge": "another"}, {"agent": "bo"}, {"side": "calibration"}):
+        assert not links.of_row({**row, **other})
 
 
 def test_an_explorer_stands_beside_the_report_where_there_are_runs(staging: Path) -> None:

@@ -9,13 +9,14 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import nbformat
 import pytest
 from benches import COUNTS, FIGURE, rating, write_ratings
 
 from axisjudge.report import ReportError, digest, run_report, run_reports
 from axisjudge.report.digest import input_digest
 from axisjudge.report.made import why_stale
-from axisjudge.report.notebook import read_notebook
+from axisjudge.report.notebook import read_source
 
 Write = Callable[..., Path]
 
@@ -90,7 +91,7 @@ def test_results_carry_scope_parameters_seeds_and_hashes_but_no_date_or_path(ben
     page = report.html.read_text()
     assert "Provenance" in page
     assert sys.version.split()[0] in page
-    assert "Provenance" in json.dumps(read_notebook(report.folder / "05_profiles.ipynb"))
+    assert "Provenance" in (report.folder / "05_profiles.ipynb").read_text()
     assert "Provenance" not in (report.folder / "report.md").read_text()
 
 
@@ -132,9 +133,8 @@ def test_a_notebook_that_fails_publishes_nothing_and_the_others_are_published(be
 def test_a_kernel_that_dies_and_a_notebook_without_a_page_are_told(bench: Path, notebook: Write) -> None:
     notebook("05_dies", cells=["import os\nos._exit(3)"])
     silent = notebook("06_silent", cells=[])
-    book = read_notebook(silent)
+    book = nbformat.read(silent, as_version=4)
     book.cells[-1].source = "1 + 1"
-    import nbformat
 
     nbformat.write(book, silent)
     with pytest.raises(ReportError) as caught:
@@ -203,15 +203,15 @@ def test_the_digest_follows_each_thing_a_report_is_made_from(bench: Path, notebo
     mine = bench.parent / "mine.jsonl"
     mine.write_text("one")
     parameters = {"ratings": str(mine), "seed": 1}
-    before = input_digest(bench, read_notebook(path), parameters)
-    assert input_digest(bench, read_notebook(path), parameters) == before
+    before = input_digest(bench, read_source(path), parameters)
+    assert input_digest(bench, read_source(path), parameters) == before
     if changed == "parameter":
         parameters["seed"] = 2
     elif changed == "notebooks/05_x.ipynb":
         notebook("05_x", cells=[COUNTS])
     else:
         (mine if changed == "mine.jsonl" else bench / changed).write_text("two")
-    assert input_digest(bench, read_notebook(path), parameters) != before
+    assert input_digest(bench, read_source(path), parameters) != before
 
 
 @pytest.mark.parametrize("value", ["replay:{}", "simulated:heron,truth={}", "{}", "rules,{}"])
@@ -219,7 +219,7 @@ def test_the_digest_follows_each_thing_a_report_is_made_from(bench: Path, notebo
 def test_the_digest_follows_files_in_lists_and_judge_specs(
     bench: Path, notebook: Write, value: str, within: Callable[[str], object]
 ) -> None:
-    book = read_notebook(notebook("05_x"))
+    book = nbformat.read(notebook("05_x"), as_version=4)
     mine = bench.parent / "mine.jsonl"
     mine.write_text("one")
     parameters = {"judges": within(value.format(mine))}
@@ -229,7 +229,7 @@ def test_the_digest_follows_files_in_lists_and_judge_specs(
 
 
 def test_a_pattern_names_the_files_that_it_matches(bench: Path, notebook: Write) -> None:
-    book = read_notebook(notebook("05_x"))
+    book = nbformat.read(notebook("05_x"), as_version=4)
     parameters = {"trajectories": "data/ratings/*.json"}
     before = input_digest(bench, book, parameters)
     (bench / "data" / "ratings" / "other.txt").write_text("x")
@@ -270,7 +270,7 @@ def test_a_report_is_stale_when_and_only_when_something_that_it_read_changed(ben
         (bench / name).write_text("not read")
         assert run_report("reads", workbench=bench).status == "up to date", name
     changed = ["rubrics/axis/v2.md", "data/read.csv", "data/read.txt", "notebooks/beside.py", "rubrics/split.json"]
-    made_from = digest.input_digest(bench, read_notebook(bench / "notebooks" / "05_reads.ipynb"), DEFAULTS)
+    made_from = digest.input_digest(bench, read_source(bench / "notebooks" / "05_reads.ipynb"), DEFAULTS)
     folder = bench / "reports" / "05_reads"
     for name in changed:
         assert why_stale(folder, bench, made_from) == ""
@@ -312,7 +312,7 @@ def test_a_staging_folder_that_a_kill_left_is_cleared(bench: Path, notebook: Wri
 
 @pytest.mark.parametrize("kept_out", ["data/cache/big.json", "data/ratings/demo.jsonl.lock", "rubrics/.hidden"])
 def test_the_digest_does_not_follow_caches_and_locks(bench: Path, notebook: Write, kept_out: str) -> None:
-    book = read_notebook(notebook("05_x"))
+    book = nbformat.read(notebook("05_x"), as_version=4)
     before = input_digest(bench, book, {})
     (bench / kept_out).parent.mkdir(exist_ok=True)
     (bench / kept_out).write_text("x")

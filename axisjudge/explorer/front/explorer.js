@@ -6,6 +6,7 @@ const EXPLORER_KEYS = [
   ["↑ ↓ ← →, Enter", "move in the grid, open the item"],
   ["D, Shift+D", "next and previous item that is split or flipped"],
   ["N P", "next and previous cited step"],
+  ["F, Shift+F", "next and previous step with the words searched for"],
   ["1 to 9", "one judge's steps alone; again, all judges'"],
   ["W, then 1 to 4", "decide who is right: new or first, old or second, both wrong, cannot tell"],
   ["T A S R E", "go to an axis"],
@@ -349,6 +350,7 @@ class Explorer {
     return {
       n: () => opened.nextCited(1),
       p: () => opened.nextCited(-1),
+      f: () => opened.nextFound(by),
       w: () => opened.deciding.arm() || this.say("Nothing is to be decided here"),
       o: () => (event.shiftKey ? opened.steps.foldAll() : opened.steps.fold(opened.steps.current)),
     }[name];

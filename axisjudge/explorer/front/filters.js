@@ -16,13 +16,14 @@ class Filters {
     const values = (name) => [...new Set(items.runs.map((run) => run[name]).filter((value) => value !== null))].map(String).sort();
     const pairs = (names) => names.map((name) => [name, name]);
     const words = index.words.filter((word) => SIGNS[word] || items.cells.some((cells) => cells.some((cell) => cell && items.word(cell.code) === word)));
+    const lost = index.statuses.filter((status) => items.cells.some((cells) => cells.some((cell) => cell?.code < 0 && items.word(cell.code) === status)));
     this.selects = {
       on: this.#select("Axis", "all axes", index.questions.map(({ name, title }) => [name, title])),
       agent: this.#select("Agent", "all agents", pairs(values("agent"))),
       domain: this.#select("Domain", "all domains", pairs(values("domain"))),
       side: this.#select("Side", "all sides", pairs(values("side"))),
       judge: this.#select("Judge", "any judge", index.judges.map(({ name }, n) => [name, `${n + 1} ${name}`])),
-      word: this.#select("Verdict", "any verdict", [...words.map((word) => [word, word.replace("_", " ")]), ["lost", "lost"], ["none", "not rated"]]),
+      word: this.#select("Verdict", "any verdict", [...words.map((word) => [word, word.replace("_", " ")]), ["lost", "lost"], ...lost.map((status) => [`lost ${status}`, `lost: ${status.replace("_", " ")}`]), ["none", "not rated"]]),
       sort: this.#select("Order", null, Object.entries(SORTS)),
     };
     this.find = make("input", { type: "search", class: "find", list: "offered", placeholder: "Search runs and reasons", "aria-label": "Search runs and reasons", oninput: () => this.#typed() });

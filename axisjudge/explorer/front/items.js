@@ -176,7 +176,8 @@ class Items {
       const cells = columns.map((column) => this.cells[run][column.at]);
       if (!word) return cells.some(Boolean);
       if (word === "none") return cells.some((cell) => !cell);
-      return cells.some((cell) => cell && (word === "lost" ? cell.code < 0 : this.word(cell.code) === word));
+      const of = (cell) => (cell.code < 0 ? ["lost", `lost ${this.word(cell.code)}`] : [this.word(cell.code)]);
+      return cells.some((cell) => cell && of(cell).includes(word));
     };
   }
 

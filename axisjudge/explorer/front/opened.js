@@ -78,12 +78,20 @@ class Opened {
 
   /** The next step that the judge at hand cites, or any judge; round and round. */
   nextCited(by) {
-    const cited = this.#cited();
-    if (!this.steps || !cited.length) return this.on.said("No step is cited");
+    this.#goOn(this.#cited(), by, "cited");
+  }
+
+  /** The next step that holds the words searched for. */
+  nextFound(by) {
+    this.#goOn(this.found ?? [], by, "with these words");
+  }
+
+  #goOn(steps, by, which) {
+    if (!this.steps || !steps.length) return this.on.said(`No step is ${which}`);
     const { current } = this.steps;
-    const next = by > 0 ? cited.find((step) => step > current) ?? cited[0] : cited.findLast((step) => step < current) ?? cited.at(-1);
+    const next = by > 0 ? steps.find((step) => step > current) ?? steps[0] : steps.findLast((step) => step < current) ?? steps.at(-1);
     this.go(next);
-    this.on.said(`Step ${next}, ${cited.indexOf(next) + 1} of ${cited.length} cited`);
+    this.on.said(`Step ${next}, ${steps.indexOf(next) + 1} of ${steps.length} ${which}`);
   }
 
   /** One judge's steps alone; chosen again, all judges'. */
@@ -102,8 +110,9 @@ class Opened {
   find(words) {
     CSS.highlights?.delete("found");
     const wanted = (words ?? "").trim().toLowerCase();
-    this.matches.hidden = !wanted;
-    if (!wanted || !this.steps) return;
+    this.found = [];
+    this.matches.hidden = !wanted || !this.steps;
+    if (this.matches.hidden) return;
     const ranges = [];
     this.steps.steps.forEach(({ index, article }) => {
       this.steps.unfold(index, (text) => text.toLowerCase().includes(wanted));
@@ -119,9 +128,10 @@ class Opened {
       }
     });
     if (globalThis.Highlight) CSS.highlights.set("found", new Highlight(...ranges.map(({ range }) => range)));
-    const steps = [...new Set(ranges.map(({ index }) => index))];
-    const chips = steps.slice(0, 12).map((step) => make("button", { type: "button", class: "chip", "aria-label": `go to step ${step}`, onclick: () => this.go(step) }, String(step)));
-    this.matches.replaceChildren(`“${words.trim()}”: ${ranges.length} in ${steps.length} of ${this.steps.steps.length} steps `, ...chips, steps.length > 12 ? "…" : "");
+    this.found = [...new Set(ranges.map(({ index }) => index))];
+    const move = (sign, name, by) => make("button", { type: "button", class: "chip", "aria-label": name, onclick: () => this.nextFound(by) }, sign);
+    const moves = this.found.length ? [move("‹", "previous step with these words", -1), " ", move("›", "next step with these words", 1), key("F")] : [];
+    this.matches.replaceChildren(`“${words.trim()}”: ${ranges.length} in ${this.found.length} of ${this.steps.steps.length} steps `, ...moves);
   }
 
   async #fetched(run) {
@@ -197,6 +207,9 @@ class Opened {
     if (last < 0) return;
     this.steps.mark(Math.max(0, Math.min(step ?? this.#first(), last)));
     const isOwnPane = this.pane.scrollHeight > this.pane.clientHeight + 1; // on a phone the reasons come first
-    if (isOwnPane || step !== undefined) this.steps.steps[this.steps.current].article.scrollIntoView({ block: "start" });
+    const { article } = this.steps.steps[this.steps.current];
+    const top = (element) => element.getBoundingClientRect().top;
+    if (isOwnPane) this.pane.scrollTop += top(article) - top(this.pane) - 32; // a notebook around it stays where it is
+    else if (step !== undefined) article.scrollIntoView({ block: "start" });
   }
 }

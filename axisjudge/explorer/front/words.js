@@ -8,9 +8,14 @@ function signed(items, code) {
 
 const sureness = (sure) => (sure === null ? null : make("span", { class: "sure" }, `${Math.round(sure * 100)} % sure`));
 
+/** Steps beyond this many are folded. */
+const CITED = 24;
+
 /** One rating's steps, reason and flags; a click on a step goes there. */
 function grounds(cited, reason, go) {
-  const steps = cited.map((step) => make("button", { type: "button", class: "chip", "aria-label": `go to step ${step}`, onclick: () => go(step) }, String(step)));
+  const chips = cited.map((step) => make("button", { type: "button", class: "chip", "aria-label": `go to step ${step}`, onclick: () => go(step) }, String(step)));
+  const rest = chips.splice(CITED);
+  const steps = rest.length ? [...chips, make("details", {}, make("summary", {}, `${rest.length} more`), make("span", { class: "chips" }, rest))] : chips;
   const absent = reason?.absent.length ? make("p", { class: "error" }, `cites steps that do not exist: ${reason.absent.join(", ")}`) : null;
   return [
     steps.length ? make("p", { class: "chips" }, make("span", { class: "quiet" }, steps.length > 1 ? "steps" : "step"), steps) : null,

@@ -52,7 +52,8 @@ def sample(profile: FailureProfile) -> str:
     counts = {name: int(getattr(panel, name).sum()) for name in ("uncertain", "lost", "not_rated")}
     parts = [f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items() if count]
     asked = many(panel.incorrect.size, "verdict")
-    undecided = f"of {asked} {listed(parts)}, all others decided" if parts else f"all {asked} decided"
+    others = ", all others decided" if sum(counts.values()) < panel.incorrect.size else ""
+    undecided = f"of {asked} {listed(parts)}{others}" if parts else f"all {asked} decided"
     return f"{runs} of {agents} on {tasks}, {many(len(profile.axes), 'axis')}, {judges}: {undecided}."
 
 
