@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import polars as pl
 from pydantic import ValidationError
 
 from axisjudge.checks import InputError
-from axisjudge.ratings.dataset import is_dataset, scan_ratings
+from axisjudge.ratings.dataset import Part, is_dataset, parts_of
 from axisjudge.ratings.edge import ITEM_ID, SCHEMA, completed_ratings
 from axisjudge.ratings.store import is_torn, json_line
 from axisjudge.verdict import AXES, IDENTITY, RATER_KINDS, SCHEMA_VERSION, STATUSES, VERDICTS, Rating
@@ -36,7 +36,16 @@ def ratings_frame(ratings: Iterable[Rating]) -> pl.DataFrame:
     return pl.read_ndjson(io.BytesIO(lines), schema=SCHEMA) if lines else pl.DataFrame(schema=SCHEMA)
 
 
-def read_ratings(*paths: str | Path, latest: bool = False, rubrics_apart: bool = False) -> pl.DataFrame:
+#: Columns that no analysis computes with: texts, parameters of calls, and what they cost.
+ASIDE = (
+    *("rationale", "probabilities", "invalid_citations", "call_id", "run_id"),
+    *("input_tokens", "cached_tokens", "output_tokens", "cost_usd", "latency_s"),
+)
+
+
+def read_ratings(
+    *paths: str | Path, latest: bool = False, rubrics_apart: bool = False, lean: bool = False
+) -> pl.DataFrame:
     """Read ratings from JSONL files, Parquet files or datasets (`axisjudge.ratings.dataset`) into one table.
 
     Of several lines of one identity the last one wins. A torn last line (the writer was killed while it wrote) and
@@ -50,6 +59,8 @@ def read_ratings(*paths: str | Path, latest: bool = False, rubrics_apart: bool =
         and warn of the number left out. Without it all are kept, and statistics that need one refuse them.
     rubrics_apart : bool
         With `latest`, ratings under different rubric versions are different ratings, each kept.
+    lean : bool
+        Leave the columns in `ASIDE` of a dataset on the disk; they are empty in the table.
 
     Returns
     -------
@@ -61,7 +72,7 @@ def read_ratings(*paths: str | Path, latest: bool = False, rubrics_apart: bool =
     InputError
         A file is missing, is not made of ratings, or a rating breaks a rule; the message names file, line and rule.
     """
-    table = read_every_line(*paths)
+    table = read_every_line(*paths, lean=lean)
     table = table.unique(subset=list(IDENTITY), keep="last", maintain_order=True)
     if latest:
         one = ["item_id", "question", "rater", "repeat", *(["rubric_version"] if rubrics_apart else [])]
@@ -75,7 +86,7 @@ def read_ratings(*paths: str | Path, latest: bool = False, rubrics_apart: bool =
     return in_order(table)
 
 
-def read_every_line(*paths: str | Path) -> pl.DataFrame:
+def read_every_line(*paths: str | Path, lean: bool = False) -> pl.DataFrame:
     """Every rating that was ever written to these files, those that were asked again and replaced included.
 
     Raises
@@ -83,7 +94,7 @@ def read_every_line(*paths: str | Path) -> pl.DataFrame:
     InputError
         As `read_ratings` does.
     """
-    frames = [_read_file(Path(path)) for path in paths]
+    frames = [_read_file(Path(path), lean) for path in paths]
     return pl.concat(frames) if frames else pl.DataFrame(schema=SCHEMA)
 
 
@@ -107,24 +118,41 @@ _AXIS = pl.col("question").replace_strict(
 )
 
 
-def _read_file(path: Path) -> pl.DataFrame:
+def _read_file(path: Path, lean: bool) -> pl.DataFrame:
     if not (is_dataset(path) or path.is_file()):
         raise InputError(str(path), "no such ratings file")
     try:
-        return _read_jsonl(path) if path.is_file() and path.suffix != ".parquet" else _read_parquet(path)
+        if is_dataset(path):
+            columns = [name for name in SCHEMA if not (lean and name in ASIDE)]
+            return pl.concat([_read_part(part, columns) for part in parts_of(path)])
+        return _read_parquet(path) if path.suffix == ".parquet" else _read_jsonl(path)
     except OSError as error:
         raise InputError(str(path), f"cannot be read ({error.strerror or error})") from error
 
 
-def _read_parquet(path: Path) -> pl.DataFrame:
+def _read_part(part: Part, columns: Sequence[str]) -> pl.DataFrame:
+    """The ratings of one part of a dataset; of a dataset no more is held twice."""
     try:
-        table = scan_ratings(path).collect() if is_dataset(path) else pl.read_parquet(path)
+        table = part.scan().select(columns).collect()
     except pl.exceptions.PolarsError as error:
-        raise InputError(str(path), "is not a Parquet file", cure="JSON Lines go by another name") from error
-    ratings = completed_ratings(table, str(path))
+        raise InputError(part.name, "is not a Parquet file", cure="make the dataset anew") from error
+    return _checked(table, part.name)
+
+
+def _checked(table: pl.DataFrame, name: str) -> pl.DataFrame:
+    ratings = completed_ratings(table, name)
     if broken := first_broken(ratings):
         row, rule = broken
-        raise InputError(f"{path}, row {row}", f"not a rating: {rule}")
+        raise InputError(f"{name}, row {row}", f"not a rating: {rule}")
+    return ratings
+
+
+def _read_parquet(path: Path) -> pl.DataFrame:
+    try:
+        table = pl.read_parquet(path)
+    except pl.exceptions.PolarsError as error:
+        raise InputError(str(path), "is not a Parquet file", cure="JSON Lines go by another name") from error
+    ratings = _checked(table, str(path))
     _warn_of_unknown(path, table.columns)
     return ratings
 
