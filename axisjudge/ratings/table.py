@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from axisjudge.checks import InputError
 from axisjudge.ratings.dataset import Part, is_dataset, parts_of
-from axisjudge.ratings.edge import ITEM_ID, SCHEMA, completed_ratings
+from axisjudge.ratings.edge import ITEM_ID, LISTS, SCHEMA, completed_ratings
 from axisjudge.ratings.store import is_torn, json_line
 from axisjudge.verdict import AXES, IDENTITY, RATER_KINDS, SCHEMA_VERSION, STATUSES, VERDICTS, Rating
 
@@ -38,7 +38,16 @@ def ratings_frame(ratings: Iterable[Rating]) -> pl.DataFrame:
 
 #: Columns that no analysis computes with: texts, parameters of calls, and what they cost.
 ASIDE = (
-    *("rationale", "probabilities", "invalid_citations", "call_id", "run_id"),
+    *(
+        "rationale",
+        "probabilities",
+        "invalid_citations",
+        "call_id",
+        "run_id",
+        "model",
+        "mechanism",
+        "confidence_source",
+    ),
     *("input_tokens", "cached_tokens", "output_tokens", "cost_usd", "latency_s"),
 )
 
@@ -72,21 +81,35 @@ def read_ratings(
     InputError
         A file is missing, is not made of ratings, or a rating breaks a rule; the message names file, line and rule.
     """
-    table = read_every_line(*paths, lean=lean)
-    table = table.unique(subset=list(IDENTITY), keep="last", maintain_order=True)
+    columns = [name for name in SCHEMA if not (lean and name in ASIDE)]
+    frames = [_read_file(Path(path), columns) for path in paths]
+    table = _last_of(pl.concat(frames, how="diagonal") if frames else pl.DataFrame(schema=SCHEMA), IDENTITY)
     if latest:
         one = ["item_id", "question", "rater", "repeat", *(["rubric_version"] if rubrics_apart else [])]
-        newest = table.unique(subset=one, keep="last", maintain_order=True)
+        newest = _last_of(table, one)
         if older := table.height - newest.height:
             where = ", ".join(map(str, paths))
             warnings.warn(
                 f"{where}: {older} ratings by an older prompt, rubric or rater version are left out", stacklevel=2
             )
         table = newest
-    return in_order(table)
+    return _whole(in_order(table))
 
 
-def read_every_line(*paths: str | Path, lean: bool = False) -> pl.DataFrame:
+def _last_of(table: pl.DataFrame, subset: Sequence[str]) -> pl.DataFrame:
+    """The last of all rows that are alike in some columns; the table itself, not a copy, where no two are."""
+    if table.select(subset).hash_rows().n_unique() == table.height:
+        return table
+    return table.unique(subset=list(subset), keep="last", maintain_order=True)
+
+
+def _whole(table: pl.DataFrame) -> pl.DataFrame:
+    """The table with all columns of the record; one that is empty takes no memory."""
+    empty = [pl.lit(None, dtype=kind).alias(name) for name, kind in SCHEMA.items() if name not in table.columns]
+    return table.with_columns(empty).select(list(SCHEMA))
+
+
+def read_every_line(*paths: str | Path) -> pl.DataFrame:
     """Every rating that was ever written to these files, those that were asked again and replaced included.
 
     Raises
@@ -94,7 +117,7 @@ def read_every_line(*paths: str | Path, lean: bool = False) -> pl.DataFrame:
     InputError
         As `read_ratings` does.
     """
-    frames = [_read_file(Path(path), lean) for path in paths]
+    frames = [_whole(_read_file(Path(path), list(SCHEMA))) for path in paths]
     return pl.concat(frames) if frames else pl.DataFrame(schema=SCHEMA)
 
 
@@ -118,33 +141,36 @@ _AXIS = pl.col("question").replace_strict(
 )
 
 
-def _read_file(path: Path, lean: bool) -> pl.DataFrame:
+def _read_file(path: Path, columns: Sequence[str]) -> pl.DataFrame:
+    """The ratings of a file or dataset; of the latter only these columns, but for those that are empty."""
     if not (is_dataset(path) or path.is_file()):
         raise InputError(str(path), "no such ratings file")
     try:
         if is_dataset(path):
-            columns = [name for name in SCHEMA if not (lean and name in ASIDE)]
-            return pl.concat([_read_part(part, columns) for part in parts_of(path)])
-        return _read_parquet(path) if path.suffix == ".parquet" else _read_jsonl(path)
+            return pl.concat([_read_part(part, columns) for part in parts_of(path)], how="diagonal")
+        return (_read_parquet(path) if path.suffix == ".parquet" else _read_jsonl(path)).select(columns)
     except OSError as error:
         raise InputError(str(path), f"cannot be read ({error.strerror or error})") from error
 
 
 def _read_part(part: Part, columns: Sequence[str]) -> pl.DataFrame:
-    """The ratings of one part of a dataset; of a dataset no more is held twice."""
     try:
         table = part.scan().select(columns).collect()
     except pl.exceptions.PolarsError as error:
         raise InputError(part.name, "is not a Parquet file", cure="make the dataset anew") from error
-    return _checked(table, part.name)
+    ratings = table.with_columns(pl.col(name).fill_null([]) for name in LISTS if name in columns)
+    _check(ratings, part.name)
+    return ratings.select(name for name in columns if name in _KEPT or ratings[name].null_count() < ratings.height)
 
 
-def _checked(table: pl.DataFrame, name: str) -> pl.DataFrame:
-    ratings = completed_ratings(table, name)
+#: Columns by which rows are told apart and put in order.
+_KEPT = (*IDENTITY, "rubric_version")
+
+
+def _check(ratings: pl.DataFrame, name: str) -> None:
     if broken := first_broken(ratings):
         row, rule = broken
         raise InputError(f"{name}, row {row}", f"not a rating: {rule}")
-    return ratings
 
 
 def _read_parquet(path: Path) -> pl.DataFrame:
@@ -152,7 +178,8 @@ def _read_parquet(path: Path) -> pl.DataFrame:
         table = pl.read_parquet(path)
     except pl.exceptions.PolarsError as error:
         raise InputError(str(path), "is not a Parquet file", cure="JSON Lines go by another name") from error
-    ratings = _checked(table, str(path))
+    ratings = completed_ratings(table, str(path))
+    _check(ratings, str(path))
     _warn_of_unknown(path, table.columns)
     return ratings
 
