@@ -86,7 +86,7 @@ def as_json(result: Mapping[str, Any]) -> None:
 
     from axisjudge.results import plain
 
-    typer.echo(to_json(plain(result), indent=2))  # json.dumps with an indent takes ten times as long
+    typer.echo(to_json(plain(result), indent=2).decode())  # json.dumps with an indent takes ten times as long
 
 
 def naming(heading: str, choices: Callable[[], Iterable[str]]) -> type[TyperCommand]:
