@@ -86,7 +86,8 @@ def as_json(result: Mapping[str, Any]) -> None:
 
     from axisjudge.results import plain
 
-    typer.echo(to_json(plain(result), indent=2).decode())  # json.dumps with an indent takes ten times as long
+    # json.dumps with an indent takes ten times as long; `color`, as JSON holds no letters that a terminal would obey
+    typer.echo(to_json(plain(result), indent=2).decode(), color=True)
 
 
 def naming(heading: str, choices: Callable[[], Iterable[str]]) -> type[TyperCommand]:

@@ -1,14 +1,12 @@
 """Workers: rules and AXIS on trajectories in files, and agreement in a dataset, in this process and on 1, 2 and 4.
 
-One process has one core. Efficiency is its wall over that of n workers and over n, start-up included; by CPU it is the
-seconds of a core that one process takes over those of driver and workers together, which holds on a busy machine too,
-where walls say little. What the machine gives at most is measured beside it: the same command in two bare processes at
-once, each on work of its own, against one alone. With two cores four workers show where it stops.
+One process has one core. Efficiency is its wall over that of n workers and over n, start-up included; on a busy machine
+it says little. What the machine gives at most is measured beside it: the same command in two bare processes at once,
+each on work of its own, against one alone. With two cores four workers show where it stops.
 AXISJUDGE_BENCH_RUNS and AXISJUDGE_BENCH_RATINGS make it larger: 20000 and 100000000 are what CONTRIBUTING tells of.
 """
 
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -27,15 +25,9 @@ WORKERS = ("", *(f"local:{n}" for n in os.environ.get("AXISJUDGE_BENCH_WORKERS",
 FILES, TENTHS = 40, 10
 
 
-def used() -> float:
-    """Seconds of a core that commands took so far, those of their workers included."""
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return children.ru_utime + children.ru_stime
-
-
-def seconds(*commands: list[str]) -> tuple[float, float]:
-    """Wall of commands at once, each with one core for its tables unless it has workers, and seconds of a core."""
-    begun, before = time.perf_counter(), used()
+def seconds(*commands: list[str]) -> float:
+    """Wall of commands at once, each with one core for its tables unless it has workers."""
+    begun = time.perf_counter()
     alone = {**os.environ, "POLARS_MAX_THREADS": "1"}
     running = [
         subprocess.Popen(
@@ -47,27 +39,27 @@ def seconds(*commands: list[str]) -> tuple[float, float]:
         for command in commands
     ]
     assert [each.wait() for each in running] == [0] * len(commands)
-    return time.perf_counter() - begun, used() - before
+    return time.perf_counter() - begun
 
 
 def walls(*arguments: str, out: Path | None = None) -> None:
     """Seconds of a command with each number of workers, start-up included, and what they are worth."""
-    alone, work = 0.0, 0.0
+    alone = 0.0
     for workers in WORKERS:
         command = [*arguments, *(["--cluster", workers] if workers else [])]
         if out is not None:
             command += ["--out", str(out.with_stem(f"{out.stem}-{workers.partition(':')[2] or 'alone'}"))]
-        wall, cpu = seconds(command)
+        wall = seconds(command)
         number = int(workers.partition(":")[2] or 1)
-        alone, work = alone or wall, work or cpu
+        alone = alone or wall
         worth = f", efficiency {alone / wall / number:.2f}" if workers else ""
-        print(f"  {workers or 'one process':<12}{wall:9.1f} s{worth}; {cpu:.1f} s of a core, by CPU {work / cpu:.2f}")
+        print(f"  {workers or 'one process':<12}{wall:9.1f} s{worth}")
     print(f"  load of the machine {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores")
 
 
 def ceiling(first: list[str], second: list[str]) -> None:
     """What two bare processes at once are worth, each of whom has as much to do as the first alone."""
-    (one, _), (both, _) = seconds(first), seconds(first, second)
+    one, both = seconds(first), seconds(first, second)
     print(f"  bare: one alone {one:.1f} s, two at once {both:.1f} s, efficiency at most {one / both:.2f}")
 
 
