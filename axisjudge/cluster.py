@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
+from multiprocessing import get_all_start_methods
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -26,6 +28,12 @@ RETRIES = 2
 _AHEAD = 4
 #: Failed parts named in one message.
 _MOST_NAMED = 5
+#: Workers of this machine have a core each; nobody looks at where their time goes.
+_LEAN = {
+    **{f"distributed.nanny.environ.{name}": 1 for name in ("POLARS_MAX_THREADS", "OMP_NUM_THREADS")},
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.large-graph-warning-threshold": "1GiB",  # a part may be the counts of 10^8 ratings
+}
 _FORMS = "is local:N, the address of a scheduler (tcp://HOST:8786), or the scheduler file that it wrote (FILE.json)"
 
 
@@ -63,16 +71,24 @@ class OnCluster:
     def map(
         self, work: Callable[[Part], Result], parts: Sequence[Part], name: Callable[[Part], str]
     ) -> Iterator[Result]:
-        """`work` of each part; failed parts are done anew, then named when the others are done."""
+        """`work` of each part; failed parts are done anew, then named when the others are done.
+
+        The first parts are under way before the first result is asked for.
+        """
+        ahead = _AHEAD * max(1, len(self._client.scheduler_info(n_workers=-1)["workers"]))
+        submit = partial(self._client.submit, work, retries=RETRIES, pure=False)
+        return self._results(submit, parts, name, [submit(part) for part in parts[:ahead]])
+
+    def _results(
+        self, submit: Callable[[Part], Any], parts: Sequence[Part], name: Callable[[Part], str], begun: list[Any]
+    ) -> Iterator[Any]:
         from tqdm import tqdm
 
-        bar = tqdm(parts, unit=" parts", disable=None, dynamic_ncols=True)
-        ahead = _AHEAD * max(1, len(self._client.scheduler_info(n_workers=-1)["workers"]))
-        begun: list[Any] = []
+        ahead = len(begun)
         failed: list[str] = []
-        for at, part in enumerate(bar):
+        for at, part in enumerate(tqdm(parts, unit=" parts", disable=None, dynamic_ncols=True)):
             while len(begun) < min(len(parts), at + ahead):
-                begun.append(self._client.submit(work, parts[len(begun)], retries=RETRIES, pure=False))
+                begun.append(submit(parts[len(begun)]))
             try:
                 result = begun[at].result()
             except Exception as error:  # whatever a worker raised, its loss included
@@ -84,6 +100,20 @@ class OnCluster:
             more = f"; and {len(failed) - _MOST_NAMED} more" if len(failed) > _MOST_NAMED else ""
             named = "; ".join(failed[:_MOST_NAMED]) + more
             raise InputError("--cluster", f"{len(failed)} of {len(parts)} parts failed {RETRIES + 1} times: {named}")
+
+
+def _begin_forks() -> str:
+    """How workers of this machine begin: where it can be, as copies of a process that imports dask while this one does.
+
+    Polars is not among what it imports: a copy would lack its threads.
+    """
+    if "forkserver" not in get_all_start_methods():
+        return "spawn"
+    from multiprocessing.forkserver import ensure_running, set_forkserver_preload
+
+    set_forkserver_preload(["distributed"])
+    ensure_running()
+    return "forkserver"
 
 
 @contextmanager
@@ -108,29 +138,31 @@ def workers_of(cluster: str | None) -> Iterator[Workers]:
     if form == "jobqueue":
         cure = "submit `dask worker --scheduler-file FILE.json` to your queue, and name that file"
         raise InputError("--cluster", _FORMS, cluster, cure)
+    if form == "local":
+        if not (rest.isdigit() and int(rest)):
+            raise InputError("--cluster", _FORMS, cluster)
+        begin = _begin_forks()
     try:
         import dask
         from dask.distributed import Client, LocalCluster
     except ModuleNotFoundError as error:
         cure = "install axisjudge[cluster]"
         raise InputError("--cluster", "needs dask.distributed", error.name, cure) from error
-    if form == "local":
-        if not (rest.isdigit() and int(rest)):
-            raise InputError("--cluster", _FORMS, cluster)
-        alone = {"distributed.nanny.pre-spawn-environ.POLARS_MAX_THREADS": 1}  # a worker has one core
-        with (
-            dask.config.set(alone),
-            LocalCluster(  # type: ignore[no-untyped-call]
-                n_workers=int(rest), threads_per_worker=1, dashboard_address=":0", silence_logs="ERROR"
-            ) as here,
-            Client(here) as client,  # type: ignore[no-untyped-call]
-        ):
+    with dask.config.set(_LEAN):
+        if form == "local":
+            with (
+                dask.config.set({"distributed.worker.multiprocessing-method": begin}),
+                LocalCluster(  # type: ignore[no-untyped-call]
+                    n_workers=int(rest), threads_per_worker=1, dashboard_address=None, silence_logs="ERROR"
+                ) as here,
+                Client(here) as client,  # type: ignore[no-untyped-call]
+            ):
+                yield OnCluster(client)
+            return
+        try:
+            how: dict[str, Any] = {"scheduler_file": cluster} if Path(cluster).is_file() else {"address": cluster}
+            client = Client(**how, timeout=10)  # type: ignore[no-untyped-call]
+        except (OSError, ValueError) as error:
+            raise InputError("--cluster", _FORMS, cluster, "start it with `dask scheduler`") from error
+        with client:
             yield OnCluster(client)
-        return
-    try:
-        how: dict[str, Any] = {"scheduler_file": cluster} if Path(cluster).is_file() else {"address": cluster}
-        client = Client(**how, timeout=10)  # type: ignore[no-untyped-call]
-    except (OSError, ValueError) as error:
-        raise InputError("--cluster", _FORMS, cluster, "start it with `dask scheduler`") from error
-    with client:
-        yield OnCluster(client)

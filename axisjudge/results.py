@@ -44,6 +44,10 @@ def reached(value: Any, path: str) -> Any:
     return value
 
 
+#: Types of values that need no look; most values are of these.
+_AS_THEY_ARE = frozenset({type(None), bool, int, str})
+
+
 def plain(value: Any, where: str = "value") -> Any:
     """`value` in JSON's own types: NaN and infinities become None, frames become lists of rows.
 
@@ -76,13 +80,19 @@ def plain(value: Any, where: str = "value") -> Any:
         case pl.Series():
             return plain(value.to_list(), where)
         case Mapping():
-            return {_key(key, where): plain(item, f"{where}.{key}") for key, item in value.items()}
+            return {
+                _key(key, where): item if type(item) in _AS_THEY_ARE else plain(item, f"{where}.{key}")
+                for key, item in value.items()
+            }
         case Set():
             return sorted((plain(item, where) for item in value), key=repr)
         case tuple() if hasattr(value, "_asdict"):  # a NamedTuple
             return plain(value._asdict(), where)
         case list() | tuple():
-            return [plain(item, f"{where}[{index}]") for index, item in enumerate(value)]
+            return [
+                item if type(item) in _AS_THEY_ARE else plain(item, f"{where}[{index}]")
+                for index, item in enumerate(value)
+            ]
     if _is_pandas(value):
         return plain(pandas_rows(value), where)
     if hasattr(value, "to_dict"):
@@ -132,6 +142,8 @@ def _is_pandas(value: Any) -> bool:
 
 
 def _key(key: Any, where: str) -> str:
+    if type(key) is str:
+        return key
     if isinstance(key, str | bool | int | float):
         return str(key)
     raise InputError(where, "keys must be text or numbers", key, "join them to one text")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import polars as pl
 from pydantic import ValidationError
 
 from axisjudge.checks import InputError
-from axisjudge.ratings.dataset import is_dataset, scan_ratings
-from axisjudge.ratings.edge import ITEM_ID, SCHEMA, completed_ratings
+from axisjudge.ratings.dataset import Part, is_dataset, parts_of
+from axisjudge.ratings.edge import ITEM_ID, LISTS, SCHEMA, completed_ratings
 from axisjudge.ratings.store import is_torn, json_line
 from axisjudge.verdict import AXES, IDENTITY, RATER_KINDS, SCHEMA_VERSION, STATUSES, VERDICTS, Rating
 
@@ -36,7 +36,25 @@ def ratings_frame(ratings: Iterable[Rating]) -> pl.DataFrame:
     return pl.read_ndjson(io.BytesIO(lines), schema=SCHEMA) if lines else pl.DataFrame(schema=SCHEMA)
 
 
-def read_ratings(*paths: str | Path, latest: bool = False, rubrics_apart: bool = False) -> pl.DataFrame:
+#: Columns that no analysis computes with: texts, parameters of calls, and what they cost.
+ASIDE = (
+    *(
+        "rationale",
+        "probabilities",
+        "invalid_citations",
+        "call_id",
+        "run_id",
+        "model",
+        "mechanism",
+        "confidence_source",
+    ),
+    *("input_tokens", "cached_tokens", "output_tokens", "cost_usd", "latency_s"),
+)
+
+
+def read_ratings(
+    *paths: str | Path, latest: bool = False, rubrics_apart: bool = False, lean: bool = False
+) -> pl.DataFrame:
     """Read ratings from JSONL files, Parquet files or datasets (`axisjudge.ratings.dataset`) into one table.
 
     Of several lines of one identity the last one wins. A torn last line (the writer was killed while it wrote) and
@@ -50,6 +68,8 @@ def read_ratings(*paths: str | Path, latest: bool = False, rubrics_apart: bool =
         and warn of the number left out. Without it all are kept, and statistics that need one refuse them.
     rubrics_apart : bool
         With `latest`, ratings under different rubric versions are different ratings, each kept.
+    lean : bool
+        Leave the columns in `ASIDE` of a dataset on the disk; they are empty in the table.
 
     Returns
     -------
@@ -61,18 +81,32 @@ def read_ratings(*paths: str | Path, latest: bool = False, rubrics_apart: bool =
     InputError
         A file is missing, is not made of ratings, or a rating breaks a rule; the message names file, line and rule.
     """
-    table = read_every_line(*paths)
-    table = table.unique(subset=list(IDENTITY), keep="last", maintain_order=True)
+    columns = [name for name in SCHEMA if not (lean and name in ASIDE)]
+    frames = [_read_file(Path(path), columns) for path in paths]
+    table = _last_of(pl.concat(frames, how="diagonal") if frames else pl.DataFrame(schema=SCHEMA), IDENTITY)
     if latest:
         one = ["item_id", "question", "rater", "repeat", *(["rubric_version"] if rubrics_apart else [])]
-        newest = table.unique(subset=one, keep="last", maintain_order=True)
+        newest = _last_of(table, one)
         if older := table.height - newest.height:
             where = ", ".join(map(str, paths))
             warnings.warn(
                 f"{where}: {older} ratings by an older prompt, rubric or rater version are left out", stacklevel=2
             )
         table = newest
-    return in_order(table)
+    return _whole(in_order(table))
+
+
+def _last_of(table: pl.DataFrame, subset: Sequence[str]) -> pl.DataFrame:
+    """The last of all rows that are alike in some columns; the table itself, not a copy, where no two are."""
+    if table.select(subset).hash_rows().n_unique() == table.height:
+        return table
+    return table.unique(subset=list(subset), keep="last", maintain_order=True)
+
+
+def _whole(table: pl.DataFrame) -> pl.DataFrame:
+    """The table with all columns of the record; one that is empty takes no memory."""
+    empty = [pl.lit(None, dtype=kind).alias(name) for name, kind in SCHEMA.items() if name not in table.columns]
+    return table.with_columns(empty).select(list(SCHEMA))
 
 
 def read_every_line(*paths: str | Path) -> pl.DataFrame:
@@ -83,7 +117,7 @@ def read_every_line(*paths: str | Path) -> pl.DataFrame:
     InputError
         As `read_ratings` does.
     """
-    frames = [_read_file(Path(path)) for path in paths]
+    frames = [_whole(_read_file(Path(path), list(SCHEMA))) for path in paths]
     return pl.concat(frames) if frames else pl.DataFrame(schema=SCHEMA)
 
 
@@ -107,24 +141,45 @@ _AXIS = pl.col("question").replace_strict(
 )
 
 
-def _read_file(path: Path) -> pl.DataFrame:
+def _read_file(path: Path, columns: Sequence[str]) -> pl.DataFrame:
+    """The ratings of a file or dataset; of the latter only these columns, but for those that are empty."""
     if not (is_dataset(path) or path.is_file()):
         raise InputError(str(path), "no such ratings file")
     try:
-        return _read_jsonl(path) if path.is_file() and path.suffix != ".parquet" else _read_parquet(path)
+        if is_dataset(path):
+            return pl.concat([_read_part(part, columns) for part in parts_of(path)], how="diagonal")
+        return (_read_parquet(path) if path.suffix == ".parquet" else _read_jsonl(path)).select(columns)
     except OSError as error:
         raise InputError(str(path), f"cannot be read ({error.strerror or error})") from error
 
 
+def _read_part(part: Part, columns: Sequence[str]) -> pl.DataFrame:
+    try:
+        table = part.scan().select(columns).collect()
+    except pl.exceptions.PolarsError as error:
+        raise InputError(part.name, "is not a Parquet file", cure="make the dataset anew") from error
+    ratings = table.with_columns(pl.col(name).fill_null([]) for name in LISTS if name in columns)
+    _check(ratings, part.name)
+    return ratings.select(name for name in columns if name in _KEPT or ratings[name].null_count() < ratings.height)
+
+
+#: Columns by which rows are told apart and put in order.
+_KEPT = (*IDENTITY, "rubric_version")
+
+
+def _check(ratings: pl.DataFrame, name: str) -> None:
+    if broken := first_broken(ratings):
+        row, rule = broken
+        raise InputError(f"{name}, row {row}", f"not a rating: {rule}")
+
+
 def _read_parquet(path: Path) -> pl.DataFrame:
     try:
-        table = scan_ratings(path).collect() if is_dataset(path) else pl.read_parquet(path)
+        table = pl.read_parquet(path)
     except pl.exceptions.PolarsError as error:
         raise InputError(str(path), "is not a Parquet file", cure="JSON Lines go by another name") from error
     ratings = completed_ratings(table, str(path))
-    if broken := first_broken(ratings):
-        row, rule = broken
-        raise InputError(f"{path}, row {row}", f"not a rating: {rule}")
+    _check(ratings, str(path))
     _warn_of_unknown(path, table.columns)
     return ratings
 

@@ -142,14 +142,14 @@ def iter_trajectories(
 
 
 def entries_of(file: Candidate, context: Context) -> Iterator[Entry[Trajectory]]:
-    """What stands in one file, whatever stands in others; `context` is what the user supplies.
+    """What stands in one file (or span of it), whatever stands in others; `context` is what the user supplies.
 
     Raises
     ------
     InputError
         The file is broken or of no known format; the error names the position and not the file.
     """
-    with opened(file.path) as stream:
+    with opened(file.path, file.span) as stream:
         for form, found in _found(stream, file.path.parent):
             inner = str(found.file.relative_to(file.path.parent)) if found.file else ""
             places = ((_joined(inner, note.position), note) for note in found.notes)

@@ -25,12 +25,21 @@ class NotTrajectories(InputError):
     """The file is sound, as far as one can tell, but of no format that is known here."""
 
 
+class Span(NamedTuple):
+    """Whole lines of a file, from byte `start` to before `end`, after `lines_before` others."""
+
+    start: int
+    end: int
+    lines_before: int
+
+
 class Candidate(NamedTuple):
-    """A file to try; `named` is False when a folder or a glob brought it in."""
+    """A file to try, or a span of it; `named` is False when a folder or a glob brought it in."""
 
     shown: str
     path: Path
     named: bool
+    span: Span | None = None
 
 
 def candidates(paths: tuple[str | Path, ...]) -> Iterator[Candidate]:
@@ -74,10 +83,17 @@ def _unreadable(error: OSError) -> None:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
-    """The bytes of a file, unpacked where they are gzip; a broken gzip stream raises InputError."""
+def opened(path: Path, span: Span | None = None) -> Iterator[BinaryIO]:
+    """The bytes of a file, unpacked where they are gzip; a broken gzip stream raises InputError.
+
+    Of a span the lines before are empty, so that lines keep their numbers.
+    """
     try:
         with path.open("rb") as raw:
+            if span is not None:
+                raw.seek(span.start)
+                yield io.BytesIO(b"\n" * span.lines_before + raw.read(span.end - span.start))
+                return
             packed = raw.read(2) == _GZIP
             raw.seek(0)
             stream = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if packed else raw

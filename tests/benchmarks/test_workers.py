@@ -1,13 +1,12 @@
 """Workers: rules and AXIS on trajectories in files, and agreement in a dataset, in this process and on 1, 2 and 4.
 
-On a machine with two cores four workers show where it stops. AXISJUDGE_BENCH_RUNS and AXISJUDGE_BENCH_RATINGS make it
-larger: 20000 and 100000000 are what CONTRIBUTING tells of. Efficiency by CPU is the seconds of a core that one process
-takes over those of driver and workers together, their start-up included; it holds on a busy machine too, where walls
-say little.
+One process has one core. Efficiency is its wall over that of n workers and over n, start-up included; on a busy machine
+it says little. What the machine gives at most is measured beside it: the same command in two bare processes at once,
+each on work of its own, against one alone. With two cores four workers show where it stops.
+AXISJUDGE_BENCH_RUNS and AXISJUDGE_BENCH_RATINGS make it larger: 20000 and 100000000 are what CONTRIBUTING tells of.
 """
 
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -17,36 +16,51 @@ import polars as pl
 import pytest
 from benchmarks.test_statistics import rating_lines
 
-from axisjudge.ratings.merging import write_dataset
+from axisjudge.ratings.table import by_identity
 from axisjudge.readers import read_trajectories, write_trajectories
 
 RUNS = int(os.environ.get("AXISJUDGE_BENCH_RUNS", "2000"))
 RATINGS = int(os.environ.get("AXISJUDGE_BENCH_RATINGS", "2000000"))
 WORKERS = ("", *(f"local:{n}" for n in os.environ.get("AXISJUDGE_BENCH_WORKERS", "1,2,4").split(",")))
-FILES = 40
+FILES, TENTHS = 40, 10
 
 
-def used() -> float:
-    """Seconds of a core that commands took so far, those of their workers included."""
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return children.ru_utime + children.ru_stime
+def seconds(*commands: list[str]) -> float:
+    """Wall of commands at once, each with one core for its tables unless it has workers."""
+    begun = time.perf_counter()
+    alone = {**os.environ, "POLARS_MAX_THREADS": "1"}
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-m", "axisjudge", *command],
+            env=os.environ if "--cluster" in command else alone,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        for command in commands
+    ]
+    assert [each.wait() for each in running] == [0] * len(commands)
+    return time.perf_counter() - begun
 
 
 def walls(*arguments: str, out: Path | None = None) -> None:
-    """Seconds of a command with each number of workers, start-up included, and what two and four are worth."""
-    alone, work = 0.0, 0.0
+    """Seconds of a command with each number of workers, start-up included, and what they are worth."""
+    alone = 0.0
     for workers in WORKERS:
-        command = [sys.executable, "-m", "axisjudge", *arguments, *(["--cluster", workers] if workers else [])]
+        command = [*arguments, *(["--cluster", workers] if workers else [])]
         if out is not None:
             command += ["--out", str(out.with_stem(f"{out.stem}-{workers.partition(':')[2] or 'alone'}"))]
-        begun, before = time.perf_counter(), used()
-        subprocess.run(command, check=True, capture_output=True)
-        wall, cpu = time.perf_counter() - begun, used() - before
+        wall = seconds(command)
         number = int(workers.partition(":")[2] or 1)
-        alone, work = wall if workers == "local:1" else alone, work or cpu
-        worth = f", efficiency {alone / wall / number:.2f}" if number > 1 and alone else ""
-        print(f"  {workers or 'one process':<12}{wall:9.1f} s{worth}; {cpu:.1f} s of a core, by CPU {work / cpu:.2f}")
+        alone = alone or wall
+        worth = f", efficiency {alone / wall / number:.2f}" if workers else ""
+        print(f"  {workers or 'one process':<12}{wall:9.1f} s{worth}")
     print(f"  load of the machine {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores")
+
+
+def ceiling(first: list[str], second: list[str]) -> None:
+    """What two bare processes at once are worth, each of whom has as much to do as the first alone."""
+    one, both = seconds(first), seconds(first, second)
+    print(f"  bare: one alone {one:.1f} s, two at once {both:.1f} s, efficiency at most {one / both:.2f}")
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +74,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory, shared_data: Path) -> Path:
         copies = [
             run.model_copy(update={"id": f"{run.id}-{lap}", "task_id": f"{run.task_id}-{lap}"}) for run, lap in again
         ]
-        write_trajectories(folder / f"{number:02d}.jsonl", copies)
+        (folder / str(number % TENTHS)).mkdir(exist_ok=True)
+        write_trajectories(folder / str(number % TENTHS) / f"{number:02d}.jsonl", copies)
     return folder
 
 
@@ -68,6 +83,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory, shared_data: Path) -> Path:
 def test_rules_on_trajectories_in_files(tmp_path: Path, folder: Path) -> None:
     print(f"\nrules on {RUNS:,} trajectories of tau2 in {FILES} files")
     walls("judge", str(folder), out=tmp_path / "ratings.jsonl")
+    first, second = (["judge", str(folder / part), "--out", str(tmp_path / f"{part}.jsonl")] for part in "01")
+    ceiling(first, second)
 
 
 @pytest.mark.timeout(7200)
@@ -78,13 +95,15 @@ def test_axis_on_trajectories_in_files(folder: Path) -> None:
 
 @pytest.mark.timeout(7200)
 def test_agreement_in_a_dataset(tmp_path: Path) -> None:
-    table: pl.DataFrame = rating_lines(min(RATINGS, 2_000_000) // 10)
-    files = []
-    for lap in range(max(1, RATINGS // 2_000_000)):
+    """Parts are written as `ratings compact` writes them, of up to 400,000 ratings each."""
+    table = by_identity(rating_lines(min(RATINGS, 2_000_000) // 10))
+    laps = max(1, RATINGS // 2_000_000)
+    for lap in range(laps):
         names = ("trajectory_id", "item_id", "task_id", "cluster_id")
-        files.append(tmp_path / f"{lap}.parquet")
-        table.with_columns(pl.col(name) + f"-{lap}" for name in names).write_parquet(files[-1])
-    begun = time.perf_counter()
-    write_dataset(files, tmp_path / "ratings")
-    print(f"\nagreement on {RATINGS:,} ratings (compacted in {time.perf_counter() - begun:.1f} s)")
+        own = table.with_columns(pl.col(name) + f"-{lap}" for name in names)
+        for (question,), part in own.group_by("question", maintain_order=True):
+            home = tmp_path / "ratings" / f"question={question}"
+            home.mkdir(parents=True, exist_ok=True)
+            part.drop("question").write_parquet(home / f"part-{lap:05d}-of-{laps:05d}.parquet")
+    print(f"\nagreement on {RATINGS:,} ratings in {5 * laps} parts")
     walls("agreement", str(tmp_path / "ratings"), "--json")

@@ -10,7 +10,7 @@ from axisjudge.cli import app
 from axisjudge.ratings import SCHEMA, read_ratings, write_ratings
 from axisjudge.ratings.dataset import dataset_stats, parts_of, scan_ratings
 from axisjudge.ratings.merging import Merged, merged, missing, write_dataset
-from axisjudge.ratings.table import by_identity
+from axisjudge.ratings.table import ASIDE, by_identity
 from axisjudge.studies.agreement.counted import agreement_of_dataset
 from axisjudge.verdict import IDENTITY
 
@@ -72,6 +72,24 @@ def test_only_the_columns_that_are_asked_for_are_read(tmp_path, table):
     plan = scan_ratings(tmp_path / "ratings").filter(pl.col("question") == "sequencing").select("verdict").explain()
     assert "PROJECT 2/" in plan  # the question is the folder's name
     assert "termination" not in plan
+
+
+def test_lean_tables_lack_what_no_analysis_uses_and_nothing_else(tmp_path, table):
+    """Commands print the same of a dataset in parts and of a file; an older prompt gives way in both."""
+    paid = table.with_columns(rationale=pl.lit("because"), cost_usd=0.1, prompt_sha256=pl.lit("new"))
+    older = said(paid.head(12).with_columns(prompt_sha256=pl.lit("old")), "incorrect")
+    file, folder = tmp_path / "r.jsonl", tmp_path / "ratings"
+    write_ratings(pl.concat([older, paid]), file)
+    write_dataset([file], folder, ratings_a_part=20)
+    with pytest.warns(UserWarning, match="12 ratings by an older prompt"):
+        whole, lean = (read_ratings(folder, latest=True, lean=choice) for choice in (False, True))
+    assert whole["rationale"].null_count() == whole["cost_usd"].null_count() == 0
+    assert lean.equals(whole.with_columns(pl.lit(None, dtype=SCHEMA[name]).alias(name) for name in ASIDE))
+    for command in (["profile"], ["compare", "--labels", str(file)]):
+        with pytest.warns(UserWarning, match="12 ratings by an older prompt"):
+            printed = [CliRunner().invoke(app, [*command, str(path), "--json"]) for path in (file, folder)]
+        assert [each.exit_code for each in printed] == [0, 0], printed[0].output
+        assert printed[0].stdout == printed[1].stdout
 
 
 def test_files_that_others_wrote_are_counted_question_by_question(tmp_path, table):

@@ -1,6 +1,7 @@
 """Work where the files are read: the account of one process, whoever did the work; failed files named at the end."""
 
 import json
+from functools import partial
 
 import pytest
 
@@ -8,6 +9,7 @@ from axisjudge.checks import InputError
 from axisjudge.cluster import InTurn
 from axisjudge.readers import iter_trajectories, write_trajectories
 from axisjudge.readers.by_file import made_of_files
+from axisjudge.readers.by_file.spans import spans_of
 from axisjudge.trajectory import Step, ToolCall, Trajectory
 
 
@@ -89,3 +91,51 @@ def test_a_file_that_no_worker_could_read_stops_nothing_but_is_an_error_at_the_e
     with pytest.raises(InputError, match=r"failed 3 times: a\.jsonl"):
         made.extend(made_of_files([folder], names_of, OneLost(), strict=False))
     assert made == ["run-0", "run-3", "run-4", "run-5"]
+
+
+@pytest.mark.parametrize("size", [1, 700, 2000])
+@pytest.mark.parametrize("workers", [InTurn(), Shuffled()])
+def test_a_file_in_spans_has_the_account_of_the_whole(tmp_path, monkeypatch, size, workers):
+    """Copies, blank, broken and odd lines among its runs, at and beside every cut, and none at its end."""
+    lines = [run_of(f"run-{number}", odd=number % 5 == 0).model_dump_json() for number in range(24)]
+    lines[4:4] = ["", lines[1], "{broken"]
+    lines[11:11] = ["[1, 2", "", lines[20]]
+    lines += ["{broken", run_of("last").model_dump_json()]
+    (tmp_path / "large.jsonl").write_text("\n".join(lines))
+    write_trajectories(tmp_path / "other.jsonl", [run_of("run-3"), run_of("more")])
+    monkeypatch.setattr("axisjudge.readers.by_file.spans_of", partial(spans_of, size=size))
+    spans = [span for span in spans_of(tmp_path / "large.jsonl", size) if span]
+    content = (tmp_path / "large.jsonl").read_bytes()
+    assert len(spans) > 3
+    assert b"".join(content[start:end] for start, end, _ in spans) == content
+    whole = iter_trajectories(tmp_path, strict=False)
+    expected = names_of(whole)
+    found = made_of_files([tmp_path], names_of, workers, strict=False)
+    assert list(found) == expected
+    assert (found.files, found.warnings, found.refused) == (whole.files, whole.warnings, whole.refused)
+
+
+def test_a_broken_run_refuses_a_file_in_spans_whole(tmp_path, monkeypatch):
+    lines = [run_of(f"run-{number}").model_dump_json() for number in range(24)]
+    lines[17] = '{"id": "x", "source": "mine", "steps": [{"index": 5, "role": "user"}]}'
+    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+    write_trajectories(tmp_path / "b.jsonl", [run_of("run-3"), run_of("more")])
+    monkeypatch.setattr("axisjudge.readers.by_file.spans_of", partial(spans_of, size=700))
+    whole = iter_trajectories(tmp_path, strict=False)
+    expected = names_of(whole)
+    found = made_of_files([tmp_path], names_of, Shuffled(), strict=False)
+    assert list(found) == expected == ["run-3", "more"]
+    assert (found.files, found.warnings, found.refused) == (whole.files, whole.warnings, whole.refused)
+    with pytest.raises(InputError) as alone:
+        list(iter_trajectories(tmp_path))
+    with pytest.raises(InputError) as apart:
+        list(made_of_files([tmp_path], names_of, Shuffled()))
+    assert str(alone.value) == str(apart.value)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\n\n", b"\x1f\x8b" + b"x\n" * 99, b"[\n" + b"1,\n" * 99 + b"1]", b'{"a": 1}\n' * 99]
+)
+def test_what_is_not_ours_is_one_part(tmp_path, content):
+    (tmp_path / "x").write_bytes(content)
+    assert spans_of(tmp_path / "x", 1) == [None]

@@ -50,7 +50,9 @@ def compare(
     from axisjudge.studies.people import people
     from axisjudge.studies.people.requirements import decide
 
-    source = source_of(read_ratings(*ratings, latest=True), ", ".join(path.name for path in ratings), steps=steps)
+    source = source_of(
+        read_ratings(*ratings, latest=True, lean=True), ", ".join(path.name for path in ratings), steps=steps
+    )
     labelled = read_label_files(labels)
     located = faults_in(source.ratings, labelled) if any(name.startswith(PREFIX) for name in labels) else []
     result = people(

@@ -22,7 +22,7 @@ def profile(
     from axisjudge.studies.failures.sentences import extremes, false_failures, sample
 
     runs = read_trajectories(*trajectories).trajectories if trajectories else ()
-    table = read_ratings(*ratings, latest=True)
+    table = read_ratings(*ratings, latest=True, lean=True)
     failures = failure_profile(table, reward_table(runs))
     if json:
         show.as_json({**failures.to_dict(), **show.standing_fields(table)})

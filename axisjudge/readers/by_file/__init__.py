@@ -1,4 +1,4 @@
-"""Work on trajectories where their files are read: here, or on workers, a file a part.
+"""Work on trajectories where their files are read: here, or on workers, a file (or a span of a large one) a part.
 
 The account of what was read (files, warnings, copies, refusals) is kept in one process in the order of the files, so
 that it is the same on any number of workers, and the same as that of `read_trajectories`.
@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, Generic, Unpack
 
 from axisjudge.checks import InputError
 from axisjudge.cluster import Workers
+from axisjudge.readers.by_file.spans import as_of_one, spans_of
 from axisjudge.readers.context import Context, Supplied, load_context
 from axisjudge.readers.reading import TrajectoryStream, entries_of, report_beside
 from axisjudge.readers.source import Candidate, candidates
@@ -43,7 +45,7 @@ def made_of_files(
 
 @dataclass(frozen=True)
 class _Part(Generic[Made]):
-    """What came of the `number`-th file: its entries up to where it is broken."""
+    """What came of the `number`-th file, or of a span of it: its entries up to where it is broken."""
 
     number: int
     entries: tuple[Entry[Made], ...]
@@ -61,16 +63,19 @@ def _files(
     files = list(candidates(paths))
     first = {file.path.resolve(): number for number, file in reversed(list(enumerate(files)))}
     lots = [
-        (number, file._replace(path=file.path.absolute()))
+        (number, file._replace(path=file.path.absolute(), span=span))
         for number, file in enumerate(files)
         if first[file.path.resolve()] == number and (file.named or not report_beside(file.path.resolve()))
+        for span in spans_of(file.path)
     ]
-    parts = workers.map(partial(_part, context=context, work=work), lots, _name)
-    part = next(parts, None)
+    cut = {number for number, file in lots if file.span is not None}
+    of_files = groupby(workers.map(partial(_part, context=context, work=work), lots, _name), lambda part: part.number)
+    part_of, parts = next(of_files, (-1, iter(())))
     for number, file in enumerate(files):
-        if part is not None and part.number == number:
-            yield file, part
-            part = next(parts, None)
+        if part_of == number:
+            entries = chain.from_iterable(parts)
+            yield file, as_of_one(entries) if number in cut else entries
+            part_of, parts = next(of_files, (-1, iter(())))
         else:  # read before, passed over, or failed on every worker, which is said when all others are done
             yield file, ()
 
@@ -91,4 +96,5 @@ def _part(lot: tuple[int, Candidate], *, context: Context, work: Work[Made]) -> 
 
 
 def _name(lot: tuple[int, Candidate]) -> str:
-    return lot[1].shown
+    _, file = lot
+    return file.shown if file.span is None else f"{file.shown}, from line {file.span.lines_before + 1}"

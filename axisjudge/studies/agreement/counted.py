@@ -16,8 +16,8 @@ from axisjudge.ratings.scales import has_words
 from axisjudge.ratings.selection import BY_JUDGE, EMPTY_RUN, LABELS, MADE_UP
 from axisjudge.sources.source import about_empty_runs, about_ratings, refuse_texts
 from axisjudge.studies._shared.scope import Intervals, questions_in_order
-from axisjudge.studies.agreement.by_question import agreement_of_counts
-from axisjudge.studies.agreement.cross_family import families_of_counts
+from axisjudge.studies.agreement.by_question import AgreementByAxis, QuestionAgreement, agreement_of_counts
+from axisjudge.studies.agreement.cross_family import CrossFamily, families_of_counts
 from axisjudge.studies.agreement.study import PanelAgreement
 
 #: Of several ratings of an item by one rater, under other prompts or versions, the one written last counts.
@@ -86,32 +86,61 @@ def agreement_of_dataset(
         what = "steps" if step_level else "runs"
         about = about_ratings(what, each, path, n_all - sum(part.n_ratings for part in own))
         about += about_empty_runs(len(empty)) + _about_older(own)
-        results.append(_agreement(own, about, len(empty), coefficient, intervals, path))
+        results.append(_agreement(own, about, len(empty), coefficient, intervals, path, workers))
     return tuple(results)
 
 
 def _agreement(
-    parts: Sequence[_Counted], about: str, n_empty: int, coefficient: str, intervals: Intervals, path: str
+    parts: Sequence[_Counted],
+    about: str,
+    n_empty: int,
+    coefficient: str,
+    intervals: Intervals,
+    path: str,
+    workers: Workers,
 ) -> PanelAgreement:
     counts = [part.counts for part in parts]
     for each in counts:
         refuse_texts(each.question, len(each.categories), path)
     kinds = {name: kind for each in counts for _, name, kind in each.raters}
     judges = {name for name, kind in kinds.items() if kind not in LABELS}
-    of_judges = [each.of([name for name in each.names if not judges or name in judges]) for each in counts]
-    unit = "" if intervals["cluster_unit"] == "task" else intervals["cluster_unit"]
-    overall = agreement_of_counts(of_judges, cluster_unit=unit, ci_level=intervals["ci_level"])
-    left_out = {"repeats": sum(part.n_repeats for part in parts), "empty_runs": n_empty}
+    rated = [name for name in kinds if not judges or name in judges]
+    families = bool(judges) and has_words(counts[0].scale)
+    work = partial(_of_question, raters=rated, families=families, coefficient=coefficient, intervals=intervals)
+    apart = workers.map(work, [_unnamed(each) for each in counts], lambda each: each.question)
+    whole = families_of_counts(counts, coefficient, intervals) if families and len(counts) > 1 else None  # meanwhile
+    questions, of_families = zip(*apart, strict=True)
     result = PanelAgreement(
         about=about,
-        overall=replace(overall, left_out=left_out),
+        overall=AgreementByAxis(
+            questions,
+            uncertain="exclude",
+            made_up=tuple(sorted(name for name in rated if kinds[name] in MADE_UP)),
+            left_out={"repeats": sum(part.n_repeats for part in parts), "empty_runs": n_empty},
+        ),
         steps=(),
         made_up=tuple(sorted(name for name, kind in kinds.items() if kind in MADE_UP)),
     )
-    if not judges or not has_words(counts[0].scale):
+    if not families:
         return result
-    apart, together, share_decided = families_of_counts(counts, coefficient, intervals)
-    return replace(result, by_question=apart, together=together, share_decided=share_decided)
+    together, share_decided = whole or of_families[0]
+    by_question = tuple(each for each, _ in of_families)
+    return replace(result, by_question=by_question, together=together, share_decided=share_decided)
+
+
+def _unnamed(counts: PatternCounts) -> PatternCounts:
+    """Counts whose clusters are numbers, which is enough for one question and travels light."""
+    return replace(counts, cluster_ids=pl.int_range(len(counts.cluster_ids), dtype=pl.UInt32, eager=True))
+
+
+def _of_question(
+    counts: PatternCounts, *, raters: Sequence[str], families: bool, coefficient: str, intervals: Intervals
+) -> tuple[QuestionAgreement, tuple[CrossFamily, float] | None]:
+    """The agreement of these raters on one question, and that of the judges' families where it is wanted."""
+    own = counts.of([name for name in counts.names if name in raters])
+    unit = "" if intervals["cluster_unit"] == "task" else intervals["cluster_unit"]
+    (agreement,) = agreement_of_counts([own], cluster_unit=unit, ci_level=intervals["ci_level"]).questions
+    return agreement, families_of_counts([counts], coefficient, intervals) if families else None
 
 
 def _empty_runs(part: Part) -> list[str]:

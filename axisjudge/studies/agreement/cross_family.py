@@ -144,13 +144,10 @@ def cross_family(
 
 def families_of_counts(
     counts: Sequence[PatternCounts], coefficient: str, intervals: Intervals, kind: Kind = "polars"
-) -> tuple[tuple[CrossFamily, ...], CrossFamily, float]:
-    """`cross_family` of verdicts that take a side, on each question and on all together, and their share of all."""
+) -> tuple[CrossFamily, float]:
+    """`cross_family` of verdicts that take a side on all these questions together, and their share of all verdicts."""
     whole = pooled_counts(counts, kind=kind)
-    panels = (pooled_counts([each], kind=kind) for each in counts) if len(counts) > 1 else [whole]
-    apart = tuple(cross_family(panel.decided(), coefficient=coefficient, **intervals) for panel in panels)
-    together = cross_family(whole.decided(), coefficient=coefficient, **intervals) if len(counts) > 1 else apart[0]
-    return apart, together, whole.share_decided
+    return cross_family(whole.decided(), coefficient=coefficient, **intervals), whole.share_decided
 
 
 _PAIR: dict[str, Any] = {

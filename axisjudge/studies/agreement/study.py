@@ -202,10 +202,11 @@ def agreement(
     panels = [pooled(table, question, step_level=source.step_level) for question in source.questions]
     whole = panels[0] if len(panels) == 1 else pooled(table, source.questions, step_level=source.step_level)
     intervals: Intervals = {"cluster_unit": source.cluster_unit, "ci_level": ci_level}
-    counts = {each.question: each for each in counted(source.ratings.lazy(), step_level=source.step_level)}
-    apart, together, share_decided = cross_family.families_of_counts(
-        [counts[each] for each in source.questions], coefficient, intervals, kind
-    )
+    by_question = {each.question: each for each in counted(source.ratings.lazy(), step_level=source.step_level)}
+    counts = [by_question[each] for each in source.questions]
+    families = partial(cross_family.families_of_counts, coefficient=coefficient, intervals=intervals, kind=kind)
+    together, share_decided = families(counts)
+    apart = tuple(families([each])[0] for each in counts) if len(counts) > 1 else (together,)
     every = [(together, whole.decided())]
     if len(panels) > 1:
         every += [(one, panel.decided()) for one, panel in zip(apart, panels, strict=True)]

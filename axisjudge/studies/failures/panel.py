@@ -133,13 +133,11 @@ def _of_panel(table: pl.DataFrame, judges: Sequence[str] | None) -> pl.DataFrame
 def _spread(kept: pl.DataFrame, left_out: int, kind: Kind) -> Panel:
     runs = kept.select("trajectory_id", "agent", "cluster_id", "domain").unique("trajectory_id").sort("trajectory_id")
     raters = kept.select("rater", "family").unique("rater").sort("family", "rater")
-    axes = questions_in_order(kept["question"])
-    place = [
-        {name: index for index, name in enumerate(names)} for names in (runs["trajectory_id"], axes, raters["rater"])
-    ]
+    axes = questions_in_order(kept["question"].unique(maintain_order=True))
+    names = {"trajectory_id": runs["trajectory_id"], "question": pl.Series(axes), "rater": raters["rater"]}
     at = tuple(
-        np.array([place[axis][name] for name in kept[column]])
-        for axis, column in enumerate(("trajectory_id", "question", "rater"))
+        kept[column].replace_strict(known, pl.int_range(len(known), eager=True)).to_numpy()
+        for column, known in names.items()
     )
     shape = (runs.height, len(axes), raters.height)
 

@@ -1,0 +1,80 @@
+"""Spans of large files of our own JSON Lines, which can be read apart, and the account of a file read so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from pydantic_core import from_json
+
+from axisjudge.readers import own
+from axisjudge.readers.source import Span
+from axisjudge.readers.summary import Entry, Made, ReadWarning
+
+#: Bytes of a span: some hundred runs, a few seconds of work.
+SPAN_BYTES = 16_000_000
+
+
+def spans_of(path: Path, size: int = SPAN_BYTES) -> list[Span | None]:
+    """Where to cut a file: whole lines, `size` bytes or more; None for a file that is one part.
+
+    Only files of our own JSON Lines are cut, at lines that hold a run. A span has two lines at least, as a file of one
+    line is one value and no line.
+    """
+    try:
+        if path.stat().st_size < 2 * size:
+            return [None]
+        starts = list(_starts(path, size))
+    except OSError:  # which whoever reads it will say
+        return [None]
+    ends = [*(start for start, _ in starts[1:]), path.stat().st_size][: len(starts)]
+    spans = [Span(start, end, before) for (start, before), end in zip(starts, ends, strict=True)]
+    return [*spans] if len(spans) > 1 else [None]
+
+
+def _starts(path: Path, size: int) -> Iterator[tuple[int, int]]:
+    """First byte of each span, and the lines before it; nothing where the first line is no run of ours."""
+    start: tuple[int, int] | None = None
+    offset = n_lines = 0
+    first = True
+    with path.open("rb") as lines:
+        for before, line in enumerate(lines):
+            if line.strip():
+                if start is None and (len(line) > SPAN_BYTES or not _is_ours(line)):
+                    return
+                if start is None:
+                    start = offset, before
+                elif n_lines >= 2 and offset - start[0] >= size and _is_ours(line):
+                    yield start
+                    start, n_lines, first = (offset, before), 0, False
+                n_lines += 1
+            offset += len(line)
+    if start is not None and (first or n_lines >= 2):  # else the last line belongs to the span before
+        yield start
+
+
+def _is_ours(line: bytes) -> bool:
+    try:
+        return own.recognise(from_json(line.removeprefix(b"\xef\xbb\xbf")))
+    except ValueError:
+        return False
+
+
+def as_of_one(entries: Iterable[Entry[Made]]) -> Iterator[Entry[Made]]:
+    """The entries of all spans of a file; what was counted at the end of each is counted once, at the end of the file.
+
+    At the end stands an entry without position.
+    """
+    last: Entry[Made] | None = None
+    notes: dict[tuple[str, str], ReadWarning] = {}
+    for entry in entries:
+        if entry.position:
+            yield entry
+            continue
+        last = entry
+        for note in entry.notes:
+            first = notes.setdefault((note.rule, note.detail), replace(note, count=0))
+            notes[note.rule, note.detail] = replace(first, count=first.count + note.count)
+    if last is not None:
+        yield replace(last, notes=tuple(notes.values()))
