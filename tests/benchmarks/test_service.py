@@ -92,7 +92,7 @@ def test_writes_beside_a_bare_server(clients: int, each: int, tmp_path: Path) ->
         for late in (0.0, 5.0):
             pairs = []
             for turn in range(5):
-                first, pair = 10**6 * (2 * turn + int(late > 0) + 1), []
+                first, pair = 10**6 * (turn + 1 + 5 * int(late > 0)), []
                 for each_port, process in servers:
                     before = processor_seconds(process)
                     took = post(each_port, clients, each, first, late)
