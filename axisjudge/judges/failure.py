@@ -7,7 +7,7 @@ that calls a provider is understood as well as a judge of this package.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -44,7 +44,17 @@ _QUOTA = ("insufficient_quota", "billing_hard_limit", "billing_not_active", "cre
 _TOO_LONG = re.compile(r"(?i)context_length_exceeded|prompt is too long|maximum context length|context (window|size)")
 _REFUSED = ("content_policy_violation", "content_filter", "invalid_prompt")
 #: Errors of clients whose connection ended before the reply did: the work may have been done, as after a timeout.
-_BROKEN_OFF = ("RemoteProtocolError", "ReadError", "DecodingError", "IncompleteRead", "ServerDisconnectedError")
+_BROKEN_OFF = frozenset(
+    {
+        "RemoteProtocolError",
+        "ReadError",
+        "DecodingError",
+        "IncompleteRead",
+        "ServerDisconnectedError",
+        "ClientOSError",
+        "ClientConnectionResetError",
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -118,15 +128,24 @@ def unreadable(words: str) -> Failure:
 
 
 def _without_status(error: BaseException) -> Failure | None:
-    cause = error.__cause__
-    names = [type(each).__name__ for each in (error, cause) if each is not None]
-    words = f"{names[0]} ({names[1]})" if len(names) > 1 else names[0]
-    refused = any("Connect" in name and "Connection" not in name for name in names)  # it never reached the provider
-    if any("Timeout" in name or name in _BROKEN_OFF for name in names):
-        return Failure("passing" if refused else "timeout", words, maybe_paid=not refused)
+    names = [type(each).__name__ for each in _with_causes(error)]
+    if not _BROKEN_OFF.isdisjoint(names):  # first: SDKs call it a failure to connect when it comes from aiohttp
+        return Failure("timeout", f"the connection broke off ({names[-1]})", maybe_paid=True)
+    if any("Connect" in name and "Connection" not in name for name in names):  # it never reached the provider
+        return Failure("passing", f"no connection ({names[-1]})")
+    if any("Timeout" in name for name in names):
+        return Failure("timeout", f"no reply in time ({names[-1]})", maybe_paid=True)
     if any("Connection" in name or "Protocol" in name or "Network" in name for name in names):
-        return Failure("passing", words, maybe_paid=not refused)
+        return Failure("passing", f"the connection failed ({names[-1]})", maybe_paid=True)
     return None
+
+
+def _with_causes(error: BaseException) -> Iterator[BaseException]:
+    """An error and what it was raised from, down to the first."""
+    each: BaseException | None = error
+    while each is not None:
+        yield each
+        each = each.__cause__
 
 
 def _kind(status: int, told: str) -> FailureKind:

@@ -316,12 +316,16 @@ class RemoteJudge(Judge):
     @property
     def transport(self) -> dict[str, Any]:
         """Arguments of the SDK's client."""
-        arguments = {"api_key": self.key, "timeout": self.options.get("timeout", TIMEOUT_S), "max_retries": 0}
+        hooks = {} if self.on_response is None else {"event_hooks": {"response": [self.on_response]}}
+        arguments = {
+            "api_key": self.key,
+            "timeout": self.options.get("timeout", TIMEOUT_S),
+            "max_retries": 0,
+            # two thirds of the default's processor time, which looks at all its connections for every call
+            "http_client": import_module(self.sdk).DefaultAioHttpClient(**hooks),
+        }
         if self.spec.base_url is not None:
             arguments["base_url"] = self.spec.base_url
-        if self.on_response is not None:
-            hooks = {"response": [self.on_response]}
-            arguments["http_client"] = import_module(self.sdk).DefaultAsyncHttpxClient(event_hooks=hooks)
         return arguments
 
     def _connected(self) -> Any:

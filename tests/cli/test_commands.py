@@ -127,7 +127,8 @@ def test_what_was_lost_is_shown_with_its_reason(one_file, tmp_path):
     assert run.returncode == 1  # a judge without verdicts
     table = run.stdout.split("Lost verdicts")[1].splitlines()
     assert table[1].split() == ["rater", "status", "n", "commonest", "reason"]
-    assert table[2].split() == [judge, "api_error", "5", "APIConnectionError", "(ConnectError)"]
+    assert table[2].split()[:3] == [judge, "api_error", "5"]
+    assert "connection" in table[2]
 
 
 def test_limit_axis_and_repeats(one_file, tmp_path):

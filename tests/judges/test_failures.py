@@ -1,6 +1,7 @@
 """What a provider's failures become: a status and a short reason, after what may pass was asked again, without any
 secret."""
 
+import asyncio
 import json
 import time
 from dataclasses import astuple
@@ -178,17 +179,34 @@ def test_a_timeout_is_a_status_and_is_asked_once_more(asked: Any, provider: str)
     begun = time.monotonic()
     answer, server = asked(provider, Scripted(GOOD[provider](), wait_s=0.6), options=",timeout=0.15")
     assert answer.status == "api_error"
-    assert answer.rationale.startswith("APITimeoutError")
+    assert answer.rationale.startswith("no reply in time")
     assert len(server.requests) == 2
     assert time.monotonic() - begun < 3
 
 
-@pytest.mark.parametrize("provider", ["anthropic", "openai"])
-def test_no_server_at_all_is_a_status(asked: Any, provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lane, "RETRIES", 0)
-    answer, _ = asked(provider, Scripted(drop=True))
-    assert answer.status == "api_error"
-    assert answer.rationale.startswith("APIConnectionError")
+def end_of_call(judge: Any, trajectory: Trajectory, rubrics: dict[Axis, Rubric]) -> Any:
+    """The failure that one call met, with the SDK that the judge really calls."""
+
+    async def call() -> Any:
+        try:
+            return (await judge.grade(trajectory, {AXIS: rubrics[AXIS]})).failure
+        finally:
+            await judge.close()
+
+    return asyncio.run(call())
+
+
+@every_provider
+def test_a_call_that_was_sent_and_dropped_may_be_paid_and_one_that_found_no_server_is_not(
+    provider: str, trajectory: Trajectory, rubrics: dict[Axis, Rubric], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The SDKs call both a failure to connect; only the transport below them knows."""
+    with serving(Scripted(drop=True)) as server:
+        dropped = end_of_call(made(SPECS[provider], server, monkeypatch), trajectory, rubrics)
+    nobody = end_of_call(made(SPECS[provider], server, monkeypatch), trajectory, rubrics)  # it is gone by now
+    assert (dropped.kind, dropped.maybe_paid) == ("timeout", True)
+    assert (nobody.kind, nobody.maybe_paid) == ("passing", False)
+    assert dropped.words != nobody.words
 
 
 @every_provider
