@@ -15,6 +15,8 @@ from axisjudge.checks import InputError
 
 #: Seconds to wait for another process that writes to the same SQLite file.
 _WAIT = 30
+#: Errors of the connection, not of what was written.
+UNREACHABLE = (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError)
 _POOL = {"pool_size": 20, "max_overflow": 30}
 
 

@@ -30,7 +30,6 @@ _IN_DETAIL = ("low", "high", "reasons", "baseline_seconds", "baseline_runs")
 
 
 # Statements are made once: making one costs more than running it.
-_ANY = _RUNS.enters_baseline.in_([sa.true(), sa.false()])  # the index's second column: else a workspace is read whole
 _HERE = _RUNS.workspace_id == sa.bindparam("workspace")
 _BEHIND = agent_runs.alias("behind").c
 _UNTIL = (
@@ -44,7 +43,7 @@ _UNTIL = (
 )
 _REACHED = (
     _HERE,
-    _ANY,
+    _RUNS.enters_baseline.in_([sa.true(), sa.false()]),  # the index's second column: else a workspace is read whole
     _RUNS.ended_at >= sa.bindparam("first"),
     _RUNS.ended_at <= sa.func.coalesce(_UNTIL, 2**62),
 )
