@@ -9,6 +9,9 @@ from uuid import uuid4
 
 from axisjudge.checks import InputError
 
+#: The environment variable that names a local copy of public data sets.
+MIRROR = "AXISJUDGE_DATA"
+
 _MARKS = ("rubrics", "notebooks", "data")
 
 _PACKAGE = Path(__file__).resolve().parent

@@ -6,9 +6,7 @@ from pathlib import Path
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.datasets.registry import DataFile, Dataset, list_datasets
-from axisjudge.workbench import own, whole_or_not_at_all
-
-MIRROR = "AXISJUDGE_DATA"
+from axisjudge.workbench import MIRROR, own, whole_or_not_at_all
 
 
 def fetch(name: str, *, to: str | Path | None = None) -> Path:

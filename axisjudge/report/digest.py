@@ -30,17 +30,18 @@ def notebook_sha256(notebook: Any) -> str:
     return sum_up((f"{cell.cell_type} {cell.metadata.get('tags', [])}", cell.source) for cell in notebook.cells)
 
 
-def input_digest(workbench: Path, notebook: Any, parameters: Mapping[str, Any]) -> str:
+def input_digest(workbench: Path, notebook: Any, parameters: Mapping[str, Any], package: str | None = None) -> str:
     """One hash of what is known of a report before it is made.
 
     The notebook, the parameters, this package, the versions of the packages it stands on, and every file or folder that
-    a parameter names. What a run reads beside is known afterwards; see `axisjudge.report.made`.
+    a parameter names. What a run reads beside is known afterwards; see `axisjudge.report.made`. `package` is this
+    package's hash, where it was taken once for several reports.
     """
     return sum_up(
         (
             ("notebook", notebook_sha256(notebook)),
             ("parameters", repr(sorted(parameters.items()))),
-            ("package", package_sha256()),
+            ("package", package or package_sha256()),
             ("versions", repr(versions())),
             *named_inputs(parameters, workbench).items(),
         )

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from axisjudge.checks import OneLine
-from axisjudge.datasets.fetching import MIRROR
+from axisjudge.workbench import MIRROR
 
 # Kernels that run now by their private folder, so that an interrupted process can stop them.
 _RUNNING: dict[str, Any] = {}

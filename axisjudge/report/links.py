@@ -10,7 +10,6 @@ from urllib.parse import quote, urlencode
 
 from axisjudge.checks import InputError
 from axisjudge.figures.markup import literal
-from axisjudge.studies._shared.words import many
 
 if TYPE_CHECKING:
     from axisjudge.trajectory import Trajectory
@@ -68,6 +67,7 @@ def write_links(ratings: Any, trajectories: Iterable[Trajectory], folder: Path |
         A sentence in markdown: where the explorer is, or how there would be one.
     """
     from axisjudge.explorer import Grid, write_explorer
+    from axisjudge.stats.estimate import many
 
     runs = list(trajectories)
     if not runs:

@@ -130,7 +130,8 @@ def run_reports(
     sources = list(known.values()) if names is None else [find_notebook(name, home) for name in names]
     if not sources:
         raise InputError("notebooks", "there is no notebook named NN_name.ipynb to run", str(home / "notebooks"))
-    jobs = [checked_job(source, parameters or {}, home) for source in dict.fromkeys(sources)]
+    package = digest.package_sha256()
+    jobs = [checked_job(source, parameters or {}, home, package=package) for source in dict.fromkeys(sources)]
     return run_jobs(jobs, home, force=force, on_done=on_done, cluster=cluster)
 
 
@@ -152,13 +153,12 @@ def run_gallery(
 
     home = place.own()
     entries = read_gallery(home)
-    chosen = (
-        list(entries) if names is None else [one_of("report of the gallery", name, list(entries)) for name in names]
-    )
-    folder = home / "reports" / "gallery"
+    chosen = {one_of("report of the gallery", name, list(entries)) for name in (entries if names is None else names)}
+    folder, package = home / "reports" / "gallery", digest.package_sha256()
     jobs = [
-        checked_job(find_notebook(entries[name].notebook, home), entries[name].parameters, home, folder / name)
-        for name in chosen
+        checked_job(find_notebook(entry.notebook, home), entry.parameters, home, folder / name, package)
+        for name, entry in entries.items()
+        if name in chosen
     ]
     done = run_jobs(jobs, home, force=force, on_done=on_done, cluster=cluster)
     write_contents(home)
@@ -265,14 +265,16 @@ def _run_lane(waiting: Any, ended: Any, home: Path) -> None:
                 ended.put((job, error))
 
 
-def checked_job(source: Path, given: Mapping[str, Any], home: Path, folder: Path | None = None) -> Job:
+def checked_job(
+    source: Path, given: Mapping[str, Any], home: Path, folder: Path | None = None, package: str | None = None
+) -> Job:
     """The notebook at `source` with parameters that it knows; its report goes to `folder`, else to reports/<name>."""
     name, notebook = source.stem, read_source(source)
     known = parameters_of(notebook, name)
     parameters = checked_parameters(known, given, name)
     given = {key: _absolute(parameters[key], home) for key in given}
     parameters |= given
-    made_from = digest.input_digest(home, notebook, parameters)
+    made_from = digest.input_digest(home, notebook, parameters, package)
     target = home / "reports" / name if folder is None else folder
     again = f"axisjudge report --gallery {target.name}" if folder else _command(name, given, home)
     return Job(name, source, notebook, given, parameters, target, made_from, again)

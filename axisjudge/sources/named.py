@@ -11,12 +11,12 @@ import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.datasets import demo_paths, demo_truth, fetch
-from axisjudge.datasets.fetching import MIRROR
 from axisjudge.imports.reference import PREFIX, read_label_files, read_reference
 from axisjudge.ratings.dataset import is_dataset
 from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER
 from axisjudge.sources.source import Source, source_of, without_empty_runs
 from axisjudge.verdict import AXES
+from axisjudge.workbench import MIRROR
 
 #: Judges of the demo: the rules, and two simulated families of two birds each.
 DEMO_JUDGES = (

@@ -1,5 +1,7 @@
 """Finding notebooks and checking what is passed to them; nothing is run here."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -165,3 +167,9 @@ def test_plain_papermill_cannot_misspell_a_parameter(
             from axisjudge.report import Page
     else:
         from axisjudge.report import Page  # noqa: F401
+
+
+def test_seeing_that_nothing_is_to_do_loads_no_table_library() -> None:
+    asked = "import sys, axisjudge.report.run; print({'numpy', 'polars', 'pandas', 'matplotlib'} & set(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert loaded.stdout.strip() == "set()"
