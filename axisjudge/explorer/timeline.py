@@ -1,4 +1,4 @@
-"""An AXIS run on a line of time, as one HTML file that works offline: what it did, how long, and what it lost by it."""
+"""AXIS runs on a line of time, as one HTML file that works offline: what each did, how long, what it lost by it."""
 
 from __future__ import annotations
 
@@ -18,38 +18,52 @@ from axisjudge.trajectory import Step, Trajectory
 _PERSON = "person"
 
 
-def write_timeline(path: str | Path, trajectory: Trajectory, result: AxisResult) -> Path:
-    """Write the page of one run.
+def write_timeline(path: str | Path, runs: Sequence[tuple[Trajectory, AxisResult]], opened: int = 0) -> Path:
+    """Write the page of some runs, with a list of them where there are several.
 
     Parameters
     ----------
     path : path
-    trajectory : Trajectory
-        The run.
-    result : AxisResult
-        Its result, as `axisjudge.scores.axis.scoring.axis_results` gives it.
+    runs : sequence of (Trajectory, AxisResult)
+        Each run with its result, as `axisjudge.scores.axis.scoring.axis_results` gives it.
+    opened : int
+        Which of them is seen first; ``#`` and a run's id behind the page's address opens another.
 
     Raises
     ------
     InputError
         The file cannot be written.
     """
-    return written(path, timeline_html(trajectory, result))
+    return written(path, timeline_html(runs, opened))
 
 
-def timeline_html(trajectory: Trajectory, result: AxisResult) -> str:
-    """The page as text. The same run and result give the same bytes."""
+def timeline_html(runs: Sequence[tuple[Trajectory, AxisResult]], opened: int = 0) -> str:
+    """The page as text. The same runs and results give the same bytes."""
+    listed = {"opened": opened, "runs": [_about(result) for _, result in runs]}
+    contents = {"timelines": listed} | {f"run-{at}": _content(*run) for at, run in enumerate(runs)}
+    # each run in an element of its own, so that only the one that is looked at is parsed
+    data = [f'<script type="application/json" id="{id}">{embedded(each)}</script>' for id, each in contents.items()]
+    title = runs[0][1].trajectory_id if len(runs) == 1 else f"{len(runs)} runs"
+    return page_of("timeline", f"AXIS: {title}", "timeline_page.js", "".join(data), doing="The timeline")
+
+
+def _about(result: AxisResult) -> dict[str, Any]:
+    return {
+        "run": result.trajectory_id,
+        "of": " · ".join(filter(None, (result.agent, result.task_id))),
+        "rules": result.rules.name,
+        "result": result.shown,
+        "band": result.band,
+        "judged_by": result.judged_by,
+        "marks": result.marks,
+    }
+
+
+def _content(trajectory: Trajectory, result: AxisResult) -> dict[str, Any]:
     entries = run_of_trajectory(trajectory, result.rules).entries
     steps = steps_of_entries(entries, trajectory.steps)
-    content = {
-        "about": {
-            "run": result.trajectory_id,
-            "of": " · ".join(filter(None, (result.agent, result.task_id, f"{result.rules.name} rules"))),
-            "result": result.shown,
-            "band": result.band,
-            "judged_by": result.judged_by,
-            "marks": result.marks,
-        },
+    return {
+        "about": _about(result),
         "dimensions": [
             {
                 "name": each.name,
@@ -64,8 +78,6 @@ def timeline_html(trajectory: Trajectory, result: AxisResult) -> str:
         "deductions": [each.to_dict() for each in deductions(result)],
         "run": shown_run(trajectory),
     }
-    data = f'<script type="application/json" id="timeline-of">{embedded(content)}</script>'
-    return page_of("timeline", f"AXIS: {result.trajectory_id}", "timeline_page.js", data, doing="The timeline")
 
 
 def _interaction(each: Interaction, steps: Sequence[int | None]) -> dict[str, Any]:

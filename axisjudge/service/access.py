@@ -1,4 +1,4 @@
-"""Who may come in: bearer tokens by Starlette's authentication, rights by FastAPI's scopes, a rate for each token."""
+"""Who may come in: bearer tokens before a request is read, rights by FastAPI's scopes, a rate for each token."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ import ipaddress
 import time
 from collections.abc import Sequence
 from hmac import compare_digest
-from typing import Annotated
 
 import sqlalchemy as sa
 from aiolimiter import AsyncLimiter
-from fastapi import Depends, HTTPException, Request
+from fastapi import HTTPException, Request
 from fastapi.security import HTTPBearer, SecurityScopes
 from fastapi.security.utils import get_authorization_scheme_param
-from starlette.authentication import AuthCredentials, AuthenticationBackend, AuthenticationError, BaseUser
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import HTTPConnection
+from starlette.datastructures import Headers
 from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from axisjudge.checks import InputError
 from axisjudge.service.problems import problem, store_is_down
@@ -27,14 +26,7 @@ READ, WRITE = "read", "write"
 NOTICED = 0.1
 
 
-class Caller(BaseUser):
-    """Who calls, by the token shown."""
-
-    def __init__(self, token: AccessToken) -> None:
-        self.token = token
-
-
-class Refused(AuthenticationError):
+class Refused(Exception):
     """A request that is answered before anything of it is read."""
 
     def __init__(self, answer: Response) -> None:
@@ -45,7 +37,7 @@ class Refused(AuthenticationError):
 ANYBODY = AccessToken("anybody", "anybody", ALL, True, None, "")
 
 
-class Door(AuthenticationBackend):
+class Door:
     """Admits requests to /v1/ that bear a valid token, each token at its rate.
 
     Parameters
@@ -67,12 +59,9 @@ class Door(AuthenticationBackend):
         if book is not None:
             self._look()
 
-    async def authenticate(self, conn: HTTPConnection) -> tuple[AuthCredentials, BaseUser] | None:
-        """The rights of the caller; None outside /v1/, which is open to all."""
-        if not conn.url.path.startswith("/v1/"):
-            return None
-        token = ANYBODY if self._book is None else await self._token_of(conn)
-        conn.scope["state"]["token_id"] = token.token_id
+    async def admitted(self, authorization: str | None) -> AccessToken:
+        """The token that a header ``Authorization`` bears; raises `Refused`."""
+        token = ANYBODY if self._book is None else await self._token_of(authorization)
         if token.token_id not in self._limits:
             rate = token.rate or self._rate
             self._limits[token.token_id] = AsyncLimiter(max(1.0, rate), max(1.0, 1 / rate))
@@ -80,19 +69,13 @@ class Door(AuthenticationBackend):
         if not limit.has_capacity():
             raise Refused(problem(429, "this token's rate is used up", headers={"Retry-After": "1"}))
         await limit.acquire()
-        return AuthCredentials([READ, WRITE] if token.may_write else [READ]), Caller(token)
+        return token
 
-    @staticmethod
-    def refuse(_: HTTPConnection, error: AuthenticationError) -> Response:
-        """The answer to a request that was not admitted."""
-        assert isinstance(error, Refused)
-        return error.answer
-
-    async def _token_of(self, conn: HTTPConnection) -> AccessToken:
+    async def _token_of(self, authorization: str | None) -> AccessToken:
         if time.monotonic() - self._looked_at >= NOTICED:
             self._looked_at = time.monotonic()  # others go on with what is known meanwhile
             await run_in_threadpool(self._look)
-        scheme, token_text = get_authorization_scheme_param(conn.headers.get("Authorization"))
+        scheme, token_text = get_authorization_scheme_param(authorization)
         digest = digest_of(token_text)
         # Found by a hash that the caller cannot steer, so that the time taken says nothing of the tokens.
         token = self._known.get(digest)
@@ -109,13 +92,33 @@ class Door(AuthenticationBackend):
             raise Refused(store_is_down(error)) from None
 
 
-async def caller(
-    request: Request, needed: SecurityScopes, _: Annotated[object, Depends(HTTPBearer(auto_error=False))]
-) -> AccessToken:
-    if missing := [scope for scope in needed.scopes if scope not in request.auth.scopes]:
-        raise HTTPException(403, f"this token may not {missing[0]}")
-    token: AccessToken = request.user.token
-    return token
+class Guarded:
+    """An application that sees requests to /v1/ only after the door admitted them; the rest is open to all."""
+
+    def __init__(self, app: ASGIApp, door: Door) -> None:
+        self.app, self.door = app, door
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answering = self.app
+        if scope["type"] == "http" and scope["path"].startswith("/v1/"):
+            try:
+                scope["state"]["token"] = await self.door.admitted(Headers(scope=scope).get("authorization"))
+            except Refused as refused:
+                answering = refused.answer
+        await answering(scope, receive, send)
+
+
+class Caller(HTTPBearer):
+    """The token of a request that the door admitted, if it has the rights that a route needs."""
+
+    async def __call__(self, request: Request, needed: SecurityScopes) -> AccessToken:  # type: ignore[override]
+        token: AccessToken = request.state.token
+        if WRITE in needed.scopes and not token.may_write:
+            raise HTTPException(403, f"this token may not {WRITE}")
+        return token
+
+
+caller = Caller(scheme_name="HTTPBearer")
 
 
 def allow(token: AccessToken, workspace_id: str) -> None:

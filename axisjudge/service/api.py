@@ -16,8 +16,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict
+from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
-from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.responses import HTMLResponse
 
@@ -25,7 +25,7 @@ from axisjudge import __version__
 from axisjudge.scores.run_score import ID_PATTERN, Run
 from axisjudge.scores.run_score.runs import once_each
 from axisjudge.service import answers
-from axisjudge.service.access import READ, WRITE, Door, allow, caller
+from axisjudge.service.access import READ, WRITE, Door, Guarded, allow, caller
 from axisjudge.service.answers import Bulk, BulkAnswer, BulkOutcome, Health, RangedScore, Score, ScoreList
 from axisjudge.service.groups import GroupWriter
 from axisjudge.service.pages import operations_page
@@ -114,23 +114,23 @@ class _StrictRoute(APIRoute):
         known = {each.alias for each in get_flat_params(self.dependant)} - set(self.param_convertors)
 
         async def strictly(request: Request) -> Response:
-            given = Counter(name for name, _ in request.query_params.multi_items())
-            faults = {name: "is no parameter here" for name in given if name not in known}
-            faults |= {name: "is given twice" for name, times in given.items() if times > 1}
-            if faults:
-                raise RequestValidationError(
-                    [
-                        {
-                            "loc": ("query", name),
-                            "msg": f"{why}; here are: {', '.join(sorted(known)) or 'none'}",
-                            "type": "query",
-                        }
-                        for name, why in faults.items()
-                    ]
-                )
+            if request.scope["query_string"]:
+                _refuse_others(request.query_params, known)
             return await answer(_StrictRequest(request.scope, request.receive))
 
         return strictly
+
+
+def _refuse_others(query: QueryParams, known: set[str]) -> None:
+    """Refuse parameters that are not known, and those given twice."""
+    given = Counter(name for name, _ in query.multi_items())
+    faults = {name: "is no parameter here" for name in given if name not in known}
+    faults |= {name: "is given twice" for name, times in given.items() if times > 1}
+    if faults:
+        here = f"here are: {', '.join(sorted(known)) or 'none'}"
+        raise RequestValidationError(
+            [{"loc": ("query", name), "msg": f"{why}; {here}", "type": "query"} for name, why in faults.items()]
+        )
 
 
 def create_app(store: ScoreStore, door: Door, *, scored: Callable[[], None] = lambda: None) -> FastAPI:
@@ -147,7 +147,7 @@ def create_app(store: ScoreStore, door: Door, *, scored: Callable[[], None] = la
     app.router.route_class = _StrictRoute
     metrics = Metrics(store)
     app.add_middleware(RequestBodyLimitMiddleware, max_body_size=LARGEST_BODY)
-    app.add_middleware(AuthenticationMiddleware, backend=door, on_error=door.refuse)
+    app.add_middleware(Guarded, door=door)
     app.add_middleware(Telemetry, metrics=metrics)
     answer_errors(app)
     app.state.writer = GroupWriter(store, scored)

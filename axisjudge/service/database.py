@@ -15,6 +15,8 @@ from axisjudge.checks import InputError
 
 #: Seconds to wait for another process that writes to the same SQLite file.
 _WAIT = 30
+#: Errors of the connection, not of what was written.
+UNREACHABLE = (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError)
 _POOL = {"pool_size": 20, "max_overflow": 30}
 
 
@@ -70,8 +72,8 @@ class Database:
     def writing(self, locks: Iterable[str] = ()) -> Iterator[sa.Connection]:
         """A transaction that is committed at the end, or leaves no trace."""
         if self.is_sqlite:
-            writer = self.engine.execution_options(writes=True)
-            with self._one_writer, writer.begin() as connection:
+            with self._one_writer, self.engine.begin() as connection:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
                 yield connection
             return
         with self.engine.begin() as connection:
@@ -130,17 +132,11 @@ def _sqlite_engine(url: sa.URL) -> sa.Engine:
             raise InputError(str(url.database), "the folder of the store does not exist")
         engine = sa.create_engine(url, **_POOL, connect_args={"timeout": _WAIT})
     sa.event.listen(engine, "connect", _prepare)
-    sa.event.listen(engine, "begin", _begin)
     return engine
 
 
 def _prepare(connection: Any, _: Any) -> None:
-    """Readers beside a writer (WAL), commits that are on the disk, and transactions that begin when we say so."""
+    """Readers beside a writer (WAL), commits that are on the disk, and no transaction but those that we begin."""
     connection.isolation_level = None
     for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
         connection.execute(f"PRAGMA {pragma}")
-
-
-def _begin(connection: sa.Connection) -> None:
-    writes = connection.get_execution_options().get("writes", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

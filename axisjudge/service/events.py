@@ -90,18 +90,19 @@ class PostHogSink:
 
 
 def drain(store: ScoreStore, sink: Sink) -> int:
-    """Send all events that wait; how many the sink took. Raises what the sink raises, and the rest waits on.
+    """Send the events that wait when it begins; how many the sink took. Raises what the sink raises; the rest waits on.
 
     Of several services on one store one sends at a time, so that each event goes out once.
     """
-    count = 0
-    while store.count_waiting():
+    count, is_more = 0, True
+    while is_more and store.count_waiting():
         with store.database.sending():
             batch = store.waiting(_BATCH)
             if batch:
                 sink.send([event for _, event in batch])
                 store.sent([position for position, _ in batch])
         count += len(batch)
+        is_more = len(batch) == _BATCH  # what comes meanwhile gathers for the next time
     return count
 
 
@@ -137,6 +138,7 @@ class EventSender:
     def _run(self) -> None:
         failures = 0
         while True:
+            is_last = self._ending.is_set()
             try:
                 drain(self._store, self._sink)
                 if failures:
@@ -146,7 +148,7 @@ class EventSender:
                 failures += 1
                 if failures == 1:
                     log.warning("events: the sink is down (%s); they wait in the store", type(error).__name__)
-            if self._ending.is_set():
+            if is_last:
                 return
             if failures:
                 self._ending.wait(min(self._pause * 2 ** min(failures - 1, 16), self._longest))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from axisjudge.scores.run_score import Run
+from axisjudge.service.database import UNREACHABLE
 from axisjudge.service.store import Conflict, Kept, ScoreStore
 
 Outcome = Kept | Conflict | Exception
@@ -94,7 +95,7 @@ class GroupWriter:
         try:
             return list(self._store.add_each(runs))
         except Exception as error:  # one run that the database refuses must not take its neighbours with it
-            if len(runs) == 1 or self._store.is_unreachable(error):
+            if len(runs) == 1 or isinstance(error, UNREACHABLE):
                 return [error] * len(runs)
             return [outcome for run in runs for outcome in self._stored([run])]
 

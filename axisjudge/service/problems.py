@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
-import sqlalchemy as sa
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
+from axisjudge.service.database import UNREACHABLE
 from axisjudge.service.store import Conflict
 
 MEDIA_TYPE = "application/problem+json"
@@ -107,7 +107,7 @@ def answer_errors(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, malformed)
     app.add_exception_handler(Conflict, conflict)
     app.add_exception_handler(Exception, broken)
-    for kind in (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError):
+    for kind in UNREACHABLE:
         app.add_exception_handler(kind, unavailable)
 
 

@@ -212,11 +212,6 @@ class ScoreStore:
         with self.database.writing() as connection:
             connection.execute(schema.waiting_events.delete().where(schema.waiting_events.c.position.in_(positions)))
 
-    @staticmethod
-    def is_unreachable(error: Exception) -> bool:
-        """Whether an error is of the connection, not of what was written."""
-        return isinstance(error, sa.exc.OperationalError | sa.exc.InterfaceError | sa.exc.TimeoutError)
-
     def is_alive(self) -> bool:
         """Whether the database answers."""
         return self._answers(sa.select(1), 1)

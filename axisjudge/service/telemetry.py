@@ -83,12 +83,12 @@ class Telemetry:
         self.metrics.requests.labels(method, route, str(status)).inc()
         self.metrics.seconds.labels(route).observe(seconds)
         if access_log.isEnabledFor(logging.INFO):
-            client = scope.get("client")
+            client, token = scope.get("client"), scope["state"].get("token")
             line = {
                 "at": datetime.now(UTC).isoformat(),
                 "request_id": scope["state"]["request_id"],
                 "client": client and client[0],
-                "token": scope["state"].get("token_id"),
+                "token": token and token.token_id,
                 "method": scope["method"][:16],
                 "path": scope["path"][:300],
                 "status": status,

@@ -31,13 +31,6 @@ _IN_DETAIL = ("low", "high", "reasons", "baseline_seconds", "baseline_runs")
 
 # Statements are made once: making one costs more than running it.
 _HERE = _RUNS.workspace_id == sa.bindparam("workspace")
-_ENTERING = sa.select(_RUNS.ended_at, _RUNS.wall_seconds).where(_HERE, _RUNS.enters_baseline)
-_LAST_BEFORE = (
-    _ENTERING.where(_RUNS.ended_at < sa.bindparam("first"))
-    .order_by(_RUNS.ended_at.desc(), _RUNS.wall_seconds.desc())
-    .limit(sa.bindparam("window", type_=sa.Integer))
-)
-_BETWEEN = _ENTERING.where(_RUNS.ended_at >= sa.bindparam("first"), _RUNS.ended_at < sa.bindparam("last"))
 _BEHIND = agent_runs.alias("behind").c
 _UNTIL = (
     sa.select(_BEHIND.ended_at)
@@ -48,11 +41,28 @@ _UNTIL = (
     .offset(sa.bindparam("back", type_=sa.Integer))
     .scalar_subquery()
 )
-_LATER = (
-    sa.select(_RUNS.ended_at, _RUNS.enters_baseline, _RUNS.facts, *agent_run_scores.c)
-    .join(agent_run_scores, agent_run_scores.c.run_id == _RUNS.run_id)
-    .where(_HERE, _RUNS.ended_at >= sa.bindparam("first"), _RUNS.ended_at <= sa.func.coalesce(_UNTIL, 2**62))
+_REACHED = (
+    _HERE,
+    _RUNS.enters_baseline.in_([sa.true(), sa.false()]),  # the index's second column: else a workspace is read whole
+    _RUNS.ended_at >= sa.bindparam("first"),
+    _RUNS.ended_at <= sa.func.coalesce(_UNTIL, 2**62),
 )
+_TIMES = (_RUNS.ended_at, _RUNS.wall_seconds, _RUNS.enters_baseline)
+_LAST_BEFORE = (
+    sa.select(*_TIMES)
+    .where(_HERE, _RUNS.enters_baseline, _RUNS.ended_at < sa.bindparam("first"))
+    .order_by(_RUNS.ended_at.desc(), _RUNS.wall_seconds.desc())
+    .limit(sa.bindparam("window", type_=sa.Integer))
+    .subquery()
+)
+_BESIDE_SCORE = ("ended_at", "enters_baseline", "facts")
+_NEAR = sa.union_all(sa.select(_LAST_BEFORE), sa.select(*_TIMES).where(*_REACHED))
+_LATER = (
+    sa.select(*(_RUNS[name] for name in _BESIDE_SCORE), *agent_run_scores.c)
+    .join(agent_run_scores, agent_run_scores.c.run_id == _RUNS.run_id)
+    .where(*_REACHED)
+)
+_NEW_RUN, _NEW_SCORE, _NEW_EVENT = agent_runs.insert(), agent_run_scores.insert(), waiting_events.insert()
 _AT_OLD = agent_run_scores.update().where(agent_run_scores.c.score_id == sa.bindparam("held_id"))
 
 
@@ -94,18 +104,18 @@ def insert_and_score(
     held: dict[str, dict[str, Any]] = {}
     for workspace in sorted({run.workspace_id for run in runs}):
         here = [timed for timed in fresh if timed.run.workspace_id == workspace]
-        later = _later(connection, workspace, here, rules)
-        ends = [timed.ended_at for timed in (*here, *(timed for timed, _ in later)) if timed.ended_at is not None]
-        kept = _entering(connection, workspace, ends, rules.window)
+        kept, later = _around(connection, workspace, here, rules.window)
         new = [(timed.ended_at or 0, timed.run.wall_seconds or 0.0) for timed in here if timed.enters]
         rolling = RollingBaseline([*kept, *new], window=rules.window)
-        held |= {row["run_id"]: row for _, row in later}
-        for timed in (*here, *(timed for timed, row in later if not _stands(row, timed, rolling, rules))):
+        for row in later:
+            ended, enters, text = (row.pop(name) for name in _BESIDE_SCORE)
+            held[row["run_id"]] = row
+            if not _stands(row, rolling.before(ended), rules):
+                here.append(_Timed(run_from(text), ended, enters))
+        for timed in here:
             card = score_single(timed.run, *rolling.before(timed.ended_at), rules)
             made.append(_row(timed, card, rules, now))
-    connection.execute(
-        agent_runs.insert(), [_run_row(timed, text, now) for timed, text in zip(fresh, facts, strict=True)]
-    )
+    connection.execute(_NEW_RUN, [_run_row(timed, text, now) for timed, text in zip(fresh, facts, strict=True)])
     _write(connection, made, held, now)
     return {row["run_id"]: row for row in made if row["run_id"] not in held}
 
@@ -122,34 +132,35 @@ def card_of(row: dict[str, Any]) -> Scorecard:
     return Scorecard(**columns, **{name: row["detail"][name] for name in _IN_DETAIL}, components=row["axis_scores"])
 
 
-def _later(
-    connection: sa.Connection, workspace: str, fresh: Sequence[_Timed], rules: ScorecardRules
-) -> list[tuple[_Timed, dict[str, Any]]]:
-    """Runs not before the first fresh one that enters, up to where a window lies behind the last, with their scores."""
-    ends = [timed.ended_at for timed in fresh if timed.enters and timed.ended_at is not None]
+def _around(
+    connection: sa.Connection, workspace: str, fresh: Sequence[_Timed], window: int
+) -> tuple[list[tuple[int, float]], list[dict[str, Any]]]:
+    """The stored runs around fresh ones, from a window before the first to a window behind the last.
+
+    Returns
+    -------
+    list of (end, wall time)
+        Of those that baselines are made of.
+    list of rows of ``agent_run_scores``, each with what `_BESIDE_SCORE` names
+        Of those whose baseline fresh runs may change.
+    """
+    ends = [timed.ended_at for timed in fresh if timed.ended_at is not None]
     if not ends:
-        return []
-    reach = {"workspace": workspace, "first": min(ends), "last": max(ends), "back": rules.window - 1}
-    rows = [dict(row._mapping) for row in connection.execute(_LATER, reach)]
-    return [(_Timed(run_from(row.pop("facts")), row.pop("ended_at"), row.pop("enters_baseline")), row) for row in rows]
+        return [], []
+    reach = {"workspace": workspace, "first": min(ends), "last": max(ends), "window": window, "back": window - 1}
+    near = connection.execute(_NEAR, reach).all()
+    kept = [(row.ended_at, row.wall_seconds) for row in near if row.enters_baseline]
+    first = min((timed.ended_at for timed in fresh if timed.enters and timed.ended_at is not None), default=None)
+    if first is None or all(row.ended_at <= first for row in near):
+        return kept, []
+    return kept, [dict(row._mapping) for row in connection.execute(_LATER, reach | {"first": first})]
 
 
-def _entering(connection: sa.Connection, workspace: str, ends: Sequence[int], window: int) -> list[tuple[int, float]]:
-    """End and wall time of stored runs that the baselines at these ends are made of: a window back, and all between."""
-    if not ends:
-        return []
-    reach = {"workspace": workspace, "first": min(ends), "last": max(ends), "window": window}
-    rows = list(connection.execute(_LAST_BEFORE, reach))
-    if min(ends) < max(ends):
-        rows += connection.execute(_BETWEEN, reach)
-    return [(row.ended_at, row.wall_seconds) for row in rows]
-
-
-def _stands(row: dict[str, Any], timed: _Timed, rolling: RollingBaseline, rules: ScorecardRules) -> bool:
+def _stands(row: dict[str, Any], baseline: tuple[float | None, int], rules: ScorecardRules) -> bool:
     """Whether a score was made with this very baseline, and by these rules."""
-    detail, known = row["detail"], rules.to_dict()
-    same_rules = row["weight_snapshot"] == known.pop("weights") and detail["curve"] == known
-    return same_rules and (detail["baseline_seconds"], detail["baseline_runs"]) == rolling.before(timed.ended_at)
+    detail = row["detail"]
+    same_rules = (row["weight_snapshot"], detail["curve"]) == rules.snapshot
+    return same_rules and (detail["baseline_seconds"], detail["baseline_runs"]) == baseline
 
 
 def _run_row(timed: _Timed, facts: str, now: datetime) -> dict[str, Any]:
@@ -165,8 +176,7 @@ def _run_row(timed: _Timed, facts: str, now: datetime) -> dict[str, Any]:
 
 
 def _row(timed: _Timed, card: Scorecard, rules: ScorecardRules, now: datetime) -> dict[str, Any]:
-    curve, run = rules.to_dict(), timed.run
-    weights = curve.pop("weights")
+    run, (weights, curve) = timed.run, rules.snapshot
     of_card = {name: getattr(card, name) for name in _IN_DETAIL}
     of_run = {name: getattr(run, name) for name in ("spec_id", "artefact", "ended_at")}
     return {
@@ -206,11 +216,11 @@ def _write(
             row["listed_at"] = old["listed_at"]
         connection.execute(_AT_OLD, [{"held_id": old["score_id"], **row} for row, old in changed])
     if fresh:
-        connection.execute(agent_run_scores.insert(), fresh)
+        connection.execute(_NEW_SCORE, fresh)
     events = [*((row, None) for row in fresh if row["score"] is not None), *changed]
     if events:
         payloads = [{"score_id": row["score_id"], "payload": json.dumps(_event(row, old))} for row, old in events]
-        connection.execute(waiting_events.insert(), payloads)
+        connection.execute(_NEW_EVENT, payloads)
 
 
 def _says(row: dict[str, Any]) -> tuple[Any, ...]:

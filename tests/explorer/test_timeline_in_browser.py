@@ -48,7 +48,7 @@ def scored():
 @pytest.fixture
 def visit(browser, scored, tmp_path):
     """Open the page in a fresh browser; whatever goes wrong in it, or leaves it, is an error of the test."""
-    file = write_timeline(tmp_path / "timeline.html", *scored)
+    file = write_timeline(tmp_path / "timeline.html", [scored])
     contexts, faults = [], []
 
     def open_page(**options):
@@ -101,6 +101,28 @@ def test_what_ran_at_once_who_waited_and_the_way_from_points_to_the_record(visit
     assert page.evaluate("window.broken") is None
 
 
+def test_several_runs_have_a_list_and_an_address_each(browser, scored, tmp_path):
+    again = scored[0].model_copy(update={"id": "run 2"})
+    file = write_timeline(tmp_path / "runs.html", [scored, (again, axis_results([again])[0])], opened=1)
+    page = browser.new_page(viewport={"width": 1300, "height": 900}, color_scheme="dark")
+    page.goto(file.as_uri())
+    current, name = page.locator("nav a[aria-current]"), page.locator(".timeline header p").first
+    expect(page.locator("nav a")).to_have_count(2)
+    expect(current).to_contain_text("run 2")
+    expect(name).to_have_text("run 2")
+    page.locator("nav a").first.click()
+    expect(name).to_have_text("run-1")
+    assert page.url.endswith("#run-1")
+    page.locator(".interaction").nth(2).click()
+    assert opened(page)
+    page.go_back()
+    expect(name).to_have_text("run 2")
+    page.emulate_media(media="print")
+    expect(page.locator("nav")).to_be_hidden()
+    expect(page.locator(HOST)).to_have_attribute("data-theme", "light")
+    page.close()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_accessible_and_whole_on_a_phone_and_on_paper(visit, pictures, scheme):
@@ -117,8 +139,8 @@ def test_accessible_and_whole_on_a_phone_and_on_paper(visit, pictures, scheme):
 
 
 def test_the_same_run_gives_the_same_bytes_and_no_markup_of_its_own(scored):
-    page = timeline_html(*scored)
-    assert page == timeline_html(*scored)
+    page = timeline_html([scored])
+    assert page == timeline_html([scored])
     assert "<img" not in page
     assert "https://" not in page.replace("https://away.example", "")
 

@@ -58,19 +58,21 @@ def _event(line):
         return None  # torn by a kill; the event itself comes again
 
 
-def pressed_and_killed(url, folder, *, clients, seconds):
-    """Press, kill in mid-write, start again; the figures of the undisturbed part."""
+def pressed_and_killed(url, folder, *, clients, seconds, kills=1):
+    """Press, kill in mid-write and start again, `kills` times; the figures of the undisturbed part."""
     events = folder / "events.jsonl"
-    first = Service(url, events)
-    calm = press(first, clients=clients, seconds=seconds)
-    wild = press(first, clients=clients, seconds=60, first=10**6, kill_after=min(seconds, 3.0) / 2)
-    second = Service(url, events)
-    more = press(second, clients=2, seconds=0.3, first=2 * 10**6)
-    said = second.stop()
-    assert calm.unexpected == wild.unexpected == more.unexpected == []
-    assert (calm.broken, wild.broken, more.broken) == (0, clients, 0)
-    assert said == ""
-    check_all_is_right(url, calm.acknowledged | wild.acknowledged | more.acknowledged, events)
+    service = Service(url, events)
+    calm = press(service, clients=clients, seconds=seconds)
+    assert (calm.unexpected, calm.broken) == ([], 0)
+    acknowledged = dict(calm.acknowledged)
+    for kill in range(1, kills + 1):
+        wild = press(service, clients=clients, seconds=60, first=kill * 10**6, kill_after=min(seconds, 3.0) / 2)
+        assert (wild.unexpected, wild.broken) == ([], clients)
+        acknowledged |= wild.acknowledged
+        service = Service(url, events)
+    more = press(service, clients=2, seconds=0.3, first=(kills + 1) * 10**6)
+    assert (more.unexpected, more.broken, service.stop()) == ([], 0, "")
+    check_all_is_right(url, acknowledged | more.acknowledged, events)
     return calm
 
 
@@ -82,8 +84,8 @@ def test_pressed_killed_and_started_again(store_url, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_fifty_clients_for_half_a_minute(store_url, tmp_path, capsys):
-    calm = pressed_and_killed(store_url, tmp_path, clients=50, seconds=30.0)
+def test_two_hundred_clients_for_half_a_minute_and_ten_kills(store_url, tmp_path, capsys):
+    calm = pressed_and_killed(store_url, tmp_path, clients=200, seconds=30.0, kills=10)
     reads, writes = sorted(calm.reads), sorted(calm.writes)
     with capsys.disabled():
         print(

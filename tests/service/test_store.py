@@ -406,3 +406,23 @@ def test_the_facts_are_json_that_others_can_read(store):
     with store.database.reading() as connection:
         facts = json.loads(connection.execute(sa.select(schema.agent_runs.c.facts)).scalar())
     assert facts["wall_seconds"] == 60.0
+
+
+def test_a_write_does_not_grow_with_its_workspace(tmp_path):
+    store, steps = ScoreStore(str(tmp_path / "s.sqlite")), [0]
+
+    def count_steps(connection, *_):
+        connection.set_progress_handler(lambda: steps.__setitem__(0, steps[0] + 1), 20)
+
+    sa.event.listen(store.database.engine, "checkout", count_steps)
+
+    def steps_of(number):
+        steps[0] = 0
+        store.add([completed(number)])
+        return steps[0]
+
+    store.add([completed(number) for number in range(60)])
+    few = steps_of(60)
+    store.add([completed(number) for number in range(100, 1100)])
+    assert 0 < steps_of(1100) < 1.5 * few
+    store.close()

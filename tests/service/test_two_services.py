@@ -70,6 +70,7 @@ def test_a_sender_that_is_stuck_does_not_keep_anybody_from_scoring(store_url):
     assert time.monotonic() - began < 5
     go_on.set()
     thread.join()
+    drain(two, Stuck())  # what came meanwhile
     assert one.waiting() == []
     one.close()
     two.close()

@@ -74,7 +74,7 @@ def axis_result(
         str, typer.Option("--format", help="table, or axis-json: a report as the original program writes it.")
     ] = "table",
     html: Annotated[
-        Path | None, typer.Option(help="Write one run on a line of time, as a page that works offline.")
+        Path | None, typer.Option(help="Write the runs on lines of time, as one page that works offline.")
     ] = None,
     cluster: options.Cluster = None,
     json: show.Json = False,
@@ -147,8 +147,11 @@ def axis_result(
     if html is not None:
         from axisjudge.explorer.timeline import write_timeline
 
-        write_timeline(html, next(each for each in runs if each.id == scored.run.trajectory_id), scored.run)
-        typer.echo(f"Page of run {scored.run.trajectory_id}: {html}", err=True)
+        by_id = {each.id: each for each in runs}
+        of_page = [(by_id[each.trajectory_id], each) for each in scored.results]
+        write_timeline(html, of_page, scored.results.index(scored.run))
+        what = f"{len(of_page)} runs" if len(of_page) > 1 else f"run {scored.run.trajectory_id}"
+        typer.echo(f"Page of {what}: {html}", err=True)
     _print(
         scored,
         [usage_of(each) for each in runs],

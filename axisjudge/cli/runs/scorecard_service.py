@@ -66,7 +66,10 @@ def serve(
     check_open_door(tokens=len(fixed) + len(book.valid()), host=host, no_auth=no_auth, behind_proxy=behind_proxy)
     log = beside_store(store, "access") if access_log is None else access_log
     listening = Listening(host, port, connections, behind_proxy, str(log))
-    serve_store(kept, sink, Door(fixed, None if no_auth else book, rate=rate), listening)
+    try:
+        serve_store(kept, sink, Door(fixed, None if no_auth else book, rate=rate), listening)
+    finally:
+        kept.close()  # SQLite's log goes into its file, so that the file alone is the store
 
 
 @tokens_app.command(epilog="Example: axisjudge scorecard token make --workspace team-a --write --name ci")

@@ -7,21 +7,24 @@ function mount(parent, content) {
   root.replaceChildren(content);
 }
 
-/** Follow the theme of JupyterLab, or else of the system. Returns a function that stops it. */
+/** Follow the theme of JupyterLab, or else of the system; paper is light. Returns a function that stops it. */
 function followTheme(parent) {
   const system = matchMedia("(prefers-color-scheme: dark)");
+  const paper = matchMedia("print");
   const apply = () => {
     const isLight = document.body.dataset.jpThemeLight;
     const isDark = isLight === undefined ? system.matches : isLight === "false";
-    parent.dataset.theme = isDark ? "dark" : "light";
+    parent.dataset.theme = isDark && !paper.matches ? "dark" : "light";
   };
   const observer = new MutationObserver(apply);
   observer.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light"] });
   system.addEventListener("change", apply);
+  paper.addEventListener("change", apply);
   apply();
   return () => {
     observer.disconnect();
     system.removeEventListener("change", apply);
+    paper.removeEventListener("change", apply);
   };
 }
 

@@ -38,7 +38,7 @@ class Timeline {
         {},
         make("h1", {}, `AXIS Result ${about.result}${about.band ? `, ${about.band}` : ""}`),
         make("p", {}, about.run),
-        make("p", { class: "quiet" }, [about.of, about.judged_by ? `judged by ${about.judged_by}` : ""].filter(Boolean).join(" · ")),
+        make("p", { class: "quiet" }, [about.of, `${about.rules} rules`, about.judged_by ? `judged by ${about.judged_by}` : ""].filter(Boolean).join(" · ")),
         about.marks.length ? make("details", {}, make("summary", {}, `What must be known of it (${about.marks.length})`), make("ul", { class: "marks-of" }, about.marks.map((mark) => make("li", {}, mark)))) : null,
       ),
       make(
@@ -144,6 +144,7 @@ class Timeline {
     bar.style.left = `${100 * from}%`;
     bar.style.top = `${4 + ROW * row}px`;
     if (!isUnknown) bar.style.width = `${100 * share}%`;
+    if (share < WIDE && !isUnknown) bar.style.minWidth = `${4 + 7 * words.length}px`; // a number cut short would be another's
     this.bars.set(each.id, bar);
     return bar;
   }

@@ -6,7 +6,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cached_property
 from types import MappingProxyType
+from typing import Any
 
 from axisjudge.checks import InputError
 from axisjudge.results import Result
@@ -76,10 +78,16 @@ class ScorecardRules(Result):
         if not 1 <= self.min_samples <= self.window:
             raise InputError("min_samples, window", "need 1 <= min_samples <= window", (self.min_samples, self.window))
 
-    @property
+    @cached_property
     def whole_weights(self) -> tuple[int, ...]:
         """The weights in units of 10^-9, in the order of the components."""
         return tuple(int(round(Decimal(str(self.weights[name])), DECIMALS).scaleb(DECIMALS)) for name in COMPONENTS)
+
+    @cached_property
+    def snapshot(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What is kept beside a score: the weights, and the rest."""
+        rest = self.to_dict()
+        return rest.pop("weights"), rest
 
 
 def tier_of(score: int | None) -> str:
