@@ -13,7 +13,7 @@ from axisjudge.spec import JudgeSpec, Provider
 from axisjudge.trajectory import Trajectory
 
 #: Part of every rating's identity: raised whenever a rule, a word list or a confidence changes an answer.
-VERSION = "rules-4"
+VERSION = "rules-5"
 
 
 class RulesJudge(Judge):
