@@ -1,5 +1,6 @@
 """Fixtures that every test may use."""
 
+import os
 import signal
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -8,6 +9,9 @@ from shutil import which
 from typing import Any
 
 import pytest
+
+# Workers share the cores: threads of linear algebra beside them wait for each other, three times as long.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 ROOT = Path(__file__).resolve().parent.parent
 

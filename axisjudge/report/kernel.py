@@ -182,6 +182,7 @@ def _environment(workbench: Path, private: str) -> dict[str, str]:
         "AXISJUDGE_HOME": str(workbench),
         "IPYTHONDIR": private,
         "MATPLOTLIBRC": str(styles),
+        "OPENBLAS_NUM_THREADS": os.environ.get("OPENBLAS_NUM_THREADS", "1"),  # kernels run side by side
         "PYTHONHASHSEED": "0",
         "TQDM_DISABLE": "1",
     }
