@@ -76,7 +76,8 @@ def compare(
     if located:
         show.table(faults_in_words(located), "Located faults, and what judges find of them (at their step: within one)")
     tables = result.tables()
-    for name, title in _TITLES.items():
+    known_by_task = all(name.startswith(PREFIX) for name in labels)
+    for name, title in (_TITLES | (_OF_REFERENCE if known_by_task else {})).items():
         if rows := plain(tables[name]):
             show.table(rows, title)
     if result.fairness:
@@ -100,4 +101,10 @@ _TITLES = {
     "differences": "Corrected failure rates, one agent less another, in points",
     "steps": "Cited steps against people's",
     "confusion": "What people say and what judges say",
+}
+#: Headings where no person labelled: what the benchmark knows of its tasks did.
+_OF_REFERENCE = {
+    "judges": "Against the reference",
+    "steps": "Cited steps against the reference's",
+    "confusion": 'What the reference says (column "people say") and what judges say',
 }
