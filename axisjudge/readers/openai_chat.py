@@ -88,11 +88,12 @@ def _conversation(record: dict[str, Any], where: str, where_messages: str) -> Fo
     metadata = field(record, "metadata", dict, where, {})
     told = {key: record.get(key, metadata.get(key)) for key in _TOLD}
     tools = record.get("tools")
-    task_id, agent = word(told["task_id"]), name_of(told["agent"]) or name_of(told["model"])
+    query, sample = _names_of_bench(record)
+    task_id, agent = word(told["task_id"]) or query, name_of(told["agent"]) or name_of(told["model"])
     trajectory = made(
         Trajectory,
         where,
-        id=word(record.get("id")) or content_id(steps, task_id, agent),
+        id=word(record.get("id")) or sample or content_id(steps, task_id, agent),
         source=FORMAT,
         agent=agent,
         task_id=task_id,
@@ -105,6 +106,14 @@ def _conversation(record: dict[str, Any], where: str, where_messages: str) -> Fo
         meta={key: value for key, value in metadata.items() if key not in _TOLD},
     )
     return Found(where, trajectory, tuple(notes))
+
+
+def _names_of_bench(record: dict[str, Any]) -> tuple[str | None, str | None]:
+    """The names by which AgentProcessBench's labels call the query and the run of a record; None for other records."""
+    source, query, sample = (record.get(key) for key in ("data_source", "query_index", "sample_index"))
+    if not isinstance(source, str) or not isinstance(query, int) or not isinstance(sample, int):
+        return None, None
+    return f"{source}:{query}", f"{source}:{query}:{sample}"
 
 
 def _schemas(tools: Any, where: str) -> Iterator[Any]:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from axisjudge.labels.agentprocessbench import read_agentprocessbench
 from axisjudge.readers import read_trajectories
 from axisjudge.readers.reading import NOT_STATED
 
@@ -162,3 +163,15 @@ def test_inspect_attachments_and_deduplicated_messages(shared_data: Path) -> Non
 def test_a_folder_without_trajectories_is_an_error(shared_data: Path) -> None:
     with pytest.raises(ValueError, match="context: none of the 4 files there holds trajectories"):
         read_trajectories(shared_data / "context")
+
+
+def test_runs_of_agentprocessbench_meet_their_labels(shared_data: Path) -> None:
+    """By the run, the query that five runs share, and the step, which is a message of the agent's."""
+    bench = shared_data / "agentprocessbench"
+    runs = {run.id: run for run in read_trajectories(bench / "trajectories" / "hotpotqa_half.jsonl").trajectories}
+    labels = read_agentprocessbench(bench, "hotpotqa")
+    met = labels.filter(labels["trajectory_id"].is_in(list(runs)))
+    assert met["trajectory_id"].n_unique() == len(runs) == 125
+    for run, query, step in met.select("trajectory_id", "cluster_id", "step_index").unique().iter_rows():
+        assert runs[run].task_id == query
+        assert step is None or runs[run].steps[step].role == "assistant"
