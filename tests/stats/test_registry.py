@@ -238,6 +238,7 @@ PARTS = {
         "jackknife_interval",
         "jackknife_variance",
         "cluster_codes",
+        "cluster_correlation",
         "normal_quantile",
         "t_quantile",
         "coefficient_names",
