@@ -16,6 +16,7 @@ from readers import test_chats as chats
 from readers import test_langsmith as langsmith
 from readers import test_openinference as openinference
 from readers import test_services as services
+from readers import test_swe_agent as swe_agent
 from readers import test_traces as traces
 from readers.conversations import results, simulation, tau_bench_run, write
 from typer.testing import CliRunner
@@ -83,6 +84,12 @@ def codex_exec(path: Path) -> tuple[int, int]:
 def gemini(path: Path) -> tuple[int, int]:
     called = [call for one in json.loads(path.read_text())["messages"] for call in one.get("toolCalls") or []]
     return len(called), sum(bool(call.get("result")) for call in called)
+
+
+def turns(path: Path) -> tuple[int, int]:
+    """Actions and observations of a SWE-agent trajectory, turn by turn."""
+    taken = json.loads(path.read_text())["trajectory"]
+    return sum(bool(turn["action"]) for turn in taken), sum("observation" in turn for turn in taken)
 
 
 def otlp_file(folder: Path, _: Any) -> Path:
@@ -154,8 +161,11 @@ FILES: dict[str, tuple[Make, Count]] = {
     ),
     "langfuse": (lambda f, _: write(f / "l.json", services.langfuse()), calls_and_runs_of_tools),
     "mlflow": (lambda f, _: write(f / "m.json", services.mlflow()), calls_and_runs_of_tools),
-    **{module.FORMAT: chat_file(module.FORMAT) for module in CHATS if module.FORMAT != "openai_chat"},
+    **{
+        module.FORMAT: chat_file(module.FORMAT) for module in CHATS if module.FORMAT not in ("openai_chat", "swe_agent")
+    },
     "openai_chat": chat_file("openai_chat"),
+    "swe_agent": (lambda f, _: write(f / "hall.traj", swe_agent.traj(calls=False)), turns),
 }
 
 

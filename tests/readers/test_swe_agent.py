@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from conversations import write
+from readers.conversations import write
 
 from axisjudge.readers import read_trajectories
 from axisjudge.trajectory import Trajectory
