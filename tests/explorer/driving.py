@@ -9,9 +9,16 @@ def press(page, *keys):
         page.keyboard.press(key)
 
 
+KEPT = "() => JSON.stringify(Object.entries(localStorage))"
+
+
 def reload(page):
-    """Reload as a person does, not within a millisecond of a key: the store takes a moment to the next process."""
-    page.wait_for_timeout(200)
+    """Reload once another tab reads what this one keeps: the store takes a moment to the next process."""
+    page.evaluate("dispatchEvent(new Event('pagehide'))")  # said first, while another tab can still wait for it
+    kept, other = page.evaluate(KEPT), page.context.new_page()
+    other.goto(page.url)
+    other.wait_for_function(f"kept => ({KEPT})() === kept", arg=kept)
+    other.close()
     page.reload()
 
 

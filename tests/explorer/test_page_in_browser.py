@@ -90,12 +90,13 @@ def test_every_letter_of_a_note_is_there_after_a_reload(visit):
     page = visit()
     press(page, "m")
     page.keyboard.type("half a thou", delay=20)
+    note = page.get_by_label("Note on Tool selection")
+    expect(note).to_have_value("half a thou")
     reload(page)
-    page.wait_for_selector("article")
-    assert page.get_by_label("Note on Tool selection").input_value() == "half a thou"
+    expect(note).to_have_value("half a thou")
     page.locator("article").first.focus()
     press(page, "u")
-    assert page.get_by_label("Note on Tool selection").input_value() == ""
+    expect(note).to_have_value("")
 
 
 def test_who_labels_is_asked_once_where_the_page_does_not_know(visit, pictures, tmp_path):
