@@ -107,4 +107,4 @@ def test_the_interval_covers(correlation, share, accuracies):
         right = normal() < np.where(rare, ndtri(accuracies[1]), ndtri(accuracies[0]))
         found = balanced_accuracy(right, rare, cluster)
         covered += found.ci_low <= np.mean(accuracies) <= found.ci_high
-    assert 0.93 <= covered / times <= 0.995
+    assert 0.93 <= covered / times <= 0.98

@@ -10,9 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.clusters import clustered_variance
+from axisjudge.stats.estimate import ClusteredShare, Estimate
 from axisjudge.stats.rates.clustered import cluster_correlation
-from axisjudge.stats.rates.proportions import cluster_codes, clustered_proportion
+from axisjudge.stats.rates.proportions import (
+    FEWEST_CLUSTERS,
+    FEWEST_RARE,
+    cluster_codes,
+    clustered_proportion,
+    interval_on,
+)
 
 Floats = NDArray[np.float64]
 
@@ -42,8 +49,9 @@ def balanced_accuracy(
     Returns
     -------
     Estimate
-        MOVER of the words' shares, with the correlations that the clusters' totals show, where these are positive. No
-        interval where a share has none.
+        The variance between clusters on the logit, with t on the degrees of the word that stands in the fewest, where
+        every word has 5 items right and 5 wrong in 10 effective clusters. With less, MOVER of the words' shares and
+        the correlations that the clusters' totals show, where these are positive; no interval where a share has none.
 
     Raises
     ------
@@ -52,13 +60,15 @@ def balanced_accuracy(
 
     Notes
     -----
-    Simulated on ragged clusters (data/reference/coverage.csv) a 95% interval covers .976 to .986; a jackknife over
-    clusters on the logit covers as much, is wider and refuses up to 9 of 10 studies.
+    Simulated (1,000 replicates a cell) over 50 or 25 clusters of 12, 100 of 6 and 25 of 40..4, two words of which the
+    rarer stands on 10 to 50% of the items, correlations 0 to .3: a 95% interval covers .938 to .985, .97 in the mean;
+    12 clusters, equal or 60..2, and one of 100 beside 50 of 2, which MOVER takes: .96 to 1.
 
     References
     ----------
-    Brodersen, Ong, Stephan and Buhmann (2010), ICPR, 3121-3124, doi:10.1109/ICPR.2010.764. Zou and Donner (2008), Stat.
-    Med. 27:1693-1702, doi:10.1002/sim.3095 (MOVER).
+    Brodersen, Ong, Stephan and Buhmann (2010), ICPR, 3121-3124, doi:10.1109/ICPR.2010.764. Liang and Zeger (1986),
+    Biometrika 73:13-22, doi:10.1093/biomet/73.1.13 (the variance between clusters). Zou and Donner (2008), Stat. Med.
+    27:1693-1702, doi:10.1002/sim.3095 (MOVER).
 
     Examples
     --------
@@ -84,14 +94,27 @@ def balanced_accuracy(
     mean = float(np.mean([share.estimate for share in shares]))
     if without := [share.reason for share in shares if math.isnan(share.ci_low)]:
         return Estimate(estimate=mean, reason=without[0], **about)
+    if min(min(share.effective_clusters / FEWEST_CLUSTERS, _rarer(share) / FEWEST_RARE) for share in shares) >= 1:
+        influence = sum(np.nan_to_num(of_word - share.estimate) / share.n_items / len(shares)
+                        for of_word, share in zip(of_words, shares, strict=True))  # fmt: skip
+        groups = None if clusters is None else cluster_codes(clusters, outcome.size)[kept]
+        error = clustered_variance(np.asarray(influence)[kept], groups).error / (mean * (1 - mean))
+        degrees = min(share.effective_clusters for share in shares) - 1
+        low, high = interval_on("logit", mean, error, degrees, ci_level)
+        return Estimate(estimate=mean, ci_low=low, ci_high=high, method="linearised, t on the logit", **about)
     below, above = (np.array([abs(getattr(share, end) - share.estimate) for share in shares])
                     for end in ("ci_low", "ci_high"))  # fmt: skip
     together = np.eye(len(shares))
     for i, j in combinations(range(len(shares) if clusters is not None else 0), 2):
         together[i, j] = together[j, i] = max(0.0, cluster_correlation(of_words[i], of_words[j], clusters))
-    low, high = (math.sqrt(far @ together @ far) / len(shares) for far in (below, above))
+    low, high = (mean - math.sqrt(below @ together @ below) / len(shares),
+                 mean + math.sqrt(above @ together @ above) / len(shares))  # fmt: skip
     method = f"MOVER of the shares of {len(shares)} words"
-    return Estimate(estimate=mean, ci_low=max(0.0, mean - low), ci_high=min(1.0, mean + high), method=method, **about)
+    return Estimate(estimate=mean, ci_low=max(0.0, low), ci_high=min(1.0, high), method=method, **about)
+
+
+def _rarer(share: ClusteredShare) -> float:
+    return min(share.estimate, 1 - share.estimate) * share.n_items
 
 
 def balanced_pseudo_values(right: ArrayLike, reference: ArrayLike, clusters: ArrayLike) -> Floats:
