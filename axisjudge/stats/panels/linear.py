@@ -2,6 +2,7 @@
 
     score_c = b_c + sum_j T[j, v_j, c]            v_j the word of judge j; a judge that gave none adds nothing
     p_c     = softmax(s score)_c
+    word    = argmax_c p_c, or on words in order the number of cuts below sum_c c p_c
 
 A vote has T[j, v, c] = w_j 1[v = c], divided by the weights of those who answered; Dawid and Skene's classes have
 b_c = log prior_c and T[j, v, c] = log P(v | c); a stack has T fitted. So any of them is read, kept and applied alike.
@@ -27,7 +28,8 @@ class LinearPanel:
     """Judges put together: `table` (judges, words, classes), `intercept` (classes,), `temperature` s.
 
     `weights` (judges,) are what may be read; `shared` says that scores are divided by the weights of those who
-    answered. A judge of weight 0 is not asked. `penalty` is that of a stack, NaN otherwise.
+    answered. A judge of weight 0 is not asked. `penalty` is that of a stack, NaN otherwise. `cuts` (classes - 1,) rise;
+    without them the word is the likeliest.
     """
 
     intercept: Floats
@@ -36,6 +38,7 @@ class LinearPanel:
     temperature: float = 1.0
     shared: bool = False
     penalty: float = math.nan
+    cuts: Floats | None = None
 
     @property
     def n_categories(self) -> int:
@@ -73,6 +76,13 @@ class LinearPanel:
         """Probability of each word, shape (n_items, n_categories)."""
         return softmax(self.temperature * self.scores(words))
 
+    def words(self, probabilities: Floats) -> Floats:
+        """The panel's words, shape (n_items,): positions, NaN where it has no probability."""
+        if self.cuts is None:
+            return likeliest(probabilities)
+        expected = probabilities @ np.arange(self.n_categories)
+        return np.where(np.isnan(expected), np.nan, (expected[:, None] > self.cuts).sum(axis=1))
+
 
 def codes(words: ArrayLike, n_categories: int) -> Codes:
     """Words as whole numbers, `n_categories` where there is none.
@@ -103,6 +113,13 @@ def likeliest(scores: Floats) -> Floats:
     lost = np.asarray(np.isnan(scores).any(axis=1))
     best: Floats = np.where(lost, np.nan, np.where(lost[:, None], 0.0, scores).argmax(axis=1))
     return best
+
+
+def probability_of(words: Floats, probabilities: Floats) -> Floats:
+    """The probability of each item's word, shape (n_items,); NaN where it has none."""
+    given = ~np.isnan(words)
+    own = probabilities[np.arange(words.size), np.where(given, words, 0).astype(np.intp)]
+    return np.where(given, own, np.nan)
 
 
 def family_weights(families: Sequence[str]) -> Floats:

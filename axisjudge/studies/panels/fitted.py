@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError
-from axisjudge.stats.panels.linear import LinearPanel, likeliest
+from axisjudge.stats.panels.linear import LinearPanel
 from axisjudge.studies.panels.voted import Draw, Voted
 
 Floats = NDArray[np.float64]
@@ -28,7 +28,7 @@ class FittedPanel:
 
     `tuned_on` names the tasks whose labels it was fitted on; `held_out` gives, for each labelled item, the
     probabilities from a fit without the item's task. `ratings` and `labels` map each file that it was fitted on to its
-    sha256. `draw` says how the labelled items had been drawn.
+    sha256. `draw` says how the labelled items had been drawn; `cuts` are those of `LinearPanel`, empty without.
     """
 
     name: str
@@ -50,6 +50,7 @@ class FittedPanel:
     ratings: Mapping[str, str]
     labels: Mapping[str, str]
     package_version: str
+    cuts: tuple[float, ...] = ()
     file_version: int = FILE_VERSION
 
     @property
@@ -61,7 +62,8 @@ class FittedPanel:
     def linear(self) -> LinearPanel:
         """The panel as arrays."""
         intercept, table, weights = (np.array(part, float) for part in (self.intercept, self.table, self.weights))
-        return LinearPanel(intercept, table, weights, temperature=self.temperature, shared=self.shared)
+        cuts = np.array(self.cuts, float) if self.cuts else None
+        return LinearPanel(intercept, table, weights, temperature=self.temperature, shared=self.shared, cuts=cuts)
 
     @property
     def asked(self) -> tuple[str, ...]:
@@ -91,7 +93,7 @@ class FittedPanel:
 
     def words(self, probabilities: Floats) -> Floats:
         """The panel's words: positions in `categories`, NaN where it gives none."""
-        return likeliest(probabilities)
+        return self.linear.words(probabilities)
 
     def save(self, path: str | Path) -> Path:
         """Write the file; the same panel gives the same bytes."""
@@ -133,7 +135,7 @@ def _check_shape(panel: FittedPanel) -> None:
     k, q = len(panel.judges), len(panel.categories)
     linear = panel.linear
     shapes = linear.table.shape, linear.weights.shape, linear.intercept.shape, (len(panel.families),)
-    if shapes != ((k, q, q), (k,), (q,), (k,)):
+    if shapes != ((k, q, q), (k,), (q,), (k,)) or len(panel.cuts) not in (0, q - 1):
         raise ValueError(f"weights do not fit {k} judges and {q} words")
 
 
@@ -178,6 +180,7 @@ def kept(
         ratings=dict(files.get("ratings", {})),
         labels=dict(files.get("labels", {})),
         package_version=__version__,
+        cuts=() if panel.cuts is None else tuple(panel.cuts.tolist()),
     )
 
 

@@ -20,6 +20,7 @@ NAMES = {
     "best_single": "best single judge",
     "best_majority": "majority of the best",
     "logistic": "weighted by labels (logistic)",
+    "ordered": "weighted by labels, words in order",
     "ridge": "stacked by labels (ridge)",
 }
 

@@ -12,6 +12,7 @@ from axisjudge.checks import InputError, one_of
 from axisjudge.results import Result
 from axisjudge.stats.confidence.escalation import Alone, decides_alone
 from axisjudge.stats.estimate import ClusteredShare
+from axisjudge.stats.panels.linear import probability_of
 from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies.panels.fitted import FittedPanel
 from axisjudge.studies.panels.voted import Draw, Voted
@@ -119,7 +120,7 @@ def trust_panel(
     if tuned.any() and not cross_fitted and left.draw is Draw.FULL:
         left = replace(left, draw=Draw.RANDOM)  # whole tasks were left out, whatever their labels
     words = panel.words(p)
-    sure = np.where(np.isnan(words), np.nan, p.max(axis=1))
+    sure = probability_of(words, p)
     n_tuned = 0 if cross_fitted else int(tuned.sum())
     found = _trust(panel.rater, left, words, sure, risk, level, n_tuned)
     return replace(found, cross_fitted=cross_fitted and bool(tuned.any()))

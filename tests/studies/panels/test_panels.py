@@ -6,7 +6,7 @@ import json
 import numpy as np
 import polars as pl
 import pytest
-from studies.panels.nested_table import MEASURED, QUESTIONS, SETS, SHARES, rows
+from studies.panels.nested_table import MEASURED, SCALES, SETS, SHARES, rows
 
 from axisjudge.checks import InputError
 from axisjudge.datasets import published_votes
@@ -256,13 +256,18 @@ def test_the_table_of_ways_from_few_labels_is_what_is_measured_again_and_no_stac
     """data/reference/nested.csv: a cell again; labelled stacks against the best single judge, beyond noise."""
     with MEASURED.open(newline="") as file:
         table = {(row["labels"], row["share"], row["way"]): row for row in csv.DictReader(file)}
-    assert len(table) == len((*SETS, *QUESTIONS)) * len(SHARES) * len(WAYS)
+    in_order = sum(way.in_order for way in WAYS.values())
+    assert len(table) == len(SHARES) * (len((*SETS, *SCALES)) * len(WAYS) - len(SETS) * in_order)
     for row in rows("hotpotqa final", 0.25, ["majority", "families_equal", "best_single"]):
         written = table["hotpotqa final", "0.25", row["way"]]
         for name in ("accuracy", "kappa", "gain", "low", "high"):
             assert float(written[name]) == pytest.approx(row[name], rel=1e-3, abs=1e-9), (row["way"], name)
     of_labels = [row for (_, _, way), row in table.items() if WAYS[way].by_labels]
     assert not [row for row in of_labels if float(row["high"]) < 0 or float(row["gain"]) < -0.02]
+    ordered = [row for (labels, _, way), row in table.items() if way == "ordered"]
+    assert len(ordered) == len(SCALES) * len(SHARES)
+    assert not [row for row in ordered if float(row["kappa_gain"]) < -0.005]
+    assert all(float(row["kappa_gain"]) > 0.05 for row in ordered if row["labels"].startswith("summeval"))
 
 
 @pytest.mark.slow
