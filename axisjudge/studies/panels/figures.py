@@ -182,7 +182,7 @@ def plot_frontier(found: Frontier, *, ax: Axes | None = None) -> Axes:
     if not found.by_kappa:
         ax.yaxis.set_major_formatter(percent_tick)
     ax.set_xlabel("US dollars an item", fontsize=LABEL, color=INK)
-    named = "kappa with people (quadratic weights)" if found.by_kappa else "error"
+    named = "kappa with people" if found.by_kappa else "error"
     ax.set_ylabel(f"{named} on tasks left out", fontsize=LABEL, color=INK)
     grid(ax, "both")
     legend_below(ax, inches=0.62, ncols=5)

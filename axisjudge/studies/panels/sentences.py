@@ -193,10 +193,14 @@ def spending(found: Frontier) -> str:
         return "No judge has labelled verdicts and a price, so error cannot be set against price."
     unpriced = f" Without a known price, and so in no point: {listed(found.unpriced)}." if found.unpriced else ""
     first, last = found.best[0], found.best[-1]
+    ends = [f"kappa {each.kappa.estimate:.2f}" if found.by_kappa else f"error {each.error.estimate:.1%}"
+            for each in (first, last)]  # fmt: skip
+    where = f"{_point(first.kind, first.judges)} ({_dollars(first.price)} an item, {ends[0]})"
+    if len(found.best) > 1:
+        where = f"from {where} to {_point(last.kind, last.judges)} ({_dollars(last.price)}, {ends[1]})"
     span = (
-        f"Of {many(len(found.points), 'choice')} {len(found.best)} are beaten by no other in price and error: from "
-        f"{_point(first.kind, first.judges)} ({_dollars(first.price)} an item, error {first.error.estimate:.1%}) to "
-        f"{_point(last.kind, last.judges)} ({_dollars(last.price)}, error {last.error.estimate:.1%})."
+        f"Of {many(len(found.points), 'choice')} {len(found.best)} {'is' if len(found.best) == 1 else 'are'} beaten by "
+        f"no other in price and {'kappa' if found.by_kappa else 'error'}: {where}."
     )
     return f"{span}{_cascade(found)}{unpriced}"
 

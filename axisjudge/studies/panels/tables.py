@@ -101,7 +101,7 @@ def strata_table(trust: Trust | None, kind: Kind) -> Table:
     return table_of(rows, kind, columns=_STRATA)
 
 
-_SPENDING = ("what", "judges", "$ an item", "error", "low", "high", "kappa", "from", "to")
+_SPENDING = ("what", "judges", "$ an item", "error", "low", "high", "kappa", "kappa_low", "kappa_high")
 
 
 def frontier_table(found: Frontier, kind: Kind) -> Table:
