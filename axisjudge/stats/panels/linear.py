@@ -2,7 +2,7 @@
 
     score_c = b_c + sum_j T[j, v_j, c]            v_j the word of judge j; a judge that gave none adds nothing
     p_c     = softmax(s score)_c
-    word    = argmax_c p_c, or on words in order the number of cuts below sum_c c p_c
+    word    = argmax_c u_c p_c
 
 A vote has T[j, v, c] = w_j 1[v = c], divided by the weights of those who answered; Dawid and Skene's classes have
 b_c = log prior_c and T[j, v, c] = log P(v | c); a stack has T fitted. So any of them is read, kept and applied alike.
@@ -19,6 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
 
+#: Probabilities below are taken for this one where their logarithm is needed.
+TINY = 1e-300
+
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
@@ -28,8 +31,8 @@ class LinearPanel:
     """Judges put together: `table` (judges, words, classes), `intercept` (classes,), `temperature` s.
 
     `weights` (judges,) are what may be read; `shared` says that scores are divided by the weights of those who
-    answered. A judge of weight 0 is not asked. `penalty` is that of a stack, NaN otherwise. `cuts` (classes - 1,) rise;
-    without them the word is the likeliest.
+    answered. A judge of weight 0 is not asked. `penalty` is that of a stack, NaN otherwise. `shift` (classes,) is
+    log u; without it the word is the likeliest.
     """
 
     intercept: Floats
@@ -38,7 +41,7 @@ class LinearPanel:
     temperature: float = 1.0
     shared: bool = False
     penalty: float = math.nan
-    cuts: Floats | None = None
+    shift: Floats | None = None
 
     @property
     def n_categories(self) -> int:
@@ -47,9 +50,9 @@ class LinearPanel:
 
     @property
     def asked(self) -> NDArray[np.bool_]:
-        """Which judges the panel needs, shape (n_judges,)."""
+        """Which judges the panel needs, shape (n_judges,); all where none weighs anything."""
         needed: NDArray[np.bool_] = self.weights != 0
-        return needed
+        return needed if needed.any() else ~needed
 
     def scores(self, words: ArrayLike) -> Floats:
         """Scores, shape (n_items, n_categories); NaN where no judge of the panel gave a word.
@@ -78,10 +81,9 @@ class LinearPanel:
 
     def words(self, probabilities: Floats) -> Floats:
         """The panel's words, shape (n_items,): positions, NaN where it has no probability."""
-        if self.cuts is None:
+        if self.shift is None:
             return likeliest(probabilities)
-        expected = probabilities @ np.arange(self.n_categories)
-        return np.where(np.isnan(expected), np.nan, (expected[:, None] > self.cuts).sum(axis=1))
+        return likeliest(np.log(np.maximum(probabilities, TINY)) + self.shift)
 
 
 def codes(words: ArrayLike, n_categories: int) -> Codes:

@@ -73,7 +73,7 @@ def refit_panel(votes: Votes, way: str, panel: LinearPanel, *, rng: np.random.Ge
         return fit_panel(votes, way, rng=rng)
     (again,) = _PATHS[way](votes, (panel.penalty,))
     again = replace(again, temperature=panel.temperature)
-    return again if panel.cuts is None else matched(again, again.scores(votes.words[votes.labelled]), votes)
+    return again if panel.shift is None else matched(again, again.scores(votes.words[votes.labelled]), votes)
 
 
 def accuracies(votes: Votes) -> Floats:

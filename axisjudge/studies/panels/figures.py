@@ -116,11 +116,11 @@ def plot_trust(trusts: Sequence[Trust], *, ax: Axes | None = None) -> Axes:
     bounds = [test.error.ci_high for test in longest.alone.tests]
     ax.plot(shares, bounds, "-", color=ACCENT, linewidth=1, alpha=0.6)
     ax.fill_between(shares, [test.error.estimate for test in longest.alone.tests], bounds, color=ACCENT, alpha=0.12,
-                    linewidth=0, label=f"up to the bound ({longest.alone.confidence_level:.0%} sure)")  # fmt: skip
+                    linewidth=0, label=f"up to the bound ({100 * longest.alone.confidence_level:g}% sure)")  # fmt: skip
     for each in trusts:
         ax.axhline(each.alone.risk, color=QUIET, linewidth=0.9, linestyle="--")
         words = f"{each.alone.share:.0%} stand" if each.granted else "none stand"
-        ax.annotate(f"risk {each.alone.risk:.0%}: {words}", (1.01, each.alone.risk),
+        ax.annotate(f"risk {100 * each.alone.risk:g}%: {words}", (1.01, each.alone.risk),
                     xycoords=("axes fraction", "data"), va="center", fontsize=SMALL, color=INK)  # fmt: skip
         if each.granted and each.alone.error is not None:
             ax.plot(each.alone.share, each.alone.error.ci_high, "s", color="#D55E00", markersize=7)
@@ -134,7 +134,7 @@ def plot_trust(trusts: Sequence[Trust], *, ax: Axes | None = None) -> Axes:
     legend_below(ax, inches=0.55, ncols=2)
     note = f"{longest.subject}: {longest.n_labelled:,} labelled items; squares: as far as the bound holds"
     dress(ax, "Which verdicts may stand without a person", note)
-    sure = f"{longest.alone.confidence_level:.0%}"
+    sure = f"{100 * longest.alone.confidence_level:g}%"
     describe(ax, f"line: error among the labelled; shaded: up to its bound, {sure} sure over whole tasks; {note}")
     return ax
 

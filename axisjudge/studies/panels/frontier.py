@@ -92,8 +92,10 @@ def frontier(
     Raises
     ------
     InputError
-        `order` names a judge that is not there or has no price.
+        `order` names a judge that is not there or has no price, or one twice.
     """
+    if len(set(order)) < len(order):
+        raise InputError("cascade", "asks each judge once", ", ".join(order))
     for name in order:
         if prices.get(one_of("cascade", name, votes.judges)) is None:
             raise InputError("cascade", "a judge in it needs a price", name, "give one with prices, or name it local")

@@ -127,7 +127,7 @@ def members(found: Combined) -> str:
 
 def stands(found: Trust) -> str:
     """What may stand without a person at one risk, or why nothing may."""
-    terms = f"an error of at most {found.alone.risk:.0%} ({found.alone.confidence_level:.0%} sure)"
+    terms = f"an error of at most {100 * found.alone.risk:g}% ({100 * found.alone.confidence_level:g}% sure)"
     if found.verdict is Verdict.GRANTED and found.alone.error is not None:
         error = found.alone.error
         nearly = " As the panel was fitted on these tasks, its probabilities are cross-fitted: the bound holds nearly."
@@ -182,8 +182,9 @@ def worst(found: Trust) -> str:
     )
     by = {"word": "the word", "agent": "the agent"}[stratum.by]
     return (
-        f"Worst among what stands at {found.alone.risk:.0%} is {by} {stratum.name}: {stratum.error.estimate:.1%} of "
-        f"{stratum.error.n_items:,} labelled ones are wrong ({stratum.error.interval('.0%')}).{beyond}"
+        f"Worst among what stands at {100 * found.alone.risk:g}% is {by} {stratum.name}: "
+        f"{stratum.error.estimate:.1%} of {stratum.error.n_items:,} labelled ones are wrong "
+        f"({stratum.error.interval('.0%')}).{beyond}"
     )
 
 
@@ -211,10 +212,10 @@ def _cascade(found: Frontier) -> str:
         return ""
     names = " then ".join(found.ladder)
     if held.alone.refusal:
-        return f" For the cascade {names} no threshold holds an error of {held.alone.risk:.0%}."
+        return f" For the cascade {names} no threshold holds an error of {100 * held.alone.risk:g}%."
     return (
         f" The cascade {names} decides {held.alone.share:.0%} of the items at an error of at most "
-        f"{held.alone.risk:.0%} for {_dollars(held.price)} an item, and leaves the rest to people."
+        f"{100 * held.alone.risk:g}% for {_dollars(held.price)} an item, and leaves the rest to people."
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from axisjudge.checks import InputError
 from axisjudge.ratings import as_ratings
 from axisjudge.stats.agreement.effective import EffectiveJudges, effective_judges
 from axisjudge.stats.confidence.calibration import ReliabilityCurve, reliability_curve
@@ -179,6 +180,8 @@ def panels(
     >>> result.panel.way, len(result.ways)
     ('logistic', 7)
     """
+    if not risks:
+        raise InputError("risks", "must name an error that is allowed")
     votes = voted(
         ratings, labels, question=question, judges=judges, step_level=step_level, sampling=sampling,
         cluster_unit=cluster_unit,

@@ -8,7 +8,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from axisjudge.checks import InputError, one_of
+from axisjudge.checks import InputError, in_open_unit_interval, one_of
 from axisjudge.results import Result
 from axisjudge.stats.confidence.escalation import Alone, decides_alone
 from axisjudge.stats.estimate import ClusteredShare
@@ -144,6 +144,9 @@ def trust_judge(votes: Voted, judge: str, *, risk: float = 0.05, level: float = 
 
 
 def _trust(subject: str, votes: Voted, words: Floats, sure: Floats, risk: float, level: float, n_tuned: int) -> Trust:
+    in_open_unit_interval("risk", risk)
+    if not 0.5 < level < 1:
+        raise InputError("level", "must lie above .5 and below 1", level)
     labelled = ~np.isnan(votes.labels)
     wrong = np.where(labelled & ~np.isnan(words), words != votes.labels, np.nan)
     tasks = np.unique(np.array(votes.tasks), return_inverse=True)[1]
