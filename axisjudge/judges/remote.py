@@ -22,7 +22,7 @@ from typing import Any, ClassVar, NamedTuple, get_args
 from axisjudge.checks import InputError, one_of
 from axisjudge.judges.answer import Answer, Reply, all_lost, not_sent
 from axisjudge.judges.base import Judge, Rubrics
-from axisjudge.judges.failure import Failure, failure_of, unreadable
+from axisjudge.judges.failure import Failure, failure_in_reply, failure_of, unreadable
 from axisjudge.judges.lifecycle import Retirement, known_retirement
 from axisjudge.judges.pricing import BATCH_SHARE, UNPRICED, Tokens, cost_usd, is_own_host
 from axisjudge.judges.prompt import BUDGET, Prefix, shared_prefix
@@ -47,7 +47,7 @@ LONG_THINKING = frozenset({"high", "xhigh", "max"})
 #: Requests without their record that a judge keeps, to hash others like them: some megabytes.
 FRAMES_KEPT = 500
 #: Stands for any record: two hashes that occur in no text.
-_ANY_PREFIX = Prefix(*(sha256(f"axisjudge: any {part}".encode()).hexdigest() for part in ("text", "mark")))
+_ANY_PREFIX = Prefix(sha256(b"axisjudge: any text").hexdigest(), sha256(b"axisjudge: any mark").hexdigest())
 
 Body = dict[str, Any]
 
@@ -255,6 +255,8 @@ class RemoteJudge(Judge):
         return self._received(response, form)
 
     def _received(self, response: Any, form: str) -> Received:
+        if error := getattr(response, "error", None):  # some tell under status 200 that they failed
+            raise NoReplyError(failure_in_reply(error, self.key))
         try:
             return self.read(response, form)
         except (AttributeError, TypeError) as error:  # the SDKs do not check a reply against their own models
