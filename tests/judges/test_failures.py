@@ -278,7 +278,14 @@ def _good(provider: str, way: Scripted) -> tuple[str, Scripted]:
 
 
 @every_provider
-@pytest.mark.parametrize("code", ["rate_limit_error", "overloaded_error", "429", "server_error", "what_is_this"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "rate_limit_error",
+        "what_is_this",
+        *(pytest.param(code, marks=pytest.mark.slow) for code in ("overloaded_error", "429", "server_error")),
+    ],
+)
 def test_an_error_that_comes_with_status_200_is_asked_again(
     asked: Any, provider: str, code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
