@@ -70,7 +70,7 @@ def read_ratings(
     rubrics_apart : bool
         With `latest`, ratings under different rubric versions are different ratings, each kept.
     lean : bool
-        Leave the columns in `ASIDE` of a dataset on the disk; they are empty in the table.
+        Leave the columns in `ASIDE` on the disk, as far as Parquet lets them lie; they are empty in the table.
 
     Returns
     -------
@@ -166,14 +166,14 @@ _AXIS = pl.col("question").replace_strict(
 
 
 def _read(path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-    """The ratings of a file in one table, of a dataset part by part; of the latter only these columns."""
+    """These columns of a file's ratings in one table, of a dataset's part by part."""
     if is_dataset(path):
         yield from _read_dataset(path, columns)
         return
     if not path.is_file():
         raise InputError(str(path), "no such ratings file")
     try:
-        yield (_read_parquet(path) if path.suffix == ".parquet" else _read_jsonl(path)).select(columns)
+        yield (_read_parquet(path, columns) if path.suffix == ".parquet" else _read_jsonl(path)).select(columns)
     except OSError as error:
         raise InputError(str(path), f"cannot be read ({error.strerror or error})") from error
 
@@ -201,14 +201,17 @@ def _check(ratings: pl.DataFrame, name: str) -> None:
         raise InputError(f"{name}, row {row}", f"not a rating: {rule}")
 
 
-def _read_parquet(path: Path) -> pl.DataFrame:
+def _read_parquet(path: Path, columns: Sequence[str]) -> pl.DataFrame:
+    """These columns alone are read, and that from which a cluster follows."""
     try:
-        table = pl.read_parquet(path)
+        lines = pl.scan_parquet(path)
+        given = lines.collect_schema().names()
+        table = lines.select(name for name in given if name in columns or name == "task_id").collect()
     except pl.exceptions.PolarsError as error:
         raise InputError(str(path), "is not a Parquet file", cure="JSON Lines go by another name") from error
     ratings = completed_ratings(table, str(path))
     _check(ratings, str(path))
-    _warn_of_unknown(path, table.columns)
+    _warn_of_unknown(path, given)
     return ratings
 
 
