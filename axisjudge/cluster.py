@@ -116,12 +116,14 @@ class OnCluster:
         n_looks = 0  # with nobody there, one after another: a lost worker may be on its way back
         while not part.done():
             try:
-                wait(part, timeout=_PATIENCE)
+                wait(part, timeout=_PATIENCE)  # type: ignore[no-untyped-call]
             except TimeoutError:
                 n_looks = 0 if self._n_workers() else n_looks + 1
                 if self._ours and n_looks > 1:
                     cure = "run it again: what was written stays"
-                    raise InputError("--cluster", "needs workers, and all of this machine's are lost", cure=cure) from None
+                    raise InputError(
+                        "--cluster", "needs workers, and all of this machine's are lost", cure=cure
+                    ) from None
 
 
 def _workers_here(number: int, begin: str, tries: int = RETRIES + 1) -> Any:

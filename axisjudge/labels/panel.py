@@ -32,7 +32,8 @@ class LabelledPanel:
 
     `judged` and `labelled` hold positions in `categories`, NaN where a rater gave nothing; `asked` says which judge was
     asked. `clusters` is None, and `cluster_unit` the item, where no two items belong together. `cited` holds, by rater
-    and labelled item, the cited steps where there are any. `n_unjudged` counts labelled items that no judge rated; they are left out.
+    and labelled item, the cited steps where there are any. `n_unjudged` counts labelled items that no judge rated; they
+    are left out.
     """
 
     question: str

@@ -95,9 +95,7 @@ def ratings_in_parts(*paths: str | Path, lean: bool = False) -> Iterator[pl.Data
     return map(_whole, _last_ratings(paths, latest=True, rubrics_apart=False, lean=lean))
 
 
-def _last_ratings(
-    paths: Sequence[str | Path], latest: bool, rubrics_apart: bool, lean: bool
-) -> Iterator[pl.DataFrame]:
+def _last_ratings(paths: Sequence[str | Path], latest: bool, rubrics_apart: bool, lean: bool) -> Iterator[pl.DataFrame]:
     columns = [name for name in SCHEMA if not (lean and name in ASIDE)]
     one = ["item_id", "question", "rater", "repeat", *(["rubric_version"] if rubrics_apart else [])]
     n_older = 0

@@ -176,7 +176,9 @@ def test_a_panel_in_parts_is_that_of_the_table(tmp_path, judges):
     parts = list(ratings_in_parts(tmp_path / "parts", lean=True))
     assert len(parts) > 6
     whole = panel_of(table, judges=judges)
-    assert whole.lost.any() and whole.not_rated.any() and whole.repeats_left_out
+    assert whole.lost.any()
+    assert whole.not_rated.any()
+    assert whole.repeats_left_out
     for order in (parts, parts[::-1]):
         panel = panel_of_parts(order, judges=judges)
         for field in fields(panel):

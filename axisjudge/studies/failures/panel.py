@@ -187,7 +187,9 @@ def _spread(votes: Sequence[_Votes], left_out: int, kind: Kind) -> Panel:
         at = (
             runs["trajectory_id"].search_sorted(each.runs["trajectory_id"]).to_numpy()[each.cells["run"]],
             np.array([axes.index(axis) for axis in each.axes["question"]])[each.cells["axis"]],
-            np.array([by_family["rater"].to_list().index(judge) for judge in each.judges["rater"]])[each.cells["judge"]],
+            np.array([by_family["rater"].to_list().index(judge) for judge in each.judges["rater"]])[
+                each.cells["judge"]
+            ],
         )
         words[at] = each.cells["word"].to_numpy()
     decided = np.array([np.nan, 0.0, 1.0, 0.0, np.nan, np.nan])  # of each word whether it says incorrect
