@@ -1,20 +1,16 @@
 """`axisjudge label lint`: what is wrong with people's labels before a judge is compared with them."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from axisjudge.cli import show
-
-FAILED = 1
+from axisjudge.cli.options import LabelFiles, Runs
 
 
 def lint(
-    labels: Annotated[list[Path], typer.Argument(metavar="LABELS", help="Labels files (JSON Lines).")],
-    trajectories: Annotated[
-        list[Path], typer.Option(help="The runs that were labelled: for ids and steps that do not exist.")
-    ] = [],  # noqa: B006
+    labels: LabelFiles,
+    trajectories: Runs = [],  # noqa: B006
     gold: Annotated[
         list[str], typer.Option(help="A rater whose labels are merged ones; else those called gold, key, merged, ...")
     ] = [],  # noqa: B006
@@ -41,4 +37,4 @@ def lint(
         if rows:
             show.table(rows, "Not checked")
     if result.failed:
-        raise typer.Exit(FAILED)
+        raise typer.Exit(1)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from axisjudge.checks import InputError, one_of
 from axisjudge.cli import show
-from axisjudge.cli.options import Cluster, Ratings, Steps
+from axisjudge.cli.options import Cluster, Ratings, Runs, Steps
 
 if TYPE_CHECKING:
     from axisjudge.sources import Source
@@ -27,9 +28,7 @@ def agreement(
     weighted: Annotated[
         bool, typer.Option("--weighted", help="Add the confidence-weighted variants (slow on large tables).")
     ] = False,
-    trajectories: Annotated[
-        list[Path], typer.Option(help="The runs that were rated: tells how many shared steps are chance.")
-    ] = [],  # noqa: B006
+    trajectories: Runs = [],  # noqa: B006
     cluster: Cluster = None,
     json: show.Json = False,
 ) -> None:
@@ -40,7 +39,6 @@ def agreement(
     """
     import polars as pl
 
-    from axisjudge.checks import InputError, one_of
     from axisjudge.ratings import read_ratings
     from axisjudge.ratings.dataset import is_dataset
     from axisjudge.readers import read_trajectories
@@ -95,7 +93,6 @@ def _overall(source: "Source", result: "PanelAgreement") -> "AgreementByAxis":
 
 def _of_dataset(ratings: list[Path], cluster: str | None, json: bool, **choice: Any) -> None:
     """Agreement in a dataset, by the workers of a cluster where one is named."""
-    from axisjudge.checks import InputError
     from axisjudge.cluster import workers_of
     from axisjudge.protocol.standing import standing_rows
     from axisjudge.ratings.dataset import is_dataset, scan_ratings

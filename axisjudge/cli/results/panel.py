@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from axisjudge.checks import InputError
 from axisjudge.cli import show
 from axisjudge.cli.options import Ratings, Steps, new_file, pairs
 
@@ -60,7 +61,6 @@ def fit(
 
     Their words alone are taken, not their confidences; for one judge's own confidence see panel trust --judge.
     """
-    from axisjudge.checks import InputError
     from axisjudge.protocol import check_tuning
     from axisjudge.ratings import read_ratings
     from axisjudge.results import plain
@@ -101,9 +101,7 @@ def fit(
     show.table(plain(result.judges), "Judges")
     show.table(plain(result.stands), "What may stand without a person")
     show.table(plain(result.spending), "What money buys")
-    typer.echo()
-    for sentence in result.sentences:
-        typer.echo(show.text(sentence))
+    show.lines(result.sentences, apart=True)
     typer.echo(f"\nPanel: {out} ({result.panel.sha256[:12]}). Next: axisjudge panel apply {out} RATINGS --out FILE")
 
 
@@ -159,7 +157,6 @@ def trust(
     json: show.Json = False,
 ) -> None:
     """The confidence above which verdicts may stand without a person; exit code 1 where none may."""
-    from axisjudge.checks import InputError
     from axisjudge.protocol import check_tuning
     from axisjudge.ratings import read_ratings
     from axisjudge.results import plain
@@ -205,7 +202,6 @@ def trust(
 
 
 def _prices(given: list[str]) -> dict[str, float]:
-    from axisjudge.checks import InputError
     from axisjudge.ratings.scales import number_of
 
     prices = {name: number_of(price) for name, price in pairs("--price", given, "JUDGE=USD").items()}
@@ -216,7 +212,6 @@ def _prices(given: list[str]) -> dict[str, float]:
 
 def _same(panel: "FittedPanel") -> list[Path]:
     """The ratings files that a panel was fitted on, if they are still what they were."""
-    from axisjudge.checks import InputError
     from axisjudge.studies.panels.fitted import hashes
 
     files = [Path(name) for name in panel.ratings]

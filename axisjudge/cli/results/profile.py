@@ -1,17 +1,16 @@
 """`axisjudge profile`: which capability broke."""
 
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from axisjudge.cli import show
-from axisjudge.cli.options import Ratings
+from axisjudge.cli.options import Ratings, Runs
 
 
 def profile(
     ratings: Ratings,
-    trajectories: Annotated[list[Path], typer.Option(help="Trajectories to take rewards from.")] = [],  # noqa: B006
+    trajectories: Runs = [],  # noqa: B006
     json: show.Json = False,
 ) -> None:
     """Failed runs per agent and axis, by any judge and by consensus, with intervals and what is undecided."""

@@ -37,9 +37,7 @@ def axis_result(
     allow_own_family: Annotated[
         bool, typer.Option("--allow-own-family", help="Let a judge judge agents of its own family; marks the result.")
     ] = False,
-    exploratory: Annotated[
-        bool, typer.Option("--exploratory", help="Judge held-out runs without lock and opening; marks the result.")
-    ] = False,
+    exploratory: options.Exploratory = False,
     out: Annotated[
         Path | None, typer.Option(help="Where judges' ratings are kept [default: data/ratings/axis_signals.jsonl]")
     ] = None,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from axisjudge.checks import InputError
 from axisjudge.cli import options, show
 
 if TYPE_CHECKING:
@@ -74,7 +75,6 @@ def environment() -> list[dict[str, Any]]:
     import os
     import platform
 
-    from axisjudge.checks import InputError
     from axisjudge.judges.anthropic_judge import AnthropicJudge
     from axisjudge.judges.openai_judge import OpenAIJudge
     from axisjudge.workbench import home
