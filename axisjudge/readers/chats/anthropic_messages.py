@@ -13,15 +13,15 @@ from typing import Any
 from axisjudge.checks import InputError
 from axisjudge.readers.chats.parts import add_message, names_part_of_call
 from axisjudge.readers.chats.records import (
+    Conversation,
     Exchange,
-    conversation,
     exchange,
     is_record_or_list,
     list_of_objects,
     records_in,
     schemas,
 )
-from axisjudge.readers.events import Steps, shown, type_of
+from axisjudge.readers.events import shown, type_of
 from axisjudge.readers.messages import Found, Note, at, members, objects, text_of, word
 from axisjudge.trajectory import ToolSchema
 
@@ -87,8 +87,8 @@ def _has_blocks(messages: list[dict[str, Any]]) -> bool:
 
 def _conversation(parts: Exchange, where: str, where_messages: str) -> Found:
     request, response, outer, _ = parts
-    notes: list[Note] = []
-    steps = Steps()
+    talk = Conversation(FORMAT, where, outer)
+    steps, notes = talk.steps, talk.notes
     messages = [] if request.get("messages") is None else objects(request["messages"], where_messages)
     for number, message in enumerate(messages):
         add_message(steps, message, at(where_messages, number), notes)
@@ -99,12 +99,7 @@ def _conversation(parts: Exchange, where: str, where_messages: str) -> Found:
     ended = outer.get("result") if isinstance(outer.get("result"), dict) else {}
     failure = {"error": ended["error"]} if ended and ended.get("error") else {}
     identity = word(response.get("id") or request.get("id"))
-    return conversation(
-        steps,
-        notes,
-        FORMAT,
-        where,
-        outer,
+    return talk.found(
         identity=identity,
         agent=word(response.get("model") or request.get("model")),
         termination=word(last.get("stop_reason")) or (word(ended.get("type")) if ended else None),

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.readers.chats.parts import Part, grow, parts_of
-from axisjudge.readers.chats.records import conversation, is_record_or_list, list_of_objects, records_in
-from axisjudge.readers.events import NO_STEP, Steps, dict_of, shown, text_at
+from axisjudge.readers.chats.records import Conversation, is_record_or_list, list_of_objects, records_in
+from axisjudge.readers.events import NO_STEP, dict_of, shown, text_at
 from axisjudge.readers.messages import (
     Found,
     Note,
@@ -86,27 +86,19 @@ def _threads(record: dict[str, Any], where: str) -> Iterator[tuple[str, list[dic
 
 
 def _conversation(record: dict[str, Any], messages: list[dict[str, Any]], where: str, where_messages: str) -> Found:
-    notes: list[Note] = []
-    run = _Run(messages, notes)
+    talk = Conversation(FORMAT, where, record)
+    run = _Run(messages, talk)
     for number, message in enumerate(objects(messages, where_messages)):
         run.add(message, at(where_messages, number))
     agents = sorted({step.agent for step in run.steps.all() if step.agent and step.role == "assistant"})
-    return conversation(
-        run.steps,
-        notes,
-        FORMAT,
-        where,
-        record,
-        termination=word(record.get("stop_reason")),
-        meta={"agents": agents} if len(agents) > 1 else {},
-    )
+    return talk.found(termination=word(record.get("stop_reason")), meta={"agents": agents} if len(agents) > 1 else {})
 
 
 class _Run:
     """A conversation as it grows: its steps, the calls that were made, and who are users."""
 
-    def __init__(self, messages: list[dict[str, Any]], notes: list[Note]) -> None:
-        self.steps, self.notes = Steps(), notes
+    def __init__(self, messages: list[dict[str, Any]], talk: Conversation) -> None:
+        self.steps, self.notes = talk.steps, talk.notes
         self.asked: set[str] = set()
         self.answered: set[str] = set()
         asked_of = {

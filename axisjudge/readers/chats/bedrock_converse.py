@@ -10,14 +10,14 @@ from typing import Any
 
 from axisjudge.readers.chats.parts import add_message
 from axisjudge.readers.chats.records import (
-    conversation,
+    Conversation,
     exchange,
     is_record_or_list,
     list_of_objects,
     records_in,
     schemas,
 )
-from axisjudge.readers.events import Steps, dict_of, shown, text_at
+from axisjudge.readers.events import dict_of, shown, text_at
 from axisjudge.readers.messages import Found, Note, at, members, objects, text_of, word
 from axisjudge.trajectory import ToolSchema
 
@@ -54,8 +54,8 @@ def _is_record(record: dict[str, Any]) -> bool:
 
 def _conversation(record: dict[str, Any], where: str) -> Found:
     request, response, outer, place = exchange(record, where)
-    notes: list[Note] = []
-    steps = Steps()
+    talk = Conversation(FORMAT, where, outer)
+    steps, notes = talk.steps, talk.notes
     messages = [] if request.get("messages") is None else objects(request["messages"], at(place, "messages"))
     response = response or (request if "output" in request else {})
     answer = dict_of(dict_of(response, "output"), "message")
@@ -67,12 +67,7 @@ def _conversation(record: dict[str, Any], where: str) -> Found:
         )
         add_message(steps, {**message, "content": inside}, spot, notes)
     system = [{"type": "text", **part} for part in list_of_objects(request.get("system")) if "text" in part]
-    return conversation(
-        steps,
-        notes,
-        FORMAT,
-        where,
-        outer,
+    return talk.found(
         agent=word(request.get("modelId")),
         termination=word(response.get("stopReason")),
         policy=text_of(system, at(place, "system"), notes) or None,

@@ -13,7 +13,7 @@ from typing import Any
 from axisjudge.checks import InputError
 from axisjudge.readers.chats.parts import Part, grow, result_text
 from axisjudge.readers.chats.records import (
-    conversation,
+    Conversation,
     exchange,
     is_record_or_list,
     list_of_objects,
@@ -132,8 +132,9 @@ def _conversations(record: dict[str, Any], where: str) -> Iterator[Found]:
     if candidates:
         refuse_unread(answered, where, _READ)
     for number, candidate in enumerate(candidates or [{}]):
-        notes: list[Note] = []
-        steps = Steps()
+        several = len(candidates) > 1
+        talk = Conversation(FORMAT, where, outer | dict.fromkeys(("key", "id", "custom_id")) if several else outer)
+        steps, notes = talk.steps, talk.notes
         told = _camel(answered).get("automaticFunctionCallingHistory")
         for spot, content, agent in _contents({"history": told} if told else asked, place):
             steps.agent = agent
@@ -143,18 +144,13 @@ def _conversations(record: dict[str, Any], where: str) -> Iterator[Found]:
             _add(steps, {"role": "model", **answer}, at(at(where, "candidates"), number), notes)
         _note_of_search(_camel(candidate), where, notes)
         identity = word(answered.get("responseId"))
-        yield conversation(
-            steps,
-            notes,
-            FORMAT,
-            where,
-            outer if len(candidates) < 2 else {**outer, "key": None, "id": None, "custom_id": None},
-            identity=f"{identity}/{number}" if identity and len(candidates) > 1 else identity,
+        yield talk.found(
+            identity=f"{identity}/{number}" if identity and several else identity,
             agent=word(answered.get("modelVersion") or asked.get("model")),
             termination=word(_camel(candidate).get("finishReason")),
             policy=_policy(asked, place, notes),
             tools=_tools(asked, place, notes),
-            meta={"candidate": number} if len(candidates) > 1 else {},
+            meta={"candidate": number} if several else {},
         )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from axisjudge.checks import InputError
 from axisjudge.readers.chats.parts import Part, grow, parts_of, result_text
-from axisjudge.readers.chats.records import conversation, is_record_or_list, list_of_objects, records_in
+from axisjudge.readers.chats.records import Conversation, is_record_or_list, list_of_objects, records_in
 from axisjudge.readers.chats.response_items import ITEMS, add_item
 from axisjudge.readers.events import Steps, dict_of, shown, text_at, type_of
 from axisjudge.readers.messages import (
@@ -113,8 +113,8 @@ def _updates(value: Any) -> list[dict[str, Any]]:
 
 
 def _conversation(record: dict[str, Any], messages: list[dict[str, Any]], where: str, where_messages: str) -> Found:
-    notes: list[Note] = []
-    steps = Steps()
+    talk = Conversation(FORMAT, where, record)
+    steps, notes = talk.steps, talk.notes
     models: Counter[str] = Counter()
     ended = None
     for number, raw in enumerate(objects(messages, where_messages)):
@@ -125,12 +125,7 @@ def _conversation(record: dict[str, Any], messages: list[dict[str, Any]], where:
         models.update(filter(None, [text_at(told, "model_name", "model")]))
         if message["type"] == "ai":
             ended = text_at(told, "finish_reason", "stop_reason")
-    return conversation(
-        steps,
-        notes,
-        FORMAT,
-        where,
-        record,
+    return talk.found(
         identity=word(record.get("thread_id") or record.get("run_id")),
         agent=models.most_common(1)[0][0] if models else None,
         termination=ended,

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.readers.chats.parts import add_message
-from axisjudge.readers.chats.records import conversation, is_record_or_list, list_of_objects, records_in, schemas
-from axisjudge.readers.events import Steps
+from axisjudge.readers.chats.records import Conversation, is_record_or_list, list_of_objects, records_in, schemas
 from axisjudge.readers.messages import Found, Note, at, members, objects, text_of
 from axisjudge.trajectory import Role
 
@@ -63,8 +62,10 @@ def _speaker(message: dict[str, Any]) -> str | None:
 
 
 def _conversation(record: dict[str, Any], messages: list[dict[str, Any]], where: str, where_messages: str) -> Found:
-    notes: list[Note] = []
-    steps = Steps()
+    named = {"id": record.get("id") or record.get("chat_id")}
+    named |= {"task_id": record.get("task_id") or record.get("question_ID")}
+    talk = Conversation(FORMAT, where, {**record, **named})
+    steps, notes = talk.steps, talk.notes
     roles = _roles(messages)
     if roles:
         told = ", ".join(f"{name}: {role}" for name, role in roles.items())
@@ -74,7 +75,14 @@ def _conversation(record: dict[str, Any], messages: list[dict[str, Any]], where:
         steps.agent = speaker or (message.get("name") if message["role"] == "tool" else None)
         role: Role | None = roles.get(speaker) if speaker else None
         add_message(steps, message, at(where_messages, number), notes, role=role)
-    return _found(record, steps, where, notes)
+    agents = sorted({step.agent for step in steps.all() if step.agent and step.role == "assistant"})
+    system, place = record.get("system"), at(where, "tools")
+    tools = [(at(place, n), tool) for n, tool in enumerate(members(record, "tools", where))]
+    return talk.found(
+        policy=text_of(system, at(where, "system"), notes) or None if isinstance(system, str) else None,
+        tools=schemas(tools, notes, place) if record.get("tools") is not None else None,
+        meta={"agents": agents} if agents else {},
+    )
 
 
 def _roles(messages: list[dict[str, Any]]) -> dict[str, Role]:
@@ -98,26 +106,3 @@ def _roles(messages: list[dict[str, Any]]) -> dict[str, Role]:
     user = next((name for name in told if name.lower() in ("user", "human")), None)
     user = user or next((name for name in told if name not in agents), None)
     return {name: "user" if name == user else "assistant" for name in told}
-
-
-def _found(record: dict[str, Any], steps: Steps, where: str, notes: list[Note]) -> Found:
-    tools = members(record, "tools", where)
-    agents = sorted({step.agent for step in steps.all() if step.agent and step.role == "assistant"})
-    place = at(where, "tools")
-    system = record.get("system")
-    return conversation(
-        steps,
-        notes,
-        FORMAT,
-        where,
-        {
-            **record,
-            "id": record.get("id") or record.get("chat_id"),
-            "task_id": record.get("task_id") or record.get("question_ID"),
-        },
-        policy=text_of(system, at(where, "system"), notes) or None if isinstance(system, str) else None,
-        tools=schemas([(at(place, n), tool) for n, tool in enumerate(tools)], notes, place)
-        if record.get("tools") is not None
-        else None,
-        meta={"agents": agents} if agents else {},
-    )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.readers.chats.records import (
-    conversation,
+    Conversation,
     exchange,
     is_record_or_list,
     list_of_objects,
@@ -19,7 +19,7 @@ from axisjudge.readers.chats.records import (
     schemas,
 )
 from axisjudge.readers.chats.response_items import CALLS, ITEMS, add_items, hosted_names
-from axisjudge.readers.events import Steps, dict_of, shown, type_of
+from axisjudge.readers.events import dict_of, shown, type_of
 from axisjudge.readers.messages import Found, Note, at, members, objects, text_of, word
 from axisjudge.trajectory import ToolSchema
 
@@ -67,7 +67,8 @@ def _is_record(record: dict[str, Any]) -> bool:
 
 def _conversation(record: dict[str, Any], where: str) -> Found:
     request, response, outer, place = exchange(record, where)
-    notes: list[Note] = []
+    talk = Conversation(FORMAT, where, outer)
+    steps, notes = talk.steps, talk.notes
     placed: list[tuple[str, dict[str, Any]]] = []
     response = response or request
     for source, key in ((request, "input"), (request, "items"), (request, "data"), (response, "output")):
@@ -79,18 +80,12 @@ def _conversation(record: dict[str, Any], where: str) -> Found:
             if "id" not in item or all(item != other for _, other in placed):  # input may repeat the output before it
                 placed.append((at(at(root, key), number), item))
     items = [item for _, item in placed]
-    steps = Steps()
     add_items(steps, placed, notes)
     if isinstance(response.get("error"), dict):
         steps.error(shown(response["error"].get("message") or response["error"]), None)
     if earlier := request.get("previous_response_id") or response.get("previous_response_id"):
         notes.append(Note(where, "what came before stands in another response", str(earlier)))
-    return conversation(
-        steps,
-        notes,
-        FORMAT,
-        where,
-        outer,
+    return talk.found(
         identity=word(response.get("id")),
         agent=word(response.get("model") or request.get("model")),
         termination=word(dict_of(response, "incomplete_details").get("reason") or response.get("status")),

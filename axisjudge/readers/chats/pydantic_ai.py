@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from axisjudge.readers.chats.records import conversation, is_record_or_list, list_of_objects, records_in
+from axisjudge.readers.chats.records import Conversation, is_record_or_list, list_of_objects, records_in
 from axisjudge.readers.events import ENCRYPTED, Steps, shown, text_at, type_of
 from axisjudge.readers.messages import Found, Note, Unread, at, call_of, carries_call, field, members, objects, word
 
@@ -41,20 +41,15 @@ def _are_messages(value: Any) -> bool:
 
 
 def _conversation(record: dict[str, Any], messages: list[dict[str, Any]], where: str, where_messages: str) -> Found:
-    notes: list[Note] = []
-    steps = Steps()
+    talk = Conversation(FORMAT, where, record)
+    steps, notes = talk.steps, talk.notes
     for number, message in enumerate(messages):
         place = at(where_messages, number)
         for position, part in enumerate(members(message, "parts", place)):
             _add(steps, part, word(message.get("timestamp")), place, at(at(place, "parts"), position), notes)
     answers = [message for message in messages if message["kind"] == "response"]
     asked = filter(None, (text_at(message, "instructions") for message in messages))
-    return conversation(
-        steps,
-        notes,
-        FORMAT,
-        where,
-        record,
+    return talk.found(
         agent=next(filter(None, (text_at(answer, "model_name") for answer in answers)), None),
         termination=text_at(answers[-1], "finish_reason") if answers else None,
         policy=next(asked, None),
