@@ -22,31 +22,13 @@ from axisjudge.readers.events import (
     type_of,
 )
 from axisjudge.readers.messages import Found, call_of, field, objects, word
-from axisjudge.trajectory import ToolCall
 
 FORMAT = "claude_code"
 _BOOKKEEPING = {
-    "agent-name",
-    "ai-title",
-    "attachment",
-    "auth_status",
-    "control_request",
-    "control_response",
-    "custom-title",
-    "file-history-snapshot",
-    "keep_alive",
-    "last-prompt",
-    "permission-mode",
-    "pr-link",
-    "progress",
-    "prompt_suggestion",
-    "queue-operation",
-    "rate_limit_event",
-    "stream_event",
-    "summary",
-    "tag",
-    "tool_progress",
-    "tool_use_summary",
+    *("agent-name", "ai-title", "attachment", "auth_status", "control_request", "control_response"),
+    *("custom-title", "file-history-snapshot", "keep_alive", "last-prompt", "permission-mode", "pr-link"),
+    *("progress", "prompt_suggestion", "queue-operation", "rate_limit_event", "stream_event", "summary", "tag"),
+    *("tool_progress", "tool_use_summary"),
 }
 _KEPT_OF_RESULT = ("duration_ms", "duration_api_ms", "num_turns", "total_cost_usd", "usage", "permission_denials")
 
@@ -136,7 +118,10 @@ class Session(LoggedRun):
             elif kind in ("thinking", "redacted_thinking"):
                 self._thinking(block, timestamp, position)
             elif kind.endswith("tool_use"):
-                self.steps.call(_call(block), timestamp, message=name)
+                tool = field(block, "name", str, "message.content")
+                self.steps.call(
+                    call_of("", tool, block.get("input"), id=word(block.get("id"))), timestamp, message=name
+                )
             elif "tool_use_id" in block:  # of a tool that the provider runs
                 self._tool_result(block, {}, timestamp, position)
             else:
@@ -163,7 +148,8 @@ class Session(LoggedRun):
 
     def _tool_result(self, block: dict[str, Any], told: dict[str, Any], timestamp: str | None, position: str) -> None:
         content = block.get("content")
-        text = self.tally.text(content, "content", position) if _is_parts(content) else shown(content)
+        parts = isinstance(content, list) and all(isinstance(part, dict) for part in content)
+        text = self.tally.text(content, "content", position) if parts else shown(content)
         exit_code = told.get("exit_code", told.get("exitCode"))
         self.steps.result(
             text_at(block, "tool_use_id"),
@@ -206,14 +192,6 @@ def _blocks(content: Any) -> list[dict[str, Any]]:
     return [] if content is None else objects(content, "message.content")
 
 
-def _call(block: dict[str, Any]) -> ToolCall:
-    return call_of("", field(block, "name", str, "message.content"), block.get("input"), id=word(block.get("id")))
-
-
 def _duration(told: dict[str, Any]) -> float | None:
     milliseconds = told.get("durationMs", told.get("totalDurationMs"))
     return seconds(milliseconds, 1000) if milliseconds is not None else seconds(told.get("durationSeconds"))
-
-
-def _is_parts(content: Any) -> bool:
-    return isinstance(content, list) and all(isinstance(part, dict) for part in content)

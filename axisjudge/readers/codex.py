@@ -28,12 +28,8 @@ from axisjudge.trajectory import ToolCall
 FORMAT = "codex"
 _WRAPPERS = {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
 _ITEMS = {
-    "custom_tool_call",
-    "custom_tool_call_output",
-    "function_call",
-    "function_call_output",
-    "local_shell_call",
-    "reasoning",
+    *("custom_tool_call", "custom_tool_call_output", "function_call", "function_call_output"),
+    *("local_shell_call", "reasoning"),
 }
 _KEPT_OF_SESSION = ("cwd", "originator", "cli_version", "model_provider")
 _EXIT_CODE = re.compile(r"^(?:Exit code:|Process exited with code) (-?\d+)", re.MULTILINE)
@@ -106,8 +102,7 @@ class _Run(LoggedRun):
         elif kind in ITEMS:
             notes: list[Note] = []
             add_item(self.steps, item, "", notes, timestamp)
-            for note in notes:
-                self.tally.add(note.rule, note.detail, position)
+            self.tally.take(notes, position)
         else:
             self.tally.unknown(kind, item, position)
 

@@ -9,13 +9,8 @@ from axisjudge.trajectory import ToolCall
 
 FORMAT = "codex_exec"
 _EVENTS = {
-    "thread.started",
-    "turn.started",
-    "turn.completed",
-    "turn.failed",
-    "item.started",
-    "item.updated",
-    "item.completed",
+    *("thread.started", "turn.started", "turn.completed", "turn.failed", "item.started"),
+    *("item.updated", "item.completed"),
 }
 _TOOLS = {"command_execution", "file_change", "mcp_tool_call", "collab_tool_call", "todo_list", "web_search"}
 _ANSWERS = ("agent_message", "reasoning", "error")

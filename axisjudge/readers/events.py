@@ -63,8 +63,7 @@ class Tally:
             yield
         except InputError as error:
             if isinstance(error, Unread) or carries_call(event):
-                where = ", ".join(part for part in (position, error.where) if part)
-                raise Unread(where, error.found, rule=error.rule, cure=error.cure) from error
+                raise Unread(error.inside(position).where, error.found, rule=error.rule, cure=error.cure) from error
             self.add(WRONG_SHAPE, f"{error.where}: {error.rule}", position)
 
     def unknown(self, kind: str, event: Any, position: str) -> None:
@@ -77,9 +76,13 @@ class Tally:
         """The text of a message's content; parts that are no text are counted."""
         notes: list[Note] = []
         text = text_of(content, where, notes)
+        self.take(notes, position)
+        return text
+
+    def take(self, notes: Iterable[Note], position: str) -> None:
+        """Count what was noted of an event."""
         for note in notes:
             self.add(note.rule, note.detail, position)
-        return text
 
     def notes(self) -> tuple[Note, ...]:
         return tuple(Note(first, rule, detail, count) for (rule, detail), (first, count) in self._counts.items())
@@ -175,11 +178,8 @@ def iso(nanoseconds: int) -> str | None:
         moment = datetime.fromtimestamp(nanoseconds // 10**9, tz=UTC)
     except (OverflowError, ValueError, OSError):
         return None
-    return (
-        moment.replace(microsecond=nanoseconds % 10**9 // 1000)
-        .isoformat(timespec="microseconds")
-        .replace("+00:00", "Z")
-    )
+    moment = moment.replace(microsecond=nanoseconds % 10**9 // 1000)
+    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def nanoseconds(moment: Any) -> int:

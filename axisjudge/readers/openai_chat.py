@@ -87,7 +87,8 @@ def _conversation(record: dict[str, Any], where: str, where_messages: str) -> Fo
     steps = chat_steps(objects(record.get("messages"), where_messages), where_messages, notes)
     metadata = field(record, "metadata", dict, where, {})
     told = {key: record.get(key, metadata.get(key)) for key in _TOLD}
-    tools = record.get("tools")
+    tools, place = record.get("tools"), at(where, "tools")
+    schemas = [] if tools is None else [tool_schema(tool, at(place, n)) for n, tool in enumerate(objects(tools, place))]
     query, sample = _names_of_bench(record)
     task_id, agent = word(told["task_id"]) or query, name_of(told["agent"]) or name_of(told["model"])
     trajectory = made(
@@ -101,7 +102,7 @@ def _conversation(record: dict[str, Any], where: str, where_messages: str) -> Fo
         reward=reward_of(told["reward"], at(where, "reward")),
         termination=told["termination"],
         steps=steps,
-        tools=None if tools is None else tuple(_schemas(tools, at(where, "tools"))),
+        tools=None if tools is None else tuple(schemas),
         policy=told["policy"],
         meta={key: value for key, value in metadata.items() if key not in _TOLD},
     )
@@ -114,7 +115,3 @@ def _names_of_bench(record: dict[str, Any]) -> tuple[str | None, str | None]:
     if not isinstance(source, str) or not isinstance(query, int) or not isinstance(sample, int):
         return None, None
     return f"{source}:{query}", f"{source}:{query}:{sample}"
-
-
-def _schemas(tools: Any, where: str) -> Iterator[Any]:
-    return (tool_schema(tool, at(where, number)) for number, tool in enumerate(objects(tools, where)))

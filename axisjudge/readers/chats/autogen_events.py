@@ -82,7 +82,7 @@ def _threads(record: dict[str, Any], where: str) -> Iterator[tuple[str, list[dic
             if key == "agent_states":
                 for name, state in inner.items():
                     if isinstance(state, dict):
-                        yield from _threads(state, at(at(where, key), name))
+                        yield from _threads(state, at(where, key, name))
 
 
 def _conversation(record: dict[str, Any], messages: list[dict[str, Any]], where: str, where_messages: str) -> Found:

@@ -60,7 +60,7 @@ def _conversation(record: dict[str, Any], where: str) -> Found:
     response = response or (request if "output" in request else {})
     answer = dict_of(dict_of(response, "output"), "message")
     for number, message in enumerate([*messages, answer] if answer and answer not in messages else messages):
-        spot = at(at(place, "messages"), number)
+        spot = at(place, "messages", number)
         content = message.get("content")
         inside = (
             content if isinstance(content, str) else [_typed(part) for part in objects(content, at(spot, "content"))]

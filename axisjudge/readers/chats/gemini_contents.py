@@ -48,14 +48,8 @@ _BESIDE = {"thought_signature", "thought", "part_metadata", "video_metadata", "m
 #: What the kinds of a provider's own calls are called among the tools of a request.
 _TOOLS = {"google_search_web": "google_search", "google_search_image": "google_search"}
 _READ = (
-    "candidates",
-    "automaticFunctionCallingHistory",
-    "tools",
-    "toolConfig",
-    "events",
-    "contents",
-    "history",
-    "response",
+    *("candidates", "automaticFunctionCallingHistory", "tools", "toolConfig", "events", "contents"),
+    *("history", "response"),
 )
 _NO_ERROR = {"OUTCOME_OK": False, "OUTCOME_FAILED": True, "OUTCOME_DEADLINE_EXCEEDED": True}
 
@@ -141,7 +135,7 @@ def _conversations(record: dict[str, Any], where: str) -> Iterator[Found]:
             _add(steps, content, spot, notes)
         steps.agent = None
         if isinstance(answer := candidate.get("content"), dict) and answer.get("parts"):
-            _add(steps, {"role": "model", **answer}, at(at(where, "candidates"), number), notes)
+            _add(steps, {"role": "model", **answer}, at(where, "candidates", number), notes)
         _note_of_search(_camel(candidate), where, notes)
         identity = word(answered.get("responseId"))
         yield talk.found(
@@ -161,11 +155,11 @@ def _contents(request: dict[str, Any], where: str) -> Iterator[tuple[str, dict[s
         if isinstance(given, str):
             given = {"role": "user", "parts": [{"text": given}]}
         for number, content in enumerate([given] if isinstance(given, dict) else objects(given or [], at(where, key))):
-            yield at(at(where, key), number), content, None
+            yield at(where, key, number), content, None
     for number, event in enumerate(members(request, "events", where)):
         author = text_at(event, "author")
         if isinstance(event.get("content"), dict):
-            spot = at(at(at(where, "events"), number), "content")
+            spot = at(where, "events", number, "content")
             yield spot, event["content"], None if author == "user" else author
 
 
@@ -176,7 +170,7 @@ def _add(steps: Steps, content: dict[str, Any], where: str, notes: list[Note]) -
     steps.where = where
     given = content.get("parts")
     records = [given] if isinstance(given, dict) else objects(given or [], at(where, "parts"))
-    parts = (part_of(part, at(at(where, "parts"), number), notes) for number, part in enumerate(records))
+    parts = (part_of(part, at(where, "parts", number), notes) for number, part in enumerate(records))
     grow(steps, role, [part for part in parts if part], where)
 
 

@@ -212,7 +212,7 @@ def _content(content: Any, known: set[str]) -> tuple[Any, list[dict[str, Any]]]:
 def _calls(message: dict[str, Any], key: str, where: str) -> list[ToolCall]:
     calls: list[ToolCall] = []
     for number, record in enumerate(members(message, key, where)):
-        place = at(at(where, key), number)
+        place = at(where, key, number)
         if "function" in record:  # OpenAI's form, as some stores keep it
             calls += chat_calls({"tool_calls": [record]}, "assistant", place)
             continue

@@ -78,7 +78,7 @@ def _conversation(record: dict[str, Any], where: str) -> Found:
         root = at(where, "response") if source is response and response is not request else place
         for number, item in enumerate([] if given is None else objects(given, at(root, key))):
             if "id" not in item or all(item != other for _, other in placed):  # input may repeat the output before it
-                placed.append((at(at(root, key), number), item))
+                placed.append((at(root, key, number), item))
     items = [item for _, item in placed]
     add_items(steps, placed, notes)
     if isinstance(response.get("error"), dict):

@@ -21,13 +21,8 @@ from axisjudge.trajectory import Role, ToolCall
 
 _TEXTS = {"text", "input_text", "output_text"}
 _CALLS = {
-    "tool_use",
-    "server_tool_use",
-    "mcp_tool_use",
-    "tool_call",
-    "invalid_tool_call",
-    "server_tool_call",
-    "tool-call",
+    *("tool_use", "server_tool_use", "mcp_tool_use", "tool_call", "invalid_tool_call"),
+    *("server_tool_call", "tool-call"),
 }
 _RESULTS = {"tool_result", "server_tool_result", "tool-result", "tool_call_response", "server_tool_call_response"}
 #: Results of Anthropic's own tools: ``web_search_tool_result``, ``mcp_tool_result``, ...

@@ -46,7 +46,7 @@ def _conversation(record: dict[str, Any], messages: list[dict[str, Any]], where:
     for number, message in enumerate(messages):
         place = at(where_messages, number)
         for position, part in enumerate(members(message, "parts", place)):
-            _add(steps, part, word(message.get("timestamp")), place, at(at(place, "parts"), position), notes)
+            _add(steps, part, word(message.get("timestamp")), place, at(place, "parts", position), notes)
     answers = [message for message in messages if message["kind"] == "response"]
     asked = filter(None, (text_at(message, "instructions") for message in messages))
     return talk.found(

@@ -31,14 +31,8 @@ _ANSWERED_APART = {"local_shell_call", "shell_call", "apply_patch_call", "comput
 #: Calls that the provider runs: what came back stands in the same item.
 _HOSTED = {"web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call", "mcp_call"}
 _OUTPUTS = {
-    "function_call_output",
-    "custom_tool_call_output",
-    "local_shell_call_output",
-    "shell_call_output",
-    "apply_patch_call_output",
-    "computer_call_output",
-    "tool_search_output",
-    "program_output",
+    *("function_call_output", "custom_tool_call_output", "local_shell_call_output", "shell_call_output"),
+    *("apply_patch_call_output", "computer_call_output", "tool_search_output", "program_output"),
 }
 CALLS = _ASKED | _ANSWERED_APART | _HOSTED
 #: Items that hold a step or stand for something else of a response; messages may come without a type.

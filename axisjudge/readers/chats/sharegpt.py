@@ -64,7 +64,7 @@ def _conversation(record: dict[str, Any], key: str, where: str, where_turns: str
     for number, turn in enumerate(objects(record.get(key), where_turns)):
         _add(steps, turn, at(where_turns, number), notes)
     tools = json_of(record.get("tools")) or None
-    offered = [(at(at(where, "tools"), n), tool) for n, tool in enumerate(objects(listed(tools), at(where, "tools")))]
+    offered = [(at(where, "tools", n), tool) for n, tool in enumerate(objects(listed(tools), at(where, "tools")))]
     system = record.get("system") or record.get("system_prompt")
     return talk.found(
         agent=word(record.get("model")),

@@ -69,12 +69,10 @@ def arguments_in(value: Any) -> Any:
 
 def tools_offered(span: Span) -> list[dict[str, Any]]:
     """The definitions of the tools that a model call offers."""
-    offered = (json_of(dict_of(record, "tool").get("json_schema")) for record in _records(span, "llm.tools"))
+    offered = (
+        json_of(dict_of(record, "tool").get("json_schema")) for record in numbered(flat(span.attributes), "llm.tools")
+    )
     return [record for record in offered if isinstance(record, dict)]
-
-
-def _records(span: Span, prefix: str) -> list[dict[str, Any]]:
-    return numbered(flat(span.attributes), prefix)
 
 
 def _pieces(attributes: dict[str, Any], prefix: str) -> list[Piece]:

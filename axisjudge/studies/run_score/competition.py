@@ -11,21 +11,13 @@ import polars as pl
 
 from axisjudge.checks import InputError
 from axisjudge.results import Result
+from axisjudge.scores.run_score.rules import TIE_BREAKS
 from axisjudge.scores.run_score.winning import win_probability
 from axisjudge.stats.comparisons.ranking import rank_sets
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.ranking import Ranking
 from axisjudge.studies._shared.words import many
 from axisjudge.studies.run_score import sentences as say
-
-#: Runs of equal score are put in order by these, first to last.
-TIE_BREAKS = (
-    "higher completion",
-    "higher error_rate",
-    "shorter wall time (unknown last)",
-    "earlier end (unknown last)",
-    "run_id",
-)
 
 
 @dataclass(frozen=True, eq=False)
