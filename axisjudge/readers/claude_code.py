@@ -14,10 +14,10 @@ from axisjudge.readers.events import (
     Line,
     LoggedRun,
     Tally,
+    as_text,
     dict_of,
     events_of,
     seconds,
-    shown,
     text_at,
     type_of,
 )
@@ -136,27 +136,27 @@ class Session(LoggedRun):
     def _user(self, message: dict[str, Any], event: dict[str, Any], timestamp: str | None, position: str) -> None:
         blocks = _blocks(message.get("content"))
         results = [block for block in blocks if block.get("type") == "tool_result"]
-        told = dict_of(event, "toolUseResult") or dict_of(event, "tool_use_result")
+        stated = dict_of(event, "toolUseResult") or dict_of(event, "tool_use_result")
         for block in blocks:
             if block in results:
-                self._tool_result(block, told if len(results) == 1 else {}, timestamp, position)
+                self._tool_result(block, stated if len(results) == 1 else {}, timestamp, position)
             elif block.get("type") == "text":
                 text = field(block, "text", str, "message.content")
                 self.steps.text("user", text, timestamp, message=f"user {position}")
             else:
                 self.steps.text("user", self._left_out(block, position), timestamp, message=f"user {position}")
 
-    def _tool_result(self, block: dict[str, Any], told: dict[str, Any], timestamp: str | None, position: str) -> None:
+    def _tool_result(self, block: dict[str, Any], stated: dict[str, Any], timestamp: str | None, position: str) -> None:
         content = block.get("content")
         parts = isinstance(content, list) and all(isinstance(part, dict) for part in content)
-        text = self.tally.text(content, "content", position) if parts else shown(content)
-        exit_code = told.get("exit_code", told.get("exitCode"))
+        text = self.tally.text(content, "content", position) if parts else as_text(content)
+        exit_code = stated.get("exit_code", stated.get("exitCode"))
         self.steps.result(
             text_at(block, "tool_use_id"),
             text,
             timestamp,
             error=block.get("is_error") is True or exit_code not in (None, 0),
-            duration_s=_duration(told),
+            duration_s=_duration(stated),
         )
 
     def _left_out(self, block: dict[str, Any], position: str) -> str:
@@ -168,11 +168,13 @@ class Session(LoggedRun):
             self.meta |= {key: event[key] for key in ("tools", "cwd", "claude_code_version") if event.get(key)}
             self.models[text_at(event, "model") or ""] += 0
         elif subtype == "api_error":
-            self.steps.error(shown(event.get("error")), timestamp)
+            self.steps.error(as_text(event.get("error")), timestamp)
         self.tally.add(NO_STEP, f"system {subtype}", position)
 
     def _result(self, event: dict[str, Any], timestamp: str | None) -> None:
-        errors = [shown(error) for error in event.get("errors") or []] if isinstance(event.get("errors"), list) else []
+        errors = (
+            [as_text(error) for error in event.get("errors") or []] if isinstance(event.get("errors"), list) else []
+        )
         for error in errors:
             self.steps.error(error, timestamp)
         if not len(self.steps) and (text := text_at(event, "result")):  # --output-format json holds nothing else
@@ -192,6 +194,6 @@ def _blocks(content: Any) -> list[dict[str, Any]]:
     return [] if content is None else objects(content, "message.content")
 
 
-def _duration(told: dict[str, Any]) -> float | None:
-    milliseconds = told.get("durationMs", told.get("totalDurationMs"))
-    return seconds(milliseconds, 1000) if milliseconds is not None else seconds(told.get("durationSeconds"))
+def _duration(stated: dict[str, Any]) -> float | None:
+    milliseconds = stated.get("durationMs", stated.get("totalDurationMs"))
+    return seconds(milliseconds, 1000) if milliseconds is not None else seconds(stated.get("durationSeconds"))

@@ -143,7 +143,7 @@ def text_at(event: dict[str, Any], *keys: str) -> str | None:
     return next((value for key in keys if isinstance(value := event.get(key), str) and value), None)
 
 
-def shown(value: Any) -> str:
+def as_text(value: Any) -> str:
     """A result as text: text as it is, anything else as JSON, nothing for null."""
     return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
 
@@ -191,9 +191,9 @@ def nanoseconds(moment: Any) -> int:
         When it is neither.
     """
     if isinstance(moment, str) and not moment.strip().isdecimal():
-        told = datetime.fromisoformat(moment.strip())
-        told = told if told.tzinfo else told.replace(tzinfo=UTC)
-        since = told - datetime(1970, 1, 1, tzinfo=UTC)
+        stated = datetime.fromisoformat(moment.strip())
+        stated = stated if stated.tzinfo else stated.replace(tzinfo=UTC)
+        since = stated - datetime(1970, 1, 1, tzinfo=UTC)
         return (since.days * 86_400 + since.seconds) * 10**9 + since.microseconds * 1000
     number = float(moment) if isinstance(moment, float) else int(moment)
     return int(number * next((factor for below, factor in _UNITS if abs(number) < below), 1))

@@ -211,8 +211,8 @@ def _content(content: Any) -> tuple[Any, list[dict[str, Any]]]:
     if not isinstance(content, list):
         return content, []
     is_use = [isinstance(part, dict) and part.get("type") == "tool_use" for part in content]
-    told = list(zip(content, is_use, strict=True))
-    return [part for part, use in told if not use], [part for part, use in told if use]
+    stated = list(zip(content, is_use, strict=True))
+    return [part for part, use in stated if not use], [part for part, use in stated if use]
 
 
 def _hosted_call(part: dict[str, Any], where: str) -> ToolCall:

@@ -127,11 +127,7 @@ def apply(
     if json:
         show.as_json({"out": str(out), "rater": fitted.rater, "ratings": given.height, "lost": lost, "tuned": tuned})
         return
-    words = [
-        {"verdict": word, "ratings": count, "mean confidence": sure}
-        for word, count, sure in _counted(given).iter_rows()
-    ]
-    show.table(words, f"{given.height:,} ratings of {fitted.rater}: {out}")
+    show.table(_counted(given).to_dicts(), f"{given.height:,} ratings of {fitted.rater}: {out}")
     if lost:
         typer.echo(f"On {lost:,} items none of its judges gave a word.")
     if tuned:
@@ -231,4 +227,5 @@ def _counted(given: "pl.DataFrame") -> "pl.DataFrame":
     import polars as pl
 
     kept = given.filter(pl.col("verdict").is_not_null())
-    return kept.group_by("verdict").agg(pl.len(), pl.col("confidence").mean()).sort("len", descending=True)
+    counts = {"ratings": pl.len(), "mean confidence": pl.col("confidence").mean()}
+    return kept.group_by("verdict").agg(**counts).sort("ratings", descending=True)

@@ -177,7 +177,7 @@ def read_rules(path: Path | None) -> "ScorecardRules":
 
 def _keep(paths: list[Path], url: str, events: str | None, rules: "ScorecardRules", cluster: str | None) -> None:
     kept = open_store(url, rules)
-    from axisjudge.scores.run_score.runs import parse_run
+    from axisjudge.scores.run_score.runs import runs_in
     from axisjudge.service.events import sink_from
 
     if not _are_runs(paths):
@@ -185,12 +185,7 @@ def _keep(paths: list[Path], url: str, events: str | None, rules: "ScorecardRule
     elif any(path.suffix == ".parquet" for path in paths):
         raise InputError("--store", "takes runs from JSON lines or trajectories, not from Parquet")
     else:
-        lines = [
-            (f"{path}:{number}", line)
-            for path in paths
-            for number, line in enumerate(path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1)
-        ]
-        runs = [parse_run(line, where) for where, line in lines if line.strip()]
+        runs = [run for path in paths for run in runs_in(path, str(path))]
     sink = sink_from(events, url, os.environ)
     new = sum(
         each.is_new for start in range(0, len(runs), _AT_ONCE) for each in kept.add(runs[start : start + _AT_ONCE])

@@ -76,12 +76,12 @@ def _decisive(record: Mapping[str, Any], run: Trajectory, path: Path, terms: Nam
         raise InputError(
             str(path), f"mistake_step must be a position in the history of {len(run.steps)} messages", step
         )
-    told = record.get("axis") or terms.axes.get("mistake_reason")
+    stated = record.get("axis") or terms.axes.get("mistake_reason")
     return Rating(
         **by_person(terms.rater or "people"),
         **terms.run_fields(run.id),
         item_id=run.id,
-        question=ANY_STEP if told is None else one_of("axis", str(told), AXES),
+        question=ANY_STEP if stated is None else one_of("axis", str(stated), AXES),
         scale="verdict",
         verdict="incorrect",
         cited_step_indices=[int(step)],

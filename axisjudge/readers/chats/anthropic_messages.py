@@ -21,7 +21,7 @@ from axisjudge.readers.chats.records import (
     records_in,
     schemas,
 )
-from axisjudge.readers.events import shown, type_of
+from axisjudge.readers.events import as_text, type_of
 from axisjudge.readers.messages import Found, Note, at, members, objects, text_of, word
 from axisjudge.trajectory import ToolSchema
 
@@ -113,7 +113,7 @@ def _conversation(parts: Exchange, where: str, where_messages: str) -> Found:
 def _hosted(messages: list[dict[str, Any]]) -> set[str]:
     """The names under which the provider's own tools were called: its code tool goes by several."""
     parts = [part for message in messages for part in list_of_objects(message.get("content"))]
-    return {shown(part.get("name")) for part in parts if type_of(part) == "server_tool_use"}
+    return {as_text(part.get("name")) for part in parts if type_of(part) == "server_tool_use"}
 
 
 def _policy(request: dict[str, Any], where: str, notes: list[Note]) -> str | None:
@@ -127,7 +127,7 @@ def _tools(request: dict[str, Any], where: str, notes: list[Note]) -> tuple[Tool
         return None
     place = at(where, "tools")
     records = members(request, "tools", where)
-    sets = [shown(record.get("type")) for record in records if "name" not in record and "function" not in record]
+    sets = [as_text(record.get("type")) for record in records if "name" not in record and "function" not in record]
     if sets or request.get("mcp_servers"):
         notes.append(Note(place, "the tools are not listed one by one, so none is known", ", ".join(sets) or "MCP"))
         return None

@@ -17,7 +17,7 @@ from axisjudge.readers.chats.records import (
     records_in,
     schemas,
 )
-from axisjudge.readers.events import dict_of, shown, text_at
+from axisjudge.readers.events import as_text, dict_of, text_at
 from axisjudge.readers.messages import Found, Note, at, members, objects, text_of, word
 from axisjudge.trajectory import ToolSchema
 
@@ -91,7 +91,7 @@ def _typed(part: dict[str, Any]) -> dict[str, Any]:
 
 def _typed_result(part: dict[str, Any]) -> dict[str, Any]:
     if "json" in part:
-        return {"type": "text", "text": shown(part["json"])}
+        return {"type": "text", "text": as_text(part["json"])}
     kind = next(iter(part), "text")
     return part if "type" in part else {"type": kind, **part}
 

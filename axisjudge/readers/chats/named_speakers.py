@@ -68,8 +68,8 @@ def _conversation(record: dict[str, Any], messages: list[dict[str, Any]], where:
     steps, notes = talk.steps, talk.notes
     roles = _roles(messages)
     if roles:
-        told = ", ".join(f"{name}: {role}" for name, role in roles.items())
-        notes.append(Note(where, "roles tell whose history this is, so speakers are told apart by name", told))
+        stated = ", ".join(f"{name}: {role}" for name, role in roles.items())
+        notes.append(Note(where, "roles tell whose history this is, so speakers are told apart by name", stated))
     for number, message in enumerate(messages):
         speaker = _speaker(message)
         steps.agent = speaker or (message.get("name") if message["role"] == "tool" else None)
@@ -87,12 +87,12 @@ def _conversation(record: dict[str, Any], messages: list[dict[str, Any]], where:
 
 def _roles(messages: list[dict[str, Any]]) -> dict[str, Role]:
     """The role of each speaker where the roles of the messages cannot be believed; empty where they can."""
-    told: dict[str, set[str]] = {}
+    stated: dict[str, set[str]] = {}
     for message in messages:
         if speaker := _speaker(message):
-            told.setdefault(speaker, set()).add(str(message["role"]))
+            stated.setdefault(speaker, set()).add(str(message["role"]))
     unnamed_user = any(message["role"] == "user" and _speaker(message) is None for message in messages)
-    if unnamed_user and all(roles == {"assistant"} for roles in told.values()):
+    if unnamed_user and all(roles == {"assistant"} for roles in stated.values()):
         return {}
     agents = {_speaker(message) for message in messages if message.get("tool_calls") or message.get("function_call")}
     answers = any(message["role"] == "assistant" and _speaker(message) not in agents for message in messages)
@@ -100,9 +100,9 @@ def _roles(messages: list[dict[str, Any]]) -> dict[str, Role]:
         message["role"] == "assistant" and not (message.get("tool_calls") or message.get("function_call"))
         for message in messages
     )
-    first = next(iter(told), "")
-    if answers and all(len(roles) == 1 and roles <= _ROLES for roles in told.values()) and told[first] == {"user"}:
+    first = next(iter(stated), "")
+    if answers and all(len(roles) == 1 and roles <= _ROLES for roles in stated.values()) and stated[first] == {"user"}:
         return {}
-    user = next((name for name in told if name.lower() in ("user", "human")), None)
-    user = user or next((name for name in told if name not in agents), None)
-    return {name: "user" if name == user else "assistant" for name in told}
+    user = next((name for name in stated if name.lower() in ("user", "human")), None)
+    user = user or next((name for name in stated if name not in agents), None)
+    return {name: "user" if name == user else "assistant" for name in stated}

@@ -19,7 +19,7 @@ from axisjudge.readers.chats.records import (
     schemas,
 )
 from axisjudge.readers.chats.response_items import CALLS, ITEMS, add_items, hosted_names
-from axisjudge.readers.events import dict_of, shown, type_of
+from axisjudge.readers.events import as_text, dict_of, type_of
 from axisjudge.readers.messages import Found, Note, at, members, objects, text_of, word
 from axisjudge.trajectory import ToolSchema
 
@@ -82,7 +82,7 @@ def _conversation(record: dict[str, Any], where: str) -> Found:
     items = [item for _, item in placed]
     add_items(steps, placed, notes)
     if isinstance(response.get("error"), dict):
-        steps.error(shown(response["error"].get("message") or response["error"]), None)
+        steps.error(as_text(response["error"].get("message") or response["error"]), None)
     if earlier := request.get("previous_response_id") or response.get("previous_response_id"):
         notes.append(Note(where, "what came before stands in another response", str(earlier)))
     return talk.found(
@@ -111,7 +111,7 @@ def _tools(
     if record.get("tools") is None:
         return None
     place = at(where, "tools")
-    told: list[tuple[str, dict[str, Any]]] = []
+    stated: list[tuple[str, dict[str, Any]]] = []
     lists = [item for item in items if type_of(item) == "mcp_list_tools" and item.get("tools")]
     listed = {word(item.get("server_label")): members(item, "tools", where) for item in lists}
     for number, tool in enumerate(members(record, "tools", where)):
@@ -121,12 +121,12 @@ def _tools(
             if label not in listed:
                 notes.append(Note(spot, "the tools of a server are not listed, so none is known", str(label)))
                 return None
-            told += [(spot, {**inner, "name": f"mcp__{label}__{inner.get('name')}"}) for inner in listed[label]]
+            stated += [(spot, {**inner, "name": f"mcp__{label}__{inner.get('name')}"}) for inner in listed[label]]
         elif tool.get("type") == "namespace":
-            told += [(at(spot, "tools"), inner) for inner in members(tool, "tools", spot)]
+            stated += [(at(spot, "tools"), inner) for inner in members(tool, "tools", spot)]
         else:
-            told.append((spot, tool))
-    return schemas(told, notes, place, named=_hosted_name)
+            stated.append((spot, tool))
+    return schemas(stated, notes, place, named=_hosted_name)
 
 
 def _hosted_name(tool: dict[str, Any]) -> str | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.readers.chats.records import Conversation, is_record_or_list, list_of_objects, records_in
-from axisjudge.readers.events import ENCRYPTED, Steps, shown, text_at, type_of
+from axisjudge.readers.events import ENCRYPTED, Steps, as_text, text_at, type_of
 from axisjudge.readers.messages import Found, Note, Unread, at, call_of, carries_call, field, members, objects, word
 
 FORMAT = "pydantic_ai"
@@ -78,12 +78,12 @@ def _add(
         steps.call(called, timestamp, message=message)
     elif kind in _RETURNS:
         failed = part.get("outcome") in ("failed", "denied") if "outcome" in part else None
-        steps.result(identity, shown(part.get("content")), timestamp, error=failed, name=name)
+        steps.result(identity, as_text(part.get("content")), timestamp, error=failed, name=name)
     elif kind == "retry-prompt":
         if name:
-            steps.result(identity, shown(part.get("content")), timestamp, error=True, name=name)
+            steps.result(identity, as_text(part.get("content")), timestamp, error=True, name=name)
         else:
-            steps.text("user", shown(part.get("content")), timestamp)
+            steps.text("user", as_text(part.get("content")), timestamp)
     elif carries_call(part) or "tool" in kind:
         raise Unread(where, part)
     else:
@@ -99,5 +99,5 @@ def _text(content: Any, where: str, notes: list[Note]) -> str:
             notes.append(Note(where, "content that is not text is left out", type_of(part, "kind")))
             texts.append(f"[{type_of(part, 'kind')}]")
         else:
-            texts.append(shown(part))
+            texts.append(as_text(part))
     return "\n".join(texts)

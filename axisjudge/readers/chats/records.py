@@ -7,7 +7,7 @@ from axisjudge.readers.events import Steps, dict_of
 from axisjudge.readers.messages import Found, Note, at, content_id, made, name_of, objects, reward_of, tool_schema, word
 from axisjudge.trajectory import ToolSchema, Trajectory
 
-_TOLD = ("agent", "task_id", "domain", "reward", "termination", "policy")
+_STATED = ("agent", "task_id", "domain", "reward", "termination", "policy")
 
 
 class Exchange(NamedTuple):
@@ -91,14 +91,14 @@ class Conversation:
             listed = {tool.name for tool in tools}
             tools += tuple(ToolSchema(name=name) for name in sorted(set(hosted) - listed))
         metadata = dict_of(outer, "metadata")
-        told = {key: outer[key] if outer.get(key) is not None else metadata.get(key) for key in _TOLD}
-        reward = told["reward"] if outer.get("reward") is not None or not isinstance(told["reward"], str) else None
-        named = name_of(told["agent"]) or agent
-        task_id = word(told["task_id"])
-        ended = told["termination"] or termination
+        stated = {key: outer[key] if outer.get(key) is not None else metadata.get(key) for key in _STATED}
+        reward = stated["reward"] if outer.get("reward") is not None or not isinstance(stated["reward"], str) else None
+        named = name_of(stated["agent"]) or agent
+        task_id = word(stated["task_id"])
+        ended = stated["termination"] or termination
         own = word(outer.get("custom_id") or outer.get("key") or outer.get("id")) or identity
         kept = {
-            key: value for key, value in metadata.items() if key not in _TOLD or (key == "reward" and reward is None)
+            key: value for key, value in metadata.items() if key not in _STATED or (key == "reward" and reward is None)
         }
         trajectory = made(
             Trajectory,
@@ -107,12 +107,12 @@ class Conversation:
             source=self.source,
             agent=named,
             task_id=task_id,
-            domain=told["domain"],
+            domain=stated["domain"],
             reward=reward_of(reward, at(where, "reward")),
             termination=ended,
             steps=done,
             tools=tools,
-            policy=told["policy"] or policy,
+            policy=stated["policy"] or policy,
             meta=kept | (meta or {}),
         )
         return Found(where, trajectory, tuple(self.notes))

@@ -11,7 +11,7 @@ from typing import Any
 
 from axisjudge.readers.chats.parts import Part, grow, parts_of
 from axisjudge.readers.chats.records import Conversation, is_record_or_list, list_of_objects, records_in
-from axisjudge.readers.events import Steps, dict_of, iso, shown, text_at
+from axisjudge.readers.events import Steps, as_text, dict_of, iso, text_at
 from axisjudge.readers.messages import Found, Note, at, chat_calls, objects, refuse_unread
 from axisjudge.trajectory import ToolCall
 
@@ -47,7 +47,7 @@ def _run(record: dict[str, Any], memory: list[dict[str, Any]], where: str, where
         if text := text_at(step, "system_prompt"):
             steps.text("system", text, None)
         elif "task" in step:
-            steps.text("user", shown(step["task"]), None)
+            steps.text("user", as_text(step["task"]), None)
         elif "step_number" in step:
             _act(steps, step, place, notes)
         elif text := text_at(step, "plan"):

@@ -7,7 +7,7 @@ vercel/ai (packages/ai/src/generate-text, its attributes ``ai.*``).
 from collections.abc import Iterator
 from typing import Any
 
-from axisjudge.readers.events import dict_of, json_of, listed, shown, text_at
+from axisjudge.readers.events import as_text, dict_of, json_of, listed, text_at
 from axisjudge.readers.traces.pieces import Piece, pieces_of
 from axisjudge.readers.traces.spans import Span, numbered
 
@@ -91,7 +91,7 @@ def tool_piece(span: Span) -> Piece | None:
     result = next((attributes[key] for key in _RESULTS if attributes.get(key) is not None), None)
     return Piece(
         "call",
-        text=shown(result),
+        text=as_text(result),
         id=text_at(attributes, "gen_ai.tool.call.id", "ai.toolCall.id"),
         name=name,
         given=given,

@@ -107,13 +107,13 @@ def _after(span: Span) -> list[Piece]:
 
 
 def _model_name(span: Span) -> str | None:
-    told = text_at(span.attributes, "gen_ai.response.model", "gen_ai.request.model")
-    return told or openinference.model_of(span)
+    stated = text_at(span.attributes, "gen_ai.response.model", "gen_ai.request.model")
+    return stated or openinference.model_of(span)
 
 
 def _failed(span: Span, call: Piece) -> bool:
-    told = json_of(call.text)
-    return span.failed or (isinstance(told, dict) and told.get("isError") is True)
+    stated = json_of(call.text)
+    return span.failed or (isinstance(stated, dict) and stated.get("isError") is True)
 
 
 def _innermost(models: list[Span], spans: list[Span]) -> list[Span]:
