@@ -183,9 +183,8 @@ def trust(
         )
         trust_result = trust_judge(votes, judge, risk=risk, level=level)
     if json:
-        show.as_json(
-            {**trust_result.to_dict(), "sentences": [sentences.stands(trust_result), sentences.worst(trust_result)]}
-        )
+        words = [sentences.stands(trust_result), sentences.worst(trust_result)]
+        show.as_json({**trust_result.to_dict(), "sentences": words})
     else:
         typer.echo(show.text(sentences.stands(trust_result)))
         if trust_result.n_tuned:

@@ -183,10 +183,8 @@ def _print(plan: StudyPlan, json: bool, more: dict[str, Any] | None = None, furt
     if json:
         show.as_json(plan.to_dict() | (more or {}) | {"sentence": sentence})
         return
-    show.table(
-        [_row(row) for row in plan_rows(plan)],
-        f"{'Power' if plan.curve.of_power else 'Half width'} for {plan.curve.what}",
-    )
+    what = "Power" if plan.curve.of_power else "Half width"
+    show.table([_row(row) for row in plan_rows(plan)], f"{what} for {plan.curve.what}")
     typer.echo(f"\n{sentence}")
 
 

@@ -95,10 +95,8 @@ def show_run(
     ]
     show.table(rows, "Components")
     if past:
-        show.table(
-            [{"score": old["score"], "tier": old["tier"], "until": old["superseded_at"].isoformat()} for old in past],
-            "Before a late run changed its baseline",
-        )
+        before = [{"score": old["score"], "tier": old["tier"], "until": _shown(old)["superseded_at"]} for old in past]
+        show.table(before, "Before a late run changed its baseline")
 
 
 @app.command(epilog="Example: axisjudge scorecard rank data/demo/runs/runs.jsonl --spec spec-01")
@@ -118,9 +116,8 @@ def rank(
 
     table, chosen = _read(runs), read_rules(rules)
     baseline: Baseline = frozen_baseline(table, rules=chosen) if frozen else "rolling"
-    found = compete(
-        score_runs(table, rules=chosen, baseline=baseline), table, spec=spec, rng=np.random.default_rng(seed)
-    )
+    scored = score_runs(table, rules=chosen, baseline=baseline)
+    found = compete(scored, table, spec=spec, rng=np.random.default_rng(seed))
     if json:
         show.as_json(found.to_dict())
         return
