@@ -36,7 +36,9 @@ Budget = Annotated[
 Exploratory = Annotated[
     bool, typer.Option("--exploratory", help="Judge held-out runs without lock and opening; marks every rating.")
 ]
-Runs = Annotated[list[Path], typer.Option("--trajectories", help="The runs that were rated or labelled.")]
+Runs = Annotated[
+    list[Path], typer.Option("--trajectories", help="The runs that were rated or labelled: tasks, agents, steps.")
+]
 DrawSeed = Annotated[int, typer.Option(help="Seed of the draw and of the order.")]
 Page = Annotated[Path | None, typer.Option(help="Write the blind labelling page as well.")]
 Person = Annotated[str | None, typer.Option(help="Who labels; the page asks if not given.")]

@@ -1,16 +1,19 @@
 """`axisjudge label lint`: what is wrong with people's labels before a judge is compared with them."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from axisjudge.cli import show
-from axisjudge.cli.options import LabelFiles, Runs
+from axisjudge.cli.options import LabelFiles
 
 
 def lint(
     labels: LabelFiles,
-    trajectories: Runs = [],  # noqa: B006
+    trajectories: Annotated[
+        list[Path], typer.Option(help="The runs that were labelled: for ids and steps that do not exist.")
+    ] = [],  # noqa: B006
     gold: Annotated[
         list[str], typer.Option(help="A rater whose labels are merged ones; else those called gold, key, merged, ...")
     ] = [],  # noqa: B006

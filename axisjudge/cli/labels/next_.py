@@ -9,7 +9,7 @@ from axisjudge.checks import InputError
 from axisjudge.cli import show
 from axisjudge.cli.labels.label import blind_page
 from axisjudge.cli.labels.looking import Draw, label_until
-from axisjudge.cli.options import DrawSeed, Page, Person, Runs, new_file
+from axisjudge.cli.options import DrawSeed, Page, Person, new_file
 
 
 def next_(
@@ -31,7 +31,7 @@ def next_(
     ] = None,
     seed: DrawSeed = 0,
     page: Page = None,
-    trajectories: Runs = [],  # noqa: B006
+    trajectories: Annotated[list[Path], typer.Option(help="The runs: for the page, and without a panel.")] = [],  # noqa: B006
     rater: Person = None,
     json: show.Json = False,
 ) -> None:

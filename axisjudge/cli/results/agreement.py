@@ -9,7 +9,7 @@ import typer
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.cli import show
-from axisjudge.cli.options import Cluster, Ratings, Runs, Steps
+from axisjudge.cli.options import Cluster, Ratings, Steps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,9 @@ def agreement(
     weighted: Annotated[
         bool, typer.Option("--weighted", help="Add the confidence-weighted variants (slow on large tables).")
     ] = False,
-    trajectories: Runs = [],  # noqa: B006
+    trajectories: Annotated[
+        list[Path], typer.Option(help="The runs that were rated: tells how many shared steps are chance.")
+    ] = [],  # noqa: B006
     cluster: Cluster = None,
     json: show.Json = False,
 ) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from axisjudge.cli import show
-from axisjudge.cli.options import Runs, Steps
+from axisjudge.cli.options import Steps
 
 
 def compare(
@@ -28,7 +28,7 @@ def compare(
     by: Annotated[
         str, typer.Option(help="Where may judges be unfair: any of agent, domain, length, answer, by commas.")
     ] = "",
-    trajectories: Runs = [],  # noqa: B006
+    trajectories: Annotated[list[Path], typer.Option(help="The runs, for --by length and --by answer.")] = [],  # noqa: B006
     steps: Steps = False,
     require: Annotated[
         list[str], typer.Option(help="MEASURE>=NUMBER, or of one judge or question NAME.MEASURE>=NUMBER.")

@@ -1,16 +1,17 @@
 """`axisjudge profile`: which capability broke."""
 
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 from axisjudge.cli import show
-from axisjudge.cli.options import Ratings, Runs
+from axisjudge.cli.options import Ratings
 
 
 def profile(
     ratings: Ratings,
-    trajectories: Runs = [],  # noqa: B006
+    trajectories: Annotated[list[Path], typer.Option(help="Trajectories to take rewards from.")] = [],  # noqa: B006
     json: show.Json = False,
 ) -> None:
     """Failed runs per agent and axis, by any judge and by consensus, with intervals and what is undecided."""

@@ -21,7 +21,9 @@ app = show.group("Put ratings files together, and look at a dataset.")
 def merge(
     ratings: options.Ratings,
     out: Annotated[Path, typer.Option(help="New file (.jsonl, .parquet); without a suffix a dataset.")],
-    trajectories: options.Runs = [],  # noqa: B006
+    trajectories: Annotated[
+        list[Path], typer.Option(help="The runs that were to be rated: tells what is missing.")
+    ] = [],  # noqa: B006
     strict: Annotated[bool, typer.Option("--require-whole", help="Exit 1 where something is missing.")] = False,
     json: show.Json = False,
 ) -> None:
