@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from itertools import chain
 from typing import Any
 
 import polars as pl
@@ -30,6 +31,13 @@ from axisjudge.verdict import AXES, STATUSES, VERDICTS
 
 #: Flags that say how a rating came about, not that something is wrong with it.
 _USUAL = re.compile(r"(drawn|opening|decided|answer)\w*:|exploratory$|not_asked")
+
+#: What is kept of a rating: a row of all columns takes three times as long.
+_KEPT = (
+    *("trajectory_id", "task_id", "agent", "domain", "question", "scale", "split", "rater", "rater_kind"),
+    *("rubric_version", "rubric_sha256", "repeat", "status", "verdict", "value", "confidence"),
+    *("cited_step_indices", "invalid_citations", "rationale", "flags"),
+)
 
 Row = Mapping[str, Any]
 
@@ -102,10 +110,10 @@ class Grid:
         columns = _columns(judges)
         place = {(c.question, c.rater, c.version): at for at, c in enumerate(columns)}
         cells: defaultdict[tuple[str, int], list[Row]] = defaultdict(list)
-        for row in judges.sort("repeat", maintain_order=True).iter_rows(named=True):
+        for row in judges.sort("repeat", maintain_order=True).select(_KEPT).iter_rows(named=True):
             cells[row["trajectory_id"], place[row["question"], row["rater"], row["rubric_version"]]].append(row)
         labels: defaultdict[str, list[Row]] = defaultdict(list)
-        for row in told.iter_rows(named=True):
+        for row in told.select(_KEPT).iter_rows(named=True):
             labels[row["trajectory_id"]].append(row)
         return cls(
             questions=tuple(dict.fromkeys(c.question for c in columns)),
@@ -159,6 +167,12 @@ class Grid:
             {**_reason(row), "rater": row["rater"], "question": row["question"]} for row in self.labels.get(name, ())
         ]
         return {"run": run and shown_run(run), "reward": run and run.reward, "reasons": reasons, "notes": notes}
+
+    def record(self, at: int) -> tuple[Trajectory | None, list[Row]]:
+        """A run and all its ratings and labels, as they are."""
+        name = self.runs[at]
+        of_run = (self.cells.get((name, column), ()) for column in range(len(self.columns)))
+        return self.trajectories.get(name), [*chain.from_iterable(of_run), *self.labels.get(name, ())]
 
     def base(self, at: int, question: str) -> dict[str, Any]:
         """The fields of a decision on one item that are known before it is made.
@@ -245,7 +259,8 @@ def _latest(table: pl.DataFrame) -> pl.DataFrame:
 def _columns(judges: pl.DataFrame) -> tuple[Column, ...]:
     """By question (the five axes first), then judge, then version."""
     order = {axis: at for at, axis in enumerate(AXES)}
-    rows = judges.select("question", "rater", "family", "rubric_version").unique().rows()
+    one = ["question", "rater", "rubric_version"]
+    rows = judges.select("question", "rater", "family", "rubric_version").unique(one, keep="first").rows()
     ranked = sorted(rows, key=lambda r: (order.get(r[0], len(order)), r[0], r[2] or "", r[1], natural(r[3] or "")))
     return tuple(Column(question, rater, version) for question, rater, _, version in ranked)
 

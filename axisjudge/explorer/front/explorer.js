@@ -216,6 +216,7 @@ class Explorer {
   }
 
   #draw(isSearching) {
+    this.items.narrow(this.filters.filters);
     this.shown = this.items.chosen(this.filters.filters, this.found);
     this.list.show(this.shown.rows, this.shown.asked, Object.keys(ABOUT).filter((name) => this.filters.about.has(name)), isSearching);
     this.filters.show(this.shown, isSearching);
