@@ -20,9 +20,10 @@ from axisjudge.explorer.session import KEYS
 from axisjudge.explorer.shown import shown_run
 from axisjudge.labels.decisions import decided, decision_base
 from axisjudge.labels.record import OPEN
+from axisjudge.labels.simulated_people import BY_PERSON
 from axisjudge.ratings import as_ratings
 from axisjudge.ratings.scales import has_words
-from axisjudge.ratings.selection import LABELS
+from axisjudge.ratings.selection import BY_LABELLER
 from axisjudge.rubric import Rubric, list_rubrics, load_rubric
 from axisjudge.studies._shared.scope import MADE_UP, banner
 from axisjudge.studies._shared.words import many
@@ -32,6 +33,8 @@ from axisjudge.verdict import AXES, STATUSES, VERDICTS
 #: Flags that say how a rating came about, not that something is wrong with it.
 _USUAL = re.compile(r"(drawn|opening|decided|answer)\w*:|exploratory$|not_asked")
 
+#: Labels, those of simulated people among them.
+_LABELLING = (BY_LABELLER | BY_PERSON).fill_null(False)
 #: What is kept of a rating: a row of all columns takes three times as long.
 _KEPT = (
     *("trajectory_id", "task_id", "agent", "domain", "question", "scale", "split", "rater", "rater_kind"),
@@ -89,8 +92,8 @@ class Grid:
             raise InputError(
                 "ratings", "hold none of whole runs", cure="the explorer shows these, not ratings of steps"
             )
-        judged = chosen.filter(~pl.col("rater_kind").is_in(LABELS))
-        judges, told = (judged, chosen.filter(pl.col("rater_kind").is_in(LABELS))) if len(judged) else (chosen, judged)
+        judged = chosen.filter(~_LABELLING)
+        judges, told = (judged, chosen.filter(_LABELLING)) if len(judged) else (chosen, judged)
         known = {run.id: run for run in runs}
         names = _in_order(chosen["trajectory_id"].unique(maintain_order=True).to_list(), known)
         parts = len(table) - len(whole)

@@ -36,7 +36,6 @@ COUNTS = {
     "incorrect": {"word": "incorrect"},
     "lost": {"word": "lost"},
     "flipped": {"only": "flipped"},
-    "no_common_step": {"only": "steps"},
 }
 
 
@@ -64,6 +63,8 @@ class Links:
             return {name: _address(run=run, axis=axis, step=step) for name, run in named.items() if run in self.runs}
         if items is None or not (items := {**behind, **items}) or not self.values:
             return {}
+        if "find" in items and "judge" not in items:
+            return {}  # an edit is of twins that were judged, and of runs that it could not be made of
         links = {next(iter(row)): _address(**items)}
         some = {name: true for name, true in COUNTS.items() if isinstance(row.get(name), int) and row[name] > 0}
         links |= {name: _address(**{**items, **true}) for name, true in some.items()}
