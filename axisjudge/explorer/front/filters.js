@@ -16,7 +16,7 @@ const OFFERED = 12;
 
 /** The bar above the grid: what is shown, in which order, and how many that is of how many. */
 class Filters {
-  /** on: change(filters), columns() after a column was shown or hidden, copy(), download(), keys(). */
+  /** on: change(filters), columns() after a column was shown or hidden, copy(), download(), keys(), seek() before a search. */
   constructor(items, on) {
     Object.assign(this, { items, on, filters: { ...FRESH } });
     const { index } = items;
@@ -35,7 +35,7 @@ class Filters {
       word: this.#select("Verdict", "any verdict", [...words.map((word) => [word, word.replace("_", " ")]), ["lost", "lost"], ...lost.map((status) => [`lost ${status}`, `lost: ${status.replace("_", " ")}`]), ["none", "not rated"]]),
       sort: this.#select("Order", null, Object.entries(SORTS)),
     };
-    this.find = make("input", { type: "search", class: "find", list: "offered", placeholder: "Search runs and reasons", "aria-label": "Search runs and reasons", oninput: () => this.#typed() });
+    this.find = make("input", { type: "search", class: "find", list: "offered", placeholder: "Search runs and reasons", "aria-label": "Search runs and reasons", onfocus: on.seek, oninput: () => this.#typed() });
     this.offered = make("datalist", { id: "offered" });
     this.names = ["agent", "domain", "task", "id"].flatMap(values);
     this.marks = Object.entries(MARKS).map(([name, { words: label, why }]) => {
