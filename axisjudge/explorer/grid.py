@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from itertools import chain
 from typing import Any
 
 import polars as pl
@@ -19,9 +20,10 @@ from axisjudge.explorer.session import KEYS
 from axisjudge.explorer.shown import shown_run
 from axisjudge.labels.decisions import decided, decision_base
 from axisjudge.labels.record import OPEN
+from axisjudge.labels.simulated_people import BY_PERSON
 from axisjudge.ratings import as_ratings
 from axisjudge.ratings.scales import has_words
-from axisjudge.ratings.selection import LABELS
+from axisjudge.ratings.selection import BY_LABELLER
 from axisjudge.rubric import Rubric, list_rubrics, load_rubric
 from axisjudge.studies._shared.scope import MADE_UP, banner
 from axisjudge.studies._shared.words import many
@@ -30,6 +32,15 @@ from axisjudge.verdict import AXES, STATUSES, VERDICTS
 
 #: Flags that say how a rating came about, not that something is wrong with it.
 _USUAL = re.compile(r"(drawn|opening|decided|answer)\w*:|exploratory$|not_asked")
+
+#: Labels, those of simulated people among them.
+_LABELLING = (BY_LABELLER | BY_PERSON).fill_null(False)
+#: What is kept of a rating: a row of all columns takes three times as long.
+_KEPT = (
+    *("trajectory_id", "task_id", "agent", "domain", "question", "scale", "split", "rater", "rater_kind"),
+    *("rubric_version", "rubric_sha256", "repeat", "status", "verdict", "value", "confidence"),
+    *("cited_step_indices", "invalid_citations", "rationale", "flags"),
+)
 
 Row = Mapping[str, Any]
 
@@ -81,8 +92,8 @@ class Grid:
             raise InputError(
                 "ratings", "hold none of whole runs", cure="the explorer shows these, not ratings of steps"
             )
-        judged = chosen.filter(~pl.col("rater_kind").is_in(LABELS))
-        judges, told = (judged, chosen.filter(pl.col("rater_kind").is_in(LABELS))) if len(judged) else (chosen, judged)
+        judged = chosen.filter(~_LABELLING)
+        judges, told = (judged, chosen.filter(_LABELLING)) if len(judged) else (chosen, judged)
         known = {run.id: run for run in runs}
         names = _in_order(chosen["trajectory_id"].unique(maintain_order=True).to_list(), known)
         parts = len(table) - len(whole)
@@ -102,10 +113,10 @@ class Grid:
         columns = _columns(judges)
         place = {(c.question, c.rater, c.version): at for at, c in enumerate(columns)}
         cells: defaultdict[tuple[str, int], list[Row]] = defaultdict(list)
-        for row in judges.sort("repeat", maintain_order=True).iter_rows(named=True):
+        for row in judges.sort("repeat", maintain_order=True).select(_KEPT).iter_rows(named=True):
             cells[row["trajectory_id"], place[row["question"], row["rater"], row["rubric_version"]]].append(row)
         labels: defaultdict[str, list[Row]] = defaultdict(list)
-        for row in told.iter_rows(named=True):
+        for row in told.select(_KEPT).iter_rows(named=True):
             labels[row["trajectory_id"]].append(row)
         return cls(
             questions=tuple(dict.fromkeys(c.question for c in columns)),
@@ -159,6 +170,12 @@ class Grid:
             {**_reason(row), "rater": row["rater"], "question": row["question"]} for row in self.labels.get(name, ())
         ]
         return {"run": run and shown_run(run), "reward": run and run.reward, "reasons": reasons, "notes": notes}
+
+    def record(self, at: int) -> tuple[Trajectory | None, list[Row]]:
+        """A run and all its ratings and labels, as they are."""
+        name = self.runs[at]
+        of_run = (self.cells.get((name, column), ()) for column in range(len(self.columns)))
+        return self.trajectories.get(name), [*chain.from_iterable(of_run), *self.labels.get(name, ())]
 
     def base(self, at: int, question: str) -> dict[str, Any]:
         """The fields of a decision on one item that are known before it is made.
@@ -245,7 +262,8 @@ def _latest(table: pl.DataFrame) -> pl.DataFrame:
 def _columns(judges: pl.DataFrame) -> tuple[Column, ...]:
     """By question (the five axes first), then judge, then version."""
     order = {axis: at for at, axis in enumerate(AXES)}
-    rows = judges.select("question", "rater", "family", "rubric_version").unique().rows()
+    one = ["question", "rater", "rubric_version"]
+    rows = judges.select("question", "rater", "family", "rubric_version").unique(one, keep="first").rows()
     ranked = sorted(rows, key=lambda r: (order.get(r[0], len(order)), r[0], r[2] or "", r[1], natural(r[3] or "")))
     return tuple(Column(question, rater, version) for question, rater, _, version in ranked)
 

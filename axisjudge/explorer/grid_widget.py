@@ -15,7 +15,7 @@ from axisjudge.checks import InputError
 from axisjudge.explorer.front import script
 from axisjudge.explorer.grid import Grid
 from axisjudge.explorer.log import LabelLog
-from axisjudge.explorer.searching import run_text
+from axisjudge.explorer.searching import run_text, sought
 from axisjudge.explorer.start import decisions_path
 from axisjudge.labels.decisions import decision
 from axisjudge.ratings import ratings_frame, read_ratings
@@ -63,14 +63,15 @@ class Explorer(anywidget.AnyWidget):
         if kind == "run":
             return self._grid.opened(content)
         if kind == "search":
-            return [at for at in range(len(self._grid.runs)) if content.casefold() in self._text(at)]
+            words = sought(content)
+            return [at for at in range(len(self._grid.runs)) if words.search(self._text(at))]
         if kind == "decided":
             return self._decided(content)
         return self._decide(content)
 
     def _text(self, at: int) -> str:
         if at not in self._texts:
-            self._texts[at] = run_text(self._grid.opened(at)).casefold()
+            self._texts[at] = run_text(*self._grid.record(at))
         return self._texts[at]
 
     def _decide(self, content: Mapping[str, Any]) -> None:

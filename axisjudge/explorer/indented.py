@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 #: Whatever fits on one line of this length stays there.
@@ -20,6 +21,7 @@ class Node(NamedTuple):
     members: tuple[tuple[str, Node], ...] = ()
 
 
+@lru_cache(maxsize=512)
 def indented(text: str) -> str:
     """`text` over several lines if it is a JSON object or array too long for one, else as it is."""
     if not text.lstrip().startswith(("{", "[")) or len(text) <= WIDTH or "\n" in text.strip():

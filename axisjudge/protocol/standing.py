@@ -41,6 +41,8 @@ class Standing:
         The opening they were made under (the last, if several), and how many the ledger has.
     looks : int
         Openings and exploratory looks together: how often the held-out side was seen.
+    made : tuple of (int, str)
+        How many of the held-out ratings were made under which opening, in a look, or before a split.
     reasons : tuple of str
         Why the ratings are exploratory; empty where they are not.
     outside : tuple of str
@@ -56,6 +58,7 @@ class Standing:
     opening: int | None = None
     openings: int = 0
     looks: int = 0
+    made: tuple[tuple[int, str], ...] = ()
     reasons: tuple[str, ...] = ()
     outside: tuple[str, ...] = ()
     optimism: float | None = None
@@ -107,11 +110,11 @@ class Standing:
 
     def _seen(self) -> Iterator[str]:
         if self.held_out:
-            where = f"opening {self.opening} of {self.openings}" if self.opening else "no opening"
             planned = f" ({self.plan.n:,} planned)" if self.plan is not None and self.plan.n else ""
             runs = f"{self.runs:,} {'run' if self.runs == 1 else 'runs'}{planned}"
             ratings = f"{self.held_out:,} {'rating' if self.held_out == 1 else 'ratings'}"
-            yield f"Held-out data: {ratings} of {runs}, made under {where}."
+            parts = [how if len(self.made) == 1 else f"{n:,} {how}" for n, how in self.made]
+            yield f"Held-out data: {ratings} of {runs}, made {' and '.join(parts)}."
         if self.looks > 1:
             yield f"The held-out side was seen {self.looks} times; {_flattery(self.optimism)}."
 
@@ -156,6 +159,7 @@ def standing_of(ratings: pl.DataFrame, *, statistic: str | None = None) -> Stand
         opening=max(_openings_of(rows), default=None),
         openings=len(ledger.openings(entries)),
         looks=n_looks,
+        made=_made(rows, len(ledger.openings(entries))),
         reasons=tuple(dict.fromkeys(reasons)),
         outside=tuple(sorted(set(rows["question"]) - set(plan.axes))) if plan else (),
         optimism=_optimism(ratings, rows, plan, n_looks),
@@ -252,6 +256,21 @@ def _undeclared(rows: pl.DataFrame, plan: AnalysisPlan | None, statistic: str | 
         yield f"{statistic} is not in the plan, which declares {plan.statistic}"
     if not set(rows["question"]) & set(plan.axes):
         yield f"the plan declares other axes ({', '.join(plan.axes)})"
+
+
+def _made(rows: pl.DataFrame, openings: int) -> tuple[tuple[int, str], ...]:
+    """How many ratings were made under which opening, or how else: what was judged before a split bears no side."""
+    flags = pl.col("flags").fill_null([])
+    before = (
+        pl.when(pl.col("split").is_null())
+        .then(pl.lit("when no split held them out"))
+        .otherwise(pl.lit("without an opening"))
+    )
+    how = pl.when(flags.list.contains(EXPLORATORY)).then(pl.lit("in an exploratory look")).otherwise(before)
+    for number, flag in sorted(_openings_of(rows).items()):
+        how = pl.when(flags.list.contains(flag)).then(pl.lit(f"under opening {number} of {openings}")).otherwise(how)
+    counts = rows.select(how=how).group_by("how", maintain_order=True).len()
+    return tuple((n, words) for words, n in counts.rows())
 
 
 def _openings_of(rows: pl.DataFrame) -> dict[int, str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
@@ -12,51 +13,95 @@ from axisjudge.checks import InputError
 from axisjudge.figures.markup import literal
 
 if TYPE_CHECKING:
+    from axisjudge.explorer import Grid
     from axisjudge.trajectory import Trajectory
 
 EXPLORER = "explorer.html"
-#: Columns that name a run, an axis and a step, and counts of items with the verdict that they are named for.
+#: Columns that name a run, and the step of it that is meant.
 RUNS = ("trajectory_id", "trajectory", "run_id", "run", "item_id", "item", "original", "twin")
-QUESTIONS = ("question", "axis", "breaks")
 STEPS = ("step_index", "step")
-COUNTS = {"any_incorrect": "incorrect", "incorrect": "incorrect", "lost": "lost"}
-#: Columns by which a table counts fewer items than the explorer would show.
-OTHERS = ("rubric_version", "side", "edit", "other_judge")
+#: Columns that say of which items a row is: by the name of the explorer's filter, and by what it can be set to.
+JUDGES = ("judge", "rater", "judge_1", "judge_2", "other_judge")
+FILTERS = {
+    "on": ("question", "axis", "breaks"),
+    "agent": ("agent",),
+    "domain": ("domain",),
+    "side": ("side",),
+    "versions": ("rubric_version", "version"),
+    "edit": ("edit", "text"),
+}
+#: Columns that count items, and what is true of the items counted.
+COUNTS = {
+    "any_incorrect": {"word": "incorrect"},
+    "incorrect": {"word": "incorrect"},
+    "lost": {"word": "lost"},
+    "flipped": {"only": "flipped"},
+}
 
 
 @dataclass(frozen=True)
 class Links:
-    """What an explorer holds: tables link to these runs, questions, agents and judges, and to nothing else."""
+    """What an explorer holds, by the names of its filters: tables link to these and to nothing else."""
 
     runs: frozenset[str] = frozenset()
-    questions: frozenset[str] = frozenset()
-    agents: frozenset[str] = frozenset()
     judges: frozenset[str] = frozenset()
+    values: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
-    def of_row(self, row: Mapping[str, Any]) -> dict[str, str]:
-        """Addresses by column: a run's name leads to the run, a count of verdicts to the items that bear them.
+    def of_row(self, row: Mapping[str, Any], behind: Mapping[str, str]) -> dict[str, str]:
+        """Addresses by column: a run's name leads to the run, a count of items to these items.
 
-        In a map of axes by agents the column is the agent.
+        The row's first cell leads to the items that the row is of: those of the judge, the two judges, the axis, the
+        agent, the domain, the side, the rubric version or the edit that it names, and of `behind`, what is true of them
+        and stands in no column. A row that names something the explorer does not have leads nowhere. In a map of
+        axes by agents the column is the agent. Means over several pairs of judges or families have no filter.
         """
+        named = {name: row[name] for name in RUNS if isinstance(row.get(name), str)}
+        items = self._items(row)
+        if named:
+            axis = None if items is None else items.get("on")
+            step = next((row[name] for name in STEPS if isinstance(row.get(name), int)), None)
+            return {name: _address(run=run, axis=axis, step=step) for name, run in named.items() if run in self.runs}
+        if items is None or not (items := {**behind, **items}) or not self.values:
+            return {}
+        if "find" in items and "judge" not in items:
+            return {}  # an edit is of twins that were judged, and of runs that it could not be made of
+        links = {next(iter(row)): _address(**items)}
+        some = {name: true for name, true in COUNTS.items() if isinstance(row.get(name), int) and row[name] > 0}
+        links |= {name: _address(**{**items, **true}) for name, true in some.items()}
+        for name in row:
+            if (agent := self._agent(name)) is not None and not str(row[name]).startswith("0"):
+                links[name] = _address(**{**items, **agent, "word": "incorrect"})
+        return links
+
+    def _items(self, row: Mapping[str, Any]) -> dict[str, str] | None:
+        """The filters that a row's names stand for; None where one of them is not to be had."""
         from axisjudge.studies.failures.profiles import ALL_AGENTS
 
-        axis = next((row[name] for name in QUESTIONS if row.get(name) in self.questions), None)
-        step = next((row[name] for name in STEPS if isinstance(row.get(name), int)), None)
-        runs = {name: row[name] for name in RUNS if isinstance(row.get(name), str) and row[name] in self.runs}
-        links = {name: _address(run=run, axis=axis, step=step) for name, run in runs.items()}
-        if axis is None:
-            return links
-        judge = row.get("judge", row.get("rater"))
-        agent = None if row.get("agent") == ALL_AGENTS else row.get("agent")
-        is_narrower = any(row.get(name) for name in OTHERS)
-        if agent in {None, *self.agents} and judge in {None, *self.judges} and not is_narrower:
-            of = {"on": axis, "agent": agent, "domain": row.get("domain"), "judge": judge}
-            some = {name: word for name, word in COUNTS.items() if isinstance(row.get(name), int) and row[name] > 0}
-            links |= {name: _address(**of, word=word) for name, word in some.items()}
-        for name in row:
-            if name in {ALL_AGENTS, *self.agents} and not str(row[name]).startswith("0"):
-                links[name] = _address(on=axis, agent=None if name == ALL_AGENTS else name, word="incorrect")
-        return links
+        filters = {}
+        for name, columns in FILTERS.items():
+            for value in [row[column] for column in columns if isinstance(row.get(column), str) and row[column]]:
+                if value in self.values.get(name, ()):
+                    filters[name] = value
+                elif value != ALL_AGENTS:
+                    return None
+        if stratum := row.get("stratum"):
+            if stratum not in self.values.get(row.get("by", ""), ()):
+                return None
+            filters[row["by"]] = stratum
+        judges = [row[column] for column in JUDGES if isinstance(row.get(column), str) and row[column]]
+        if len(judges) > 2 or not self.judges.issuperset(judges):
+            return None
+        filters |= dict(zip(("judge", "beside"), judges, strict=False))
+        if edit := filters.pop("edit", None):
+            filters["find"] = f"~{edit}-"  # as twins are named
+        return filters
+
+    def _agent(self, column: str) -> dict[str, str] | None:
+        from axisjudge.studies.failures.profiles import ALL_AGENTS
+
+        if column == ALL_AGENTS:
+            return {}
+        return {"agent": column} if column in self.values.get("agent", ()) else None
 
 
 NO_LINKS = Links()
@@ -90,8 +135,22 @@ def write_links(ratings: Any, trajectories: Iterable[Trajectory], folder: Path |
         write_explorer(folder / EXPLORER, grid)
     except InputError as error:
         return NO_LINKS, literal(f"There is no explorer of these ratings: {error}.")
-    agents = {run.agent for run in grid.trajectories.values() if run.agent}
-    judges = {column.rater for column in grid.columns}
-    links = Links(frozenset(grid.runs), frozenset(grid.questions), frozenset(agents), frozenset(judges))
+    links = Links(frozenset(grid.runs), frozenset(column.rater for column in grid.columns), _values(grid))
     sentence = f"[Explorer of {many(len(grid.runs), 'run')}]({EXPLORER}): every verdict at the steps that it cites."
-    return links, f"{sentence} Names of runs in tables lead there."
+    rows = "the first cell of a row to the items that it is of"
+    return links, f"{sentence} Names of runs in tables lead there, {rows}, and browsers' Back returns."
+
+
+def _values(grid: Grid) -> dict[str, frozenset[str]]:
+    """What each filter of the explorer can be set to."""
+    runs = [grid.trajectories[name] for name in grid.runs if name in grid.trajectories]
+    edits = {re.sub(r"-\d+$", "", name.rpartition("~")[2]) for name in grid.runs if "~" in name}
+    values = {
+        "on": grid.questions,
+        "agent": (run.agent for run in runs),
+        "domain": (run.domain for run in runs),
+        "side": grid.sides.values(),
+        "versions": (column.version for column in grid.columns),
+        "edit": edits,
+    }
+    return {name: frozenset(value for value in some if value) for name, some in values.items()}

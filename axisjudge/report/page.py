@@ -6,7 +6,7 @@ import base64
 import html
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -158,7 +158,7 @@ class Page:
             self.say(sentence)
 
     def explorer(self, ratings: Any, trajectories: Iterable[Trajectory] | str = ()) -> None:
-        """Let names of runs in the page's tables lead to the runs, in an explorer.html beside the report.
+        """Let the page's tables lead to the runs, in an explorer.html beside the report: `Links.of_row` says how.
 
         `trajectories` are the runs, or a path to them, empty if there are none: then, and in JupyterLab, a sentence
         says how to get there.
@@ -251,6 +251,7 @@ class Page:
         of_ratings: bool = True,
         statistic: str = "",
         axis: str | None = None,
+        behind: Mapping[str, str] | Sequence[Mapping[str, str]] = (),
     ) -> None:
         """Show a table.
 
@@ -282,9 +283,10 @@ class Page:
         if self._folder:
             write_table(self._folder / "tables", name, table, caption or self.name)
         whole = f"tables/{name}.csv" if self._folder else None
+        links = self.links if of_ratings else NO_LINKS
         _show(
             {
-                "text/html": html_table(table, formats, head, note, links=self.links, whole=whole),
+                "text/html": html_table(table, formats, head, note, links=links, behind=behind, whole=whole),
                 "text/plain": f"{head} ({table.height} rows x {table.width} columns)",
                 MARKDOWN_MIME: markdown_table(table, formats, head, note, whole=whole),
             },

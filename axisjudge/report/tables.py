@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -58,18 +58,21 @@ def html_table(
     note: str | None,
     *,
     links: Links = NO_LINKS,
+    behind: Mapping[str, str] | Sequence[Mapping[str, str]] = (),
     whole: str | None = None,
 ) -> str:
-    """The table as HTML, all text escaped; names that `links` knows lead into the explorer.
+    """The table as HTML, all text escaped; names that `links` knows lead into the explorer, as `behind` adds.
 
     At most `ROWS` rows; `whole` is the file that holds all of them. `laid_out` says which columns become one.
     """
     texts, numbers, same = laid_out(frame, formats, ROWS)
     kinds = {name: "number" if name in numbers else _kind(texts[name]) for name in texts.columns}
     head = "".join(f'<th scope="col" class="{kind}">{html.escape(_label(name))}</th>' for name, kind in kinds.items())
+    rows = frame.head(ROWS)
+    filters = [behind] * rows.height if isinstance(behind, Mapping) else [*behind, *[{}] * rows.height][: rows.height]
     body = "".join(
-        f"<tr>{_cells(shown, kinds, links.of_row(row))}</tr>"
-        for shown, row in zip(texts.iter_rows(named=True), frame.head(ROWS).iter_rows(named=True), strict=True)
+        f"<tr>{_cells(shown, kinds, links.of_row(row, more))}</tr>"
+        for shown, row, more in zip(texts.iter_rows(named=True), rows.iter_rows(named=True), filters, strict=True)
     )
     notes = [html.escape(line) for line in (same, note, _rest(frame, ROWS, whole)) if line]
     foot = "".join(f'<tr><td colspan="{max(1, texts.width)}">{line}</td></tr>' for line in notes)
@@ -112,7 +115,7 @@ def _cells(shown: Mapping[str, str], kinds: Mapping[str, str], links: Mapping[st
     cells = []
     for name, text in shown.items():
         inner = html.escape(text)
-        inner = f'<a href="{html.escape(links[name])}">{inner}</a>' if name in links else inner
+        inner = f'<a href="{html.escape(links[name])}">{inner}</a>' if text and name in links else inner
         cells.append(f'<td class="{kinds[name]}">{inner}</td>')
     return "".join(cells)
 

@@ -275,6 +275,21 @@ def test_columns_that_are_hidden_count_for_nothing(visit):
     assert runs_shown(page) == ["run-1"]
 
 
+def test_a_link_narrows_to_one_judge_to_two_or_to_versions_and_counts_among_these_alone(visit):
+    page = visit("judge=alpha&only=repeats")
+    expect(page.locator(".rows .name")).to_have_text(["run-1"])
+    page.evaluate("location.hash = 'judge=beta&only=repeats'")
+    expect(page.locator(".rows .name")).to_have_count(0)
+    page.evaluate("location.hash = 'judge=alpha&beside=beta'")
+    expect(page.locator(".counted")).to_contain_text("14 of 15 items")  # beta is lost on one
+    page.evaluate("location.hash = 'judge=beta&versions=v2&only=flipped'")
+    expect(page.locator(".rows .name")).to_have_count(0)
+    page.evaluate("location.hash = 'judge=alpha&only=flipped'")
+    expect(page.locator(".rows .name")).to_have_count(0)
+    page.evaluate("location.hash = 'judge=beta&versions=v2,v3&only=flipped'")
+    expect(page.locator(".rows .name")).to_have_text(["run-0"])
+
+
 @pytest.mark.parametrize("look", ["light", "dark", "phone"])
 def test_everybody_can_read_it(visit, pictures, look):
     narrow = {"viewport": {"width": 420, "height": 860}} if look == "phone" else {}

@@ -18,7 +18,7 @@ from axisjudge.explorer import Grid, grid_page
 from axisjudge.explorer.front import script, text
 from axisjudge.explorer.grid import natural, word_diff
 from axisjudge.explorer.grid_page import explorer_html
-from axisjudge.explorer.searching import run_text
+from axisjudge.explorer.searching import run_text, sought
 from axisjudge.ratings import ratings_frame, write_ratings
 from axisjudge.readers import write_trajectories
 from axisjudge.verdict import AXES
@@ -57,7 +57,10 @@ def test_reasons_wait_until_a_run_is_opened(runs):
     assert "says so" not in json.dumps(grid.index())
     opened = grid.opened(2)
     assert [note["question"] for note in opened["notes"]] == ["termination"]
-    assert "no answer came" in run_text(opened)
+    text = run_text(*grid.record(2))
+    assert sought("No answer  came").search(text)
+    assert not sought("no answer camel").search(text)
+    assert sought('"price": 3.10').search(text), "as it is shown, over several lines"
     assert any(reason["absent"] == [99] for reasons in opened["reasons"].values() for reason in reasons)
 
 
@@ -112,6 +115,13 @@ def test_held_out_runs_stay_shut_until_they_are_opened(runs, tmp_path, monkeypat
         Grid.of(table.filter(pl.col("trajectory_id").is_in(sorted(shut))), runs)
     protocol.ledger.append("opening", "test", lock_sha256="0" * 64, data_sha256=split.data_sha256)
     assert set(Grid.of(table, runs).runs) == {run.id for run in runs}
+
+
+def test_a_judge_has_one_column_a_version_whatever_family_it_is_said_to_be_of(runs):
+    table = ratings_of(runs)
+    other = pl.when(pl.col("trajectory_id") == "run-0").then(pl.lit("another")).otherwise(pl.col("family"))
+    grid = Grid.of(table.with_columns(other.alias("family")), runs)
+    assert len(set(grid.columns)) == len(grid.columns)
 
 
 def test_versions_sort_as_people_count():

@@ -123,7 +123,7 @@ def test_exploratory_stands_first_with_its_reason_and_on_every_table(split, runs
     assert shown[0][MARKDOWN_MIME].startswith("> **EXPLORATORY")
     assert "judged with --exploratory" in shown[0]["text/html"]
     _, scope, table = shown
-    assert "made under no opening" in scope["text/plain"]
+    assert "made in an exploratory look" in scope["text/plain"]
     assert "Exploratory" in table["text/html"]
     assert "Exploratory" in table[MARKDOWN_MIME]
     assert json.loads((staging / PAGE_FILE).read_text())["standing"]["exploratory"] is True

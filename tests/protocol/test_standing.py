@@ -78,6 +78,22 @@ def test_ratings_under_an_opening_are_confirmatory(held_out):
     assert "Declared before opening: cohen_kappa on sequencing, termination" in standing.sentence
 
 
+def test_ratings_from_before_the_split_or_a_look_are_counted_apart_from_those_of_an_opening(held_out, opened, runs):
+    early = pl.col("question") == "sequencing"
+    unstamped = held_out.with_columns(
+        split=pl.when(early).then(None).otherwise(pl.col("split")),
+        flags=pl.when(early).then(pl.lit([], pl.List(pl.String))).otherwise(pl.col("flags")),
+    )
+    assert [n for n, _ in standing_of(held_out).made] == [24]
+    mixed = {how: n for n, how in standing_of(unstamped).made}
+    assert mixed == {"under opening 1 of 1": 12, "when no split held them out": 12}
+    assert "no opening" not in standing_of(unstamped.filter(early)).sentence
+    beside = held_out.filter(early).with_columns(flags=pl.lit([], pl.List(pl.String)))
+    assert standing_of(beside).made == ((12, "without an opening"),)
+    look = judged(runs, split="evaluation", exploratory=True)
+    assert sum(n for n, how in standing_of(pl.concat([held_out, look])).made if "look" in how) == look.height
+
+
 def test_what_the_plan_does_not_declare_is_exploratory(held_out, opened, runs):
     standing = standing_of(held_out)
     assert standing.label("cohen_kappa", "termination") == ""

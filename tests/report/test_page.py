@@ -6,6 +6,7 @@ import re
 import struct
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import parse_qs
 
 import matplotlib as mpl
 import numpy as np
@@ -332,36 +333,73 @@ def test_long_tables_are_cut_and_what_is_left_out_is_counted() -> None:
     assert len(markdown_table(pl.DataFrame({"t": ["x" * 500]}), {}, "", None)) < 200
 
 
+LINKS = Links(
+    frozenset({"t 1"}),
+    frozenset({"j", "k"}),
+    {"on": frozenset({"sequencing"}), "agent": frozenset({"ann", "bo"}), "versions": frozenset({"v2"})}
+    | {"domain": frozenset({"d"}), "edit": frozenset({"cut_tail"})},
+)
+
+
 def test_names_of_runs_lead_into_the_explorer_and_no_other_name_does() -> None:
-    links = Links(frozenset({"t 1"}), frozenset({"sequencing"}), frozenset({"agent-a"}))
-    frame = pl.DataFrame(
-        {"run": ["t 1", "<t2>"], "axis": "sequencing", "step": [4, 5], "agent": "agent-a", "any_incorrect": [3, 0]}
-    )
-    page = html_table(frame, {}, "", None, links=links)
-    assert re.findall(r'href="([^"]+)"', page) == [
-        "explorer.html#run=t%201&amp;axis=sequencing&amp;step=4",
-        "explorer.html#on=sequencing&amp;agent=agent-a&amp;word=incorrect",
-    ], "nothing leads to a count of none"
-    assert safe_html(page).count("explorer.html#") == 2
+    frame = pl.DataFrame({"run": ["t 1", "<t2>"], "axis": "sequencing", "step": [4, 5], "agent": "ann", "lost": [3, 0]})
+    page = html_table(frame, {}, "", None, links=LINKS)
+    found = re.findall(r'href="([^"]+)"', page)
+    assert found == ["explorer.html#run=t%201&amp;axis=sequencing&amp;step=4"], "a run's row leads to the run alone"
+    assert safe_html(page).count("explorer.html#") == 1
     assert "explorer.html#" not in html_table(frame, {}, "", None)
 
 
 def test_the_cells_of_a_map_lead_to_the_runs_that_they_count() -> None:
-    links = Links(frozenset(), frozenset({"sequencing"}), frozenset({"ann", "bo"}))
     rows = pl.DataFrame({"axis": ["sequencing", "manners"], "ann": ["3 of 9", "1 of 9"], "bo": ["0 of 9", "2 of 9"]})
-    page = html_table(rows, {}, "", None, links=links)
-    assert re.findall(r'href="([^"]+)"', page) == ["explorer.html#on=sequencing&amp;agent=ann&amp;word=incorrect"]
+    page = html_table(rows, {}, "", None, links=LINKS)
+    assert re.findall(r'href="([^"]+)"', page) == [
+        "explorer.html#on=sequencing",
+        "explorer.html#on=sequencing&amp;agent=ann&amp;word=incorrect",
+    ]
 
 
 def test_counts_of_verdicts_lead_to_their_items_and_none_of_what_the_explorer_cannot_choose() -> None:
-    links = Links(frozenset(), frozenset({"sequencing"}), frozenset({"ann"}), frozenset({"j"}))
     row = {"axis": "sequencing", "lost": 2, "uncertain": 0}
-    assert links.of_row({**row, "agent": "all agents"}) == {"lost": "explorer.html#on=sequencing&word=lost"}
-    assert links.of_row({**row, "judge": "j", "domain": "d"}) == {
-        "lost": "explorer.html#on=sequencing&domain=d&judge=j&word=lost"
+    assert LINKS.of_row({**row, "agent": "all agents"}, {})["lost"] == "explorer.html#on=sequencing&word=lost"
+    of_judge = LINKS.of_row({**row, "judge": "j", "domain": "d"}, {})
+    assert parse_qs(of_judge["lost"].partition("#")[2]) == {
+        "on": ["sequencing"],
+        "domain": ["d"],
+        "judge": ["j"],
+        "word": ["lost"],
     }
-    for other in ({"judge": "another"}, {"agent": "bo"}, {"side": "calibration"}):
-        assert not links.of_row({**row, **other})
+    for other in ({"judge": "another"}, {"agent": "cy"}, {"side": "calibration"}, {"by": "length", "stratum": "short"}):
+        assert not LINKS.of_row({**row, **other}, {})
+
+
+@pytest.mark.parametrize(
+    ("row", "behind", "filters"),
+    [
+        ({"judge": "j", "kappa": 0.5}, {}, {"judge": "j"}),
+        ({"judge_1": "j", "judge_2": "k"}, {}, {"judge": "j", "beside": "k"}),
+        ({"question": "sequencing", "rubric_version": "v2"}, {}, {"on": "sequencing", "versions": "v2"}),
+        ({"pairs": "j with labels"}, {"judge": "j", "only": "labelled"}, {"judge": "j", "only": "labelled"}),
+        ({"axis": "sequencing", "by": "agent", "stratum": "bo"}, {}, {"on": "sequencing", "agent": "bo"}),
+        ({"edit": "cut_tail", "judge": "k"}, {}, {"judge": "k", "find": "~cut_tail-"}),
+        ({"coefficient": "kappa", "estimate": 0.5}, {}, {}),
+    ],
+)
+def test_the_first_cell_of_a_row_leads_to_the_items_that_it_is_of(row, behind, filters) -> None:
+    links = LINKS.of_row(row, behind)
+    first = links.get(next(iter(row)), "#").partition("#")[2]
+    assert parse_qs(first) == {name: [value] for name, value in filters.items()}
+    assert len(links) == bool(filters)
+
+
+def test_figures_that_are_not_of_the_ratings_lead_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[dict[str, str]] = []
+    monkeypatch.setattr("axisjudge.report.page._show", lambda bundle, *_: shown.append(bundle))
+    page = Page("05_page", REAL)
+    page.links = LINKS
+    page.table([{"axis": "sequencing"}], behind=[{"judge": "j"}])
+    page.table([{"axis": "sequencing"}], of_ratings=False)
+    assert ["explorer.html#" in each["text/html"] for each in shown] == [True, False]
 
 
 def test_an_explorer_stands_beside_the_report_where_there_are_runs(staging: Path) -> None:

@@ -46,7 +46,7 @@ function readAddress(address, items) {
  * The explorer: a grid, a run beside it, and what keys do.
  *
  * host: index, run(n) -> opened run, search(text, goOn(runs found by now)) -> runs, decide(decision),
- * decided(rater) -> decisions, rater,
+ * prepareSearch() or none, decided(rater) -> decisions, rater,
  * moved(address, isNew), link(address), back() or none, decisions() or none.
  */
 class Explorer {
@@ -66,6 +66,7 @@ class Explorer {
       download: () => save("items.csv", "text/csv", this.#table(",")),
       decisions: host.decisions && (() => host.decisions()),
       keys: () => this.keys.showModal(),
+      seek: () => host.prepareSearch?.(),
     });
     this.opened = new Opened(items, host, {
       close: () => this.close(),
@@ -216,6 +217,7 @@ class Explorer {
   }
 
   #draw(isSearching) {
+    this.items.narrow(this.filters.filters);
     this.shown = this.items.chosen(this.filters.filters, this.found);
     this.list.show(this.shown.rows, this.shown.asked, Object.keys(ABOUT).filter((name) => this.filters.about.has(name)), isSearching);
     this.filters.show(this.shown, isSearching);

@@ -9,9 +9,12 @@ async function unpacked(id) {
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   const packed = atob(document.getElementById(id).textContent);
-  const bytes = Uint8Array.from(packed, (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(stream).json();
+  const bytes = new Uint8Array(packed.length);
+  for (let at = 0; at < packed.length; at += 1) bytes[at] = packed.charCodeAt(at); // ten times as quick as from()
+  const gzip = new DecompressionStream("gzip"); // written to: by way of a Blob it takes three times as long
+  const writer = gzip.writable.getWriter();
+  Promise.all([writer.write(bytes), writer.close()]).catch(() => {}); // the reader hears of it
+  return new Response(gzip.readable).json();
 }
 
 const shared = new Map();
@@ -32,20 +35,28 @@ function textOf({ run, reasons, notes }) {
 
 const texts = new Map();
 
+/** The text of a run; each is unpacked once. */
+function textAt(at) {
+  if (!texts.has(at)) texts.set(at, unpacked(`run-${at}`).then(textOf));
+  return texts.get(at);
+}
+
 /** Runs unpacked at once by a search. */
 const TOGETHER = 24;
 
-/** The runs whose text holds the words; each run is unpacked once. */
+/** The runs whose text holds the words. */
 async function searched(words, goOn) {
   const found = [];
   for (let first = 0; first < INDEX.runs.length && goOn(found); first += TOGETHER) {
-    const some = INDEX.runs.slice(first, first + TOGETHER).map((_, n) => first + n);
-    const missing = some.filter((at) => !texts.has(at));
-    await Promise.all(missing.map(async (at) => texts.set(at, textOf(await unpacked(`run-${at}`)))));
-    found.push(...some.filter((at) => texts.get(at).includes(words)));
+    const some = INDEX.runs.slice(first, first + TOGETHER).map((_, n) => textAt(first + n));
+    (await Promise.all(some)).forEach((text, n) => text.includes(words) && found.push(first + n));
   }
   return found;
 }
+
+/** Unpack the runs while somebody thinks of words to search for. */
+let unpacking = null;
+const prepareSearch = () => (unpacking ??= searched("\n\n\n\n", () => true).catch(() => (unpacking = null)));
 
 function keptDecisions() {
   try {
@@ -75,6 +86,7 @@ const pageHost = {
   rater: keptDecisions().rater ?? null,
   run: openedRun,
   search: searched,
+  prepareSearch,
   decide: async (decision) => {
     const kept = keptDecisions();
     const label = await labelOf(decision);

@@ -1,15 +1,22 @@
 const SORTS = { "": "as read", unsure: "least sure first", contested: "most contested first", agent: "agent", task: "task" };
 const ABOUT = { agent: "agent", domain: "domain", task: "task", side: "split side", steps: "steps" };
-const FRESH = { on: "", agent: "", domain: "", side: "", judge: "", word: "", only: [], sort: "", find: "" };
+const FRESH = { on: "", agent: "", domain: "", side: "", judge: "", beside: "", versions: "", word: "", only: [], sort: "", find: "" };
 
 const percent = (part, whole) => (whole ? `${((100 * part) / whole).toFixed(part && part / whole < 0.1 ? 1 : 0)} %` : "–");
+
+/** Rubric versions to look at: each alone, and each against the one before. */
+function versionsOf({ columns, questions }) {
+  const names = questions.map((_, question) => [...new Set(columns.filter(([q, , version]) => q === question && version !== null).map(([, , version]) => version))]);
+  const pairs = names.flatMap((each) => each.slice(1).map((version, n) => `${each[n]},${version}`));
+  return [...new Set([...names.flat(), ...pairs])].map((name) => [name, name.replace(",", " to ")]);
+}
 
 /** Names that are offered while one types. */
 const OFFERED = 12;
 
 /** The bar above the grid: what is shown, in which order, and how many that is of how many. */
 class Filters {
-  /** on: change(filters), columns() after a column was shown or hidden, copy(), download(), keys(). */
+  /** on: change(filters), columns() after a column was shown or hidden, copy(), download(), keys(), seek() before a search. */
   constructor(items, on) {
     Object.assign(this, { items, on, filters: { ...FRESH } });
     const { index } = items;
@@ -23,10 +30,12 @@ class Filters {
       domain: this.#select("Domain", "all domains", pairs(values("domain"))),
       side: this.#select("Side", "all sides", pairs(values("side"))),
       judge: this.#select("Judge", "any judge", index.judges.map(({ name }, n) => [name, `${n + 1} ${name}`])),
+      beside: this.#select("Second judge", "and any other", index.judges.map(({ name }, n) => [name, `beside ${n + 1} ${name}`])),
+      versions: this.#select("Rubric versions", "all versions", versionsOf(index)),
       word: this.#select("Verdict", "any verdict", [...words.map((word) => [word, word.replace("_", " ")]), ["lost", "lost"], ...lost.map((status) => [`lost ${status}`, `lost: ${status.replace("_", " ")}`]), ["none", "not rated"]]),
       sort: this.#select("Order", null, Object.entries(SORTS)),
     };
-    this.find = make("input", { type: "search", class: "find", list: "offered", placeholder: "Search runs and reasons", "aria-label": "Search runs and reasons", oninput: () => this.#typed() });
+    this.find = make("input", { type: "search", class: "find", list: "offered", placeholder: "Search runs and reasons", "aria-label": "Search runs and reasons", onfocus: on.seek, oninput: () => this.#typed() });
     this.offered = make("datalist", { id: "offered" });
     this.names = ["agent", "domain", "task", "id"].flatMap(values);
     this.marks = Object.entries(MARKS).map(([name, { words: label, why }]) => {
@@ -51,7 +60,13 @@ class Filters {
 
   set(filters) {
     this.filters = { ...FRESH, ...filters };
-    for (const [name, { input }] of Object.entries(this.selects)) input.value = this.filters[name];
+    if (!this.filters.judge) this.filters.beside = "";
+    for (const [name, { input }] of Object.entries(this.selects)) {
+      const value = this.filters[name];
+      if (![...input.options].some((option) => option.value === value)) input.append(make("option", { value }, value)); // of a link
+      input.value = value;
+    }
+    this.selects.beside.element.hidden = !this.filters.judge;
     if (this.find.value !== this.filters.find) this.find.value = this.filters.find;
     this.on.change(this.filters);
   }
@@ -70,6 +85,7 @@ class Filters {
     const shares = this.items.shares(rows);
     this.legend.replaceChildren(
       ...this.items.index.judges.map(({ name }, n) => {
+        if (!shares[n]) return "";
         const { incorrect, given, lost } = shares[n];
         const share = this.hasIncorrect ? `incorrect ${incorrect} of ${given} (${percent(incorrect, given)})` : `${given} given`;
         const words = `${share}${lost ? `, ${lost} lost` : ""}`;
@@ -80,7 +96,7 @@ class Filters {
 
   #isNeeded(name) {
     const { input } = this.selects[name];
-    return !["agent", "domain", "side", "on"].includes(name) || input.options.length > 2;
+    return !["agent", "domain", "side", "on", "beside", "versions"].includes(name) || input.options.length > 2;
   }
 
   #select(label, all, pairs) {

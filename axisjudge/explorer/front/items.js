@@ -7,9 +7,11 @@ const MARKS = {
   flipped: { bit: 16, words: "Flipped", why: "a judge's verdict changed with the newest rubric version" },
   noise: { bit: 32, words: "Within noise", why: "flipped, by a judge whose own repeats on this item differ" },
   against: { bit: 64, words: "Against label", why: "a judge's verdict is not the label's" },
-  flagged: { bit: 128, words: "Flagged", why: "a rating bears a flag, or cites a step that does not exist" },
-  lost: { bit: 256, words: "Lost", why: "a verdict was lost" },
-  undecided: { bit: 512, words: "Undecided", why: "flipped or split, and nobody has decided who is right" },
+  labelled: { bit: 128, words: "Labelled", why: "people or planted truth say what is right" },
+  repeats: { bit: 256, words: "Repeats differ", why: "a judge that was asked again said something else" },
+  flagged: { bit: 512, words: "Flagged", why: "a rating bears a flag, or cites a step that does not exist" },
+  lost: { bit: 1024, words: "Lost", why: "a verdict was lost" },
+  undecided: { bit: 2048, words: "Undecided", why: "flipped or split, and nobody has decided who is right" },
 };
 
 /** The answer that a cell stands for: the commonest of its repeats, of equally common ones that given first. */
@@ -35,6 +37,7 @@ class Items {
   constructor(index) {
     Object.assign(this, { index, runs: index.runs, questions: index.questions });
     this.hidden = new Set();
+    this.narrowed = { judge: -1, pair: null, versions: null };
     this.decisions = new Map();
     this.cells = this.runs.map((run) => run.cells.map(summed));
     this.runs.forEach((run, at) => {
@@ -46,12 +49,21 @@ class Items {
     this.remark();
   }
 
+  /** Look at one pair of judges or some rubric versions alone; what is said of one judge is said of the one chosen. */
+  narrow({ judge, beside, versions }) {
+    const number = (name) => this.index.judges.findIndex((each) => each.name === name);
+    const narrowed = { judge: judge ? number(judge) : -1, pair: judge && beside ? [number(judge), number(beside)] : null, versions: versions ? versions.split(",") : null };
+    if (JSON.stringify(narrowed) === JSON.stringify(this.narrowed)) return;
+    this.narrowed = narrowed;
+    this.remark();
+  }
+
   /** Work out columns and marks anew, after a judge was hidden or something decided. */
   remark() {
+    const { pair, versions } = this.narrowed;
+    const isSeen = ({ judge, version }) => !this.hidden.has(`${judge}/${version ?? ""}`) && (!pair || pair.includes(judge)) && (!versions || version === null || versions.includes(version));
     this.columns = this.questions.map((_, question) =>
-      this.index.columns
-        .map(([q, judge, version], at) => ({ q, judge, version, at }))
-        .filter((column) => column.q === question && !this.hidden.has(`${column.judge}/${column.version ?? ""}`)),
+      this.index.columns.map(([q, judge, version], at) => ({ q, judge, version, at })).filter((column) => column.q === question && isSeen(column)),
     );
     this.newest = this.columns.map((columns) => columns.filter((column, n) => columns[n + 1]?.judge !== column.judge));
     this.marks = this.runs.map((_, run) => this.questions.map((_, question) => this.#mark(run, question)));
@@ -112,12 +124,14 @@ class Items {
   }
 
   #mark(run, question) {
-    const cells = this.newest[question].map((column) => this.cells[run][column.at]);
-    const every = this.columns[question].map((column) => this.cells[run][column.at]).filter(Boolean);
-    const given = cells.filter((cell) => cell?.code >= 0);
+    const isAsked = ({ judge }) => this.narrowed.judge < 0 || this.narrowed.pair || judge === this.narrowed.judge;
+    const cellOf = (column) => this.cells[run][column.at];
+    const given = this.newest[question].map(cellOf).filter((cell) => cell?.code >= 0);
+    const own = this.newest[question].filter(isAsked).map(cellOf).filter((cell) => cell?.code >= 0);
+    const every = this.columns[question].filter(isAsked).map(cellOf).filter(Boolean);
     const codes = new Set(given.map((cell) => cell.code));
     const isOpposed = codes.has(0) && codes.has(1);
-    const flips = this.flips(run, question);
+    const flips = this.flips(run, question).filter(isAsked);
     const label = this.label(run, question);
     const isApart = (a, b) => a.cited.length && b.cited.length && !a.cited.some((step) => b.cited.includes(step));
     const isAtOdds = codes.size > 1 || flips.length > 0;
@@ -128,7 +142,9 @@ class Items {
       steps: given.some((a, n) => given.slice(n + 1).some((b) => a.code === b.code && isApart(a, b))),
       flipped: flips.length > 0,
       noise: flips.length > 0 && flips.every((flip) => flip.isNoise),
-      against: label !== null && given.some((cell) => cell.code !== label.code),
+      against: label !== null && own.some((cell) => cell.code !== label.code),
+      labelled: this.labels(run, question).some((each) => !each[6] && each[2] >= 0),
+      repeats: every.some((cell) => cell.isNoisy),
       flagged: every.some((cell) => cell.isFlagged),
       lost: every.some((cell) => cell.repeats.some(([code]) => code < 0)),
       undecided: isAtOdds && !this.decisions.has(`${run}/${question}`),
@@ -168,9 +184,12 @@ class Items {
 
   #passes({ only, judge, word }) {
     const bits = only.reduce((sum, name) => sum | MARKS[name].bit, 0);
-    const number = judge === "" ? null : this.index.judges.findIndex((each) => each.name === judge);
+    const number = judge === "" ? null : this.narrowed.judge;
+    const { pair } = this.narrowed;
     return (run, question) => {
       if ((this.marks[run][question] & bits) !== bits) return false;
+      const isGivenBy = (each) => this.newest[question].some((column) => column.judge === each && this.cells[run][column.at]?.code >= 0);
+      if (pair && !pair.every(isGivenBy)) return false;
       if (!word && number === null) return true;
       const columns = this.newest[question].filter((column) => number === null || column.judge === number);
       const cells = columns.map((column) => this.cells[run][column.at]);
@@ -193,9 +212,10 @@ class Items {
 
   // ---- counting
 
-  /** Of each judge among the chosen items: incorrect, with a verdict, lost. */
+  /** Of each judge among the chosen items: incorrect, with a verdict, lost; null where it has no column. */
   shares(rows) {
-    const shares = this.index.judges.map(() => ({ incorrect: 0, given: 0, lost: 0 }));
+    const seen = new Set(this.columns.flat().map(({ judge }) => judge));
+    const shares = this.index.judges.map((_, judge) => (seen.has(judge) ? { incorrect: 0, given: 0, lost: 0 } : null));
     for (const { run, passing } of rows) {
       for (const question of passing) {
         for (const column of this.newest[question]) {

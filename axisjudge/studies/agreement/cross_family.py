@@ -86,6 +86,12 @@ class CrossFamily(Result):
         return table_of([dict(zip(columns, row, strict=True)) for row in rows], self.panel.kind)
 
     @property
+    def behind(self) -> list[dict[str, str]]:
+        """The items of each row of `summary` as the explorer's filters; none where several pairs stand behind it."""
+        of_judges = [{"judge": judge, "only": "labelled"} for judge in self.with_labels]
+        return [{}, {}, {}, {}, *of_judges] if self.labellers else [{}, {}, {}]
+
+    @property
     def sentence(self) -> str:
         """Within against across, with intervals, or why it cannot be said."""
         return words.families(self.where, self.label, self.within, self.across, self.difference)

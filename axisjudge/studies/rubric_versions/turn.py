@@ -74,6 +74,11 @@ class Turn(Result):
         return f"{self.axis}, {self.before} to {self.after}"
 
     @property
+    def behind(self) -> dict[str, str]:
+        """The items compared, as the explorer's filters."""
+        return {"on": self.axis, "versions": f"{self.before},{self.after}"}
+
+    @property
     def outcome(self) -> str:
         """What may be said."""
         return sentences.outcome(self.decision)
