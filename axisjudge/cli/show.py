@@ -109,11 +109,11 @@ def coefficients() -> Collection[str]:
     return COEFFICIENTS
 
 
-def standing(ratings: "pl.DataFrame") -> None:
+def standing(ratings: "pl.DataFrame", n_judged: int | None = None) -> None:
     """Print what ratings on held-out data may claim; nothing where they touch none."""
     from axisjudge.protocol import standing_of
 
-    claim = standing_of(ratings)
+    claim = standing_of(ratings, n_judged=n_judged)
     for sentence in filter(None, (claim.banner, claim.sentence, _declared(ratings, claim)[1])):
         typer.echo(f"\n{sentence}")
 
@@ -128,11 +128,11 @@ def _declared(ratings: "pl.DataFrame", claim: "Standing") -> "tuple[list[dict[st
     return [each.to_dict() for each in results], declared_sentence(results)
 
 
-def standing_fields(ratings: "pl.DataFrame") -> dict[str, Any]:
+def standing_fields(ratings: "pl.DataFrame", n_judged: int | None = None) -> dict[str, Any]:
     """The same for programs: one more field, or none."""
     from axisjudge.protocol import standing_of
 
-    claim = standing_of(ratings)
+    claim = standing_of(ratings, n_judged=n_judged)
     return {"standing": claim.to_dict(), "declared": _declared(ratings, claim)[0]} if claim.matters else {}
 
 

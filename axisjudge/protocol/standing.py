@@ -124,7 +124,7 @@ class Standing:
             yield f"{self.plan.sentence} All else{outside} is EXPLORATORY."
 
 
-def standing_of(ratings: pl.DataFrame, *, statistic: str | None = None) -> Standing:
+def standing_of(ratings: pl.DataFrame, *, statistic: str | None = None, n_judged: int | None = None) -> Standing:
     """The standing of a ratings table, by the split, the lock and the ledger of the workbench.
 
     Parameters
@@ -133,6 +133,8 @@ def standing_of(ratings: pl.DataFrame, *, statistic: str | None = None) -> Stand
         A ratings table; labels (people's, planted) need no opening and are passed over.
     statistic : str, optional
         What is to be claimed: one that the plan does not declare is a reason of its own.
+    n_judged : int, optional
+        How many ratings of judges there are, where `ratings` are the `standing_rows` of more.
     """
     judged = ratings.filter(BY_JUDGE)
     reasons: list[str] = []
@@ -143,7 +145,7 @@ def standing_of(ratings: pl.DataFrame, *, statistic: str | None = None) -> Stand
     if rows.is_empty() and not explored:
         return Standing()
     if explored:
-        reasons.append(f"{explored:,} of {judged.height:,} ratings were judged with --exploratory")
+        reasons.append(f"{explored:,} of {n_judged or judged.height:,} ratings were judged with --exploratory")
     entries = _attempt(ledger.read_ledger, reasons) or []
     lock = _attempt(read_lock, reasons if not rows.is_empty() else [])
     plan = _attempt(lambda: plan_of(lock) if lock else None, reasons)
@@ -167,12 +169,13 @@ def standing_of(ratings: pl.DataFrame, *, statistic: str | None = None) -> Stand
     )
 
 
-def standing_rows(ratings: pl.LazyFrame) -> pl.DataFrame:
-    """The ratings on which `standing_of` depends: those of held-out runs, and those that were judged exploratory."""
+def standing_rows(ratings: pl.LazyFrame) -> tuple[pl.DataFrame, int]:
+    """The ratings on which `standing_of` depends (held-out runs, judged exploratory), and how many judges gave."""
     split = _attempt(find_split, [])
     clusters = ratings.select(pl.col("cluster_id").unique()).collect(engine="streaming")
     explored = pl.col("flags").list.contains(EXPLORATORY).fill_null(value=False)
-    return ratings.filter(_is_held_out(split, clusters) | explored).collect(engine="streaming")
+    n_judged = ratings.filter(BY_JUDGE).select(pl.len()).collect(engine="streaming").item()
+    return ratings.filter(_is_held_out(split, clusters) | explored).collect(engine="streaming"), n_judged
 
 
 def frozen_maps(ratings: pl.DataFrame) -> dict[str, ConfidenceMap]:

@@ -307,3 +307,12 @@ def test_every_command_that_reads_ratings_says_what_they_may_claim(command, benc
         assert json.loads(command(f"{line} --json")[1])["standing"]["exploratory"] is True
     for text in said:
         assert re.search(r"\nEXPLORATORY: (\d+) of \1 ratings were judged with --exploratory", text)
+    tuned, parts = bench / "tuned.jsonl", bench / "parts"
+    assert command(f"judge {demo}/results --judge rules --split calibration --out {tuned}")[0] == 0
+    assert command(f"ratings compact {out} {tuned} --out {parts}")[0] == 0
+    amounts = [
+        re.search(r"\nEXPLORATORY: (\d+) of (\d+) ratings", command(line)[1]).groups()
+        for line in (f"profile {out} {tuned}", f"profile {parts}", f"agreement {parts}")
+    ]
+    assert len(set(amounts)) == 1, "a folder's ratings are counted as a file's"
+    assert int(amounts[0][0]) < int(amounts[0][1])

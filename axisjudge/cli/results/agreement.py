@@ -103,11 +103,11 @@ def _of_dataset(ratings: list[Path], cluster: str | None, json: bool, **choice: 
         results = agreement_of_dataset(str(ratings[0]), workers=workers, **choice)
     stamped = standing_rows(scan_ratings(ratings[0]))
     if json:
-        show.as_json({**_scales([each.overall for each in results], results), **show.standing_fields(stamped)})
+        show.as_json({**_scales([each.overall for each in results], results), **show.standing_fields(*stamped)})
         return
     for result in results:
         _print(result.overall, result)
-    show.standing(stamped)
+    show.standing(*stamped)
 
 
 def _scales(overall: "Sequence[AgreementByAxis]", results: "Sequence[PanelAgreement]") -> dict[str, Any]:

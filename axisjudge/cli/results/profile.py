@@ -27,7 +27,7 @@ def profile(
     from axisjudge.studies.failures.sentences import extremes, false_failures, sample
 
     runs = read_trajectories(*trajectories).trajectories if trajectories else ()
-    stamped, made_up = list[pl.DataFrame](), set[str]()
+    stamped, made_up = list[tuple[pl.DataFrame, int]](), set[str]()
 
     def looked_at(part: pl.DataFrame) -> pl.DataFrame:
         stamped.append(standing_rows(part.lazy()))
@@ -35,9 +35,10 @@ def profile(
         return part
 
     panel = panel_of_parts(map(looked_at, ratings_in_parts(*ratings, lean=True)))
-    failures, table = failure_profile(panel, reward_table(runs)), pl.concat(stamped)
+    failures = failure_profile(panel, reward_table(runs))
+    table, n_judged = pl.concat([rows for rows, _ in stamped]), sum(n for _, n in stamped)
     if json:
-        show.as_json({**failures.to_dict(), **show.standing_fields(table)})
+        show.as_json({**failures.to_dict(), **show.standing_fields(table, n_judged)})
         return
     if warning := banner([rater for rater in panel.judges if rater in made_up]):
         typer.echo(warning)
@@ -45,7 +46,7 @@ def profile(
     show.lines(
         (sample(failures), extremes(failures), extremes(failures, "consensus"), false_failures(failures)), apart=True
     )
-    show.standing(table)
+    show.standing(table, n_judged)
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:
