@@ -47,6 +47,8 @@ def cut_short(book: Any, at: int, outputs: list[Any]) -> Any:
     cells = [cell for cell in book.cells if _MARK not in cell.metadata.get("tags", [])]
     kept = [output for output in cells[at].outputs if output.output_type != "error"]
     cells[at].outputs = [*kept, *outputs]
+    if not kept and cells[at - 1].cell_type == "markdown" and at > 1:
+        cells[at - 1].source = ""
     book.cells = [*cells[: at + 1], *(cell for cell in cells[at + 1 :] if cell.source.startswith(_KEPT))]
     return book
 
