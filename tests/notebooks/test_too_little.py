@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import nbformat
@@ -57,15 +56,14 @@ def little(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table = load_source("demo").ratings
     judged = table.filter(~LABELLED)
     labels = table.filter(LABELLED).with_columns(rater_kind=pl.lit("human"), rater=pl.lit("person"))
+    items = judged["item_id"].unique(maintain_order=True)
     ratings = {
         "all": judged,
         "labels": labels,
         "labels_lost": lost(labels),
         "lost": lost(judged),
         "one_judge": judged.filter(pl.col("rater") == ONE),
-        "three": judged.filter(
-            pl.col("item_id").is_in(judged["item_id"].unique(maintain_order=True).head(3).implode())
-        ),
+        "three": judged.filter(pl.col("item_id").is_in(items.head(3).implode())),
         "run_labels_lost": lost(pl.read_ndjson(demo_run_labels(), schema=table.schema)),
     }
     for name, rows in ratings.items():
@@ -86,11 +84,18 @@ def little(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def shown(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What a page shows, as its report's text."""
     parts: list[str] = []
     monkeypatch.setattr(pages, "_show", lambda bundle, *_: parts.append(bundle[pages.MARKDOWN_MIME]))
-    yield parts
+    return parts
+
+
+def path_of(folder: Path, value: object) -> object:
+    """The file that ``@name`` stands for; all other values as they are."""
+    if not (isinstance(value, str) and value.startswith("@")):
+        return value
+    return str(folder / (value[1:] if "." in value else f"{value[1:]}.jsonl"))
 
 
 def run(number: str, given: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> Page:
@@ -123,13 +128,8 @@ def test_the_page_says_what_cannot_be_said(
     shown: list[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    files: Callable[[object], object] = lambda value: (
-        str(little / (value[1:] if "." in value else f"{value[1:]}.jsonl"))
-        if isinstance(value, str) and value.startswith("@")
-        else value
-    )
     with at(home()):  # page 01 goes into a rehearsal
-        page = run(number, {name: files(value) for name, value in given.items()}, monkeypatch)
+        page = run(number, {name: path_of(little, value) for name, value in given.items()}, monkeypatch)
     text = "\n".join(shown)
     assert answer in page.answer_text
     assert not re.search(r"\b(nan|inf)\b", text)
