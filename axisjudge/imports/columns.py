@@ -59,7 +59,7 @@ NAMES: dict[str, tuple[str, ...]] = {
     "step_index": ("step_index", "step"),
     "model": ("model",),
     "family": ("family",),
-    "rater_kind": ("rater_kind", "rater_type", "kind", "source_type"),
+    "rater_kind": ("rater_kind", "rater_type", "annotator_kind", "annotator_type", "kind", "source_type"),
     "repeat": ("repeat",),
     "created_at": ("created_at", "timestamp"),
     "cited_step_indices": ("cited_step_indices", "cited_steps"),
@@ -77,8 +77,8 @@ _SIDES = {
 #: What others call our kinds of raters.
 KIND_WORDS: dict[str, RaterKind] = {
     **{kind: kind for kind in RATER_KINDS},
-    **dict.fromkeys(("person", "people"), "human"),
-    **dict.fromkeys(("llm_judge", "model", "ai"), "llm"),
+    **dict.fromkeys(("person", "people", "annotation", "expert", "annotator"), "human"),
+    **dict.fromkeys(("llm_judge", "model", "ai", "eval"), "llm"),
     **dict.fromkeys(("code", "rule", "heuristic", "programmatic"), "rules"),
 }
 #: Columns that hold what was judged, not what was said of it.

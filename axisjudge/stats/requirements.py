@@ -63,14 +63,17 @@ def requirement_of(text: str, measures: Collection[str]) -> Requirement:
     Raises
     ------
     InputError
-        Not of this form, or an unknown measure.
+        Not of this form, an unknown measure, or a number that no share or coefficient can reach.
     """
     match = re.fullmatch(
         r"\s*(?:(?P<of>.+)\.)?(?P<name>[A-Za-z]\w*)\s*(?P<sign>>=|<=)\s*(?P<number>\d+(\.\d*)?|\.\d+)\s*", text
     )
     if not match or match["name"].casefold() not in measures:
         raise InputError("--require", "must be MEASURE>=NUMBER", text, f"measures: {', '.join(measures)}")
-    return Requirement(text.strip(), match["of"], match["name"].casefold(), match["sign"], float(match["number"]))
+    if (number := float(match["number"])) > 1:
+        cure = f"{number:g}% is {number / 100:g}" if number <= 100 else ""
+        raise InputError("--require", "compares a share or a coefficient, at most 1", text, cure)
+    return Requirement(text.strip(), match["of"], match["name"].casefold(), match["sign"], number)
 
 
 def exit_code(decisions: Collection[Decision]) -> int:

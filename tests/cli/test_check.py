@@ -59,7 +59,8 @@ def test_a_gate_ends_with_what_is_known_and_tells_programs_the_whole(table, tmp_
 
 
 def test_bad_input_is_one_line_and_exit_code_2(table, tmp_path, axisjudge):
-    for arguments in ((table.name, "--human", "nobody"), ("absent.csv",)):
+    beyond_one = ("--require", "caught>=80")  # no share reaches it: not labels that are too few, a number that is wrong
+    for arguments in ((table.name, "--human", "nobody"), ("absent.csv",), (table.name, *beyond_one)):
         page = axisjudge(*arguments)
         assert (page.returncode, page.stdout) == (2, "")
         assert page.stderr.startswith("axisjudge: ")

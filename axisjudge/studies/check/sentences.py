@@ -94,7 +94,8 @@ def _read(result: Checked) -> list[str]:
     if votes.n_copies:
         lines.append(f"Rows that repeat another: {votes.n_copies}, counted once.")
     if len(votes.people) > 1:
-        tied = f"; {votes.n_tied} with a tie are left out" if votes.n_tied else ""
+        alone = f" (none of them against one person: --human {shlex.quote(votes.people[0])})"
+        tied = f"; {votes.n_tied} with a tie are left out{alone}" if votes.n_tied else ""
         lines.append(f"What people said is the majority of {len(votes.people)}{tied}.")
     if not votes.in_full and result.terms.sampling == "unknown":
         lines.append(

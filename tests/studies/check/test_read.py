@@ -147,6 +147,11 @@ def test_a_long_table_says_the_same_as_the_wide_one(expected):
     result = check(rows)
     assert figures(result) == expected
     assert (result.votes.n_clusters, result.roles.long) == (25, True)
+    for column, kinds in (("annotator_type", ("llm", "human")), ("source_type", ("EVAL", "ANNOTATION"))):
+        kind = dict(zip(("gpt", "human"), kinds, strict=True))
+        named = {"gpt": "rater 1", "human": "rater 2"}  # who is a person stands in a column of its own
+        of_kinds = rows | {"rater": [named[who] for who in rows["rater"]], column: [kind[who] for who in rows["rater"]]}
+        assert figures(check(of_kinds)) == expected
     twice = {name: [*cells, cells[0]] for name, cells in rows.items()}
     assert check(twice).votes.n_copies == 1
     other = {name: [*cells, cells[0]] for name, cells in rows.items()} | {"verdict": [*rows["verdict"], "fail"]}
