@@ -92,7 +92,9 @@ def admit(
         one_of("--split", split, known.shares)
         chosen = tuple(run for run in trajectories if known.side_of(run) == split)
         if not chosen:
-            raise TooLittle("--split", f"none of {many(len(trajectories), 'run')} stands on this side", split)
+            raise TooLittle(
+                "--split", f"none of the {many(len(trajectories), 'trajectory')} stands on this side", split
+            )
         study_check(known, chosen, split)
         sides = dict.fromkeys((run.id for run in chosen), split)
         held_out = list(chosen) if split in known.held_out else []
