@@ -15,7 +15,6 @@ from axisjudge.protocol.records import digest
 from axisjudge.protocol.split import PLACE as SPLIT
 from axisjudge.protocol.split import Split, check_names, find_split, read_split, study_check
 from axisjudge.rubric import RubricText
-from axisjudge.stats.estimate import many
 from axisjudge.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -92,9 +91,7 @@ def admit(
         one_of("--split", split, known.shares)
         chosen = tuple(run for run in trajectories if known.side_of(run) == split)
         if not chosen:
-            raise TooLittle(
-                "--split", f"none of the {many(len(trajectories), 'trajectory')} stands on this side", split
-            )
+            raise TooLittle("--split", f"none of the {len(trajectories)} trajectories stands on this side", split)
         study_check(known, chosen, split)
         sides = dict.fromkeys((run.id for run in chosen), split)
         held_out = list(chosen) if split in known.held_out else []
