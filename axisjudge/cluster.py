@@ -26,6 +26,8 @@ Result = TypeVar("Result")
 RETRIES = 2
 #: Parts that are under way or done ahead of the one whose result is waited for, for each worker.
 _AHEAD = 4
+#: Seconds after which it is looked whether anybody is left to do a part; workers begin anew in less.
+_PATIENCE = 30
 #: Failed parts named in one message.
 _MOST_NAMED = 5
 #: Workers of this machine have a core each; nobody looks at where their time goes.
@@ -63,10 +65,13 @@ class InTurn:
 
 
 class OnCluster:
-    """Parts on the workers of a dask.distributed cluster, as many at a time as they can take."""
+    """Parts on the workers of a dask.distributed cluster, as many at a time as they can take.
 
-    def __init__(self, client: Client) -> None:
-        self._client = client
+    Where the workers are `ours`, and not a queue's that may yet come, it is an error that none is left.
+    """
+
+    def __init__(self, client: Client, *, ours: bool = False) -> None:
+        self._client, self._ours = client, ours
 
     def map(
         self, work: Callable[[Part], Result], parts: Sequence[Part], name: Callable[[Part], str]
@@ -75,7 +80,7 @@ class OnCluster:
 
         The first parts are under way before the first result is asked for.
         """
-        ahead = _AHEAD * max(1, len(self._client.scheduler_info(n_workers=-1)["workers"]))
+        ahead = _AHEAD * max(1, self._n_workers())
         submit = partial(self._client.submit, work, retries=RETRIES, pure=False)
         return self._results(submit, parts, name, [submit(part) for part in parts[:ahead]])
 
@@ -89,6 +94,7 @@ class OnCluster:
         for at, part in enumerate(tqdm(parts, unit=" parts", disable=None, dynamic_ncols=True)):
             while len(begun) < min(len(parts), at + ahead):
                 begun.append(submit(parts[len(begun)]))
+            self._until_done(begun[at])
             try:
                 result = begun[at].result()
             except Exception as error:  # whatever a worker raised, its loss included
@@ -100,6 +106,45 @@ class OnCluster:
             more = f"; and {len(failed) - _MOST_NAMED} more" if len(failed) > _MOST_NAMED else ""
             named = "; ".join(failed[:_MOST_NAMED]) + more
             raise InputError("--cluster", f"{len(failed)} of {len(parts)} parts failed {RETRIES + 1} times: {named}")
+
+    def _n_workers(self) -> int:
+        return len(self._client.scheduler_info(n_workers=-1)["workers"])
+
+    def _until_done(self, part: Any) -> None:
+        from dask.distributed import wait
+
+        n_looks = 0  # with nobody there, one after another: a lost worker may be on its way back
+        while not part.done():
+            try:
+                wait(part, timeout=_PATIENCE)  # type: ignore[no-untyped-call]
+            except TimeoutError:
+                n_looks = 0 if self._n_workers() else n_looks + 1
+                if self._ours and n_looks > 1:
+                    cure = "run it again: what was written stays"
+                    raise InputError(
+                        "--cluster", "needs workers, and all of this machine's are lost", cure=cure
+                    ) from None
+
+
+def _workers_here(number: int, begin: str, tries: int = RETRIES + 1) -> Any:
+    """Workers of this machine; where they do not begin it is tried again, then named.
+
+    Later ones, for those that are lost too, are processes that depend on no other but this: the one that is copied may
+    itself be lost.
+    """
+    import dask
+    from dask.distributed import LocalCluster
+
+    try:
+        with dask.config.set({"distributed.worker.multiprocessing-method": begin}):
+            return LocalCluster(  # type: ignore[no-untyped-call]
+                n_workers=number, threads_per_worker=1, dashboard_address=None, silence_logs="CRITICAL"
+            )
+    except (RuntimeError, OSError, EOFError) as error:
+        if tries > 1:
+            return _workers_here(number, "spawn", tries - 1)
+        why = " ".join(str(error.__cause__ or error).split())
+        raise InputError("--cluster", f"needs workers, which {RETRIES + 1} times did not begin", why) from error
 
 
 def _begin_forks() -> str:
@@ -144,20 +189,14 @@ def workers_of(cluster: str | None) -> Iterator[Workers]:
         begin = _begin_forks()
     try:
         import dask
-        from dask.distributed import Client, LocalCluster
+        from dask.distributed import Client
     except ModuleNotFoundError as error:
         cure = "install axisjudge[cluster]"
         raise InputError("--cluster", "needs dask.distributed", error.name, cure) from error
     with dask.config.set(_LEAN):
         if form == "local":
-            with (
-                dask.config.set({"distributed.worker.multiprocessing-method": begin}),
-                LocalCluster(  # type: ignore[no-untyped-call]
-                    n_workers=int(rest), threads_per_worker=1, dashboard_address=None, silence_logs="ERROR"
-                ) as here,
-                Client(here) as client,  # type: ignore[no-untyped-call]
-            ):
-                yield OnCluster(client)
+            with _workers_here(int(rest), begin) as here, Client(here) as client:  # type: ignore[no-untyped-call]
+                yield OnCluster(client, ours=True)
             return
         try:
             how: dict[str, Any] = {"scheduler_file": cluster} if Path(cluster).is_file() else {"address": cluster}

@@ -66,6 +66,52 @@ def test_a_lost_worker_loses_nothing(tmp_path):
     assert mark.exists()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("while_", ["they begin", "they work"])
+def test_losing_the_process_that_workers_are_copies_of_loses_nothing(while_, tmp_path):
+    """It is killed again and again, so that lost workers cannot begin anew as copies of it."""
+    pytest.importorskip("dask.distributed")
+    code = """
+import os, signal, sys, threading, time
+from axisjudge import cluster
+def kill():
+    from multiprocessing.forkserver import _forkserver
+    for _ in range(16):
+        time.sleep(0.4)
+        if _forkserver._forkserver_pid is not None:
+            os.kill(_forkserver._forkserver_pid, signal.SIGKILL)
+def slowly(number):
+    import time
+    time.sleep(0.25)
+    return number
+killer = threading.Thread(target=kill, daemon=True)
+if sys.argv[1] == "they begin":
+    killer.start()
+with cluster.workers_of("local:2") as workers:
+    if sys.argv[1] == "they work":
+        killer.start()
+    assert list(workers.map(slowly, range(40), str)) == list(range(40))
+"""
+    (tmp_path / "killing.py").write_text(f"if __name__ == '__main__':\n    {code.replace(chr(10), chr(10) + '    ')}\n")
+    done = subprocess.run(
+        [sys.executable, tmp_path / "killing.py", while_], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_a_run_whose_workers_all_are_lost_for_good_ends_in_a_line(monkeypatch):
+    """Nobody takes part in a cluster without workers; a queue's may yet come, this machine's not."""
+    distributed = pytest.importorskip("dask.distributed")
+    monkeypatch.setattr("axisjudge.cluster._PATIENCE", 0.2)
+    with (
+        distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as cluster,
+        distributed.Client(cluster) as client,
+        pytest.raises(InputError, match="all of this machine's are lost"),
+    ):
+        list(OnCluster(client, ours=True).map(square, range(3), str))
+
+
 class OneKilled:
     """Workers of whom the one that begins the second part is killed as it does, once."""
 

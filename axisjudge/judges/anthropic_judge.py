@@ -10,10 +10,19 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
 
 from axisjudge.judges.answer import lost
-from axisjudge.judges.failure import failure_in_batch
+from axisjudge.judges.failure import broken_off, failure_in_batch
 from axisjudge.judges.pricing import Tokens
 from axisjudge.judges.prompt import Page
-from axisjudge.judges.remote import LONG_THINKING, MAX_TOKENS, BatchResult, BatchStatus, Body, Received, Shutdown
+from axisjudge.judges.remote import (
+    LONG_THINKING,
+    MAX_TOKENS,
+    BatchResult,
+    BatchStatus,
+    Body,
+    NoReplyError,
+    Received,
+    Shutdown,
+)
 from axisjudge.judges.written import Said, WrittenJudge
 from axisjudge.spec import REMOTE, Provider
 
@@ -137,7 +146,12 @@ class AnthropicJudge(WrittenJudge):
         if body["max_tokens"] <= MAX_TOKENS and self.options.get("effort") not in LONG_THINKING:
             return await client.messages.create(**body)
         async with client.messages.stream(**body) as stream:
-            return await stream.get_final_message()
+            message = None
+            async for event in stream:
+                message = event.message if event.type == "message_stop" else None
+        if message is None:
+            raise NoReplyError(broken_off("the stream ended before the message did"))
+        return message
 
     async def submit_batch(self, requests: Mapping[str, Body], tag: str) -> str:
         listed: list[Any] = [{"custom_id": name, "params": _in_full(body)} for name, body in requests.items()]

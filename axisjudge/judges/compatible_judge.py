@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from axisjudge.checks import InputError
 from axisjudge.judges.answer import lost
 from axisjudge.judges.base import Rubrics
+from axisjudge.judges.failure import failure_in_reply
 from axisjudge.judges.openai_judge import cached_and_written
 from axisjudge.judges.pricing import Tokens
 from axisjudge.judges.prompt import BUDGET, Page
-from axisjudge.judges.remote import Body, Received
+from axisjudge.judges.remote import Body, NoReplyError, Received
 from axisjudge.judges.written import JOINT_REPLY_TOKENS, Said, WrittenJudge
 from axisjudge.rubric import TOKEN_CEILING
 from axisjudge.spec import REMOTE, Provider
@@ -90,6 +91,8 @@ def _said(completion: ChatCompletion) -> Said:
     if not completion.choices:
         return lost("parse_error", "the reply holds no choice")
     choice = completion.choices[0]
+    if error := getattr(choice, "error", None):  # a router's: who is behind it failed on its way
+        raise NoReplyError(failure_in_reply(error))
     if choice.message.refusal or choice.finish_reason == "content_filter":
         return lost("refused", "refused")
     if choice.finish_reason == "length":

@@ -40,9 +40,21 @@ _KINDS: Mapping[int, FailureKind] = {
 }
 
 #: Codes and words by which a provider tells what a bare status does not.
-_QUOTA = ("insufficient_quota", "billing_hard_limit", "billing_not_active", "credit balance is too low")
+_QUOTA = (
+    "insufficient_quota",
+    "billing_hard_limit",
+    "billing_not_active",
+    "credit balance is too low",
+    "spend_limit_reached",
+)
 _TOO_LONG = re.compile(r"(?i)context_length_exceeded|prompt is too long|maximum context length|context (window|size)")
-_REFUSED = ("content_policy_violation", "content_filter", "invalid_prompt")
+_REFUSED = (
+    "content_policy_violation",
+    "content_filter",
+    "invalid_prompt",
+    "bio_policy",
+    "misalignment_policy_violation",
+)
 #: Errors of clients whose connection ended before the reply did: the work may have been done, as after a timeout.
 _BROKEN_OFF = frozenset(
     {
@@ -81,6 +93,9 @@ class Failure:
 def failure_of(error: BaseException, *secrets: str) -> Failure | None:
     """The failure that an error of some client stands for; None for one that says nothing of a provider."""
     status = getattr(error, "status_code", None) or getattr(getattr(error, "response", None), "status_code", None)
+    stated = getattr(error, "body", None)
+    if isinstance(stated, Mapping) and not (isinstance(status, int) and status >= 400):
+        return failure_in_reply(stated.get("error") or stated, *secrets)
     if not isinstance(status, int):
         return _without_status(error)
     body = _body(error)
@@ -111,6 +126,14 @@ _IN_A_BATCH: Mapping[str, FailureKind] = {
     "request_timeout": "passing",
     "token_limit_exceeded": "limit",
 }
+#: The same where the reply to a call holds one: whoever sent it is still at work, or has a limit.
+_IN_A_REPLY: Mapping[str, FailureKind] = {
+    **_IN_A_BATCH,
+    "rate_limit_error": "limit",
+    "rate_limit_exceeded": "limit",
+    "overloaded_error": "limit",
+    "timeout_error": "timeout",
+}
 
 
 def failure_in_batch(code: str, message: str, status: int | None = None) -> Failure:
@@ -122,6 +145,28 @@ def failure_in_batch(code: str, message: str, status: int | None = None) -> Fail
     return Failure("passing" if kind == "timeout" else kind, words[:KEPT_OF_RAW])
 
 
+def failure_in_reply(error: object, *secrets: str) -> Failure:
+    """The failure that a provider tells after it had begun to answer, under status 200: in a stream, or in the body.
+
+    Routers and gateways give the status of who is behind them as the code. An error that nobody knows may pass.
+    """
+    body = {"error": error if isinstance(error, Mapping) else getattr(error, "__dict__", {"message": str(error)})}
+    code, message = _code(body), _message(body) or "no message"
+    status = next((int(word) for word in code.split() if re.fullmatch("[45][0-9]{2}", word)), None)
+    kind = _kind(status or 400, f"{code} {message}")
+    if status is None and kind == "request":
+        kind = next((_IN_A_REPLY[word] for word in code.split() if word in _IN_A_REPLY), "passing")
+    words = f"an error in the reply: {code or 'without a code'}"
+    if kind != "key":
+        words = f"{words}: {without_secrets(message, *secrets)}"[:KEPT_OF_RAW]
+    return Failure(kind, words, maybe_paid=kind in ("passing", "timeout"))
+
+
+def broken_off(words: str) -> Failure:
+    """A reply that ended before it was whole: the work may have been done, as after a timeout."""
+    return Failure("timeout", f"the connection broke off ({words})", maybe_paid=True)
+
+
 def unreadable(words: str) -> Failure:
     """A reply that came, was paid, and cannot be read."""
     return Failure("unreadable", words, maybe_paid=True)
@@ -130,7 +175,7 @@ def unreadable(words: str) -> Failure:
 def _without_status(error: BaseException) -> Failure | None:
     names = [type(each).__name__ for each in _with_causes(error)]
     if not _BROKEN_OFF.isdisjoint(names):  # first: SDKs call it a failure to connect when it comes from aiohttp
-        return Failure("timeout", f"the connection broke off ({names[-1]})", maybe_paid=True)
+        return broken_off(names[-1])
     if any("Connect" in name and "Connection" not in name for name in names):  # it never reached the provider
         return Failure("passing", f"no connection ({names[-1]})")
     if any("Timeout" in name for name in names):
@@ -169,8 +214,10 @@ def _body(error: BaseException) -> Any:
 
 def _code(body: Any) -> str:
     inner = body.get("error") if isinstance(body, Mapping) else None
-    places = (each for each in (inner, body) if isinstance(each, Mapping))
-    return " ".join(str(place[name]) for place in places for name in ("code", "type") if place.get(name))
+    details = inner.get("details") if isinstance(inner, Mapping) else None
+    places = (each for each in (inner, details, body) if isinstance(each, Mapping))
+    names = ("code", "type", "error_code")
+    return " ".join(str(place[name]) for place in places for name in names if place.get(name))
 
 
 def _message(body: Any) -> str:
@@ -185,14 +232,14 @@ def _message(body: Any) -> str:
 
 def _retry_after_s(headers: Mapping[str, str]) -> float | None:
     """Seconds that are asked for, as a number or a date; None where it lies in the past or cannot be read."""
-    with suppress(TypeError, ValueError, KeyError):
-        seconds = float(headers["retry-after-ms"]) / 1000 if "retry-after-ms" in headers else _seconds(headers)
-        return seconds if seconds > 0 else None
+    for name, unit_s in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        with suppress(TypeError, ValueError, KeyError):
+            if (seconds := unit_s * _number_or_date(headers[name])) > 0:
+                return seconds
     return None
 
 
-def _seconds(headers: Mapping[str, str]) -> float:
-    asked = headers["retry-after"]
+def _number_or_date(asked: str) -> float:
     with suppress(ValueError):
         return float(asked)
     return (parsedate_to_datetime(asked) - datetime.now(UTC)).total_seconds()

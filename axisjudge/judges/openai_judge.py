@@ -10,10 +10,19 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from axisjudge.judges.answer import lost
-from axisjudge.judges.failure import failure_in_batch
+from axisjudge.judges.failure import broken_off, failure_in_batch, failure_in_reply
 from axisjudge.judges.pricing import Tokens
 from axisjudge.judges.prompt import Page
-from axisjudge.judges.remote import LONG_THINKING, MAX_TOKENS, BatchResult, BatchStatus, Body, Received, Shutdown
+from axisjudge.judges.remote import (
+    LONG_THINKING,
+    MAX_TOKENS,
+    BatchResult,
+    BatchStatus,
+    Body,
+    NoReplyError,
+    Received,
+    Shutdown,
+)
 from axisjudge.judges.written import Said, WrittenJudge
 from axisjudge.spec import REMOTE, Provider
 
@@ -116,7 +125,9 @@ class OpenAIJudge(WrittenJudge):
         async for event in await client.responses.create(**body, stream=True):
             if event.type in ("response.completed", "response.incomplete", "response.failed"):
                 return event.response
-        raise TypeError("the stream ended without a response")
+            if event.type == "error":
+                raise NoReplyError(failure_in_reply({"code": event.code, "message": event.message}, self.key))
+        raise NoReplyError(broken_off("the stream ended before the response did"))
 
     async def submit_batch(self, requests: Mapping[str, Body], tag: str) -> str:
         client = self._connected()

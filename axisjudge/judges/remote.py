@@ -22,7 +22,7 @@ from typing import Any, ClassVar, NamedTuple, get_args
 from axisjudge.checks import InputError, one_of
 from axisjudge.judges.answer import Answer, Reply, all_lost, not_sent
 from axisjudge.judges.base import Judge, Rubrics
-from axisjudge.judges.failure import Failure, failure_of, unreadable
+from axisjudge.judges.failure import Failure, failure_in_reply, failure_of, unreadable
 from axisjudge.judges.lifecycle import Retirement, known_retirement
 from axisjudge.judges.pricing import BATCH_SHARE, UNPRICED, Tokens, cost_usd, is_own_host
 from axisjudge.judges.prompt import BUDGET, Prefix, shared_prefix
@@ -43,6 +43,11 @@ BATCH = "batch"
 
 #: Efforts after which minutes may pass before the first word of an answer.
 LONG_THINKING = frozenset({"high", "xhigh", "max"})
+
+#: Requests without their record that a judge keeps, to hash others like them: some megabytes.
+FRAMES_KEPT = 500
+#: Stands for any record: two hashes that occur in no text.
+_ANY_PREFIX = Prefix(sha256(b"axisjudge: any text").hexdigest(), sha256(b"axisjudge: any mark").hexdigest())
 
 Body = dict[str, Any]
 
@@ -112,6 +117,7 @@ class RemoteJudge(Judge):
         chosen = spec.options.get("mechanism") or self.default_mechanism()
         self.mechanism = one_of(f"mechanism of {spec.rater}", chosen, self.mechanisms)
         self._client: Any = None
+        self._frames: dict[tuple[Any, ...], str] = {}
 
     def check(self) -> None:
         """Look for the key, and refuse options that the model refuses.
@@ -208,8 +214,18 @@ class RemoteJudge(Judge):
         """What the SDK's response says; `form` names the form of answer that was asked for."""
 
     def prompt_sha256(self, trajectory: Trajectory, rubrics: Rubrics) -> str:
-        """Hash of the request body, in which the trajectory is present by its own hash (taken once for all axes)."""
-        return self._sha256_of(self.axes_body(self.prefix(trajectory, rubrics).by_hash, len(trajectory.steps), rubrics))
+        """Hash of the request body, in which the trajectory is present by its own hash (taken once for all axes).
+
+        A plan hashes every request before the first call: what runs of one length share is written out once.
+        """
+        prefix, n_steps = self.prefix(trajectory, rubrics), len(trajectory.steps)
+        asked = (self.mechanism, n_steps, *((axis, rubric.text) for axis, rubric in rubrics.items()))
+        if (frame := self._frames.get(asked)) is None:
+            if len(self._frames) >= FRAMES_KEPT:
+                self._frames.clear()
+            frame = self._frames[asked] = self._as_json(self.axes_body(_ANY_PREFIX, n_steps, rubrics))
+        body = frame.replace(_ANY_PREFIX.text, prefix.by_hash.text).replace(_ANY_PREFIX.mark, prefix.mark)
+        return sha256(body.encode()).hexdigest()
 
     async def grade(self, trajectory: Trajectory, rubrics: Rubrics, *, repeat: int = 0) -> Reply:
         body = self.request(trajectory, rubrics)
@@ -239,6 +255,8 @@ class RemoteJudge(Judge):
         return self._received(response, form)
 
     def _received(self, response: Any, form: str) -> Received:
+        if error := getattr(response, "error", None):  # some tell under status 200 that they failed
+            raise NoReplyError(failure_in_reply(error, self.key))
         try:
             return self.read(response, form)
         except (AttributeError, TypeError) as error:  # the SDKs do not check a reply against their own models
@@ -279,7 +297,10 @@ class RemoteJudge(Judge):
         raise NotImplementedError
 
     def _sha256_of(self, body: Body) -> str:
-        return sha256(json.dumps([self.mechanism, body], sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+        return sha256(self._as_json(body).encode()).hexdigest()
+
+    def _as_json(self, body: Body) -> str:
+        return json.dumps([self.mechanism, body], sort_keys=True, ensure_ascii=False)
 
     def _failed(self, points: Iterable[str], failure: Failure, begun: float, flags: tuple[str, ...] = ()) -> Reply:
         answers = all_lost(points, failure.status, failure.words)

@@ -39,6 +39,8 @@ ALIKE = 5
 RETRIES = 4
 #: A provider that names no time, or a longer one, is asked again after this many seconds.
 LONGEST_WAIT_S = 60.0
+#: A provider is asked again when it says so, but for one that says so again and again and refuses all the same.
+ROUNDS_AS_ASKED = 3
 #: A judge that answers within these seconds may never have waited: others must have their turn.
 AT_ONCE_S = 0.001
 
@@ -62,7 +64,8 @@ class Pause:
         now = time.monotonic()
         if now >= self.until:
             self.rounds += 1
-        wait = _FIRST_WAIT_S * 2 ** min(self.rounds, 10) * random.uniform(0.8, 1.2) if asked_s is None else asked_s
+        patient = min(self.rounds if asked_s is None else self.rounds - ROUNDS_AS_ASKED, 10)
+        wait = max(asked_s or 0.0, _FIRST_WAIT_S * 2**patient * random.uniform(0.8, 1.2) if patient > 0 else 0.0)
         if asked_s is not None or now >= self.until:
             self.until = max(self.until, now + min(wait, LONGEST_WAIT_S))
         return self.until - now
@@ -129,7 +132,8 @@ class Lane:
         self.judge, self.pause, self.budget, self.patience_s = judge, pause, budget, patience_s
         self.end = LaneEnd(judge, not_asked=sum(len(call.wanted) for group in groups for call in group))
         self.errors: list[Exception] = []
-        self._stack = list(reversed(groups))
+        self._groups = list(reversed(groups))
+        self._others: list[Call] = []
         self._full_width = int(judge.spec.options.get("concurrency", concurrency))
         self._width = min(FIRST_AT_ONCE, self._full_width)
         self._answered, self._tell = answered, tell
@@ -146,8 +150,8 @@ class Lane:
         opening = asyncio.get_running_loop().call_later(FIRST_REPLY_S, self._open)
         try:
             while True:
-                while self._stack and len(self._tasks) < self._width and not self.has_ended:
-                    self._start(self._stack.pop())
+                while self._is_left and len(self._tasks) < self._width and not self.has_ended:
+                    self._start(self._next())
                 if not self._tasks:
                     return
                 self._wake.clear()
@@ -171,8 +175,22 @@ class Lane:
 
     def quit(self) -> None:
         """Begin nothing new because the run as a whole has met an error."""
-        self._stack.clear()
+        self._groups.clear()
+        self._others.clear()
         self._notify()
+
+    @property
+    def _is_left(self) -> bool:
+        return bool(self._groups or self._others)
+
+    def _next(self) -> tuple[Call, ...]:
+        """What is asked next: the others of a group, as long as the provider's cache of their prompt is warm.
+
+        The last groups are begun first, so that at the end as many calls as the lane is wide are there to be made.
+        """
+        if self._groups and (not self._others or len(self._groups) * len(self._groups[0]) <= self._width):
+            return self._groups.pop()
+        return (self._others.pop(),)
 
     def _open(self) -> None:
         self._width = self._full_width
@@ -191,9 +209,9 @@ class Lane:
             await self._work(*calls)
             if clock() - begun < AT_ONCE_S:
                 await asyncio.sleep(0)
-            if not self._stack or self.has_ended:
+            if not self._is_left or self.has_ended:
                 return
-            calls = self._stack.pop()
+            calls = self._next()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
@@ -205,7 +223,7 @@ class Lane:
                 return
             self.end.not_asked -= len(first.wanted)
             self._answered(first, reply)
-            self._stack.extend((call,) for call in reversed(others))  # the provider's cache of the prompt is still warm
+            self._others.extend(reversed(others))
             self._wake.set()
         except Exception as error:
             self.errors.append(error)

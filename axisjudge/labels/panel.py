@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 import polars as pl
@@ -32,7 +32,8 @@ class LabelledPanel:
 
     `judged` and `labelled` hold positions in `categories`, NaN where a rater gave nothing; `asked` says which judge was
     asked. `clusters` is None, and `cluster_unit` the item, where no two items belong together. `cited` holds, by rater
-    and item, the cited steps. `n_unjudged` counts labelled items that no judge rated; they are left out.
+    and labelled item, the cited steps where there are any. `n_unjudged` counts labelled items that no judge rated; they
+    are left out.
     """
 
     question: str
@@ -49,7 +50,7 @@ class LabelledPanel:
     agents: NDArray[np.object_]
     clusters: NDArray[np.intp] | None
     cluster_unit: str
-    cited: dict[str, dict[str, list[int] | None]]
+    cited: dict[str, dict[str, list[int]]]
     drawn: Draw
     n_unjudged: int = 0
 
@@ -69,12 +70,12 @@ class LabelledPanel:
         """The words that take a side, with their positions."""
         return {word: code for code, word in enumerate(self.categories) if word not in UNDECIDED}
 
-    @property
+    @cached_property
     def decided_labels(self) -> Floats:
         """People's words, with those that take no side as NaN."""
         return self.sided(self.labelled)
 
-    @property
+    @cached_property
     def reference(self) -> Floats:
         """Each item's label: the commonest word of the people, NaN on a tie or without any."""
         return majority(self.decided_labels, len(self.categories))
@@ -103,7 +104,7 @@ class LabelledPanel:
 
     def steps(self, rater: str, item: int) -> list[int]:
         """The steps that a rater cites for the item at a position."""
-        return self.cited[rater].get(self.items[item]) or []
+        return self.cited.get(rater, {}).get(self.items[item], [])
 
     def sided(self, codes: Floats) -> Floats:
         """The words that take a side, NaN for all others."""
@@ -179,13 +180,18 @@ def labelled_panel(
         agents=np.array([agent.get(item) for item in matrix.items], dtype=object),
         clusters=clusters if grouped else None,
         cluster_unit=cluster_unit if grouped else "item",
-        cited={
-            str(rater): dict(rows.select("item_id", "cited_step_indices").iter_rows())
-            for (rater,), rows in both.group_by("rater", maintain_order=True)
-        },
+        cited=_cited(both.filter(pl.col("item_id").is_in(labels["item_id"].unique().implode()))),
         drawn=draw_of(labels, matrix.items, sampling, in_full=bool((~np.isnan(words)).any(axis=1).all())),
         n_unjudged=every_label["item_id"].n_unique() - labels["item_id"].n_unique(),
     )
+
+
+def _cited(ratings: pl.DataFrame) -> dict[str, dict[str, list[int]]]:
+    grounded = ratings.filter(pl.col("cited_step_indices").list.len() > 0)
+    return {
+        str(rater): dict(rows.select("item_id", "cited_step_indices").iter_rows())
+        for (rater,), rows in grounded.group_by("rater", maintain_order=True)
+    }
 
 
 def questions_of(people: pl.DataFrame, judges: pl.DataFrame, wanted: Sequence[str] | None) -> list[str]:

@@ -74,7 +74,7 @@ def categories_of(scale: str) -> tuple[str, ...] | None:
     if kind == "nominal" and rest:
         return tuple(rest.split(","))
     if kind == "ordinal":
-        low, high = rest.split("-")
+        low, high = checked_scale("scale", scale).removeprefix("ordinal:").split("-")
         return tuple(str(value) for value in range(int(low), int(high) + 1))
     return None
 

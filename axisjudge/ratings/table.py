@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import polars as pl
 from pydantic import ValidationError
 
 from axisjudge.checks import InputError
-from axisjudge.ratings.dataset import Part, is_dataset, parts_of
+from axisjudge.ratings.dataset import is_dataset, parts_of
 from axisjudge.ratings.edge import ITEM_ID, LISTS, SCHEMA, completed_ratings
 from axisjudge.ratings.store import is_torn, json_line
 from axisjudge.verdict import AXES, IDENTITY, RATER_KINDS, SCHEMA_VERSION, STATUSES, VERDICTS, Rating
@@ -36,8 +36,9 @@ def ratings_frame(ratings: Iterable[Rating]) -> pl.DataFrame:
     return pl.read_ndjson(io.BytesIO(lines), schema=SCHEMA) if lines else pl.DataFrame(schema=SCHEMA)
 
 
-#: Columns that no analysis computes with: texts, parameters of calls, and what they cost.
+#: Columns that comparisons and profiles do not compute with: texts, versions, parameters of calls, what they cost.
 ASIDE = (
+    *("schema_version", "task_id", "rubric_version"),
     *(
         "rationale",
         "probabilities",
@@ -69,7 +70,7 @@ def read_ratings(
     rubrics_apart : bool
         With `latest`, ratings under different rubric versions are different ratings, each kept.
     lean : bool
-        Leave the columns in `ASIDE` of a dataset on the disk; they are empty in the table.
+        Leave the columns in `ASIDE` on the disk, as far as Parquet lets them lie; they are empty in the table.
 
     Returns
     -------
@@ -81,19 +82,40 @@ def read_ratings(
     InputError
         A file is missing, is not made of ratings, or a rating breaks a rule; the message names file, line and rule.
     """
+    tables = list(_last_ratings(paths, latest, rubrics_apart, lean))
+    return _whole(in_order(pl.concat([_NONE, *tables], how="diagonal")))
+
+
+def ratings_in_parts(*paths: str | Path, lean: bool = False) -> Iterator[pl.DataFrame]:
+    """The `latest` ratings in tables that can be looked at apart: one holds all ratings of a run on a question.
+
+    These are the parts of a single dataset, read one at a time, and one table of whatever else the paths name. Their
+    rows are in no order.
+    """
+    return map(_whole, _last_ratings(paths, latest=True, rubrics_apart=False, lean=lean))
+
+
+def _last_ratings(paths: Sequence[str | Path], latest: bool, rubrics_apart: bool, lean: bool) -> Iterator[pl.DataFrame]:
     columns = [name for name in SCHEMA if not (lean and name in ASIDE)]
-    frames = [_read_file(Path(path), columns) for path in paths]
-    table = _last_of(pl.concat(frames, how="diagonal") if frames else pl.DataFrame(schema=SCHEMA), IDENTITY)
-    if latest:
-        one = ["item_id", "question", "rater", "repeat", *(["rubric_version"] if rubrics_apart else [])]
-        newest = _last_of(table, one)
-        if older := table.height - newest.height:
-            where = ", ".join(map(str, paths))
-            warnings.warn(
-                f"{where}: {older} ratings by an older prompt, rubric or rater version are left out", stacklevel=2
-            )
-        table = newest
-    return _whole(in_order(table))
+    one = ["item_id", "question", "rater", "repeat", *(["rubric_version"] if rubrics_apart else [])]
+    n_older = 0
+    for table in _tables([Path(path) for path in paths], [*dict.fromkeys([*columns, *_TELLING_APART])]):
+        every = _last_of(table, IDENTITY)
+        newest = _last_of(every, one) if latest else every
+        n_older += every.height - newest.height
+        yield newest.select(name for name in columns if name in IDENTITY or newest[name].null_count() < newest.height)
+    if n_older:
+        where = ", ".join(map(str, paths))
+        warnings.warn(
+            f"{where}: {n_older} ratings by an older prompt, rubric or rater version are left out", stacklevel=4
+        )
+
+
+def _tables(paths: Sequence[Path], columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+    if len(paths) == 1:
+        yield from _read(paths[0], columns)
+    elif paths:
+        yield pl.concat([table for path in paths for table in _read(path, columns)], how="diagonal")
 
 
 def _last_of(table: pl.DataFrame, subset: Sequence[str]) -> pl.DataFrame:
@@ -117,8 +139,8 @@ def read_every_line(*paths: str | Path) -> pl.DataFrame:
     InputError
         As `read_ratings` does.
     """
-    frames = [_whole(_read_file(Path(path), list(SCHEMA))) for path in paths]
-    return pl.concat(frames) if frames else pl.DataFrame(schema=SCHEMA)
+    tables = (_whole(table) for path in paths for table in _read(Path(path), list(SCHEMA)))
+    return pl.concat([pl.DataFrame(schema=SCHEMA), *tables])
 
 
 def in_order(ratings: pl.DataFrame) -> pl.DataFrame:
@@ -141,30 +163,34 @@ _AXIS = pl.col("question").replace_strict(
 )
 
 
-def _read_file(path: Path, columns: Sequence[str]) -> pl.DataFrame:
-    """The ratings of a file or dataset; of the latter only these columns, but for those that are empty."""
-    if not (is_dataset(path) or path.is_file()):
+def _read(path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """These columns of a file's ratings in one table, of a dataset's part by part."""
+    if is_dataset(path):
+        yield from _read_dataset(path, columns)
+        return
+    if not path.is_file():
         raise InputError(str(path), "no such ratings file")
     try:
-        if is_dataset(path):
-            return pl.concat([_read_part(part, columns) for part in parts_of(path)], how="diagonal")
-        return (_read_parquet(path) if path.suffix == ".parquet" else _read_jsonl(path)).select(columns)
+        yield (_read_parquet(path, columns) if path.suffix == ".parquet" else _read_jsonl(path)).select(columns)
     except OSError as error:
         raise InputError(str(path), f"cannot be read ({error.strerror or error})") from error
 
 
-def _read_part(part: Part, columns: Sequence[str]) -> pl.DataFrame:
-    try:
-        table = part.scan().select(columns).collect()
-    except pl.exceptions.PolarsError as error:
-        raise InputError(part.name, "is not a Parquet file", cure="make the dataset anew") from error
-    ratings = table.with_columns(pl.col(name).fill_null([]) for name in LISTS if name in columns)
-    _check(ratings, part.name)
-    return ratings.select(name for name in columns if name in _KEPT or ratings[name].null_count() < ratings.height)
+def _read_dataset(path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+    for part in parts_of(path):
+        try:
+            table = part.scan().select(columns).collect()
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise InputError(part.name, "is not a Parquet file", cure="make the dataset anew") from error
+        ratings = table.with_columns(pl.col(name).fill_null([]) for name in LISTS if name in columns)
+        _check(ratings, part.name)
+        yield ratings
 
 
-#: Columns by which rows are told apart and put in order.
-_KEPT = (*IDENTITY, "rubric_version")
+#: No ratings, with the columns that put them in order.
+_NONE = pl.DataFrame(schema={name: SCHEMA[name] for name in IDENTITY})
+#: Columns by which rows are told apart, put in order and checked.
+_TELLING_APART = (*IDENTITY, "rubric_version", "schema_version")
 
 
 def _check(ratings: pl.DataFrame, name: str) -> None:
@@ -173,14 +199,17 @@ def _check(ratings: pl.DataFrame, name: str) -> None:
         raise InputError(f"{name}, row {row}", f"not a rating: {rule}")
 
 
-def _read_parquet(path: Path) -> pl.DataFrame:
+def _read_parquet(path: Path, columns: Sequence[str]) -> pl.DataFrame:
+    """These columns alone are read, and that from which a cluster follows."""
     try:
-        table = pl.read_parquet(path)
+        lines = pl.scan_parquet(path)
+        given = lines.collect_schema().names()
+        table = lines.select(name for name in given if name in columns or name == "task_id").collect()
     except pl.exceptions.PolarsError as error:
         raise InputError(str(path), "is not a Parquet file", cure="JSON Lines go by another name") from error
     ratings = completed_ratings(table, str(path))
     _check(ratings, str(path))
-    _warn_of_unknown(path, table.columns)
+    _warn_of_unknown(path, given)
     return ratings
 
 
@@ -190,7 +219,7 @@ def _read_jsonl(path: Path) -> pl.DataFrame:
     if is_torn(last):
         raw = head
         warnings.warn(
-            f"{path}: the last line is torn (a writer was killed) and left out; judging again mends it", stacklevel=4
+            f"{path}: the last line is torn (a writer was killed) and left out; judging again mends it", stacklevel=6
         )
     if not raw.strip():
         return pl.DataFrame(schema=SCHEMA)
@@ -246,4 +275,4 @@ def first_broken(table: pl.DataFrame) -> tuple[int, str] | None:
 
 def _warn_of_unknown(path: Path, fields: Iterable[str]) -> None:
     if unknown := sorted(set(fields) - SCHEMA.keys()):
-        warnings.warn(f"{path}: a rating has no field {', '.join(unknown)}; left out", stacklevel=5)
+        warnings.warn(f"{path}: a rating has no field {', '.join(unknown)}; left out", stacklevel=7)

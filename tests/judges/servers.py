@@ -260,6 +260,37 @@ def grade(judge: Any, trajectory: Any, rubrics: Any) -> Any:
     return asyncio.run(once())
 
 
+def events(*told: dict[str, Any]) -> Scripted:
+    """Server-sent events, as both providers stream them."""
+    body = "".join(f"event: {each['type']}\ndata: {json.dumps(each)}\n\n" for each in told)
+    return Scripted(body, content_type="text/event-stream")
+
+
+def anthropic_stream() -> Scripted:
+    message = json.loads(anthropic_message())
+    block = message["content"][0]
+    return events(
+        {"type": "message_start", "message": {**message, "content": [], "stop_reason": None}},
+        {"type": "content_block_start", "index": 0, "content_block": {**block, "input": {}}},
+        {
+            "type": "content_block_delta",
+            "index": 0,
+            "delta": {"type": "input_json_delta", "partial_json": json.dumps(block["input"])},
+        },
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 300}},
+        {"type": "message_stop"},
+    )
+
+
+def openai_stream() -> Scripted:
+    response = json.loads(openai_response())
+    return events(
+        {"type": "response.created", "sequence_number": 0, "response": {**response, "status": "in_progress"}},
+        {"type": "response.completed", "sequence_number": 1, "response": response},
+    )
+
+
 def patiently(judge: Any, trajectory: Any, rubrics: Any, *, patience_s: float = 60.0) -> Any:
     """One question put by a lane, which asks again what may pass; the reply that it ends with, None without any."""
     import asyncio

@@ -4,7 +4,7 @@ secret."""
 import asyncio
 import json
 import time
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -17,6 +17,7 @@ from judges.servers import (
     Server,
     anthropic_error,
     anthropic_message,
+    anthropic_stream,
     chat_completion,
     choice,
     decision,
@@ -24,6 +25,7 @@ from judges.servers import (
     made,
     openai_error,
     openai_response,
+    openai_stream,
     patiently,
     serving,
     verdict_text,
@@ -245,6 +247,79 @@ def test_no_error_text_holds_a_key_a_header_or_a_query(asked: Any, provider: str
     for secret in (KEY, "sk-fake", "sk-no", "token=", "abcdef", "127.0.0.1"):
         assert secret not in answer.rationale
     assert len(answer.rationale) <= 200
+
+
+def _with_error(provider: str, code: str, message: str) -> list[Scripted]:
+    """The ways in which a provider tells an error under status 200: in the body, in a response, in a stream."""
+    error = {"type": code, "message": message} if provider == "anthropic" else {"code": code, "message": message}
+    stream = f"event: error\ndata: {json.dumps({'type': 'error', 'error': error, **error})}\n\n"
+    ways = [Scripted(json.dumps({"error": error}))]
+    if provider == "openai":
+        ways.append(Scripted(openai_response().replace('"error":null', f'"error":{json.dumps(error)}')))
+    if provider == "openai-compatible":
+        cut = json.loads(chat_completion("{"))
+        cut["choices"][0] |= {"finish_reason": "error", "error": error}
+        ways.append(Scripted(json.dumps(cut)))
+    if provider in ("anthropic", "openai"):
+        ways.append(Scripted(stream, content_type="text/event-stream"))
+    return ways
+
+
+#: What has a provider stream, and what it streams then.
+STREAMED = {"anthropic": (",max_tokens=20000", anthropic_stream), "openai": (",effort=high", openai_stream)}
+
+
+def _good(provider: str, way: Scripted) -> tuple[str, Scripted]:
+    """The options under which an error comes this way, and the reply that would have been good."""
+    if way.content_type == "text/event-stream":
+        options, stream = STREAMED[provider]
+        return options, stream()
+    return "", Scripted(GOOD[provider]())
+
+
+@every_provider
+@pytest.mark.parametrize(
+    "code",
+    [
+        "rate_limit_error",
+        "what_is_this",
+        *(pytest.param(code, marks=pytest.mark.slow) for code in ("overloaded_error", "429", "server_error")),
+    ],
+)
+def test_an_error_that_comes_with_status_200_is_asked_again(
+    asked: Any, provider: str, code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lane, "_FIRST_WAIT_S", 0.002)
+    for way in _with_error(provider, code, "too much at once"):
+        options, good = _good(provider, way)
+        answer, server = asked(provider, way, good, options=options)
+        assert (answer.status, len(server.requests)) == ("ok", 2), way
+
+
+@every_provider
+@pytest.mark.parametrize("code", ["authentication_error", "401"])
+def test_a_dead_key_that_comes_with_status_200_is_told_and_not_asked_again(
+    asked: Any, provider: str, code: str
+) -> None:
+    for way in _with_error(provider, code, f"bad key {KEY}"):
+        answer, server = asked(provider, way, options=_good(provider, way)[0])
+        assert (answer.status, len(server.requests)) == ("api_error", 1)
+        assert code in answer.rationale
+
+
+@pytest.mark.parametrize("provider", STREAMED)
+@pytest.mark.parametrize("is_cut", [True, False])
+def test_a_stream_that_ends_too_early_may_be_paid_and_is_asked_once_more(
+    asked: Any, provider: str, is_cut: bool
+) -> None:
+    options, stream = STREAMED[provider]
+    whole = stream()
+    assert isinstance(whole.body, str)
+    events = whole.body.split("\n\n")[:-1]
+    for n_events in {0, len(events) // 2, len(events) - 1}:
+        early = replace(whole, body="".join(f"{event}\n\n" for event in events[:n_events]), drop_after=is_cut)
+        answer, server = asked(provider, early, whole, options=options)
+        assert (answer.status, len(server.requests)) == ("ok", 2)
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "openai"])

@@ -8,10 +8,12 @@ import pytest
 from judges.servers import (
     Scripted,
     anthropic_message,
+    anthropic_stream,
     chat_completion,
     grade,
     made,
     openai_response,
+    openai_stream,
     serving,
     verdict_text,
 )
@@ -88,37 +90,6 @@ def test_a_record_without_a_lifecycle_is_no_deprecation(monkeypatch: pytest.Monk
     with serving(Scripted()) as server:
         server.models["claude-sonnet-9-9"] = claude()
         assert told(made("anthropic:claude-sonnet-9-9", server, monkeypatch)) is None
-
-
-def events(*told: dict[str, Any]) -> Scripted:
-    """Server-sent events, as both providers stream them."""
-    body = "".join(f"event: {each['type']}\ndata: {json.dumps(each)}\n\n" for each in told)
-    return Scripted(body, content_type="text/event-stream")
-
-
-def anthropic_stream() -> Scripted:
-    message = json.loads(anthropic_message())
-    block = message["content"][0]
-    return events(
-        {"type": "message_start", "message": {**message, "content": [], "stop_reason": None}},
-        {"type": "content_block_start", "index": 0, "content_block": {**block, "input": {}}},
-        {
-            "type": "content_block_delta",
-            "index": 0,
-            "delta": {"type": "input_json_delta", "partial_json": json.dumps(block["input"])},
-        },
-        {"type": "content_block_stop", "index": 0},
-        {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 300}},
-        {"type": "message_stop"},
-    )
-
-
-def openai_stream() -> Scripted:
-    response = json.loads(openai_response())
-    return events(
-        {"type": "response.created", "sequence_number": 0, "response": {**response, "status": "in_progress"}},
-        {"type": "response.completed", "sequence_number": 1, "response": response},
-    )
 
 
 @pytest.mark.parametrize(

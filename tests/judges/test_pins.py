@@ -24,3 +24,21 @@ def test_what_judges_are_sent_about_an_axis_stays_byte_for_byte(
     judge = made(spec, Server([], url="http://127.0.0.1:9"), monkeypatch)
     asked = rubrics if judge.joint else {"sequencing": rubrics["sequencing"]}
     assert judge.prompt_sha256(trajectory, asked) == PINS[spec]
+
+
+@pytest.mark.parametrize("spec", PINS)
+def test_a_request_that_is_hashed_by_its_frame_has_the_hash_of_the_request(
+    spec: str, trajectory: Trajectory, rubrics: dict[Axis, Rubric], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge = made(spec, Server([], url="http://127.0.0.1:9"), monkeypatch)
+    asked = [rubrics] if judge.joint else [{axis: rubric} for axis, rubric in rubrics.items()]
+    shorter, other = trajectory.model_copy(update={"steps": trajectory.steps[:-1]}), trajectory.model_copy()
+    other = other.model_copy(update={"policy": "Refund nothing."})
+    runs = (trajectory, other, shorter, trajectory)
+    hashes = [[judge.prompt_sha256(run, each) for each in asked] for run in runs]
+    whole = [
+        [judge._sha256_of(judge.axes_body(judge.prefix(run, each).by_hash, len(run.steps), each)) for each in asked]
+        for run in runs
+    ]
+    assert hashes == whole
+    assert len({sha for shas in hashes for sha in shas}) == 3 * len(asked)

@@ -103,6 +103,12 @@ def test_limits_are_waited_out_by_one_pause_and_nothing_is_lost(capsys):
     assert provider.calls["busy"] < 100 + 4 + 5  # those under way at first, then one a pause
 
 
+def test_a_provider_that_asks_for_a_moment_again_and_again_is_left_alone_for_longer(capsys):
+    with providing(shut=failing(429, "in a moment", retry_after="0.001")) as provider:
+        carried_out(judges_of(provider, "shut"), patience_s=1.5)
+        assert provider.calls["shut"] < 12  # a call a millisecond would be a thousand
+
+
 @pytest.mark.parametrize("status", [429, 503, 529])
 def test_a_provider_that_stays_closed_is_given_up_when_the_patience_is_over(status, capsys):
     with providing(shut=failing(status, "come back next year", retry_after="600")) as provider:

@@ -1,6 +1,7 @@
 """Counts of patterns: they add up, and agreement computed from them is that of the items."""
 
 import math
+from dataclasses import fields
 
 import numpy as np
 import polars as pl
@@ -8,10 +9,11 @@ import pytest
 from ratings.worlds import drawn
 
 from axisjudge.checks import InputError
-from axisjudge.ratings import ratings_frame, to_matrix
+from axisjudge.ratings import ratings_frame, read_ratings, to_matrix
 from axisjudge.ratings.counts import count_patterns, counted, in_sum
 from axisjudge.ratings.dataset import parts_of
 from axisjudge.ratings.merging import write_dataset
+from axisjudge.ratings.table import ratings_in_parts
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 from axisjudge.stats.agreement.undecided import case_bounds
@@ -19,6 +21,9 @@ from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies._shared.pooled import pooled, pooled_counts
 from axisjudge.studies.agreement import agreement
 from axisjudge.studies.agreement.counted import agreement_of_dataset
+from axisjudge.studies.failures.panel import panel_of, panel_of_parts
+from axisjudge.studies.failures.profiles import failure_profile
+from axisjudge.studies.people import people
 from axisjudge.verdict import Rating
 
 
@@ -147,6 +152,39 @@ def test_every_source_in_parts_says_what_it_says_whole(tmp_path, monkeypatch, re
     assert ours == {each.question: each.to_dict() for each in whole.overall.questions}
     theirs = {each.questions: each.to_dict() for each in whole.by_question}
     assert {each.questions: each.to_dict() for each in found.by_question} == theirs
+    if source.step_level or source.scale != "verdict":
+        return
+    table = read_ratings(tmp_path / "ratings.parquet", latest=True)
+    panel = panel_of_parts(ratings_in_parts(tmp_path / "parts", lean=True))
+    assert panel.axes == panel_of(table).axes
+    assert failure_profile(panel).to_dict() == failure_profile(table).to_dict()
+    ours, theirs = (
+        people(read_ratings(path, latest=True, lean=lean), n_draws=0).to_dict()
+        for path, lean in ((tmp_path / "parts", True), (tmp_path / "ratings.parquet", False))
+    )
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("judges", [None, ["judge-1", "judge-0"]])
+def test_a_panel_in_parts_is_that_of_the_table(tmp_path, judges):
+    """Raters and runs that a part lacks, lost verdicts and second repeats; parts come in any order."""
+    first = drawn(7, n=50, raters=4)
+    table = pl.concat([first, first.head(30).with_columns(repeat=pl.lit(1, dtype=pl.Int64))])
+    table = table.with_columns(agent=pl.when(pl.col("trajectory_id") < "run-020").then(pl.lit("a")))
+    table.write_parquet(tmp_path / "ratings.parquet")
+    write_dataset([tmp_path / "ratings.parquet"], tmp_path / "parts", ratings_a_part=40)
+    parts = list(ratings_in_parts(tmp_path / "parts", lean=True))
+    assert len(parts) > 6
+    whole = panel_of(table, judges=judges)
+    assert whole.lost.any()
+    assert whole.not_rated.any()
+    assert whole.repeats_left_out
+    for order in (parts, parts[::-1]):
+        panel = panel_of_parts(order, judges=judges)
+        for field in fields(panel):
+            np.testing.assert_array_equal(getattr(panel, field.name), getattr(whole, field.name), err_msg=field.name)
+    cells = table.filter((pl.col("repeat") == 0) & (pl.col("rater_kind") == "llm") & (pl.col("verdict") == "incorrect"))
+    assert (whole.incorrect == 1).sum() == cells.filter(pl.col("rater").is_in(whole.judges)).height
 
 
 @pytest.mark.parametrize("scale", ["verdict", "ordinal:1-5"])

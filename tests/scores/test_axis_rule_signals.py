@@ -268,3 +268,18 @@ def test_grades_survive_as_ratings_and_missing_ones_stay_missing() -> None:
     about = {"trajectory_id": "run", "cluster_id": "run", "question": "goal.1", "scale": "check"}
     table = ratings_frame([Rating(**about, **who, value=7, rationale="fine")])
     assert grades_of_ratings(table, checks) == [Grade(checks[0], 7, "fine"), Grade(checks[1], None, "")]
+
+
+def test_names_are_those_of_the_whole_text_looked_at_from_each_of_its_letters() -> None:
+    """Only words that may hold a name are looked at, each once: the same names as without that."""
+    from random import Random
+
+    from axisjudge.scores.axis.judged.rule_signals import _NAME, _names
+
+    random = Random(5)
+    for _ in range(3_000):
+        text = "".join(random.choices("abAB19_-./@+ \u00e9\u0661:,", k=random.randint(0, 40)))
+        assert _names(text) == {name.lower() for name in _NAME.findall(text)}, text
+    assert _names("order #W9523456, user sara_doe_496; see src/app/page.ts, camelCase and a@b.org") >= {
+        *("w9523456", "sara_doe_496", "src/app/page.ts", "camelcase", "a@b.org")
+    }

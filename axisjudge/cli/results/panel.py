@@ -36,7 +36,9 @@ def fit(
     ratings: Ratings,
     out: Annotated[Path, typer.Option(help="The panel file to write.")],
     labels: Labels = [],  # noqa: B006
-    way: Annotated[str, typer.Option(help="Named below [default: logistic, families_equal without labels]")] = "",
+    way: Annotated[
+        str, typer.Option(help="Named below [default: logistic, ordered on scales, families_equal without labels]")
+    ] = "",
     name: Annotated[str, typer.Option(help="Its ratings stand under panel:NAME [default: the file's name]")] = "",
     question: Annotated[str, typer.Option(help="Which question, where there are several.")] = "",
     judge: Annotated[list[str], typer.Option(help="A judge; may be given several times. All if none.")] = [],  # noqa: B006

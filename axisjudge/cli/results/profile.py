@@ -15,20 +15,31 @@ def profile(
     json: show.Json = False,
 ) -> None:
     """Failed runs per agent and axis, by any judge and by consensus, with intervals and what is undecided."""
-    from axisjudge.ratings import read_ratings
+    import polars as pl
+
+    from axisjudge.protocol.standing import standing_rows
+    from axisjudge.ratings.selection import MADE_UP
+    from axisjudge.ratings.table import ratings_in_parts
     from axisjudge.readers import read_trajectories
-    from axisjudge.studies._shared.scope import MADE_UP, banner
+    from axisjudge.studies._shared.scope import banner
+    from axisjudge.studies.failures.panel import panel_of_parts
     from axisjudge.studies.failures.profiles import failure_profile, reward_table
     from axisjudge.studies.failures.sentences import extremes, false_failures, sample
 
     runs = read_trajectories(*trajectories).trajectories if trajectories else ()
-    table = read_ratings(*ratings, latest=True, lean=True)
-    failures = failure_profile(table, reward_table(runs))
+    stamped, made_up = list[pl.DataFrame](), set[str]()
+
+    def looked_at(part: pl.DataFrame) -> pl.DataFrame:
+        stamped.append(standing_rows(part.lazy()))
+        made_up.update(part.filter(pl.col("rater_kind").is_in(MADE_UP))["rater"].unique())
+        return part
+
+    panel = panel_of_parts(map(looked_at, ratings_in_parts(*ratings, lean=True)))
+    failures, table = failure_profile(panel, reward_table(runs)), pl.concat(stamped)
     if json:
         show.as_json({**failures.to_dict(), **show.standing_fields(table)})
         return
-    kinds = dict(table.select("rater", "rater_kind").iter_rows())
-    if warning := banner([rater for rater in failures.panel.judges if kinds[rater] in MADE_UP]):
+    if warning := banner([rater for rater in panel.judges if rater in made_up]):
         typer.echo(warning)
     show.table([_row(row) for row in failures.to_frame().to_dicts()], "Failed runs per agent and axis")
     show.lines(

@@ -32,7 +32,10 @@ class CaseBounds:
 def set_aside(ratings: ArrayLike, undecided: Sequence[float]) -> Floats:
     """The ratings with the values in `undecided` as NaN."""
     matrix = np.asarray(ratings, dtype=np.float64)
-    return np.where(np.isin(matrix, list(undecided)), np.nan, matrix)
+    aside = np.zeros(matrix.shape, dtype=bool)
+    for value in undecided:
+        aside |= matrix == value
+    return np.where(aside, np.nan, matrix)
 
 
 def case_bounds(ratings: ArrayLike, *, categories: Sequence[float], times: ArrayLike | None = None) -> CaseBounds:

@@ -196,7 +196,8 @@ def sequence(
 
     n_judged = int(judged.sum())
     if (start := _start(kept, [inside & labelled for inside in kept], expected, weight, bound_at, risk)) is None:
-        few = f"{int((labelled & judged).sum())} labelled items: without a single error they could not show {risk:.0%}"
+        n_labelled = int((labelled & judged).sum())
+        few = f"{n_labelled} labelled items: without a single error they could not show {100 * risk:g}%"
         return Alone(0.0, math.nan, None, risk, confidence_level, n_judged, few)
     tests: list[Threshold] = []
     for end, inside, errors in zip(ends[start:], kept[start:], wrong[start:], strict=True):

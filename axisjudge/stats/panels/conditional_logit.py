@@ -18,6 +18,8 @@ from axisjudge.stats.panels.linear import Codes
 Floats = NDArray[np.float64]
 
 _MOST_STEPS, _SMALL = 50, 1e-8
+#: Scores that labels speak against count for next to nothing; at 0 all words would be level and the first one given.
+_FLATTEST = 1e-3
 
 
 def conditional_logit(
@@ -69,7 +71,7 @@ def conditional_logit(
 
 
 def temperature(scores: Floats, labels: Codes, weights: Floats | None = None) -> float:
-    """The s >= 0 with which softmax(s score) is best calibrated on labels, shape of scores (n_items, n_classes).
+    """The s > 0 with which softmax(s score) is best calibrated on labels, shape of scores (n_items, n_classes).
 
     A weak ridge (a standard deviation of 10 for s) keeps it finite where the scores are never wrong.
 
@@ -82,4 +84,4 @@ def temperature(scores: Floats, labels: Codes, weights: Floats | None = None) ->
         return 1.0
     kept = None if weights is None else weights[given] / weights[given].mean()
     (found,) = conditional_logit(scores[given][..., None], labels[given], np.array([0.01]), weights=kept)
-    return max(float(found), 0.0)
+    return max(float(found), _FLATTEST)

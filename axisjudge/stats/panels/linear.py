@@ -2,6 +2,7 @@
 
     score_c = b_c + sum_j T[j, v_j, c]            v_j the word of judge j; a judge that gave none adds nothing
     p_c     = softmax(s score)_c
+    word    = argmax_c u_c p_c
 
 A vote has T[j, v, c] = w_j 1[v = c], divided by the weights of those who answered; Dawid and Skene's classes have
 b_c = log prior_c and T[j, v, c] = log P(v | c); a stack has T fitted. So any of them is read, kept and applied alike.
@@ -18,6 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
 
+#: Probabilities below are taken for this one where their logarithm is needed.
+TINY = 1e-300
+
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
@@ -27,7 +31,8 @@ class LinearPanel:
     """Judges put together: `table` (judges, words, classes), `intercept` (classes,), `temperature` s.
 
     `weights` (judges,) are what may be read; `shared` says that scores are divided by the weights of those who
-    answered. A judge of weight 0 is not asked. `penalty` is that of a stack, NaN otherwise.
+    answered. A judge of weight 0 is not asked. `penalty` is that of a stack, NaN otherwise. `shift` (classes,) is
+    log u; without it the word is the likeliest.
     """
 
     intercept: Floats
@@ -36,6 +41,7 @@ class LinearPanel:
     temperature: float = 1.0
     shared: bool = False
     penalty: float = math.nan
+    shift: Floats | None = None
 
     @property
     def n_categories(self) -> int:
@@ -44,9 +50,9 @@ class LinearPanel:
 
     @property
     def asked(self) -> NDArray[np.bool_]:
-        """Which judges the panel needs, shape (n_judges,)."""
+        """Which judges the panel needs, shape (n_judges,); all where none weighs anything."""
         needed: NDArray[np.bool_] = self.weights != 0
-        return needed
+        return needed if needed.any() else ~needed
 
     def scores(self, words: ArrayLike) -> Floats:
         """Scores, shape (n_items, n_categories); NaN where no judge of the panel gave a word.
@@ -72,6 +78,12 @@ class LinearPanel:
     def probabilities(self, words: ArrayLike) -> Floats:
         """Probability of each word, shape (n_items, n_categories)."""
         return softmax(self.temperature * self.scores(words))
+
+    def words(self, probabilities: Floats) -> Floats:
+        """The panel's words, shape (n_items,): positions, NaN where it has no probability."""
+        if self.shift is None:
+            return likeliest(probabilities)
+        return likeliest(np.log(np.maximum(probabilities, TINY)) + self.shift)
 
 
 def codes(words: ArrayLike, n_categories: int) -> Codes:
@@ -103,6 +115,13 @@ def likeliest(scores: Floats) -> Floats:
     lost = np.asarray(np.isnan(scores).any(axis=1))
     best: Floats = np.where(lost, np.nan, np.where(lost[:, None], 0.0, scores).argmax(axis=1))
     return best
+
+
+def probability_of(words: Floats, probabilities: Floats) -> Floats:
+    """The probability of each item's word, shape (n_items,); NaN where it has none."""
+    given = ~np.isnan(words)
+    own = probabilities[np.arange(words.size), np.where(given, words, 0).astype(np.intp)]
+    return np.where(given, own, np.nan)
 
 
 def family_weights(families: Sequence[str]) -> Floats:

@@ -13,20 +13,24 @@ doi:10.1186/1471-2105-7-91.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from axisjudge.results import Result
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
+from axisjudge.stats.agreement.coefficient_intervals import leave_one_cluster_out
+from axisjudge.stats.agreement.coefficients import COEFFICIENTS
+from axisjudge.stats.agreement.patterns import rating_patterns
+from axisjudge.stats.clusters import effective_clusters
 from axisjudge.stats.estimate import ClusteredShare, Estimate
 from axisjudge.stats.panels.dawid_skene import dawid_skene
-from axisjudge.stats.panels.linear import Floats, LinearPanel, likeliest
+from axisjudge.stats.panels.linear import Floats, LinearPanel, probability_of
 from axisjudge.stats.panels.votes import FOLDS, Votes, held_out
-from axisjudge.stats.panels.ways import WAYS, calibrated, fit_panel, refit_panel
+from axisjudge.stats.panels.ways import calibrated, fit_panel, refit_panel, ways_for
 from axisjudge.stats.rates.clustered import paired_share_difference
-from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.stats.rates.proportions import clustered_proportion, jackknife_interval
 
 #: What every way is compared with.
 REFERENCE = "best_single"
@@ -66,8 +70,7 @@ class JudgeWorth(Result):
 def nested(
     votes: Votes,
     *,
-    ways: Sequence[str] = tuple(WAYS),
-    ordered: bool = False,
+    ways: Sequence[str] = (),
     seed: int = 0,
     n_folds: int = FOLDS,
     cluster_unit: str = "task",
@@ -80,9 +83,7 @@ def nested(
     votes : Votes
         With labels on the items that are to be left out in turn.
     ways : sequence of str
-        Of `WAYS`; `REFERENCE` is always among them.
-    ordered : bool
-        The words have an order: kappa has quadratic weights.
+        Of `WAYS`; by default all that the words allow. Where these have an order, kappa has quadratic weights.
     seed : int
         Of the parts; every way has the same.
 
@@ -92,43 +93,61 @@ def nested(
         By way, in the order of `ways`.
     """
     rows = votes.labelled
-    held = {way: _left_out(votes, way, seed, n_folds)[rows] for way in dict.fromkeys([*ways, REFERENCE])}
+    ways = ways or ways_for(votes)
+    held = {way: _left_out(votes, way, seed, n_folds) for way in dict.fromkeys([*ways, REFERENCE])}
     terms = {"weights": votes.weights[rows], "cluster_unit": cluster_unit, "ci_level": ci_level}
     truth, groups = votes.labels[rows], votes.groups[rows]
-    right = {way: (likeliest(p) == truth).astype(float) for way, p in held.items()}
-    name = "cohen_kappa_quadratic" if ordered else "cohen_kappa"
+    right = {way: (words == truth).astype(float) for way, (words, _) in held.items()}
     results = {}
     for way in ways:
-        words, p = likeliest(held[way]), held[way]
-        pair = np.column_stack([words, truth])
-        kappa = agreement_coefficients(
-            pair, [name], categories=range(votes.n_categories), clusters=groups, cluster_unit=cluster_unit
-        )[name]
-        sure = np.where(np.isnan(p).any(axis=1), np.nan, p.max(axis=1))
+        words, p = held[way]
         results[way] = NestedWay(
             way=way,
             accuracy=clustered_proportion(right[way], groups, **terms),  # type: ignore[arg-type]
-            kappa=kappa,
+            kappa=kappa_with(words, votes.only(rows), cluster_unit=cluster_unit, ci_level=ci_level),
             gain=paired_share_difference(right[way], right[REFERENCE], groups, **terms),  # type: ignore[arg-type]
             log_loss=_log_loss(p, truth, votes.weights[rows]),
-            calibration_error=_mean(sure - right[way], votes.weights[rows]),
+            calibration_error=_mean(probability_of(words, p) - right[way], votes.weights[rows]),
             words=words,
             probabilities=p,
         )
     return results
 
 
+def kappa_with(words: Floats, votes: Votes, *, cluster_unit: str = "task", ci_level: float = 0.95) -> Estimate:
+    """Cohen's kappa of words with the labels, all items labelled; quadratic weights where words have an order.
+
+    Items count as they were drawn. With unequal weights the interval is the jackknife over tasks, on Fisher's z.
+    """
+    name = "cohen_kappa_quadratic" if votes.ordered else "cohen_kappa"
+    pair, words_of = np.column_stack([words, votes.labels]), range(votes.n_categories)
+    unit = {"cluster_unit": cluster_unit, "ci_level": ci_level}
+    plain = agreement_coefficients(pair, [name], categories=words_of, clusters=votes.groups, **unit)[name]  # type: ignore[arg-type]
+    if math.isnan(plain.estimate) or np.ptp(votes.weights) < 1e-12:
+        return plain
+    patterns = rating_patterns(pair, categories=words_of, clusters=votes.groups, weights=votes.weights)
+    whole, left_out = leave_one_cluster_out(COEFFICIENTS[name], patterns)
+    of_tasks = np.bincount(patterns.cluster, votes.weights)
+    low, high = jackknife_interval(
+        whole, left_out, scale="fisher", degrees=max(effective_clusters(of_tasks) - 1, 1.0), ci_level=ci_level
+    )
+    if math.isnan(plain.ci_low):  # too few tasks or disagreements, whatever their weights
+        low = high = math.nan
+    method = plain.method and "jackknife-t over clusters on Fisher's z"
+    return replace(plain, estimate=whole, ci_low=low, ci_high=high, method=method)
+
+
 def judges_worth(votes: Votes, way: str, panel: LinearPanel, *, seed: int = 0, **terms: object) -> list[JudgeWorth]:
     """What each judge that a panel asks adds to it, on tasks left out, with penalty and temperature held."""
     rows = votes.labelled
     truth, groups, weight = votes.labels[rows], votes.groups[rows], votes.weights[rows]
-    whole = _refitted(votes, way, panel, seed)[rows]
-    right = (likeliest(whole) == truth).astype(float)
+    words, whole = _refitted(votes, way, panel, seed)
+    right = (words == truth).astype(float)
     alone = votes.words[rows] == truth[:, None]
     worth = []
     for judge in np.flatnonzero(panel.asked):
-        without = _refitted(votes.without(int(judge)), way, panel, seed)[rows]
-        less = (likeliest(without) == truth).astype(float)
+        words, without = _refitted(votes.without(int(judge)), way, panel, seed)
+        less = (words == truth).astype(float)
         gain = paired_share_difference(right, less, groups, weights=weight, **terms)  # type: ignore[arg-type]
         losses = [_log_loss(p, truth, weight) for p in (without, whole)]
         accuracy = float(np.average(alone[:, judge], weights=weight))
@@ -136,23 +155,31 @@ def judges_worth(votes: Votes, way: str, panel: LinearPanel, *, seed: int = 0, *
     return worth
 
 
-def _left_out(votes: Votes, way: str, seed: int, n_folds: int) -> Floats:
-    """Probabilities of each labelled item from a fit that did not see its task; NaN elsewhere."""
-    p = np.full((votes.labels.size, votes.n_categories), np.nan)
+def _left_out(votes: Votes, way: str, seed: int, n_folds: int) -> tuple[Floats, Floats]:
+    """Words and probabilities of the labelled items, each from a fit that did not see its task; NaN where none."""
     blind = dawid_skene(votes.words, votes.n_categories) if way == "dawid_skene" else None  # it sees no label anyhow
-    for training, inside in held_out(votes, np.random.default_rng(seed), n_folds):
+
+    def fit(training: Votes) -> LinearPanel:
         inner = np.random.default_rng([seed, 1])
-        panel = calibrated(blind, training) if blind is not None else fit_panel(training, way, rng=inner)
-        p[inside] = panel.probabilities(votes.words[inside])
-    return p
+        return calibrated(blind, training) if blind is not None else fit_panel(training, way, rng=inner)
+
+    return _crossed(votes, fit, seed, n_folds)
 
 
-def _refitted(votes: Votes, way: str, panel: LinearPanel, seed: int) -> Floats:
+def _refitted(votes: Votes, way: str, panel: LinearPanel, seed: int) -> tuple[Floats, Floats]:
+    return _crossed(votes, lambda part: refit_panel(part, way, panel, rng=np.random.default_rng([seed, 1])), seed)
+
+
+def _crossed(
+    votes: Votes, fit: Callable[[Votes], LinearPanel], seed: int, n_folds: int = FOLDS
+) -> tuple[Floats, Floats]:
     p = np.full((votes.labels.size, votes.n_categories), np.nan)
-    for training, inside in held_out(votes, np.random.default_rng(seed)):
-        again = refit_panel(training, way, panel, rng=np.random.default_rng([seed, 1]))
-        p[inside] = again.probabilities(votes.words[inside])
-    return p
+    words = np.full(votes.labels.size, np.nan)
+    for training, inside in held_out(votes, np.random.default_rng(seed), n_folds):
+        panel = fit(training)
+        p[inside] = panel.probabilities(votes.words[inside])
+        words[inside] = panel.words(p[inside])
+    return words[votes.labelled], p[votes.labelled]
 
 
 def _log_loss(p: Floats, truth: Floats, weight: Floats) -> float:

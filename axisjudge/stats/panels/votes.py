@@ -21,7 +21,7 @@ class Votes:
 
     `words` (items, judges) are positions below `n_categories`, NaN where a judge gave none; `labels` (items,) are NaN
     where nobody labelled; `weights` are 1 over the probability with which an item was drawn for labelling; `groups`
-    number the tasks; `families` name each judge's.
+    number the tasks; `families` name each judge's. `ordered` says that the words have an order, that of positions.
     """
 
     words: Floats
@@ -30,6 +30,7 @@ class Votes:
     groups: NDArray[np.intp]
     families: tuple[str, ...]
     n_categories: int
+    ordered: bool = False
 
     def __post_init__(self) -> None:
         n, k = self.words.shape

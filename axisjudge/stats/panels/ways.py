@@ -11,7 +11,7 @@ from axisjudge.checks import InputError, one_of
 from axisjudge.stats.panels.conditional_logit import temperature
 from axisjudge.stats.panels.dawid_skene import dawid_skene
 from axisjudge.stats.panels.linear import Floats, LinearPanel, family_weights, likeliest, vote
-from axisjudge.stats.panels.stacking import logistic, logistic_path, ridge, ridge_path
+from axisjudge.stats.panels.stacking import logistic, logistic_path, matched, ordered, ordered_path, ridge, ridge_path
 from axisjudge.stats.panels.votes import Votes, held_out
 
 #: Sizes tried for a majority of the best.
@@ -24,10 +24,11 @@ Fit = Callable[[Votes, np.random.Generator], LinearPanel]
 
 @dataclass(frozen=True)
 class Way:
-    """A way of putting judges together, and whether it weighs them by labels."""
+    """A way of putting judges together, whether it weighs them by labels, and whether it takes an order of words."""
 
     fit: Fit
     by_labels: bool
+    in_order: bool = False
 
 
 def fit_panel(votes: Votes, way: str, *, rng: np.random.Generator) -> LinearPanel:
@@ -38,14 +39,15 @@ def fit_panel(votes: Votes, way: str, *, rng: np.random.Generator) -> LinearPane
     votes : Votes
         With labels on some items, or on none where the way needs none; labels then calibrate its probabilities.
     way : str
-        ``majority``, ``families_equal``, ``dawid_skene``, ``best_single``, ``best_majority``, ``logistic``, ``ridge``.
+        ``majority``, ``families_equal``, ``dawid_skene``, ``best_single``, ``best_majority``, ``logistic``, ``ridge``;
+        ``ordered`` where words have an order.
     rng : numpy.random.Generator
         Of the parts in which penalties and sizes are chosen.
 
     Raises
     ------
     InputError
-        No such way, or labels of too few tasks.
+        No such way, labels of too few tasks, or an order taken of words that have none.
 
     Examples
     --------
@@ -55,6 +57,8 @@ def fit_panel(votes: Votes, way: str, *, rng: np.random.Generator) -> LinearPane
     >>> panel.weights.tolist(), likeliest(panel.scores(words)).tolist()
     ([1.0, 0.5, 0.5], [1.0, 0.0, 0.0])
     """
+    if way in WAYS and WAYS[way].in_order and not votes.ordered:
+        raise InputError("way", "takes an order of words, and these have none", way, "take logistic")
     one_of("way", way, WAYS)
     if WAYS[way].by_labels and votes.n_labelled_groups < FEWEST_TASKS:
         rule = f"weighing judges needs labels of {FEWEST_TASKS} tasks at least"
@@ -68,7 +72,8 @@ def refit_panel(votes: Votes, way: str, panel: LinearPanel, *, rng: np.random.Ge
     if way not in _PATHS:
         return fit_panel(votes, way, rng=rng)
     (again,) = _PATHS[way](votes, (panel.penalty,))
-    return replace(again, temperature=panel.temperature)
+    again = replace(again, temperature=panel.temperature)
+    return again if panel.shift is None else matched(again, again.scores(votes.words[votes.labelled]), votes)
 
 
 def accuracies(votes: Votes) -> Floats:
@@ -140,6 +145,12 @@ WAYS: dict[str, Way] = {
     "best_single": Way(_best_single, by_labels=True),
     "best_majority": Way(_best_majority, by_labels=True),
     "logistic": Way(logistic, by_labels=True),
+    "ordered": Way(ordered, by_labels=True, in_order=True),
     "ridge": Way(ridge, by_labels=True),
 }
-_PATHS = {"logistic": logistic_path, "ridge": ridge_path}
+_PATHS = {"logistic": logistic_path, "ordered": ordered_path, "ridge": ridge_path}
+
+
+def ways_for(votes: Votes) -> tuple[str, ...]:
+    """The ways that these words allow: those that take an order only where there is one."""
+    return tuple(name for name, way in WAYS.items() if votes.ordered or not way.in_order)

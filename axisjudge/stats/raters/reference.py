@@ -178,10 +178,13 @@ def majority(people: ArrayLike, n_categories: int) -> Floats:
     array([ 1., nan])
     """
     given = np.asarray(people, dtype=np.float64)
-    counts = (given[:, :, None] == np.arange(n_categories)).sum(axis=1)
+    labelled = np.flatnonzero(~np.isnan(given).all(axis=1))  # of many items often few
+    counts = (given[labelled, :, None] == np.arange(n_categories)).sum(axis=1)
     top = counts.max(axis=1, initial=0)
     clear = (top > 0) & ((counts == top[:, None]).sum(axis=1) == 1)
-    return np.where(clear, counts.argmax(axis=1), np.nan)
+    commonest = np.full(given.shape[0], np.nan)
+    commonest[labelled[clear]] = counts[clear].argmax(axis=1)
+    return commonest
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -114,52 +114,97 @@ def panel_of(ratings: Any, *, judges: Sequence[str] | None = None, repeat: int =
     InputError
         No such ratings, a judge that is not in the table, or two ratings of one judge on one item.
     """
-    table = as_ratings(ratings).filter(VERDICT_ON_RUN)
-    chosen = _of_panel(table, judges)
-    kept = chosen.filter(pl.col("repeat") == repeat)
-    if kept.is_empty():
+    return panel_of_parts([as_ratings(ratings)], judges=judges, repeat=repeat, kind=kind_of(ratings))
+
+
+def panel_of_parts(
+    parts: Iterable[pl.DataFrame], *, judges: Sequence[str] | None = None, repeat: int = 0, kind: Kind = "polars"
+) -> Panel:
+    """The panel of ratings in several tables, each of which is let go when the next is asked for.
+
+    One table holds all ratings of a run on an axis (`axisjudge.ratings.ratings_in_parts`).
+    """
+    votes = [_votes(part.filter(VERDICT_ON_RUN), judges, repeat) for part in parts]
+    known = {rater for each in votes for rater in each.raters}
+    for judge in judges or ():
+        one_of("judges", judge, sorted(known))
+    kept = [each for each in votes if not each.cells.is_empty()]
+    if not kept:
         raise InputError("ratings", "must hold verdicts of judges on whole trajectories", cure="judge some runs first")
+    return _spread(kept, sum(each.left_out for each in votes), kind)
+
+
+@dataclass(frozen=True, eq=False)
+class _Votes:
+    """The verdicts of a part; `cells` has a row each: positions in `runs`, `judges` and `axes`, and one of `_WORDS`."""
+
+    runs: pl.DataFrame
+    judges: pl.DataFrame
+    axes: pl.DataFrame
+    cells: pl.DataFrame
+    raters: frozenset[str]
+    left_out: int
+
+
+#: What a cell of the panel holds; 0 where there is no rating.
+_WORDS = {"correct": 1, "incorrect": 2, "not_applicable": 3, "uncertain": 4}
+_LOST = 5
+#: Who, what and of whom: the columns of each side of the panel, the first of which names it.
+_RUN, _JUDGE, _AXIS = ("trajectory_id", "agent", "cluster_id", "domain"), ("rater", "family"), ("question",)
+
+
+def _votes(table: pl.DataFrame, judges: Sequence[str] | None, repeat: int) -> _Votes:
+    chosen = table.filter(BY_JUDGE if judges is None else pl.col("rater").is_in(list(judges)))
+    kept = chosen.filter(pl.col("repeat") == repeat)
     once(kept, "trajectory_id", "question", "rater", rule="one rating for each run, axis and judge")
-    return _spread(kept, chosen.height - kept.height, kind_of(ratings))
-
-
-def _of_panel(table: pl.DataFrame, judges: Sequence[str] | None) -> pl.DataFrame:
-    if judges is None:
-        return table.filter(BY_JUDGE)
-    known = sorted(set(table["rater"]))
-    return table.filter(pl.col("rater").is_in([one_of("judges", judge, known) for judge in judges]))
-
-
-def _spread(kept: pl.DataFrame, left_out: int, kind: Kind) -> Panel:
-    runs = kept.select("trajectory_id", "agent", "cluster_id", "domain").unique("trajectory_id").sort("trajectory_id")
-    raters = kept.select("rater", "family").unique("rater").sort("family", "rater")
-    axes = questions_in_order(kept["question"].unique(maintain_order=True))
-    names = {"trajectory_id": runs["trajectory_id"], "question": pl.Series(axes), "rater": raters["rater"]}
-    at = tuple(
-        kept[column].replace_strict(known, pl.int_range(len(known), eager=True)).to_numpy()
-        for column, known in names.items()
+    runs, raters, axes = (_named(kept, side) for side in (_RUN, _JUDGE, _AXIS))
+    word = pl.when(pl.col("status") == "ok").then(pl.col("verdict").replace_strict(_WORDS, return_dtype=pl.UInt8))
+    cells = kept.select(
+        run=runs["trajectory_id"].search_sorted(kept["trajectory_id"]),
+        judge=raters["rater"].search_sorted(kept["rater"]),
+        axis=axes["question"].search_sorted(kept["question"]),
+        word=word.otherwise(pl.lit(_LOST, dtype=pl.UInt8)),
     )
-    shape = (runs.height, len(axes), raters.height)
+    known = frozenset(table["rater"].unique()) if judges is not None else frozenset()
+    return _Votes(runs, raters, axes, cells, known, chosen.height - kept.height)
 
-    def said(*words: str) -> Flags:
-        placed = np.zeros(shape, dtype=bool)
-        placed[at] = kept["verdict"].is_in(words).fill_null(False).to_numpy()
-        return placed
 
-    lost = np.zeros(shape, dtype=bool)
-    lost[at] = (kept["status"] != "ok").to_numpy()
+def _named(table: pl.DataFrame, side: Sequence[str]) -> pl.DataFrame:
+    """Each run (judge, axis) once, by name; where ratings differ on it, the first of what they say."""
+    rows = table.select(side).unique().sort(side, nulls_last=True)
+    return rows.unique(side[0], keep="first", maintain_order=True)
+
+
+def _spread(votes: Sequence[_Votes], left_out: int, kind: Kind) -> Panel:
+    runs, raters = (
+        _named(pl.concat([getattr(each, side) for each in votes]), columns)
+        for side, columns in (("runs", _RUN), ("judges", _JUDGE))
+    )
+    by_family = raters.sort("family", "rater")
+    axes = questions_in_order(dict.fromkeys(axis for each in votes for axis in each.axes["question"]))
+    words = np.zeros((runs.height, len(axes), raters.height), dtype=np.uint8)
+    for each in votes:
+        at = (
+            runs["trajectory_id"].search_sorted(each.runs["trajectory_id"]).to_numpy()[each.cells["run"]],
+            np.array([axes.index(axis) for axis in each.axes["question"]])[each.cells["axis"]],
+            np.array([by_family["rater"].to_list().index(judge) for judge in each.judges["rater"]])[
+                each.cells["judge"]
+            ],
+        )
+        words[at] = each.cells["word"].to_numpy()
+    decided = np.array([np.nan, 0.0, 1.0, 0.0, np.nan, np.nan])  # of each word whether it says incorrect
     return Panel(
         runs=tuple(runs["trajectory_id"]),
         agents=tuple(agent or UNNAMED for agent in runs["agent"]),
         clusters=tuple(runs["cluster_id"]),
         domains=tuple(runs["domain"]),
         axes=tuple(axes),
-        judges=tuple(raters["rater"]),
-        families=tuple(raters["family"]),
-        incorrect=np.where(said("incorrect"), 1.0, np.where(said("correct", "not_applicable"), 0.0, np.nan)),
-        not_applicable=said("not_applicable"),
-        uncertain=said("uncertain"),
-        lost=lost,
+        judges=tuple(by_family["rater"]),
+        families=tuple(by_family["family"]),
+        incorrect=decided[words],
+        not_applicable=words == _WORDS["not_applicable"],
+        uncertain=words == _WORDS["uncertain"],
+        lost=words == _LOST,
         repeats_left_out=left_out,
         kind=kind,
     )

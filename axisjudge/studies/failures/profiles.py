@@ -200,7 +200,7 @@ def failure_profile(
     success_at: float = 1.0,
     ci_level: float = 0.95,
 ) -> FailureProfile:
-    """FailureRate per agent and axis, intervals by task; arguments as `axisjudge.studies.failures`.
+    """FailureRate per agent and axis, intervals by task; of a panel, or with arguments as `axisjudge.studies.failures`.
 
     Notes
     -----
@@ -208,7 +208,7 @@ def failure_profile(
     one judge decided; for the consensus when two did, or one decided otherwise than incorrect. What undecided verdicts
     could change at most stands in `best` and `worst`.
     """
-    panel = panel_of(ratings, judges=judges, repeat=repeat)
+    panel = ratings if isinstance(ratings, Panel) else panel_of(ratings, judges=judges, repeat=repeat)
     return profile_panel(panel, _rewards(panel, rewards), success_at=success_at, ci_level=ci_level)
 
 

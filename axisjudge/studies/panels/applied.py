@@ -24,7 +24,7 @@ _OF_ITEM = ("trajectory_id", "step_index", "interaction_id", "task_id", "cluster
 def panel_ratings(panel: FittedPanel, ratings: pl.DataFrame) -> pl.DataFrame:
     """What a fitted panel says of the items that its judges rated, as a ratings table.
 
-    The word is the likeliest, `confidence` its probability, `probabilities` that of every word; the hash of the fit
+    The word is the panel's, `confidence` its probability, `probabilities` that of every word; the hash of the fit
     stands in `rater_version` and `prompt_sha256`. Where none of the judges that it asks gave a word, its rating is lost
     (status ``refused``). Cost and time are those of its judges, and are not counted again here. Flags of the protocol
     (``opening:``, ``exploratory``) and the side of the split are those of the judges' ratings.

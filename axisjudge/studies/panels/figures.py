@@ -23,6 +23,7 @@ from axisjudge.figures.theme import (
     new_axes,
 )
 from axisjudge.stats.confidence.calibration import ReliabilityCurve
+from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.panels.nested import REFERENCE, NestedWay
 from axisjudge.studies.panels.fitted import FittedPanel
 from axisjudge.studies.panels.frontier import Frontier, Kind, Point
@@ -38,6 +39,12 @@ KINDS = {
     Kind.PAIR: ("#009E73", "s"),
     Kind.PANEL: ("#D55E00", "D"),
     Kind.CASCADE: ("#CC79A7", "^"),
+}
+
+
+_WEIGHTS = {
+    "logistic": "log odds that a judge's word adds to it",
+    "ordered": "log odds of each step up that a judge's highest word adds over its lowest",
 }
 
 
@@ -73,7 +80,7 @@ def plot_weights(panel: FittedPanel, *, ax: Axes | None = None) -> Axes:
         at_the_right(ax, row, panel.families[place])
     grid(ax)
     ax.tick_params(axis="y", labelsize=SMALL)
-    meaning = "log odds that a judge's word adds to it" if panel.way == "logistic" else "weight of a judge's word"
+    meaning = _WEIGHTS.get(panel.way, "weight of a judge's word")
     ax.set_xlabel(f"{meaning}; at the right its family", fontsize=SMALL, color=QUIET)
     note = f"{NAMES[panel.way]}; {panel.n_labels:,} labels of {len(panel.tuned_on):,} tasks"
     dress(ax, "How much each judge's word counts", note)
@@ -109,11 +116,11 @@ def plot_trust(trusts: Sequence[Trust], *, ax: Axes | None = None) -> Axes:
     bounds = [test.error.ci_high for test in longest.alone.tests]
     ax.plot(shares, bounds, "-", color=ACCENT, linewidth=1, alpha=0.6)
     ax.fill_between(shares, [test.error.estimate for test in longest.alone.tests], bounds, color=ACCENT, alpha=0.12,
-                    linewidth=0, label=f"up to the bound ({longest.alone.confidence_level:.0%} sure)")  # fmt: skip
+                    linewidth=0, label=f"up to the bound ({100 * longest.alone.confidence_level:g}% sure)")  # fmt: skip
     for each in trusts:
         ax.axhline(each.alone.risk, color=QUIET, linewidth=0.9, linestyle="--")
         words = f"{each.alone.share:.0%} stand" if each.granted else "none stand"
-        ax.annotate(f"risk {each.alone.risk:.0%}: {words}", (1.01, each.alone.risk),
+        ax.annotate(f"risk {100 * each.alone.risk:g}%: {words}", (1.01, each.alone.risk),
                     xycoords=("axes fraction", "data"), va="center", fontsize=SMALL, color=INK)  # fmt: skip
         if each.granted and each.alone.error is not None:
             ax.plot(each.alone.share, each.alone.error.ci_high, "s", color="#D55E00", markersize=7)
@@ -127,31 +134,44 @@ def plot_trust(trusts: Sequence[Trust], *, ax: Axes | None = None) -> Axes:
     legend_below(ax, inches=0.55, ncols=2)
     note = f"{longest.subject}: {longest.n_labelled:,} labelled items; squares: as far as the bound holds"
     dress(ax, "Which verdicts may stand without a person", note)
-    sure = f"{longest.alone.confidence_level:.0%}"
+    sure = f"{100 * longest.alone.confidence_level:g}%"
     describe(ax, f"line: error among the labelled; shaded: up to its bound, {sure} sure over whole tasks; {note}")
     return ax
 
 
 def plot_frontier(found: Frontier, *, ax: Axes | None = None) -> Axes:
-    """Error against price; what another point beats in both is grey."""
+    """Error, or kappa with people on words in order, against price; what another point beats in both is grey."""
     ax = new_axes(7.4, 4.6) if ax is None else ax
+
+    def outcome(point: Point) -> Estimate:
+        return point.kappa if found.by_kappa else point.error
+
     for point in found.points:
         if point.dominated:
-            ax.plot(point.price, point.error.estimate, KINDS[point.kind][1], color="#c4c4c4", markersize=4.5, zorder=1)
+            ax.plot(
+                point.price, outcome(point).estimate, KINDS[point.kind][1], color="#c4c4c4", markersize=4.5, zorder=1
+            )
     best = found.best
-    ax.step([point.price for point in best], [point.error.estimate for point in best], where="post", color=QUIET,
+    ax.step([point.price for point in best], [outcome(point).estimate for point in best], where="post", color=QUIET,
             linewidth=0.9, zorder=2)  # fmt: skip
     for point in best:
         colour, marker = KINDS[point.kind]
-        ends = [point.error.ci_low, point.error.ci_high]
+        ends = [outcome(point).ci_low, outcome(point).ci_high]
         ax.plot([point.price] * 2, ends, color=colour, linewidth=1.3, alpha=0.55, zorder=2)
-        ax.plot(point.price, point.error.estimate, marker, color=colour, markersize=8, zorder=3)
+        ax.plot(point.price, outcome(point).estimate, marker, color=colour, markersize=8, zorder=3)
     for number, point in enumerate(best, start=1):
-        ax.annotate(str(number), (point.price, point.error.estimate), xytext=(6, 6), textcoords="offset points",
+        ax.annotate(str(number), (point.price, outcome(point).estimate), xytext=(6, 6), textcoords="offset points",
                     fontsize=SMALL, color=INK)  # fmt: skip
     for kind in dict.fromkeys(point.kind for point in found.points):
         ax.plot([], [], KINDS[kind][1], color=KINDS[kind][0], label=kind.value)
-    ax.plot([], [], "o", color="#c4c4c4", markersize=4.5, label="beaten in price and error")
+    ax.plot(
+        [],
+        [],
+        "o",
+        color="#c4c4c4",
+        markersize=4.5,
+        label=f"beaten in price and {'kappa' if found.by_kappa else 'error'}",
+    )
     least, most = _least_price(found.points), max(point.price for point in found.points)
     ax.set_xscale("symlog", linthresh=least, linscale=0.5)
     ax.set_xlim(-0.3 * least, 2 * max(most, least))
@@ -159,13 +179,15 @@ def plot_frontier(found: Frontier, *, ax: Axes | None = None) -> Axes:
     ax.set_xticks([0, *(10.0**decade for decade in decades)])
     ax.set_xticks([], minor=True)
     ax.xaxis.set_major_formatter(lambda price, _: f"${price:g}" if price else "0")
-    ax.yaxis.set_major_formatter(percent_tick)
+    if not found.by_kappa:
+        ax.yaxis.set_major_formatter(percent_tick)
     ax.set_xlabel("US dollars an item", fontsize=LABEL, color=INK)
-    ax.set_ylabel("error on tasks left out", fontsize=LABEL, color=INK)
+    named = "kappa with people" if found.by_kappa else "error"
+    ax.set_ylabel(f"{named} on tasks left out", fontsize=LABEL, color=INK)
     grid(ax, "both")
     legend_below(ax, inches=0.62, ncols=5)
-    error = found.points[0].error
-    note = f"{error.n_items:,} labelled items; {intervals(error)}; numbers: rows of the table"
+    first = outcome(found.points[0])
+    note = f"{first.n_items:,} labelled items; {intervals(first)}; numbers: rows of the table"
     return dress(ax, "What money buys", note)
 
 

@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError
-from axisjudge.stats.panels.linear import LinearPanel, likeliest
+from axisjudge.ratings.scales import categories_of
+from axisjudge.stats.panels.linear import LinearPanel
+from axisjudge.stats.panels.ways import WAYS
 from axisjudge.studies.panels.voted import Draw, Voted
 
 Floats = NDArray[np.float64]
@@ -28,7 +30,7 @@ class FittedPanel:
 
     `tuned_on` names the tasks whose labels it was fitted on; `held_out` gives, for each labelled item, the
     probabilities from a fit without the item's task. `ratings` and `labels` map each file that it was fitted on to its
-    sha256. `draw` says how the labelled items had been drawn.
+    sha256. `draw` says how the labelled items had been drawn; `shift` is that of `LinearPanel`, empty without.
     """
 
     name: str
@@ -50,6 +52,7 @@ class FittedPanel:
     ratings: Mapping[str, str]
     labels: Mapping[str, str]
     package_version: str
+    shift: tuple[float, ...] = ()
     file_version: int = FILE_VERSION
 
     @property
@@ -61,12 +64,13 @@ class FittedPanel:
     def linear(self) -> LinearPanel:
         """The panel as arrays."""
         intercept, table, weights = (np.array(part, float) for part in (self.intercept, self.table, self.weights))
-        return LinearPanel(intercept, table, weights, temperature=self.temperature, shared=self.shared)
+        shift = np.array(self.shift, float) if self.shift else None
+        return LinearPanel(intercept, table, weights, temperature=self.temperature, shared=self.shared, shift=shift)
 
     @property
     def asked(self) -> tuple[str, ...]:
         """The judges that it needs."""
-        return tuple(name for name, weight in zip(self.judges, self.weights, strict=True) if weight)
+        return tuple(name for name, needed in zip(self.judges, self.linear.asked, strict=True) if needed)
 
     @property
     def sha256(self) -> str:
@@ -91,7 +95,7 @@ class FittedPanel:
 
     def words(self, probabilities: Floats) -> Floats:
         """The panel's words: positions in `categories`, NaN where it gives none."""
-        return likeliest(probabilities)
+        return self.linear.words(probabilities)
 
     def save(self, path: str | Path) -> Path:
         """Write the file; the same panel gives the same bytes."""
@@ -113,28 +117,55 @@ def read_panel(path: str | Path) -> FittedPanel:
     InputError
         No such file, or not a fitted panel of this version.
     """
+    from pydantic import TypeAdapter, ValidationError
+
+    cure = "write one with axisjudge panel fit"
     try:
-        values = json.loads(Path(path).read_text(encoding="utf-8"))
+        text = Path(path).read_text(encoding="utf-8")
+        values = json.loads(text)
         if values["file_version"] != FILE_VERSION:
             raise InputError(str(path), f"must be a panel file of version {FILE_VERSION}", values["file_version"])
-        panel = FittedPanel(**{name: _frozen(value) for name, value in values.items()})
-        _check_shape(panel)
+        if unknown := sorted(set(values) - {field.name for field in fields(FittedPanel)}):
+            raise InputError(str(path), "is not a fitted panel: it has a field of another kind", unknown[0], cure)
+        panel = TypeAdapter(FittedPanel).validate_json(text, strict=True)
+        _check(panel)
     except InputError:
         raise
     except OSError as error:
         raise InputError(str(path), f"cannot be read ({error.strerror or error})") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise InputError(str(path), f"is not a fitted panel: {where}: {first['msg']}", cure=cure) from error
     except (ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
-        cure = "write one with axisjudge panel fit"
         raise InputError(str(path), "is not a fitted panel", str(error), cure) from error
     return panel
 
 
-def _check_shape(panel: FittedPanel) -> None:
+def _check(panel: FittedPanel) -> None:
+    """Raise ValueError where the parts do not belong together."""
     k, q = len(panel.judges), len(panel.categories)
     linear = panel.linear
     shapes = linear.table.shape, linear.weights.shape, linear.intercept.shape, (len(panel.families),)
-    if shapes != ((k, q, q), (k,), (q,), (k,)):
+    if shapes != ((k, q, q), (k,), (q,), (k,)) or len(panel.shift) not in (0, q):
         raise ValueError(f"weights do not fit {k} judges and {q} words")
+    rules = {
+        "way": panel.way in WAYS,
+        "name": _is_name(panel.name),
+        "draw": panel.draw in set(Draw),
+        "judges": len(set(panel.judges)) == k,
+        "categories": panel.categories == (categories_of(panel.scale) or tuple(dict.fromkeys(panel.categories))),
+        "temperature": 0 < panel.temperature < np.inf,
+        "held_out": all(len(p) == q and min(p) >= 0 and abs(sum(p) - 1) < 1e-3 for p in panel.held_out.values()),
+        "numbers": all(np.isfinite(part).all() for part in (linear.table, linear.weights, linear.intercept)),
+        "shift": bool(np.isfinite(panel.shift).all()),
+    }
+    if broken := [name for name, holds in rules.items() if not holds]:
+        raise ValueError(f"{broken[0]} cannot be")
+
+
+def _is_name(name: str) -> bool:
+    return bool(name) and not any(letter in name for letter in "/\\: \n\t")
 
 
 def kept(
@@ -151,7 +182,7 @@ def kept(
     """
     from axisjudge import __version__
 
-    if not name or any(letter in name for letter in "/\\: \n\t"):
+    if not _is_name(name):
         raise InputError("--name", "must be one word without : and /", name)
     rows = np.flatnonzero(~np.isnan(votes.labels))
     return FittedPanel(
@@ -178,6 +209,7 @@ def kept(
         ratings=dict(files.get("ratings", {})),
         labels=dict(files.get("labels", {})),
         package_version=__version__,
+        shift=() if panel.shift is None else tuple(panel.shift.tolist()),
     )
 
 

@@ -1,4 +1,4 @@
-"""Error against price: single judges, pairs, cascades and fitted panels, each on tasks that it was not fitted on."""
+"""Error and kappa against price: single judges, pairs, cascades and fitted panels, on tasks they were not fitted on."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.results import Result
-from axisjudge.stats.estimate import ClusteredShare
+from axisjudge.stats.estimate import ClusteredShare, Estimate
 from axisjudge.stats.panels.cascade import Cascade, cascade, price_of, stage_of
-from axisjudge.stats.panels.linear import likeliest
-from axisjudge.stats.panels.stacking import logistic_path
+from axisjudge.stats.panels.linear import probability_of
+from axisjudge.stats.panels.nested import kappa_with
+from axisjudge.stats.panels.stacking import stacked
 from axisjudge.stats.panels.votes import Votes, held_out
 from axisjudge.stats.panels.ways import accuracies
 from axisjudge.stats.rates.proportions import clustered_proportion
@@ -42,24 +43,29 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Point(Result):
-    """One way of spending money on an item: its price in US dollars and its error on tasks left out."""
+    """One way of spending money on an item: its price in US dollars, its error and its kappa on tasks left out."""
 
     kind: Kind
     judges: tuple[str, ...]
     price: float
     error: ClusteredShare
+    kappa: Estimate
     dominated: bool
     sure: float | None = None
 
 
 @dataclass(frozen=True)
 class Frontier(Result):
-    """All points, and the cascade with a guarantee. `unpriced` judges have no known price and are in no point."""
+    """All points, and the cascade with a guarantee. `unpriced` judges have no known price and are in no point.
+
+    `by_kappa` says that points are compared by their kappa with people: words have an order, and near misses count.
+    """
 
     points: tuple[Point, ...]
     unpriced: tuple[str, ...]
     ladder: tuple[str, ...]
     guaranteed: Cascade | None
+    by_kappa: bool = False
 
     @property
     def best(self) -> tuple[Point, ...]:
@@ -76,18 +82,20 @@ def frontier(
     level: float = 0.95,
     seed: int = 0,
 ) -> Frontier:
-    """Error against price, on tasks left out.
+    """Error against price, on tasks left out; on words in order kappa with people (quadratic weights) against price.
 
-    Judges of a point are weighted by the labels of the other tasks (`logistic`), single judges stand as they are. A
-    cascade asks the judges of `order` in turn, else the undominated single judges from the cheapest on; an item stays
-    with the first stage that is sure enough of it, the last one takes the rest. The cascade with a guarantee
+    Judges of a point are weighted by the labels of the other tasks (`logistic` or `ordered`), single judges stand as
+    they are. A cascade asks the judges of `order` in turn, else the undominated single judges from the cheapest on; an
+    item stays with the first stage that is sure enough of it, the last one takes the rest. The cascade with a guarantee
     (`guaranteed`) leaves the rest to people.
 
     Raises
     ------
     InputError
-        `order` names a judge that is not there or has no price.
+        `order` names a judge that is not there or has no price, or one twice.
     """
+    if len(set(order)) < len(order):
+        raise InputError("cascade", "asks each judge once", ", ".join(order))
     for name in order:
         if prices.get(one_of("cascade", name, votes.judges)) is None:
             raise InputError("cascade", "a judge in it needs a price", name, "give one with prices, or name it local")
@@ -103,22 +111,22 @@ def frontier(
     def point(kind: Kind, columns: Sequence[int], words: Floats, price: float, sure: float | None = None) -> Point:
         wrong = (words != seen.labels).astype(float)  # NaN differs from any label
         error = clustered_proportion(wrong, seen.groups, **terms)  # type: ignore[arg-type]
-        return Point(kind, tuple(votes.judges[column] for column in columns), price, error, False, sure)
+        kappa = kappa_with(words, seen, cluster_unit=votes.cluster_unit)
+        return Point(kind, tuple(votes.judges[column] for column in columns), price, error, kappa, False, sure)
 
     points = [point(Kind.SINGLE, [j], seen.words[:, j], float(cost[j])) for j in known]
-    ladder = [votes.judges.index(name) for name in order] or _ladder(points, votes.judges)
+    ladder = [votes.judges.index(name) for name in order] or _ladder(points, votes.judges, votes.ordered)
     ranked = [j for j in np.argsort(-accuracies(seen), kind="stable").tolist() if j in set(known)]
     groups = [(Kind.PAIR, list(pair)) for pair in combinations(ranked[:PAIRED], 2)]
     groups += [(Kind.PANEL, ranked[:size]) for size in SIZES if size <= len(ranked)]
     groups += [(Kind.PANEL, known)] if len(known) > max(SIZES) else []
     for kind, columns in groups:
-        words = likeliest(_held_out(seen, columns, seed))
+        words = _held_out(seen, columns, seed)[0]
         points.append(point(kind, columns, words, float(cost[columns].sum())))
     guaranteed = None
     if len(ladder) > 1:
         stages = [_held_out(seen, ladder[: stage + 1], seed) for stage in range(len(ladder))]
-        words = np.column_stack([likeliest(p) for p in stages])
-        sure = np.column_stack([p.max(axis=1) for p in stages])
+        words, sure = (np.column_stack(each) for each in zip(*stages, strict=True))
         for limit in SURE:
             stage = np.minimum(stage_of(sure, limit), len(ladder) - 1)
             price = price_of(stage, cost[ladder].tolist())
@@ -129,35 +137,38 @@ def frontier(
                 sure, wrong, cost[ladder].tolist(), seen.groups, risk=risk, confidence_level=level,
                 **terms,  # type: ignore[arg-type]
             )  # fmt: skip
-    marked = tuple(replace(each, dominated=_dominated(each, points)) for each in points)
-    return Frontier(marked, unpriced, tuple(votes.judges[j] for j in ladder), guaranteed)
+    marked = tuple(replace(each, dominated=_dominated(each, points, votes.ordered)) for each in points)
+    return Frontier(marked, unpriced, tuple(votes.judges[j] for j in ladder), guaranteed, votes.ordered)
 
 
 #: Pairs are made of so many of the best judges: pairs of others are beaten by one of theirs.
 PAIRED = 8
 
 
-def _ladder(points: Sequence[Point], judges: Sequence[str]) -> list[int]:
-    """The single judges that none beats in price and error, from the cheapest, the best of those beyond `STAGES`."""
-    best = sorted((each for each in points if not _dominated(each, points)), key=lambda each: each.price)
+def _ladder(points: Sequence[Point], judges: Sequence[str], by_kappa: bool) -> list[int]:
+    """The single judges that none beats, from the cheapest, the best of those beyond `STAGES`."""
+    best = sorted((each for each in points if not _dominated(each, points, by_kappa)), key=lambda each: each.price)
     return [judges.index(each.judges[0]) for each in best][-STAGES:]
 
 
-def _dominated(point: Point, points: Sequence[Point]) -> bool:
+def _dominated(point: Point, points: Sequence[Point], by_kappa: bool) -> bool:
     """Whether another point is no dearer and errs no more, and is better in one of the two."""
-    mine = point.price, point.error.estimate
-    return any(
-        other.price <= mine[0] and other.error.estimate <= mine[1] and (other.price, other.error.estimate) != mine
-        for other in points
-    )
+
+    def cost(each: Point) -> tuple[float, float]:
+        return each.price, -np.nan_to_num(each.kappa.estimate) if by_kappa else each.error.estimate
+
+    mine = cost(point)
+    return any(cost(other)[0] <= mine[0] and cost(other)[1] <= mine[1] and cost(other) != mine for other in points)
 
 
-def _held_out(votes: Votes, columns: Sequence[int], seed: int) -> Floats:
-    """Probabilities of these judges together, each task's from a fit without it, shape (n_items, n_categories)."""
+def _held_out(votes: Votes, columns: Sequence[int], seed: int) -> tuple[Floats, Floats]:
+    """Words of these judges together and their probabilities, each task's from a fit without it."""
     families = tuple(votes.families[column] for column in columns)
     some = replace(votes, words=votes.words[:, list(columns)], families=families)
-    p = np.full((votes.labels.size, votes.n_categories), np.nan)
+    words, sure = np.full((2, votes.labels.size), np.nan)
     for training, inside in held_out(some, np.random.default_rng(seed)):
-        (panel,) = logistic_path(training, (PENALTY,))
-        p[inside] = panel.probabilities(some.words[inside])
-    return p
+        panel = stacked(training, PENALTY)
+        p = panel.probabilities(some.words[inside])
+        words[inside] = panel.words(p)
+        sure[inside] = probability_of(words[inside], p)
+    return words, sure

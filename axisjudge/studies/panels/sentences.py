@@ -20,6 +20,7 @@ NAMES = {
     "best_single": "best single judge",
     "best_majority": "majority of the best",
     "logistic": "weighted by labels (logistic)",
+    "ordered": "weighted by labels, words in order",
     "ridge": "stacked by labels (ridge)",
 }
 
@@ -126,7 +127,7 @@ def members(found: Combined) -> str:
 
 def stands(found: Trust) -> str:
     """What may stand without a person at one risk, or why nothing may."""
-    terms = f"an error of at most {found.alone.risk:.0%} ({found.alone.confidence_level:.0%} sure)"
+    terms = f"an error of at most {100 * found.alone.risk:g}% ({100 * found.alone.confidence_level:g}% sure)"
     if found.verdict is Verdict.GRANTED and found.alone.error is not None:
         error = found.alone.error
         nearly = " As the panel was fitted on these tasks, its probabilities are cross-fitted: the bound holds nearly."
@@ -181,8 +182,9 @@ def worst(found: Trust) -> str:
     )
     by = {"word": "the word", "agent": "the agent"}[stratum.by]
     return (
-        f"Worst among what stands at {found.alone.risk:.0%} is {by} {stratum.name}: {stratum.error.estimate:.1%} of "
-        f"{stratum.error.n_items:,} labelled ones are wrong ({stratum.error.interval('.0%')}).{beyond}"
+        f"Worst among what stands at {100 * found.alone.risk:g}% is {by} {stratum.name}: "
+        f"{stratum.error.estimate:.1%} of {stratum.error.n_items:,} labelled ones are wrong "
+        f"({stratum.error.interval('.0%')}).{beyond}"
     )
 
 
@@ -192,10 +194,14 @@ def spending(found: Frontier) -> str:
         return "No judge has labelled verdicts and a price, so error cannot be set against price."
     unpriced = f" Without a known price, and so in no point: {listed(found.unpriced)}." if found.unpriced else ""
     first, last = found.best[0], found.best[-1]
+    ends = [f"kappa {each.kappa.estimate:.2f}" if found.by_kappa else f"error {each.error.estimate:.1%}"
+            for each in (first, last)]  # fmt: skip
+    where = f"{_point(first.kind, first.judges)} ({_dollars(first.price)} an item, {ends[0]})"
+    if len(found.best) > 1:
+        where = f"from {where} to {_point(last.kind, last.judges)} ({_dollars(last.price)}, {ends[1]})"
     span = (
-        f"Of {many(len(found.points), 'choice')} {len(found.best)} are beaten by no other in price and error: from "
-        f"{_point(first.kind, first.judges)} ({_dollars(first.price)} an item, error {first.error.estimate:.1%}) to "
-        f"{_point(last.kind, last.judges)} ({_dollars(last.price)}, error {last.error.estimate:.1%})."
+        f"Of {many(len(found.points), 'choice')} {len(found.best)} {'is' if len(found.best) == 1 else 'are'} beaten by "
+        f"no other in price and {'kappa' if found.by_kappa else 'error'}: {where}."
     )
     return f"{span}{_cascade(found)}{unpriced}"
 
@@ -206,10 +212,10 @@ def _cascade(found: Frontier) -> str:
         return ""
     names = " then ".join(found.ladder)
     if held.alone.refusal:
-        return f" For the cascade {names} no threshold holds an error of {held.alone.risk:.0%}."
+        return f" For the cascade {names} no threshold holds an error of {100 * held.alone.risk:g}%."
     return (
         f" The cascade {names} decides {held.alone.share:.0%} of the items at an error of at most "
-        f"{held.alone.risk:.0%} for {_dollars(held.price)} an item, and leaves the rest to people."
+        f"{100 * held.alone.risk:g}% for {_dollars(held.price)} an item, and leaves the rest to people."
     )
 
 

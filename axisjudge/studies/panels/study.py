@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from axisjudge.checks import InputError
 from axisjudge.ratings import as_ratings
 from axisjudge.stats.agreement.effective import EffectiveJudges, effective_judges
 from axisjudge.stats.confidence.calibration import ReliabilityCurve, reliability_curve
+from axisjudge.stats.panels.linear import probability_of
 from axisjudge.stats.panels.nested import NestedWay, judges_worth, nested
 from axisjudge.stats.panels.votes import Votes
 from axisjudge.stats.panels.ways import FEWEST_TASKS, fit_panel
@@ -29,8 +31,8 @@ from axisjudge.studies.panels.voted import Voted, voted
 if TYPE_CHECKING:
     from axisjudge.studies._shared.result import Plot
 
-#: Where there are labels, and where there are none.
-BY_LABELS, WITHOUT = "logistic", "families_equal"
+#: Where there are labels, on words without and with an order, and where there are none.
+BY_LABELS, IN_ORDER, WITHOUT = "logistic", "ordered", "families_equal"
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -133,8 +135,8 @@ def panels(
     labels : table, optional
         People's labels, where they stand apart.
     way : str
-        How to put judges together, of `axisjudge.stats.panels.ways.WAYS`; by default ``logistic`` where tasks enough
-        are labelled, else ``families_equal``, which needs no label.
+        How to put judges together, of `axisjudge.stats.panels.ways.WAYS`; by default where tasks enough are
+        labelled ``logistic``, on words in order ``ordered``; else ``families_equal``, which needs no label.
     question : str
         Which question, where there are several: a panel answers one.
     judges : sequence of str, optional
@@ -178,6 +180,8 @@ def panels(
     >>> result.panel.way, len(result.ways)
     ('logistic', 7)
     """
+    if not risks:
+        raise InputError("risks", "must name an error that is allowed")
     votes = voted(
         ratings, labels, question=question, judges=judges, step_level=step_level, sampling=sampling,
         cluster_unit=cluster_unit,
@@ -185,9 +189,9 @@ def panels(
     arrays = votes.votes
     voiced = ~np.isnan(votes.words).all(axis=1)
     enough = bool(voiced.any()) and arrays.n_labelled_groups >= FEWEST_TASKS
-    chosen = way or (BY_LABELS if enough else WITHOUT)
+    chosen = way or ((IN_ORDER if arrays.ordered else BY_LABELS) if enough else WITHOUT)
     linear = fit_panel(arrays, chosen, rng=np.random.default_rng(seed))
-    ways = nested(arrays, ordered=votes.ordered, seed=seed, cluster_unit=cluster_unit) if enough else {}
+    ways = nested(arrays, seed=seed, cluster_unit=cluster_unit) if enough else {}
     worth = judges_worth(arrays, chosen, linear, seed=seed, cluster_unit=cluster_unit) if enough else []
     held = ways[chosen].probabilities if ways else linear.probabilities(votes.words[arrays.labelled])
     panel = kept(name, chosen, linear, votes, held, files or {})
@@ -217,7 +221,7 @@ def _reliability(votes: Votes, way: NestedWay, seed: int) -> ReliabilityCurve:
     """The probability of the panel's own word on tasks left out, against being right."""
     given, rows = ~np.isnan(way.words), votes.labelled
     right = (way.words == votes.labels[rows])[given].astype(float)
-    sure, tasks = way.probabilities[given].max(axis=1).round(2), votes.groups[rows][given]
+    sure, tasks = probability_of(way.words, way.probabilities)[given].round(2), votes.groups[rows][given]
     return reliability_curve(sure, right, clusters=tasks if np.unique(tasks).size > 1 else None, rng=seed)
 
 

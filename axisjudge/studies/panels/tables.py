@@ -101,7 +101,7 @@ def strata_table(trust: Trust | None, kind: Kind) -> Table:
     return table_of(rows, kind, columns=_STRATA)
 
 
-_SPENDING = ("what", "judges", "$ an item", "error", "low", "high")
+_SPENDING = ("what", "judges", "$ an item", "error", "low", "high", "kappa", "kappa_low", "kappa_high")
 
 
 def frontier_table(found: Frontier, kind: Kind) -> Table:
@@ -111,7 +111,8 @@ def frontier_table(found: Frontier, kind: Kind) -> Table:
             zip(
                 _SPENDING,
                 (point.kind.value if point.sure is None else f"{point.kind.value} at {point.sure:g}",
-                 ", ".join(point.judges), point.price, point.error.estimate, point.error.ci_low, point.error.ci_high),
+                 ", ".join(point.judges), point.price, point.error.estimate, point.error.ci_low, point.error.ci_high,
+                 point.kappa.estimate, point.kappa.ci_low, point.kappa.ci_high),
                 strict=True,
             )
         )

@@ -8,10 +8,11 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from axisjudge.checks import TooLittle, one_of
+from axisjudge.checks import InputError, TooLittle, in_open_unit_interval, one_of
 from axisjudge.results import Result
 from axisjudge.stats.confidence.escalation import Alone, decides_alone
 from axisjudge.stats.estimate import ClusteredShare
+from axisjudge.stats.panels.linear import probability_of
 from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies.panels.fitted import FittedPanel
 from axisjudge.studies.panels.voted import Draw, Voted
@@ -119,7 +120,7 @@ def trust_panel(
     if tuned.any() and not cross_fitted and left.draw is Draw.FULL:
         left = replace(left, draw=Draw.RANDOM)  # whole tasks were left out, whatever their labels
     words = panel.words(p)
-    sure = np.where(np.isnan(words), np.nan, p.max(axis=1))
+    sure = probability_of(words, p)
     n_tuned = 0 if cross_fitted else int(tuned.sum())
     found = _trust(panel.rater, left, words, sure, risk, level, n_tuned)
     return replace(found, cross_fitted=cross_fitted and bool(tuned.any()))
@@ -143,6 +144,9 @@ def trust_judge(votes: Voted, judge: str, *, risk: float = 0.05, level: float = 
 
 
 def _trust(subject: str, votes: Voted, words: Floats, sure: Floats, risk: float, level: float, n_tuned: int) -> Trust:
+    in_open_unit_interval("risk", risk)
+    if not 0.5 < level < 1:
+        raise InputError("level", "must lie above .5 and below 1", level)
     labelled = ~np.isnan(votes.labels)
     wrong = np.where(labelled & ~np.isnan(words), words != votes.labels, np.nan)
     tasks = np.unique(np.array(votes.tasks), return_inverse=True)[1]

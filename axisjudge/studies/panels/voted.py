@@ -83,7 +83,7 @@ class Voted:
     def votes(self) -> Votes:
         """The arrays that the statistics take."""
         groups = np.unique(np.array(self.tasks), return_inverse=True)[1].astype(np.intp)
-        return Votes(self.words, self.labels, self.weights, groups, self.families, len(self.categories))
+        return Votes(self.words, self.labels, self.weights, groups, self.families, len(self.categories), self.ordered)
 
     @property
     def ordered(self) -> bool:

@@ -1,14 +1,17 @@
 """Ways of putting judges together: by hand, against scikit-learn, on planted truth, and on tasks left out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import cohen_kappa_score
 
 from axisjudge.checks import InputError
 from axisjudge.stats.panels.conditional_logit import conditional_logit, temperature
 from axisjudge.stats.panels.dawid_skene import dawid_skene
 from axisjudge.stats.panels.linear import family_weights, likeliest, softmax, vote
-from axisjudge.stats.panels.nested import judges_worth, nested
+from axisjudge.stats.panels.nested import judges_worth, kappa_with, nested
 from axisjudge.stats.panels.stacking import LOGISTIC_PENALTIES, logistic_path, ridge_path
 from axisjudge.stats.panels.votes import Votes, folds, held_out
 from axisjudge.stats.panels.ways import WAYS, accuracies, fit_panel, refit_panel
@@ -27,7 +30,18 @@ def planted(accuracy, n_tasks=40, size=5, q=2, seed=0, families=None, lost=0.0) 
 
 
 def answers(panel, votes):
-    return likeliest(panel.scores(votes.words))
+    return panel.words(panel.probabilities(votes.words))
+
+
+def rising(n_tasks=100, size=5, seed=0, noise=(0.7, 1.2, 1.2), shift=(0.0, -0.8, -0.8)) -> Votes:
+    """Words 0 to 4 of judges who see a latent grade with noise and a harsh shift; the highest word is the commonest."""
+    rng = np.random.default_rng(seed)
+    n = n_tasks * size
+    grade = rng.standard_normal(n)
+    limits = [-2.0, -1.3, -0.7, 0.0]
+    seen = grade[:, None] + shift + np.array(noise) * rng.standard_normal((n, len(noise)))
+    words, labels = np.searchsorted(limits, seen).astype(float), np.searchsorted(limits, grade).astype(float)
+    return Votes(words, labels, np.ones(n), np.repeat(np.arange(n_tasks), size), tuple("abc"[: len(noise)]), 5, True)
 
 
 def test_a_vote_by_hand_with_families_ties_and_silence():
@@ -118,13 +132,14 @@ def test_too_strong_a_penalty_ends_at_a_vote_of_families(path):
 def test_every_way_beats_a_coin_gives_probabilities_and_does_not_mind_the_order(way):
     votes = planted([0.85, 0.75, 0.7, 0.65], q=3, lost=0.05)
     train = votes.groups < 20
+    votes = replace(votes, ordered=WAYS[way].in_order)
     panel = fit_panel(votes.hidden(train), way, rng=np.random.default_rng(1))
     p = panel.probabilities(votes.words)
     given = ~np.isnan(p).any(axis=1)
     assert p[given].sum(axis=1) == pytest.approx(np.ones(given.sum()))
     assert (answers(panel, votes) == votes.labels)[~train].mean() > 0.64
     order = [2, 0, 3, 1]
-    turned = Votes(votes.words[:, order], votes.labels, votes.weights, votes.groups, tuple("cadb"), 3)
+    turned = Votes(votes.words[:, order], votes.labels, votes.weights, votes.groups, tuple("cadb"), 3, votes.ordered)
     again = fit_panel(turned.hidden(train), way, rng=np.random.default_rng(1))
     assert again.weights == pytest.approx(panel.weights[order], abs=1e-6)
     assert again.probabilities(turned.words) == pytest.approx(p, abs=1e-6, nan_ok=True)
@@ -198,6 +213,70 @@ def test_a_refit_keeps_penalty_and_temperature():
     assert panel.penalty in LOGISTIC_PENALTIES
     assert (again.penalty, again.temperature) == (panel.penalty, panel.temperature)
     assert again.weights == pytest.approx(panel.weights, abs=1e-3)
+
+
+def test_the_ordered_stack_beats_the_best_judge_in_kappa_and_says_each_word_as_often_as_people():
+    """Labels lean to the top, two of three judges are harsh; accuracy and quadratic kappa on tasks not seen."""
+    votes = rising()
+    seen, rest = votes.hidden(votes.groups < 50), votes.only(votes.groups >= 50)
+    panel = fit_panel(seen, "ordered", rng=np.random.default_rng(0))
+    scores = panel.scores(rest.words)
+    words = answers(panel, rest)
+    said, given = (np.bincount(each.astype(int), minlength=5) / words.size for each in (words, rest.labels))
+    assert said == pytest.approx(given, abs=0.08)
+    best = answers(fit_panel(seen, "best_single", rng=np.random.default_rng(0)), rest)
+    kappas = [cohen_kappa_score(each, rest.labels, weights="quadratic") for each in (words, best)]
+    assert kappas[0] > kappas[1] + 0.02
+    assert kappas[0] > cohen_kappa_score(likeliest(scores), rest.labels, weights="quadratic")
+    assert (words == rest.labels).mean() > (best == rest.labels).mean() - 0.03
+    unseen = rest.labels != 0
+    never = fit_panel(rest.only(unseen), "ordered", rng=np.random.default_rng(0))
+    assert (answers(never, rest) > 0).all(), "a word that no label has is not said"
+    with pytest.raises(InputError, match="takes an order of words"):
+        fit_panel(replace(votes, ordered=False), "ordered", rng=np.random.default_rng(0))
+    assert "ordered" not in nested(planted([0.9, 0.7], n_tasks=10))
+
+
+def test_the_ordered_stack_is_no_worse_where_errors_have_no_order():
+    """Wrong words are any word: nearness tells nothing, and one judge says the lowest word of everything."""
+    votes = replace(planted([0.96, 0.8, 0.75], n_tasks=60, q=4), ordered=True)
+    votes.words[:, 1] = 0.0
+    found = nested(votes, ways=["best_single", "ordered"])
+    assert found["ordered"].gain.estimate > -0.02
+    assert found["ordered"].kappa.estimate > found["best_single"].kappa.estimate - 0.02
+
+
+def test_a_stack_that_finds_nothing_in_its_judges_answers_by_what_is_common():
+    votes = planted([0.9], n_tasks=30)
+    votes.words[:] = 1.0
+    for way in ("ridge", "logistic"):
+        panel = fit_panel(votes, way, rng=np.random.default_rng(0))
+        assert panel.asked.all()
+        assert (answers(panel, votes) == 1).all(), "the commoner of the labels' words"
+
+
+def test_a_stack_that_labels_speak_against_still_gives_its_own_words():
+    """A temperature of 0 would make all words level, and every item the first one."""
+    votes = planted([0.2, 0.25, 0.2], n_tasks=20)
+    blind = fit_panel(votes.hidden(np.zeros(100, dtype=bool)), "majority", rng=np.random.default_rng(0))
+    seeing = fit_panel(votes, "majority", rng=np.random.default_rng(0))
+    assert (answers(seeing, votes) == answers(blind, votes)).all()
+    assert seeing.probabilities(votes.words) == pytest.approx(0.5, abs=0.001)
+
+
+def test_kappa_counts_items_as_they_were_drawn():
+    """Weights of 3 and 1 are items that stand three times and once; with equal ones nothing changes."""
+    votes = rising(n_tasks=40)
+    words = votes.words[:, 1]
+    weights = np.where(votes.labels > 2, 3.0, 1.0)
+    found = kappa_with(words, replace(votes, weights=weights))
+    rows = np.repeat(np.arange(words.size), weights.astype(int))
+    theirs = cohen_kappa_score(words[rows], votes.labels[rows], weights="quadratic")
+    assert found.estimate == pytest.approx(theirs)
+    assert found.ci_low < theirs < found.ci_high
+    equal = [kappa_with(words, replace(votes, weights=np.full(words.size, each))) for each in (1.0, 7.0)]
+    assert equal[0] == equal[1]
+    assert equal[0].estimate == pytest.approx(cohen_kappa_score(words, votes.labels, weights="quadratic"))
 
 
 @pytest.mark.slow

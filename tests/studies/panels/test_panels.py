@@ -6,7 +6,7 @@ import json
 import numpy as np
 import polars as pl
 import pytest
-from studies.panels.nested_table import MEASURED, QUESTIONS, SETS, SHARES, rows
+from studies.panels.nested_table import MEASURED, SCALES, SETS, SHARES, rows
 
 from axisjudge.checks import InputError
 from axisjudge.datasets import published_votes
@@ -72,7 +72,12 @@ def test_a_panel_is_kept_read_back_and_hashed(fitted, tmp_path):
     path.write_text(json.dumps(fields | {"temperature": 3.0}))
     assert read_panel(path).sha256 != panel.sha256
     for broken in ("{}", "[1]", "no json", json.dumps(fields | {"extra": 1}), json.dumps(fields | {"file_version": 9}),
-                   json.dumps(fields | {"table": [[[1]]]})):  # fmt: skip
+                   json.dumps(fields | {"table": [[[1]]]}), json.dumps(fields | {"temperature": "1"}),
+                   json.dumps(fields | {"temperature": -3}), json.dumps(fields | {"weights": [None, 1, 1]}),
+                   json.dumps(fields | {"judges": ["one", "one", "two"]}), json.dumps(fields | {"way": "magic"}),
+                   json.dumps(fields | {"categories": ["pass", "fail"]}), json.dumps(fields | {"shift": [1]}),
+                   json.dumps(fields | {"held_out": {"x": [1]}}), json.dumps(fields | {"tuned_on": "t1"}),
+                   json.dumps(fields | {"draw": "magic"}), json.dumps(fields | {"name": ""})):  # fmt: skip
         path.write_text(broken)
         with pytest.raises(InputError, match="panel"):
             read_panel(path)
@@ -245,6 +250,10 @@ def test_no_undominated_point_is_beaten_and_a_judge_without_a_price_is_in_none(f
     order = panels(ratings, labels, risks=[0.1], prices={"one": 0.02, "two": 0.5}, cascade=["two", "one"]).frontier
     assert order.ladder == ("two", "one")
     assert order.guaranteed.price >= 0.5
+    with pytest.raises(InputError, match="each judge once"):
+        panels(ratings, labels, prices={"one": 0.02}, cascade=["one", "one"])
+    with pytest.raises(InputError, match="level: must lie above"):
+        panels(ratings, labels, level=0.5)
     with pytest.raises(InputError, match="a judge in it needs a price"):
         panels(ratings, labels, prices={"one": 0.02}, cascade=["three", "one"])
     some = panels(ratings, labels, risks=[0.1], prices={"one": 0.02}).frontier
@@ -256,13 +265,18 @@ def test_the_table_of_ways_from_few_labels_is_what_is_measured_again_and_no_stac
     """data/reference/nested.csv: a cell again; labelled stacks against the best single judge, beyond noise."""
     with MEASURED.open(newline="") as file:
         table = {(row["labels"], row["share"], row["way"]): row for row in csv.DictReader(file)}
-    assert len(table) == len((*SETS, *QUESTIONS)) * len(SHARES) * len(WAYS)
+    in_order = sum(way.in_order for way in WAYS.values())
+    assert len(table) == len(SHARES) * (len((*SETS, *SCALES)) * len(WAYS) - len(SETS) * in_order)
     for row in rows("hotpotqa final", 0.25, ["majority", "families_equal", "best_single"]):
         written = table["hotpotqa final", "0.25", row["way"]]
         for name in ("accuracy", "kappa", "gain", "low", "high"):
             assert float(written[name]) == pytest.approx(row[name], rel=1e-3, abs=1e-9), (row["way"], name)
     of_labels = [row for (_, _, way), row in table.items() if WAYS[way].by_labels]
     assert not [row for row in of_labels if float(row["high"]) < 0 or float(row["gain"]) < -0.02]
+    ordered = [row for (labels, _, way), row in table.items() if way == "ordered"]
+    assert len(ordered) == len(SCALES) * len(SHARES)
+    assert not [row for row in ordered if float(row["kappa_gain"]) < -0.005]
+    assert all(float(row["kappa_gain"]) > 0.05 for row in ordered if row["labels"].startswith("summeval"))
 
 
 @pytest.mark.slow
@@ -274,3 +288,26 @@ def test_the_shipped_votes_say_what_others_found_first():
     assert accuracy["majority"] == pytest.approx(0.76, abs=0.03)
     assert not result.trust[0].granted
     assert 1 < result.effective.n_effective.estimate < 4
+
+
+def test_grades_are_put_together_in_order_and_the_page_compares_kappa():
+    rng = np.random.default_rng(5)
+    grade = rng.integers(1, 6, 160)
+    rows = []
+    for item, truth in enumerate(grade):
+        same = {"trajectory_id": f"t{item}", "cluster_id": f"c{item // 4}", "question": "grade", "scale": "ordinal:1-5"}
+        rows.append(same | {"rater": "ann", "rater_kind": "human", "family": "human", "verdict": str(truth)})
+        for name, noise in (("one", 0.7), ("two", 1.0)):
+            word = str(int(np.clip(round(truth + noise * rng.standard_normal()), 1, 5)))
+            rows.append(same | {"rater": name, "rater_kind": "llm", "family": name, "verdict": word})
+    table = as_ratings(pl.DataFrame(rows))
+    result = panels(table, prices={"one": 0.1, "two": 0.01})
+    assert (result.panel.way, len(result.panel.shift)) == ("ordered", 5)
+    assert result.frontier.by_kappa
+    assert "price and kappa" in result.sentences[-1]
+    assert {"kappa", "kappa_low"} <= set(result.spending.columns)
+    given = panel_ratings(result.panel, table)
+    sure = [json.loads(p)[word] for p, word in zip(given["probabilities"], given["verdict"], strict=True)]
+    assert given["confidence"].to_list() == pytest.approx(sure)
+    with pytest.raises(InputError, match="scale: must be verdict"):
+        panels(table.with_columns(scale=pl.lit("ordinal:1,2,3,4,5")))

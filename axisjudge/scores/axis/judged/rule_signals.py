@@ -32,6 +32,8 @@ _NAME = re.compile(
     r"[A-Za-z]+-\d{3,}|(?=\w*\d)(?=\w*[A-Za-z])\w{4,}|\d{5,}|[A-Za-z]\w*_\w+|[a-z]+[A-Z]\w+|[\w-]{2,}\.[A-Za-z]\w{1,4}\b"
     r"|[\w.-]{3,}(?:/[\w.-]{3,})+|[\w.+-]+@[\w.-]+"
 )
+#: Of such characters names are made, and each has one of these in it: other words are not looked at twice.
+_WORD, _MAY_BE_NAME = re.compile(r"[\w.+/@-]+"), re.compile(r"[\d_/@]|[a-z][A-Z]|\.[A-Za-z]")
 #: Lines that the agent did not write.
 _GIVEN = ("user", "system")
 
@@ -165,7 +167,8 @@ def _on_task(interactions: Sequence[Interaction], entries: Sequence[Entry]) -> s
 
 
 def _names(text: str) -> set[str]:
-    return {name.lower() for name in _NAME.findall(text)}
+    words = filter(_MAY_BE_NAME.search, set(_WORD.findall(text)))
+    return {name.lower() for name in _NAME.findall(" ".join(words))}
 
 
 def _of_the_web(use: Entry) -> bool:
