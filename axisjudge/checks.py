@@ -45,6 +45,10 @@ class InputError(OneLine, ValueError):
             parts.append(cure)
         super().__init__(" ".join("; ".join(parts).splitlines()))  # a file's name, say, may hold a line end
 
+    def inside(self, place: str) -> InputError:
+        """The same fault told from further out: `place`, then where it stands there."""
+        return InputError(", ".join(filter(None, (place, self.where))), self.rule, self.found, self.cure)
+
     def __reduce__(self) -> tuple[type[InputError], tuple[str, str, object, str]]:
         """What another process makes the same error of."""
         return type(self), (self.where, self.rule, self.found, self.cure)

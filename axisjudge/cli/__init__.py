@@ -7,6 +7,7 @@ function, so that ``--help`` stays quick.
 
 import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -87,33 +88,46 @@ def common(
         use(workbench)
 
 
-app.command(epilog="Example: axisjudge check results.csv --judge gpt --human label --cluster task")(check.check)
-app.command(epilog="Example: axisjudge demo --subset hotpotqa")(demo.demo)
-app.command(epilog="Example: axisjudge init bench --demo")(init.init)
-app.command(epilog="Example: axisjudge read results/*.json --tools tools.json")(read.read)
-app.command(epilog="Example: axisjudge judge results.json --judge rules --panel published --limit 20")(judge.judge)
-app.command("import", epilog="Example: axisjudge import results.csv --kind llm --kind label=human --out ratings.jsonl")(
-    import_.import_
+_Examples = tuple[tuple[Callable[..., None], str], ...]
+
+#: Each command with an example of its use, whose first word is its name and with which its help ends.
+_COMMANDS: _Examples = (
+    (check.check, "check results.csv --judge gpt --human label --cluster task"),
+    (demo.demo, "demo --subset hotpotqa"),
+    (init.init, "init bench --demo"),
+    (read.read, "read results/*.json --tools tools.json"),
+    (judge.judge, "judge results.json --judge rules --panel published --limit 20"),
+    (import_.import_, "import results.csv --kind llm --kind label=human --out ratings.jsonl"),
+    (import_.export, "export ratings.jsonl --to crowd-kit --out labels.csv"),
+    (agreement.agreement, "agreement data/ratings/ratings.jsonl"),
+    (compare.compare, "compare ratings.jsonl --labels labels.jsonl"),
+    (confidence.confidence, "confidence ratings.jsonl --labels data/demo/planted.jsonl"),
+    (cost.cost, "cost data/ratings/ratings.jsonl"),
+    (doctor.doctor, "doctor --judge openai:gpt-5 --judge anthropic:claude-sonnet-4-6"),
+    (profile.profile, "profile ratings.jsonl --trajectories data/demo/results"),
+    (explore.explore, "explore ratings.jsonl --trajectories data/demo/results --out explorer.html"),
+    (axis_result.axis_result, "axis-result session.jsonl --checks scenario.yaml"),
+    (report.report, "report 05_failures -p seed=7"),
+    (twins.twins, "twins data/demo/results --judge rules --edits misreported_amount"),
+    (schema.schema, "schema trajectory"),
 )
-app.command(epilog="Example: axisjudge export ratings.jsonl --to crowd-kit --out labels.csv")(import_.export)
-app.command(
-    cls=show.naming("Coefficients", show.coefficients),
-    epilog="Example: axisjudge agreement data/ratings/ratings.jsonl",
-)(agreement.agreement)
-app.command(epilog="Example: axisjudge compare ratings.jsonl --labels labels.jsonl")(compare.compare)
-app.command(epilog="Example: axisjudge confidence ratings.jsonl --labels data/demo/planted.jsonl")(
-    confidence.confidence
+_OF_LABELS: _Examples = (
+    (files.import_, "import export.json --sampling random --out data/labels/mine.jsonl"),
+    (files.export, "export data/labels/mine.jsonl --format crowd-kit --out labels.csv"),
+    (label_lint.lint, "lint data/labels/*.jsonl --trajectories data/demo/results"),
+    (adjudicate.queue, "queue labels/*.jsonl --ratings ratings.jsonl --out adjudicate.sampling.json"),
+    (
+        adjudicate.adjudicate,
+        "adjudicate labels/*.jsonl --ratings ratings.jsonl --plan adjudicate.sampling.json --decisions third.jsonl",
+    ),
+    (next_.next_, "next --trajectories data/demo/results --half-width 0.1 --out next.sampling.json"),
 )
-app.command(epilog="Example: axisjudge cost data/ratings/ratings.jsonl")(cost.cost)
-app.command(epilog="Example: axisjudge doctor --judge openai:gpt-5 --judge anthropic:claude-sonnet-4-6")(doctor.doctor)
-app.command(epilog="Example: axisjudge profile ratings.jsonl --trajectories data/demo/results")(profile.profile)
-app.command(epilog="Example: axisjudge explore ratings.jsonl --trajectories data/demo/results --out explorer.html")(
-    explore.explore
-)
-app.command(epilog="Example: axisjudge axis-result session.jsonl --checks scenario.yaml")(axis_result.axis_result)
-app.command(epilog="Example: axisjudge report 05_failures -p seed=7")(report.report)
-app.command(epilog="Example: axisjudge twins data/demo/results --judge rules --edits misreported_amount")(twins.twins)
-app.command(epilog="Example: axisjudge schema trajectory")(schema.schema)
+_CLASSES = {"agreement": show.naming("Coefficients", show.coefficients)}
+for command, example in _COMMANDS:
+    name = example.split()[0]
+    app.command(name, cls=_CLASSES.get(name), epilog=f"Example: axisjudge {example}")(command)
+for command, example in _OF_LABELS:
+    label.app.command(example.split()[0], epilog=f"Example: axisjudge label {example}")(command)
 app.add_typer(axis_gate.app, name="axis-baseline")
 app.add_typer(rubric.app, name="rubric")
 app.add_typer(split.app, name="split")
@@ -123,26 +137,6 @@ app.add_typer(data.app, name="data")
 app.add_typer(plan.app, name="plan")
 app.add_typer(curve.app, name="curve")
 app.add_typer(panel.app, name="panel")
-label.app.command(
-    "import", epilog="Example: axisjudge label import export.json --sampling random --out data/labels/mine.jsonl"
-)(files.import_)
-label.app.command(epilog="Example: axisjudge label export data/labels/mine.jsonl --format crowd-kit --out labels.csv")(
-    files.export
-)
-label.app.command(epilog="Example: axisjudge label lint data/labels/*.jsonl --trajectories data/demo/results")(
-    label_lint.lint
-)
-label.app.command(
-    epilog="Example: axisjudge label queue labels/*.jsonl --ratings ratings.jsonl --out adjudicate.sampling.json"
-)(adjudicate.queue)
-label.app.command(
-    epilog="Example: axisjudge label adjudicate labels/*.jsonl --ratings ratings.jsonl "
-    "--plan adjudicate.sampling.json --decisions third.jsonl"
-)(adjudicate.adjudicate)
-label.app.command(
-    "next",
-    epilog="Example: axisjudge label next --trajectories data/demo/results --half-width 0.1 --out next.sampling.json",
-)(next_.next_)
 app.add_typer(label.app, name="label")
 app.add_typer(scorecard_service.app, name="scorecard")
 

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from axisjudge.checks import InputError
+
 Paths = Annotated[list[Path], typer.Argument(help="Trajectory files, folders or globs.")]
 Tools = Annotated[Path | None, typer.Option(help="Tool schemas, where the source lacks them.")]
 ToolKinds = Annotated[
@@ -31,6 +33,30 @@ Limit = Annotated[int | None, typer.Option(min=1, help="Only the first N traject
 Budget = Annotated[
     float | None, typer.Option(min=0.000001, help="US dollars: stop before the call that could pass them (exit 3).")
 ]
+Exploratory = Annotated[
+    bool, typer.Option("--exploratory", help="Judge held-out runs without lock and opening; marks every rating.")
+]
+Runs = Annotated[
+    list[Path], typer.Option("--trajectories", help="The runs that were rated or labelled: tasks, agents, steps.")
+]
+DrawSeed = Annotated[int, typer.Option(help="Seed of the draw and of the order.")]
+Page = Annotated[Path | None, typer.Option(help="Write the blind labelling page as well.")]
+Person = Annotated[str | None, typer.Option(help="Who labels; the page asks if not given.")]
+LabelFiles = Annotated[list[Path], typer.Argument(metavar="LABELS", help="Labels files of people (JSON Lines).")]
+AxisMap = Annotated[
+    list[str],
+    typer.Option(help="THEIRS=OURS: a question of the file, and the axis or other name it gets (or no_axis)."),
+]
+WordMap = Annotated[list[str], typer.Option(help="THEIRS=OURS: a word of the file and our verdict.")]
+Scale = Annotated[
+    list[str],
+    typer.Option(help="QUESTION=SCALE: verdict, step, unit, check, ordinal:1-5, interval:0-100, nominal:yes,no."),
+]
+Drawn = Annotated[
+    str | None,
+    typer.Option(help="How labelled items were drawn: random, by_judge_verdict, by_human_label, unknown."),
+]
+DrawnBy = Annotated[str | None, typer.Option(help="What decided: `rules: sequencing`, a person.")]
 AllowUnpriced = Annotated[bool, typer.Option("--allow-unpriced", help="Ask models that have no list price.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Spend more than 5 dollars without being asked.")]
 
@@ -45,7 +71,6 @@ def pairs(
     InputError
         A text of another form, or a name that is given twice.
     """
-    from axisjudge.checks import InputError
 
     values: dict[str, str] = {}
     for text in given:
@@ -66,7 +91,6 @@ def in_one_process(given: Mapping[str, object]) -> None:
     InputError
         One of them was set.
     """
-    from axisjudge.checks import InputError
 
     if named := [name for name, value in given.items() if value not in (None, False, "", [])]:
         raise InputError(named[0], "is for a run in one process", cure="leave --cluster out")
@@ -74,7 +98,6 @@ def in_one_process(given: Mapping[str, object]) -> None:
 
 def new_file(out: Path) -> Path:
     """`out`, unless something is there already: an InputError."""
-    from axisjudge.checks import InputError
 
     if out.exists():
         raise InputError(str(out), "is there already", cure="choose another --out")

@@ -31,8 +31,8 @@ def mended(rows: Sequence[Row], meant: Collection[str]) -> tuple[list[Row], list
     for head in heads_of(rows):
         words = {cell.strip() for row in rows if isinstance(cell := row.get(head), str)} - {"", *meant}
         if (change := _change(words, [row.get(head) for row in rows])) is not None:
-            changes[head], told = change
-            notes.append(f"{head}: {told}")
+            changes[head], stated = change
+            notes.append(f"{head}: {stated}")
     if not changes:
         return list(rows), []
     return [{head: _cell(cell, changes.get(head, {})) for head, cell in row.items()} for row in rows], notes

@@ -22,20 +22,8 @@ NAMES: dict[str, tuple[str, ...]] = {
     "trajectory_id": (
         *("trajectory_id", "item_id", "item", "sample_id", "example_id", "instance_id", "record_id", "trace_id"),
         *("run_id", "conversation_id", "session_id", "dialogue_id", "id", "task_id", "task", "sample", "example"),
-        *(
-            "instance",
-            "case",
-            "case_id",
-            "test_id",
-            "trajectory",
-            "run",
-            "uid",
-            "uuid",
-            "idx",
-            "index",
-            "row_id",
-            "row",
-        ),
+        *("instance", "case", "case_id", "test_id", "trajectory", "run", "uid", "uuid", "idx", "index"),
+        *("row_id", "row"),
     ),
     "rater": (
         *("rater", "judge", "annotator", "rater_id", "judge_id", "judge_name", "annotator_id", "worker", "worker_id"),
@@ -234,7 +222,7 @@ def _beside(name: str, heads: Sequence[str]) -> dict[str, str]:
 
 def _are_answers(rows: Sequence[Row], name: str) -> bool:
     """Whether the cells of a column are answers: numbers, or few and short words."""
-    cells = {cell for row in rows if (cell := _scalar(row.get(name))) not in (None, "")}
+    cells = {cell for row in rows if not isinstance(cell := row.get(name), dict | list) and cell not in (None, "")}
     if not cells:
         return False
     words = {str(cell) for cell in cells if number_of(cell) is None}
@@ -263,10 +251,6 @@ def _is_scale(cell: str) -> bool:
         return bool(checked_scale("scale", cell))
     except InputError:
         return False
-
-
-def _scalar(cell: object) -> Any:
-    return None if isinstance(cell, dict | list) else cell
 
 
 def _checked(where: str, layout: Layout, heads: Sequence[str], options: ImportOptions) -> Layout:

@@ -227,10 +227,10 @@ def _failed(run: Trajectory, step: int, position: int, call_id: str | None) -> b
 
 
 def _not_communicated(run: Trajectory, communicate: Iterable[Mapping[str, Any]]) -> Iterator[Fault]:
-    told = [step.content.lower().replace(",", "") for step in run.steps if step.role == "assistant"]
+    stated = [step.content.lower().replace(",", "") for step in run.steps if step.role == "assistant"]
     words = [step.index for step in run.steps if step.role == "assistant" and step.content.strip()]
     for one in communicate:
-        met = one["met"] if one["met"] is not None else any(one["text"].lower() in text for text in told)
+        met = one["met"] if one["met"] is not None else any(one["text"].lower() in text for text in stated)
         if not met:
             yield Fault(FaultKind.NOT_COMMUNICATED, tuple(words[-1:]), f"Expected to tell: {one['text']}.")
 

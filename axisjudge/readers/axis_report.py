@@ -9,7 +9,7 @@ from typing import Any
 
 from axisjudge.families import family_of
 from axisjudge.readers import claude_code
-from axisjudge.readers.events import NO_STEP, Line, Steps, Tally, dict_of, events_of, shown, text_at, type_of
+from axisjudge.readers.events import NO_STEP, Line, Steps, Tally, as_text, dict_of, events_of, text_at, type_of
 from axisjudge.readers.messages import Found, Unread, call_of, carries_call, content_id, made, names_call, word
 from axisjudge.trajectory import ToolCall, Trajectory
 
@@ -64,15 +64,15 @@ def _found(value: dict[str, Any], position: str, tally: Tally) -> Found:
     entries = _entries(value) or []
     steps = _steps(entries, position, tally)
     output, settings = dict_of(value, "output"), dict_of(value, "agentConfig")
-    told = {**dict_of(output, "metadata"), **dict_of(value, "run")}
-    told |= {"result": output["result"]} if "result" in output else {}
-    run = {key: told[key] for key in _RUN if key in told}
+    stated = {**dict_of(output, "metadata"), **dict_of(value, "run")}
+    stated |= {"result": output["result"]} if "result" in output else {}
+    run = {key: stated[key] for key in _RUN if key in stated}
     scenario = {key: value[key] for key in ("scenarioName", "prompt", "rubric", "judge") if key in value}
     agent, task = text_at(value, "agentName", "agent"), text_at(value, "scenarioKey")
     trajectory = made(
         Trajectory,
         "",
-        id=text_at(told, "sessionId") or content_id(steps, task, agent, told.get("startTime"), value.get("id")),
+        id=text_at(stated, "sessionId") or content_id(steps, task, agent, stated.get("startTime"), value.get("id")),
         source=FORMAT,
         agent=agent,
         agent_family=family_of(text_at(settings, "model") or _model(entries)),
@@ -132,7 +132,7 @@ def _add(
     elif kind == "error" and identity in calls:
         steps.result(identity, _text(content) or "", timestamp, error=True)
     elif kind == "error":
-        steps.error(_text(content) or shown(content), timestamp)
+        steps.error(_text(content) or as_text(content), timestamp)
     elif kind == "assistant" and names_call(content.get("type")):  # an agent's item, kept as it was
         steps.call(_call(content, content["type"], identity), timestamp)
         if any(content.get(key) is not None for key in _OUTPUTS):
@@ -157,7 +157,7 @@ def _call(content: dict[str, Any], name: str, identity: str | None) -> ToolCall:
 
 
 def _output(content: dict[str, Any]) -> str:
-    return next((shown(content[key]) for key in _OUTPUTS if content.get(key) is not None), "")
+    return next((as_text(content[key]) for key in _OUTPUTS if content.get(key) is not None), "")
 
 
 def _failed(content: dict[str, Any]) -> bool | None:

@@ -14,39 +14,21 @@ from axisjudge.readers.events import (
     Line,
     LoggedRun,
     Tally,
+    as_text,
     dict_of,
     events_of,
     seconds,
-    shown,
     text_at,
     type_of,
 )
 from axisjudge.readers.messages import Found, call_of, field, objects, word
-from axisjudge.trajectory import ToolCall
 
 FORMAT = "claude_code"
 _BOOKKEEPING = {
-    "agent-name",
-    "ai-title",
-    "attachment",
-    "auth_status",
-    "control_request",
-    "control_response",
-    "custom-title",
-    "file-history-snapshot",
-    "keep_alive",
-    "last-prompt",
-    "permission-mode",
-    "pr-link",
-    "progress",
-    "prompt_suggestion",
-    "queue-operation",
-    "rate_limit_event",
-    "stream_event",
-    "summary",
-    "tag",
-    "tool_progress",
-    "tool_use_summary",
+    *("agent-name", "ai-title", "attachment", "auth_status", "control_request", "control_response"),
+    *("custom-title", "file-history-snapshot", "keep_alive", "last-prompt", "permission-mode", "pr-link"),
+    *("progress", "prompt_suggestion", "queue-operation", "rate_limit_event", "stream_event", "summary", "tag"),
+    *("tool_progress", "tool_use_summary"),
 }
 _KEPT_OF_RESULT = ("duration_ms", "duration_api_ms", "num_turns", "total_cost_usd", "usage", "permission_denials")
 
@@ -136,7 +118,10 @@ class Session(LoggedRun):
             elif kind in ("thinking", "redacted_thinking"):
                 self._thinking(block, timestamp, position)
             elif kind.endswith("tool_use"):
-                self.steps.call(_call(block), timestamp, message=name)
+                tool = field(block, "name", str, "message.content")
+                self.steps.call(
+                    call_of("", tool, block.get("input"), id=word(block.get("id"))), timestamp, message=name
+                )
             elif "tool_use_id" in block:  # of a tool that the provider runs
                 self._tool_result(block, {}, timestamp, position)
             else:
@@ -151,26 +136,27 @@ class Session(LoggedRun):
     def _user(self, message: dict[str, Any], event: dict[str, Any], timestamp: str | None, position: str) -> None:
         blocks = _blocks(message.get("content"))
         results = [block for block in blocks if block.get("type") == "tool_result"]
-        told = dict_of(event, "toolUseResult") or dict_of(event, "tool_use_result")
+        stated = dict_of(event, "toolUseResult") or dict_of(event, "tool_use_result")
         for block in blocks:
             if block in results:
-                self._tool_result(block, told if len(results) == 1 else {}, timestamp, position)
+                self._tool_result(block, stated if len(results) == 1 else {}, timestamp, position)
             elif block.get("type") == "text":
                 text = field(block, "text", str, "message.content")
                 self.steps.text("user", text, timestamp, message=f"user {position}")
             else:
                 self.steps.text("user", self._left_out(block, position), timestamp, message=f"user {position}")
 
-    def _tool_result(self, block: dict[str, Any], told: dict[str, Any], timestamp: str | None, position: str) -> None:
+    def _tool_result(self, block: dict[str, Any], stated: dict[str, Any], timestamp: str | None, position: str) -> None:
         content = block.get("content")
-        text = self.tally.text(content, "content", position) if _is_parts(content) else shown(content)
-        exit_code = told.get("exit_code", told.get("exitCode"))
+        parts = isinstance(content, list) and all(isinstance(part, dict) for part in content)
+        text = self.tally.text(content, "content", position) if parts else as_text(content)
+        exit_code = stated.get("exit_code", stated.get("exitCode"))
         self.steps.result(
             text_at(block, "tool_use_id"),
             text,
             timestamp,
             error=block.get("is_error") is True or exit_code not in (None, 0),
-            duration_s=_duration(told),
+            duration_s=_duration(stated),
         )
 
     def _left_out(self, block: dict[str, Any], position: str) -> str:
@@ -182,11 +168,13 @@ class Session(LoggedRun):
             self.meta |= {key: event[key] for key in ("tools", "cwd", "claude_code_version") if event.get(key)}
             self.models[text_at(event, "model") or ""] += 0
         elif subtype == "api_error":
-            self.steps.error(shown(event.get("error")), timestamp)
+            self.steps.error(as_text(event.get("error")), timestamp)
         self.tally.add(NO_STEP, f"system {subtype}", position)
 
     def _result(self, event: dict[str, Any], timestamp: str | None) -> None:
-        errors = [shown(error) for error in event.get("errors") or []] if isinstance(event.get("errors"), list) else []
+        errors = (
+            [as_text(error) for error in event.get("errors") or []] if isinstance(event.get("errors"), list) else []
+        )
         for error in errors:
             self.steps.error(error, timestamp)
         if not len(self.steps) and (text := text_at(event, "result")):  # --output-format json holds nothing else
@@ -206,14 +194,6 @@ def _blocks(content: Any) -> list[dict[str, Any]]:
     return [] if content is None else objects(content, "message.content")
 
 
-def _call(block: dict[str, Any]) -> ToolCall:
-    return call_of("", field(block, "name", str, "message.content"), block.get("input"), id=word(block.get("id")))
-
-
-def _duration(told: dict[str, Any]) -> float | None:
-    milliseconds = told.get("durationMs", told.get("totalDurationMs"))
-    return seconds(milliseconds, 1000) if milliseconds is not None else seconds(told.get("durationSeconds"))
-
-
-def _is_parts(content: Any) -> bool:
-    return isinstance(content, list) and all(isinstance(part, dict) for part in content)
+def _duration(stated: dict[str, Any]) -> float | None:
+    milliseconds = stated.get("durationMs", stated.get("totalDurationMs"))
+    return seconds(milliseconds, 1000) if milliseconds is not None else seconds(stated.get("durationSeconds"))

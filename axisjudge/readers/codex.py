@@ -15,10 +15,10 @@ from axisjudge.readers.events import (
     Line,
     LoggedRun,
     Tally,
+    as_text,
     dict_of,
     events_of,
     seconds,
-    shown,
     text_at,
     type_of,
 )
@@ -28,12 +28,8 @@ from axisjudge.trajectory import ToolCall
 FORMAT = "codex"
 _WRAPPERS = {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
 _ITEMS = {
-    "custom_tool_call",
-    "custom_tool_call_output",
-    "function_call",
-    "function_call_output",
-    "local_shell_call",
-    "reasoning",
+    *("custom_tool_call", "custom_tool_call_output", "function_call", "function_call_output"),
+    *("local_shell_call", "reasoning"),
 }
 _KEPT_OF_SESSION = ("cwd", "originator", "cli_version", "model_provider")
 _EXIT_CODE = re.compile(r"^(?:Exit code:|Process exited with code) (-?\d+)", re.MULTILINE)
@@ -106,8 +102,7 @@ class _Run(LoggedRun):
         elif kind in ITEMS:
             notes: list[Note] = []
             add_item(self.steps, item, "", notes, timestamp)
-            for note in notes:
-                self.tally.add(note.rule, note.detail, position)
+            self.tally.take(notes, position)
         else:
             self.tally.unknown(kind, item, position)
 
@@ -129,7 +124,7 @@ class _Run(LoggedRun):
     def _event(self, event: dict[str, Any], timestamp: str | None, position: str) -> None:
         kind = type_of(event)
         if kind in ("error", "stream_error"):
-            self.steps.error(shown(event.get("message")), timestamp)
+            self.steps.error(as_text(event.get("message")), timestamp)
         elif kind == "turn_aborted":
             self.termination = f"turn_aborted: {event.get('reason')}"
         elif total := dict_of(dict_of(event, "info"), "total_token_usage"):
@@ -164,7 +159,7 @@ def _call(item: dict[str, Any], kind: str) -> ToolCall:
     arguments: dict[str, Any] | str
     problem: str | None = None
     if kind == "custom_tool_call":
-        arguments = {"input": shown(item.get("input"))}  # free text, so no error that it is no JSON
+        arguments = {"input": as_text(item.get("input"))}  # free text, so no error that it is no JSON
     elif kind == "function_call":
         arguments, problem = arguments_of(item.get("arguments"))
     else:
@@ -178,7 +173,7 @@ def _outcome(output: Any) -> tuple[str, float | None, bool | None]:
     """What a tool gave back: its text, how long it took, whether it failed; None where it does not say."""
     record = _record(output)
     if record is None:
-        text = shown(output)
+        text = as_text(output)
         head = text.partition("\nOutput:")[0]
         code, time = _EXIT_CODE.search(head), _WALL_TIME.search(head)
         failed = code[1] != "0" if code else True if _NEVER_RAN.match(text) else None
@@ -187,7 +182,7 @@ def _outcome(output: Any) -> tuple[str, float | None, bool | None]:
     code = details.get("exit_code", record.get("exit_code"))
     success = record.get("success")
     failed = code != 0 if type(code) is int else (not success if isinstance(success, bool) else None)
-    text = shown(record.get("output", record.get("content")))
+    text = as_text(record.get("output", record.get("content")))
     return f"exit code {code}\n{text}" if code else text, seconds(details.get("duration_seconds")), failed
 
 

@@ -3,19 +3,14 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from axisjudge.readers.events import NO_STEP, Line, LoggedRun, Tally, dict_of, events_of, shown, text_at, type_of
+from axisjudge.readers.events import NO_STEP, Line, LoggedRun, Tally, as_text, dict_of, events_of, text_at, type_of
 from axisjudge.readers.messages import Found, call_of, field, word
 from axisjudge.trajectory import ToolCall
 
 FORMAT = "codex_exec"
 _EVENTS = {
-    "thread.started",
-    "turn.started",
-    "turn.completed",
-    "turn.failed",
-    "item.started",
-    "item.updated",
-    "item.completed",
+    *("thread.started", "turn.started", "turn.completed", "turn.failed", "item.started"),
+    *("item.updated", "item.completed"),
 }
 _TOOLS = {"command_execution", "file_change", "mcp_tool_call", "collab_tool_call", "todo_list", "web_search"}
 _ANSWERS = ("agent_message", "reasoning", "error")
@@ -56,13 +51,13 @@ class _Run(LoggedRun):
             self._item(field(event, "item", dict, ""), kind == "item.completed", position)
             return
         if kind == "error":
-            self.steps.error(text_at(event, "message") or shown(event.get("error")), None)
+            self.steps.error(text_at(event, "message") or as_text(event.get("error")), None)
         elif kind in ("turn.completed", "turn.failed"):
             self.termination = kind
             if event.get("usage"):
                 self.meta.setdefault("usage", []).append(event["usage"])
             if kind == "turn.failed":
-                self.steps.error(text_at(dict_of(event, "error"), "message") or shown(event.get("error")), None)
+                self.steps.error(text_at(dict_of(event, "error"), "message") or as_text(event.get("error")), None)
         if kind in _EVENTS:
             self.tally.add(NO_STEP, kind, position)
         elif kind != "error":
@@ -88,7 +83,7 @@ class _Run(LoggedRun):
         elif kind == "reasoning":
             self.steps.thinking(field(item, "text", str, "item"), None)
         elif kind == "error":
-            self.steps.error(shown(item.get("message")), None)
+            self.steps.error(as_text(item.get("message")), None)
         else:
             self.tally.unknown(f"item {kind}", item, position)
 
@@ -102,13 +97,13 @@ def _call(item: dict[str, Any], kind: str, identity: str) -> ToolCall:
 def _outcome(item: dict[str, Any], kind: str) -> tuple[str, bool | None]:
     """What a finished item gave back, and whether it failed; None where it does not say."""
     code, status, error = item.get("exit_code"), item.get("status"), item.get("error")
-    text = shown(item.get("aggregated_output"))
+    text = as_text(item.get("aggregated_output"))
     if kind == "mcp_tool_call":
         parts = dict_of(item, "result").get("content")
         texts = [text_at(part, "text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
-        text = "\n".join(filter(None, texts)) or shown(item.get("result"))
+        text = "\n".join(filter(None, texts)) or as_text(item.get("result"))
     if error is not None:
-        text = text_at(dict_of(item, "error"), "message") or shown(error)
+        text = text_at(dict_of(item, "error"), "message") or as_text(error)
     if type(code) is int:
         return f"exit code {code}\n{text}" if code else text, code != 0
     failed = None if status is None and error is None else error is not None or status in ("failed", "declined")

@@ -142,7 +142,7 @@ def load_tools(given: str | Path) -> dict[str | None, Tools]:
             values = [value for _, value in json_values(stream)]
         by_domain = _by_domain(values[0] if len(values) == 1 else values)
     except InputError as error:
-        raise InputError(_joined(f"--tools {path}", error.where), error.rule, error.found, error.cure) from error
+        raise error.inside(f"--tools {path}") from error
     if domain is None:
         return by_domain
     one_of(f"--tools {given}", domain, [name for name in by_domain if name])
@@ -185,7 +185,7 @@ def _declared(record: dict[str, Any], where: str) -> list[tuple[str, dict[str, A
     for key in grouped:
         if key in record:
             inside = enumerate(members(record, key, where))
-            return [(at(at(where, key), number), tool) for number, tool in inside]
+            return [(at(where, key, number), tool) for number, tool in inside]
     return [(where, record)]
 
 
@@ -197,7 +197,3 @@ def _text(path: Path, option: str) -> str:
         raise InputError(f"{option} {path}, byte {error.start}", "must be UTF-8", cure="save it as UTF-8") from error
     except InputError as error:
         raise InputError(f"{option} {path}", error.rule, error.found, error.cure) from error
-
-
-def _joined(file: str, position: str) -> str:
-    return f"{file}, {position}" if position else file

@@ -63,8 +63,7 @@ class Tally:
             yield
         except InputError as error:
             if isinstance(error, Unread) or carries_call(event):
-                where = ", ".join(part for part in (position, error.where) if part)
-                raise Unread(where, error.found, rule=error.rule, cure=error.cure) from error
+                raise Unread(error.inside(position).where, error.found, rule=error.rule, cure=error.cure) from error
             self.add(WRONG_SHAPE, f"{error.where}: {error.rule}", position)
 
     def unknown(self, kind: str, event: Any, position: str) -> None:
@@ -77,9 +76,13 @@ class Tally:
         """The text of a message's content; parts that are no text are counted."""
         notes: list[Note] = []
         text = text_of(content, where, notes)
+        self.take(notes, position)
+        return text
+
+    def take(self, notes: Iterable[Note], position: str) -> None:
+        """Count what was noted of an event."""
         for note in notes:
             self.add(note.rule, note.detail, position)
-        return text
 
     def notes(self) -> tuple[Note, ...]:
         return tuple(Note(first, rule, detail, count) for (rule, detail), (first, count) in self._counts.items())
@@ -140,7 +143,7 @@ def text_at(event: dict[str, Any], *keys: str) -> str | None:
     return next((value for key in keys if isinstance(value := event.get(key), str) and value), None)
 
 
-def shown(value: Any) -> str:
+def as_text(value: Any) -> str:
     """A result as text: text as it is, anything else as JSON, nothing for null."""
     return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
 
@@ -175,11 +178,8 @@ def iso(nanoseconds: int) -> str | None:
         moment = datetime.fromtimestamp(nanoseconds // 10**9, tz=UTC)
     except (OverflowError, ValueError, OSError):
         return None
-    return (
-        moment.replace(microsecond=nanoseconds % 10**9 // 1000)
-        .isoformat(timespec="microseconds")
-        .replace("+00:00", "Z")
-    )
+    moment = moment.replace(microsecond=nanoseconds % 10**9 // 1000)
+    return moment.isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def nanoseconds(moment: Any) -> int:
@@ -191,9 +191,9 @@ def nanoseconds(moment: Any) -> int:
         When it is neither.
     """
     if isinstance(moment, str) and not moment.strip().isdecimal():
-        told = datetime.fromisoformat(moment.strip())
-        told = told if told.tzinfo else told.replace(tzinfo=UTC)
-        since = told - datetime(1970, 1, 1, tzinfo=UTC)
+        stated = datetime.fromisoformat(moment.strip())
+        stated = stated if stated.tzinfo else stated.replace(tzinfo=UTC)
+        since = stated - datetime(1970, 1, 1, tzinfo=UTC)
         return (since.days * 86_400 + since.seconds) * 10**9 + since.microseconds * 1000
     number = float(moment) if isinstance(moment, float) else int(moment)
     return int(number * next((factor for below, factor in _UNITS if abs(number) < below), 1))

@@ -28,14 +28,14 @@ def tau2_expectations(simulation: Mapping[str, Any], tasks: Any) -> Expected | N
     checks = [_object(check.get("action")) for check in _objects(checked.get("action_checks"))]
     if not criteria and not checks:
         return None
-    told = [
+    stated = [
         {"text": str(one.get("info")), "met": one.get("met")} for one in _objects(checked.get("communicate_checks"))
     ]
     untold = [{"text": str(text), "met": None} for text in listed(criteria.get("communicate_info"))]
     in_basis = "DB" in (listed(checked.get("reward_basis") or criteria.get("reward_basis")) or ["DB"])
     return {
         "actions": list(_actions(criteria.get("actions") or checks, "arguments")),
-        "communicate": told or untold,
+        "communicate": stated or untold,
         "database_matches": _object(checked.get("db_check")).get("db_match") if in_basis else None,
     }
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from axisjudge.readers.events import NO_STEP, Line, LoggedRun, Tally, dict_of, events_of, shown, text_at, type_of
+from axisjudge.readers.events import NO_STEP, Line, LoggedRun, Tally, as_text, dict_of, events_of, text_at, type_of
 from axisjudge.readers.messages import Found, call_of, field, members, role_of, word
 from axisjudge.trajectory import ToolCall
 
@@ -60,13 +60,13 @@ class _Run(LoggedRun):
         elif kind in ("gemini", "user"):
             self._message(event, timestamp, position)
         elif kind == "message":
-            told = "delta" if event.get("delta") is True else None
+            stated = "delta" if event.get("delta") is True else None
             text = self.tally.text(_parts(event.get("content")), "content", position)
-            self.steps.text(role_of(event, ""), text, timestamp, message=told, joint="")
+            self.steps.text(role_of(event, ""), text, timestamp, message=stated, joint="")
         elif kind == "tool_use":
             self.steps.call(_call(event, "tool_name", "tool_id", "parameters"), timestamp)
         elif kind == "tool_result":
-            content = shown(event.get("output")) or _message_of(event.get("error"))
+            content = as_text(event.get("output")) or _message_of(event.get("error"))
             self.steps.result(text_at(event, "tool_id"), content, timestamp, error=_failed(event))
         elif kind == "error":
             text = text_at(event, "message") or self.tally.text(event.get("content"), "content", position)
@@ -88,8 +88,8 @@ class _Run(LoggedRun):
         if tokens := dict_of(message, "tokens"):
             self.usage[position] = tokens
         for thought in members(message, "thoughts", ""):
-            told = ": ".join(filter(None, (text_at(thought, "subject"), text_at(thought, "description"))))
-            self.steps.thinking(told, text_at(thought, "timestamp"))
+            stated = ": ".join(filter(None, (text_at(thought, "subject"), text_at(thought, "description"))))
+            self.steps.thinking(stated, text_at(thought, "timestamp"))
         calls = members(message, "toolCalls", "")
         if text or not calls:
             self.steps.text("assistant", text, timestamp, message=position)
@@ -130,9 +130,9 @@ def _output(call: dict[str, Any]) -> str:
     texts = []
     for part in result if isinstance(result, list) else [result]:
         response = dict_of(dict_of(part, "functionResponse"), "response") if isinstance(part, dict) else {}
-        texts.append(text_at(response, "output", "error") or shown(response or part))
+        texts.append(text_at(response, "output", "error") or as_text(response or part))
     return "\n".join(texts)
 
 
 def _message_of(error: Any) -> str:
-    return (text_at(error, "message") if isinstance(error, dict) else None) or shown(error)
+    return (text_at(error, "message") if isinstance(error, dict) else None) or as_text(error)

@@ -87,7 +87,7 @@ def samples_of(path: Path) -> Iterator[tuple[dict[str, Any], dict[str, Any], Tra
         with path.open("rb") as stream, _unpacked(stream) as (_, head, samples):
             yield from _runs(head, ((name, sample()) for name, sample in samples.items()), "")
     except InputError as error:
-        raise InputError(", ".join(filter(None, (where, error.where))), error.rule, error.found, error.cure) from error
+        raise error.inside(where) from error
 
 
 def trajectory_of(sample: dict[str, Any], run: dict[str, Any]) -> Trajectory:
@@ -211,8 +211,8 @@ def _content(content: Any) -> tuple[Any, list[dict[str, Any]]]:
     if not isinstance(content, list):
         return content, []
     is_use = [isinstance(part, dict) and part.get("type") == "tool_use" for part in content]
-    told = list(zip(content, is_use, strict=True))
-    return [part for part, use in told if not use], [part for part, use in told if use]
+    stated = list(zip(content, is_use, strict=True))
+    return [part for part, use in stated if not use], [part for part, use in stated if use]
 
 
 def _hosted_call(part: dict[str, Any], where: str) -> ToolCall:
@@ -222,7 +222,7 @@ def _hosted_call(part: dict[str, Any], where: str) -> ToolCall:
 def _calls(message: dict[str, Any], where: str) -> tuple[ToolCall, ...]:
     calls = []
     for number, record in enumerate(members(message, "tool_calls", where)):
-        place = at(at(where, "tool_calls"), number)
+        place = at(where, "tool_calls", number)
         about = {"id": record.get("id")} | ({"arguments_error": error} if (error := record.get("parse_error")) else {})
         calls.append(call_of(place, field(record, "function", str, place), record.get("arguments"), **about))
     return tuple(calls)

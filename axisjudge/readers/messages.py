@@ -106,16 +106,16 @@ def made(record: type[R], where: str, /, **fields: Any) -> R:
         return record(**fields)
     except ValidationError as error:
         first = error.errors()[0]
-        for key in first["loc"]:
-            where = at(where, key)
-        raise InputError(where, first["msg"].removeprefix("Input "), first["input"], "export the file again") from error
+        raise InputError(
+            at(where, *first["loc"]), first["msg"].removeprefix("Input "), first["input"], "export the file again"
+        ) from error
 
 
-def at(where: str, key: str | int) -> str:
-    """The JSON path of a member: ``at("simulations[3]", "id")`` is ``simulations[3].id``."""
-    if isinstance(key, int):
-        return f"{where}[{key}]"
-    return f"{where}.{key}" if where else key
+def at(where: str, *keys: str | int) -> str:
+    """The JSON path of a member: ``at("simulations", 3, "id")`` is ``simulations[3].id``."""
+    for key in keys:
+        where = f"{where}[{key}]" if isinstance(key, int) else f"{where}.{key}" if where else key
+    return where
 
 
 def objects(values: Any, where: str) -> list[dict[str, Any]]:
@@ -221,25 +221,15 @@ def chat_steps(messages: list[dict[str, Any]], where: str, notes: list[Note]) ->
         refuse_unread(message, place)
         result_of = _answered(message, role, names)
         number, stamp = message.get("index", message.get("turn_idx")), message.get("timestamp")
-        steps.append(
-            made(
-                Step,
-                place,
-                index=len(steps),
-                role=role,
-                content=text_of(message.get("content"), at(place, "content"), notes)
-                or word(message.get("refusal"))
-                or "",
-                tool_calls=calls,
-                tool_call_id=result_of,
-                tool_name=(message.get("name") or names.get(str(result_of)) or message.get("tool_name"))
-                if role == "tool"
-                else None,
-                error=message.get("error") if role == "tool" and isinstance(message.get("error"), bool) else None,
-                timestamp=str(stamp) if isinstance(stamp, int | float) else stamp,
-                source_index=number if type(number) is int else None,
-            )
-        )
+        fields: dict[str, Any] = {"index": len(steps), "role": role, "tool_calls": calls, "tool_call_id": result_of}
+        fields["content"] = text_of(message.get("content"), at(place, "content"), notes)
+        fields["content"] = fields["content"] or word(message.get("refusal")) or ""
+        if role == "tool":
+            fields["tool_name"] = message.get("name") or names.get(str(result_of)) or message.get("tool_name")
+            fields["error"] = message.get("error") if isinstance(message.get("error"), bool) else None
+        fields["timestamp"] = str(stamp) if isinstance(stamp, int | float) else stamp
+        fields["source_index"] = number if type(number) is int else None
+        steps.append(made(Step, place, **fields))
     return tuple(steps)
 
 
@@ -278,7 +268,7 @@ def chat_calls(message: dict[str, Any], requestor: Requestor, where: str) -> tup
     if old_style := message.get("function_call"):
         records = [*records, {"function": old_style}]
     for position, record in enumerate(records):
-        place = at(at(where, "tool_calls"), position)
+        place = at(where, "tool_calls", position)
         about = {"id": record.get("id") or None, "requestor": record.get("requestor") or requestor}
         if record.get("type") == "custom":
             custom = field(record, "custom", dict, place)
@@ -323,15 +313,15 @@ def tool_schema(record: dict[str, Any], where: str) -> ToolSchema:
         if inner.get(key):
             parameters = field(inner, key, dict, where)
             break
+    if parameters and parameters.get("type") != "object" and not isinstance(parameters.get("properties"), dict):
+        parameters = _from_short_form(parameters, field(inner, "required", list, where, []))
     return made(
         ToolSchema,
         where,
         name=field(inner, "name", str, where),
         description=inner.get("description") or inner.get("doc") or "",
         kind=_KINDS.get(str(record.get("kind", inner.get("kind")))) or _annotated_kind(inner.get("annotations")),
-        parameters=parameters
-        if _is_json_schema(parameters)
-        else _from_short_form(parameters, field(inner, "required", list, where, [])),
+        parameters=parameters,
     )
 
 
@@ -346,10 +336,6 @@ def _annotated_kind(annotations: Any) -> ToolKind | None:
     if isinstance(read_only := hints.get("readOnlyHint"), bool):
         return "read" if read_only else "write"
     return "write" if hints.get("destructiveHint") is True else None
-
-
-def _is_json_schema(parameters: dict[str, Any]) -> bool:
-    return not parameters or parameters.get("type") == "object" or isinstance(parameters.get("properties"), dict)
 
 
 _JSON_TYPES = ("string", "integer", "number", "boolean", "array", "object", "null")

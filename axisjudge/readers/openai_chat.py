@@ -26,7 +26,7 @@ from axisjudge.readers.messages import (
 from axisjudge.trajectory import Trajectory
 
 FORMAT = "openai_chat"
-_TOLD = ("agent", "model", "task_id", "domain", "reward", "termination", "policy")
+_STATED = ("agent", "model", "task_id", "domain", "reward", "termination", "policy")
 
 
 def recognise(value: Any) -> bool:
@@ -71,12 +71,12 @@ def _conversations(record: dict[str, Any], where: str) -> Iterator[Found]:
         yield _conversation(record, where, at(where, "messages"))
         return
     request, response, outer, place = parts
-    told = {key: outer[key] for key in (*_TOLD, "metadata") if outer.get(key) is not None}
-    told |= {"tools": request.get("tools"), "model": response.get("model") or request.get("model")}
+    stated = {key: outer[key] for key in (*_STATED, "metadata") if outer.get(key) is not None}
+    stated |= {"tools": request.get("tools"), "model": response.get("model") or request.get("model")}
     messages = objects(request.get("messages") or [], at(place, "messages"))
     own = outer.get("custom_id") or outer.get("id") or response.get("id")
     for number, choice in enumerate(choices or [{}]):
-        whole = {"id": f"{own}/{number}" if own and len(choices) > 1 else own, **told}
+        whole = {"id": f"{own}/{number}" if own and len(choices) > 1 else own, **stated}
         whole.setdefault("termination", choice.get("finish_reason"))
         whole["messages"] = [*messages, *([choice["message"]] if choice else [])]
         yield _conversation(whole, where, at(place, "messages"))
@@ -86,10 +86,11 @@ def _conversation(record: dict[str, Any], where: str, where_messages: str) -> Fo
     notes: list[Note] = []
     steps = chat_steps(objects(record.get("messages"), where_messages), where_messages, notes)
     metadata = field(record, "metadata", dict, where, {})
-    told = {key: record.get(key, metadata.get(key)) for key in _TOLD}
-    tools = record.get("tools")
+    stated = {key: record.get(key, metadata.get(key)) for key in _STATED}
+    tools, place = record.get("tools"), at(where, "tools")
+    schemas = [] if tools is None else [tool_schema(tool, at(place, n)) for n, tool in enumerate(objects(tools, place))]
     query, sample = _names_of_bench(record)
-    task_id, agent = word(told["task_id"]) or query, name_of(told["agent"]) or name_of(told["model"])
+    task_id, agent = word(stated["task_id"]) or query, name_of(stated["agent"]) or name_of(stated["model"])
     trajectory = made(
         Trajectory,
         where,
@@ -97,13 +98,13 @@ def _conversation(record: dict[str, Any], where: str, where_messages: str) -> Fo
         source=FORMAT,
         agent=agent,
         task_id=task_id,
-        domain=told["domain"],
-        reward=reward_of(told["reward"], at(where, "reward")),
-        termination=told["termination"],
+        domain=stated["domain"],
+        reward=reward_of(stated["reward"], at(where, "reward")),
+        termination=stated["termination"],
         steps=steps,
-        tools=None if tools is None else tuple(_schemas(tools, at(where, "tools"))),
-        policy=told["policy"],
-        meta={key: value for key, value in metadata.items() if key not in _TOLD},
+        tools=None if tools is None else tuple(schemas),
+        policy=stated["policy"],
+        meta={key: value for key, value in metadata.items() if key not in _STATED},
     )
     return Found(where, trajectory, tuple(notes))
 
@@ -114,7 +115,3 @@ def _names_of_bench(record: dict[str, Any]) -> tuple[str | None, str | None]:
     if not isinstance(source, str) or not isinstance(query, int) or not isinstance(sample, int):
         return None, None
     return f"{source}:{query}", f"{source}:{query}:{sample}"
-
-
-def _schemas(tools: Any, where: str) -> Iterator[Any]:
-    return (tool_schema(tool, at(where, number)) for number, tool in enumerate(objects(tools, where)))

@@ -31,7 +31,7 @@ def read(value: Any, where: str, folder: Path) -> Iterator[Found]:
     trajectory = made(Trajectory, where, **value)
     for position, step in enumerate(trajectory.steps):
         if step.index != position:
-            raise InputError(at(at(at(where, "steps"), position), "index"), f"must be {position}", step.index)
+            raise InputError(at(where, "steps", position, "index"), f"must be {position}", step.index)
     yield Found(where, trajectory)
 
 

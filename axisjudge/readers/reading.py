@@ -244,8 +244,9 @@ class TrajectoryStream(Generic[Made]):
                 yield from self._read_file(file, entries) if self._strict else self._whole_or_nothing(file, entries)
             except NotTrajectories as error:
                 if file.named:
-                    raise InputError(_joined(file.shown, error.where), error.rule, error.found, error.cure) from error
-                self._warn(file.shown, error.where, "passed over", _told(error))
+                    raise error.inside(file.shown) from error
+                what = error.rule if error.found is None else f"{error.rule}: {error.found}"
+                self._warn(file.shown, error.where, "passed over", what)
             except InputError as error:
                 if self._strict:
                     raise
@@ -288,7 +289,7 @@ class TrajectoryStream(Generic[Made]):
         except NotTrajectories:
             raise
         except InputError as error:
-            raise InputError(_joined(file.shown, error.where), error.rule, error.found, error.cure) from error
+            raise error.inside(file.shown) from error
         self.files.append(FileRead(file.shown, form, count))
 
     def _is_new(self, file: str, entry: Entry[Made]) -> bool:
@@ -322,7 +323,7 @@ def _with_calls(found: Found, form: str, context: Context) -> Trajectory:
     try:
         steps = read_calls(run.steps, [tool.name for tool in tools or ()], run.policy or context.policy)
     except InputError as error:
-        raise InputError(_joined(found.position, error.where), error.rule, error.found, error.cure) from error
+        raise error.inside(found.position) from error
     return run if steps is run.steps else run.model_copy(update={"steps": steps})
 
 
@@ -388,10 +389,6 @@ def _outline(value: Any) -> str:
     if isinstance(value, list):
         return f"a list of {len(value)}" + (f", the first {_outline(value[0])}" if value else "")
     return repr(value)
-
-
-def _told(error: InputError) -> str:
-    return error.rule if error.found is None else f"{error.rule}: {error.found}"
 
 
 def _joined(place: str, within: str) -> str:

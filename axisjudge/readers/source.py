@@ -272,8 +272,8 @@ _CURES: tuple[tuple[_Test, str], ...] = (
 def cure_for(value: Any, known: str) -> str:
     """What to do with a JSON value that no reader recognises; `known` lists the formats that are read."""
     first = value[0] if isinstance(value, list) and value else value
-    told = (cure for test, cure in _CURES if isinstance(first, dict) and test(first))
-    return next(told, f"known are {known}; anything else: write ours, axisjudge schema trajectory")
+    stated = (cure for test, cure in _CURES if isinstance(first, dict) and test(first))
+    return next(stated, f"known are {known}; anything else: write ours, axisjudge schema trajectory")
 
 
 #: Under these names data sets keep what others call ``messages``.

@@ -87,18 +87,16 @@ def _from_directory(value: dict[str, Any], run: dict[str, Any], where: str, fold
     listed = [str(entry.get("id")) for entry in members(value, "simulation_index", where)]
     files = sorted(file for file in folder.glob("*.json*") if file.is_file())
     if not files and listed:
-        raise InputError(
-            where, f"lists {len(listed)} simulations, and simulations/ beside it has none", cure="copy them"
-        )
+        rule = f"lists {len(listed)} simulations, and simulations/ beside it has none"
+        raise InputError(where, rule, cure="copy them")
     seen = set()
     for file in files:
         found = _from_file(file, run)
         identity = found.trajectory.id if found.trajectory else file.stem
         seen.add(identity)
         if listed and identity not in listed:
-            found = found._replace(
-                notes=(*found.notes, Note("", "a simulation that results.json does not list", identity))
-            )
+            note = Note("", "a simulation that results.json does not list", identity)
+            found = found._replace(notes=(*found.notes, note))
         yield found
     for absent in (name for name in listed if name not in seen):
         yield Found(where, None, (Note(where, "a listed simulation has no file", absent),))
@@ -112,8 +110,7 @@ def _from_file(file: Path, run: dict[str, Any]) -> Found:
             raise InputError("", "must hold one tau2 simulation")
         return _found(simulation, run, "")._replace(file=file)
     except InputError as error:
-        place = ", ".join(part for part in (f"simulations/{file.name}", error.where) if part)
-        raise InputError(place, error.rule, error.found, error.cure) from error
+        raise error.inside(f"simulations/{file.name}") from error
 
 
 def _of_task(value: dict[str, Any], where: str) -> Found:

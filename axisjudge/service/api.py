@@ -23,6 +23,7 @@ from starlette.responses import HTMLResponse
 
 from axisjudge import __version__
 from axisjudge.scores.run_score import ID_PATTERN, Run
+from axisjudge.scores.run_score.rules import TIE_BREAKS
 from axisjudge.scores.run_score.runs import once_each
 from axisjudge.service import answers
 from axisjudge.service.access import READ, WRITE, Door, Guarded, allow, caller
@@ -30,7 +31,7 @@ from axisjudge.service.answers import Bulk, BulkAnswer, BulkOutcome, Health, Ran
 from axisjudge.service.groups import GroupWriter
 from axisjudge.service.pages import operations_page
 from axisjudge.service.problems import answer_errors, declared, problem, schemas
-from axisjudge.service.store import TIE_BREAKS, Conflict, ScoreStore, Wanted
+from axisjudge.service.store import Conflict, ScoreStore, Wanted
 from axisjudge.service.telemetry import Metrics, Telemetry
 from axisjudge.service.tokens import ALL, AccessToken
 

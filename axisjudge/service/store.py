@@ -21,14 +21,6 @@ from axisjudge.service.database import Database
 from axisjudge.service.writing import card_of, facts_of, insert_and_score, run_from, scores_of
 
 _TRIES = 5
-#: Runs of equal score are put in order by these, first to last.
-TIE_BREAKS = (
-    "higher completion",
-    "higher error_rate",
-    "shorter wall time (unknown last)",
-    "earlier end (unknown last)",
-    "run_id",
-)
 #: SQLSTATEs after which the same transaction may succeed: unique key taken meanwhile, serialization, deadlock.
 _PASSING = ("23505", "40001", "40P01")
 

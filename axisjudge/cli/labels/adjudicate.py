@@ -5,26 +5,26 @@ from typing import Annotated
 
 import typer
 
+from axisjudge.checks import InputError
 from axisjudge.cli import show
 from axisjudge.cli.labels.label import blind_page
-from axisjudge.cli.options import new_file
+from axisjudge.cli.options import DrawSeed, LabelFiles, Page, Person, Runs, new_file
 
-Labels = Annotated[list[Path], typer.Argument(metavar="LABELS", help="Labels files of people (JSON Lines).")]
 Ratings = Annotated[list[Path], typer.Option("--ratings", help="Ratings files of the judges.")]
 Judges = Annotated[list[str], typer.Option("--judge", help="Which judges; all in the ratings if none.")]
 
 
 def queue(
-    labels: Labels,
+    labels: LabelFiles,
     ratings: Ratings,
     out: Annotated[Path, typer.Option(help="The plan to write, NAME.sampling.json.")],
     agreements: Annotated[int, typer.Option(min=1, help="How many items on which all agree, drawn at random.")] = 30,
     contested: Annotated[int | None, typer.Option(min=1, help="How many of the others; all if none.")] = None,
     judge: Judges = [],  # noqa: B006
-    seed: Annotated[int, typer.Option(help="Seed of the draw and of the order.")] = 0,
-    page: Annotated[Path | None, typer.Option(help="Write the blind labelling page as well.")] = None,
-    trajectories: Annotated[list[Path], typer.Option(help="The runs, for the page.")] = [],  # noqa: B006
-    rater: Annotated[str | None, typer.Option(help="Who adjudicates; the page asks if not given.")] = None,
+    seed: DrawSeed = 0,
+    page: Page = None,
+    trajectories: Runs = [],  # noqa: B006
+    rater: Person = None,
     json: show.Json = False,
 ) -> None:
     """List items on which people or judges disagree, mixed with a random share of agreements, for a further person."""
@@ -53,7 +53,7 @@ def queue(
 
 
 def adjudicate(
-    labels: Labels,
+    labels: LabelFiles,
     decisions: Annotated[list[Path], typer.Option(help="Labels of the person who adjudicated.")],
     plan: Annotated[Path, typer.Option(help="The plan of the queue.")],
     ratings: Ratings,
@@ -62,7 +62,6 @@ def adjudicate(
     json: show.Json = False,
 ) -> None:
     """Put the adjudicator's words beside the key: how often it was wrong, and judges' accuracy before and after."""
-    from axisjudge.checks import InputError
     from axisjudge.labels.adjudication import adjudicate as decide
     from axisjudge.labels.adjudication import adjudicated_labels, labelled_items
     from axisjudge.labels.formats.terms import ratings_of

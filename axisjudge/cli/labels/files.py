@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from axisjudge.cli import show
+from axisjudge.checks import InputError
+from axisjudge.cli import options, show
 from axisjudge.cli.options import new_file, pairs
 
 if TYPE_CHECKING:
@@ -20,34 +21,24 @@ Form = Annotated[
         "--format", help="jsonl, csv, label-studio, argilla, crowd-kit, agentrx, agentprocessbench or alttest."
     ),
 ]
-Runs = Annotated[
-    list[Path], typer.Option("--trajectories", help="The runs that were labelled: tasks, agents, step numbers.")
-]
 
 
 def import_(
     files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Label files of any known format.")],
     out: Annotated[Path, typer.Option(help="The labels file to write (JSON Lines).")],
     form: Form = None,
-    axis_map: Annotated[
-        list[str], typer.Option(help="THEIRS=OURS: a question of the file and the axis it is (or no_axis).")
-    ] = [],  # noqa: B006
-    word_map: Annotated[list[str], typer.Option(help="THEIRS=OURS: a word of the file and our verdict.")] = [],  # noqa: B006
-    scale: Annotated[
-        list[str], typer.Option(help="QUESTION=SCALE for questions that are not axes: step, unit, ordinal:1-5, ...")
-    ] = [],  # noqa: B006
+    axis_map: options.AxisMap = [],  # noqa: B006
+    word_map: options.WordMap = [],  # noqa: B006
+    scale: options.Scale = [],  # noqa: B006
     question: Annotated[str | None, typer.Option(help="What was asked, where the file does not say.")] = None,
     rater: Annotated[str | None, typer.Option(help="Who labelled, where the file does not say.")] = None,
-    sampling: Annotated[
-        str | None, typer.Option(help="How items were drawn: random, by_judge_verdict, by_human_label, unknown.")
-    ] = None,
-    sampling_key: Annotated[str | None, typer.Option(help="What decided: `rules: sequencing`, a person.")] = None,
+    sampling: options.Drawn = None,
+    sampling_key: options.DrawnBy = None,
     plan: Annotated[Path | None, typer.Option(help="The plan of the draw, NAME.sampling.json.")] = None,
-    trajectories: Runs = [],  # noqa: B006
+    trajectories: options.Runs = [],  # noqa: B006
     json: show.Json = False,
 ) -> None:
     """Read people's labels from files of other tools, and say how their items were drawn."""
-    from axisjudge.checks import InputError
     from axisjudge.labels.formats import Terms, import_labels
     from axisjudge.labels.formats.exchange import knows, with_draw
     from axisjudge.labels.sampling import read_sampling, sampling_path, write_sampling
@@ -97,13 +88,13 @@ def _any(path: Path, terms: "Terms") -> "Imported":
     from axisjudge.labels.formats.exchange import Imported
     from axisjudge.labels.formats.terms import ratings_of
 
-    options = ImportOptions(
+    how = ImportOptions(
         kind="human",
         question=(terms.question,) if terms.question else (),
         **{name: getattr(terms, name) for name in ("rater", "axes", "words", "scales", "trajectories")},
     )
     set_of = [path, path.with_name(JUDGES)] if path.name == PEOPLE else [path]
-    read = import_ratings([each for each in set_of if each.is_file()], options, with_draw=False)
+    read = import_ratings([each for each in set_of if each.is_file()], how, with_draw=False)
     people = read.ratings.filter(rater_kind="human") if len(set_of) > 1 else read.ratings
     return Imported(tuple(ratings_of(people)), read.files[0][1], read.notes)
 
@@ -121,10 +112,10 @@ def by_id(paths: Sequence[Path]) -> "dict[str, Trajectory]":
 
 
 def export(
-    labels: Annotated[list[Path], typer.Argument(metavar="LABELS", help="Labels files (JSON Lines).")],
+    labels: options.LabelFiles,
     form: Form,
     out: Annotated[Path, typer.Option(help="The file to write.")],
-    trajectories: Runs = [],  # noqa: B006
+    trajectories: options.Runs = [],  # noqa: B006
     json: show.Json = False,
 ) -> None:
     """Write labels for another tool; what its format cannot hold is refused or counted."""

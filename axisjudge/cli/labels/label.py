@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from axisjudge.checks import InputError
 from axisjudge.cli import options, show
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ def blind_page(page: Path, trajectories: list[Path], plan: "Sampling", rater: st
     InputError
         No runs are named.
     """
-    from axisjudge.checks import InputError
     from axisjudge.explorer import write_page
     from axisjudge.explorer.session import Session
     from axisjudge.readers import read_trajectories
@@ -38,8 +38,8 @@ def page(
     sample: Annotated[
         int | None, typer.Option(min=1, help="How many trajectories; as many as there are if none.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the draw and of the order.")] = 0,
-    rater: Annotated[str | None, typer.Option(help="Who labels; the page asks if not given.")] = None,
+    seed: options.DrawSeed = 0,
+    rater: options.Person = None,
     drawn: Annotated[
         str, typer.Option(help="random, by_judge_verdict, by_key, second_rater, or by_hand (all, no rates from them).")
     ] = "random",

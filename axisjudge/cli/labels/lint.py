@@ -6,12 +6,11 @@ from typing import Annotated
 import typer
 
 from axisjudge.cli import show
-
-FAILED = 1
+from axisjudge.cli.options import LabelFiles
 
 
 def lint(
-    labels: Annotated[list[Path], typer.Argument(metavar="LABELS", help="Labels files (JSON Lines).")],
+    labels: LabelFiles,
     trajectories: Annotated[
         list[Path], typer.Option(help="The runs that were labelled: for ids and steps that do not exist.")
     ] = [],  # noqa: B006
@@ -41,4 +40,4 @@ def lint(
         if rows:
             show.table(rows, "Not checked")
     if result.failed:
-        raise typer.Exit(FAILED)
+        raise typer.Exit(1)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from axisjudge.checks import InputError, one_of
 from axisjudge.cli import show
 
 if TYPE_CHECKING:
@@ -15,42 +16,41 @@ if TYPE_CHECKING:
     from axisjudge.trajectory import Trajectory
 
 
-def label_until(
-    *,
-    trajectories: list[Path],
-    labels: list[Path],
-    half_width: float,
-    axis: str | None,
-    n: int,
-    out: Path,
-    seed: int,
-    page: Path | None,
-    rater: str | None,
-    json: bool,
-) -> None:
+class Draw(NamedTuple):
+    """What is drawn and for whom: the plan's file, the seed, labels so far, the runs, and a page for a person."""
+
+    out: Path
+    seed: int
+    labels: list[Path]
+    trajectories: list[Path]
+    page: Path | None
+    rater: str | None
+    json: bool
+
+
+def label_until(draw: Draw, *, half_width: float, axis: str | None, n: int) -> None:
     """Draw the order of labelling once, then after every label say what comes next and whether it is enough."""
-    from axisjudge.checks import InputError, one_of
     from axisjudge.labels.looks import look
     from axisjudge.labels.record import read_labels
     from axisjudge.readers import read_trajectories
     from axisjudge.verdict import AXES
 
-    if not trajectories:
+    if not draw.trajectories:
         raise InputError("--trajectories", "needs the runs to be labelled", cure="or name a fitted --panel")
-    runs = read_trajectories(*trajectories).trajectories
-    plan = _plan(runs, out, seed)
-    labelled = read_labels(*labels) if labels else None
+    runs = read_trajectories(*draw.trajectories).trajectories
+    plan = _plan(runs, draw.out, draw.seed)
+    labelled = read_labels(*draw.labels) if draw.labels else None
     looks = look(plan, labelled, [one_of("--axis", axis, AXES)] if axis else AXES, half_width=half_width)
     has = {run for each in looks for run in plan.trajectory_ids[: each.rate.n_items + each.rate.n_missing]}
     rest = [item for item in plan.items if item.trajectory_id not in has]
     following = [] if all(each.enough for each in looks) else rest[:n]
-    if page is not None and following:
+    if draw.page is not None and following:
         from axisjudge.explorer import write_page
         from axisjudge.explorer.session import Session
 
-        write_page(page, Session.of(runs, replace(plan, items=tuple(following)), rater))
-    if json:
-        named = {"plan": str(out), "next": [item.trajectory_id for item in following], "runs": len(plan.items)}
+        write_page(draw.page, Session.of(runs, replace(plan, items=tuple(following)), draw.rater))
+    if draw.json:
+        named = {"plan": str(draw.out), "next": [item.trajectory_id for item in following], "runs": len(plan.items)}
         show.as_json({**named, "looks": [{**each.to_dict(), **_row(each)} for each in looks]})
         return
     show.table(
@@ -62,7 +62,6 @@ def label_until(
 
 def _plan(runs: Sequence[Trajectory], out: Path, seed: int) -> Sampling:
     """The plan at `out`; drawn and written where there is none yet."""
-    from axisjudge.checks import InputError
     from axisjudge.labels.sampling import draw_at_random, read_sampling, write_sampling
 
     drawn = draw_at_random(runs, seed=seed)

@@ -1,13 +1,15 @@
 """`axisjudge label next`: which runs to label next."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from axisjudge.checks import InputError
 from axisjudge.cli import show
 from axisjudge.cli.labels.label import blind_page
-from axisjudge.cli.options import new_file
+from axisjudge.cli.labels.looking import Draw, label_until
+from axisjudge.cli.options import DrawSeed, Page, Person, new_file
 
 
 def next_(
@@ -27,54 +29,31 @@ def next_(
     keep: Annotated[
         Path | None, typer.Option(help="Write the labels that there are of drawn runs, as of this draw.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the draw and of the order.")] = 0,
-    page: Annotated[Path | None, typer.Option(help="Write the blind labelling page as well.")] = None,
+    seed: DrawSeed = 0,
+    page: Page = None,
     trajectories: Annotated[list[Path], typer.Option(help="The runs: for the page, and without a panel.")] = [],  # noqa: B006
-    rater: Annotated[str | None, typer.Option(help="Who labels; the page asks if not given.")] = None,
+    rater: Person = None,
     json: show.Json = False,
 ) -> None:
     """Say which runs to label next: where a panel is unsure, or at random until failure rates are known well enough.
 
     Every draw has known probabilities, so that rates can still be estimated from the labels.
     """
-    from axisjudge.checks import InputError
 
-    paged: dict[str, Any] = {
-        "labels": labels,
-        "seed": seed,
-        "page": page,
-        "trajectories": trajectories,
-        "rater": rater,
-        "json": json,
-    }
+    draw = Draw(out, seed, labels, trajectories, page, rater, json)
     if panel is None:
-        from axisjudge.cli.labels.looking import label_until
-
         if ratings or keep is not None:
             raise InputError("--panel", "is needed to draw by what judges said", cure="name one, or leave ratings out")
-        label_until(out=out, half_width=half_width or 0.1, axis=axis, n=n or 10, **paged)
+        label_until(draw, half_width=half_width or 0.1, axis=axis, n=n or 10)
         return
     if not ratings or n is None:
         raise InputError("--panel", "needs the ratings of its judges and --n, how many runs to draw")
     if half_width is not None or axis is not None:
         raise InputError("--half-width", "is known without a panel only: its draws are of a fixed number")
-    _by_panel(ratings, panel, n=n, out=out, keep=keep, **paged)
+    _by_panel(ratings, panel, draw, n=n, keep=keep)
 
 
-def _by_panel(
-    ratings: list[Path],
-    panel: Path,
-    *,
-    n: int,
-    out: Path,
-    keep: Path | None,
-    labels: list[Path],
-    seed: int,
-    page: Path | None,
-    trajectories: list[Path],
-    rater: str | None,
-    json: bool,
-) -> None:
+def _by_panel(ratings: list[Path], panel: Path, draw: Draw, *, n: int, keep: Path | None) -> None:
     """Draw runs where labels help most, with known probabilities."""
     from dataclasses import replace
 
@@ -94,8 +73,9 @@ def _by_panel(
     check_tuning(given["cluster_id"].unique().to_list())
     sure = given.with_columns(pl.col("confidence").fill_null(0.5))  # nobody's word: as unsure as can be
     key = f"{fitted.rater} {fitted.sha256[:12]}: unsure"
-    plan = draw_uncertain(sure.select("trajectory_id", "cluster_id", "confidence").iter_rows(), n, key=key, seed=seed)
-    labelled = read_labels(*labels) if labels else None
+    items = sure.select("trajectory_id", "cluster_id", "confidence").iter_rows()
+    plan = draw_uncertain(items, n, key=key, seed=draw.seed)
+    labelled = read_labels(*draw.labels) if draw.labels else None
     has = set() if labelled is None else set(labelled.filter(question=fitted.question)["trajectory_id"])
     drawn = {item.trajectory_id: item for item in plan.items}
     again = sorted(has & drawn.keys())
@@ -104,16 +84,18 @@ def _by_panel(
             for run in again:
                 of_run = ratings_of(labelled.filter(trajectory_id=run, question=fitted.question))
                 writer.append(set_drawn(of_run, plan.flags_for(drawn[run])))
-    if page is not None:
+    if draw.page is not None:
         rest = replace(plan, items=tuple(item for item in plan.items if item.trajectory_id not in has))
-        blind_page(page, trajectories, rest, rater)
-    write_sampling(out, plan)
+        blind_page(draw.page, draw.trajectories, rest, draw.rater)
+    write_sampling(draw.out, plan)
     rows = [{"run": item.trajectory_id, "probability": item.probability, "labelled": item.trajectory_id in has}
             for item in plan.items]  # fmt: skip
-    if json:
-        show.as_json({"plan": str(out), "runs": rows, "to_label": len(rows) - len(again), "keep": keep and str(keep)})
+    if draw.json:
+        counts = {"plan": str(draw.out), "runs": rows, "to_label": len(rows) - len(again)}
+        show.as_json({**counts, "keep": keep and str(keep)})
         return
-    show.table(rows[:_MOST_ROWS], f"{len(rows) - len(again)} of {len(rows)} drawn runs are still to be labelled: {out}")
+    left = f"{len(rows) - len(again)} of {len(rows)} drawn runs are still to be labelled"
+    show.table(rows[:_MOST_ROWS], f"{left}: {draw.out}")
     if (more := len(rows) - _MOST_ROWS) > 0:
         typer.echo(f"  and {more:,} more, all of them with --json")
     if again and keep is None:

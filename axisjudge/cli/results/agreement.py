@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from axisjudge.checks import InputError, one_of
 from axisjudge.cli import show
 from axisjudge.cli.options import Cluster, Ratings, Steps
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from axisjudge.sources import Source
     from axisjudge.studies.agreement import PanelAgreement
     from axisjudge.studies.agreement.by_question import AgreementByAxis
@@ -40,7 +43,6 @@ def agreement(
     """
     import polars as pl
 
-    from axisjudge.checks import InputError, one_of
     from axisjudge.ratings import read_ratings
     from axisjudge.ratings.dataset import is_dataset
     from axisjudge.readers import read_trajectories
@@ -69,23 +71,17 @@ def agreement(
     repeats = repeat_report(pl.concat([source.ratings for source in sources]))
     rated = sources[0].ratings
     if json:
-        first, *others = [
-            _fields(_overall(source, result), result) for source, result in zip(sources, results, strict=True)
-        ]
+        overall = [_overall(source, result) for source, result in zip(sources, results, strict=True)]
         behind = {
             "citations": citations.to_dict() if citations.any_cited else None,
             "repeats": repeats.to_dict() if repeats.any_again else None,
         }
-        apart = {"other_scales": others} if others else {}
-        show.as_json({**first, **apart, **behind, **show.standing_fields(rated)})
+        show.as_json({**_scales(overall, results), **behind, **show.standing_fields(rated)})
         return
     for source, result in zip(sources, results, strict=True):
         _print(_overall(source, result), result)
-    sentences = [
-        *(citations.sentences if citations.any_cited else ()),
-        *(repeats.sentences if repeats.any_again else ()),
-    ]
-    show.lines(sentences)
+    show.lines(citations.sentences if citations.any_cited else ())
+    show.lines(repeats.sentences if repeats.any_again else ())
     show.standing(rated)
 
 
@@ -95,7 +91,6 @@ def _overall(source: "Source", result: "PanelAgreement") -> "AgreementByAxis":
 
 def _of_dataset(ratings: list[Path], cluster: str | None, json: bool, **choice: Any) -> None:
     """Agreement in a dataset, by the workers of a cluster where one is named."""
-    from axisjudge.checks import InputError
     from axisjudge.cluster import workers_of
     from axisjudge.protocol.standing import standing_rows
     from axisjudge.ratings.dataset import is_dataset, scan_ratings
@@ -108,17 +103,18 @@ def _of_dataset(ratings: list[Path], cluster: str | None, json: bool, **choice: 
         results = agreement_of_dataset(str(ratings[0]), workers=workers, **choice)
     stamped = standing_rows(scan_ratings(ratings[0]))
     if json:
-        first, *others = [_fields(result.overall, result) for result in results]
-        show.as_json({**first, **({"other_scales": others} if others else {}), **show.standing_fields(stamped)})
+        show.as_json({**_scales([each.overall for each in results], results), **show.standing_fields(stamped)})
         return
     for result in results:
         _print(result.overall, result)
     show.standing(stamped)
 
 
-def _fields(overall: "AgreementByAxis", result: "PanelAgreement") -> dict[str, Any]:
-    panel = {name: value for name, value in result.to_dict().items() if name != "agreement"}
-    return {**overall.to_dict(), **panel}
+def _scales(overall: "Sequence[AgreementByAxis]", results: "Sequence[PanelAgreement]") -> dict[str, Any]:
+    """The agreement on the first scale, and under one name that on others, for programs."""
+    panels = ({name: value for name, value in each.to_dict().items() if name != "agreement"} for each in results)
+    first, *others = ({**each.to_dict(), **panel} for each, panel in zip(overall, panels, strict=True))
+    return {**first, **({"other_scales": others} if others else {})}
 
 
 def _print(overall: "AgreementByAxis", result: "PanelAgreement") -> None:

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from axisjudge.checks import InputError
 from axisjudge.cli import show
 
 
@@ -38,7 +39,6 @@ def check(
     """
     from csv import reader
 
-    from axisjudge.checks import InputError
     from axisjudge.stats.requirements import exit_code
     from axisjudge.studies.check import check as check_table
     from axisjudge.studies.check import decide

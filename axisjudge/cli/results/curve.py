@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from axisjudge.checks import one_of
 from axisjudge.cli import show
 
 if TYPE_CHECKING:
@@ -46,7 +47,6 @@ def fit(
     json: show.Json = False,
 ) -> None:
     """Median and sigma with intervals, rival forms on unseen tasks, warnings; exit code 1 where all is refused."""
-    from axisjudge.checks import one_of
     from axisjudge.scores.curves.store import write_curves
     from axisjudge.studies.curves.fits import ScoreColumns, curve_report
     from axisjudge.studies.curves.tables import read_table

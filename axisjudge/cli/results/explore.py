@@ -5,26 +5,25 @@ from typing import Annotated
 
 import typer
 
-from axisjudge.cli import show
-from axisjudge.cli.options import Policy, Tools
+from axisjudge.checks import one_of
+from axisjudge.cli import options, show
 
 
 def explore(
     ratings: Annotated[list[Path], typer.Argument(help="Ratings files (JSONL or Parquet), labels among them if any.")],
     out: Annotated[Path, typer.Option(help="The HTML file to write.")],
-    trajectories: Annotated[list[Path], typer.Option(help="The runs that were rated: files, folders or globs.")] = [],  # noqa: B006
+    trajectories: options.Runs = [],  # noqa: B006
     labels: Annotated[list[Path], typer.Option(help="Labels or decisions that stand in files of their own.")] = [],  # noqa: B006
     axis: Annotated[list[str], typer.Option(help="Only this axis; may be given several times.")] = [],  # noqa: B006
     agent: Annotated[list[str], typer.Option(help="Only this agent's runs; may be given several times.")] = [],  # noqa: B006
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N runs.")] = None,
-    tools: Tools = None,
-    policy: Policy = None,
+    limit: options.Limit = None,
+    tools: options.Tools = None,
+    policy: options.Policy = None,
     json: show.Json = False,
 ) -> None:
     """A grid of runs x judges that opens each run at the cited steps; one file, no network, at most 5,000 runs."""
     import polars as pl
 
-    from axisjudge.checks import one_of
     from axisjudge.explorer.grid import Grid
     from axisjudge.explorer.grid_page import write_explorer
     from axisjudge.labels.decisions import decisions_of

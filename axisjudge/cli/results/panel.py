@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from axisjudge.checks import InputError
 from axisjudge.cli import show
 from axisjudge.cli.options import Ratings, Steps, new_file, pairs
 
@@ -62,7 +63,6 @@ def fit(
 
     Their words alone are taken, not their confidences; for one judge's own confidence see panel trust --judge.
     """
-    from axisjudge.checks import InputError
     from axisjudge.protocol import check_tuning
     from axisjudge.ratings import read_ratings
     from axisjudge.results import plain
@@ -103,9 +103,7 @@ def fit(
     show.table(plain(result.judges), "Judges")
     show.table(plain(result.stands), "What may stand without a person")
     show.table(plain(result.spending), "What money buys")
-    typer.echo()
-    for sentence in result.sentences:
-        typer.echo(show.text(sentence))
+    show.lines(result.sentences, apart=True)
     typer.echo(f"\nPanel: {out} ({result.panel.sha256[:12]}). Next: axisjudge panel apply {out} RATINGS --out FILE")
 
 
@@ -131,11 +129,7 @@ def apply(
     if json:
         show.as_json({"out": str(out), "rater": fitted.rater, "ratings": given.height, "lost": lost, "tuned": tuned})
         return
-    words = [
-        {"verdict": word, "ratings": count, "mean confidence": sure}
-        for word, count, sure in _counted(given).iter_rows()
-    ]
-    show.table(words, f"{given.height:,} ratings of {fitted.rater}: {out}")
+    show.table(_counted(given).to_dicts(), f"{given.height:,} ratings of {fitted.rater}: {out}")
     if lost:
         typer.echo(f"On {lost:,} items none of its judges gave a word.")
     if tuned:
@@ -161,7 +155,6 @@ def trust(
     json: show.Json = False,
 ) -> None:
     """The confidence above which verdicts may stand without a person; exit code 1 where none may."""
-    from axisjudge.checks import InputError
     from axisjudge.protocol import check_tuning
     from axisjudge.ratings import read_ratings
     from axisjudge.results import plain
@@ -192,9 +185,8 @@ def trust(
         )
         trust_result = trust_judge(votes, judge, risk=risk, level=level)
     if json:
-        show.as_json(
-            {**trust_result.to_dict(), "sentences": [sentences.stands(trust_result), sentences.worst(trust_result)]}
-        )
+        words = [sentences.stands(trust_result), sentences.worst(trust_result)]
+        show.as_json({**trust_result.to_dict(), "sentences": words})
     else:
         typer.echo(show.text(sentences.stands(trust_result)))
         if trust_result.n_tuned:
@@ -207,7 +199,6 @@ def trust(
 
 
 def _prices(given: list[str]) -> dict[str, float]:
-    from axisjudge.checks import InputError
     from axisjudge.ratings.scales import number_of
 
     prices = {name: number_of(price) for name, price in pairs("--price", given, "JUDGE=USD").items()}
@@ -218,7 +209,6 @@ def _prices(given: list[str]) -> dict[str, float]:
 
 def _same(panel: "FittedPanel") -> list[Path]:
     """The ratings files that a panel was fitted on, if they are still what they were."""
-    from axisjudge.checks import InputError
     from axisjudge.studies.panels.fitted import hashes
 
     files = [Path(name) for name in panel.ratings]
@@ -238,4 +228,5 @@ def _counted(given: "pl.DataFrame") -> "pl.DataFrame":
     import polars as pl
 
     kept = given.filter(pl.col("verdict").is_not_null())
-    return kept.group_by("verdict").agg(pl.len(), pl.col("confidence").mean()).sort("len", descending=True)
+    counts = {"ratings": pl.len(), "mean confidence": pl.col("confidence").mean()}
+    return kept.group_by("verdict").agg(**counts).sort("ratings", descending=True)

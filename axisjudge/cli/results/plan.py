@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from axisjudge.checks import InputError, in_open_unit_interval, one_of, positive
 from axisjudge.cli import show
 
 if TYPE_CHECKING:
@@ -41,7 +42,6 @@ def agreement(
     json: show.Json = False,
 ) -> None:
     """Tasks for a half width of an agreement coefficient, from assumptions or from a pilot."""
-    from axisjudge.checks import in_open_unit_interval, one_of
     from axisjudge.ratings import read_ratings
     from axisjudge.stats.planning.studies import plan_agreement
     from axisjudge.studies.plan.pilots import pilot_of
@@ -88,7 +88,6 @@ def labels(
     json: show.Json = False,
 ) -> None:
     """Labels, drawn at random, for a half width of a corrected failure rate."""
-    from axisjudge.checks import in_open_unit_interval
     from axisjudge.ratings import read_ratings
     from axisjudge.stats.planning.studies import one_more_judged, plan_corrected_rate
     from axisjudge.studies.plan.pilots import labelled_pilot
@@ -145,7 +144,6 @@ def repeats(
     json: show.Json = False,
 ) -> None:
     """What more judges or more repeats buy, from the variance components of a pilot."""
-    from axisjudge.checks import InputError
     from axisjudge.ratings import read_ratings
     from axisjudge.studies.plan.repeats import panel_errors
     from axisjudge.studies.plan.sentences import LOWER_BOUNDS
@@ -164,7 +162,6 @@ def repeats(
 
 
 def _label_price(minutes: float | None, wage: float) -> float | None:
-    from axisjudge.checks import positive
     from axisjudge.studies.plan.prices import label_price
 
     return None if minutes is None else label_price(positive("--minutes", minutes), positive("--wage", wage))
@@ -186,10 +183,8 @@ def _print(plan: StudyPlan, json: bool, more: dict[str, Any] | None = None, furt
     if json:
         show.as_json(plan.to_dict() | (more or {}) | {"sentence": sentence})
         return
-    show.table(
-        [_row(row) for row in plan_rows(plan)],
-        f"{'Power' if plan.curve.of_power else 'Half width'} for {plan.curve.what}",
-    )
+    what = "Power" if plan.curve.of_power else "Half width"
+    show.table([_row(row) for row in plan_rows(plan)], f"{what} for {plan.curve.what}")
     typer.echo(f"\n{sentence}")
 
 

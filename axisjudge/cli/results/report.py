@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from axisjudge.checks import InputError
 from axisjudge.cli import options, show
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ def report(
 
     Example: axisjudge report --publish my_study --from ratings.jsonl --labels labels.jsonl
     """
-    from axisjudge.checks import InputError
 
     asked = [name for name, given in (("--publish", publish), ("--check", check), ("--diff", diff)) if given]
     if asked and cluster is not None:
@@ -160,7 +160,6 @@ def _progress(result: "ReportResult", done: int, of: int) -> None:
 
 
 def _pair(text: str) -> tuple[str, str]:
-    from axisjudge.checks import InputError
 
     key, given, value = text.partition("=")
     if not given:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from axisjudge.checks import InputError
 from axisjudge.cli import show
 from axisjudge.cli.options import Panel, pairs
 
@@ -124,7 +125,6 @@ def _print_plan(plan: "AnalysisPlan") -> None:
 
 
 def _from_file(path: Path | None) -> dict[str, Any]:
-    from axisjudge.checks import InputError
     from axisjudge.protocol.records import read_json
 
     if path is None:
@@ -141,7 +141,6 @@ def _judges_of(side: str, table: "pl.DataFrame | None") -> list[str]:
     """The judges that rated the open side."""
     import polars as pl
 
-    from axisjudge.checks import InputError
     from axisjudge.ratings.selection import BY_JUDGE
 
     mine = (pl.col("split") == side) & BY_JUDGE

@@ -28,18 +28,9 @@ def list_(json: show.Json = False) -> None:
         fields = [{**rubric.model_dump(mode="json"), "sha256": rubric.sha256} for rubric in rubrics]
         show.as_json({"rubrics": fields})
         return
-    show.table(
-        [
-            {
-                **{name: getattr(rubric, name) for name in ("axis", "version", "status")},
-                "date": str(rubric.date),
-                "tokens": rubric.tokens,
-                "sha256": rubric.sha256[:12],
-                "changes": rubric.changes,
-            }
-            for rubric in rubrics
-        ]
-    )
+    heads = ("axis", "version", "status", "date", "tokens", "sha256", "changes")
+    rows = [{name: getattr(rubric, name) for name in heads} for rubric in rubrics]
+    show.table([{**row, "date": str(row["date"]), "sha256": row["sha256"][:12]} for row in rows])
 
 
 @app.command("show", epilog="Example: axisjudge rubric show argument_validity v2")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from axisjudge.checks import InputError, one_of
 from axisjudge.cli import show
 from axisjudge.cli.options import pairs
 
@@ -64,12 +65,10 @@ def _looked(ratings: pl.DataFrame, changes: dict[str, tuple[str, str]], held_out
     if made_up := made_up_raters(ratings):
         typer.echo(banner(made_up))
     show.table(rows, f"Change of agreement, {level:.1%} at every look")
-    for sentence in sentences:
-        typer.echo(sentence)
+    show.lines(sentences)
 
 
 def _changes(given: list[str]) -> dict[str, tuple[str, str]]:
-    from axisjudge.checks import InputError, one_of
     from axisjudge.verdict import AXES
 
     form, cure = "axis=before:after", "for example argument_validity=v2:v3"

@@ -7,8 +7,6 @@ import typer
 
 from axisjudge.cli import show
 
-FAILED = 1
-
 
 def lint(
     axes: Annotated[list[str] | None, typer.Argument(help="Axes; all five if none.")] = None,
@@ -26,4 +24,4 @@ def lint(
         rows = [{"place": f"{found.file}:{found.line}", **asdict(found)} for found in findings]
         show.table([{name: row[name] for name in ("place", "rule", "found", "cure")} for row in rows], "Findings")
     if findings:
-        raise typer.Exit(FAILED)
+        raise typer.Exit(1)

@@ -1,11 +1,13 @@
 """`axisjudge split`: which tasks stand on which side."""
 
 from dataclasses import asdict
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from axisjudge.checks import InputError
 from axisjudge.cli import show
 from axisjudge.cli.options import Agent, Domain, Paths, Policy, ToolKinds, Tools, pairs
 
@@ -117,18 +119,9 @@ def _print(split: "Split", runs: "Sequence[Trajectory]", *, json: bool, rated: "
 
 def _print_leaks(split: "Split", leaks: "tuple[Leak, ...]") -> None:
     typer.echo(f"Nearly the same on two sides: {len(leaks) or 'nothing'}")
-    rows = [
-        {
-            "what": leak.kind,
-            "similarity": leak.similarity,
-            "task": leak.tasks[0],
-            "side": leak.sides[0],
-            "and task": leak.tasks[1],
-            "on side": leak.sides[1],
-        }
-        for leak in leaks[:_LISTED]
-    ]
-    show.table(rows)
+    heads = ("what", "similarity", "task", "side", "and task", "on side")
+    values = ((leak.kind, leak.similarity, *chain(*zip(leak.tasks, leak.sides, strict=True))) for leak in leaks)
+    show.table([dict(zip(heads, row, strict=True)) for row in islice(values, _LISTED)])
     if len(leaks) > _LISTED:
         typer.echo(f"  and {len(leaks) - _LISTED} more (--json lists all)")
     for task in _held_out_ones(split, leaks)[:1]:
@@ -174,7 +167,6 @@ def _listed(split: "Split") -> list[dict[str, object]]:
 
 
 def _share(text: str) -> float:
-    from axisjudge.checks import InputError
 
     try:
         return float(text)

@@ -112,19 +112,12 @@ def _print(decided: "Gate") -> None:
 
 
 def _row(each: "GateDecision") -> dict[str, Any]:
-    change = each.change
-    return {
-        "scenario": each.scenario,
-        "agent": each.agent,
-        "rule": each.rule,
-        "outcome": str(each.outcome),
-        "before": each.before,
-        "after": each.after,
-        "change": None if change is None else change.estimate,
-        "low": None if change is None else change.ci_low,
-        "high": None if change is None else change.ci_high,
-        "runs": f"{each.n_before}/{each.n_after}",
-    }
+    from axisjudge.results import reached
+
+    own = {name: getattr(each, name) for name in ("scenario", "agent", "rule", "outcome", "before", "after")}
+    of_change = {"change": "change.estimate", "low": "change.ci_low", "high": "change.ci_high"}
+    change = {name: reached(each, path) for name, path in of_change.items()}
+    return {**own, **change, "runs": f"{each.n_before}/{each.n_after}"}
 
 
 @app.command(epilog="Example: axisjudge axis-baseline history main")

@@ -37,9 +37,7 @@ def axis_result(
     allow_own_family: Annotated[
         bool, typer.Option("--allow-own-family", help="Let a judge judge agents of its own family; marks the result.")
     ] = False,
-    exploratory: Annotated[
-        bool, typer.Option("--exploratory", help="Judge held-out runs without lock and opening; marks the result.")
-    ] = False,
+    exploratory: options.Exploratory = False,
     out: Annotated[
         Path | None, typer.Option(help="Where judges' ratings are kept [default: data/ratings/axis_signals.jsonl]")
     ] = None,
@@ -105,14 +103,13 @@ def axis_result(
         "curves": None if curves is None else read_curves(curves),
     }
     if cluster is not None:
-        alone = {
-            "--judge": judge,
-            "--panel": panel,
-            "--signals": signals != "rules",
-            "--html": html,
+        alone = {"--judge": judge, "--panel": panel, "--signals": signals != "rules", "--html": html}
+        alone |= {
             "--dry-run": dry_run,
+            "--format": form != "table",
+            "--save-baseline": save_baseline,
+            "--baseline": baseline,
         }
-        alone |= {"--format": form != "table", "--save-baseline": save_baseline, "--baseline": baseline}
         options.in_one_process(alone | {"--fail-under": fail_under is not None})
         _print(*_on_cluster(cluster, transcripts, compare, how), compared=bool(compare), json=json)
         return
@@ -152,13 +149,8 @@ def axis_result(
         write_timeline(html, of_page, scored.results.index(scored.run))
         what = f"{len(of_page)} runs" if len(of_page) > 1 else f"run {scored.run.trajectory_id}"
         typer.echo(f"Page of {what}: {html}", err=True)
-    _print(
-        scored,
-        [usage_of(each) for each in runs],
-        {run.id: run.reward for run in runs},
-        compared=bool(compare),
-        json=json,
-    )
+    used, rewards = [usage_of(each) for each in runs], {run.id: run.reward for run in runs}
+    _print(scored, used, rewards, compared=bool(compare), json=json)
     if json:
         return
     if scored.judged is not None and scored.judged.agreement is not None:

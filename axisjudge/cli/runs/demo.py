@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from axisjudge.checks import InputError
 from axisjudge.cli import show
 from axisjudge.cli.options import new_file
 
@@ -72,7 +73,6 @@ def _interval(estimate: "Estimate") -> str:
 
 
 def _write(votes: "pl.DataFrame", out: Path) -> None:
-    from axisjudge.checks import InputError
 
     if new_file(out).suffix not in (".parquet", ".jsonl"):
         raise InputError("--out", "must end in .parquet or .jsonl", str(out))
@@ -85,7 +85,6 @@ def _write(votes: "pl.DataFrame", out: Path) -> None:
 
 def _next(out: Path | None, subset: str) -> list[tuple[str, str]]:
     """Commands that work as they stand, from where the user stands."""
-    from axisjudge.checks import InputError
     from axisjudge.workbench import own
 
     file = out or Path("votes.parquet")

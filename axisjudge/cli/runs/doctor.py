@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from axisjudge.checks import InputError
 from axisjudge.cli import options, show
 
 if TYPE_CHECKING:
@@ -74,25 +75,22 @@ def environment() -> list[dict[str, Any]]:
     import os
     import platform
 
-    from axisjudge.checks import InputError
     from axisjudge.judges.anthropic_judge import AnthropicJudge
     from axisjudge.judges.openai_judge import OpenAIJudge
     from axisjudge.workbench import home
 
-    rows: list[dict[str, Any]] = [{"what": "python", "found": platform.python_version()}]
-    rows += [{"what": name, "found": _version(name)} for name in _PACKAGES]
+    found = {"python": platform.python_version(), **{name: _version(name) for name in _PACKAGES}}
     try:
         bench = home()
-        rows.append({"what": "workbench", "found": str(bench)})
-        ratings = sorted((bench / "data" / "ratings").glob("*.jsonl"))
-        rows.append({"what": "ratings files", "found": str(len(ratings))})
-        rows.append({"what": "demo data", "found": "there" if (bench / "data" / "demo").is_dir() else "missing"})
+        found["workbench"] = str(bench)
+        found["ratings files"] = str(len(list((bench / "data" / "ratings").glob("*.jsonl"))))
+        found["demo data"] = "there" if (bench / "data" / "demo").is_dir() else "missing"
     except InputError as error:
-        rows.append({"what": "workbench", "found": str(error)})
+        found["workbench"] = str(error)
     for name in (AnthropicJudge.key_env, OpenAIJudge.key_env):
-        rows.append({"what": name, "found": "set" if os.environ.get(name, "").strip() else "not set"})
-    rows.append({"what": "chromium", "found": _chromium()})
-    return rows
+        found[name] = "set" if os.environ.get(name, "").strip() else "not set"
+    found["chromium"] = _chromium()
+    return [{"what": name, "found": value} for name, value in found.items()]
 
 
 def _version(package: str) -> str:

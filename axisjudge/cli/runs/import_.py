@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from axisjudge.cli import show
-from axisjudge.cli.labels.files import Runs, by_id
+from axisjudge.checks import InputError, one_of
+from axisjudge.cli import options, show
+from axisjudge.cli.labels.files import by_id
 from axisjudge.cli.options import new_file, pairs
 
 if TYPE_CHECKING:
@@ -34,24 +35,16 @@ def import_(
     question: Annotated[
         list[str], typer.Option(help="What was asked, where the file does not say; else the questions to take.")
     ] = [],  # noqa: B006
-    axis_map: Annotated[
-        list[str], typer.Option(help="THEIRS=OURS: a question of the file, and the axis or other name it gets.")
-    ] = [],  # noqa: B006
-    word_map: Annotated[list[str], typer.Option(help="THEIRS=OURS: a word of the file and ours.")] = [],  # noqa: B006
+    axis_map: options.AxisMap = [],  # noqa: B006
+    word_map: options.WordMap = [],  # noqa: B006
     missing: Annotated[list[str], typer.Option(help="A word that means that no rating came.")] = [],  # noqa: B006
-    scale: Annotated[
-        list[str],
-        typer.Option(help="QUESTION=SCALE: verdict, step, unit, check, ordinal:1-5, interval:0-100, nominal:yes,no."),
-    ] = [],  # noqa: B006
-    sampling: Annotated[
-        str | None, typer.Option(help="How the items people labelled were drawn: random, by_judge_verdict, ...")
-    ] = None,
-    sampling_key: Annotated[str | None, typer.Option(help="What decided: `rules: sequencing`, a person.")] = None,
-    trajectories: Runs = [],  # noqa: B006
+    scale: options.Scale = [],  # noqa: B006
+    sampling: options.Drawn = None,
+    sampling_key: options.DrawnBy = None,
+    trajectories: options.Runs = [],  # noqa: B006
     json: show.Json = False,
 ) -> None:
     """Read ratings by models, programs and people from files of other tools, each question on its own scale."""
-    from axisjudge.checks import InputError
     from axisjudge.imports import ImportOptions, import_ratings
     from axisjudge.ratings import write_ratings
 
@@ -59,7 +52,7 @@ def import_(
     for_all = [word for word in kind if "=" not in word]
     if len(for_all) > 1:
         raise InputError("--kind", "is one for all, and NAME=KIND for single raters", ", ".join(for_all))
-    options = ImportOptions(
+    how = ImportOptions(
         kind=for_all[0] if for_all else None,
         kinds=pairs("--kind", [word for word in kind if "=" in word], at_last=True),
         families=pairs("--family", family, at_last=True),
@@ -75,7 +68,7 @@ def import_(
         sampling=sampling,
         sampling_key=sampling_key,
     )
-    imported = import_ratings(files, options)
+    imported = import_ratings(files, how)
     write_ratings(imported.ratings, out)
     rows = [{"file": path.name, "format": form, "ratings": count} for path, form, count in imported.files]
     if json:
@@ -84,9 +77,7 @@ def import_(
         return
     show.table(rows, f"{imported.ratings.height} ratings written to {out}")
     show.table(_raters(imported.ratings), "Who rated")
-    typer.echo()
-    for note in imported.notes:
-        typer.echo(f"{note}.")
+    show.lines((f"{note}." for note in imported.notes), apart=True)
 
 
 def _raters(ratings: "pl.DataFrame") -> list[dict[str, object]]:
@@ -112,7 +103,7 @@ def export(
     out: Annotated[Path, typer.Option(help="The file to write.")],
     rater: Annotated[list[str], typer.Option(help="Only ratings by these.")] = [],  # noqa: B006
     question: Annotated[list[str], typer.Option(help="Only ratings of these questions.")] = [],  # noqa: B006
-    trajectories: Runs = [],  # noqa: B006
+    trajectories: options.Runs = [],  # noqa: B006
     json: show.Json = False,
 ) -> None:
     """Write ratings for another tool; what its format cannot hold is refused or counted."""
@@ -132,14 +123,11 @@ def export(
     if made.not_held:
         rows = [{"field": name, "ratings": count} for name, count in made.not_held.items()]
         show.table(rows, f"What {to} does not hold, and in how many ratings it was said")
-    for note in made.notes:
-        typer.echo(f"{note}.")
+    show.lines(f"{note}." for note in made.notes)
 
 
 def _only(table: "pl.DataFrame", name: str, wanted: Sequence[str]) -> "pl.DataFrame":
     import polars as pl
-
-    from axisjudge.checks import one_of
 
     for each in wanted:
         one_of(f"--{name}", each, sorted(set(table[name])))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from axisjudge.checks import InputError
 from axisjudge.cli import options, show
 from axisjudge.cli.results.agreement import print_agreement
 from axisjudge.cli.runs.clustered import run_on_cluster
@@ -38,9 +39,7 @@ def judge(
     split: Annotated[
         str | None, typer.Option(help="Only this side of the split; held-out ones after lock and opening.")
     ] = None,
-    exploratory: Annotated[
-        bool, typer.Option("--exploratory", help="Judge held-out runs without lock and opening; stamps every rating.")
-    ] = False,
+    exploratory: options.Exploratory = False,
     repeats: Annotated[int, typer.Option(min=1, help="How often each question is asked.")] = 1,
     again: Annotated[
         bool,
@@ -98,7 +97,6 @@ def judge(
     A broken file among others is listed with its reason and the others are judged; the exit code is then 1, as it is
     where a judge gave no verdicts or lost more than --max-lost. It is 3 at the budget and 130 after Ctrl-C.
     """
-    from axisjudge.checks import InputError
     from axisjudge.judges.lifecycle import known_retirement, warn_of
     from axisjudge.judging import RunOptions, judging_run
     from axisjudge.judging.machines.shard import Shard

@@ -59,12 +59,9 @@ def read(
         show.stop_if_refused(reading.refused, quiet=True)
         return
     for name, value in summary.items():
-        counts = (
-            ", ".join(f"{show.text(key)} {show.text(count)}" for key, count in value.items())
-            if isinstance(value, dict)
-            else ""
-        )
-        typer.echo(f"{name.replace('_', ' '):<20}{counts or show.text(value or 0)}")
+        counts = value.items() if isinstance(value, dict) else ()
+        words = ", ".join(f"{show.text(key)} {show.text(count)}" for key, count in counts)
+        typer.echo(f"{name.replace('_', ' '):<20}{words or show.text(value or 0)}")
     show.table([asdict(file) for file in reading.files], "Files")
     if reading.warnings:
         ordered = sorted(reading.warnings, key=lambda warning: warning.rule == NO_STEP)

@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from axisjudge.checks import one_of
 from axisjudge.cli import show
 
 RECORDS = ("trajectory", "rating", "label")
@@ -11,7 +12,6 @@ RECORDS = ("trajectory", "rating", "label")
 
 def schema(record: Annotated[str, typer.Argument(help=f"One of {', '.join(RECORDS)}.")]) -> None:
     """Print the JSON Schema of one line: of trajectories, of ratings, or of people's labels."""
-    from axisjudge.checks import one_of
 
     show.as_json(_schema(one_of("RECORD", record, RECORDS)))
 

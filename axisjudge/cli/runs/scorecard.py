@@ -95,10 +95,8 @@ def show_run(
     ]
     show.table(rows, "Components")
     if past:
-        show.table(
-            [{"score": old["score"], "tier": old["tier"], "until": old["superseded_at"].isoformat()} for old in past],
-            "Before a late run changed its baseline",
-        )
+        before = [{"score": old["score"], "tier": old["tier"], "until": _shown(old)["superseded_at"]} for old in past]
+        show.table(before, "Before a late run changed its baseline")
 
 
 @app.command(epilog="Example: axisjudge scorecard rank data/demo/runs/runs.jsonl --spec spec-01")
@@ -118,9 +116,8 @@ def rank(
 
     table, chosen = _read(runs), read_rules(rules)
     baseline: Baseline = frozen_baseline(table, rules=chosen) if frozen else "rolling"
-    found = compete(
-        score_runs(table, rules=chosen, baseline=baseline), table, spec=spec, rng=np.random.default_rng(seed)
-    )
+    scored = score_runs(table, rules=chosen, baseline=baseline)
+    found = compete(scored, table, spec=spec, rng=np.random.default_rng(seed))
     if json:
         show.as_json(found.to_dict())
         return
@@ -177,7 +174,7 @@ def read_rules(path: Path | None) -> "ScorecardRules":
 
 def _keep(paths: list[Path], url: str, events: str | None, rules: "ScorecardRules", cluster: str | None) -> None:
     kept = open_store(url, rules)
-    from axisjudge.scores.run_score.runs import parse_run
+    from axisjudge.scores.run_score.runs import runs_in
     from axisjudge.service.events import sink_from
 
     if not _are_runs(paths):
@@ -185,12 +182,7 @@ def _keep(paths: list[Path], url: str, events: str | None, rules: "ScorecardRule
     elif any(path.suffix == ".parquet" for path in paths):
         raise InputError("--store", "takes runs from JSON lines or trajectories, not from Parquet")
     else:
-        lines = [
-            (f"{path}:{number}", line)
-            for path in paths
-            for number, line in enumerate(path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1)
-        ]
-        runs = [parse_run(line, where) for where, line in lines if line.strip()]
+        runs = [run for path in paths for run in runs_in(path, str(path))]
     sink = sink_from(events, url, os.environ)
     new = sum(
         each.is_new for start in range(0, len(runs), _AT_ONCE) for each in kept.add(runs[start : start + _AT_ONCE])

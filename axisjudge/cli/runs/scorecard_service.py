@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, positive
 from axisjudge.cli import show
 from axisjudge.cli.runs.scorecard import STORE, Rules, Store, app, open_store, read_rules
 
@@ -45,7 +45,6 @@ def serve(
     rules: Rules = None,
 ) -> None:
     """Serve the API: hand runs in, read, list and rank scores. See /docs; /healthz, /readyz, /metrics say how it is."""
-    from axisjudge.checks import positive
     from axisjudge.service import require_service
 
     require_service()

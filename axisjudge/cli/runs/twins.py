@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -57,7 +57,7 @@ def twins(
     ]
     reading: dict[str, Any] = {"tools": tools, "policy": policy, "tool_kinds": tool_kind}
     out = out or own() / "data" / "ratings" / "twins.jsonl"
-    how: _Look = {"labels": labels, "must_rate": must_rate, "margin": margin, "out": out, "json": json}
+    how = _Look(labels, must_rate, margin, out, json)
     if cluster is not None:
         from axisjudge.cluster import workers_of
         from axisjudge.judging.machines.twins import judge_twins
@@ -66,7 +66,7 @@ def twins(
         with workers_of(cluster) as workers:
             found = judge_twins(paths, named, judge or ["rules"], out, workers, seed=seed, limit=limit, reading=reading)
         show.lines(() if json else found.left)
-        _print(found.ratings, found.twins, found.left, **how)
+        _print(found.ratings, found.twins, found.left, how)
         return
     runs, left = open_runs(read_trajectories(*paths, **reading).trajectories)
     runs = runs[:limit]
@@ -93,10 +93,10 @@ def twins(
     if code := run.outcome.code():
         print_outcome(run.outcome, quiet=json)
         stop(code)
-    _print(ratings, made, left, **how)
+    _print(ratings, made, left, how)
 
 
-class _Look(TypedDict):
+class _Look(NamedTuple):
     """How the ratings are looked at, and where they are."""
 
     labels: Path | None
@@ -106,26 +106,16 @@ class _Look(TypedDict):
     json: bool
 
 
-def _print(
-    ratings: pl.DataFrame,
-    made: TwinSet,
-    left: Sequence[str],
-    *,
-    labels: Path | None,
-    must_rate: float,
-    margin: float,
-    out: Path,
-    json: bool,
-) -> None:
+def _print(ratings: pl.DataFrame, made: TwinSet, left: Sequence[str], how: _Look) -> None:
     from axisjudge.ratings import read_ratings
     from axisjudge.studies.twins import twins as study
     from axisjudge.studies.twins.tables import grid, injection_rows
 
-    known = None if labels is None else read_ratings(labels, latest=True)
-    result = study(ratings, made.twins, known, must_rate=must_rate, margin=margin)
-    if json:
-        about = {"out": str(out), "edits": made.rows(), "left_out": left}
-        show.as_json({**about, **result.matrix.to_dict(), "injections": result.injections, "halo": result.halos})
+    known = None if how.labels is None else read_ratings(how.labels, latest=True)
+    result = study(ratings, made.twins, known, must_rate=how.must_rate, margin=how.margin)
+    if how.json:
+        beside = {"out": str(how.out), "edits": made.rows(), "left_out": left}
+        show.as_json({**beside, **result.matrix.to_dict(), "injections": result.injections, "halo": result.halos})
         return
     show.table(made.rows(), "Twins")
     for name in result.matrix.judges:
@@ -133,4 +123,4 @@ def _print(
     for name in dict.fromkeys(row.judge for row in result.injections):
         show.table(injection_rows(result.injections, name), f"Text for the judge, {name}: pairs of run and twin")
     show.lines(result.sentences, apart=True)
-    typer.echo(f"\nRatings: {out}")
+    typer.echo(f"\nRatings: {how.out}")

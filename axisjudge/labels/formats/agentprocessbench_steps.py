@@ -37,12 +37,9 @@ def check_labels(record: dict[str, Any], where: str) -> None:
     if not isinstance(steps, dict) or not all(step.isdecimal() for step in steps):
         raise InputError(where, "step_labels must map the position of each step to its label", steps)
     labels = [*steps.values(), record["final_label"]]
-    if wrong := [
-        label
-        for label in labels
-        if label is not None and (isinstance(label, str | list | dict) or label not in (-1, 0, 1))
-    ]:
-        raise InputError(where, "a label is -1, 0 or 1", wrong[0])
+    for label in labels:
+        if label is not None and (isinstance(label, str | list | dict) or label not in (-1, 0, 1)):
+            raise InputError(where, "a label is -1, 0 or 1", label)
 
 
 def read_agentprocessbench_steps(path: Path, terms: Terms) -> Read:

@@ -73,15 +73,14 @@ def read_who_and_when(path: Path, terms: Naming) -> Read:
 def _decisive(record: Mapping[str, Any], run: Trajectory, path: Path, terms: Naming) -> Rating:
     step = str(record["mistake_step"])
     if not step.isdecimal() or int(step) >= len(run.steps):
-        raise InputError(
-            str(path), f"mistake_step must be a position in the history of {len(run.steps)} messages", step
-        )
-    told = record.get("axis") or terms.axes.get("mistake_reason")
+        rule = f"mistake_step must be a position in the history of {len(run.steps)} messages"
+        raise InputError(str(path), rule, step)
+    stated = record.get("axis") or terms.axes.get("mistake_reason")
     return Rating(
         **by_person(terms.rater or "people"),
         **terms.run_fields(run.id),
         item_id=run.id,
-        question=ANY_STEP if told is None else one_of("axis", str(told), AXES),
+        question=ANY_STEP if stated is None else one_of("axis", str(stated), AXES),
         scale="verdict",
         verdict="incorrect",
         cited_step_indices=[int(step)],
@@ -115,18 +114,12 @@ def read_mast(path: Path, terms: Naming) -> Read:
         run = trace if runs[trace] == 1 else f"{trace}#{runs[trace]}"
         for (rater, axis), modes in by_rater.items():
             who = by_person(terms.rater or rater) if rater else by_model(terms.rater or "mast-annotator")
+            fields = who | terms.run_fields(run, agent=str(record["mas_name"])) | {"item_id": run, "question": axis}
             flags = [f"mode:{mode}" for mode in modes]
-            about = terms.run_fields(run, agent=str(record["mas_name"]))
-            ratings.append(
-                Rating(**who, **about, item_id=run, question=axis, scale="verdict", verdict="incorrect", flags=flags)
-            )
+            ratings.append(Rating(**fields, scale="verdict", verdict="incorrect", flags=flags))
     names = ", ".join(f"{mode} {count}" for mode, count in sorted(left.items()))
-    notes = [f"failures of modes that map to no axis are left out: {names}"] if left else []
-    return ratings, [
-        _ONLY_FAILURES,
-        "MAST states no steps, and its traces are logs in a string, which no reader takes",
-        *notes,
-    ]
+    notes = [_ONLY_FAILURES, "MAST states no steps, and its traces are logs in a string, which no reader takes"]
+    return ratings, notes + ([f"failures of modes that map to no axis are left out: {names}"] if left else [])
 
 
 def _modes(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -123,9 +123,8 @@ def by_model(name: str) -> dict[str, Any]:
 
 def taken_back(label: Rating, *flags: str) -> Rating:
     """A label whose word does not count; what was said stays in `flags`, before its own."""
-    return label.model_copy(
-        update={"status": "refused", "verdict": None, "value": None, "flags": [*flags, *label.flags]}
-    )
+    change = {"status": "refused", "verdict": None, "value": None, "flags": [*flags, *label.flags]}
+    return label.model_copy(update=change)
 
 
 def of_one_rater(ratings: Sequence[Rating], form: str) -> None:
@@ -172,17 +171,12 @@ def finished(ratings: Iterable[Rating]) -> list[Rating]:
 
 def ratings_of(table: pl.DataFrame) -> list[Rating]:
     """The rows of a ratings table as records."""
-    lists = ("cited_step_indices", "invalid_citations", "flags")
-    return [
-        Rating(
-            **{
-                **row,
-                **{name: row[name] or [] for name in lists},
-                "probabilities": row["probabilities"] and json.loads(row["probabilities"]),
-            }
-        )
-        for row in table.iter_rows(named=True)
-    ]
+    ratings = []
+    for row in table.iter_rows(named=True):
+        row |= {name: row[name] or [] for name in ("cited_step_indices", "invalid_citations", "flags")}
+        row["probabilities"] = row["probabilities"] and json.loads(row["probabilities"])
+        ratings.append(Rating(**row))
+    return ratings
 
 
 def split_side(name: str) -> tuple[str, str | None]:

@@ -82,11 +82,6 @@ def unknown_draws(labels: pl.DataFrame) -> Iterator[LabelFault]:
     """Labels that do not say how their items were drawn."""
     unknown = int((with_drawn(labels)["drawn"] == "unknown").sum())
     if unknown:
-        yield LabelFault(
-            "draw",
-            "note",
-            f"{unknown} of {labels.height} labels do not say how their items were drawn",
-            "flags",
-            "certain",
-            "state it at import (--sampling, --plan); corrected failure rates are refused until then",
-        )
+        what = f"{unknown} of {labels.height} labels do not say how their items were drawn"
+        cure = "state it at import (--sampling, --plan); corrected failure rates are refused until then"
+        yield LabelFault("draw", "note", what, "flags", "certain", cure)

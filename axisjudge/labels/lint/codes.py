@@ -48,15 +48,12 @@ def exchanged_codes(labels: pl.DataFrame, judges: pl.DataFrame) -> Iterator[Labe
         p = paired_sign_flip(scores, rng=rng, one_sided=True, draws=99_999)[0] * len(exchanges) * len(tested)
         if p < ALPHA:
             swapped = ", ".join(f"{word} for {best[word]}" for word in words if best[word] != word)
-            n = len(rows)
-            yield LabelFault(
-                "codes changed meaning",
-                "error",
-                f"agreement is {_fits(rows, {}) / n:.0%} as it is and {_fits(rows, best) / n:.0%} reading {swapped}",
-                f"{rater}, {question}" + (f", batch {batch}" if several else ""),
-                f"p = {p:.2g} (sign flips over tasks, times {len(exchanges)} exchanges and {len(tested)} tests)",
-                "compare the instructions of this person or batch with the others', and map the words at import",
-            )
+            as_is, exchanged = (_fits(rows, each) / len(rows) for each in ({}, best))
+            what = f"agreement is {as_is:.0%} as it is and {exchanged:.0%} reading {swapped}"
+            where = f"{rater}, {question}" + (f", batch {batch}" if several else "")
+            sure = f"p = {p:.2g} (sign flips over tasks, times {len(exchanges)} exchanges and {len(tested)} tests)"
+            cure = "compare the instructions of this person or batch with the others', and map the words at import"
+            yield LabelFault("codes changed meaning", "error", what, where, sure, cure)
 
 
 def _paired(

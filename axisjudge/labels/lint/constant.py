@@ -39,14 +39,10 @@ def constant_raters(labels: pl.DataFrame) -> Iterator[LabelFault]:
             shared = own.filter(pl.col("item_id").is_in(others["item_id"].unique().implode()))["cluster_id"].n_unique()
             p = math.nan if tasks.is_empty() else float(tasks["only"].mean() or 0.0) ** shared  # type: ignore[arg-type]
             if p * n_tests < ALPHA and own.height >= FEWEST_LABELS:
-                yield LabelFault(
-                    "constant annotator",
-                    "error",
-                    f"{rater} said `{word}` {own.height} times of {own.height}, and others did not",
-                    f"{rater}, {question}",
-                    f"p = {p * n_tests:.2g} (q^G on {shared} tasks, Bonferroni over {n_tests})",
-                    "ask the person; leave these labels out of majorities and of the person-person ceiling",
-                )
+                what = f"{rater} said `{word}` {own.height} times of {own.height}, and others did not"
+                sure = f"p = {p * n_tests:.2g} (q^G on {shared} tasks, Bonferroni over {n_tests})"
+                cure = "ask the person; leave these labels out of majorities and of the person-person ceiling"
+                yield LabelFault("constant annotator", "error", what, f"{rater}, {question}", sure, cure)
             elif tasks.is_empty():
                 alone[f"{rater}\n{word}"] += [str(question)] * own.height
     for name, questions in alone.items():
@@ -54,11 +50,8 @@ def constant_raters(labels: pl.DataFrame) -> Iterator[LabelFault]:
         whole = given.filter(pl.col("rater") == rater)
         n = len(questions)
         if n >= FEWEST_LABELS and whole.filter(pl.col("question").is_in(questions))["verdict"].n_unique() == 1:
-            yield LabelFault(
-                "constant annotator",
-                "warning",
-                f"all {n} labels are `{word}`, and nobody else labelled these items",
-                f"{rater}, {', '.join(dict.fromkeys(questions))}",
-                "certain that they are; whether that is right cannot be seen",
-                "labels of one word give neither specificity nor a chance-corrected agreement: label others too",
-            )
+            what = f"all {n} labels are `{word}`, and nobody else labelled these items"
+            where = f"{rater}, {', '.join(dict.fromkeys(questions))}"
+            sure = "certain that they are; whether that is right cannot be seen"
+            cure = "labels of one word give neither specificity nor a chance-corrected agreement: label others too"
+            yield LabelFault("constant annotator", "warning", what, where, sure, cure)

@@ -18,6 +18,7 @@ from axisjudge.labels.lint.finding import ALPHA, LabelFault, NotChecked, some
 CLOSEST = 0.98
 #: A shorter note is a phrase that two people may hit on.
 SHORTEST_NOTE = 25
+_APART = "ask whether they worked apart; if not, count them as one person"
 _ROW = ("trajectory_id", "cluster_id", "agent", "domain")
 
 
@@ -35,21 +36,16 @@ def copied_blocks(labels: pl.DataFrame) -> Iterator[LabelFault]:
         if rows.height < 2:
             continue
         checked = True
-        score, start, lag, length = _longest_repeat(
-            rows["said"].to_numpy(), _information(rows), rows["cluster_id"].to_numpy()
-        )
+        tasks = rows["cluster_id"].to_numpy()
+        score, start, lag, length = _longest_repeat(rows["said"].to_numpy(), _information(rows), tasks)
         p = rows.height * (rows.height - 1) / 2 * math.exp(-score) * people
         if length >= 2 and p < ALPHA:
             ids = rows["trajectory_id"].to_list()
             first, again = ids[start : start + length], ids[start + lag : start + lag + length]
-            yield LabelFault(
-                "copied block",
-                "error",
-                f"the labels of {length} trajectories in a row stand again {lag} rows further down",
-                f"{rater}: {some(first)} and {some(again)}",
-                f"p < {p:.2g} (information of the block, all places, {people} people)",
-                "look at the source for rows that were pasted twice; label one of the blocks again",
-            )
+            what = f"the labels of {length} trajectories in a row stand again {lag} rows further down"
+            sure = f"p < {p:.2g} (information of the block, all places, {people} people)"
+            cure = "look at the source for rows that were pasted twice; label one of the blocks again"
+            yield LabelFault("copied block", "error", what, f"{rater}: {some(first)} and {some(again)}", sure, cure)
     if not checked:
         raise NotChecked("nobody labelled two trajectories")
 
@@ -124,14 +120,8 @@ def copied_between(labels: pl.DataFrame) -> Iterator[LabelFault]:
             p = chance_of_run(len(equal), equal.count(False), run)
             sure = f"p = {p * len(pairs):.2g} (longest run of equal tasks, exact; easy tasks side by side look alike)"
         if p * len(pairs) < ALPHA:
-            yield LabelFault(
-                "copied between people",
-                "warning",
-                f"{run} of {len(equal)} tasks in a row have the same labels from both, {both.height} labels shared",
-                f"{one} and {two}",
-                sure,
-                "ask whether they worked apart; if not, count them as one person",
-            )
+            what = f"{run} of {len(equal)} tasks in a row have the same labels from both, {both.height} labels shared"
+            yield LabelFault("copied between people", "warning", what, f"{one} and {two}", sure, _APART)
 
 
 def chance_of_run(n: int, breaks: int, run: int) -> float:
@@ -165,14 +155,8 @@ def copied_notes(labels: pl.DataFrame) -> Iterator[LabelFault]:
     for raters in notes.values():
         pairs.update(combinations(sorted(set(raters)), 2))
     for (one, two), n in pairs.items():
-        yield LabelFault(
-            "copied notes",
-            "warning",
-            f"{n} notes stand word for word in both people's labels of the same item",
-            f"{one} and {two}",
-            "certain that they are equal",
-            "ask whether they worked apart; if not, count them as one person",
-        )
+        what = f"{n} notes stand word for word in both people's labels of the same item"
+        yield LabelFault("copied notes", "warning", what, f"{one} and {two}", "certain that they are equal", _APART)
 
 
 def contradictions(labels: pl.DataFrame) -> Iterator[LabelFault]:
@@ -182,11 +166,7 @@ def contradictions(labels: pl.DataFrame) -> Iterator[LabelFault]:
     several = twice.agg(n=pl.len(), words=pl.col("verdict").n_unique()).filter(pl.col("n") > 1)
     for rater, table in by_rater(several):
         if n := int((table["words"] > 1).sum()):
-            yield LabelFault(
-                "contradictory duplicates",
-                "warning",
-                f"{n} of {table.height} items that were labelled more than once have different words",
-                f"{rater}: {some(table.filter(pl.col('words') > 1)['item_id'].to_list())}",
-                "certain",
-                "if they are repeats, keep them as such (they tell the person's own reliability); else keep one",
-            )
+            what = f"{n} of {table.height} items that were labelled more than once have different words"
+            where = f"{rater}: {some(table.filter(pl.col('words') > 1)['item_id'].to_list())}"
+            cure = "if they are repeats, keep them as such (they tell the person's own reliability); else keep one"
+            yield LabelFault("contradictory duplicates", "warning", what, where, "certain", cure)

@@ -54,14 +54,10 @@ def drifts(labels: pl.DataFrame) -> Iterator[LabelFault]:
     for one, p in sorted(zip(series, adjusted, strict=True), key=lambda pair: pair[1]):
         if p < ALPHA:
             before, after = one.halves
-            yield LabelFault(
-                "drift",
-                "warning",
-                f"labels move {one.over}: {before:+.2f} before, {after:+.2f} after, against {one.against}",
-                f"{one.rater}, {one.question}",
-                f"p = {p:.2g} (sign flips of {len(set(one.tasks))} tasks, Holm over {len(series)})",
-                "show the instructions again, relabel a share of the early items, and compare the two",
-            )
+            what = f"labels move {one.over}: {before:+.2f} before, {after:+.2f} after, against {one.against}"
+            sure = f"p = {p:.2g} (sign flips of {len(set(one.tasks))} tasks, Holm over {len(series)})"
+            cure = "show the instructions again, relabel a share of the early items, and compare the two"
+            yield LabelFault("drift", "warning", what, f"{one.rater}, {one.question}", sure, cure)
 
 
 def _series(rater: str, table: pl.DataFrame, labels: pl.DataFrame) -> Iterator[_Series]:

@@ -18,14 +18,10 @@ def missing_trajectories(labels: pl.DataFrame, runs: Mapping[str, Trajectory] | 
     missing = [run for run in labels["trajectory_id"].unique(maintain_order=True) if run not in runs]
     if missing:
         n = labels.filter(pl.col("trajectory_id").is_in(missing)).height
-        yield LabelFault(
-            "trajectory exists",
-            "error",
-            f"{n} labels are of {len(missing)} trajectories that are not there",
-            some(missing),
-            "certain, if all trajectories were given",
-            "give the missing trajectories, or mend the ids in the label file",
-        )
+        what = f"{n} labels are of {len(missing)} trajectories that are not there"
+        cure = "give the missing trajectories, or mend the ids in the label file"
+        sure = "certain, if all trajectories were given"
+        yield LabelFault("trajectory exists", "error", what, some(missing), sure, cure)
 
 
 def missing_steps(labels: pl.DataFrame, runs: Mapping[str, Trajectory] | None) -> Iterator[LabelFault]:

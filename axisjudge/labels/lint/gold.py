@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 import polars as pl
 
 from axisjudge.labels.lint.columns import words_by_item
-from axisjudge.labels.lint.finding import ALPHA, LabelFault, NotChecked, some
+from axisjudge.labels.lint.finding import ALPHA, LabelFault, NotChecked, Severity, some
 
 #: Names under which merged labels go.
 NAMES = ("gold", "key", "merged", "consensus", "majority", "adjudicated", "final", "ground_truth", "reference")
@@ -49,14 +49,10 @@ def one_label_wins(labels: pl.DataFrame, gold: Collection[str]) -> Iterator[Labe
         for rater, shares in contested.items():
             p = math.prod(shares.values()) * len(contested)
             if rater not in lost and p < ALPHA:
-                yield LabelFault(
-                    "one label wins",
-                    "error",
-                    f"{merged} is {rater}'s label on every item on which people differ ({len(shares)} tasks)",
-                    f"{merged}, {rater}",
-                    f"p = {p:.2g} were the merge fair (product of vote shares, Bonferroni)",
-                    f"do not count {merged} and {rater} as two; merge anew by majority or adjudicate the differences",
-                )
+                what = f"{merged} is {rater}'s label on every item on which people differ ({len(shares)} tasks)"
+                sure = f"p = {p:.2g} were the merge fair (product of vote shares, Bonferroni)"
+                cure = f"do not count {merged} and {rater} as two; merge anew by majority or adjudicate the differences"
+                yield LabelFault("one label wins", "error", what, f"{merged}, {rater}", sure, cure)
 
 
 def single_votes(labels: pl.DataFrame, gold: Collection[str]) -> Iterator[LabelFault]:
@@ -74,11 +70,8 @@ def single_votes(labels: pl.DataFrame, gold: Collection[str]) -> Iterator[LabelF
                 questions[question] += 1
     if few:
         behind = "the merged label of" if gold else "the label of"
-        yield LabelFault(
-            "single vote",
-            "warning" if len(few) >= MANY * considered else "note",
-            f"{behind} {len(few)} of {considered} items rests on one person, or on nobody that is known",
-            f"{some(list(questions), 5)}: {some(few)}",
-            "certain",
-            "have a second person label these items: without one there is no person-person ceiling",
-        )
+        severity: Severity = "warning" if len(few) >= MANY * considered else "note"
+        what = f"{behind} {len(few)} of {considered} items rests on one person, or on nobody that is known"
+        cure = "have a second person label these items: without one there is no person-person ceiling"
+        where = f"{some(list(questions), 5)}: {some(few)}"
+        yield LabelFault("single vote", severity, what, where, "certain", cure)

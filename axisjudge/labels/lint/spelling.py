@@ -8,7 +8,7 @@ from itertools import combinations
 
 import polars as pl
 
-from axisjudge.labels.lint.finding import LabelFault
+from axisjudge.labels.lint.finding import LabelFault, Severity
 
 #: Shorter names differ by one letter because they are different names.
 SHORTEST = 5
@@ -46,20 +46,15 @@ def changed_scales(labels: pl.DataFrame) -> Iterator[LabelFault]:
     scales = labels.group_by("question", maintain_order=True).agg(pl.col("scale").unique().sort())
     for question, used in scales.iter_rows():
         if len(used) > 1:
-            yield LabelFault(
-                "one scale a question",
-                "error",
-                f"labels of {question} stand on {len(used)} scales",
-                " and ".join(used),
-                "certain",
-                "import again with one --scale for the question, or name the question anew",
-            )
+            what = f"labels of {question} stand on {len(used)} scales"
+            cure = "import again with one --scale for the question, or name the question anew"
+            yield LabelFault("one scale a question", "error", what, " and ".join(used), "certain", cure)
 
 
-def _finding(kind: str, one: str, two: str, severity: str, sure: str) -> LabelFault:
+def _finding(kind: str, one: str, two: str, severity: Severity, sure: str) -> LabelFault:
     what = f"{kind} in two spellings"
     cure = f"if they are one, write {one!r} in both places"
-    return LabelFault("spelling", severity, what, f"{one!r} and {two!r}", sure, cure)  # type: ignore[arg-type]
+    return LabelFault("spelling", severity, what, f"{one!r} and {two!r}", sure, cure)
 
 
 def _same(one: str, two: str) -> bool:

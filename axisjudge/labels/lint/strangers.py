@@ -51,15 +51,11 @@ def strangers(labels: pl.DataFrame) -> Iterator[LabelFault]:
             continue
         p = paired_sign_flip(sums_by(tasks, short), rng=rng, one_sided=True)[0] * len(tested)
         if p < ALPHA:
-            yield LabelFault(
-                "agrees with nobody",
-                "error",
-                f"agreement beyond chance is {mine.mean():+.2f} with the others, {usual:+.2f} among these",
-                f"{person}, {question}",
-                f"p = {p:.2g} of half of theirs (sign flips over tasks, Bonferroni over {len(tested)})",
-                "look whether these labels belong to other items (shifted rows) or another question; leave them out of "
-                "majorities until then",
-            )
+            what = f"agreement beyond chance is {mine.mean():+.2f} with the others, {usual:+.2f} among these"
+            sure = f"p = {p:.2g} of half of theirs (sign flips over tasks, Bonferroni over {len(tested)})"
+            cure = "look whether these labels belong to other items (shifted rows) or another question; leave them out"
+            cure += " of majorities until then"
+            yield LabelFault("agrees with nobody", "error", what, f"{person}, {question}", sure, cure)
 
 
 def _excess(items: Mapping[str, Mapping[str, str]]) -> Excess:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.readers.chats.parts import add_message
-from axisjudge.readers.chats.records import conversation, is_record_or_list, list_of_objects, records_in
-from axisjudge.readers.events import Steps, dict_of, text_at, type_of
-from axisjudge.readers.messages import Found, Note, Unread, at, objects, word
+from axisjudge.readers.chats.records import Conversation, is_record_or_list, list_of_objects, records_in
+from axisjudge.readers.events import dict_of, text_at, type_of
+from axisjudge.readers.messages import Found, Unread, at, objects, word
 
 FORMAT = "ai_sdk"
 _MODEL_PARTS = {"tool-call", "tool-result"}
@@ -45,8 +45,8 @@ def _are_messages(value: Any) -> bool:
 
 
 def _conversation(record: dict[str, Any], where: str, where_messages: str) -> Found:
-    notes: list[Note] = []
-    steps = Steps()
+    talk = Conversation(FORMAT, where, record)
+    steps, notes = talk.steps, talk.notes
     for number, message in enumerate(objects(record.get("messages"), where_messages)):
         place = at(where_messages, number)
         if isinstance(message.get("parts"), list):
@@ -54,9 +54,7 @@ def _conversation(record: dict[str, Any], where: str, where_messages: str) -> Fo
             message = {**message, "content": [typed for part in parts for typed in _typed(part, place)]}
             message = {key: value for key, value in message.items() if key not in ("parts", "toolInvocations")}
         add_message(steps, message, place, notes)
-    return conversation(
-        steps, notes, FORMAT, where, record, agent=word(record.get("model")), policy=text_at(record, "system")
-    )
+    return talk.found(agent=word(record.get("model")), policy=text_at(record, "system"))
 
 
 def _typed(part: dict[str, Any], where: str) -> Iterator[dict[str, Any]]:

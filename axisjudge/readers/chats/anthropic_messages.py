@@ -13,15 +13,15 @@ from typing import Any
 from axisjudge.checks import InputError
 from axisjudge.readers.chats.parts import add_message, names_part_of_call
 from axisjudge.readers.chats.records import (
+    Conversation,
     Exchange,
-    conversation,
     exchange,
     is_record_or_list,
     list_of_objects,
     records_in,
     schemas,
 )
-from axisjudge.readers.events import Steps, shown, type_of
+from axisjudge.readers.events import as_text, type_of
 from axisjudge.readers.messages import Found, Note, at, members, objects, text_of, word
 from axisjudge.trajectory import ToolSchema
 
@@ -87,8 +87,8 @@ def _has_blocks(messages: list[dict[str, Any]]) -> bool:
 
 def _conversation(parts: Exchange, where: str, where_messages: str) -> Found:
     request, response, outer, _ = parts
-    notes: list[Note] = []
-    steps = Steps()
+    talk = Conversation(FORMAT, where, outer)
+    steps, notes = talk.steps, talk.notes
     messages = [] if request.get("messages") is None else objects(request["messages"], where_messages)
     for number, message in enumerate(messages):
         add_message(steps, message, at(where_messages, number), notes)
@@ -99,12 +99,7 @@ def _conversation(parts: Exchange, where: str, where_messages: str) -> Found:
     ended = outer.get("result") if isinstance(outer.get("result"), dict) else {}
     failure = {"error": ended["error"]} if ended and ended.get("error") else {}
     identity = word(response.get("id") or request.get("id"))
-    return conversation(
-        steps,
-        notes,
-        FORMAT,
-        where,
-        outer,
+    return talk.found(
         identity=identity,
         agent=word(response.get("model") or request.get("model")),
         termination=word(last.get("stop_reason")) or (word(ended.get("type")) if ended else None),
@@ -118,7 +113,7 @@ def _conversation(parts: Exchange, where: str, where_messages: str) -> Found:
 def _hosted(messages: list[dict[str, Any]]) -> set[str]:
     """The names under which the provider's own tools were called: its code tool goes by several."""
     parts = [part for message in messages for part in list_of_objects(message.get("content"))]
-    return {shown(part.get("name")) for part in parts if type_of(part) == "server_tool_use"}
+    return {as_text(part.get("name")) for part in parts if type_of(part) == "server_tool_use"}
 
 
 def _policy(request: dict[str, Any], where: str, notes: list[Note]) -> str | None:
@@ -132,7 +127,7 @@ def _tools(request: dict[str, Any], where: str, notes: list[Note]) -> tuple[Tool
         return None
     place = at(where, "tools")
     records = members(request, "tools", where)
-    sets = [shown(record.get("type")) for record in records if "name" not in record and "function" not in record]
+    sets = [as_text(record.get("type")) for record in records if "name" not in record and "function" not in record]
     if sets or request.get("mcp_servers"):
         notes.append(Note(place, "the tools are not listed one by one, so none is known", ", ".join(sets) or "MCP"))
         return None

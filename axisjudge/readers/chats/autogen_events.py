@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.readers.chats.parts import Part, grow, parts_of
-from axisjudge.readers.chats.records import conversation, is_record_or_list, list_of_objects, records_in
-from axisjudge.readers.events import NO_STEP, Steps, dict_of, shown, text_at
+from axisjudge.readers.chats.records import Conversation, is_record_or_list, list_of_objects, records_in
+from axisjudge.readers.events import NO_STEP, as_text, dict_of, text_at
 from axisjudge.readers.messages import (
     Found,
     Note,
@@ -82,31 +82,23 @@ def _threads(record: dict[str, Any], where: str) -> Iterator[tuple[str, list[dic
             if key == "agent_states":
                 for name, state in inner.items():
                     if isinstance(state, dict):
-                        yield from _threads(state, at(at(where, key), name))
+                        yield from _threads(state, at(where, key, name))
 
 
 def _conversation(record: dict[str, Any], messages: list[dict[str, Any]], where: str, where_messages: str) -> Found:
-    notes: list[Note] = []
-    run = _Run(messages, notes)
+    talk = Conversation(FORMAT, where, record)
+    run = _Run(messages, talk)
     for number, message in enumerate(objects(messages, where_messages)):
         run.add(message, at(where_messages, number))
     agents = sorted({step.agent for step in run.steps.all() if step.agent and step.role == "assistant"})
-    return conversation(
-        run.steps,
-        notes,
-        FORMAT,
-        where,
-        record,
-        termination=word(record.get("stop_reason")),
-        meta={"agents": agents} if len(agents) > 1 else {},
-    )
+    return talk.found(termination=word(record.get("stop_reason")), meta={"agents": agents} if len(agents) > 1 else {})
 
 
 class _Run:
     """A conversation as it grows: its steps, the calls that were made, and who are users."""
 
-    def __init__(self, messages: list[dict[str, Any]], notes: list[Note]) -> None:
-        self.steps, self.notes = Steps(), notes
+    def __init__(self, messages: list[dict[str, Any]], talk: Conversation) -> None:
+        self.steps, self.notes = talk.steps, talk.notes
         self.asked: set[str] = set()
         self.answered: set[str] = set()
         asked_of = {
@@ -130,14 +122,14 @@ class _Run:
             self._results(members(message, "content", where), where, time)
         elif kind == "CodeGenerationEvent":
             call = call_of(where, "code_executor", {"code_blocks": message.get("code_blocks")})
-            text = Part("text", shown(message.get("content")))
+            text = Part("text", as_text(message.get("content")))
             grow(self.steps, "assistant", [text, Part("call", call=call)], where, time)
         elif kind == "CodeExecutionEvent":
             ran = field(message, "result", dict, where)
             failed = ran.get("exit_code") != 0 if type(ran.get("exit_code")) is int else None
-            self.steps.result(None, shown(ran.get("output")), time, error=failed, name="code_executor")
+            self.steps.result(None, as_text(ran.get("output")), time, error=failed, name="code_executor")
         elif kind == "MemoryQueryEvent":
-            self.steps.text("system", shown(message.get("content")), time)
+            self.steps.text("system", as_text(message.get("content")), time)
         elif kind in _KINDS or kind.startswith("StructuredMessage"):
             self._message(message, kind, source, where, time)
         elif carries_call({key: value for key, value in message.items() if key != "models_usage"}):
@@ -158,7 +150,7 @@ class _Run:
         if kind == "SystemMessage":
             role = "system"
         if isinstance(content, dict):
-            content = shown(content)
+            content = as_text(content)
         if isinstance(content, list):  # texts and pictures
             content = [
                 part if isinstance(part, str) else {"type": "image", **dict_of({"": part}, "")} for part in content
@@ -177,8 +169,10 @@ class _Run:
 
     def _results(self, records: list[dict[str, Any]], where: str, time: str | None) -> None:
         for record in records:
-            told = record.get("is_error")
+            stated = record.get("is_error")
             identity = word(record.get("call_id") or None)
-            failed = told if isinstance(told, bool) else None
-            self.steps.result(identity, shown(record.get("content")), time, error=failed, name=text_at(record, "name"))
+            failed = stated if isinstance(stated, bool) else None
+            self.steps.result(
+                identity, as_text(record.get("content")), time, error=failed, name=text_at(record, "name")
+            )
             self.answered |= {identity} if identity else set()

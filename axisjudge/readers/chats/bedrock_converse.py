@@ -10,14 +10,14 @@ from typing import Any
 
 from axisjudge.readers.chats.parts import add_message
 from axisjudge.readers.chats.records import (
-    conversation,
+    Conversation,
     exchange,
     is_record_or_list,
     list_of_objects,
     records_in,
     schemas,
 )
-from axisjudge.readers.events import Steps, dict_of, shown, text_at
+from axisjudge.readers.events import as_text, dict_of, text_at
 from axisjudge.readers.messages import Found, Note, at, members, objects, text_of, word
 from axisjudge.trajectory import ToolSchema
 
@@ -54,25 +54,20 @@ def _is_record(record: dict[str, Any]) -> bool:
 
 def _conversation(record: dict[str, Any], where: str) -> Found:
     request, response, outer, place = exchange(record, where)
-    notes: list[Note] = []
-    steps = Steps()
+    talk = Conversation(FORMAT, where, outer)
+    steps, notes = talk.steps, talk.notes
     messages = [] if request.get("messages") is None else objects(request["messages"], at(place, "messages"))
     response = response or (request if "output" in request else {})
     answer = dict_of(dict_of(response, "output"), "message")
     for number, message in enumerate([*messages, answer] if answer and answer not in messages else messages):
-        spot = at(at(place, "messages"), number)
+        spot = at(place, "messages", number)
         content = message.get("content")
         inside = (
             content if isinstance(content, str) else [_typed(part) for part in objects(content, at(spot, "content"))]
         )
         add_message(steps, {**message, "content": inside}, spot, notes)
     system = [{"type": "text", **part} for part in list_of_objects(request.get("system")) if "text" in part]
-    return conversation(
-        steps,
-        notes,
-        FORMAT,
-        where,
-        outer,
+    return talk.found(
         agent=word(request.get("modelId")),
         termination=word(response.get("stopReason")),
         policy=text_of(system, at(place, "system"), notes) or None,
@@ -96,7 +91,7 @@ def _typed(part: dict[str, Any]) -> dict[str, Any]:
 
 def _typed_result(part: dict[str, Any]) -> dict[str, Any]:
     if "json" in part:
-        return {"type": "text", "text": shown(part["json"])}
+        return {"type": "text", "text": as_text(part["json"])}
     kind = next(iter(part), "text")
     return part if "type" in part else {"type": kind, **part}
 

@@ -13,14 +13,14 @@ from typing import Any
 from axisjudge.checks import InputError
 from axisjudge.readers.chats.parts import Part, grow, result_text
 from axisjudge.readers.chats.records import (
-    conversation,
+    Conversation,
     exchange,
     is_record_or_list,
     list_of_objects,
     records_in,
     schemas,
 )
-from axisjudge.readers.events import ENCRYPTED, Steps, dict_of, shown, text_at, type_of
+from axisjudge.readers.events import ENCRYPTED, Steps, as_text, dict_of, text_at, type_of
 from axisjudge.readers.messages import (
     Found,
     Note,
@@ -48,14 +48,8 @@ _BESIDE = {"thought_signature", "thought", "part_metadata", "video_metadata", "m
 #: What the kinds of a provider's own calls are called among the tools of a request.
 _TOOLS = {"google_search_web": "google_search", "google_search_image": "google_search"}
 _READ = (
-    "candidates",
-    "automaticFunctionCallingHistory",
-    "tools",
-    "toolConfig",
-    "events",
-    "contents",
-    "history",
-    "response",
+    *("candidates", "automaticFunctionCallingHistory", "tools", "toolConfig", "events", "contents"),
+    *("history", "response"),
 )
 _NO_ERROR = {"OUTCOME_OK": False, "OUTCOME_FAILED": True, "OUTCOME_DEADLINE_EXCEEDED": True}
 
@@ -87,8 +81,8 @@ def _is_contents(value: Any) -> bool:
 
 def _are_events(value: Any) -> bool:
     events = list_of_objects(value)
-    told = [event["content"] for event in events if isinstance(event.get("content"), dict)]
-    return all("author" in event for event in events) and _is_contents(told)
+    stated = [event["content"] for event in events if isinstance(event.get("content"), dict)]
+    return all("author" in event for event in events) and _is_contents(stated)
 
 
 def _whole(records: Iterator[tuple[str, dict[str, Any]]]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -96,15 +90,15 @@ def _whole(records: Iterator[tuple[str, dict[str, Any]]]) -> Iterator[tuple[str,
     place, answer = "", dict[str, Any]()
     for spot, record in records:
         chunk = _camel(record)
-        own, told = (list_of_objects(one.get("candidates")) for one in (answer, chunk))
+        own, stated = (list_of_objects(one.get("candidates")) for one in (answer, chunk))
         if (
             chunk.get("responseId")
             and chunk["responseId"] == _camel(answer).get("responseId")
-            and len(own) == len(told) == 1
+            and len(own) == len(stated) == 1
         ):
-            before, after = dict_of(own[0], "content"), dict_of(told[0], "content")
+            before, after = dict_of(own[0], "content"), dict_of(stated[0], "content")
             parts = [*list_of_objects(before.get("parts")), *list_of_objects(after.get("parts"))]
-            candidate = {**own[0], **told[0], "content": {**before, **after, "parts": parts}}
+            candidate = {**own[0], **stated[0], "content": {**before, **after, "parts": parts}}
             answer = {**answer, **chunk, "candidates": [candidate]}
             continue
         if answer:
@@ -132,29 +126,25 @@ def _conversations(record: dict[str, Any], where: str) -> Iterator[Found]:
     if candidates:
         refuse_unread(answered, where, _READ)
     for number, candidate in enumerate(candidates or [{}]):
-        notes: list[Note] = []
-        steps = Steps()
-        told = _camel(answered).get("automaticFunctionCallingHistory")
-        for spot, content, agent in _contents({"history": told} if told else asked, place):
+        several = len(candidates) > 1
+        talk = Conversation(FORMAT, where, outer | dict.fromkeys(("key", "id", "custom_id")) if several else outer)
+        steps, notes = talk.steps, talk.notes
+        stated = _camel(answered).get("automaticFunctionCallingHistory")
+        for spot, content, agent in _contents({"history": stated} if stated else asked, place):
             steps.agent = agent
             _add(steps, content, spot, notes)
         steps.agent = None
         if isinstance(answer := candidate.get("content"), dict) and answer.get("parts"):
-            _add(steps, {"role": "model", **answer}, at(at(where, "candidates"), number), notes)
+            _add(steps, {"role": "model", **answer}, at(where, "candidates", number), notes)
         _note_of_search(_camel(candidate), where, notes)
         identity = word(answered.get("responseId"))
-        yield conversation(
-            steps,
-            notes,
-            FORMAT,
-            where,
-            outer if len(candidates) < 2 else {**outer, "key": None, "id": None, "custom_id": None},
-            identity=f"{identity}/{number}" if identity and len(candidates) > 1 else identity,
+        yield talk.found(
+            identity=f"{identity}/{number}" if identity and several else identity,
             agent=word(answered.get("modelVersion") or asked.get("model")),
             termination=word(_camel(candidate).get("finishReason")),
             policy=_policy(asked, place, notes),
             tools=_tools(asked, place, notes),
-            meta={"candidate": number} if len(candidates) > 1 else {},
+            meta={"candidate": number} if several else {},
         )
 
 
@@ -165,11 +155,11 @@ def _contents(request: dict[str, Any], where: str) -> Iterator[tuple[str, dict[s
         if isinstance(given, str):
             given = {"role": "user", "parts": [{"text": given}]}
         for number, content in enumerate([given] if isinstance(given, dict) else objects(given or [], at(where, key))):
-            yield at(at(where, key), number), content, None
+            yield at(where, key, number), content, None
     for number, event in enumerate(members(request, "events", where)):
         author = text_at(event, "author")
         if isinstance(event.get("content"), dict):
-            spot = at(at(at(where, "events"), number), "content")
+            spot = at(where, "events", number, "content")
             yield spot, event["content"], None if author == "user" else author
 
 
@@ -180,7 +170,7 @@ def _add(steps: Steps, content: dict[str, Any], where: str, notes: list[Note]) -
     steps.where = where
     given = content.get("parts")
     records = [given] if isinstance(given, dict) else objects(given or [], at(where, "parts"))
-    parts = (part_of(part, at(at(where, "parts"), number), notes) for number, part in enumerate(records))
+    parts = (part_of(part, at(where, "parts", number), notes) for number, part in enumerate(records))
     grow(steps, role, [part for part in parts if part], where)
 
 
@@ -196,7 +186,7 @@ def part_of(record: dict[str, Any], where: str, notes: list[Note]) -> Part | Non
         return Part("call", call=call_of(where, "code_execution", given, id=word(code.get("id"))))
     if ran := part.get("codeExecutionResult"):
         failed = _NO_ERROR.get(str(_camel(ran, where).get("outcome")))
-        return Part("result", shown(ran.get("output")), id=word(ran.get("id")), name="code_execution", error=failed)
+        return Part("result", as_text(ran.get("output")), id=word(ran.get("id")), name="code_execution", error=failed)
     if isinstance(part.get("text"), str):
         return Part("thinking" if part.get("thought") is True else "text", part["text"]) if part["text"] else None
     if carries_call(part):
@@ -228,8 +218,8 @@ def _response(record: Any, where: str, notes: list[Note]) -> Part:
     response = result.get("response")
     inner = response if isinstance(response, dict) else {}
     alone = inner[next(iter(inner))] if len(inner) == 1 and next(iter(inner)) in ("output", "result", "error") else None
-    told = inner["content"] if isinstance(inner.get("content"), list) else alone
-    text = result_text(response if told is None else told, where, notes)
+    stated = inner["content"] if isinstance(inner.get("content"), list) else alone
+    text = result_text(response if stated is None else stated, where, notes)
     for part in list_of_objects(result.get("parts")):
         kind = next(iter(part), "part")
         notes.append(Note(where, "content that is not text is left out", kind))
@@ -247,7 +237,7 @@ def _response(record: Any, where: str, notes: list[Note]) -> Part:
 def _note_of_search(candidate: dict[str, Any], where: str, notes: list[Note]) -> None:
     searches = _camel(dict_of(candidate, "groundingMetadata")).get("webSearchQueries")
     if isinstance(searches, list) and searches:
-        notes.append(Note(where, "a search of the model's own, told beside the answer, is no step", shown(searches)))
+        notes.append(Note(where, "a search of the model's own, told beside the answer, is no step", as_text(searches)))
 
 
 def _policy(request: dict[str, Any], where: str, notes: list[Note]) -> str | None:
@@ -267,17 +257,17 @@ def _tools(request: dict[str, Any], where: str, notes: list[Note]) -> tuple[Tool
     if given.get("tools") is None:
         return None
     place = at(where, "tools")
-    told: list[tuple[str, dict[str, Any]]] = []
+    stated: list[tuple[str, dict[str, Any]]] = []
     for number, tool in enumerate(members(given, "tools", where)):
         for key, inner in _camel(tool).items():
             if key == "functionDeclarations":
-                told += [(at(place, number), _declared(function)) for function in objects(inner, at(place, number))]
+                stated += [(at(place, number), _declared(function)) for function in objects(inner, at(place, number))]
             elif key == "mcpServers":
                 notes.append(Note(place, "the tools of a server are not listed, so none is known", "mcpServers"))
                 return None
             else:
-                told.append((at(place, number), {"name": _snake(key)}))
-    return schemas(told, notes, place)
+                stated.append((at(place, number), {"name": _snake(key)}))
+    return schemas(stated, notes, place)
 
 
 def _declared(function: dict[str, Any]) -> dict[str, Any]:

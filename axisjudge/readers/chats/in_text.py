@@ -16,7 +16,7 @@ from itertools import takewhile
 from axisjudge.readers.chats.call_forms import AROUND, calls_at, opens_with, value_of
 from axisjudge.readers.chats.element_calls import RESULTS as OF_ELEMENTS
 from axisjudge.readers.chats.element_calls import shaped_like_call, tools_named
-from axisjudge.readers.events import shown
+from axisjudge.readers.events import as_text
 from axisjudge.readers.messages import Unread, call_of, names_call
 from axisjudge.trajectory import Step, ToolCall
 
@@ -181,7 +181,7 @@ def _of_agent(step: Step, opens: re.Pattern[str], quoted: Spans, waiting: list[T
         text, position = text + content[position : opened.start()], start
         for call in written:
             if call.name == "respond" and isinstance(call.given, dict) and call.given.keys() == {"content"}:
-                text += shown(call.given["content"])  # tau-bench's word for speaking to the user
+                text += as_text(call.given["content"])  # tau-bench's word for speaking to the user
             else:
                 calls.append(call_of(where, call.name, call.given, id=call.id))
                 waiting.append(calls[-1])
@@ -231,11 +231,15 @@ def _unwrapped(text: str) -> str:
 
 def _result(step: Step, text: str, waiting: list[ToolCall]) -> Step:
     """A result as a step of its own; it answers the first call of its name that waits, else the first that waits."""
-    told = value_of(text)
+    stated = value_of(text)
     name, identity = step.tool_name, step.tool_call_id
-    if isinstance(told, dict) and "content" in told and told.keys() <= {"name", "content", "tool_call_id", "call_id"}:
-        text, name = shown(told["content"]), told.get("name") or name
-        identity = identity or told.get("tool_call_id") or told.get("call_id")
+    if (
+        isinstance(stated, dict)
+        and "content" in stated
+        and stated.keys() <= {"name", "content", "tool_call_id", "call_id"}
+    ):
+        text, name = as_text(stated["content"]), stated.get("name") or name
+        identity = identity or stated.get("tool_call_id") or stated.get("call_id")
     alike = (call for call in waiting if (identity and call.id == identity) or (not identity and call.name == name))
     call = next(alike, waiting[0] if waiting else None)
     if call is not None:

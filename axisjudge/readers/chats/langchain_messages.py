@@ -14,9 +14,9 @@ from typing import Any
 
 from axisjudge.checks import InputError
 from axisjudge.readers.chats.parts import Part, grow, parts_of, result_text
-from axisjudge.readers.chats.records import conversation, is_record_or_list, list_of_objects, records_in
+from axisjudge.readers.chats.records import Conversation, is_record_or_list, list_of_objects, records_in
 from axisjudge.readers.chats.response_items import ITEMS, add_item
-from axisjudge.readers.events import Steps, dict_of, shown, text_at, type_of
+from axisjudge.readers.events import Steps, as_text, dict_of, text_at, type_of
 from axisjudge.readers.messages import (
     Found,
     Note,
@@ -107,30 +107,25 @@ def _messages_in(record: dict[str, Any], depth: int = 2) -> tuple[str, list[dict
 def _updates(value: Any) -> list[dict[str, Any]]:
     """The messages of a graph's stream of updates, a list of ``{node: {messages}}``; none where it is none."""
     steps = [step for update in list_of_objects(value) for step in update.values() if isinstance(step, dict)]
-    told = [step["messages"] for step in steps if "messages" in step]
+    stated = [step["messages"] for step in steps if "messages" in step]
     alone = all("messages" not in update and len(update) == 1 for update in list_of_objects(value))
-    return [message for messages in told for message in messages] if alone and all(map(_are_messages, told)) else []
+    return [message for messages in stated for message in messages] if alone and all(map(_are_messages, stated)) else []
 
 
 def _conversation(record: dict[str, Any], messages: list[dict[str, Any]], where: str, where_messages: str) -> Found:
-    notes: list[Note] = []
-    steps = Steps()
+    talk = Conversation(FORMAT, where, record)
+    steps, notes = talk.steps, talk.notes
     models: Counter[str] = Counter()
     ended = None
     for number, raw in enumerate(objects(messages, where_messages)):
         place = at(where_messages, number)
         message = _plain(raw, place)
         _add(steps, message, place, notes)
-        told = dict_of(message, "response_metadata")
-        models.update(filter(None, [text_at(told, "model_name", "model")]))
+        stated = dict_of(message, "response_metadata")
+        models.update(filter(None, [text_at(stated, "model_name", "model")]))
         if message["type"] == "ai":
-            ended = text_at(told, "finish_reason", "stop_reason")
-    return conversation(
-        steps,
-        notes,
-        FORMAT,
-        where,
-        record,
+            ended = text_at(stated, "finish_reason", "stop_reason")
+    return talk.found(
         identity=word(record.get("thread_id") or record.get("run_id")),
         agent=models.most_common(1)[0][0] if models else None,
         termination=ended,
@@ -217,14 +212,14 @@ def _content(content: Any, known: set[str]) -> tuple[Any, list[dict[str, Any]]]:
 def _calls(message: dict[str, Any], key: str, where: str) -> list[ToolCall]:
     calls: list[ToolCall] = []
     for number, record in enumerate(members(message, key, where)):
-        place = at(at(where, key), number)
+        place = at(where, key, number)
         if "function" in record:  # OpenAI's form, as some stores keep it
             calls += chat_calls({"tool_calls": [record]}, "assistant", place)
             continue
         arguments, problem = arguments_of(record.get("args", record.get("arguments")))
         if key == "invalid_tool_calls":
             problem = text_at(record, "error") or problem or "LangChain could not parse it"
-            arguments = shown(record.get("args"))
+            arguments = as_text(record.get("args"))
         name = text_at(record, "name")
         if name is None and key == "tool_calls":
             raise Unread(at(place, "name"), record)

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.readers.chats.parts import add_message
-from axisjudge.readers.chats.records import conversation, is_record_or_list, list_of_objects, records_in, schemas
-from axisjudge.readers.events import Steps
+from axisjudge.readers.chats.records import Conversation, is_record_or_list, list_of_objects, records_in, schemas
 from axisjudge.readers.messages import Found, Note, at, members, objects, text_of
 from axisjudge.trajectory import Role
 
@@ -63,28 +62,37 @@ def _speaker(message: dict[str, Any]) -> str | None:
 
 
 def _conversation(record: dict[str, Any], messages: list[dict[str, Any]], where: str, where_messages: str) -> Found:
-    notes: list[Note] = []
-    steps = Steps()
+    named = {"id": record.get("id") or record.get("chat_id")}
+    named |= {"task_id": record.get("task_id") or record.get("question_ID")}
+    talk = Conversation(FORMAT, where, {**record, **named})
+    steps, notes = talk.steps, talk.notes
     roles = _roles(messages)
     if roles:
-        told = ", ".join(f"{name}: {role}" for name, role in roles.items())
-        notes.append(Note(where, "roles tell whose history this is, so speakers are told apart by name", told))
+        stated = ", ".join(f"{name}: {role}" for name, role in roles.items())
+        notes.append(Note(where, "roles tell whose history this is, so speakers are told apart by name", stated))
     for number, message in enumerate(messages):
         speaker = _speaker(message)
         steps.agent = speaker or (message.get("name") if message["role"] == "tool" else None)
         role: Role | None = roles.get(speaker) if speaker else None
         add_message(steps, message, at(where_messages, number), notes, role=role)
-    return _found(record, steps, where, notes)
+    agents = sorted({step.agent for step in steps.all() if step.agent and step.role == "assistant"})
+    system, place = record.get("system"), at(where, "tools")
+    tools = [(at(place, n), tool) for n, tool in enumerate(members(record, "tools", where))]
+    return talk.found(
+        policy=text_of(system, at(where, "system"), notes) or None if isinstance(system, str) else None,
+        tools=schemas(tools, notes, place) if record.get("tools") is not None else None,
+        meta={"agents": agents} if agents else {},
+    )
 
 
 def _roles(messages: list[dict[str, Any]]) -> dict[str, Role]:
     """The role of each speaker where the roles of the messages cannot be believed; empty where they can."""
-    told: dict[str, set[str]] = {}
+    stated: dict[str, set[str]] = {}
     for message in messages:
         if speaker := _speaker(message):
-            told.setdefault(speaker, set()).add(str(message["role"]))
+            stated.setdefault(speaker, set()).add(str(message["role"]))
     unnamed_user = any(message["role"] == "user" and _speaker(message) is None for message in messages)
-    if unnamed_user and all(roles == {"assistant"} for roles in told.values()):
+    if unnamed_user and all(roles == {"assistant"} for roles in stated.values()):
         return {}
     agents = {_speaker(message) for message in messages if message.get("tool_calls") or message.get("function_call")}
     answers = any(message["role"] == "assistant" and _speaker(message) not in agents for message in messages)
@@ -92,32 +100,9 @@ def _roles(messages: list[dict[str, Any]]) -> dict[str, Role]:
         message["role"] == "assistant" and not (message.get("tool_calls") or message.get("function_call"))
         for message in messages
     )
-    first = next(iter(told), "")
-    if answers and all(len(roles) == 1 and roles <= _ROLES for roles in told.values()) and told[first] == {"user"}:
+    first = next(iter(stated), "")
+    if answers and all(len(roles) == 1 and roles <= _ROLES for roles in stated.values()) and stated[first] == {"user"}:
         return {}
-    user = next((name for name in told if name.lower() in ("user", "human")), None)
-    user = user or next((name for name in told if name not in agents), None)
-    return {name: "user" if name == user else "assistant" for name in told}
-
-
-def _found(record: dict[str, Any], steps: Steps, where: str, notes: list[Note]) -> Found:
-    tools = members(record, "tools", where)
-    agents = sorted({step.agent for step in steps.all() if step.agent and step.role == "assistant"})
-    place = at(where, "tools")
-    system = record.get("system")
-    return conversation(
-        steps,
-        notes,
-        FORMAT,
-        where,
-        {
-            **record,
-            "id": record.get("id") or record.get("chat_id"),
-            "task_id": record.get("task_id") or record.get("question_ID"),
-        },
-        policy=text_of(system, at(where, "system"), notes) or None if isinstance(system, str) else None,
-        tools=schemas([(at(place, n), tool) for n, tool in enumerate(tools)], notes, place)
-        if record.get("tools") is not None
-        else None,
-        meta={"agents": agents} if agents else {},
-    )
+    user = next((name for name in stated if name.lower() in ("user", "human")), None)
+    user = user or next((name for name in stated if name not in agents), None)
+    return {name: "user" if name == user else "assistant" for name in stated}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.readers.chats.records import (
-    conversation,
+    Conversation,
     exchange,
     is_record_or_list,
     list_of_objects,
@@ -19,7 +19,7 @@ from axisjudge.readers.chats.records import (
     schemas,
 )
 from axisjudge.readers.chats.response_items import CALLS, ITEMS, add_items, hosted_names
-from axisjudge.readers.events import Steps, dict_of, shown, type_of
+from axisjudge.readers.events import as_text, dict_of, type_of
 from axisjudge.readers.messages import Found, Note, at, members, objects, text_of, word
 from axisjudge.trajectory import ToolSchema
 
@@ -67,7 +67,8 @@ def _is_record(record: dict[str, Any]) -> bool:
 
 def _conversation(record: dict[str, Any], where: str) -> Found:
     request, response, outer, place = exchange(record, where)
-    notes: list[Note] = []
+    talk = Conversation(FORMAT, where, outer)
+    steps, notes = talk.steps, talk.notes
     placed: list[tuple[str, dict[str, Any]]] = []
     response = response or request
     for source, key in ((request, "input"), (request, "items"), (request, "data"), (response, "output")):
@@ -77,20 +78,14 @@ def _conversation(record: dict[str, Any], where: str) -> Found:
         root = at(where, "response") if source is response and response is not request else place
         for number, item in enumerate([] if given is None else objects(given, at(root, key))):
             if "id" not in item or all(item != other for _, other in placed):  # input may repeat the output before it
-                placed.append((at(at(root, key), number), item))
+                placed.append((at(root, key, number), item))
     items = [item for _, item in placed]
-    steps = Steps()
     add_items(steps, placed, notes)
     if isinstance(response.get("error"), dict):
-        steps.error(shown(response["error"].get("message") or response["error"]), None)
+        steps.error(as_text(response["error"].get("message") or response["error"]), None)
     if earlier := request.get("previous_response_id") or response.get("previous_response_id"):
         notes.append(Note(where, "what came before stands in another response", str(earlier)))
-    return conversation(
-        steps,
-        notes,
-        FORMAT,
-        where,
-        outer,
+    return talk.found(
         identity=word(response.get("id")),
         agent=word(response.get("model") or request.get("model")),
         termination=word(dict_of(response, "incomplete_details").get("reason") or response.get("status")),
@@ -116,7 +111,7 @@ def _tools(
     if record.get("tools") is None:
         return None
     place = at(where, "tools")
-    told: list[tuple[str, dict[str, Any]]] = []
+    stated: list[tuple[str, dict[str, Any]]] = []
     lists = [item for item in items if type_of(item) == "mcp_list_tools" and item.get("tools")]
     listed = {word(item.get("server_label")): members(item, "tools", where) for item in lists}
     for number, tool in enumerate(members(record, "tools", where)):
@@ -126,12 +121,12 @@ def _tools(
             if label not in listed:
                 notes.append(Note(spot, "the tools of a server are not listed, so none is known", str(label)))
                 return None
-            told += [(spot, {**inner, "name": f"mcp__{label}__{inner.get('name')}"}) for inner in listed[label]]
+            stated += [(spot, {**inner, "name": f"mcp__{label}__{inner.get('name')}"}) for inner in listed[label]]
         elif tool.get("type") == "namespace":
-            told += [(at(spot, "tools"), inner) for inner in members(tool, "tools", spot)]
+            stated += [(at(spot, "tools"), inner) for inner in members(tool, "tools", spot)]
         else:
-            told.append((spot, tool))
-    return schemas(told, notes, place, named=_hosted_name)
+            stated.append((spot, tool))
+    return schemas(stated, notes, place, named=_hosted_name)
 
 
 def _hosted_name(tool: dict[str, Any]) -> str | None:

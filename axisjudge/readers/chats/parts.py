@@ -3,7 +3,7 @@
 from typing import Any, Literal, NamedTuple
 
 from axisjudge.readers.chats.records import list_of_objects
-from axisjudge.readers.events import ENCRYPTED, Steps, dict_of, shown, text_at, type_of
+from axisjudge.readers.events import ENCRYPTED, Steps, as_text, dict_of, text_at, type_of
 from axisjudge.readers.messages import (
     Note,
     Unread,
@@ -21,13 +21,8 @@ from axisjudge.trajectory import Role, ToolCall
 
 _TEXTS = {"text", "input_text", "output_text"}
 _CALLS = {
-    "tool_use",
-    "server_tool_use",
-    "mcp_tool_use",
-    "tool_call",
-    "invalid_tool_call",
-    "server_tool_call",
-    "tool-call",
+    *("tool_use", "server_tool_use", "mcp_tool_use", "tool_call", "invalid_tool_call"),
+    *("server_tool_call", "tool-call"),
 }
 _RESULTS = {"tool_result", "server_tool_result", "tool-result", "tool_call_response", "server_tool_call_response"}
 #: Results of Anthropic's own tools: ``web_search_tool_result``, ``mcp_tool_result``, ...
@@ -117,7 +112,7 @@ def _call(part: dict[str, Any], where: str) -> ToolCall:
         where,
         id=word(part.get("id") or part.get("toolCallId")),
         name=name,
-        arguments=arguments if problem is None else shown(given),
+        arguments=arguments if problem is None else as_text(given),
         arguments_error=problem,
     )
 
@@ -146,7 +141,7 @@ def result_text(content: Any, where: str, notes: list[Note]) -> str:
         return "\n".join(_shown_part(part, where, notes) for part in content)
     if isinstance(content, dict) and isinstance(content.get("value"), str):  # AI SDK: {type: text, value}
         return str(content["value"])
-    return shown(content)
+    return as_text(content)
 
 
 def _shown_part(part: Any, where: str, notes: list[Note]) -> str:
@@ -158,7 +153,7 @@ def _shown_part(part: Any, where: str, notes: list[Note]) -> str:
     if kind in ("image", "document", "image_url", "input_image", "input_file", "file", "audio", "media", "video"):
         notes.append(Note(where, "content that is not text is left out", kind))
         return f"[{kind}]"
-    return shown(part)
+    return as_text(part)
 
 
 def grow(steps: Steps, role: Role, parts: list[Part], message: str, timestamp: str | None = None) -> None:
@@ -209,7 +204,7 @@ def _answer(steps: Steps, message: dict[str, Any], where: str, notes: list[Note]
     for answer in answers if isinstance(answers, list) else [answers]:
         if not isinstance(answer, dict):
             raise Unread(where, answer)
-        told = answer.get("error", answer.get("is_error"))
+        stated = answer.get("error", answer.get("is_error"))
         named = dict_of(answer, "function").get("name") or answer.get("tool_name")
         if message.get("role") == "function":
             named = answer.get("name")
@@ -217,6 +212,6 @@ def _answer(steps: Steps, message: dict[str, Any], where: str, notes: list[Note]
             word(answer.get("tool_call_id")),
             result_text(answer.get("content"), at(where, "content"), notes),
             timestamp,
-            error=told if isinstance(told, bool) else None,
+            error=stated if isinstance(stated, bool) else None,
             name=word(named),
         )

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from axisjudge.readers.chats.records import conversation, is_record_or_list, list_of_objects, records_in
-from axisjudge.readers.events import ENCRYPTED, Steps, shown, text_at, type_of
+from axisjudge.readers.chats.records import Conversation, is_record_or_list, list_of_objects, records_in
+from axisjudge.readers.events import ENCRYPTED, Steps, as_text, text_at, type_of
 from axisjudge.readers.messages import Found, Note, Unread, at, call_of, carries_call, field, members, objects, word
 
 FORMAT = "pydantic_ai"
@@ -41,20 +41,15 @@ def _are_messages(value: Any) -> bool:
 
 
 def _conversation(record: dict[str, Any], messages: list[dict[str, Any]], where: str, where_messages: str) -> Found:
-    notes: list[Note] = []
-    steps = Steps()
+    talk = Conversation(FORMAT, where, record)
+    steps, notes = talk.steps, talk.notes
     for number, message in enumerate(messages):
         place = at(where_messages, number)
         for position, part in enumerate(members(message, "parts", place)):
-            _add(steps, part, word(message.get("timestamp")), place, at(at(place, "parts"), position), notes)
+            _add(steps, part, word(message.get("timestamp")), place, at(place, "parts", position), notes)
     answers = [message for message in messages if message["kind"] == "response"]
     asked = filter(None, (text_at(message, "instructions") for message in messages))
-    return conversation(
-        steps,
-        notes,
-        FORMAT,
-        where,
-        record,
+    return talk.found(
         agent=next(filter(None, (text_at(answer, "model_name") for answer in answers)), None),
         termination=text_at(answers[-1], "finish_reason") if answers else None,
         policy=next(asked, None),
@@ -83,12 +78,12 @@ def _add(
         steps.call(called, timestamp, message=message)
     elif kind in _RETURNS:
         failed = part.get("outcome") in ("failed", "denied") if "outcome" in part else None
-        steps.result(identity, shown(part.get("content")), timestamp, error=failed, name=name)
+        steps.result(identity, as_text(part.get("content")), timestamp, error=failed, name=name)
     elif kind == "retry-prompt":
         if name:
-            steps.result(identity, shown(part.get("content")), timestamp, error=True, name=name)
+            steps.result(identity, as_text(part.get("content")), timestamp, error=True, name=name)
         else:
-            steps.text("user", shown(part.get("content")), timestamp)
+            steps.text("user", as_text(part.get("content")), timestamp)
     elif carries_call(part) or "tool" in kind:
         raise Unread(where, part)
     else:
@@ -104,5 +99,5 @@ def _text(content: Any, where: str, notes: list[Note]) -> str:
             notes.append(Note(where, "content that is not text is left out", type_of(part, "kind")))
             texts.append(f"[{type_of(part, 'kind')}]")
         else:
-            texts.append(shown(part))
+            texts.append(as_text(part))
     return "\n".join(texts)

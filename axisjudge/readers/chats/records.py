@@ -7,7 +7,7 @@ from axisjudge.readers.events import Steps, dict_of
 from axisjudge.readers.messages import Found, Note, at, content_id, made, name_of, objects, reward_of, tool_schema, word
 from axisjudge.trajectory import ToolSchema, Trajectory
 
-_TOLD = ("agent", "task_id", "domain", "reward", "termination", "policy")
+_STATED = ("agent", "task_id", "domain", "reward", "termination", "policy")
 
 
 class Exchange(NamedTuple):
@@ -63,53 +63,59 @@ def list_of_objects(value: Any) -> list[dict[str, Any]]:
     return value if isinstance(value, list) and all(isinstance(member, dict) for member in value) else []
 
 
-def conversation(
-    steps: Steps,
-    notes: list[Note],
-    source: str,
-    where: str,
-    outer: dict[str, Any],
-    *,
-    identity: str | None = None,
-    agent: str | None = None,
-    termination: str | None = None,
-    policy: str | None = None,
-    tools: tuple[ToolSchema, ...] | None = None,
-    hosted: Iterable[str] = (),
-    meta: dict[str, Any] | None = None,
-) -> Found:
-    """The run of a conversation; what `outer` or its ``metadata`` states wins over what was inferred.
+class Conversation:
+    """A conversation of a format as it grows, with what is noted of it; `outer` is the record that states more."""
 
-    `hosted` names tools of the provider that were called: where the tools are known, they are among them.
-    """
-    if tools is not None:
-        listed = {tool.name for tool in tools}
-        tools += tuple(ToolSchema(name=name) for name in sorted(set(hosted) - listed))
-    metadata = dict_of(outer, "metadata")
-    told = {key: outer[key] if outer.get(key) is not None else metadata.get(key) for key in _TOLD}
-    reward = told["reward"] if outer.get("reward") is not None or not isinstance(told["reward"], str) else None
-    done = steps.all()
-    named = name_of(told["agent"]) or agent
-    task_id = word(told["task_id"])
-    ended = told["termination"] or termination
-    own = word(outer.get("custom_id") or outer.get("key") or outer.get("id")) or identity
-    kept = {key: value for key, value in metadata.items() if key not in _TOLD or (key == "reward" and reward is None)}
-    trajectory = made(
-        Trajectory,
-        where,
-        id=own or content_id(done, task_id, named, ended),
-        source=source,
-        agent=named,
-        task_id=task_id,
-        domain=told["domain"],
-        reward=reward_of(reward, at(where, "reward")),
-        termination=ended,
-        steps=done,
-        tools=tools,
-        policy=told["policy"] or policy,
-        meta=kept | (meta or {}),
-    )
-    return Found(where, trajectory, tuple(notes))
+    def __init__(self, source: str, where: str, outer: dict[str, Any]) -> None:
+        self.source, self.where, self.outer = source, where, outer
+        self.steps = Steps()
+        self.notes: list[Note] = []
+
+    def found(
+        self,
+        *,
+        identity: str | None = None,
+        agent: str | None = None,
+        termination: str | None = None,
+        policy: str | None = None,
+        tools: tuple[ToolSchema, ...] | None = None,
+        hosted: Iterable[str] = (),
+        meta: dict[str, Any] | None = None,
+    ) -> Found:
+        """The run; what the record or its ``metadata`` states wins over what was inferred.
+
+        `hosted` names tools of the provider that were called: where the tools are known, they are among them.
+        """
+        outer, where, done = self.outer, self.where, self.steps.all()
+        if tools is not None:
+            listed = {tool.name for tool in tools}
+            tools += tuple(ToolSchema(name=name) for name in sorted(set(hosted) - listed))
+        metadata = dict_of(outer, "metadata")
+        stated = {key: outer[key] if outer.get(key) is not None else metadata.get(key) for key in _STATED}
+        reward = stated["reward"] if outer.get("reward") is not None or not isinstance(stated["reward"], str) else None
+        named = name_of(stated["agent"]) or agent
+        task_id = word(stated["task_id"])
+        ended = stated["termination"] or termination
+        own = word(outer.get("custom_id") or outer.get("key") or outer.get("id")) or identity
+        kept = {
+            key: value for key, value in metadata.items() if key not in _STATED or (key == "reward" and reward is None)
+        }
+        trajectory = made(
+            Trajectory,
+            where,
+            id=own or content_id(done, task_id, named, ended),
+            source=self.source,
+            agent=named,
+            task_id=task_id,
+            domain=stated["domain"],
+            reward=reward_of(reward, at(where, "reward")),
+            termination=ended,
+            steps=done,
+            tools=tools,
+            policy=stated["policy"] or policy,
+            meta=kept | (meta or {}),
+        )
+        return Found(where, trajectory, tuple(self.notes))
 
 
 def schemas(

@@ -8,7 +8,7 @@ from typing import Any
 
 from axisjudge.readers.chats.parts import Part, add_message, grow, parts_of
 from axisjudge.readers.chats.records import list_of_objects
-from axisjudge.readers.events import ENCRYPTED, NO_STEP, Steps, dict_of, shown, text_at, type_of
+from axisjudge.readers.events import ENCRYPTED, NO_STEP, Steps, as_text, dict_of, text_at, type_of
 from axisjudge.readers.messages import (
     Note,
     Unread,
@@ -31,14 +31,8 @@ _ANSWERED_APART = {"local_shell_call", "shell_call", "apply_patch_call", "comput
 #: Calls that the provider runs: what came back stands in the same item.
 _HOSTED = {"web_search_call", "file_search_call", "code_interpreter_call", "image_generation_call", "mcp_call"}
 _OUTPUTS = {
-    "function_call_output",
-    "custom_tool_call_output",
-    "local_shell_call_output",
-    "shell_call_output",
-    "apply_patch_call_output",
-    "computer_call_output",
-    "tool_search_output",
-    "program_output",
+    *("function_call_output", "custom_tool_call_output", "local_shell_call_output", "shell_call_output"),
+    *("apply_patch_call_output", "computer_call_output", "tool_search_output", "program_output"),
 }
 CALLS = _ASKED | _ANSWERED_APART | _HOSTED
 #: Items that hold a step or stand for something else of a response; messages may come without a type.
@@ -94,7 +88,7 @@ def add_item(steps: Steps, item: dict[str, Any], where: str, notes: list[Note], 
             notes.append(Note(where, NO_STEP, "mcp_approval_response"))
     elif kind in _NO_STEPS:
         if kind == "mcp_list_tools" and item.get("error"):
-            steps.error(shown(item["error"]), timestamp)
+            steps.error(as_text(item["error"]), timestamp)
         notes.append(Note(where, NO_STEP, kind))
     elif carries_call(item):
         raise Unread(where, kind)
@@ -125,7 +119,7 @@ def _call(item: dict[str, Any], kind: str, where: str) -> ToolCall:
         arguments, problem = arguments_of(item.get("arguments"))
         name = field(item, "name", str, where)
     elif kind == "custom_tool_call":
-        arguments, name = {"input": shown(item.get("input"))}, field(item, "name", str, where)
+        arguments, name = {"input": as_text(item.get("input"))}, field(item, "name", str, where)
     elif kind == "tool_search_call":
         arguments, problem = arguments_of(item.get("arguments"))
     elif isinstance(action := item.get("action", item.get("operation")), dict):
@@ -154,9 +148,9 @@ def _hosted_result(steps: Steps, item: dict[str, Any], kind: str, timestamp: str
         return
     logs = list_of_objects(output) if kind == "code_interpreter_call" else []
     texts = [text_at(part, "logs") or f"[{part.get('type')}]" for part in logs]
-    text = "\n".join(texts) or shown(output)
+    text = "\n".join(texts) or as_text(output)
     if error is not None:
-        text = text or text_at(dict_of(item, "error"), "message") or shown(error)
+        text = text or text_at(dict_of(item, "error"), "message") or as_text(error)
     failed = error is not None or _ENDED.get(status or "")
     steps.result(word(item.get("id")), text or f"[{status}]", timestamp, error=failed)
 
@@ -175,7 +169,7 @@ def _output(
         text = f"[{dict_of(item, 'output').get('type', 'screenshot')}]"
         notes.append(Note(where, "content that is not text is left out", "screenshot"))
     else:
-        text = shown(output)
+        text = as_text(output)
     if item.get("status") == "failed":
         failed = True
     identity = item.get("call_id") or (item.get("id") if kind == "local_shell_call_output" else None)

@@ -12,7 +12,7 @@ from typing import Any
 from axisjudge.checks import InputError
 from axisjudge.readers.chats.in_text import read_calls
 from axisjudge.readers.chats.parts import add_message
-from axisjudge.readers.chats.records import conversation, is_record_or_list, list_of_objects, records_in, schemas
+from axisjudge.readers.chats.records import Conversation, is_record_or_list, list_of_objects, records_in, schemas
 from axisjudge.readers.events import Steps, json_of, listed
 from axisjudge.readers.messages import Found, Note, Unread, at, call_of, field, objects, text_of, word
 from axisjudge.trajectory import Step
@@ -59,19 +59,14 @@ def _conversation(record: dict[str, Any], key: str, where: str, where_turns: str
     if record.get("chosen") is not None and record.get("rejected") is not None:
         rule = "has two answers, chosen and rejected, and a run has one"
         raise InputError(where, rule, cure="make each answer the end of a conversation of its own")
-    notes: list[Note] = []
-    steps = Steps()
+    talk = Conversation(FORMAT, where, record)
+    steps, notes = talk.steps, talk.notes
     for number, turn in enumerate(objects(record.get(key), where_turns)):
         _add(steps, turn, at(where_turns, number), notes)
     tools = json_of(record.get("tools")) or None
-    offered = [(at(at(where, "tools"), n), tool) for n, tool in enumerate(objects(listed(tools), at(where, "tools")))]
+    offered = [(at(where, "tools", n), tool) for n, tool in enumerate(objects(listed(tools), at(where, "tools")))]
     system = record.get("system") or record.get("system_prompt")
-    return conversation(
-        steps,
-        notes,
-        FORMAT,
-        where,
-        record,
+    return talk.found(
         agent=word(record.get("model")),
         policy=text_of(system, at(where, "system"), notes) or None if isinstance(system, str) else None,
         tools=schemas(offered, notes, at(where, "tools")) if tools is not None else None,

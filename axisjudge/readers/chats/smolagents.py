@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.readers.chats.parts import Part, grow, parts_of
-from axisjudge.readers.chats.records import conversation, is_record_or_list, list_of_objects, records_in
-from axisjudge.readers.events import Steps, dict_of, iso, shown, text_at
+from axisjudge.readers.chats.records import Conversation, is_record_or_list, list_of_objects, records_in
+from axisjudge.readers.events import Steps, as_text, dict_of, iso, text_at
 from axisjudge.readers.messages import Found, Note, at, chat_calls, objects, refuse_unread
 from axisjudge.trajectory import ToolCall
 
@@ -40,14 +40,14 @@ def _is_memory(value: Any) -> bool:
 
 
 def _run(record: dict[str, Any], memory: list[dict[str, Any]], where: str, where_steps: str) -> Found:
-    notes: list[Note] = []
-    steps = Steps()
+    talk = Conversation(FORMAT, where, record)
+    steps, notes = talk.steps, talk.notes
     for number, step in enumerate(memory):
         steps.where = place = at(where_steps, number)
         if text := text_at(step, "system_prompt"):
             steps.text("system", text, None)
         elif "task" in step:
-            steps.text("user", shown(step["task"]), None)
+            steps.text("user", as_text(step["task"]), None)
         elif "step_number" in step:
             _act(steps, step, place, notes)
         elif text := text_at(step, "plan"):
@@ -55,7 +55,7 @@ def _run(record: dict[str, Any], memory: list[dict[str, Any]], where: str, where
         else:
             refuse_unread(step, place, ("model_input_messages", "model_output_message"))
     state = text_at(record, "state")
-    return conversation(steps, notes, FORMAT, where, record, termination=state)
+    return talk.found(termination=state)
 
 
 def _act(steps: Steps, step: dict[str, Any], where: str, notes: list[Note]) -> None:

@@ -92,7 +92,7 @@ def _of_mini(value: dict[str, Any], where: str) -> list[dict[str, Any]]:
     messages = []
     for number, message in enumerate(value["messages"]):
         if not isinstance(message, dict) or message.get("object") == "response":
-            raise Unread(at(at(where, "messages"), number), message, cure="read the responses themselves: OpenAI's")
+            raise Unread(at(where, "messages", number), message, cure="read the responses themselves: OpenAI's")
         content = message.get("content")
         if message.get("role") == "assistant" and isinstance(content, str) and not message.get("tool_calls"):
             commands = _FENCED.findall(content)

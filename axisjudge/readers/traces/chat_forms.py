@@ -16,19 +16,8 @@ _READ = (
 )
 #: Where inputs and outputs hold their messages, the surest first.
 _PLACES = (
-    *(
-        "messages",
-        "generations",
-        "choices",
-        "candidates",
-        "message",
-        "output",
-        "input",
-        "contents",
-        "prompts",
-        "prompt",
-    ),
-    *("content", "text"),
+    *("messages", "generations", "choices", "candidates", "message", "output", "input", "contents"),
+    *("prompts", "prompt", "content", "text"),
 )
 
 
@@ -59,7 +48,7 @@ def messages_in(told: Any, role: str) -> list[dict[str, Any]]:
     if isinstance(told.get("tool_calls"), list) and told["tool_calls"]:
         return [message_of({"role": role, **told})]
     heads = (told.get(key) for key in ("system", "instructions", "system_instruction"))
-    before = [message for head in heads if head for message in _system(head)]
+    before = [{"role": "system", "content": head} for head in heads if head and isinstance(head, str | list)]
     place = next((key for key in _PLACES if told.get(key)), None)
     if place is not None:
         return before + messages_in(told[place], role)
@@ -73,10 +62,6 @@ def messages_in(told: Any, role: str) -> list[dict[str, Any]]:
 def _is_part(member: Any) -> bool:
     """Whether a member of a list is a part of a content that holds a call or a result, and no message."""
     return isinstance(member, dict) and "role" not in member and names_part_of_call(member) and not is_message(member)
-
-
-def _system(head: Any) -> list[dict[str, Any]]:
-    return [{"role": "system", "content": head}] if isinstance(head, str | list) else []
 
 
 def message_of(told: dict[str, Any]) -> dict[str, Any]:

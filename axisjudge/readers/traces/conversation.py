@@ -85,8 +85,8 @@ class _Conversation:
     def result(self, run: ToolRun, end: int) -> None:
         """A tool's result arrives, unless a model has already heard it."""
         asked = _call_of(run, self.waiting)
-        if asked is None and (told := _call_of(run, self.answered)) is not None:
-            self.answered.remove(told)
+        if asked is None and (stated := _call_of(run, self.answered)) is not None:
+            self.answered.remove(stated)
             return
         call = asked or run.call
         self.waiting = [other for other in self.waiting if other is not call]
@@ -123,13 +123,13 @@ def steps_of(models: Sequence[ModelCall], runs: Sequence[ToolRun]) -> tuple[Step
     moments += [(run.end, 2, number, 0) for number, run in enumerate(runs) if run.end is not None]
     cuts = _told_by(models, runs)
     for number, model in enumerate(models):
-        begun, told = cuts.get(number, (model.end, len(model.after)))
-        begun, told = (begun, told) if begun < model.end else (model.end, len(model.after))
+        begun, stated = cuts.get(number, (model.end, len(model.after)))
+        begun, stated = (begun, stated) if begun < model.end else (model.end, len(model.after))
         moments.append((begun, -1, number, 0) if begun <= model.start else (model.start, 3, number, 0))
-        moments.append((begun, 0, number, told))
-        moments += [(model.end, 0, number, -told)] if told < len(model.after) or begun < model.end else []
+        moments.append((begun, 0, number, stated))
+        moments += [(model.end, 0, number, -stated)] if stated < len(model.after) or begun < model.end else []
     since: dict[int, int] = {}
-    for moment, what, number, told in sorted(moments):
+    for moment, what, number, stated in sorted(moments):
         if what in (-1, 3):
             since[number] = talk.history(models[number])
         elif what == 1:
@@ -138,8 +138,8 @@ def steps_of(models: Sequence[ModelCall], runs: Sequence[ToolRun]) -> tuple[Step
             talk.result(runs[number], moment)
         else:
             model = models[number]
-            talk.reply(model, model.after[:told] if told > 0 else model.after[-told:], moment, since[number])
-            if model.failed and (told <= 0 or told == len(model.after)) and moment == model.end:
+            talk.reply(model, model.after[:stated] if stated > 0 else model.after[-stated:], moment, since[number])
+            if model.failed and (stated <= 0 or stated == len(model.after)) and moment == model.end:
                 talk.steps.error(model.problem, iso(model.end))
     return talk.steps.all()
 
@@ -165,8 +165,8 @@ def _told_by(models: Sequence[ModelCall], runs: Iterable[ToolRun]) -> dict[int, 
         found = next(((m, p) for m, p in begun if models[m].after[p] is call), None)
         if found is not None:
             free.remove(found)
-            first, told = cuts.get(found[0], (run.start, 0))
-            cuts[found[0]] = (min(first, run.start), max(told, found[1] + 1))
+            first, stated = cuts.get(found[0], (run.start, 0))
+            cuts[found[0]] = (min(first, run.start), max(stated, found[1] + 1))
     return cuts
 
 

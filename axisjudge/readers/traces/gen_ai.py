@@ -7,21 +7,17 @@ vercel/ai (packages/ai/src/generate-text, its attributes ``ai.*``).
 from collections.abc import Iterator
 from typing import Any
 
-from axisjudge.readers.events import dict_of, json_of, listed, shown, text_at
+from axisjudge.readers.events import as_text, dict_of, json_of, listed, text_at
 from axisjudge.readers.traces.pieces import Piece, pieces_of
 from axisjudge.readers.traces.spans import Span, numbered
 
-_ARGUMENTS = (
-    "gen_ai.tool.call.arguments",
-    "gcp.vertex.agent.tool_call_args",
-    "traceloop.entity.input",
-    "ai.toolCall.args",
-)
-_RESULTS = (
-    "gen_ai.tool.call.result",
-    "gcp.vertex.agent.tool_response",
-    "traceloop.entity.output",
-    "ai.toolCall.result",
+#: What a call of a tool was given and gave back, by OpenTelemetry, Google, Traceloop and Vercel.
+_ARGUMENTS, _RESULTS = zip(
+    ("gen_ai.tool.call.arguments", "gen_ai.tool.call.result"),
+    ("gcp.vertex.agent.tool_call_args", "gcp.vertex.agent.tool_response"),
+    ("traceloop.entity.input", "traceloop.entity.output"),
+    ("ai.toolCall.args", "ai.toolCall.result"),
+    strict=True,
 )
 _REQUEST, _RESPONSE = "gcp.vertex.agent.llm_request", "gcp.vertex.agent.llm_response"
 _INSIDE = "gen_ai.client.inference.operation.details"
@@ -43,9 +39,8 @@ def pieces_before(span: Span) -> list[Piece]:
     for key in ("gen_ai.input.messages", "ai.prompt.messages", "pydantic_ai.all_messages"):
         pieces += pieces_of(listed(json_of(attributes.get(key))))
     if isinstance(request := json_of(attributes.get(_REQUEST)), dict):
-        pieces += [
-            Piece("text", "system", text) for text in _texts(dict_of(request, "config").get("system_instruction"))
-        ]
+        instructions = dict_of(request, "config").get("system_instruction")
+        pieces += [Piece("text", "system", text) for text in _texts(instructions)]
         pieces += pieces_of(listed(request.get("contents")))
     for name, event in span.events:
         if name.startswith("gen_ai.") and name.endswith(".message"):
@@ -84,16 +79,14 @@ def tool_piece(span: Span) -> Piece | None:
     )
     if not is_tool:
         return None
-    name = text_at(
-        attributes, "gen_ai.tool.name", "ai.toolCall.name", "traceloop.entity.name"
-    ) or span.name.removeprefix("execute_tool ")
+    name = text_at(attributes, "gen_ai.tool.name", "ai.toolCall.name", "traceloop.entity.name")
     given = next((attributes[key] for key in _ARGUMENTS if attributes.get(key) is not None), None)
     result = next((attributes[key] for key in _RESULTS if attributes.get(key) is not None), None)
     return Piece(
         "call",
-        text=shown(result),
+        text=as_text(result),
         id=text_at(attributes, "gen_ai.tool.call.id", "ai.toolCall.id"),
-        name=name,
+        name=name or span.name.removeprefix("execute_tool "),
         given=given,
     )
 

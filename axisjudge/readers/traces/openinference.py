@@ -8,7 +8,7 @@ python/openinference-semantic-conventions).
 from ast import literal_eval
 from typing import Any
 
-from axisjudge.readers.events import dict_of, json_of, listed, shown, text_at
+from axisjudge.readers.events import as_text, dict_of, json_of, listed, text_at
 from axisjudge.readers.traces.phoenix import flat
 from axisjudge.readers.traces.pieces import Piece, pieces_of, plain
 from axisjudge.readers.traces.spans import Span, numbered
@@ -40,8 +40,8 @@ def pieces_after(span: Span) -> list[Piece]:
     attributes = flat(span.attributes)
     if attributes.get(KIND) != "LLM":
         return []
-    told = _pieces(attributes, "llm.output_messages")
-    return told or ([] if span.failed else _told(attributes.get("output.value"), "assistant"))
+    stated = _pieces(attributes, "llm.output_messages")
+    return stated or ([] if span.failed else _told(attributes.get("output.value"), "assistant"))
 
 
 def tool_piece(span: Span) -> Piece | None:
@@ -52,7 +52,7 @@ def tool_piece(span: Span) -> Piece | None:
     result = json_of(attributes.get("output.value"))
     message = result if isinstance(result, dict) and "tool_call_id" in result else {}
     identity = text_at(message, "tool_call_id") or text_at(attributes, "tool_call.id", "tool.id")
-    text = plain(message["content"]) if "content" in message else shown(attributes.get("output.value"))
+    text = plain(message["content"]) if "content" in message else as_text(attributes.get("output.value"))
     given = arguments_in(attributes.get("input.value"))
     return Piece("call", text=text, id=identity, name=text_at(attributes, "tool.name") or span.name, given=given)
 
@@ -69,43 +69,44 @@ def arguments_in(value: Any) -> Any:
 
 def tools_offered(span: Span) -> list[dict[str, Any]]:
     """The definitions of the tools that a model call offers."""
-    offered = (json_of(dict_of(record, "tool").get("json_schema")) for record in _records(span, "llm.tools"))
+    offered = (
+        json_of(dict_of(record, "tool").get("json_schema")) for record in numbered(flat(span.attributes), "llm.tools")
+    )
     return [record for record in offered if isinstance(record, dict)]
-
-
-def _records(span: Span, prefix: str) -> list[dict[str, Any]]:
-    return numbered(flat(span.attributes), prefix)
 
 
 def _pieces(attributes: dict[str, Any], prefix: str) -> list[Piece]:
     return pieces_of([_message(dict_of(record, "message")) for record in numbered(attributes, prefix)])
 
 
-def _message(told: dict[str, Any]) -> dict[str, Any]:
+def _message(stated: dict[str, Any]) -> dict[str, Any]:
     """A message of OpenInference as the message of a chat."""
-    message = {"role": told.get("role"), "content": told.get("content"), "name": told.get("name")}
-    if "tool_call_id" in told:  # Anthropic's results come back in a message of the user
-        return message | {"role": "tool", "tool_call_id": told["tool_call_id"]}
-    if parts := [_part(part) for part in listed(told.get("contents")) if isinstance(part, dict)]:
-        text = told.get("content")
+    message = {"role": stated.get("role"), "content": stated.get("content"), "name": stated.get("name")}
+    if "tool_call_id" in stated:  # Anthropic's results come back in a message of the user
+        return message | {"role": "tool", "tool_call_id": stated["tool_call_id"]}
+    if parts := [_part(part) for part in listed(stated.get("contents")) if isinstance(part, dict)]:
+        text = stated.get("content")
         written = any(part.get("type") == "text" for part in parts)
         message["content"] = parts if written or not text else [{"type": "text", "text": text}, *parts]
-    calls = [dict_of(call, "tool_call") for call in listed(told.get("tool_calls")) if isinstance(call, dict)]
-    if name := told.get("function_call_name"):
-        calls.append({"function": {"name": name, "arguments": told.get("function_call_arguments_json")}})
+    calls = [dict_of(call, "tool_call") for call in listed(stated.get("tool_calls")) if isinstance(call, dict)]
+    if name := stated.get("function_call_name"):
+        calls.append({"function": {"name": name, "arguments": stated.get("function_call_arguments_json")}})
     return message | {"tool_calls": calls}
 
 
 def _part(part: dict[str, Any]) -> dict[str, Any]:
-    call, told = dict_of(part, "tool_call"), dict_of(part, "message_content")
+    call, stated = dict_of(part, "tool_call"), dict_of(part, "message_content")
     if call:
         return {"type": "tool_use", "id": call.get("id"), **dict_of(call, "function")}
-    return {"type": told.get("type"), "text": text_at(told, "text") or text_at(dict_of(told, "audio"), "transcript")}
+    return {
+        "type": stated.get("type"),
+        "text": text_at(stated, "text") or text_at(dict_of(stated, "audio"), "transcript"),
+    }
 
 
 def _told(value: Any, role: str) -> list[Piece]:
     """The pieces of a plain input or output: the messages in it, else its text."""
-    told = json_of(value)
-    if isinstance(told, dict) and isinstance(messages := told.get("messages"), list):
+    stated = json_of(value)
+    if isinstance(stated, dict) and isinstance(messages := stated.get("messages"), list):
         return pieces_of(messages)
-    return pieces_of([{"role": role, "content": shown(value)}]) if value else []
+    return pieces_of([{"role": role, "content": as_text(value)}]) if value else []

@@ -63,7 +63,8 @@ def read_log(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
 def _found(name: str, spans: list[Span], position: str, tally: Tally) -> Found | None:
     spans = sorted(spans, key=lambda span: span.start)
     models = _innermost([span for span in spans if _before(span) or _after(span)], spans)
-    tools = [(span, piece) for span in spans if (piece := _tool(span))]
+    offered = (openinference.tools_offered(span) or gen_ai.tools_offered(span) for span in models)
+    tools = [(span, piece) for span in spans if (piece := openinference.tool_piece(span) or gen_ai.tool_piece(span))]
     _refuse_unread(spans, [*models, *(span for span, _ in tools)], position)
     for _ in range(len(spans) - len(models) - len(tools)):
         tally.add(NO_STEP, "a span that is neither a model call nor a tool call", position)
@@ -81,7 +82,7 @@ def _found(name: str, spans: list[Span], position: str, tally: Tally) -> Found |
         agent=used.most_common(1)[0][0] if used else None,
         termination=", ".join(map(str, listed(ended[-1]))) if ended else None,
         steps=steps_of(calls, runs),
-        tools=schemas_of((_tools_offered(span) for span in models), tally, position),
+        tools=schemas_of(offered, tally, position),
         meta={"traces": sorted({span.trace for span in spans})},
     )
     return Found(position, trajectory)
@@ -105,22 +106,14 @@ def _after(span: Span) -> list[Piece]:
     return openinference.pieces_after(span) or gen_ai.pieces_after(span)
 
 
-def _tool(span: Span) -> Piece | None:
-    return openinference.tool_piece(span) or gen_ai.tool_piece(span)
-
-
-def _tools_offered(span: Span) -> list[dict[str, Any]]:
-    return openinference.tools_offered(span) or gen_ai.tools_offered(span)
-
-
 def _model_name(span: Span) -> str | None:
-    told = text_at(span.attributes, "gen_ai.response.model", "gen_ai.request.model")
-    return told or openinference.model_of(span)
+    stated = text_at(span.attributes, "gen_ai.response.model", "gen_ai.request.model")
+    return stated or openinference.model_of(span)
 
 
 def _failed(span: Span, call: Piece) -> bool:
-    told = json_of(call.text)
-    return span.failed or (isinstance(told, dict) and told.get("isError") is True)
+    stated = json_of(call.text)
+    return span.failed or (isinstance(stated, dict) and stated.get("isError") is True)
 
 
 def _innermost(models: list[Span], spans: list[Span]) -> list[Span]:

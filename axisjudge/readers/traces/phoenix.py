@@ -49,13 +49,15 @@ def records(value: Any) -> Iterator[dict[str, Any]]:
 
 def _of_row(row: dict[str, Any]) -> dict[str, Any]:
     """A row of a dataframe as a span; its index, where the span's id stands there, is under the empty name."""
-    told = {name: cell for name, cell in row.items() if cell is not None}
-    attributes = {**told.pop("attributes", {})} if isinstance(told.get("attributes"), dict) else {}
-    attributes |= {name.removeprefix("attributes."): cell for name, cell in told.items() if name[:11] == "attributes."}
-    if "span_kind" in told:
-        attributes.setdefault("openinference.span.kind", told["span_kind"])
-    span_id = told.get("context.span_id", told.get("span_id", told.get("", f"row {told.get('start_time')}")))
-    return {**told, "attributes": attributes, "context": {"trace_id": told[_COLUMN], "span_id": str(span_id)}}
+    stated = {name: cell for name, cell in row.items() if cell is not None}
+    attributes = {**stated.pop("attributes", {})} if isinstance(stated.get("attributes"), dict) else {}
+    attributes |= {
+        name.removeprefix("attributes."): cell for name, cell in stated.items() if name[:11] == "attributes."
+    }
+    if "span_kind" in stated:
+        attributes.setdefault("openinference.span.kind", stated["span_kind"])
+    span_id = stated.get("context.span_id", stated.get("span_id", stated.get("", f"row {stated.get('start_time')}")))
+    return {**stated, "attributes": attributes, "context": {"trace_id": stated[_COLUMN], "span_id": str(span_id)}}
 
 
 def flat(attributes: dict[str, Any], prefix: str = "") -> dict[str, Any]:

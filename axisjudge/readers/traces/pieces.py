@@ -9,7 +9,7 @@ from typing import Any
 from axisjudge.readers.chats import gemini_contents
 from axisjudge.readers.chats.parts import part_of
 from axisjudge.readers.chats.response_items import ITEMS, add_item
-from axisjudge.readers.events import Steps, dict_of, json_of, listed, shown, text_at, type_of
+from axisjudge.readers.events import Steps, as_text, dict_of, json_of, listed, text_at, type_of
 from axisjudge.readers.messages import ROLES, call_of, refuse_unread
 from axisjudge.trajectory import Role, ToolCall
 
@@ -65,9 +65,11 @@ def _of_message(message: dict[str, Any]) -> Iterator[Piece]:
         yield Piece("result", "tool", plain(content), identity, name, error=_flag(message, "is_error"))
         return
     refuse_unread(message, "message", _READ)
-    told = [piece for part in (parts if isinstance(parts, list) else [parts]) if part for piece in _of_part(part, role)]
-    yield from told
-    calls = [piece for piece in told if piece.kind == "call"]  # some tell a call as a part and once more beside them
+    stated = [
+        piece for part in (parts if isinstance(parts, list) else [parts]) if part for piece in _of_part(part, role)
+    ]
+    yield from stated
+    calls = [piece for piece in stated if piece.kind == "call"]  # some tell a call as a part and once more beside them
     for record in listed(json_of(message.get("tool_calls"))):
         if isinstance(record, dict):
             inner = dict_of(record, "function") or record
@@ -95,18 +97,18 @@ def _of_item(item: dict[str, Any]) -> Iterator[Piece]:
 def _of_part(part: Any, role: Role) -> Iterator[Piece]:
     """A part of a message: an item, a part with a type, or one of Gemini's, whose key says what it is."""
     if not isinstance(part, dict):
-        yield Piece("text", role, shown(part))
+        yield Piece("text", role, as_text(part))
     elif type_of(part) in ITEMS - {"reasoning"}:
         yield from _of_item(part)
     else:
         read = gemini_contents.part_of if "type" not in part and "content" not in part else part_of
-        if (told := read(part, "part", [])) is None:
+        if (stated := read(part, "part", [])) is None:
             return
-        if told.call is not None:
-            yield Piece("call", id=told.call.id, name=told.call.name, given=told.call.arguments)
+        if stated.call is not None:
+            yield Piece("call", id=stated.call.id, name=stated.call.name, given=stated.call.arguments)
         else:
-            speaker: Role = {"result": "tool", "thinking": "assistant"}.get(told.kind, role)  # type: ignore[assignment]
-            yield Piece(told.kind, speaker, told.text, told.id, told.name, error=told.error)
+            speaker: Role = {"result": "tool", "thinking": "assistant"}.get(stated.kind, role)  # type: ignore[assignment]
+            yield Piece(stated.kind, speaker, stated.text, stated.id, stated.name, error=stated.error)
 
 
 def _flag(record: dict[str, Any], key: str) -> bool | None:
@@ -119,5 +121,5 @@ def plain(content: Any) -> str:
     if isinstance(content, dict) and isinstance(content.get("content"), list):
         return plain(content["content"])
     if isinstance(content, list) and content and all(isinstance(part, dict) and "text" in part for part in content):
-        return "\n".join(shown(part["text"]) for part in content)
-    return shown(content)
+        return "\n".join(as_text(part["text"]) for part in content)
+    return as_text(content)

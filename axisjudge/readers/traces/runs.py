@@ -110,10 +110,10 @@ def _trace(runs: list[Run], position: str, tally: Tally) -> _Trace:
     for run in runs:
         if run.kind in (*MODELS, "tool") and run.inputs is None and run.outputs is None:
             tally.add("a run without inputs and outputs", run.kind, position)
-    told = [(run, _model_call(run)) for run in runs if run.kind in MODELS]
-    told = [(run, call) for run, call in told if call.before or call.after or call.failed]
-    outer = outer_of([run.id for run, _ in told], parents.get)
-    models = [(run, call) for run, call in told if run.id not in outer]
+    stated = [(run, _model_call(run)) for run in runs if run.kind in MODELS]
+    stated = [(run, call) for run, call in stated if call.before or call.after or call.failed]
+    outer = outer_of([run.id for run, _ in stated], parents.get)
+    models = [(run, call) for run, call in stated if run.id not in outer]
     tools = [_tool_run(run) for run in runs if run.kind == "tool"]
     if not models and root.kind != "tool":
         call = _model_call(root)

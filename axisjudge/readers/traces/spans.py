@@ -114,8 +114,8 @@ def _otlp(span: dict[str, Any]) -> Span:
 
 def _phoenix(span: dict[str, Any]) -> Span:
     start = nanoseconds(span["start_time"])
-    told = span.get("status")
-    status = told if isinstance(told, dict) else {}
+    stated = span.get("status")
+    status = stated if isinstance(stated, dict) else {}
     attributes = phoenix.flat(span.get("attributes") or {})
     events = [event for event in listed(span.get("events")) if isinstance(event, dict)]
     return Span(

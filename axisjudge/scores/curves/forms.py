@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import partial
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -74,10 +75,8 @@ def compare_forms(
     if np.unique(fold).size < 2:
         raise InputError("tasks", "cross-validation needs two or more", np.unique(groups).size)
     loss = {form: _losses(form, x, y, fold) for form in FORMS}
-    return tuple(
-        FormLoss(form, math.sqrt(loss[form].mean()), _excess(loss[form] - loss[FORMS[0]], groups, ci_level))
-        for form in FORMS
-    )
+    excess = partial(clustered_mean, clusters=groups, cluster_unit="task", ci_level=ci_level)
+    return tuple(FormLoss(form, math.sqrt(loss[form].mean()), excess(loss[form] - loss[FORMS[0]])) for form in FORMS)
 
 
 def isotonic_curve(raw: ArrayLike, share: ArrayLike) -> IsotonicCurve:
@@ -110,7 +109,3 @@ def _predicted(form: str, x: Floats, y: Floats, unseen: Floats) -> Floats:
     line: LinkLine = fractional_line(np.log(x), y / 100, link="probit" if form == LogNormalCurve.form else "logit")
     eta = line.intercept + line.slope * np.log(unseen)
     return np.asarray(100 * (ndtr(eta) if form == LogNormalCurve.form else expit(eta)))
-
-
-def _excess(difference: Floats, groups: NDArray[Any], ci_level: float) -> Estimate:
-    return clustered_mean(difference, groups, cluster_unit="task", ci_level=ci_level)

@@ -36,16 +36,17 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 }
 
 
+def _first(*reasons: tuple[pl.Expr, str]) -> pl.Expr:
+    """The words of the first condition that holds; null where none does."""
+    return pl.coalesce(pl.when(condition).then(pl.lit(words)) for condition, words in reasons)
+
+
 @cache
 def of_completion() -> pl.Expr:
     """No outcome, or one that the rules do not know."""
     outcome = pl.col("outcome")
-    return (
-        pl.when(outcome.is_null())
-        .then(pl.lit("no outcome given"))
-        .when(~outcome.is_in(list(OUTCOMES)))
-        .then(pl.format("unknown outcome {}", outcome))
-    )
+    unknown = pl.when(~outcome.is_in(list(OUTCOMES))).then(pl.format("unknown outcome {}", outcome))
+    return pl.coalesce(_first((outcome.is_null(), "no outcome given")), unknown)
 
 
 @cache
@@ -53,10 +54,9 @@ def of_error_rate() -> pl.Expr:
     """No usable counts of stages, or no stage executed."""
     executed, passed = (pl.col(name) for name in FIELDS["error_rate"])
     return pl.coalesce(
-        pl.when(executed.is_null()).then(pl.lit("no stages given")),
+        _first((executed.is_null(), "no stages given")),
         *(of_measurement(name) for name in FIELDS["error_rate"]),
-        pl.when(executed == 0).then(pl.lit("no stage was executed")),
-        pl.when(passed > executed).then(pl.lit("more stages passed than were executed")),
+        _first((executed == 0, "no stage was executed"), (passed > executed, "more stages passed than were executed")),
     )
 
 
@@ -65,18 +65,18 @@ def of_resource_efficiency() -> pl.Expr:
     """A measurement is missing or unusable, or there was nothing to use."""
     fields = FIELDS["resource_efficiency"]
     return pl.coalesce(
-        pl.when(pl.all_horizontal(pl.col(fields).is_null())).then(pl.lit("no resource data")),
+        _first((pl.all_horizontal(pl.col(fields).is_null()), "no resource data")),
         *(of_measurement(name) for name in fields),
-        *(pl.when(pl.col(name) == 0).then(pl.lit(f"{name} is 0")) for name in ("memory_limit_bytes", "cpu_wall_ms")),
+        _first(*((pl.col(name) == 0, f"{name} is 0") for name in ("memory_limit_bytes", "cpu_wall_ms"))),
     )
 
 
 @cache
 def of_latency(min_samples: int, *, rolling: bool) -> pl.Expr:
     """No usable wall time, or no baseline; needs the columns ``p50`` and ``samples``."""
-    no_workspace = pl.when(pl.col("workspace_id").is_null()).then(pl.lit("no workspace given"))
+    no_workspace = _first((pl.col("workspace_id").is_null(), "no workspace given"))
     if not rolling:
-        unknown = pl.when(pl.col("p50").is_null()).then(pl.lit("no frozen baseline of this workspace"))
+        unknown = _first((pl.col("p50").is_null(), "no frozen baseline of this workspace"))
         return pl.coalesce(of_measurement("wall_seconds"), no_workspace, unknown)
     too_few = pl.when(pl.col("samples") < min_samples).then(too_few_before(min_samples, pl.col("samples")))
     return pl.coalesce(of_measurement("wall_seconds"), no_workspace, of_end_time(), too_few)
@@ -96,27 +96,19 @@ def too_few_before(min_samples: int, samples: pl.Expr | None = None) -> str | pl
 def of_end_time() -> pl.Expr:
     """No end time, or one that no clock should show."""
     ended = pl.col("ended_at")
-    return (
-        pl.when(ended.is_null())
-        .then(pl.lit("no usable end time"))
-        .when(~ended.is_between(EARLIEST, LATEST))
-        .then(pl.lit("the end time lies outside 2000-2100"))
-    )
+    outside = ~ended.is_between(EARLIEST, LATEST)
+    return _first((ended.is_null(), "no usable end time"), (outside, "the end time lies outside 2000-2100"))
 
 
 @cache
 def of_measurement(name: str) -> pl.Expr:
     """A measurement that is missing, not finite, negative or absurd."""
     value = pl.col(name)
-    return (
-        pl.when(value.is_null())
-        .then(pl.lit(f"{name} not given"))
-        .when(~value.is_finite())
-        .then(pl.lit(f"{name} is not a finite number"))
-        .when(value < 0)
-        .then(pl.lit(f"{name} is negative"))
-        .when(value > LARGEST[name])
-        .then(pl.lit(f"{name} is absurdly large"))
+    return _first(
+        (value.is_null(), f"{name} not given"),
+        (~value.is_finite(), f"{name} is not a finite number"),
+        (value < 0, f"{name} is negative"),
+        (value > LARGEST[name], f"{name} is absurdly large"),
     )
 
 

@@ -33,6 +33,15 @@ TIERS: Mapping[str, int] = MappingProxyType({"Bronze": 0, "Silver": 40, "Gold": 
 #: A run that was kept and not scored.
 UNRANKED = "Unranked"
 
+#: Runs of equal score are put in order by these, first to last.
+TIE_BREAKS = (
+    "higher completion",
+    "higher error_rate",
+    "shorter wall time (unknown last)",
+    "earlier end (unknown last)",
+    "run_id",
+)
+
 #: Shares of memory and CPU in resource efficiency.
 MEMORY_SHARE, CPU_SHARE = 0.7, 0.3
 

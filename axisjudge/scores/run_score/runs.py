@@ -166,6 +166,12 @@ def read_runs(*paths: str | Path, workers: Workers | None = None) -> pl.DataFram
     return _one_row_a_run(pl.concat(frames), where) if frames else pl.DataFrame(schema=RUN_SCHEMA)
 
 
+def runs_in(path: Path, where: str) -> list[Run]:
+    """The runs of a file of JSON lines, each refused with its line; `where` names the file."""
+    lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    return [parse_run(line, f"{where}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
+
+
 def parse_run(line: str | bytes, where: str) -> Run:
     """One JSON line as a run; `where` names it in the message of the InputError that anything else raises."""
     try:
@@ -203,15 +209,14 @@ def _read_file(file: tuple[Path, str]) -> pl.DataFrame:
     try:
         if path.suffix == ".parquet":
             return runs_table(pl.read_parquet(path), where=shown)
-        lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
+        runs = runs_in(path, shown)
     except FileNotFoundError:
         raise InputError(shown, "no such file of runs") from None
     except OSError as error:
         raise InputError(shown, f"cannot be read ({error.strerror or error})") from error
     except pl.exceptions.PolarsError as error:
         raise InputError(shown, "is not a Parquet file", cure="JSON lines go by another name") from error
-    given = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
-    return _one_row_a_run(runs_frame(parse_run(line, f"{shown}:{number}") for number, line in given), shown)
+    return _one_row_a_run(runs_frame(runs), shown)
 
 
 def counted_stages(stages: list[Stage] | None) -> tuple[float | None, float | None]:

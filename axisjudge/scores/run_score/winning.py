@@ -102,9 +102,8 @@ def _estimate(
         if n < FEWEST_CLUSTERS:
             reason = f"{n} {unit}{'' if n == 1 else 's'}; an interval needs at least {FEWEST_CLUSTERS}"
         else:
-            low, high = jackknife_interval(
-                estimate, (n * estimate - shares) / (n - 1), scale="logit", ci_level=ci_level
-            )
+            left_out = (n * estimate - shares) / (n - 1)
+            low, high = jackknife_interval(estimate, left_out, scale="logit", ci_level=ci_level)
             if math.isnan(low):
                 reason = "it wins always or never, with or without any one of them: no interval"
     return Estimate(

@@ -100,13 +100,8 @@ def axis_raw_scores(results: Iterable[AxisResult]) -> pl.DataFrame:
     A dimension that a run has no interactions in says nothing about it and is left out.
     """
     rows = [
-        {
-            "run": each.trajectory_id,
-            "task": each.cluster_id,
-            "agent": each.agent,
-            "dimension": dimension.name,
-            "raw": dimension.raw,
-        }
+        {"run": each.trajectory_id, "task": each.cluster_id, "agent": each.agent}
+        | {"dimension": dimension.name, "raw": dimension.raw}
         for each in results
         for dimension in each.dimensions
         if dimension.name != GOAL and dimension.raw is not None and not dimension.no_data

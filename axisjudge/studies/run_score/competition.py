@@ -11,21 +11,13 @@ import polars as pl
 
 from axisjudge.checks import InputError, TooLittle
 from axisjudge.results import Result
+from axisjudge.scores.run_score.rules import TIE_BREAKS
 from axisjudge.scores.run_score.winning import win_probability
 from axisjudge.stats.comparisons.ranking import rank_sets
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.ranking import Ranking
 from axisjudge.studies._shared.words import many
 from axisjudge.studies.run_score import sentences as say
-
-#: Runs of equal score are put in order by these, first to last.
-TIE_BREAKS = (
-    "higher completion",
-    "higher error_rate",
-    "shorter wall time (unknown last)",
-    "earlier end (unknown last)",
-    "run_id",
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,11 +97,8 @@ def compete(
     wins = win_probability(scores.astype(np.float64), agents, specs, cluster_unit="spec", ci_level=ci_level)
     means = table.pivot("agent_id", index="spec_id", values="score", aggregate_function="mean", sort_columns=True)
     names = tuple(sorted(wins))
-    sets = rank_sets(
-        means.sort("spec_id").select(pl.col(names).cast(pl.Float64).fill_null(np.nan)).to_numpy(),
-        ci_level=ci_level,
-        rng=rng,
-    )
+    by_spec = means.sort("spec_id").select(pl.col(names).cast(pl.Float64).fill_null(np.nan)).to_numpy()
+    sets = rank_sets(by_spec, ci_level=ci_level, rng=rng)
     tied = int((ranked["score"] == ranked["score"].max()).sum()) if ranked.height else 0
     ranking = Ranking(f"the {many(len(names), 'agent')}", "mean score", names, sets, unit="spec", share=False)
     return Competition(spec, ranked, tied, wins, ranking)

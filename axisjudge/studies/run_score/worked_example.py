@@ -64,6 +64,5 @@ def tier_table() -> pl.DataFrame:
     """One row a tier: the scores that stand in it, best first."""
     lowest = sorted(TIERS.items(), key=lambda tier: -tier[1])
     highest = [100, *(low - 1 for _, low in lowest)]
-    return pl.DataFrame(
-        [{"tier": name, "from": low, "to": high} for (name, low), high in zip(lowest, highest, strict=False)]
-    )
+    rows = [{"tier": name, "from": low, "to": high} for (name, low), high in zip(lowest, highest, strict=False)]
+    return pl.DataFrame(rows)

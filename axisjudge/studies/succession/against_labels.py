@@ -21,6 +21,7 @@ from axisjudge.stats.raters.reference import majority
 from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, table_of
 from axisjudge.studies._shared.words import in_cell
+from axisjudge.studies.succession.bridge import Terms
 from axisjudge.studies.succession.verdicts import verdicts_of
 
 
@@ -91,15 +92,15 @@ def against_labels(
     judged = _verdicts(ratings, steps)
     judged = judged.filter(pl.col("rater").is_in([old, new]))
     first = judged.filter(pl.col("repeat") == pl.col("repeat").min().over("rater")).with_columns(repeat=pl.lit(0))
-    told = _verdicts(labels, steps).filter(BY_LABELLER)
-    people = told["rater"].unique().sort().to_list()
-    labelled = first.join(told.select("item_id", "question").unique(), on=["item_id", "question"], how="semi")
+    stated = _verdicts(labels, steps).filter(BY_LABELLER)
+    people = stated["rater"].unique().sort().to_list()
+    labelled = first.join(stated.select("item_id", "question").unique(), on=["item_id", "question"], how="semi")
     questions = labelled["question"].unique(maintain_order=True).to_list()
     if not questions:
         raise TooLittle("labels", f"must be of items that {old} or {new} rated")
-    table = pl.concat([labelled, told.with_columns(repeat=pl.lit(0))], how="diagonal_relaxed")
-    about = {"cluster_unit": cluster_unit, "ci_level": ci_level}
-    rows = [row for question in questions for row in _rows(table, question, (old, new), people, steps, about)]
+    table = pl.concat([labelled, stated.with_columns(repeat=pl.lit(0))], how="diagonal_relaxed")
+    terms = Terms(cluster_unit=cluster_unit, ci_level=ci_level)
+    rows = [row for question in questions for row in _rows(table, question, (old, new), people, steps, terms)]
     return AgainstLabels(tuple(rows), kind_of(ratings))
 
 
@@ -110,19 +111,14 @@ def _verdicts(ratings: Given, steps: bool) -> pl.DataFrame:
 
 
 def _rows(
-    table: pl.DataFrame,
-    question: str,
-    judges: Sequence[str],
-    people: Sequence[str],
-    steps: bool,
-    about: dict[str, Any],
+    table: pl.DataFrame, question: str, judges: Sequence[str], people: Sequence[str], steps: bool, terms: Terms
 ) -> list[BesideLabels]:
     matrix = to_matrix(table, question, raters=[*judges, *people], step_level=steps)
     label = majority(matrix.codes[:, len(judges) :], len(matrix.categories))
     ordered = level_of(table.filter(pl.col("question") == question)["scale"][0]) == "ordinal"
     name = "cohen_kappa_quadratic" if ordered else "cohen_kappa"
     clusters = np.unique(matrix.clusters, return_inverse=True)[1]
-    how: dict[str, Any] = {"clusters": clusters, **about}
+    how: dict[str, Any] = {"clusters": clusters, "cluster_unit": terms.cluster_unit, "ci_level": terms.ci_level}
     rows = []
     for column, judge in enumerate(judges):
         pair = np.column_stack([matrix.codes[:, column], label])

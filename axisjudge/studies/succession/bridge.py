@@ -154,7 +154,7 @@ def _bridge(question: str, mine: pl.DataFrame, anchors: pl.DataFrame, terms: Ter
             level=terms.level,
         ),
         kappa=cohen_kappa(
-            np.column_stack([_coded(anchors[name]) for name in ("verdict", "verdict_new")]),
+            np.column_stack([_codes(anchors[name]) for name in ("verdict", "verdict_new")]),
             weights="quadratic" if level_of(mine["scale"][0]) == "ordinal" else "unweighted",
             categories=range(len(VERDICTS)) if mine["scale"][0] == "verdict" else (-1, 0, 1),
             clusters=clusters,
@@ -177,10 +177,10 @@ def _own_agreement(mine: pl.DataFrame, terms: Terms) -> Estimate | None:
     if mine["repeat"].n_unique() < 2:
         return None
     wide = mine.pivot("repeat", index=["item_id", "cluster_id"], values="verdict").sort("item_id")
-    repeats = np.column_stack([_coded(column) for column in wide.drop("item_id", "cluster_id")])
+    repeats = np.column_stack([_codes(column) for column in wide.drop("item_id", "cluster_id")])
     level, clusters = 1 - 2 * terms.level, wide["cluster_id"].to_numpy()
     return self_agreement(repeats, clusters=clusters, cluster_unit=terms.cluster_unit, ci_level=level).agreement
 
 
-def _coded(words: pl.Series) -> Floats:
+def _codes(words: pl.Series) -> Floats:
     return floats(words.replace_strict(_CODES, default=None, return_dtype=pl.Float64))

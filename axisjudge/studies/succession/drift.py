@@ -111,13 +111,8 @@ def watch_drift(
     key = ["item_id", "question", "cluster_id"]
     wide = table.pivot("repeat", index=key, values="failed").sort("item_id", "question")
     judged = [wide.select(map(str, repeats)).to_numpy() for repeats in repeats_of]
-    occasions = drift(
-        judged,
-        clusters=wide["cluster_id"].to_numpy(),
-        cluster_unit=cluster_unit,
-        level=level,
-        ci_level=ci_level,
-    )
+    clusters = wide["cluster_id"].to_numpy()
+    occasions = drift(judged, clusters=clusters, cluster_unit=cluster_unit, level=level, ci_level=ci_level)
     seen = (_seen(number, table.filter(pl.col("repeat").is_in(of))) for number, of in enumerate(repeats_of, 1))
     return Drift(judge, tuple(seen), tuple(occasions), wide.height, level, evidence_of_runs(judged, level=level))
 

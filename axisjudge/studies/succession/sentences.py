@@ -90,8 +90,8 @@ def _evidence(drift: Drift) -> list[str]:
     if drift.evidence is None:
         return []
     enough, largest = 1 / drift.level, drift.evidence.largest
-    told = "drift is shown" if drift.evidence.stopped_at else f"drift is not shown below {enough:.0f}"
-    return [f"Over all occasions together the evidence of drift (an e-value) reached {largest:.1f}; {told}."]
+    stated = "drift is shown" if drift.evidence.stopped_at else f"drift is not shown below {enough:.0f}"
+    return [f"Over all occasions together the evidence of drift (an e-value) reached {largest:.1f}; {stated}."]
 
 
 def _in_short(drift: Drift) -> str:
@@ -126,10 +126,10 @@ def _blind(drift: Drift) -> list[str]:
     """Occasions on which the verdicts could not have said stop."""
     silent = [str(each.number) for each in drift.occasions if not each.change.change.n_items]
     blind = [each for each in drift.occasions if each.change.change.n_items and not each.in_reach]
-    told = [f"Nothing can be compared with the first on occasion {listed(silent)}."] if silent else []
+    stated = [f"Nothing can be compared with the first on occasion {listed(silent)}."] if silent else []
     if blind:
         numbers, tasks = listed([str(each.number) for each in blind]), blind[0].change.change.clusters
-        told.append(f"On occasion {numbers} no verdicts on {tasks} could have stopped it: begin a new series.")
+        stated.append(f"On occasion {numbers} no verdicts on {tasks} could have stopped it: begin a new series.")
     if any(each.noise == "not_measured" for each in drift.occasions):
-        told.append("Noise between runs is not measured, so that no shift of verdicts says stop.")
-    return told
+        stated.append("Noise between runs is not measured, so that no shift of verdicts says stop.")
+    return stated

@@ -73,7 +73,7 @@ def side_by_side(judgements: Sequence[Judgement], *, unknown: str = "–") -> li
     for axis in dict.fromkeys(each.axis for each in judgements):
         of = {each.judge: each for each in judgements if each.axis == axis}
         cells = {judge: sentences.brief(of[judge]) if judge in of else "–" for judge in judges}
-        rows.append({"axis": axis, **cells, "cited by all": _joined(common_steps(of.values())) or unknown})
+        rows.append({"axis": axis, **cells, "cited by all": joined(common_steps(of.values())) or unknown})
     return rows
 
 
@@ -83,5 +83,6 @@ def common_steps(judgements: Iterable[Judgement]) -> tuple[int, ...]:
     return tuple(sorted(set.intersection(*cited))) if len(cited) > 1 else ()
 
 
-def _joined(steps: Sequence[int]) -> str:
-    return ", ".join(map(str, steps))
+def joined(things: Iterable[object]) -> str:
+    """Numbers or names with commas between them."""
+    return ", ".join(map(str, things))

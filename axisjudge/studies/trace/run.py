@@ -114,9 +114,8 @@ def traced(trajectory: Trajectory, verdicts: pl.DataFrame) -> TracedRun:
 def _facts(trajectory: Trajectory) -> dict[str, str]:
     """What a reader has to know of the run; what the source does not say is said to be unknown."""
     roles = [step.role for step in trajectory.steps]
-    counts = ", ".join(
-        f"{roles.count(role)} {role}" for role in ("system", "user", "assistant", "tool") if role in roles
-    )
+    known = [role for role in ("system", "user", "assistant", "tool") if role in roles]
+    counts = ", ".join(f"{roles.count(role)} {role}" for role in known)
     facts = {
         "agent": trajectory.agent,
         "task": trajectory.task_id,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
@@ -16,7 +16,7 @@ from axisjudge.studies._shared.result import Plot, RatedResult
 from axisjudge.studies.trace import sentences
 from axisjudge.studies.trace.figures import plot_trace
 from axisjudge.studies.trace.judgements import most_contested, verdicts_of
-from axisjudge.studies.trace.published_trace import side_by_side
+from axisjudge.studies.trace.published_trace import joined, side_by_side
 from axisjudge.studies.trace.run import TracedRun, TracedStep, traced
 from axisjudge.trajectory import Trajectory
 
@@ -34,7 +34,7 @@ class Trace(RatedResult):
         """One row a step: role, short text, calls, and who cites it for what."""
         columns = ("step", "role", "text", "calls", "error", "cited_by")
         rows = [
-            (step.index, step.role, step.short, _joined([name for name, _, _ in step.calls]), step.error, _citing(step))
+            (step.index, step.role, step.short, joined([name for name, _, _ in step.calls]), step.error, _citing(step))
             for step in self.run.steps
         ]
         return self._table(columns, rows)
@@ -44,7 +44,7 @@ class Trace(RatedResult):
         """One row per axis and judge: verdict, confidence, cited steps; a table."""
         columns = ("axis", "judge", "verdict", "confidence", "cited_steps", "not_in_the_run")
         rows = [
-            (each.axis, each.judge, each.word, _number(each.confidence), _joined(each.cited), _joined(each.invalid))
+            (each.axis, each.judge, each.word, _number(each.confidence), joined(each.cited), joined(each.invalid))
             for each in self.run.verdicts
         ]
         return self._table(columns, rows)
@@ -60,7 +60,7 @@ class Trace(RatedResult):
         columns = ("axis", "judges", "same_verdict", "both_cite", "either_cites", "overlap", "by_chance", "distance")
         numbers = attrgetter("n_either", "jaccard", "chance", "distance")
         rows = [
-            (pair.axis, " / ".join(pair.judges), pair.same_verdict, _joined(pair.shared), *numbers(pair))
+            (pair.axis, " / ".join(pair.judges), pair.same_verdict, joined(pair.shared), *numbers(pair))
             for pair in self.run.overlaps
         ]
         return self._table(columns, rows)
@@ -81,10 +81,6 @@ class Trace(RatedResult):
     def plots(self) -> Mapping[str, Plot]:
         """The steps from left to right, with every judge's marks."""
         return {"timeline": partial(plot_trace, self.run)}
-
-
-def _joined(things: Iterable[object]) -> str:
-    return ", ".join(map(str, things))
 
 
 def _number(value: float | None) -> float:

@@ -43,11 +43,6 @@ class Twins(RatedResult):
         return table_of([cell.named_values() for cell in self.matrix.cells], self.kind)
 
     @property
-    def injection_table(self) -> Table:
-        """One row a judge, kind of text for the judge, and place."""
-        return table_of([row.named_values() for row in self.injections], self.kind, columns=["judge"])
-
-    @property
     def halo_table(self) -> Table:
         """One row a judge: correlation between axes."""
         return table_of([halo_row(each) for each in self.halos], self.kind, columns=["judge"])
