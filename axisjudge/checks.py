@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from typing import TypeVar
+
+_T = TypeVar("_T")
 
 
 class OneLine:
@@ -49,6 +52,29 @@ class InputError(OneLine, ValueError):
     def __reduce__(self) -> tuple[type[InputError], tuple[str, str, object, str]]:
         """What another process makes the same error of."""
         return type(self), (self.where, self.rule, self.found, self.cure)
+
+
+class TooLittle(InputError):
+    """What was given is well formed and holds too little for an answer: no label, one judge, every verdict lost.
+
+    A command ends with the line; a report becomes a page that says it (`axisjudge.report.unanswered`).
+    """
+
+    @property
+    def sentences(self) -> str:
+        """The message as prose."""
+        number = f"; found {self.found}" if isinstance(self.found, int) else ""
+        where = self.where if "." in self.where else f"{self.where.lstrip('-').capitalize()}"  # a file's name stays
+        cure = f" {self.cure[0].upper()}{self.cure[1:]}." if self.cure else ""
+        return f"{where}: {self.rule}{number}.{cure}"
+
+
+def enough_for(compute: Callable[[], _T]) -> tuple[_T | None, str]:
+    """What `compute` gives, or None and the sentences that say why what was given is too little for it."""
+    try:
+        return compute(), ""
+    except TooLittle as error:
+        return None, error.sentences
 
 
 def _short(value: object, limit: int = 80) -> str:

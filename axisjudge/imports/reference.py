@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, TooLittle
 from axisjudge.labels.reference import reference_ratings
 from axisjudge.ratings import read_ratings
 from axisjudge.readers import read_trajectories
@@ -30,7 +30,7 @@ def read_reference(*paths: str | Path) -> pl.DataFrame:
         raise InputError(where, "holds no run whose task says what was expected", cure=cure)
     ratings = reference_ratings(runs)
     if ratings.is_empty():
-        raise InputError(where, "holds no failed run with a fault that the reference can locate")
+        raise TooLittle(where, "holds no failed run with a fault that the reference can locate")
     return ratings
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from axisjudge.checks import InputError, one_of
+from axisjudge.checks import InputError, TooLittle, one_of
 from axisjudge.labels.draw import Draw, draw_of
 from axisjudge.labels.simulated_people import BY_PEOPLE
 from axisjudge.ratings import to_matrix
@@ -127,11 +127,11 @@ def prepared(ratings: object, labels: object, repeat: int, step_level: bool) -> 
     numbers = chosen[1].filter(BY_PEOPLE & pl.col("value").is_not_null())["scale"]
     if people.is_empty() and len(numbers):
         rule = "are numbers, which are near or far from a judge's and never right or wrong"
-        raise InputError("labels", rule, numbers[0], "axisjudge agreement gives their ICC and interval alpha")
+        raise TooLittle("labels", rule, numbers[0], "axisjudge agreement gives their ICC and interval alpha")
     if people.is_empty():
-        raise InputError("labels", "must hold labels of people, or planted truth", cure="check the file and step level")
+        raise TooLittle("labels", "must hold labels of people, or planted truth", cure="check the file and step level")
     if judges.is_empty():
-        raise InputError("ratings", "must hold ratings of judges on such items", cure="check the file and step level")
+        raise TooLittle("ratings", "must hold ratings of judges on such items", cure="check the file and step level")
     return judges, people
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from axisjudge.checks import InputError, one_of
+from axisjudge.checks import InputError, TooLittle, one_of
 from axisjudge.judges.base import Judge
 from axisjudge.protocol import ledger
 from axisjudge.protocol.lock import NEXT, read_lock, status
@@ -91,7 +91,7 @@ def admit(
         one_of("--split", split, known.shares)
         chosen = tuple(run for run in trajectories if known.side_of(run) == split)
         if not chosen:
-            raise InputError("--split", f"none of the {len(trajectories)} trajectories stands on this side", split)
+            raise TooLittle("--split", f"none of the {len(trajectories)} trajectories stands on this side", split)
         study_check(known, chosen, split)
         sides = dict.fromkeys((run.id for run in chosen), split)
         held_out = list(chosen) if split in known.held_out else []

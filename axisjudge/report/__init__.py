@@ -28,5 +28,5 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name == "Page":  # the import in a notebook's first cells, before anything is read, judged or paid
-        import_module(f"{__name__}.injected").check_injected()
+        import_module(f"{__name__}.notebook").check_injected()
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
-from axisjudge.checks import OneLine
+from axisjudge.checks import OneLine, TooLittle
 from axisjudge.workbench import MIRROR
 
 # Kernels that run now by their private folder, so that an interrupted process can stop them.
@@ -75,6 +75,10 @@ class Lane:
             whole = True
             return book
         except PapermillExecutionError as error:
+            if error.ename == TooLittle.__name__:
+                book = self._unanswered(source.stem, target, error.cell_index)
+                whole = True
+                return book
             last = [line for line in f"{error.ename}: {error.evalue}".splitlines() if line.strip()][-1]
             number = error.cell_index + 1 - bool(parameters)  # papermill puts a cell of its own after the parameters
             raise ReportError(f"{source.name}, cell {number}: {last}") from None
@@ -86,20 +90,35 @@ class Lane:
 
     def _prepare(self, folder: Path, staging: Path) -> None:
         """A kernel that is as if nothing had run in it, told whose report comes next."""
-        import nbformat
-        from nbclient import NotebookClient
-
         if self._private is None:
             self._private = tempfile.TemporaryDirectory(prefix="axisjudge-")
             kind = _this_python(_environment(self.workbench, self._private.name), self._private.name)
             self._manager = kind(kernel_name="python3")
         places = ", ".join(repr(str(path)) for path in (self.workbench, staging, folder))
-        code = f"from axisjudge.report.room import enter\nenter({places})\nget_ipython().reset(new_session=True)"
+        self._run(f"from axisjudge.report.room import enter\nenter({places})\nget_ipython().reset(new_session=True)")
+
+    def _unanswered(self, name: str, target: Path, at: int) -> Any:
+        """The notebook at `target`, whose data held too little at cell `at`, with what its page says to that."""
+        import nbformat
+
+        from axisjudge.report.unanswered import CODE, cut_short
+
+        outputs = self._run(CODE.format(name=name))
+        book = cut_short(nbformat.read(target, as_version=4), at, outputs)  # type: ignore[no-untyped-call]
+        nbformat.write(book, target)  # type: ignore[no-untyped-call]
+        return book
+
+    def _run(self, code: str) -> list[Any]:
+        """What one cell of `code` puts out in the kernel that runs."""
+        import nbformat
+        from nbclient import NotebookClient
+
         cell = nbformat.v4.new_code_cell(code)  # type: ignore[no-untyped-call]
         book = nbformat.v4.new_notebook(cells=[cell])  # type: ignore[no-untyped-call]
         client = NotebookClient(book, km=self._manager, kernel_name="python3")
         client.execute()
         client.kc.stop_channels()  # type: ignore[union-attr]
+        return list(book.cells[0].outputs)
 
     def _end(self) -> None:
         """Stop the kernel, if there is one."""

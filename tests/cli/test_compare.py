@@ -7,7 +7,6 @@ import sys
 
 import pytest
 
-from axisjudge.cli import main
 from axisjudge.workbench import home
 
 
@@ -25,7 +24,7 @@ def ratings(tmp_path_factory):
     return out
 
 
-def test_words_first_then_tables_and_the_whole_as_json(ratings):
+def test_words_first_then_tables_and_the_whole_as_json(ratings, called):
     labels = home() / "data" / "demo" / "planted.jsonl"
     page = axisjudge("compare", ratings, "--labels", labels)
     assert page.returncode == 0, page.stderr
@@ -39,47 +38,44 @@ def test_words_first_then_tables_and_the_whole_as_json(ratings):
     )
     assert "Against the majority of people" in rest
     assert "Alternative annotator test" not in rest  # one labeller: the reason stands above
-    full = json.loads(axisjudge("compare", ratings, "--labels", labels, "--epsilon", "0.1", "--json").stdout)
+    full = json.loads(called("compare", ratings, "--labels", labels, "--epsilon", "0.1", "--json").stdout)
     assert full["epsilon"] == 0.1
     assert full["questions"][0]["question"] == "tool_selection"
     assert full["questions"][0]["judges"][0]["judge"] == "rules"
 
 
-def test_requirements_end_with_what_is_known(ratings):
+def test_requirements_end_with_what_is_known(ratings, called):
     labels = home() / "data" / "demo" / "planted.jsonl"
     for required, code in (
         ("termination.accuracy<=1", 0),
         ("simulated:heron.accuracy>=1", 1),
         ("sensitivity>=0.95", 4),
     ):
-        page = axisjudge("compare", ratings, "--labels", labels, "--require", required, "--json")
+        page = called("compare", ratings, "--labels", labels, "--require", required, "--json")
         outcomes = {each["outcome"] for each in json.loads(page.stdout)["requirements"]}
         assert page.returncode == code, outcomes
         assert ("short" in outcomes) == (code == 1)
-    page = axisjudge("compare", ratings, "--labels", labels, "--require", "nobody.accuracy>=1")
+    page = called("compare", ratings, "--labels", labels, "--require", "nobody.accuracy>=1")
     assert (page.returncode, page.stderr.count("\n")) == (2, 1)
 
 
-def test_what_cannot_be_compared_is_one_line_and_exit_code_2(ratings):
+def test_what_cannot_be_compared_is_one_line_and_exit_code_2(ratings, called):
     labels = home() / "data" / "demo" / "planted.jsonl"
     for arguments, message in (
         (("--labels", ratings), "axisjudge: labels: must hold labels of people"),  # a simulated judge is no person
         (("--labels", labels, "--sampling", "randm"), "axisjudge: sampling: must be one of random"),
         ((), "axisjudge: Missing option '--labels'"),
     ):
-        page = axisjudge("compare", ratings, *arguments)
+        page = called("compare", ratings, *arguments)
         assert (page.returncode, page.stdout) == (2, "")
         assert page.stderr.startswith(message), page.stderr
         assert page.stderr.count("\n") == 1
 
 
-def test_where_judges_are_unfair_is_said_with_what_cannot_be_tried(ratings, monkeypatch, capsys):
+def test_where_judges_are_unfair_is_said_with_what_cannot_be_tried(ratings, called):
     labels = home() / "data" / "demo" / "planted.jsonl"
-    words = ["compare", str(ratings), "--labels", str(labels), "--by", "agent,length", "--json"]
-    monkeypatch.setattr("sys.argv", ["axisjudge", *words])
-    with pytest.raises(SystemExit) as stop:
-        main()
-    assert not stop.value.code
-    fairness = json.loads(capsys.readouterr().out)["fairness"]
+    page = called("compare", ratings, "--labels", labels, "--by", "agent,length", "--json")
+    assert page.returncode == 0
+    fairness = json.loads(page.stdout)["fairness"]
     assert {each["by"] for each in fairness} == {"agent", "length"}
     assert all("trajectories" in each["refusal"] for each in fairness if each["by"] == "length")

@@ -23,13 +23,13 @@ def ratings(tmp_path_factory):
     return out
 
 
-def test_a_table_a_sentence_for_each_judge_and_the_whole_as_json(ratings):
+def test_a_table_a_sentence_for_each_judge_and_the_whole_as_json(ratings, called):
     labels = home() / "data" / "demo" / "planted.jsonl"
     page = axisjudge("confidence", ratings, "--labels", labels)
     assert page.returncode == 0, page.stderr
     assert "Confidence against labels" in page.stdout
     assert page.stdout.count("AUROC") == 2
-    full = json.loads(axisjudge("confidence", ratings, "--labels", labels, "--json").stdout)
+    full = json.loads(called("confidence", ratings, "--labels", labels, "--json").stdout)
     assert [judge["judge"] for judge in full["judges"]] == ["rules", "simulated:heron"]
     heron = full["judges"][1]
     assert heron["brier"] == pytest.approx(
@@ -38,9 +38,9 @@ def test_a_table_a_sentence_for_each_judge_and_the_whole_as_json(ratings):
     assert heron["recalibration"]["platt"] is None  # no split, and NaN is not JSON
 
 
-def test_labels_that_are_none_are_one_line_and_exit_code_2(ratings):
-    page = axisjudge("confidence", ratings, "--labels", ratings)
+def test_labels_that_are_none_are_one_line_and_exit_code_2(ratings, called):
+    page = called("confidence", ratings, "--labels", ratings)
     assert (page.returncode, page.stdout) == (2, "")
     assert page.stderr.startswith("axisjudge: labels: must hold ratings of people or planted truth")
     assert page.stderr.count("\n") == 1
-    assert axisjudge("confidence", ratings).returncode == 2
+    assert called("confidence", ratings).returncode == 2

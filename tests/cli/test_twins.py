@@ -38,7 +38,7 @@ def truth_of_twins(results, path, *edits):
     return path
 
 
-def test_the_matrix_for_people_and_the_whole_as_json_and_nothing_is_judged_twice(results, tmp_path):
+def test_the_matrix_for_people_and_the_whole_as_json_and_nothing_is_judged_twice(results, tmp_path, called):
     out = tmp_path / "twins.jsonl"
     chosen = ("twins", results, "--edits", "cut_tail", "--edits", "reworded", "--out", out)
     truth = truth_of_twins(results, tmp_path / "truth.jsonl", "cut_tail", "reworded")
@@ -49,24 +49,24 @@ def test_the_matrix_for_people_and_the_whole_as_json_and_nothing_is_judged_twice
     assert "refused: no change was made" in page.stdout
     assert "Without labels this is no halo" in page.stdout
     written = out.read_bytes()
-    full = json.loads(axisjudge(*chosen, "--labels", home() / "data" / "demo" / "planted.jsonl", "--json").stdout)
+    full = json.loads(called(*chosen, "--labels", home() / "data" / "demo" / "planted.jsonl", "--json").stdout)
     assert out.read_bytes() == written
     assert len(full["cells"]) == 2 * 2 * 5
     assert {cell["expected"] for cell in full["cells"]} == {"must", "must_not"}
     assert any(each["label_correlation"] is not None for each in full["halo"])
 
 
-def test_written_twins_are_trajectories_that_read_reads(results, tmp_path):
+def test_written_twins_are_trajectories_that_read_reads(results, tmp_path, called):
     path = tmp_path / "twins.jsonl"
-    page = axisjudge("twins", results, "--write", path, "--seed", 7, "--limit", 4)
+    page = called("twins", results, "--write", path, "--seed", 7, "--limit", 4)
     assert page.returncode == 0, page.stderr
-    assert axisjudge("read", path).returncode == 0
+    assert called("read", path).returncode == 0
     first = json.loads(path.read_text(encoding="utf-8").splitlines()[0])
     assert first["meta"]["twin"]["seed"] == 7
 
 
-def test_an_unknown_edit_is_one_line_and_exit_code_2(results):
-    page = axisjudge("twins", results, "--edits", "cut_tale")
+def test_an_unknown_edit_is_one_line_and_exit_code_2(results, called):
+    page = called("twins", results, "--edits", "cut_tale")
     assert (page.returncode, page.stdout) == (2, "")
     assert "did you mean 'cut_tail'?" in page.stderr
     assert page.stderr.count("\n") == 1

@@ -101,7 +101,7 @@ def _first_places(trajectory: Trajectory) -> dict[str, str]:
     first: dict[str, str] = {}
     if kinds_in("\n".join(text.text for text in texts)) or any(len(text.text) >= LONG for text in texts):
         for text in texts:
-            kinds = _kinds_in_shared if text.where == "tools" else kinds_in
+            kinds = _kinds_in_shared if text.where == "tools" or len(text.text) < LONG else kinds_in
             for kind in kinds(text.text, writes_calls=text.writes_calls):
                 first.setdefault(kind, text.where)
     for kind in _kinds_in_shared(trajectory.policy or "", writes_calls=True):
@@ -119,8 +119,8 @@ def kinds_in(text: str, *, writes_calls: bool = False) -> frozenset[str]:
     return frozenset(kinds)
 
 
-#: Many runs have the same policy and tools.
-_kinds_in_shared = lru_cache(maxsize=1_024)(kinds_in)
+#: Many runs have the same policy and tools, and a twin most of the steps of its run.
+_kinds_in_shared = lru_cache(maxsize=4_096)(kinds_in)
 
 
 def _spoken(text: str, writes_calls: bool) -> set[str]:

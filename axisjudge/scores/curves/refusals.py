@@ -30,7 +30,7 @@ def refusals_of(
         return _population_refusals(sample, line)
     spread = "people's scores of runs that do badly and of runs that do well, so that raw scores spread"
     if line.reason:
-        return (Refusal(f"no curve can be fitted: {line.reason}", spread),)
+        return (Refusal(line.reason, spread),)
     if line.slope <= 0:
         falls = f"people's scores do not rise with the raw score (slope {line.slope:.2f} on the probit scale)"
         return (Refusal(falls, f"{spread}; or another raw score, if this one does not measure what people look at"),)
@@ -54,7 +54,7 @@ def _population_refusals(sample: Sample, line: LinkLine) -> tuple[Refusal, ...]:
         return (Refusal(mass, harder),)
     if float((sample.raw == 0).mean()) >= 0.5:
         return (Refusal("half of the population or more are at raw 0: their median has no logarithm", "better runs"),)
-    return (Refusal(f"no curve can be fitted: {line.reason}", harder),) if line.reason else ()
+    return (Refusal(line.reason, harder),) if line.reason else ()
 
 
 def warnings_of(fit: CurveFit, sample: Sample) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ def win_probability(
             shares.append(_wins(runs))
             used += sum(len(own) for own in runs)
     reason = _refusal(len(known), len(shares), cluster_unit)
-    table = np.array(shares).reshape(-1, len(known))
+    table = np.array(shares).reshape(len(shares), len(known))
     return {
         str(name): _estimate(table[:, place], used, value.size - used, reason, cluster_unit, ci_level)
         for place, name in enumerate(known)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri, owens_t
 
-from axisjudge.checks import InputError, in_open_unit_interval, one_of, positive
+from axisjudge.checks import InputError, TooLittle, in_open_unit_interval, one_of, positive
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 from axisjudge.stats.estimate import Estimate
@@ -275,7 +275,7 @@ def _from_pilot(ratings: ArrayLike, tasks: ArrayLike) -> Callable[[int, Rng], tu
         raise InputError("pilot", "must be ratings of items x raters and the task of each item", matrix.shape)
     members = [np.flatnonzero(labels == task) for task in np.unique(labels)]
     if len(members) < 10:
-        raise InputError("pilot", "needs 10 tasks or more to be drawn from", len(members), "state assumptions instead")
+        raise TooLittle("pilot", "needs 10 tasks or more to be drawn from", len(members), "state assumptions instead")
 
     def draw(n: int, rng: Rng) -> tuple[Floats, NDArray[np.intp]]:
         chosen = [members[at] for at in rng.integers(0, len(members), n)]

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import polars as pl
 
-from axisjudge.checks import InputError, one_of
+from axisjudge.checks import TooLittle, one_of
 from axisjudge.ratings.counts import COUNTED, NOT_ASKED, PatternCounts, counted
 from axisjudge.ratings.scales import Level, level_of
 from axisjudge.ratings.selection import EMPTY_RUN
@@ -248,7 +248,7 @@ def agreement_by_axis(
         table = table.filter(pl.col("rater").is_in(list(raters)))
     counts = counted(table, repeat=repeat, step_level=step_level, once=once)
     if not counts:
-        raise InputError("ratings", "no such ratings", cure="check raters, repeat and step_level")
+        raise TooLittle("ratings", "no such ratings", cure="check raters, repeat and step_level")
     agreement = agreement_of_counts(counts, uncertain=uncertain, cluster_unit=cluster_unit, ci_level=ci_level, rng=rng)
     left_out = _left_out(table.filter(pl.col("step_index").is_not_null() == step_level), repeat)
     return replace(

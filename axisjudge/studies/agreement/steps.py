@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from axisjudge.checks import InputError, one_of
+from axisjudge.checks import TooLittle, one_of
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import once
 from axisjudge.results import Result
@@ -96,7 +96,7 @@ def step_scores(
         (pl.col("question") == question) & (pl.col("scale") == "step") & pl.col("step_index").is_not_null()
     )
     if table.is_empty():
-        raise InputError("ratings", f"must hold step ratings of question {question!r} on the scale step")
+        raise TooLittle("ratings", f"must hold step ratings of question {question!r} on the scale step")
     one_of("people", people, sorted(table["rater"].unique()))
     chosen = once(table.filter(pl.col("repeat") == 0), "item_id", "rater", rule="one rating for each step and rater")
     labels = chosen.filter(pl.col("rater") == people, pl.col("verdict").is_not_null()).select(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from axisjudge.checks import InputError
+from axisjudge.checks import TooLittle
 from axisjudge.protocol import no_such_run
 from axisjudge.results import Result
 from axisjudge.scores.axis.judged.signals import SIGNALS
@@ -33,7 +33,7 @@ def chosen(results: Sequence[AxisResult], run_id: str = "") -> AxisResult:
         When there is no run, or none of that id.
     """
     if not results:
-        raise InputError("source", "holds no transcript")
+        raise TooLittle("source", "holds no transcript")
     if not run_id:
         return max(results, key=lambda each: each.counts.errors + len(each.dimension("agent").necessity.unnecessary))
     for each in results:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, TooLittle
 from axisjudge.labels.sampling import LOOKED_AT, drawn_of
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER, once
@@ -149,17 +149,17 @@ def calibration(
     """
     given = as_ratings(ratings).filter(BY_JUDGE & (pl.col("repeat") == repeat))
     if given.is_empty():
-        raise InputError("ratings", "must hold ratings of judges; people's labels and planted truth go into labels")
+        raise TooLittle("ratings", "must hold ratings of judges; people's labels and planted truth go into labels")
     truth = _labels(_not_looked_at(labels))
     judged = given.join(truth, on=_ITEM, how="left", maintain_order="left").with_columns(
         pl.col("confidence_source").fill_null("not stated")
     )
     if judged["label"].null_count() == judged.height:
         cure = "item_id and question must be those of the ratings"
-        raise InputError("labels", "must label items that were rated", cure=cure)
+        raise TooLittle("labels", "must label items that were rated", cure=cure)
     having = judged.filter(pl.col("confidence").is_not_null() & pl.col("label").is_not_null())
     if having.is_empty():
-        raise InputError("ratings", "must hold confidences on labelled items")
+        raise TooLittle("ratings", "must hold confidences on labelled items")
     keys = having.select("family", "rater", "confidence_source").unique().sort("family", "rater", "confidence_source")
     without = sorted(set(judged["rater"]) - set(having["rater"]))
     judges = (
@@ -181,7 +181,7 @@ def _labels(table: pl.DataFrame) -> pl.DataFrame:
     given = table.filter(BY_LABELLER, pl.col("verdict").is_not_null())
     if given.is_empty():
         cure = "labels are ratings whose rater_kind is human or planted"
-        raise InputError("labels", "must hold ratings of people or planted truth", cure=cure)
+        raise TooLittle("labels", "must hold ratings of people or planted truth", cure=cure)
     counts = given.group_by(*_ITEM, "verdict").len()
     top = counts.filter(pl.col("len") == pl.col("len").max().over(*_ITEM))
     return top.filter(pl.len().over(*_ITEM) == 1).select(*_ITEM, label="verdict")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from axisjudge.checks import InputError
+from axisjudge.checks import TooLittle
 from axisjudge.results import Result
 from axisjudge.scores.axis.result import DEFAULT_WEIGHTS, GOAL
 from axisjudge.scores.curves.curve import AXIS_CURVE, Floats
@@ -53,10 +53,15 @@ class CompositeComparison(Result):
         order = [self.agents.sort(name, descending=True)["agent"].to_list() for name in ("assumed", "fitted")]
         return [
             say.MOVED.format(mean=np.abs(moved).mean(), least=moved.min(), most=moved.max(), share=self.reversed_pairs),
-            say.WITHIN.format(pairs=sum(self.reversed_within.values()), names=listed(list(self.reversed_within))),
+            *([self._within] if self.reversed_within else []),
             say.order(*order),
             *([say.KEPT.format(names=listed(self.kept))] if self.kept else []),
         ]
+
+    @property
+    def _within(self) -> str:
+        pairs = sum(self.reversed_within.values())
+        return say.WITHIN.format(pairs=pairs, names=listed(list(self.reversed_within)))
 
 
 def compare_composites(scores: pl.DataFrame, fits: Mapping[str, CurveFit]) -> CompositeComparison:
@@ -103,7 +108,7 @@ def _of_dimension(first: pl.DataFrame, about: pl.DataFrame, name: str) -> Floats
     mine = first.filter(pl.col("dimension") == name).select("run", "raw")
     raw = about.join(mine, on="run", how="left", maintain_order="left")["raw"]
     if raw.null_count():
-        raise InputError("scores", "every run needs a raw score in each dimension", name)
+        raise TooLittle("scores", "every run needs a raw score in each dimension", name)
     return raw.to_numpy().astype(np.float64)
 
 

@@ -18,6 +18,7 @@ PLANTED = "; raw scores and people's scores are planted"
 OF_RATINGS = ": mean of the judges beside the mean of people"
 FROM_FILE = ", from {name}"
 
+NO_NORM = "No run has a raw score in any dimension, so that no curve can be drawn from the population of runs."
 BOTH_MEANINGS = (
     "{dimension}: the median run (raw {median:.3f}) has a norm_score of 50; the assumed curve would give it "
     "{score:.0f}."
@@ -76,10 +77,12 @@ def answer(fits: Mapping[str, CurveFit], worse: Sequence[str]) -> str:
     """Which raw score gets 50, where that is refused, and where the assumed curve is shown to be worse."""
     stand = [f"{_ends(fit.median)}{_of(name)} ({_sample(fit)})" for name, fit in fits.items() if fit.curve]
     words = [f"People give 50 of 100 to a raw score of {listed(stand)}."] if stand else []
+    refused: dict[str, list[str]] = {}
+    for name, fit in fits.items():
+        if not fit.curve:
+            refused.setdefault(fit.refusals[0].reason, []).append(name)
     words += [
-        f"No curve can be fitted{_of(name, ' for ')}, because {fit.refusals[0].reason}."
-        for name, fit in fits.items()
-        if not fit.curve
+        f"No curve can be fitted{_of(listed(names), ' for ')}, because {reason}." for reason, names in refused.items()
     ]
     where = f" in {listed(worse)}" if len(fits) > 1 and worse else ""
     missed = f"The assumed curve is shown to predict people's scores of unseen tasks worse than the fitted one{where}."

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, TooLittle
 from axisjudge.ratings.table import read_ratings
 from axisjudge.scores.axis.result import GOAL, AxisResult
 from axisjudge.scores.curves.curve import LogNormalCurve
@@ -85,6 +85,8 @@ def source_of(table: pl.DataFrame, origin: str = "") -> ScoreSource:
     """A table of scores as a source; without dimensions they are of one, and without runs each row is a run."""
     if missing := [name for name in ("raw", "human", "task") if name not in table.columns]:
         raise InputError("scores", f"columns are {', '.join(table.columns)}", cure=f"add {', '.join(missing)}")
+    if table.drop_nulls(["raw", "human"]).is_empty():
+        raise TooLittle("scores", "no row has a raw score and a score that people gave")
     if "dimension" not in table.columns:
         table = table.with_columns(dimension=pl.lit(ALL))
     if "run" not in table.columns:

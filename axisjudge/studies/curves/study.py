@@ -146,8 +146,8 @@ def curves(
         source.scores, source.columns, labels=labels, cut=cut, floor=floor, forms=forms, ci_level=ci_level
     )
     norm = None
-    if runs:
-        population = axis_raw_scores(axis_results(runs))
+    population = axis_raw_scores(axis_results(runs))
+    if not population.is_empty():
         norm = curve_report(population, _POPULATION, reference="norm", ci_level=ci_level)
     points = None if published is None else to_polars(published, ("raw_ms", "score"), where="published")
     return Curves(

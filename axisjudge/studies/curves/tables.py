@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from axisjudge.checks import InputError, one_of
+from axisjudge.checks import InputError, TooLittle, one_of
 from axisjudge.ratings.table import ratings_frame
 from axisjudge.verdict import Rating
 
@@ -70,7 +70,7 @@ def scores_of_ratings(ratings: pl.DataFrame) -> pl.DataFrame:
     graded = ratings.filter(pl.col("value").is_not_null() & (pl.col("status") == "ok"))
     scales = graded["scale"].unique().to_list()
     if len(scales) != 1 or not (scales[0] == "unit" or scales[0].startswith("ordinal:")):
-        raise InputError("ratings", "need one scale of numbers, unit or ordinal", sorted(scales) or "no values")
+        raise TooLittle("ratings", "need one scale of numbers, unit or ordinal", sorted(scales) or "no values")
     low, high = (0.0, 1.0) if scales[0] == "unit" else map(float, scales[0].removeprefix("ordinal:").split("-"))
     keys = [pl.col("item_id").alias("run"), pl.col("cluster_id").alias("task"), pl.col("question").alias("dimension")]
     share = (pl.col("value") - low) / (high - low)
@@ -78,7 +78,7 @@ def scores_of_ratings(ratings: pl.DataFrame) -> pl.DataFrame:
     rows = graded.group_by(keys).agg(raw=share.filter(~person).mean(), human=100 * share.filter(person).mean())
     scores = rows.drop_nulls().sort("dimension", "run")
     if scores.is_empty():
-        raise InputError("ratings", "no item was rated by judges and by people", cure="give both in one table")
+        raise TooLittle("ratings", "no item was rated by judges and by people", cure="give both in one table")
     return scores
 
 

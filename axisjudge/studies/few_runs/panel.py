@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from axisjudge.checks import InputError, one_of
+from axisjudge.checks import InputError, TooLittle, one_of
 from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER, EMPTY_RUN, once
 from axisjudge.stats.latent.rated import RatedItems, crossed, of_levels
 from axisjudge.studies._shared.frames import Given, to_polars
@@ -62,7 +62,7 @@ def rated_panel(
     scales = judged["scale"].unique().sort().to_list()
     if len(scales) != 1 or scales[0] not in FAILING:
         cure = f"give ratings on one scale of {', '.join(FAILING)}"
-        raise InputError("ratings", "must have a word for failing", ", ".join(scales) or "no ratings of judges", cure)
+        raise TooLittle("ratings", "must have a word for failing", ", ".join(scales) or "no ratings of judges", cure)
     judged = _drawn(judged, runs, seed)
     of_scale = (pl.col("scale") == scales[0]) & (pl.col("step_index").is_not_null() == by_step)
     people = told.filter(BY_LABELLER & of_scale & (pl.col("repeat") == 0))

@@ -49,6 +49,8 @@ def precision_sentence(decided: Sequence[Decided]) -> str:
         for one in rows
         if one.judge == last
     ]
+    if not any(one.n_incorrect for one in rows if one.judge == last):
+        return f"{last} calls no run incorrect, so that it cannot be said what its word is worth."
     return f"Of the runs that {last} calls incorrect on some axis these failed: {'; '.join(parts)}."
 
 
@@ -114,6 +116,8 @@ def _of_set(rows: Sequence[FaultsFound]) -> str:
     where = f"of {many(fewest.n_faults, 'fault')} in {fewest.domain} ({fewest.on_axis.clusters})"
     if len(rows) == 1:
         return f"{fewest.on_axis.worded('.0%')} {where}"
+    if fewest.on_axis.estimate == most.on_axis.estimate:
+        return f"{fewest.on_axis.estimate:.0%} ({'both' if len(rows) == 2 else 'every one'}) {where}"
     low, high = (f"{one.on_axis.estimate:.0%} ({one.judge})" for one in (fewest, most))
     return f"{low} to {high} {where}"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
-from axisjudge.checks import InputError
+from axisjudge.checks import TooLittle
 from axisjudge.labels.crosswalk import ANY_STEP
 from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER, VERDICT_ON_RUN, once
 from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, to_polars
@@ -163,7 +163,7 @@ def located(
     judged = given.filter(BY_JUDGE, pl.col("verdict").is_not_null()).drop("domain").join(outcomes, on="trajectory_id")
     if judged.is_empty():
         cure = "name the outcome of the runs that were judged"
-        raise InputError("ratings", "must hold verdicts of judges on runs with an outcome", cure=cure)
+        raise TooLittle("ratings", "must hold verdicts of judges on runs with an outcome", cure=cure)
     named = judged.with_columns(_judge_name(judged))
     once(named, "judge", "trajectory_id", "question", rule="one verdict for each judge, run and axis")
     told = told.drop("domain").join(outcomes.select("trajectory_id", "domain"), on="trajectory_id")

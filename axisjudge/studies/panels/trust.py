@@ -8,7 +8,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from axisjudge.checks import InputError, in_open_unit_interval, one_of
+from axisjudge.checks import InputError, TooLittle, in_open_unit_interval, one_of
 from axisjudge.results import Result
 from axisjudge.stats.confidence.escalation import Alone, decides_alone
 from axisjudge.stats.estimate import ClusteredShare
@@ -138,7 +138,7 @@ def trust_judge(votes: Voted, judge: str, *, risk: float = 0.05, level: float = 
     sure = votes.confidences[:, column]
     if np.isnan(sure).all():
         cure = "fit a panel: its probabilities serve as confidences"
-        raise InputError(f"judge {judge}", "gave no confidences", None, cure)
+        raise TooLittle(f"judge {judge}", "gave no confidences", None, cure)
     words = votes.words[:, column]
     return _trust(judge, votes, words, np.where(np.isnan(words), np.nan, sure), risk, level, 0)
 

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from axisjudge.checks import InputError, one_of
+from axisjudge.checks import InputError, TooLittle, one_of
 from axisjudge.labels.sampling import LOOKED_AT, with_drawn
 from axisjudge.labels.simulated_people import FAMILY
 from axisjudge.ratings import to_matrix
@@ -142,16 +142,16 @@ def voted(
     people = told.filter(word & pl.col("item_id").is_in(judged["item_id"].unique().implode()))
     if labels is not None and people.is_empty():
         cure = "check that question and trajectory ids are the same"
-        raise InputError("labels", f"must hold words of people on {asked} for items that judges rated", None, cure)
+        raise TooLittle("labels", f"must hold words of people on {asked} for items that judges rated", None, cure)
     names = judged.select("family", "rater").unique().sort("family", "rater")["rater"].to_list()
     if judges is not None:
         names = [name for name in judges if name in set(names)]
     labellers = people["rater"].unique().sort().to_list()
     if (judged["status"] == "ok").any() and not judged["verdict"].is_not_null().any():
-        raise InputError("ratings", "must be words: numbers alone cannot be voted on", asked)
+        raise TooLittle("ratings", "must be words: numbers alone cannot be voted on", asked)
     matrix = to_matrix(pl.concat([judged, people]), asked, raters=[*names, *labellers], step_level=steps)
     if not matrix.categories:
-        raise InputError("ratings", "must hold a verdict of a judge: all were lost", asked, "judge again")
+        raise TooLittle("ratings", "must hold a verdict of a judge: all were lost", asked, "judge again")
     k = len(names)
     reference = (
         majority(matrix.codes[:, k:], len(matrix.categories)) if labellers else np.full(len(matrix.items), np.nan)
@@ -181,7 +181,7 @@ def voted(
 
 def _chosen(judged: pl.DataFrame, question: str, judges: Sequence[str] | None, step_level: bool | None) -> pl.DataFrame:
     if judged.is_empty():
-        raise InputError("ratings", "must hold ratings of judges", cure="judge some runs first")
+        raise TooLittle("ratings", "must hold ratings of judges", cure="judge some runs first")
     rows = judged.filter((pl.col("repeat") == 0) & ~pl.col("flags").list.contains("empty_run").fill_null(value=False))
     if judges is not None:
         for name in judges:
@@ -193,7 +193,7 @@ def _chosen(judged: pl.DataFrame, question: str, judges: Sequence[str] | None, s
     steps = step_level if step_level is not None else whole.is_empty()
     rows = rows.filter(pl.col("step_index").is_not_null()) if steps else whole
     if rows.is_empty():
-        raise InputError("ratings", f"must hold ratings of judges{' on steps' if steps else ' on whole runs'}")
+        raise TooLittle("ratings", f"must hold ratings of judges{' on steps' if steps else ' on whole runs'}")
     questions = rows["question"].unique(maintain_order=True).to_list()
     if not question and len(questions) > 1:
         cure = f"name one of {', '.join(sorted(questions))} with question (--question)"

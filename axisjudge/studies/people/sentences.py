@@ -82,6 +82,8 @@ def _best(comparison: HumanComparison) -> str:
         return ""
     alone = [(q.question, q.panel.judges[q.kappa_ranks.first[0]]) for q in several if one_best(q)]
     where = f"on {many(len(several), 'question')}"
+    if all(math.isnan(mean) for question in several for mean in question.kappa_ranks.means):
+        return f"Which judge agrees best with people cannot be said: none has a kappa with them {where}."
     if not alone:
         return f"No judge is shown to be the best by kappa with people {where}."
     named = listed([f"{judge} on {question}" for question, judge in alone], most=_NAMED)

@@ -72,7 +72,7 @@ def _tried(panel: LabelledPanel, judge: int, labels: Floats, draws: list[NDArray
     bounds = np.array([[(one.ci_low, one.ci_high) for one in (each.rate, each.labels_alone)] for each in rates])
     held = (bounds[:, :, 0] <= rate) & (rate <= bounds[:, :, 1])
     width = bounds[:, :, 1] - bounds[:, :, 0]
-    if np.isnan(width).all(axis=0).any():  # so few labels correct nothing
+    if np.isnan(width).all(axis=0).any() or np.isnan(verdicts).all():  # so few correct nothing
         return None
     return {
         "question": panel.question,

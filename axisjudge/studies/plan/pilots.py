@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from axisjudge.checks import InputError, one_of
+from axisjudge.checks import InputError, TooLittle, one_of
 from axisjudge.judges.pricing import Tokens
 from axisjudge.ratings import as_ratings
 from axisjudge.results import Result
@@ -67,8 +67,10 @@ def pilot_of(ratings: Given, question: str) -> Pilot:
     table = as_ratings(ratings)
     panel = pooled(table, question)
     if panel.n_judges < 2:
-        raise InputError("--pilot", f"needs two judges on {question}", panel.n_judges)
+        raise TooLittle("--pilot", f"needs two judges on {question}", panel.n_judges)
     codes = panel.codes[:, : panel.n_judges]
+    if np.isnan(codes[:, :2]).any(axis=1).all():
+        raise TooLittle("--pilot", f"needs runs on which two judges gave a verdict on {question}")
     categories, clusters = range(len(panel.categories)), panel.clusters
     return Pilot(
         question=question,

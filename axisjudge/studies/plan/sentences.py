@@ -28,9 +28,16 @@ def plan_sentence(plan: StudyPlan) -> str:
     return " ".join(filter(None, (_needed(plan), _one_more(plan), _fading(plan), prices)))
 
 
-def answer(agreement: Mapping[str, StudyPlan], labels: Mapping[str, StudyPlan], claims: Mapping[str, StudyPlan]) -> str:
+def answer(
+    agreement: Mapping[str, StudyPlan],
+    labels: Mapping[str, StudyPlan],
+    claims: Mapping[str, StudyPlan],
+    no_pilot: str = "",
+) -> str:
     """What the targets take: tasks for agreement, labels for a corrected rate, items for the claim to stand in."""
-    return " ".join(needs(plans) for plans in (agreement, labels, claims) if plans)
+    needed = [needs(plans) for plans in (agreement, labels, claims) if plans]
+    assumed = ["The pilot is too small to plan from, so all of this is from assumptions."] if no_pilot else []
+    return " ".join([*assumed, *needed])
 
 
 def needs(plans: Mapping[str, StudyPlan]) -> str:
@@ -43,9 +50,10 @@ def needs(plans: Mapping[str, StudyPlan]) -> str:
 def pilot_sentence(pilot: Pilot) -> str:
     """Who is compared, on how much, and how they agree."""
     runs, tasks = many(len(pilot.ratings), "run"), many(pilot.n_tasks, "task")
+    kappa = "have no kappa, as they say one word alone," if math.isnan(pilot.kappa) else f"have kappa {pilot.kappa:.2f}"
     return (
-        f"The pilot on {pilot.question}: {pilot.prevalence:.0%} failures; {listed(pilot.judges[:2])} have kappa "
-        f"{pilot.kappa:.2f} and agree on {pilot.agreement:.0%} ({runs} of {tasks})."
+        f"The pilot on {pilot.question}: {pilot.prevalence:.0%} failures; {listed(pilot.judges[:2])} {kappa} "
+        f"and agree on {pilot.agreement:.0%} ({runs} of {tasks})."
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from axisjudge.checks import enough_for
 from axisjudge.ratings import as_ratings
 from axisjudge.spec import JudgeSpec
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
@@ -33,7 +34,8 @@ class Plan(RatedResult):
 
     `agreement` has a plan for each coefficient, the first with prices, `pilot_agreement` the first coefficient's from
     the pilot instead of assumptions. `labels` is by quality of the judge, `stand_in` by share of failures. `repeats`
-    are the pilot's; `pilot` and what comes of it are None or empty where none was given.
+    are the pilot's; `pilot` and what comes of it are None or empty where none was given, or where it says too little,
+    for the reason in `no_pilot`.
     """
 
     pilot: Pilot | None
@@ -43,6 +45,7 @@ class Plan(RatedResult):
     stand_in: Mapping[str, StudyPlan]
     repeats: tuple[PanelError, ...]
     kind: Kind
+    no_pilot: str = ""
 
     @property
     def first(self) -> StudyPlan:
@@ -58,13 +61,18 @@ class Plan(RatedResult):
     def answer(self) -> str:
         """How many tasks, labels and items the targets take."""
         tasks = {COEFFICIENTS[name].label: plan for name, plan in self.agreement.items()}
-        return answer(tasks, self.labels, self.stand_in)
+        return answer(tasks, self.labels, self.stand_in, self.no_pilot)
+
+    @property
+    def of_pilot(self) -> str:
+        """The pilot in words, or why it says too little; empty where none was given."""
+        return pilot_sentence(self.pilot) if self.pilot else self.no_pilot
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """The pilot, and every plan with its assumptions."""
         return (
-            *([pilot_sentence(self.pilot)] if self.pilot else []),
+            *filter(None, [self.of_pilot]),
             *(plan_sentence(plan) for plan in self.agreement.values()),
             *([plan_sentence(self.pilot_agreement)] if self.pilot_agreement else []),
             *(f"{sentence_case(name)}: {plan_sentence(plan)}" for name, plan in self.labels.items()),
@@ -140,7 +148,7 @@ def plan(
     Raises
     ------
     InputError
-        A target or an assumption out of range, a judge without a list price, a pilot with fewer than two judges.
+        A target or an assumption out of range, or a judge without a list price.
 
     Examples
     --------
@@ -150,13 +158,16 @@ def plan(
     ['tasks', 'half width', 'without interval', 'USD']
     """
     table = None if ratings is None else as_ratings(ratings)
-    pilot = None if table is None else pilot_of(table, question)
+    pilot, no_pilot = (None, "") if table is None else enough_for(lambda: pilot_of(table, question))
     prices = judge_prices(judges, pilot.tokens if pilot and pilot.tokens else TOKENS)
     agreeing = partial(plan_agreement, half_width, sizes=sizes, rng=seed)
     stated = partial(agreeing, prevalence=prevalence, kappa=kappa, per_task=per_task)
     first = coefficients[0]
     curves = {name: stated(coefficient=name) for name in coefficients}
-    piloted = pilot and agreeing(coefficient=first, pilot=(pilot.ratings, pilot.tasks))
+    piloted = None
+    if pilot is not None:
+        drawn = (pilot.ratings, pilot.tasks)
+        piloted, no_pilot = enough_for(lambda: agreeing(coefficient=first, pilot=drawn))
     corrected = partial(plan_corrected_rate, rate_half_width, prevalence=prevalence, sizes=sizes, rng=seed)
     claim = partial(plan_stand_in, power, n_people=PEOPLE, epsilon=epsilon, sizes=sizes, rng=seed)
     labelled = partial(study_plan, usd_per_label=usd_per_label)
@@ -177,4 +188,5 @@ def plan(
         repeats=() if table is None else panel_errors(table, question=question),
         made_up=made_up_raters(table),
         kind="pandas" if ratings is None else kind_of(ratings),
+        no_pilot=no_pilot,
     )

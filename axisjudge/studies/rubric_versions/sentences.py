@@ -15,7 +15,7 @@ from axisjudge.studies.rubric_versions.versions import LeftOut
 
 #: Why the rule says what it says; braces are filled with the numbers of the turn.
 REASONS = {
-    Reason.TOO_FEW_TASKS: "{tasks} tasks have verdicts under both versions; nothing is said of fewer than {fewest}",
+    Reason.TOO_FEW_TASKS: "{tasks} with verdicts under both versions, and nothing is said of fewer than {fewest}",
     Reason.ROSE: "agreement rose, over tasks and beyond the noise of runs",
     Reason.FELL: "agreement fell, over tasks and beyond the noise of runs",
     Reason.ROSE_UNREPEATED: "agreement rose over tasks, but a run that went differently as a whole would do the same",
@@ -27,7 +27,7 @@ REASONS = {
     "rose",
     Reason.CONFIDENCES_MOVED: "confidences moved where verdicts stayed",
     Reason.MARGIN_EXCLUDED: "a change of {margin:.2f} is excluded",
-    Reason.NEITHER_SHOWN: "neither a change nor its absence is shown by {tasks} tasks",
+    Reason.NEITHER_SHOWN: "neither a change nor its absence is shown by {tasks}",
 }
 
 NORMALISED = "ranks of each judge's confidences over {ranked_over}, all rubric versions pooled"
@@ -37,7 +37,7 @@ def reason(decision: progress.Decision, agreement: progress.Moved, alphas: tuple
     """Which part of the rule decided."""
     noise = agreement.noise or progress.RunNoise(math.nan, 0, math.nan, (1, 1))
     numbers = {
-        "tasks": agreement.change.n_clusters,
+        "tasks": many(agreement.change.n_clusters, "task"),
         "fewest": progress.FEWEST_TASKS,
         "change": agreement.mean,
         "threshold": noise.threshold,

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, TooLittle
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import BY_JUDGE, EMPTY_RUN, VERDICT_ON_RUN, once
 from axisjudge.stats.agreement.soft import beliefs
@@ -140,11 +140,11 @@ def read_versions(
     judges = _in_both(chosen, "rater", before, after)
     if len(judges) < 2:
         cure = "have a second judge, of another family, grade both versions"
-        raise InputError(where, "agreement needs two judges that rated both versions", judges, cure)
+        raise TooLittle(where, "agreement needs two judges that rated both versions", judges, cure)
     of_judges = chosen.filter(pl.col("rater").is_in(judges))
     items = _in_both(of_judges, "item_id", before, after)
     if not items:
-        raise InputError(where, f"no run was judged under {before} and {after}", cure="judge the same runs")
+        raise TooLittle(where, f"no run was judged under {before} and {after}", cure="judge the same runs")
     table = of_judges.filter(pl.col("item_id").is_in(items)).sort("item_id", "rater", "rubric_version", "repeat")
     panel = table.select("family", "rater").sort("family", "rater").unique("rater", keep="first", maintain_order=True)
     cube, clusters = _cubes(table, items, panel["rater"].to_list(), (before, after))
@@ -186,10 +186,10 @@ def _check(axis: str, reading: pl.DataFrame, chosen: pl.DataFrame, versions: tup
         mine = chosen.filter(pl.col("rubric_version") == version)
         if mine.is_empty():
             cure = f"judge it first (versions={{'{axis}': '{version}'}}); judges that read no rubric do not count"
-            raise InputError(where, f"none under {version}", sorted(set(reading["rubric_version"])), cure)
+            raise TooLittle(where, f"none under {version}", sorted(set(reading["rubric_version"])), cure)
         if mine["verdict"].null_count() == mine.height:
             rule = f"every verdict under {version} is lost, so that there is nothing to compare"
-            raise InputError(where, rule, f"{mine.height} lost", "judge again: lost verdicts are asked anew")
+            raise TooLittle(where, rule, f"{mine.height} lost", "judge again: lost verdicts are asked anew")
         if (texts := mine["rubric_sha256"].drop_nulls().unique().sort().to_list())[1:]:
             rule = f"{version} was edited after it had judged: its ratings carry {len(texts)} texts"
             raise InputError(where, rule, [text[:12] for text in texts], "write the next version instead")

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from axisjudge.checks import InputError
+from axisjudge.checks import TooLittle
 from axisjudge.results import Result
 from axisjudge.scores.curves.fit import fit_criterion_curve
 from axisjudge.scores.curves.fitted import CurveFit
@@ -123,7 +123,7 @@ def rated_labels(labels: Given) -> pl.DataFrame:
     ratings = to_polars(labels, ("trajectory_id", "scale", "status", "value"), where="labels")
     given = ratings.filter((pl.col("status") == "ok") & (pl.col("scale") == "unit") & pl.col("value").is_not_null())
     if given.is_empty():
-        raise InputError("labels", "needs ratings on the scale unit (0 to 1)", ratings["scale"].unique().to_list())
+        raise TooLittle("labels", "needs ratings on the scale unit (0 to 1)", ratings["scale"].unique().to_list())
     mean = given.group_by(pl.col("trajectory_id").alias("run_id"), maintain_order=True).agg(pl.col("value").mean())
     return mean.select("run_id", (pl.col("value") >= 0.5).cast(pl.Float64).alias("good"))
 
@@ -150,7 +150,7 @@ def calibrate_score(
     """
     table = scored.filter(pl.col("score").is_not_null()).join(labels, on="run_id", how="inner")
     if table.is_empty():
-        raise InputError("labels", "no scored run has one", cure="run_id of labels and of runs must be the same")
+        raise TooLittle("labels", "no scored run has one", cure="run_id of labels and of runs must be the same")
     good = table["good"].to_numpy()
     score = without(table, dropped, rules=rules) if dropped else table["score"].cast(pl.Float64).to_numpy()
     specs = np.asarray(table.select(pl.coalesce("spec_id", "run_id")).to_series().to_list())

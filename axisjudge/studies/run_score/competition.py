@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, TooLittle
 from axisjudge.results import Result
 from axisjudge.scores.run_score.rules import TIE_BREAKS
 from axisjudge.scores.run_score.winning import win_probability
@@ -88,6 +88,8 @@ def compete(
         if spec not in set(scored["spec_id"].drop_nulls()):
             raise InputError("spec", "no run of this spec", spec, "see spec_id in the runs")
         table = table.filter(pl.col("spec_id") == spec)
+        if table.is_empty():
+            raise TooLittle("runs", f"none of {spec} has a score, so that none is ranked")
     elif table.is_empty():
         raise InputError("runs", "none has a spec_id and a score: nothing to compare", scored.height)
     ranked = in_order(table) if spec is not None else table.clear()

@@ -32,16 +32,17 @@ def plot_score_spread(summary: ScoreSummary, *, ax: Axes | None = None) -> Axes:
     ax = theme.new_axes(7.4, 1.2 + 0.8 * len(agents)) if ax is None else ax
     _tier_bands(ax)
     scores = {name: summary.scores[name].to_list() for name in ("score", "agent")}
-    sns.swarmplot(
-        x=scores["score"],
-        y=scores["agent"],
-        order=agents,
-        size=2.8,
-        color=theme.ACCENT,
-        ax=ax,
-        warn_thresh=1.0,
-        orient="h",
-    )
+    if scores["score"]:
+        sns.swarmplot(
+            x=scores["score"],
+            y=scores["agent"],
+            order=agents,
+            size=2.8,
+            color=theme.ACCENT,
+            ax=ax,
+            warn_thresh=1.0,
+            orient="h",
+        )
     for row, mean in enumerate(summary.means.values()):
         interval_mark(ax, mean, row + 0.44, colour=theme.INK, marker="D", size=5)
     named_rows(ax, agents)

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 import polars as pl
 
+from axisjudge.checks import enough_for
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.scores.run_score import RUN_SCHEMA, ScorecardRules, frozen_baseline, runs_frame, runs_of, score_runs
 from axisjudge.scores.run_score.score import DEFAULT
@@ -18,7 +19,7 @@ from axisjudge.studies._shared.scope import made_up_raters
 from axisjudge.studies.run_score import figures
 from axisjudge.studies.run_score.calibration import ScoreCalibration, calibrate_score, rated_labels, reward_labels
 from axisjudge.studies.run_score.competition import Competition, comparable, compete
-from axisjudge.studies.run_score.sentences import NO_LABELS
+from axisjudge.studies.run_score.sentences import NO_LABELS, UNLABELLED
 from axisjudge.studies.run_score.summary import ScoreSummary, describe
 from axisjudge.studies.run_score.trend import Trend, tier_changes, tiers_kept, trend
 from axisjudge.trajectory import Trajectory
@@ -30,7 +31,7 @@ class RunScore(RatedResult):
 
     `scored` holds the scores, one row a run. `contest` ranks the runs of the spec that was asked for, `overall` says
     how often agents win over all specs; `by_labels` compares the score with labels, `by_reward` that of trajectories
-    with their end-task reward. What there are no data for is None.
+    with their end-task reward. What there are no data for is None; `unranked` and `unlabelled` say why.
     """
 
     kind: Kind
@@ -42,6 +43,8 @@ class RunScore(RatedResult):
     overall: Competition | None
     by_labels: ScoreCalibration | None
     by_reward: ScoreCalibration | None
+    unranked: str = ""
+    unlabelled: str = ""
 
     @property
     def table(self) -> Table:
@@ -64,7 +67,13 @@ class RunScore(RatedResult):
     def of_labels(self) -> str:
         """Whether the score ranks runs as labels do; without labels, as the reward does."""
         calibration = self.by_labels or self.by_reward
-        return NO_LABELS if calibration is None else calibration.answer
+        said = NO_LABELS if calibration is None else calibration.answer
+        return f"{UNLABELLED} {said}" if self.unlabelled else said
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Why what was asked for has no answer."""
+        return tuple(filter(None, (self.unranked, self.unlabelled)))
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -76,6 +85,7 @@ class RunScore(RatedResult):
             self.summary.lowest_component,
             self.trend.sentence,
             self.tiers_kept,
+            *self.missing,
             *(sentence for part in parts if part is not None for sentence in part.sentences),
         )
 
@@ -163,6 +173,13 @@ def run_score(
     still = score_runs(table, rules=rules, baseline=frozen_baseline(table, rules=rules))
     rng = np.random.default_rng(seed)
     ranked = partial(compete, scored, table, ci_level=ci_level, rng=rng)
+    contest, unranked = (None, "") if spec is None else enough_for(lambda: ranked(spec=spec))
+    by_labels, unlabelled = None, ""
+    if labels is not None:
+        given = labels
+        by_labels, unlabelled = enough_for(
+            lambda: calibrate_score(scored, rated_labels(given), name=label_name, rules=rules, ci_level=ci_level)
+        )
     return RunScore(
         kind=kind,
         made_up=() if labels is None else made_up_raters(as_ratings(labels)),
@@ -170,12 +187,12 @@ def run_score(
         summary=describe(scored, rules=rules, ci_level=ci_level),
         trend=trend(scored, still, periods=periods),
         tier_changes=tier_changes(scored),
-        contest=None if spec is None else ranked(spec=spec),
+        contest=contest,
         overall=ranked() if comparable(scored).height else None,
-        by_labels=None
-        if labels is None
-        else calibrate_score(scored, rated_labels(labels), name=label_name, rules=rules, ci_level=ci_level),
+        by_labels=by_labels,
         by_reward=_by_reward(trajectories, rules, ci_level) if trajectories else None,
+        unranked=unranked,
+        unlabelled=unlabelled,
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from axisjudge.checks import InputError
+from axisjudge.checks import TooLittle
 from axisjudge.ratings import to_matrix
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.scales import level_of
@@ -97,7 +97,7 @@ def against_labels(
     labelled = first.join(stated.select("item_id", "question").unique(), on=["item_id", "question"], how="semi")
     questions = labelled["question"].unique(maintain_order=True).to_list()
     if not questions:
-        raise InputError("labels", f"must be of items that {old} or {new} rated")
+        raise TooLittle("labels", f"must be of items that {old} or {new} rated")
     table = pl.concat([labelled, stated.with_columns(repeat=pl.lit(0))], how="diagonal_relaxed")
     terms = Terms(cluster_unit=cluster_unit, ci_level=ci_level)
     rows = [row for question in questions for row in _rows(table, question, (old, new), people, steps, terms)]

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from axisjudge.checks import InputError, one_of
+from axisjudge.checks import InputError, TooLittle, one_of
 from axisjudge.ratings.scales import level_of
 from axisjudge.results import Result
 from axisjudge.stats.agreement.chance_corrected import Agreement, cohen_kappa
@@ -124,7 +124,7 @@ def bridge_judges(
         bridges.append(bridge if drawn == "random" else _doubted(bridge, Doubt.NOT_RANDOM))
         restated += restated_rates(question, both, drawn, cluster_unit=terms.cluster_unit, ci_level=terms.ci_level)
     if not any(bridge.n_anchors for bridge in bridges):
-        raise InputError("ratings", f"must hold items that both {old} and {new} rated", cure="judge an anchor set")
+        raise TooLittle("ratings", f"must hold items that both {old} and {new} rated", cure="judge an anchor set")
     return Bridge(old, new, tuple(bridges), tuple(restated))
 
 

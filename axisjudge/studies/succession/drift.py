@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from axisjudge.checks import InputError
+from axisjudge.checks import TooLittle
 from axisjudge.results import Result
 from axisjudge.stats.comparisons.equivalence import Occasion, drift
 from axisjudge.stats.sequences.evidence import Evidence, evidence_of_runs
@@ -106,7 +106,7 @@ def watch_drift(
     repeats_of = occasion_repeats(table)
     if len(repeats_of) < 2:
         cure = "judge the anchor set again in a run of its own: axisjudge judge ... --again"
-        raise InputError("ratings", f"must hold two occasions of {judge}", len(repeats_of), cure)
+        raise TooLittle("ratings", f"must hold two occasions of {judge}", len(repeats_of), cure)
     check_rubrics(table)
     key = ["item_id", "question", "cluster_id"]
     wide = table.pivot("repeat", index=key, values="failed").sort("item_id", "question")

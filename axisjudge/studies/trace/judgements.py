@@ -9,7 +9,7 @@ from itertools import combinations
 
 import polars as pl
 
-from axisjudge.checks import InputError
+from axisjudge.checks import TooLittle
 from axisjudge.figures.markup import visible
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import VERDICT_ON_RUN, once
@@ -66,7 +66,7 @@ def verdicts_of(ratings: Given, repeat: int) -> pl.DataFrame:
     """
     table = as_ratings(ratings).filter(VERDICT_ON_RUN, pl.col("repeat") == repeat)
     if table.is_empty():
-        raise InputError("ratings", "must hold verdicts on whole trajectories", cure="judge some runs first")
+        raise TooLittle("ratings", "must hold verdicts on whole trajectories", cure="judge some runs first")
     return table
 
 

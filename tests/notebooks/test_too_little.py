@@ -1,0 +1,136 @@
+"""Data that hold too little give a page that says what cannot be said: no error, no nan, no empty axes, an answer."""
+
+import json
+import re
+from pathlib import Path
+
+import nbformat
+import polars as pl
+import pytest
+
+from axisjudge.checks import TooLittle
+from axisjudge.datasets import demo_paths, demo_run_labels, demo_runs
+from axisjudge.ratings.store import write_ratings
+from axisjudge.report import Page
+from axisjudge.report import page as pages
+from axisjudge.report.unanswered import answer_why
+from axisjudge.sources import load_source
+from axisjudge.studies.curves.sources import load_scores
+from axisjudge.workbench import at, home
+
+ONE, LABELLED = "simulated:heron", pl.col("rater_kind") == "planted"
+
+#: What each page must not do without saying so, by notebook, data and a word of its answer.
+CASES = [
+    ("01", {"judges": ["simulated:jackdaw"]}, "two judges"),
+    ("01", {"trajectories": "@one.json"}, "stands on this side"),
+    ("01", {"trajectories": "@three.json"}, "too few items to tell"),
+    ("03", {"ratings": "@all"}, "labels of people"),
+    ("03", {"ratings": "@all", "labels": "@labels_lost"}, "labels of people"),
+    ("03", {"ratings": "@lost", "labels": "@labels"}, "none has a kappa"),
+    ("03", {"ratings": "@three", "labels": "@labels"}, "3 labelled items"),
+    ("03", {"ratings": "@one_judge", "labels": "@labels"}, "could not be checked"),
+    ("04", {"source": "@one_task.csv"}, "1 task"),
+    ("04", {"source": "@same.csv"}, "fewer than three different values"),
+    ("04", {"source": "@no_people.csv"}, "no row has"),
+    ("08", {"runs": "@three_runs.jsonl", "labels": "@run_labels_lost"}, "labels given say nothing"),
+    ("08", {"trajectories": "@unrewarded.json"}, "AUC"),
+    ("09", {"pilot": "@one_judge"}, "from assumptions"),
+    ("09", {"pilot": "@three"}, "from assumptions"),
+    ("09", {"pilot": "@lost"}, "from assumptions"),
+    ("14", {"trajectories": "@unrewarded.json"}, "no failed run"),
+    ("14", {"trajectories": "@all.json", "ratings": "@lost"}, "must hold verdicts"),
+    ("14", {"trajectories": "@three.json"}, "2 faults"),
+]
+
+
+def lost(table: pl.DataFrame) -> pl.DataFrame:
+    empty = {name: pl.lit(None, table.schema[name]) for name in ("verdict", "value", "confidence")}
+    return table.with_columns(status=pl.lit("api_error"), **empty)
+
+
+@pytest.fixture(scope="module")
+def little(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo's data cut down, one file a way of being too little."""
+    folder = tmp_path_factory.mktemp("little")
+    table = load_source("demo").ratings
+    judged = table.filter(~LABELLED)
+    labels = table.filter(LABELLED).with_columns(rater_kind=pl.lit("human"), rater=pl.lit("person"))
+    items = judged["item_id"].unique(maintain_order=True)
+    ratings = {
+        "all": judged,
+        "labels": labels,
+        "labels_lost": lost(labels),
+        "lost": lost(judged),
+        "one_judge": judged.filter(pl.col("rater") == ONE),
+        "three": judged.filter(pl.col("item_id").is_in(items.head(3).implode())),
+        "run_labels_lost": lost(pl.read_ndjson(demo_run_labels(), schema=table.schema)),
+    }
+    for name, rows in ratings.items():
+        write_ratings(rows, folder / f"{name}.jsonl")
+    (folder / "three_runs.jsonl").write_text(
+        "\n".join(demo_runs().read_text(encoding="utf-8").splitlines()[:3]) + "\n", encoding="utf-8"
+    )
+    scores = load_scores("planted", seed=1).scores
+    scores.filter(pl.col("task") == scores["task"][0]).write_csv(folder / "one_task.csv")
+    scores.with_columns(raw=pl.lit(0.5)).write_csv(folder / "same.csv")
+    scores.with_columns(human=pl.lit(None, pl.Float64)).write_csv(folder / "no_people.csv")
+    results = json.loads(demo_paths()[1].read_text(encoding="utf-8"))
+    runs = results["simulations"]
+    unrewarded = [{**run, "reward_info": None} for run in runs]
+    for name, kept in {"all": runs, "one": runs[:1], "three": runs[:3], "unrewarded": unrewarded}.items():
+        (folder / f"{name}.json").write_text(json.dumps({**results, "simulations": kept}), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What a page shows, as its report's text."""
+    parts: list[str] = []
+    monkeypatch.setattr(pages, "_show", lambda bundle, *_: parts.append(bundle[pages.MARKDOWN_MIME]))
+    return parts
+
+
+def path_of(folder: Path, value: object) -> object:
+    """The file that ``@name`` stands for; all other values as they are."""
+    if not (isinstance(value, str) and value.startswith("@")):
+        return value
+    return str(folder / (value[1:] if "." in value else f"{value[1:]}.jsonl"))
+
+
+def run(number: str, given: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> Page:
+    """The cells of a notebook in this process, and what a report makes of data that end them."""
+    [path] = (home() / "notebooks").glob(f"{number}_*.ipynb")
+    first, *rest = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+    names: dict[str, object] = {}
+    exec(first.source, names)
+    assert set(given) <= set(names)
+    names |= given
+    try:
+        for cell in rest:
+            exec(cell.source, names)
+    except TooLittle as error:
+        monkeypatch.setattr("sys.last_value", error, raising=False)
+        names.setdefault("page", Page(path.stem, load_source("demo").ratings))
+        answer_why(names, path.stem)
+    page = names["page"]
+    assert isinstance(page, Page)
+    return page
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "given", "answer"), CASES)
+def test_the_page_says_what_cannot_be_said(
+    number: str,
+    given: dict[str, object],
+    answer: str,
+    little: Path,
+    shown: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with at(home()):  # page 01 goes into a rehearsal
+        page = run(number, {name: path_of(little, value) for name, value in given.items()}, monkeypatch)
+    text = "\n".join(shown)
+    assert answer in page.answer_text
+    assert not re.search(r"\b(nan|inf)\b", text)
+    assert not re.search(r"\b1 (tasks|items|runs|judges|people|agents|axes|labels)\b", text)
