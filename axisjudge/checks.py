@@ -6,6 +6,8 @@ from collections.abc import Callable, Collection
 from typing import TypeVar
 
 _T = TypeVar("_T")
+#: How a rule begins whose subject is the place.
+_VERBS = ("must ", "need ", "needs ", "holds ", "gave ")
 
 
 class OneLine:
@@ -47,7 +49,7 @@ class InputError(OneLine, ValueError):
 
     def inside(self, place: str) -> InputError:
         """The same fault told from further out: `place`, then where it stands there."""
-        return InputError(", ".join(filter(None, (place, self.where))), self.rule, self.found, self.cure)
+        return type(self)(", ".join(filter(None, (place, self.where))), self.rule, self.found, self.cure)
 
     def __reduce__(self) -> tuple[type[InputError], tuple[str, str, object, str]]:
         """What another process makes the same error of."""
@@ -62,11 +64,11 @@ class TooLittle(InputError):
 
     @property
     def sentences(self) -> str:
-        """The message as prose."""
+        """The message as prose: 'Labels must ...', 'Ratings: no item ...' where the rule has a subject of its own."""
         number = f"; found {self.found}" if isinstance(self.found, int) else ""
         where = self.where if "." in self.where else f"{self.where.lstrip('-').capitalize()}"  # a file's name stays
-        cure = f" {self.cure[0].upper()}{self.cure[1:]}." if self.cure else ""
-        return f"{where}: {self.rule}{number}.{cure}"
+        said = f"{where}{' ' if self.rule.startswith(_VERBS) else ': '}{self.rule}{number}."
+        return f"{said} {self.cure[0].upper()}{self.cure[1:]}." if self.cure else said
 
 
 def enough_for(compute: Callable[[], _T]) -> tuple[_T | None, str]:

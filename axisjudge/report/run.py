@@ -43,12 +43,10 @@ class ReportResult:
 
     Attributes
     ----------
-    status : {"written", "up to date"}
-        Whether the notebook was run or nothing had changed.
-    seconds : float
-        Time it took.
-    n_results : int
-        Results recorded in results.json.
+    status, seconds : {"written", "up to date"}, float
+        Whether the notebook was run or nothing had changed, and the time it took.
+    n_results, unanswered : int, str
+        Results recorded in results.json, and why the data hold too little for an answer (empty where there is one).
     """
 
     name: str
@@ -57,6 +55,7 @@ class ReportResult:
     status: Literal["written", "up to date"]
     seconds: float
     n_results: int
+    unanswered: str = ""
 
 
 OnDone = Callable[[ReportResult, int, int], None]
@@ -295,7 +294,8 @@ def _absolute(value: Any, home: Path) -> Any:
 
 def _result(job: Job, status: Literal["written", "up to date"], seconds: float) -> ReportResult:
     results = json.loads((job.folder / "results.json").read_text(encoding="utf-8"))["results"]
-    return ReportResult(job.folder.name, job.folder, job.folder / "report.html", status, seconds, len(results))
+    html, why = job.folder / "report.html", results.get("unanswered", "")
+    return ReportResult(job.folder.name, job.folder, html, status, seconds, len(results), why)
 
 
 def _make(job: Job, home: Path, lane: Lane) -> ReportResult:

@@ -24,7 +24,7 @@ _KEPT = ("## Limits", "## Things to try next")
 def answer_why(names: dict[str, Any], name: str) -> None:
     """Let the page in a notebook's `names` answer why it has no answer; one that is not begun yet begins with this.
 
-    Where the page has answered already, the sentences end what it could say.
+    Where the page has answered already, the sentences end what it could say. results.json has them as `unanswered`.
     """
     why = sys.last_value
     page = names.get("page")
@@ -33,6 +33,7 @@ def answer_why(names: dict[str, Any], name: str) -> None:
     if not isinstance(page, Page):
         page = Page(name, _rated(names))
         page.banner()
+    page.record("unanswered", why.sentences)
     if page.answer_text:
         page.say(f"Here the page ends. {why.sentences}")
     else:

@@ -25,8 +25,9 @@ def ended(monkeypatch, error):
 
 def test_the_error_is_a_line_for_commands_and_sentences_for_pages():
     assert str(WHY) == "labels: must hold labels of people; found 3; label some runs"
-    assert WHY.sentences == "Labels: must hold labels of people; found 3. Label some runs."
-    assert TooLittle("Runs.json", "holds nothing").sentences == "Runs.json: holds nothing."
+    assert WHY.sentences == "Labels must hold labels of people; found 3. Label some runs."
+    assert TooLittle("Runs.json", "holds nothing").sentences == "Runs.json holds nothing."
+    assert TooLittle("--split", "no run stands there").sentences == "Split: no run stands there."
     again = pickle.loads(pickle.dumps(WHY))  # as a worker sends it
     assert (type(again), again.sentences) == (TooLittle, WHY.sentences)
 
@@ -43,13 +44,15 @@ def test_what_cannot_be_computed_is_left_out_with_its_reason_and_bad_input_still
 
 def test_a_page_answers_with_the_reason_once(bench, monkeypatch):
     ended(monkeypatch, WHY)
-    page = Page("p", read_ratings(bench / "data" / "ratings" / "demo.jsonl"))
+    rated = read_ratings(bench / "data" / "ratings" / "demo.jsonl")
+    page, answered = Page("p", rated), Page("q", rated)
     answer_why({"page": page}, "p")
     assert WHY.sentences in page.answer_text
-    answered = page.answer_text
-    answer_why({"page": page}, "p")
-    assert page.answer_text == answered
-    assert WHY.sentences in page.findings[-1]
+    assert page.results["unanswered"] == WHY.sentences
+    answered.answer("So much is known.")
+    answer_why({"page": answered}, "q")
+    assert WHY.sentences not in answered.answer_text
+    assert WHY.sentences in answered.findings[-1]
     ended(monkeypatch, ValueError("a bug"))
     with pytest.raises(TypeError, match="ValueError"):
         answer_why({"page": page}, "p")
@@ -88,8 +91,10 @@ def test_a_report_of_too_little_is_written_and_its_kernel_serves_the_next(bench,
     notebook("05_little", cells=[LOAD.format(name="05_little"), STOPS, FIGURE])
     done = run_report("little", workbench=bench)
     page = (done.folder / "report.md").read_text(encoding="utf-8")
-    assert (done.status, done.n_results) == ("written", 0)
+    why = "Labels must hold labels of people. Label some runs."
+    assert (done.status, done.unanswered) == ("written", why)
     assert page.index("Simulated ratings") < page.index("**Answer.**") < page.index("This much was known before")
-    assert "Labels: must hold labels of people. Label some runs." in page
+    assert why in page
     assert not (done.folder / "failed.ipynb").exists()
-    assert run_report("little", workbench=bench).status == "up to date"
+    again = run_report("little", workbench=bench)
+    assert (again.status, again.unanswered) == ("up to date", why)

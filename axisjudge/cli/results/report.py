@@ -74,6 +74,9 @@ def _run(names: list[str], given: dict[str, str], gallery: bool, json: bool, **h
     written = [result for result in results if result.status == "written"]
     for result in written:
         typer.echo(f"  {result.name}  written in {result.seconds:.1f} s: {result.html}")
+    for result in results:
+        if result.unanswered:
+            typer.echo(f"  {result.name}  has no answer. {result.unanswered}")
     rest = len(results) - len(written)
     typer.echo(f"{len(written)} written, {rest} up to date, in {time.perf_counter() - start:.1f} s")
     if results:

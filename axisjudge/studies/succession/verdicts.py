@@ -7,7 +7,7 @@ import math
 import numpy as np
 import polars as pl
 
-from axisjudge.checks import InputError, TooLittle
+from axisjudge.checks import InputError
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import WHOLE_RUN, once
 from axisjudge.studies._shared.arrays import Floats
@@ -52,7 +52,7 @@ def of_rater(table: pl.DataFrame, rater: str) -> pl.DataFrame:
     mine = table.filter(pl.col("rater") == rater).sort("item_id", "question", "repeat")
     if mine.is_empty():
         there = listed(table["rater"].unique().sort().to_list() or ["no rater"])
-        raise TooLittle("ratings", f"must hold ratings by {rater}", f"ratings by {there}")
+        raise InputError("ratings", f"must hold ratings by {rater}", f"ratings by {there}")
     rule = f"one rating for each item, question and repeat of {rater}"
     return once(mine, "item_id", "question", "repeat", rule=rule, cure="keep those of one prompt_sha256 each")
 
