@@ -111,7 +111,7 @@ def test_the_five_axes_share_their_prefix_and_the_cache_is_told(
         (
             {"status": "failed", "error": {"code": "server_error", "message": "oh"}},
             "api_error",
-            "failed (server_error)",
+            "server_error: oh",
         ),
         ({"status": "cancelled"}, "api_error", "cancelled"),
         ({"output": []}, "parse_error", "Invalid JSON"),
