@@ -108,7 +108,7 @@ class LogScaleCurve(Curve):
         z = np.asarray(np.maximum(np.asarray(raw, dtype=np.float64), 0.0))
         with np.errstate(divide="ignore"):
             np.log(z, out=z)
-        z -= math.log(self.median)
+        z -= np.log(self.median)  # not the standard library's, which may be a digit off: the median has exactly .5
         z /= self._sign * self.sigma
         return z
 
