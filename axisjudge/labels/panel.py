@@ -127,7 +127,7 @@ def prepared(ratings: object, labels: object, repeat: int, step_level: bool) -> 
     numbers = chosen[1].filter(BY_PEOPLE & pl.col("value").is_not_null())["scale"]
     if people.is_empty() and len(numbers):
         rule = "are numbers, which are near or far from a judge's and never right or wrong"
-        raise TooLittle("labels", rule, numbers[0], "axisjudge agreement gives their ICC and interval alpha")
+        raise InputError("labels", rule, numbers[0], "axisjudge agreement gives their ICC and interval alpha")
     if people.is_empty():
         raise TooLittle("labels", "must hold labels of people, or planted truth", cure="check the file and step level")
     if judges.is_empty():

@@ -70,7 +70,8 @@ def scores_of_ratings(ratings: pl.DataFrame) -> pl.DataFrame:
     graded = ratings.filter(pl.col("value").is_not_null() & (pl.col("status") == "ok"))
     scales = graded["scale"].unique().to_list()
     if len(scales) != 1 or not (scales[0] == "unit" or scales[0].startswith("ordinal:")):
-        raise TooLittle("ratings", "need one scale of numbers, unit or ordinal", sorted(scales) or "no values")
+        error = InputError if scales else TooLittle
+        raise error("ratings", "need one scale of numbers, unit or ordinal", sorted(scales) or "no values")
     low, high = (0.0, 1.0) if scales[0] == "unit" else map(float, scales[0].removeprefix("ordinal:").split("-"))
     keys = [pl.col("item_id").alias("run"), pl.col("cluster_id").alias("task"), pl.col("question").alias("dimension")]
     share = (pl.col("value") - low) / (high - low)

@@ -148,7 +148,7 @@ def voted(
         names = [name for name in judges if name in set(names)]
     labellers = people["rater"].unique().sort().to_list()
     if (judged["status"] == "ok").any() and not judged["verdict"].is_not_null().any():
-        raise TooLittle("ratings", "must be words: numbers alone cannot be voted on", asked)
+        raise InputError("ratings", "must be words: numbers alone cannot be voted on", asked)
     matrix = to_matrix(pl.concat([judged, people]), asked, raters=[*names, *labellers], step_level=steps)
     if not matrix.categories:
         raise TooLittle("ratings", "must hold a verdict of a judge: all were lost", asked, "judge again")

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from axisjudge.checks import TooLittle
+from axisjudge.checks import InputError, TooLittle
 from axisjudge.results import Result
 from axisjudge.scores.curves.fit import fit_criterion_curve
 from axisjudge.scores.curves.fitted import CurveFit
@@ -123,7 +123,9 @@ def rated_labels(labels: Given) -> pl.DataFrame:
     ratings = to_polars(labels, ("trajectory_id", "scale", "status", "value"), where="labels")
     given = ratings.filter((pl.col("status") == "ok") & (pl.col("scale") == "unit") & pl.col("value").is_not_null())
     if given.is_empty():
-        raise TooLittle("labels", "needs ratings on the scale unit (0 to 1)", ratings["scale"].unique().to_list())
+        scales = ratings["scale"].unique().to_list()
+        error = TooLittle if "unit" in scales else InputError
+        raise error("labels", "needs ratings on the scale unit (0 to 1)", scales)
     mean = given.group_by(pl.col("trajectory_id").alias("run_id"), maintain_order=True).agg(pl.col("value").mean())
     return mean.select("run_id", (pl.col("value") >= 0.5).cast(pl.Float64).alias("good"))
 
