@@ -181,7 +181,7 @@ def counts(monkeypatch):
     """How often a ratings file is read and a judge is made."""
     counted = Counter()
     table = importlib.import_module("axisjudge.ratings.table")
-    read, made = table._read_file, CoinJudge.__init__
+    read, made = table._read, CoinJudge.__init__
 
     def reading(*arguments):
         counted["reads"] += 1
@@ -191,7 +191,7 @@ def counts(monkeypatch):
         counted["made"] += 1
         made(self, *arguments, **how)
 
-    monkeypatch.setattr(table, "_read_file", reading)
+    monkeypatch.setattr(table, "_read", reading)
     rules = importlib.import_module("axisjudge.judges.rules.judge").RulesJudge
     original = rules.__init__
 
