@@ -12,6 +12,7 @@ import time
 import uuid
 from abc import abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Container, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from functools import cached_property
@@ -83,11 +84,11 @@ BatchResult = tuple[str, Any]
 
 
 class NoReplyError(Exception):
-    """Nothing that can be read came back; `failure` says why."""
+    """Nothing that can be read came back; `failure` says why, `received` what was paid all the same."""
 
-    def __init__(self, failure: Failure) -> None:
+    def __init__(self, failure: Failure, received: Received | None = None) -> None:
         super().__init__(failure.words)
-        self.failure = failure
+        self.failure, self.received = failure, received
 
 
 class RemoteJudge(Judge):
@@ -235,7 +236,7 @@ class RemoteJudge(Judge):
         try:
             received = await self._asked(body, self.axes_form)
         except NoReplyError as end:
-            return self._failed(rubrics, end.failure, begun, flags)
+            return self._failed(rubrics, end, begun, flags)
         return self._reply(self.axes_answers(received.said, rubrics), received, begun, flags)
 
     async def _asked(self, body: Body, form: str) -> Received:
@@ -256,7 +257,10 @@ class RemoteJudge(Judge):
 
     def _received(self, response: Any, form: str) -> Received:
         if error := getattr(response, "error", None):  # some tell under status 200 that they failed
-            raise NoReplyError(failure_in_reply(error, self.key))
+            received = None
+            with suppress(AttributeError, TypeError, NoReplyError):
+                received = self.read(response, form)
+            raise NoReplyError(failure_in_reply(error, self.key), received)
         try:
             return self.read(response, form)
         except (AttributeError, TypeError) as error:  # the SDKs do not check a reply against their own models
@@ -272,12 +276,12 @@ class RemoteJudge(Judge):
         """The reply in what a batch brought for one request, at the price of a batch."""
         begun, flags = time.perf_counter(), (*self.prefix(trajectory, rubrics).flags, BATCH)
         if isinstance(result, Failure):
-            return self._failed(rubrics, result, begun, flags)
+            return self._failed(rubrics, NoReplyError(result), begun, flags)
         try:
             received = self._received(result, self.axes_form)
+            reply = self._reply(self.axes_answers(received.said, rubrics), received, begun, flags)
         except NoReplyError as end:
-            return self._failed(rubrics, end.failure, begun, flags)
-        reply = self._reply(self.axes_answers(received.said, rubrics), received, begun, flags)
+            reply = self._failed(rubrics, end, begun, flags)
         return replace(reply, latency_s=None, cost_usd=None if reply.cost_usd is None else reply.cost_usd * BATCH_SHARE)
 
     async def submit_batch(self, requests: Mapping[str, Body], tag: str) -> str:
@@ -302,9 +306,11 @@ class RemoteJudge(Judge):
     def _as_json(self, body: Body) -> str:
         return json.dumps([self.mechanism, body], sort_keys=True, ensure_ascii=False)
 
-    def _failed(self, points: Iterable[str], failure: Failure, begun: float, flags: tuple[str, ...] = ()) -> Reply:
-        answers = all_lost(points, failure.status, failure.words)
-        return Reply(answers, latency_s=time.perf_counter() - begun, flags=flags, failure=failure)
+    def _failed(self, points: Iterable[str], end: NoReplyError, begun: float, flags: tuple[str, ...] = ()) -> Reply:
+        answers = all_lost(points, end.failure.status, end.failure.words)
+        if end.received is not None and end.received.tokens is not None:
+            return replace(self._reply(answers, end.received, begun, flags), failure=end.failure)
+        return Reply(answers, latency_s=time.perf_counter() - begun, flags=flags, failure=end.failure)
 
     async def retirement(self) -> Retirement | None:
         """What the provider's models endpoint says, else what data/lifecycle.toml says of this model.

@@ -78,7 +78,7 @@ class WrittenJudge(RemoteJudge):
         try:
             received = await self._asked(self.body(sheet.page), sheet.page.form)
         except NoReplyError as end:
-            return self._failed(sheet.points, end.failure, begun)
+            return self._failed(sheet.points, end, begun)
         filled = _filled(received.said, sheet)
         return self._reply(filled.answers, received, begun, filled.flags)
 

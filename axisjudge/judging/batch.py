@@ -289,7 +289,7 @@ class BatchLane:
 
     def _settle(self, name: str, reply: Reply) -> None:
         call = self._left.pop(name)
-        cost = reply.cost_usd if reply.failure is None else 0.0
+        cost = reply.cost_usd if reply.failure is None else reply.cost_usd or 0.0
         self._give_back(call, cost)
         self.end.spent_usd += cost or 0.0
         self.end.unpriced += cost is None
