@@ -49,7 +49,7 @@ class InputError(OneLine, ValueError):
 
     def inside(self, place: str) -> InputError:
         """The same fault told from further out: `place`, then where it stands there."""
-        return type(self)(", ".join(filter(None, (place, self.where))), self.rule, self.found, self.cure)
+        return InputError(", ".join(filter(None, (place, self.where))), self.rule, self.found, self.cure)
 
     def __reduce__(self) -> tuple[type[InputError], tuple[str, str, object, str]]:
         """What another process makes the same error of."""
