@@ -374,7 +374,7 @@ def _mean_advantage(wins: list[_Wins], groups: NDArray[np.intp], unit: str, ci_l
 
 def _refusal(people: Floats, any_tested: bool, least_instances: int) -> str:
     if not len(people):
-        return "no item has a label of the judge and of two people or more: one person has nobody to be compared with"
+        return "no item that the judge rated is labelled by two people"
     if not any_tested:
         return f"nobody shares {max(least_instances, 2)} items with the judge and another person"
     return ""

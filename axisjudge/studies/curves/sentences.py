@@ -81,12 +81,12 @@ def answer(fits: Mapping[str, CurveFit], worse: Sequence[str]) -> str:
     for name, fit in fits.items():
         if not fit.curve:
             refused.setdefault(fit.refusals[0].reason, []).append(name)
-    words += [
-        f"No curve can be fitted{_of(listed(names), ' for ')}, because {reason}." for reason, names in refused.items()
-    ]
+    why = [f"{_of(listed(names), ' for ')}, because {reason}" for reason, names in refused.items()]
+    words += [f"No curve can be fitted{'; none'.join(why)}."] if why else []
     where = f" in {listed(worse)}" if len(fits) > 1 and worse else ""
-    missed = f"The assumed curve is shown to predict people's scores of unseen tasks worse than the fitted one{where}."
-    return " ".join([*words, *([missed] if worse else [])])
+    not_shown = "" if worse else " not"
+    missed = f"The assumed curve is{not_shown} shown to predict people's scores of unseen tasks worse than the fitted one"
+    return " ".join([*words, *([f"{missed}{where}."] if stand else [])])
 
 
 def _sample(fit: CurveFit) -> str:

@@ -13,7 +13,7 @@ from axisjudge.studies.few_runs.beside import Beside, JudgeBeside, LabelsHidden
 
 
 def answer(model: LatentPanel, overall: Beside, n_runs: int, n_tasks: int) -> str:
-    """The share that fails, by the model and by design; or why the model says nothing."""
+    """The share that fails, by the model and by design, and which of them to believe; or why the model says nothing."""
     start = f"Of {many(n_runs, 'run')} of {many(n_tasks, 'task')}"
     by_design = overall.called if math.isnan(overall.labelled.estimate) else overall.labelled
     what = "judges call incorrect" if by_design is overall.called else "are labelled as failing"
@@ -25,7 +25,11 @@ def answer(model: LatentPanel, overall: Beside, n_runs: int, n_tasks: int) -> st
     if math.isnan(overall.model.failing.estimate):
         by_model = overall.model.called.worded(".0%")
         return f"{start}, {design}; the model says {by_model}. How many truly fail is {_why(model)}."
-    return f"{start}, for tasks like these {overall.model.failing.worded('.0%')} fail by the model; {design}."
+    by_model = f"by the model {overall.model.failing.worded('.0%')} of such items fail"
+    return (
+        f"{start}, {design}; {by_model}, on tasks like these. Where the model's assumptions are wrong, believe the first "
+        "figure; neither shows that one agent or judge is better than another."
+    )
 
 
 def sample(model: LatentPanel, n_judges: int, n_open: int) -> str:

@@ -70,8 +70,8 @@ def gain(found: Combined) -> str:
             )
     common = ""
     if mine.gain.estimate > 0 and mine.kappa.estimate < best.kappa.estimate - LOWER_KAPPA:
-        common = " Its kappa is lower: part of what it gains is to say the commoner words more often."
-    return f"{both}. The gain is {points.worded('.1f')} points: {verdict}.{common}"
+        common = "; its kappa is lower, as part of what it gains is to say the commoner words more often"
+    return f"{both}. The gain is {points.worded('.1f')} points: {verdict}{common}."
 
 
 def _percent(way: NestedWay) -> str:
@@ -130,15 +130,19 @@ def stands(found: Trust) -> str:
     terms = f"an error of at most {100 * found.alone.risk:g}% ({100 * found.alone.confidence_level:g}% sure)"
     if found.verdict is Verdict.GRANTED and found.alone.error is not None:
         error = found.alone.error
-        nearly = " As the panel was fitted on these tasks, its probabilities are cross-fitted: the bound holds nearly."
         return (
             f"At {terms} {found.n_kept:,} of {found.n_items:,} verdicts ({found.n_kept / found.n_items:.0%}) may stand "
             f"without a person: of those with a confidence of {found.alone.threshold:.3f} or more "
-            f"{error.estimate:.1%} are wrong, at most {error.ci_high:.1%} ({error.n_items:,} labelled). "
-            f"{f'The other {found.n_rest:,} are left' if found.n_rest else 'None is left'} to people."
-            f"{_more(found)}{nearly if found.cross_fitted else ''}"
+            f"{error.estimate:.1%} are wrong, at most {error.ci_high:.1%} ({error.n_items:,} labelled); "
+            f"{f'the other {found.n_rest:,} are left' if found.n_rest else 'none is left'} to people."
         )
-    return f"At {terms} no verdict of {found.subject} may stand without a person: {_why(found)}.{_more(found)}"
+    return f"At {terms} no verdict of {found.subject} may stand without a person: {_why(found)}."
+
+
+def stands_in_full(found: Trust) -> str:
+    """The same with how many labels more would let more stand, and how far the bound holds."""
+    nearly = " As the panel was fitted on these tasks, its probabilities are cross-fitted: the bound holds nearly."
+    return f"{stands(found)}{_more(found)}{nearly if found.cross_fitted and found.granted else ''}"
 
 
 def _why(found: Trust) -> str:

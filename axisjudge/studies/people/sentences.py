@@ -60,7 +60,7 @@ def opening(comparison: HumanComparison) -> list[str]:
 
 def strangers_sentences(comparison: HumanComparison) -> list[str]:
     """The people who agree with nobody."""
-    return [f"Look at the labels first. {each.where}: {each.what}; {each.cure}." for each in comparison.strangers]
+    return [f"Look at the labels first, {each.where}: {each.what}; {each.cure}." for each in comparison.strangers]
 
 
 def answer(comparison: HumanComparison) -> str:
@@ -87,8 +87,9 @@ def _best(comparison: HumanComparison) -> str:
     if not alone:
         return f"No judge is shown to be the best by kappa with people {where}."
     named = listed([f"{judge} on {question}" for question, judge in alone], most=_NAMED)
-    rest = f" On the other {many(left, 'question')} none is shown to be." if (left := len(several) - len(alone)) else ""
-    return f"Best by kappa with people: {named}.{rest}"
+    left = len(several) - len(alone)
+    rest = f"; on the other {many(left, 'question')} none is shown to be" if left else ""
+    return f"Shown to be best by kappa with people: {named}{rest}."
 
 
 def stands_in_counted(comparison: HumanComparison) -> str:
@@ -97,7 +98,7 @@ def stands_in_counted(comparison: HumanComparison) -> str:
     counts = {answer: sum(claim.answer is answer for claim in asked) for answer in Answer}
     what = "That a judge may stand in for one of these people"
     if counts[Answer.NOT_CHECKED] == len(asked):
-        return f"{what} could not be checked: {because(asked[0])}." if asked else ""
+        return f"{what} could not be checked, because {because(asked[0])}." if asked else ""
     words = {Answer.NOT_SHOWN: "not shown yet", Answer.MAY_NOT: "shown false", Answer.NOT_CHECKED: "not checked"}
     rest = [f"{word}: {counts[answer]}" for answer, word in words.items() if counts[answer]]
     tail = f" ({'; '.join(rest)})" if rest else ""

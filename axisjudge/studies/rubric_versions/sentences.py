@@ -63,13 +63,11 @@ def outcome(decision: progress.Decision) -> str:
     return f"{decision.outcome}{'' if is_stated else remark}"
 
 
-def answer(
-    title: str, outcome: str, versions: Sequence[VersionAgreement], agreement: progress.Moved, n_items: int, reason: str
-) -> str:
-    """The outcome with agreement under the new version, the change, its interval and n; and why."""
+def answer(headline: str, versions: Sequence[VersionAgreement], agreement: progress.Moved, n_items: int) -> str:
+    """The outcome and why, with agreement under the new version, the change, its interval and n."""
     percent, sample = versions[1].coefficients["percent"], f"{many(n_items, 'run')} in {agreement.change.clusters}"
     now = f"Judges agree on {percent.worded('.0%')} of verdicts; that is {directed(in_points(agreement.change))}"
-    return f"{title}: {outcome}. {sentence_case(reason)}. {now} than under {versions[0].version} ({sample})."
+    return f"{headline} {now} than under {versions[0].version} ({sample})."
 
 
 #: What must be read beside progress.

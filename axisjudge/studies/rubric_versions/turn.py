@@ -102,12 +102,12 @@ class Turn(Result):
     @property
     def headline(self) -> str:
         """What may be said, and which part of the rule decided."""
-        return f"{self.title}: {self.outcome}. {sentence_case(self.reason)}."
+        return f"{self.title}: {self.outcome}, as {self.reason}."
 
     @property
     def answer(self) -> str:
         """What may be said of the new version, with the change of agreement, its interval and n; and why."""
-        return sentences.answer(self.title, self.outcome, self.versions, self.agreement, self.n_items, self.reason)
+        return sentences.answer(self.headline, self.versions, self.agreement, self.n_items)
 
     @property
     def details(self) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ class Ranks(StrEnum):
 WRONG_WAY = "Alone, {components} would rank runs against the labels: the interval lies below one half."
 NO_CURVE = "No S-curve: {reason}."
 NO_LABELS = "Without labels it cannot be told what the score measures."
-UNLABELLED = "The labels given say nothing of these scores."
+UNLABELLED = "The labels given say nothing of these scores;"
 NO_REWARD = "No trajectory has a score and an end-task reward, so that the two cannot be compared."
 
 
