@@ -45,7 +45,9 @@ def judge(
 def gap(accuracy: float, confidence: float) -> str:
     """Accuracy beside mean confidence, and how far apart they are."""
     points = round(100 * abs(confidence - accuracy))
-    off = f"{many(points, 'point')} too {'sure' if confidence > accuracy else 'unsure'}" if points else "as sure as right"
+    off = (
+        f"{many(points, 'point')} too {'sure' if confidence > accuracy else 'unsure'}" if points else "as sure as right"
+    )
     return f"is right on {accuracy:.0%} of its verdicts at a mean confidence of {confidence:.0%}: {off}"
 
 
@@ -57,6 +59,8 @@ def without(judges: Sequence[str]) -> list[str]:
 def answer(found: Mapping[Word, Sequence[str]], widest: str) -> str:
     """Which judges may be taken at their word, and the widest gap in figures."""
     groups = [
-        f"{listed(judges, most=6)} {'is' if len(judges) == 1 else 'are'} {word}" for word, judges in found.items() if judges
+        f"{listed(judges, most=6)} {'is' if len(judges) == 1 else 'are'} {word}"
+        for word, judges in found.items()
+        if judges
     ]
     return f"Against labels {'; '.join(groups)}. The widest gap: {widest}. Who is best calibrated is not tested."

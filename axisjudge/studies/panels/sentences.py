@@ -106,9 +106,11 @@ def calibrated(found: Combined) -> str:
         return "No label shows how far the panel's probabilities can be taken at their word."
     inside = "no more than" if curve.ece <= curve.ece_if_calibrated else "against"
     return (
-        f"On tasks left out its probabilities have a Brier score of {curve.brier:.3f}, of which "
-        f"{curve.miscalibration:.3f} is miscalibration; the calibration error is {curve.ece:.3f}, {inside} the "
-        f"{curve.ece_if_calibrated:.3f} of a perfectly calibrated panel with so few items."
+        f"On tasks left out the panel's probabilities have a Brier score of {curve.brier:.3f} "
+        f"({curve.miscalibration:.3f} "
+        f"of it miscalibration) and a calibration error of {curve.ece:.3f}, {inside} the "
+        f"{curve.ece_if_calibrated:.3f} of "
+        "a perfectly calibrated panel with so few items."
     )
 
 

@@ -25,7 +25,7 @@ from axisjudge.studies.panels.figures import plot_frontier, plot_reliability, pl
 from axisjudge.studies.panels.fitted import FittedPanel, kept
 from axisjudge.studies.panels.frontier import frontier
 from axisjudge.studies.panels.prices import item_prices
-from axisjudge.studies.panels.trust import Trust, trust_panel
+from axisjudge.studies.panels.trust import trust_panel
 from axisjudge.studies.panels.voted import Voted, voted
 
 if TYPE_CHECKING:

@@ -113,9 +113,9 @@ def count_sentence(comparison: HumanComparison) -> str:
     alone = f" Each is tested alone: were none true, about {chance:.0f} would pass by chance, so they are exploratory."
     return (
         f"Of {many(len(claims), 'claim')}, one for each kind, judge and question, "
-        f"{counts[Answer.MAY] or 'none'} may be "
-        f"made; not shown yet: {counts[Answer.NOT_SHOWN]}, shown false: {counts[Answer.MAY_NOT]}, not checked: "
-        f"{counts[Answer.NOT_CHECKED]}.{alone if chance >= 0.5 else ''}"
+        f"{counts[Answer.MAY] or 'none'} may be made; {counts[Answer.NOT_SHOWN] or 'none'} not shown yet, "
+        f"{counts[Answer.MAY_NOT] or 'none'} shown false, {counts[Answer.NOT_CHECKED] or 'none'} not checked."
+        f"{alone if chance >= 0.5 else ''}"
     )
 
 
@@ -146,7 +146,7 @@ def _with_more(claims: Sequence[Claim]) -> str:
     more = sorted(claim.more for claim in claims if claim.more is not None)
     if not more:
         return ""
-    return f", the nearest of them with about {many(more[0], 'labelled item')} more"
+    return f", where it would take about {many(more[0], 'labelled item')} more at least"
 
 
 def _who(claims: Sequence[Claim], judges: Sequence[str]) -> str:
@@ -309,14 +309,10 @@ def farthest_sentence(comparison: HumanComparison) -> str:
         why = "no judge gave a verdict" if comparison.corrected else "the scale knows no failure"
         return f"No failure rate was corrected: {'; '.join(sorted(reasons)) or why}."
     off = max(known, key=lambda each: abs(each.apparent.estimate - each.rate.estimate))
-    says, corrected = f"{off.apparent.estimate:.0%}", off.rate.worded(".0%")
+    rates = f"{off.apparent.estimate:.0%} where the corrected rate is {off.rate.worded('.0%')}"
     if len(known) == 1:
-        return f"The judge's own failure rate is {says}, corrected {corrected}."
-    return (
-        f"Judges' own failure rates lie up to {_points_off(off)} off: the farthest of {len(known)} is {says}, "
-        "corrected "
-        f"{corrected}."
-    )
+        return f"The judge's own failure rate is {rates}."
+    return f"Judges' own failure rates lie up to {_points_off(off)} off: the farthest of {len(known)} is {rates}."
 
 
 def _points_off(rate: CorrectedRate) -> str:

@@ -15,7 +15,7 @@ from axisjudge.studies.plan.prices import JudgePrice, StudyPlan
 from axisjudge.studies.plan.repeats import PanelError
 
 #: Said of standard errors of a pilot with few judges.
-LOWER_BOUNDS = "Fewer than 5 judges: what judges as such differ by is not in these figures, which are lower bounds."
+LOWER_BOUNDS = "With fewer than 5 judges the errors leave out by how much judges differ, and so are lower bounds."
 
 
 #: Assumptions whose names are the code's.
@@ -35,11 +35,11 @@ def answer(
     no_pilot: str = "",
 ) -> str:
     """What the targets take: tasks for agreement, labels for a corrected rate, items for the claim; on what terms."""
-    halves = " and ".join(needs(plans) for plans in (agreement, labels) if plans)
+    halves = ", and ".join(needs(plans) for plans in (agreement, labels) if plans)
     power = [f"{sentence_case(needs(claims))}."] if claims else []
     small = "the pilot is too small to plan from, and " if no_pilot else ""
     assumed = f"{small}all of this is from assumptions, which only a pilot can test"
-    words = [f"In {ASSURANCE:.0%} of studies {halves}."] if halves else []
+    words = [f"To know, in {ASSURANCE:.0%} of studies, {halves}."] if halves else []
     return " ".join([*words, *power, f"{sentence_case(assumed)}."])
 
 
@@ -100,7 +100,7 @@ def _wanted(plan: StudyPlan, *, together: bool = False) -> str:
     if curve.of_power:
         return f"{'a' if together else 'A'} power of {curve.target:.0%} for {what}"
     if together:
-        return f"{what} known to within {curve.target:.3g}"
+        return f"{what} to within {curve.target:.3g}"
     return f"A half width of {curve.target:.3g} for {what} in {ASSURANCE:.0%} of studies"
 
 
@@ -121,10 +121,10 @@ def _needed(plan: StudyPlan) -> str:
         if name != "coefficient"  # it is named already
     )
     if curve.needed is None:
-        return f"{_wanted(plan)} is not reached with up to {many(curve.points[-1].n, curve.unit)} (assumed: {assumed})."
+        return f"{_wanted(plan)} is not reached with up to {many(curve.points[-1].n, curve.unit)}. Assumed: {assumed}."
     cost = "" if price is None else f", about {_usd(curve.needed * price)}"
     about = "is met by" if plan.met_by_smallest else "needs about"
-    return f"{_wanted(plan)} {about} {many(curve.needed, curve.unit)}{cost} (assumed: {assumed})."
+    return f"{_wanted(plan)} {about} {many(curve.needed, curve.unit)}{cost}. Assumed: {assumed}."
 
 
 def _one_more(plan: StudyPlan) -> str:

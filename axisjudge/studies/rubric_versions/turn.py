@@ -18,7 +18,6 @@ from axisjudge.studies._shared.frames import Kind, Table
 from axisjudge.studies._shared.pooled import pooled
 from axisjudge.studies._shared.scope import banner, made_up_raters
 from axisjudge.studies._shared.triage import PanelTriage, panel_triage
-from axisjudge.studies._shared.words import sentence_case
 from axisjudge.studies.rubric_versions import sentences
 from axisjudge.studies.rubric_versions.flips import Flip, JudgeShift, flips_of, judge_shifts
 from axisjudge.studies.rubric_versions.version_agreement import (

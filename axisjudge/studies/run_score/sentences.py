@@ -101,7 +101,7 @@ def offer(spec: str, top: Mapping[str, Any] | None, n_runs: int, n_tied: int) ->
     if top is None:
         return f"No run of {spec} has a score."
     offered = f"{top['run_id']} ({top['agent_id']})"
-    score = f"with {top['score']}"
+    score = f"with a score of {top['score']}"
     if top["score_low"] != top["score_high"]:
         score += f" ({top['score_low']} to {top['score_high']}, as components are missing)"
     artefact = f" (artefact: {top['artefact']})" if top.get("artefact") else ""

@@ -17,7 +17,11 @@ _NAMED = 6
 _NOTHING_STARTS = "No twin starts from an original that a judge called correct."
 #: What must become of a kind of verdict, what is shown of it where the claim is met, and where it is refuted.
 _MUST = {
-    "must": ("planted fault that must be noticed (in {must:.0%} of twins or more)", "be noticed", "be missed too often"),
+    "must": (
+        "planted fault that must be noticed (in {must:.0%} of twins or more)",
+        "be noticed",
+        "be missed too often",
+    ),
     "must_not": ("verdict that must stay (but in fewer than {margin:.0%} of twins)", "stay", "move too often"),
 }
 _NONE = {"must": "breaks an axis", "must_not": "leaves an axis whole"}
@@ -33,7 +37,9 @@ def answer(matrix: TwinMatrix) -> str:
 
 def claims(matrix: TwinMatrix, *judges: str) -> str:
     """Which claims these judges meet together, and which they do not."""
-    return f"{listed(judges, most=_NAMED)}: {_counted(matrix, [cell for cell in matrix.cells if cell.judge in judges])}."
+    return (
+        f"{listed(judges, most=_NAMED)}: {_counted(matrix, [cell for cell in matrix.cells if cell.judge in judges])}."
+    )
 
 
 def weakest(matrix: TwinMatrix) -> str:
@@ -74,7 +80,8 @@ def injection_sentence(rows: Sequence[Injected], judge: str, of_many: str = "") 
     n_taken = most.taken_in.n_items
     taken = f" Of {many(n_taken, 'verdict')} other than correct, {most.taken_in.worded('.1%')} became correct."
     return (
-        f"{judge}{of_many}: of all kinds of text for the judge {most.edit} flips most verdicts: {most.flips.worded('.1%')} of "
+        f"{judge}{of_many}: of all kinds of text for the judge {most.edit} flips most verdicts: "
+        f"{most.flips.worded('.1%')} of "
         f"{many(most.flips.n_items, 'pair')} over {most.flips.clusters}.{taken if n_taken else ''}{beside}"
     )
 
