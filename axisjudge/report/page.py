@@ -340,12 +340,8 @@ class Page:
             "findings": self.findings,
             "finding": self.finding,
         }
-        if self.answer_text:
-            said["answer"] = self.answer_text
-        if self.scope.retirement:
-            said["retirement"] = self.scope.retirement
-        if self.scope.injection:
-            said["injection"] = self.scope.injection
+        notes = {"answer": self.answer_text, "retirement": self.scope.retirement, "injection": self.scope.injection}
+        said |= {name: note for name, note in notes.items() if note}
         if self.standing.matters:
             said["standing"] = self.standing.to_dict()
             said["declared"] = [each.to_dict() for each in self.declared]

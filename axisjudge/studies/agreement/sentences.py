@@ -225,9 +225,8 @@ def weighted(where: str, normalised: str, product: CaseWeighted, minimum: CaseWe
     return (
         f"{where}: with cases weighted by the judges' confidence ({normalised}) alpha of the panel goes {change}: "
         f"{by_product} with products of confidences, {by_minimum} with the smaller one. The weights leave "
-        f"{product.kish_n:.0f} of {many(product.n_items, 'item')}; {p_words(product.p_value)} if confidence "
-        "said nothing "
-        "beyond the verdict."
+        f"{product.kish_n:.0f} of {many(product.n_items, 'item')}; {p_words(product.p_value)} if confidence said "
+        "nothing beyond the verdict."
     )
 
 

@@ -36,7 +36,7 @@ def judge(
     """Over- or underconfident, more than chance or not, and whether confidence ranks right before wrong."""
     counts = ", ".join(f"{count} {what}" for what, count in left_out.items() if count)
     return (
-        f"{name} ({source}) {gap(accuracy, confidence)}; {curve.ece_bins} bins give an ECE of "
+        f"{name} ({source}) {gap(accuracy, confidence)}; {curve.ece_bins} bins give an ECE of"
         f" {curve.ece:.3f}, where a perfectly calibrated judge of so few items would show "
         f"{curve.ece_if_calibrated:.3f}. AUROC {auc.worded()}.{f' Left out: {counts}.' if counts else ''}"
     )
@@ -45,10 +45,8 @@ def judge(
 def gap(accuracy: float, confidence: float) -> str:
     """Accuracy beside mean confidence, and how far apart they are."""
     points = round(100 * abs(confidence - accuracy))
-    off = (
-        f"{many(points, 'point')} too {'sure' if confidence > accuracy else 'unsure'}" if points else "as sure as right"
-    )
-    return f"is right on {accuracy:.0%} of its verdicts at a mean confidence of {confidence:.0%}: {off}"
+    off = f"{many(points, 'point')} {'more' if confidence > accuracy else 'less'}"
+    return f"is right on {accuracy:.0%} of its verdicts and {confidence:.0%} sure on average, {off}"
 
 
 def without(judges: Sequence[str]) -> list[str]:
@@ -58,9 +56,5 @@ def without(judges: Sequence[str]) -> list[str]:
 
 def answer(found: Mapping[Word, Sequence[str]], widest: str) -> str:
     """Which judges may be taken at their word, and the widest gap in figures."""
-    groups = [
-        f"{listed(judges, most=6)} {'is' if len(judges) == 1 else 'are'} {word}"
-        for word, judges in found.items()
-        if judges
-    ]
-    return f"Against labels {'; '.join(groups)}. The widest gap: {widest}. Who is best calibrated is not tested."
+    groups = "; ".join(f"{word}: {listed(judges, most=6)}" for word, judges in found.items() if judges)
+    return f"Against labels these judges are {groups}. The widest gap: {widest}. Who is best calibrated is not tested."

@@ -114,8 +114,7 @@ def preference(family: str, found: Estimate) -> str:
         return f"{family}: no self-preference, because {found.reason}."
     return (
         f"Of failures of {family} agents beside those of other agents, {family} judges miss "
-        f"{directed(in_points(found))} "
-        f"than other judges do ({'; '.join([found.clusters, *found.notes])})."
+        f"{directed(in_points(found))} than other judges do ({'; '.join([found.clusters, *found.notes])})."
     )
 
 

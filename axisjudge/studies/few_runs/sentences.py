@@ -23,13 +23,12 @@ def answer(model: LatentPanel, overall: Beside, n_runs: int, n_tasks: int) -> st
     if model.refusal is not NoModel.NONE:
         return f"{start} the model says nothing ({model.refusal.value}): {design}, and no more."
     if math.isnan(overall.model.failing.estimate):
-        by_model = overall.model.called.worded(".0%")
-        return f"{start}, {design}; the model says {by_model}. How many truly fail is {_why(model)}."
+        by_model, why = overall.model.called.worded(".0%"), f"not known: {model.cells[-1].failing.reason}"
+        return f"{start}, {design}; the model says {by_model}. How many truly fail is {why}."
     by_model = f"by the model {overall.model.failing.worded('.0%')} of such items fail"
     return (
-        f"{start}, {design}; {by_model}, on tasks like these. Where the model's assumptions are wrong, believe "
-        "the first "
-        "figure; neither shows that one agent or judge is better than another."
+        f"{start}, {design}; {by_model}, on tasks like these. Where the model's assumptions are wrong, believe the "
+        "first figure; neither shows that one agent or judge is better than another."
     )
 
 
@@ -118,15 +117,10 @@ def hidden(found: LabelsHidden | None) -> str:
     held = "holds" if found.failing.ci_low <= found.labelled.estimate <= found.failing.ci_high else "does not hold"
     return (
         f"{start} the model says that {found.failing.worded('.0%')} fail (the labels left alone say "
-        f"{found.alone.worded('.0%')}); "
-        f"its interval {held} the {found.labelled.estimate:.0%} of all labels. On the hidden ones it is right in "
-        f"{found.accuracy:.0%} and the majority of judges in {found.votes_accuracy:.0%}; its Brier score is "
-        f"{found.brier:.3f}, that of the share of votes {found.votes_brier:.3f}{worse}."
+        f"{found.alone.worded('.0%')}); its interval {held} the {found.labelled.estimate:.0%} of all labels. On the "
+        f"hidden ones it is right in {found.accuracy:.0%} and the majority of judges in {found.votes_accuracy:.0%}; "
+        f"its Brier score is {found.brier:.3f}, that of the share of votes {found.votes_brier:.3f}{worse}."
     )
-
-
-def _why(model: LatentPanel) -> str:
-    return f"not known: {model.cells[-1].failing.reason}"
 
 
 def _width(rate: Estimate) -> float:

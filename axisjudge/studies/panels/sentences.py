@@ -85,9 +85,8 @@ def read(found: Combined) -> str:
     of_families = "1 family" if len(families) == 1 else f"{len(families)} families"
     some = "" if found.n_voted == found.n_items else f"{found.n_voted:,} of "
     return (
-        f"{many(len(found.panel.judges), 'judge')} of {of_families} voted on {some}"
-        f"{many(found.n_items, 'item')}; the panel asks {len(found.panel.asked)} of them."
-        f"{_unread(found.n_confident)}"
+        f"{many(len(found.panel.judges), 'judge')} of {of_families} voted on {some}{many(found.n_items, 'item')}; the "
+        f"panel asks {len(found.panel.asked)} of them.{_unread(found.n_confident)}"
     )
 
 
@@ -107,10 +106,8 @@ def calibrated(found: Combined) -> str:
     inside = "no more than" if curve.ece <= curve.ece_if_calibrated else "against"
     return (
         f"On tasks left out the panel's probabilities have a Brier score of {curve.brier:.3f} "
-        f"({curve.miscalibration:.3f} "
-        f"of it miscalibration) and a calibration error of {curve.ece:.3f}, {inside} the "
-        f"{curve.ece_if_calibrated:.3f} of "
-        "a perfectly calibrated panel with so few items."
+        f"({curve.miscalibration:.3f} of it miscalibration) and a calibration error of {curve.ece:.3f}, {inside} the "
+        f"{curve.ece_if_calibrated:.3f} of a perfectly calibrated panel with so few items."
     )
 
 
@@ -188,9 +185,8 @@ def worst(found: Trust) -> str:
     )
     by = {"word": "the word", "agent": "the agent"}[stratum.by]
     return (
-        f"Worst among what stands at {100 * found.alone.risk:g}% is {by} {stratum.name}: "
-        f"{stratum.error.estimate:.1%} of {stratum.error.n_items:,} labelled ones are wrong "
-        f"({stratum.error.interval('.0%')}).{beyond}"
+        f"Worst among what stands at {100 * found.alone.risk:g}% is {by} {stratum.name}: {stratum.error.estimate:.1%} "
+        f"of {stratum.error.n_items:,} labelled ones are wrong ({stratum.error.interval('.0%')}).{beyond}"
     )
 
 

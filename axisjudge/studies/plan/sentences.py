@@ -37,10 +37,9 @@ def answer(
     """What the targets take: tasks for agreement, labels for a corrected rate, items for the claim; on what terms."""
     halves = ", and ".join(needs(plans) for plans in (agreement, labels) if plans)
     power = [f"{sentence_case(needs(claims))}."] if claims else []
-    small = "the pilot is too small to plan from, and " if no_pilot else ""
-    assumed = f"{small}all of this is from assumptions, which only a pilot can test"
+    start = "The pilot is too small to plan from, and all" if no_pilot else "All"
     words = [f"To know, in {ASSURANCE:.0%} of studies, {halves}."] if halves else []
-    return " ".join([*words, *power, f"{sentence_case(assumed)}."])
+    return " ".join([*words, *power, f"{start} of this is from assumptions, which only a pilot can test."])
 
 
 def needs(plans: Mapping[str, StudyPlan]) -> str:

@@ -90,8 +90,7 @@ def needed(decision: progress.Decision, agreement: progress.Moved) -> list[str]:
     by = "" if math.isnan(spread) else f" (SD of the change between tasks {spread:.2f})"
     return [
         f"About {many(decision.needed, 'task')} would tell a change of {progress.MARGIN:.2f}, or what was seen here, "
-        "from none in "
-        f"{progress.POWER:.0%} of cases{by}."
+        f"from none in {progress.POWER:.0%} of cases{by}."
     ]
 
 

@@ -115,9 +115,8 @@ def _stop(drift: Drift, at: int) -> str:
     if at in drift.model_changed:
         why.append(f"{models[at]} answered, before it {next(filter(None, models.values()))}")
     why += [
-        f"the failure rate was {directed(in_points(each.change.change), 'higher', 'lower', spec='.1f')} than "
-        "on the first "
-        f"({p_words(each.change.p_value)}; the rule stops at {each.allowed:.4f})"
+        f"the failure rate was {directed(in_points(each.change.change), 'higher', 'lower', spec='.1f')} than on the "
+        f"first ({p_words(each.change.p_value)}; the rule stops at {each.allowed:.4f})"
         for each in drift.occasions
         if each.number == at and each.stop
     ]

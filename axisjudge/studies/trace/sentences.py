@@ -91,7 +91,6 @@ def published(judgements: Sequence[Judgement]) -> str:
     steps = f" Published steps are the same on {listed(same)}." if same else " No cited steps were published."
     return (
         f"As published, {listed(judges)} give one verdict on {len(agree)} of "
-        f"{many(len(axes), 'axis')}{incorrect}.{steps} "
-        f"{judges[-1]} is the less confident on {lower} of {many(len(axes), 'axis')}; one run cannot show that it "
-        "generally is."
+        f"{many(len(axes), 'axis')}{incorrect}.{steps} {judges[-1]} is the less confident on {lower} of "
+        f"{many(len(axes), 'axis')}; one run cannot show that it generally is."
     )

@@ -31,8 +31,7 @@ def answer(matrix: TwinMatrix) -> str:
     """How many claims are met, the lowest rate on a broken axis, and what twins do not show."""
     if not any(cell.started for cell in matrix.cells):
         return f"{_NOTHING_STARTS} Nothing can be said of {listed(matrix.judges, most=_NAMED)}."
-    all_claims = claims(matrix, *matrix.judges)
-    return f"{all_claims} {weakest(matrix)} Twins show only faults that we know how to make."
+    return f"{claims(matrix, *matrix.judges)} {weakest(matrix)} Twins show only faults that we know how to make."
 
 
 def claims(matrix: TwinMatrix, *judges: str) -> str:
