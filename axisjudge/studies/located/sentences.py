@@ -43,15 +43,15 @@ def precision_sentence(decided: Sequence[Decided]) -> str:
         return "Nothing was judged."
     last = rows[-1].judge
     parts = [
-        f"{one.precision.worded('.0%')} in {one.domain}, against {one.failing.estimate:.0%} of all runs"
+        f"{one.precision.worded('.0%')} failed in {one.domain}, against {one.failing.estimate:.0%} of all runs"
         if one.n_incorrect
-        else f"none in {one.domain}"
+        else f"none is called so in {one.domain}"
         for one in rows
         if one.judge == last
     ]
     if not any(one.n_incorrect for one in rows if one.judge == last):
         return f"{last} calls no run incorrect, so that it cannot be said what its word is worth."
-    return f"Of the runs that {last} calls incorrect on some axis failed {'; '.join(parts)}."
+    return f"Of the runs that {last} calls incorrect on some axis, {'; '.join(parts)}."
 
 
 def halves_sentence(decided: Sequence[Decided]) -> str:
