@@ -249,7 +249,7 @@ PARTS = {
         "coefficient",
     ),
     *("nominal_distance", "linear_distance", "quadratic_distance", "category_counts", "coefficient_interval", "rare"),
-    *("cluster_sums", "percent_of", "category_shares", "prevalence_index", "bias_index", "set_aside", "beliefs"),
+    *("cluster_sums", "on_fishers_z", "too_few_clusters", "category_shares", "prevalence_index", "bias_index", "set_aside", "beliefs"),
     *("expected_maximum", "standard_error", "mean_change"),
     *("raw_soft_agreement", "case_weights", "kish_n", "jaccard", "chance_jaccard", "step_distance"),
     *("same_verdict_other_evidence", "isotonic_fit", "best_constant", "stand_in", "benjamini_yekutieli"),

@@ -14,7 +14,7 @@ import polars as pl
 from axisjudge.checks import InputError
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import BY_JUDGE, VERDICT_ON_RUN, once
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.raters.citations import (
     CitationOverlap,
@@ -35,22 +35,14 @@ class NoChance(StrEnum):
     NO_STEPS = "chance needs the number of steps of each run, which was not given"
 
 
-_FRAME = {
-    "question": "question",
-    "rubric_version": "rubric_version",
-    "judge": "judge",
-    "other_judge": "other_judge",
-    "items": "n_items",
-    "both_cite": "found.n_both",
-    "one_cites": "found.n_one",
-    "none_cites": "found.n_none",
-    **with_ends("overlap", "found.overlap"),
-    "chance": "found.chance",
-    **with_ends("excess", "found.excess", low="excess_low", high="excess_high"),
-    "step_distance": "found.distance.estimate",
-    "same_verdict": "n_same_verdict",
-    "no_common_step": "n_apart",
-}
+_FRAME = columns(
+    "question rubric_version judge other_judge items=n_items both_cite=found.n_both one_cites=found.n_one",
+    "none_cites=found.n_none",
+    with_ends("overlap", "found.overlap"),
+    "chance=found.chance",
+    with_ends("excess", "found.excess", low="excess_low", high="excess_high"),
+    "step_distance=found.distance.estimate same_verdict=n_same_verdict no_common_step=n_apart",
+)
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from axisjudge.protocol.plan import AnalysisPlan
 from axisjudge.ratings import RatingMatrix, to_matrix
 from axisjudge.ratings.selection import BY_JUDGE, EMPTY_RUN, VERDICT_ON_RUN
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.case_weighted import CaseWeighted, case_weighted
 from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS, coefficient_names
@@ -50,14 +50,7 @@ class Declared(Result):
     where the statistic has no such null (percent agreement, a failure rate) or is undefined.
     """
 
-    _keys: ClassVar[Mapping[str, str]] = {
-        "axis": "axis",
-        "statistic": "statistic",
-        "judges": "judges",
-        "found": "estimate",
-        "p_value": "p_value",
-        "p_holm": "p_holm",
-    }
+    _keys = columns("axis statistic judges found=estimate p_value p_holm")
 
     axis: str
     statistic: str

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.effective import EffectiveJudges, WithoutOne, effective_judges, leave_out
 from axisjudge.studies._shared.frames import Table, table_of
 from axisjudge.studies._shared.pooled import Pooled
@@ -24,17 +23,11 @@ class PanelWorth(Result):
     tie have no label.
     """
 
-    _keys: ClassVar[Mapping[str, str]] = {
-        "n_effective": "measured.n_effective",
-        "by_label_error": "by_label_error",
-        "accuracy": "accuracy",
-        "majority": "measured.majority",
-        "n_majority": "measured.n_majority",
-        "n_tied": "measured.n_tied",
-        "n_answered": "n_answered",
-        "best_single": "measured.best_single",
-        **{name: name for name in ("without_judge", "without_family", "n_unlabelled", "reason")},
-    }
+    _keys = columns(
+        "n_effective=measured.n_effective by_label_error accuracy majority=measured.majority",
+        "n_majority=measured.n_majority n_tied=measured.n_tied n_answered best_single=measured.best_single",
+        "without_judge without_family n_unlabelled reason",
+    )
 
     panel: Pooled
     measured: EffectiveJudges | None

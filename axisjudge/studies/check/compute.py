@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.ratings.scales import Level
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.stats.agreement.coefficients import coefficient_names
 from axisjudge.stats.confidence.escalation import Alone, decides_alone
@@ -66,16 +66,10 @@ class JudgeCheck(Result):
     is how many more failing items would bring sensitivity to +- `WANTED_HALF_WIDTH`; 0 where it is that narrow already.
     """
 
-    _keys: ClassVar[Mapping[str, str]] = {
-        "judge": "name",
-        **{name: name for name in ("n_judged", "n_compared", "n_missing", "more_failures", "measures")},
-        "recall_by_word": "by_word",
-        "says_failing": "said_failing",
-        "corrected_rate": "corrected",
-        "decides_alone": "alone",
-        "why_not_alone": "why_not_alone",
-        "caught_bounds": "caught_bounds",
-    }
+    _keys = columns(
+        "judge=name n_judged n_compared n_missing more_failures measures recall_by_word=by_word",
+        "says_failing=said_failing corrected_rate=corrected decides_alone=alone why_not_alone caught_bounds",
+    )
 
     name: str
     n_judged: int

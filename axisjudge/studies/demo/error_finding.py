@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.effective import EffectiveJudges, effective_judges
 from axisjudge.stats.comparisons.ranking import RankSets, rank_sets
 from axisjudge.stats.estimate import Estimate
@@ -53,14 +52,10 @@ class JudgeOnErrors(Result):
 class ErrorFinding(Result):
     """Judges by balanced accuracy from the highest, their rank sets, and how many independent judges they are worth."""
 
-    _keys: ClassVar[Mapping[str, str]] = {
-        **{name: name for name in ("failing", "n_steps", "n_wrong", "n_clusters", "cluster_unit", "ci_level")},
-        "judges": "judges",
-        "ranks": "ranks",
-        "may_be_best": "first",
-        "may_be_worst": "last",
-        "no_better_than_chance": "no_better_than_chance",
-    }
+    _keys = columns(
+        "failing n_steps n_wrong n_clusters cluster_unit ci_level judges ranks may_be_best=first",
+        "may_be_worst=last no_better_than_chance",
+    )
 
     judges: tuple[JudgeOnErrors, ...]
     ranks: RankSets

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from axisjudge.results import columns
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.frames import with_ends
 from axisjudge.studies.located.decided import Decided
@@ -19,27 +20,22 @@ DECIDED: Mapping[str, str] = {
     **with_ends("recall", "recall", low="recall_low", high="recall_high"),
     "failing": "failing.estimate",
 }
-FAULTS: Mapping[str, str] = {
-    **{name: name for name in ("labeller", "judge", "domain", "axis", "n_faults")},
-    **with_ends("on_axis", "on_axis"),
-    **with_ends("at_step", "at_step", low="at_step_low", high="at_step_high"),
-    **with_ends("on_any_axis", "on_any", low="on_any_low", high="on_any_high"),
-    "undecided": "undecided.estimate",
-}
+FAULTS: Mapping[str, str] = columns(
+    "labeller judge domain axis n_faults",
+    with_ends("on_axis", "on_axis"),
+    with_ends("at_step", "at_step", low="at_step_low", high="at_step_high"),
+    with_ends("on_any_axis", "on_any", low="on_any_low", high="on_any_high"),
+    "undecided=undecided.estimate",
+)
 PARTINGS: Mapping[str, str] = {
     name: name for name in ("judge", "domain", "failed", "judge_says", "reference", "people", "n_runs")
 }
-KINDS: Mapping[str, str] = {
-    "kind": "kind",
-    "axis": "axis",
-    "flagged": "n_flagged",
-    "failed": "n_failed",
-    **with_ends("precision", "precision"),
-    "looked_at": "looked_at.estimate",
-    "unseen": "unseen.estimate",
-    "labelled_steps": "on_steps.n_items",
-    "wrong_steps": "on_steps.estimate",
-}
+KINDS: Mapping[str, str] = columns(
+    "kind axis flagged=n_flagged failed=n_failed",
+    with_ends("precision", "precision"),
+    "looked_at=looked_at.estimate unseen=unseen.estimate labelled_steps=on_steps.n_items",
+    "wrong_steps=on_steps.estimate",
+)
 #: From so many items on a share has an interval beside it; of fewer the count says all.
 FEWEST = 10
 
