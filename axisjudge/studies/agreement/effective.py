@@ -9,7 +9,7 @@ import numpy as np
 
 from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.effective import EffectiveJudges, WithoutOne, effective_judges, leave_out
-from axisjudge.studies._shared.frames import Table, table_of
+from axisjudge.studies._shared.frames import Table, rows_of, table_of
 from axisjudge.studies._shared.pooled import Pooled
 from axisjudge.studies.agreement import sentences as words
 from axisjudge.studies.agreement.sentences import NoWorth
@@ -47,11 +47,9 @@ class PanelWorth(Result):
         whole = WithoutOne("nobody", len(self.judges), self.measured.n_effective.estimate, self.measured.majority)
         parts = {"family": self.without_family, "judge": self.without_judge}
         named = [("nobody", whole), *((f"{what} {one.left_out}", one) for what, of in parts.items() for one in of)]
-        columns = ("without", "judges", "effective_judges", "majority_accuracy")
-        rows = [
-            dict(zip(columns, (name, one.n_judges, one.n_effective, one.majority), strict=True)) for name, one in named
-        ]
-        return table_of(rows, self.panel.kind)
+        figures = columns("judges=n_judges effective_judges=n_effective majority_accuracy=majority")
+        rows = rows_of((one for _, one in named), figures)
+        return table_of([{"without": name, **row} for (name, _), row in zip(named, rows, strict=True)], self.panel.kind)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for a report; the reason alone where there is nothing else."""

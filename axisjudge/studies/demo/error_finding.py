@@ -85,12 +85,11 @@ class ErrorFinding(Result):
 
     def to_frame(self) -> Any:
         """One row a judge."""
-        columns = {"judge": "judge", "family": "family"}
-        for name in ("found", "passed", "balanced"):
-            columns |= with_ends(name, name, low=f"{name}_low", high=f"{name}_high")
-        return frame_of(
-            self.judges, columns | {"rank_from": "rank_low", "rank_to": "rank_high", "lost": "n_lost"}, self.kind
-        )
+        shares = [
+            with_ends(name, name, low=f"{name}_low", high=f"{name}_high") for name in ("found", "passed", "balanced")
+        ]
+        shown = columns("judge family", *shares, "rank_from=rank_low rank_to=rank_high lost=n_lost")
+        return frame_of(self.judges, shown, self.kind)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, unrounded."""

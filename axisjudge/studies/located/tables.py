@@ -12,14 +12,12 @@ from axisjudge.studies.located.decided import Decided
 from axisjudge.studies.located.faults import FaultsFound
 from axisjudge.studies.located.parting import KindCount
 
-DECIDED: Mapping[str, str] = {
-    **{name: name for name in ("judge", "domain", "half", "axis", "n_runs")},
-    **{name: f"n_{name}" for name in ("incorrect", "correct", "uncertain", "not_applicable")},
-    **with_ends("decided", "decided", low="decided_low", high="decided_high"),
-    **with_ends("precision", "precision", low="precision_low", high="precision_high"),
-    **with_ends("recall", "recall", low="recall_low", high="recall_high"),
-    "failing": "failing.estimate",
-}
+DECIDED: Mapping[str, str] = columns(
+    "judge domain half axis n_runs incorrect=n_incorrect correct=n_correct uncertain=n_uncertain",
+    "not_applicable=n_not_applicable",
+    *(with_ends(name, name, low=f"{name}_low", high=f"{name}_high") for name in ("decided", "precision", "recall")),
+    "failing=failing.estimate",
+)
 FAULTS: Mapping[str, str] = columns(
     "labeller judge domain axis n_faults",
     with_ends("on_axis", "on_axis"),
@@ -27,9 +25,7 @@ FAULTS: Mapping[str, str] = columns(
     with_ends("on_any_axis", "on_any", low="on_any_low", high="on_any_high"),
     "undecided=undecided.estimate",
 )
-PARTINGS: Mapping[str, str] = {
-    name: name for name in ("judge", "domain", "failed", "judge_says", "reference", "people", "n_runs")
-}
+PARTINGS: Mapping[str, str] = columns("judge domain failed judge_says reference people n_runs")
 KINDS: Mapping[str, str] = columns(
     "kind axis flagged=n_flagged failed=n_failed",
     with_ends("precision", "precision"),
