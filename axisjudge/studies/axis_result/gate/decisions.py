@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from statistics import fmean
 from typing import ClassVar, NamedTuple
@@ -218,18 +218,8 @@ def _fall(
         outcome = Outcome.REGRESSED
     elif change.ci_high < rule.margin:
         reason = say.NOT_AMONG_MANY
-    return GateDecision(
-        scenario=pair[0],
-        agent=pair[1],
-        rule=str(rule),
-        outcome=outcome,
-        n_before=len(first),
-        n_after=len(second),
-        before=fmean(first),
-        after=fmean(second),
-        change=change,
-        reason=reason,
-    )
+    decided = _of(pair, str(rule), outcome, old, new, reason=reason)
+    return replace(decided, before=fmean(first), after=fmean(second), change=change)
 
 
 def _above(pair: tuple[str, str], runs: Sequence[ScoredRun], floor: float) -> GateDecision:
