@@ -16,7 +16,7 @@ from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.raters.balanced import balanced_accuracy, balanced_pseudo_values
 from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies._shared.arrays import Floats
-from axisjudge.studies._shared.frames import Kind, frame_of, kind_of, with_ends
+from axisjudge.studies._shared.frames import Kind, frame_of, kind_of, with_own_ends
 from axisjudge.studies._shared.pooled import Pooled, pooled
 from axisjudge.studies._shared.scope import Intervals
 from axisjudge.studies._shared.words import listed, many
@@ -85,9 +85,7 @@ class ErrorFinding(Result):
 
     def to_frame(self) -> Any:
         """One row a judge."""
-        shares = [
-            with_ends(name, name, low=f"{name}_low", high=f"{name}_high") for name in ("found", "passed", "balanced")
-        ]
+        shares = map(with_own_ends, ("found", "passed", "balanced"))
         shown = columns("judge family", *shares, "rank_from=rank_low rank_to=rank_high lost=n_lost")
         return frame_of(self.judges, shown, self.kind)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from axisjudge.results import columns
 from axisjudge.stats.estimate import Estimate
-from axisjudge.studies._shared.frames import with_ends
+from axisjudge.studies._shared.frames import with_ends, with_own_ends
 from axisjudge.studies.located.decided import Decided
 from axisjudge.studies.located.faults import FaultsFound
 from axisjudge.studies.located.parting import KindCount
@@ -15,13 +15,13 @@ from axisjudge.studies.located.parting import KindCount
 DECIDED: Mapping[str, str] = columns(
     "judge domain half axis n_runs incorrect=n_incorrect correct=n_correct uncertain=n_uncertain",
     "not_applicable=n_not_applicable",
-    *(with_ends(name, name, low=f"{name}_low", high=f"{name}_high") for name in ("decided", "precision", "recall")),
+    *map(with_own_ends, ("decided", "precision", "recall")),
     "failing=failing.estimate",
 )
 FAULTS: Mapping[str, str] = columns(
     "labeller judge domain axis n_faults",
     with_ends("on_axis", "on_axis"),
-    with_ends("at_step", "at_step", low="at_step_low", high="at_step_high"),
+    with_own_ends("at_step"),
     with_ends("on_any_axis", "on_any", low="on_any_low", high="on_any_high"),
     "undecided=undecided.estimate",
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -122,11 +122,9 @@ class TwinMatrix(Result):
     thresholds: Thresholds
     repeats_left_out: int
 
-    _keys: ClassVar = {
-        **{name: f"thresholds.{name}" for name in ("must_rate", "margin", "ci_level")},
-        "repeats_left_out": "repeats_left_out",
-        "cells": "cells",
-    }
+    _keys = columns(
+        "must_rate=thresholds.must_rate margin=thresholds.margin ci_level=thresholds.ci_level repeats_left_out cells"
+    )
 
     @property
     def judges(self) -> tuple[str, ...]:
