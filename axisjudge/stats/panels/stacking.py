@@ -82,8 +82,7 @@ def ridge(votes: Votes, rng: np.random.Generator) -> LinearPanel:
 
 def _tuned(votes: Votes, rng: np.random.Generator, path: Path, tried: Sequence[Tried]) -> tuple[LinearPanel, Floats]:
     """The mixture of what was tried, and its scores of labelled items, each from fits without the item's task."""
-    rows = votes.labelled
-    seen = votes.only(rows)
+    rows, seen = votes.labelled, votes.only(votes.labelled)
     truth, weight = seen.labels.astype(np.intp), seen.weights / seen.weights.mean()
     scores = np.full((len(tried), rows.size, votes.n_categories), np.nan)
     of_best = np.zeros(scores.shape[1:])
@@ -124,10 +123,7 @@ def mixed(votes: Votes, path: Path, recipe: Recipe) -> LinearPanel:
     """The parts of a recipe fitted on these votes and put together, with the vote of their best judge."""
     k, q = votes.words.shape[1], votes.n_categories
     intercept, table = np.zeros(q), np.zeros((k, q, q))
-    counts = [count for *_, count in recipe.parts]
-    for count, part in zip(
-        counts, path(votes, [(power, strength) for power, strength, _ in recipe.parts]), strict=True
-    ):
+    for (*_, count), part in zip(recipe.parts, path(votes, [each[:2] for each in recipe.parts]), strict=True):
         intercept, table = intercept + count * part.intercept, table + count * part.table
     table[best_judge(votes)] += recipe.best * np.eye(q)
     return LinearPanel(intercept, table, pulls(table), recipe=recipe)
