@@ -152,6 +152,7 @@ def trust(
     cross_fitted: Annotated[
         bool, typer.Option("--cross-fitted", help="Count labels of tasks fitted on too, by fits without them.")
     ] = False,
+    within: Annotated[int, typer.Option(help="On grades: a verdict so many grades from people's is no error.")] = 0,
     json: show.Json = False,
 ) -> None:
     """The confidence above which verdicts may stand without a person; exit code 1 where none may."""
@@ -175,7 +176,7 @@ def trust(
             table, label_table, question=fitted.question, judges=list(fitted.asked), sampling=sampling,
             step_level=_of_steps(table, fitted.question),
         )  # fmt: skip
-        trust_result = trust_panel(fitted, votes, risk=risk, level=level, cross_fitted=cross_fitted)
+        trust_result = trust_panel(fitted, votes, risk=risk, level=level, cross_fitted=cross_fitted, within=within)
     else:
         if not ratings:
             raise InputError("--ratings", "with --judge the ratings must be named")
@@ -183,7 +184,7 @@ def trust(
         votes = voted(
             table, label_table, question=question, judges=[judge], sampling=sampling, step_level=True if steps else None
         )
-        trust_result = trust_judge(votes, judge, risk=risk, level=level)
+        trust_result = trust_judge(votes, judge, risk=risk, level=level, within=within)
     if json:
         words = [sentences.stands_in_full(trust_result), sentences.worst(trust_result)]
         show.as_json({**trust_result.to_dict(), "sentences": words})

@@ -10,7 +10,6 @@ b_c = log prior_c and T[j, v, c] = log P(v | c); a stack has T fitted. So any of
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,13 +25,21 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
 
 
+@dataclass(frozen=True)
+class Recipe:
+    """How a stack is mixed: what each (power of the log odds, penalty) counts for, and the best judge's vote."""
+
+    parts: tuple[tuple[float, float, float], ...]
+    best: float
+
+
 @dataclass(frozen=True, eq=False)
 class LinearPanel:
     """Judges put together: `table` (judges, words, classes), `intercept` (classes,), `temperature` s.
 
     `weights` (judges,) are what may be read; `shared` says that scores are divided by the weights of those who
-    answered. A judge of weight 0 is not asked. `penalty` is that of a stack, NaN otherwise. `shift` (classes,) is
-    log u; without it the word is the likeliest.
+    answered. A judge of weight 0 is not asked. `recipe` says of which parts a stack is mixed. `shift` (classes,) is log
+    u; without it the word is the likeliest.
     """
 
     intercept: Floats
@@ -40,7 +47,7 @@ class LinearPanel:
     weights: Floats
     temperature: float = 1.0
     shared: bool = False
-    penalty: float = math.nan
+    recipe: Recipe | None = None
     shift: Floats | None = None
 
     @property
@@ -117,11 +124,10 @@ def likeliest(scores: Floats) -> Floats:
     return best
 
 
-def probability_of(words: Floats, probabilities: Floats) -> Floats:
-    """The probability of each item's word, shape (n_items,); NaN where it has none."""
-    given = ~np.isnan(words)
-    own = probabilities[np.arange(words.size), np.where(given, words, 0).astype(np.intp)]
-    return np.where(given, own, np.nan)
+def probability_of(words: Floats, probabilities: Floats, within: int = 0) -> Floats:
+    """The probability of each item's word or one so many positions from it, shape (n_items,); NaN where it has none."""
+    near = np.abs(words[:, None] - np.arange(probabilities.shape[1])) <= within
+    return np.where(np.isnan(words), np.nan, np.where(near, probabilities, 0.0).sum(axis=1))
 
 
 def family_weights(families: Sequence[str]) -> Floats:

@@ -4,10 +4,16 @@
     in order (`ordered`)   readable + c sum_j (t f_j + e_j) (v_j - m_j)          words in order, m_j a mean
     full (`ridge`)         score_c = a_c + s sum_j f_j 1[v_j = c] + sum_j D_j[v_j, c]    least squares on 1[label = c]
 
-f_j gives each family one vote. Only the departures d and D are penalised, so that too strong a penalty ends at a
-calibrated vote of families and not at a constant. The penalty is the one with the least log loss on tasks left out
-within the labels, and the temperature is fitted on the same held-out scores: scores of the labels that a stack was
-fitted on would be too sure.
+f_j gives each family one vote, times a power of the log odds by which the judge is right (0: all alike; 3: nearly the
+best alone). Only the departures d and D are penalised, so that too strong a penalty ends at a calibrated vote and not
+at a constant. Every power and penalty is tried on tasks left out within the labels. No single one is picked: each
+counts in proportion to the likelihood that it gave the labels left out, at its own temperature,
+
+    mixed_c = sum_m w_m s_m score_mc      w_m ~ exp(-n loss_m)        score_c = b 1[v_best = c] + a mixed_c
+
+and b leans on the best judge picked by the labels: it is fitted on the same held-out scores, and is 0 where the mixture
+alone is right more often there than that judge by more than one standard error (clustered by task). Without it a stack
+of many judges loses to one that is better than all others together.
 
 Where words have an order, neither the likeliest word nor the one nearest to the expected position serves a kappa with
 quadratic weights: both say the rare ends too seldom. The ordered stack takes the highest of u_c p_c, with u such
@@ -17,6 +23,8 @@ References
 ----------
 Agresti (2010), Analysis of ordinal categorical data, 4.1, doi:10.1002/9780470594001 (adjacent categories).
 Lin (1989), A concordance correlation coefficient, doi:10.2307/2532051 (spread that is too narrow costs agreement).
+Yao, Vehtari, Simpson and Gelman (2018), doi:10.1214/17-BA1091 (pseudo-BMA: weights by held-out likelihood).
+Breiman, Friedman, Stone and Olshen (1984), Classification and regression trees, 3.4.3 (the rule of one standard error).
 Wolpert (1992), Stacked generalization, doi:10.1016/S0893-6080(05)80023-1. Breiman (1996), doi:10.1007/BF00117832.
 """
 
@@ -24,55 +32,124 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import groupby, product
+from operator import itemgetter
 
 import numpy as np
 
 from axisjudge.stats.panels.conditional_logit import conditional_logit, temperature
 from axisjudge.stats.panels.dawid_skene import pulls
-from axisjudge.stats.panels.linear import TINY, Codes, Floats, LinearPanel, codes, family_weights, softmax
-from axisjudge.stats.panels.votes import Votes, held_out
+from axisjudge.stats.panels.linear import (
+    TINY,
+    Codes,
+    Floats,
+    LinearPanel,
+    Recipe,
+    codes,
+    family_weights,
+    likeliest,
+    softmax,
+)
+from axisjudge.stats.panels.votes import Votes, accuracies, held_out
+from axisjudge.stats.rates.clustered import paired_share_difference
 
-#: Penalties tried, strongest first, in labels' worth of information.
-LOGISTIC_PENALTIES = (1000.0, 100.0, 30.0, 10.0, 3.0, 1.0)
-RIDGE_PENALTIES = (3000.0, 1000.0, 300.0, 100.0, 30.0, 10.0)
+Tried = tuple[float, float]
+Path = Callable[[Votes, Sequence[Tried]], list[LinearPanel]]
+
+#: Powers and penalties tried, the strongest penalty first, in labels' worth of information.
+LOGISTIC_TRIED = tuple(product((0.0, 3.0), (1000.0, 100.0, 10.0, 1.0)))
+RIDGE_TRIED = tuple(product((0.0,), (3000.0, 1000.0, 300.0, 100.0, 30.0, 10.0)))
+#: A part of less weight is left out. The penalty on b, and the level of an interval of one standard error a side.
+LEAST_PART, LEANING, ONE_ERROR = 0.05, 5.0, 0.6827
 #: Matching of words with labels: how soft the highest is, in log odds; steps; the log odds of a word nobody gave.
 _SOFT, _MATCHING, _NEVER = 0.1, 100, -1e6
 
 
 def logistic(votes: Votes, rng: np.random.Generator) -> LinearPanel:
     """One weight a judge, by penalised conditional logit."""
-    return _tuned(votes, rng, logistic_path)[0]
+    return _tuned(votes, rng, logistic_path, LOGISTIC_TRIED)[0]
 
 
 def ordered(votes: Votes, rng: np.random.Generator) -> LinearPanel:
     """Two weights a judge, for its word and for how high it lies: for words that have an order."""
-    return matched(*_tuned(votes, rng, ordered_path), votes)
+    return matched(*_tuned(votes, rng, ordered_path, LOGISTIC_TRIED), votes)
 
 
 def ridge(votes: Votes, rng: np.random.Generator) -> LinearPanel:
     """A weight for each judge, word and class, by penalised least squares."""
-    return _tuned(votes, rng, ridge_path)[0]
+    return _tuned(votes, rng, ridge_path, RIDGE_TRIED)[0]
 
 
-def _tuned(
-    votes: Votes, rng: np.random.Generator, path: Callable[[Votes], list[LinearPanel]]
-) -> tuple[LinearPanel, Floats]:
-    """The panel of the penalty with the least log loss on tasks left out, and its scores of labelled items there."""
-    every = path(votes)
-    rows = votes.labelled
-    truth, weight = votes.labels[rows].astype(np.intp), votes.weights[rows]
-    scores = np.full((len(every), rows.size, votes.n_categories), np.nan)
+def _tuned(votes: Votes, rng: np.random.Generator, path: Path, tried: Sequence[Tried]) -> tuple[LinearPanel, Floats]:
+    """The mixture of what was tried, and its scores of labelled items, each from fits without the item's task."""
+    rows, seen = votes.labelled, votes.only(votes.labelled)
+    truth, weight = seen.labels.astype(np.intp), seen.weights / seen.weights.mean()
+    scores = np.full((len(tried), rows.size, votes.n_categories), np.nan)
+    of_best = np.zeros(scores.shape[1:])
     for training, inside in held_out(votes, rng):
         if training.labelled.any():
-            scores[:, inside] = [panel.scores(votes.words[inside]) for panel in path(training)]
-    trials = [_loss(of_penalty[rows], truth, weight) for of_penalty in scores]
-    best = int(np.nanargmin([loss for loss, _ in trials])) if np.isfinite([loss for loss, _ in trials]).any() else 0
-    return replace(every[best], temperature=trials[best][1]), scores[best][rows]
+            scores[:, inside] = [panel.scores(votes.words[inside]) for panel in path(training, tried)]
+            of_best[inside] = _vote_of(votes.words[inside], best_judge(training), votes.n_categories)
+    scores, of_best = scores[:, rows], of_best[rows]
+    losses, temperatures = np.array([_loss(of_trial, truth, weight) for of_trial in scores]).T
+    if not np.isfinite(losses).any():  # nobody answered where labels are
+        return mixed(votes, path, Recipe(((*tried[0], 1.0),), 0.0)), scores[0]
+    share = np.exp(-(weight.sum() ** 2 / (weight @ weight)) * (losses - losses.min()))
+    share = np.where(share / share.sum() < LEAST_PART, 0.0, share)
+    counts = temperatures * share / share.sum()
+    mixture = np.einsum("m,mic->ic", counts, scores)
+    best, rest = _leaning(of_best, mixture, seen, weight)
+    parts = tuple((*each, rest * float(count)) for each, count in zip(tried, counts, strict=True) if count * rest > 0)
+    return mixed(votes, path, Recipe(parts, best)), best * of_best + rest * mixture
+
+
+def _leaning(of_best: Floats, mixture: Floats, seen: Votes, weight: Floats) -> tuple[float, float]:
+    """What the best judge's vote and the mixture count for, from held-out scores."""
+    given = ~np.isnan(mixture).any(axis=1)
+    truth = seen.labels.astype(np.intp)
+    right = (likeliest(mixture) == truth).astype(float)
+    alone = of_best[np.arange(truth.size), truth]
+    gain = paired_share_difference(right, alone, seen.groups, weights=weight, ci_level=ONE_ERROR)
+    if gain.ci_low > 0:
+        return 0.0, 1.0
+    features = np.stack([of_best, mixture], axis=2)[given]
+    best, rest = conditional_logit(features, truth[given], np.array([LEANING, 0.01]), weights=weight[given])
+    if rest <= 0:
+        return temperature(of_best, truth, weight), 0.0
+    return (float(best), float(rest)) if best > 0 else (0.0, 1.0)
+
+
+def mixed(votes: Votes, path: Path, recipe: Recipe) -> LinearPanel:
+    """The parts of a recipe fitted on these votes and put together, with the vote of their best judge."""
+    k, q = votes.words.shape[1], votes.n_categories
+    intercept, table = np.zeros(q), np.zeros((k, q, q))
+    for (*_, count), part in zip(recipe.parts, path(votes, [each[:2] for each in recipe.parts]), strict=True):
+        intercept, table = intercept + count * part.intercept, table + count * part.table
+    table[best_judge(votes)] += recipe.best * np.eye(q)
+    return LinearPanel(intercept, table, pulls(table), recipe=recipe)
+
+
+def best_judge(votes: Votes) -> int:
+    """The judge that is right most often on the labelled items."""
+    return int(accuracies(votes).argmax())
+
+
+def _vote_of(words: Floats, judge: int, n_categories: int) -> Floats:
+    vote: Floats = np.eye(n_categories + 1, dtype=np.float64)[codes(words, n_categories)[:, judge], :n_categories]
+    return vote
+
+
+def _direction(votes: Votes, power: float) -> Floats:
+    """One vote a family, times a power of the log odds, beyond chance, by which each judge is right."""
+    n, q = votes.n_labelled_groups, votes.n_categories
+    accuracy = (n * accuracies(votes) + 1 / q) / (n + 1)
+    odds = np.log(accuracy / (1 - accuracy)) + np.log(max(q - 1, 1))
+    return np.asarray(family_weights(votes.families) * np.maximum(odds, 0.0) ** power)
 
 
 def stacked(votes: Votes, penalty: float) -> LinearPanel:
     """The stack of these words, in order where they have one, with a penalty that is not chosen by labels."""
-    (panel,) = (ordered_path if votes.ordered else logistic_path)(votes, (penalty,))
+    (panel,) = (ordered_path if votes.ordered else logistic_path)(votes, ((0.0, penalty),))
     return matched(panel, panel.scores(votes.words[votes.labelled]), votes) if votes.ordered else panel
 
 
@@ -120,10 +197,10 @@ def _design(votes: Votes) -> tuple[Floats, Codes, Floats]:
     return np.eye(q + 1)[distinct[:, :-1]][..., :q], distinct[:, -1].astype(np.intp), counts
 
 
-def logistic_path(votes: Votes, penalties: Sequence[float] = LOGISTIC_PENALTIES) -> list[LinearPanel]:
-    """One panel a penalty, from the strongest on, uncalibrated."""
+def logistic_path(votes: Votes, tried: Sequence[Tried] = LOGISTIC_TRIED) -> list[LinearPanel]:
+    """One panel for each power and penalty, uncalibrated."""
     said, truth, weight = _design(votes)
-    return _logit_path(said, truth, weight, votes.families, [_same(said)], penalties)
+    return _logit_path(said, truth, weight, votes, [_same(said)], tried)
 
 
 def _same(said: Floats) -> Floats:
@@ -131,58 +208,58 @@ def _same(said: Floats) -> Floats:
     return np.broadcast_to(np.eye(said.shape[2]), (said.shape[1], *said.shape[2:] * 2))
 
 
-def ordered_path(votes: Votes, penalties: Sequence[float] = LOGISTIC_PENALTIES) -> list[LinearPanel]:
-    """One panel a penalty, from the strongest on, uncalibrated, whose word is the likeliest."""
+def ordered_path(votes: Votes, tried: Sequence[Tried] = LOGISTIC_TRIED) -> list[LinearPanel]:
+    """One panel for each power and penalty, uncalibrated, whose word is the likeliest."""
     said, truth, weight = _design(votes)
     step = np.arange(votes.n_categories)
     position = step / max(step[-1], 1)  # 0 for the lowest word, 1 for the highest
     times = np.einsum("i,ijv->jv", weight, said)
     mean = times @ position / np.maximum(times.sum(axis=1), 1e-12)
     above = (position - mean[:, None])[..., None] * step  # judges, words, classes
-    return _logit_path(said, truth, weight, votes.families, [above, _same(said)], penalties)
+    return _logit_path(said, truth, weight, votes, [above, _same(said)], tried)
 
 
 def _logit_path(
-    said: Floats, truth: Codes, weight: Floats, families: Sequence[str], bases: list[Floats], penalties: Sequence[float]
+    said: Floats, truth: Codes, weight: Floats, votes: Votes, bases: list[Floats], tried: Sequence[Tried]
 ) -> list[LinearPanel]:
     """Panels of ``table[j] = sum_b weight_bj bases[b][j]``, each basis of shape (judges, words, classes)."""
     n, k, q = said.shape
-    family = family_weights(families)
     classes = np.broadcast_to(np.eye(q)[:, 1:], (n, q, q - 1))
     own = [np.einsum("ijv,jvc->icj", said, basis) for basis in bases]
-    each_basis = [np.concatenate([of_judges @ family[:, None], of_judges], axis=2) for of_judges in own]
-    features = np.ascontiguousarray(np.concatenate([classes, *each_basis], axis=2))
-    beta, panels = None, []
-    for strength in penalties:
-        penalty = np.concatenate([np.full(q - 1, 0.1), *[np.r_[0.01, np.full(k, strength)]] * len(bases)])
-        beta = conditional_logit(features, truth, penalty, weights=weight, start=beta)
-        slopes = beta[q - 1 :].reshape(len(bases), k + 1)
-        each = slopes[:, :1] * family + slopes[:, 1:]  # bases, judges
-        table = np.einsum("bj,bjvc->jvc", each, np.stack(bases))
-        weights = each[0] if len(bases) == 1 else pulls(table)
-        panels.append(LinearPanel(np.concatenate([[0.0], beta[: q - 1]]), table, weights, penalty=strength))
+    panels = []
+    for power, of_power in groupby(tried, key=itemgetter(0)):
+        direction, beta = _direction(votes, power), None
+        each_basis = [np.concatenate([of_judges @ direction[:, None], of_judges], axis=2) for of_judges in own]
+        features = np.ascontiguousarray(np.concatenate([classes, *each_basis], axis=2))
+        for _, strength in of_power:
+            penalty = np.concatenate([np.full(q - 1, 0.1), *[np.r_[0.01, np.full(k, strength)]] * len(bases)])
+            beta = conditional_logit(features, truth, penalty, weights=weight, start=beta)
+            slopes = beta[q - 1 :].reshape(len(bases), k + 1)
+            table = np.einsum("bj,bjvc->jvc", slopes[:, :1] * direction + slopes[:, 1:], np.stack(bases))
+            panels.append(LinearPanel(np.concatenate([[0.0], beta[: q - 1]]), table, pulls(table)))
     return panels
 
 
-def ridge_path(votes: Votes, penalties: Sequence[float] = RIDGE_PENALTIES) -> list[LinearPanel]:
-    """One panel a penalty, uncalibrated."""
+def ridge_path(votes: Votes, tried: Sequence[Tried] = RIDGE_TRIED) -> list[LinearPanel]:
+    """One panel for each power and penalty, uncalibrated."""
     said, truth, w = _design(votes)
     n, k, q = said.shape
     target = np.eye(q)[truth]
-    family = family_weights(votes.families)
-    share = np.einsum("j,ijc->ic", family, said)
-    at_mean, target_mean = np.average(share, axis=0, weights=w), np.average(target, axis=0, weights=w)
-    centred = share - at_mean
-    slope = float((w[:, None] * centred * (target - target_mean)).sum() / max((w[:, None] * centred**2).sum(), 1e-12))
-    rest = target - target_mean - slope * centred
+    target_mean = np.average(target, axis=0, weights=w)
     indicators = said.reshape(n, k * q)
     mean = np.average(indicators, axis=0, weights=w)
     x = indicators - mean
-    gram, moment = (x * w[:, None]).T @ x, (x * w[:, None]).T @ rest
+    gram = (x * w[:, None]).T @ x
     panels = []
-    for strength in penalties:
-        departure = np.linalg.solve(gram + strength * np.eye(k * q), moment)
-        table = departure.reshape(k, q, q) + slope * family[:, None, None] * np.eye(q)
+    for power, strength in tried:
+        direction = _direction(votes, power)
+        share = np.einsum("j,ijc->ic", direction, said)
+        at_mean = np.average(share, axis=0, weights=w)
+        centred = (share - at_mean) * w[:, None]
+        slope = float((centred * (target - target_mean)).sum() / max((centred * (share - at_mean)).sum(), 1e-12))
+        rest = target - target_mean - slope * (share - at_mean)
+        departure = np.linalg.solve(gram + strength * np.eye(k * q), (x * w[:, None]).T @ rest)
+        table = departure.reshape(k, q, q) + slope * direction[:, None, None] * np.eye(q)
         intercept = target_mean - slope * at_mean - mean @ departure
-        panels.append(LinearPanel(intercept, table, pulls(table), penalty=strength))
+        panels.append(LinearPanel(intercept, table, pulls(table)))
     return panels

@@ -82,3 +82,10 @@ def held_out(votes: Votes, rng: np.random.Generator, n_folds: int = FOLDS) -> It
     for fold in range(int(part.max(initial=-1)) + 1):
         inside = part == fold
         yield votes.hidden(votes.labelled & ~inside), inside
+
+
+def accuracies(votes: Votes) -> Floats:
+    """Each judge's accuracy on the labelled items, shape (n_judges,); an item without its word counts as wrong."""
+    rows = votes.labelled
+    right = votes.words[rows] == votes.labels[rows, None]
+    return np.asarray(np.average(right, axis=0, weights=votes.weights[rows]))

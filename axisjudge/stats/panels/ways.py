@@ -11,8 +11,17 @@ from axisjudge.checks import InputError, one_of
 from axisjudge.stats.panels.conditional_logit import temperature
 from axisjudge.stats.panels.dawid_skene import dawid_skene
 from axisjudge.stats.panels.linear import Floats, LinearPanel, family_weights, likeliest, vote
-from axisjudge.stats.panels.stacking import logistic, logistic_path, matched, ordered, ordered_path, ridge, ridge_path
-from axisjudge.stats.panels.votes import Votes, held_out
+from axisjudge.stats.panels.stacking import (
+    logistic,
+    logistic_path,
+    matched,
+    mixed,
+    ordered,
+    ordered_path,
+    ridge,
+    ridge_path,
+)
+from axisjudge.stats.panels.votes import Votes, accuracies, held_out
 
 #: Sizes tried for a majority of the best.
 BEST_OF = (1, 3, 5, 7)
@@ -68,19 +77,11 @@ def fit_panel(votes: Votes, way: str, *, rng: np.random.Generator) -> LinearPane
 
 
 def refit_panel(votes: Votes, way: str, panel: LinearPanel, *, rng: np.random.Generator) -> LinearPanel:
-    """The same way on other votes, with the penalty and the temperature of a stack as they were chosen for `panel`."""
-    if way not in _PATHS:
+    """The same way on other votes, with the parts of a stack as they were chosen for `panel`."""
+    if panel.recipe is None:
         return fit_panel(votes, way, rng=rng)
-    (again,) = _PATHS[way](votes, (panel.penalty,))
-    again = replace(again, temperature=panel.temperature)
+    again = mixed(votes, _PATHS[way], panel.recipe)
     return again if panel.shift is None else matched(again, again.scores(votes.words[votes.labelled]), votes)
-
-
-def accuracies(votes: Votes) -> Floats:
-    """Each judge's accuracy on the labelled items, shape (n_judges,); an item without its word counts as wrong."""
-    rows = votes.labelled
-    right = votes.words[rows] == votes.labels[rows, None]
-    return np.asarray(np.average(right, axis=0, weights=votes.weights[rows]))
 
 
 def calibrated(panel: LinearPanel, votes: Votes) -> LinearPanel:

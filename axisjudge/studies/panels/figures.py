@@ -59,7 +59,7 @@ def plot_ways(ways: Mapping[str, NestedWay], *, ax: Axes | None = None) -> Axes:
         else:
             interval_mark(ax, each.gain, row)
     named_rows(ax, [NAMES[way] for way in ways])
-    ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:+.0f}" if share else "0")
+    ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:+.3g}" if share else "0")
     ax.set_xlabel("points of accuracy more than the best single judge; at the right the accuracy", fontsize=SMALL,
                   color=QUIET)  # fmt: skip
     grid(ax)

@@ -17,8 +17,7 @@ from axisjudge.stats.panels.cascade import Cascade, cascade, price_of, stage_of
 from axisjudge.stats.panels.linear import probability_of
 from axisjudge.stats.panels.nested import kappa_with
 from axisjudge.stats.panels.stacking import stacked
-from axisjudge.stats.panels.votes import Votes, held_out
-from axisjudge.stats.panels.ways import accuracies
+from axisjudge.stats.panels.votes import Votes, accuracies, held_out
 from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies.panels.voted import Voted
 

@@ -126,7 +126,8 @@ def members(found: Combined) -> str:
 
 def stands(found: Trust) -> str:
     """What may stand without a person at one risk, or why nothing may."""
-    terms = f"an error of at most {100 * found.alone.risk:g}% ({100 * found.alone.confidence_level:g}% sure)"
+    off = f" (more than {many(found.within, 'grade')} off)" if found.within else ""
+    terms = f"an error{off} of at most {100 * found.alone.risk:g}% ({100 * found.alone.confidence_level:g}% sure)"
     if found.verdict is Verdict.GRANTED and found.alone.error is not None:
         error = found.alone.error
         return (

@@ -52,7 +52,8 @@ class Trust(Result):
 
     `alone` holds threshold, share kept, the error among the kept and its bound; `strata` the same by the word that was
     given and by agent. `n_tuned` labelled items were left out because the panel was fitted on their tasks (0 where
-    `cross_fitted` says that probabilities of fits without their task stand in).
+    `cross_fitted` says that probabilities of fits without their task stand in). A verdict `within` so many steps of
+    people's counts as right.
     """
 
     subject: str
@@ -66,6 +67,7 @@ class Trust(Result):
     draw: Draw
     cluster_unit: str
     cross_fitted: bool = False
+    within: int = 0
 
     @property
     def granted(self) -> bool:
@@ -94,7 +96,13 @@ FEWEST_OF_STRATUM = 10
 
 
 def trust_panel(
-    panel: FittedPanel, votes: Voted, *, risk: float = 0.05, level: float = 0.95, cross_fitted: bool = False
+    panel: FittedPanel,
+    votes: Voted,
+    *,
+    risk: float = 0.05,
+    level: float = 0.95,
+    cross_fitted: bool = False,
+    within: int = 0,
 ) -> Trust:
     """What of a fitted panel's verdicts may stand.
 
@@ -108,6 +116,8 @@ def trust_panel(
         The judges' votes with the labels that the bound is to rest on.
     risk, level : float
         The error allowed among the verdicts that stand, and how sure the bound must be.
+    within : int
+        On words with an order: a verdict so many steps from people's is no error.
     """
     p = panel.probabilities(votes)
     fitted_on = set(panel.tuned_on)
@@ -120,14 +130,14 @@ def trust_panel(
     if tuned.any() and not cross_fitted and left.draw is Draw.FULL:
         left = replace(left, draw=Draw.RANDOM)  # whole tasks were left out, whatever their labels
     words = panel.words(p)
-    sure = probability_of(words, p)
+    sure = probability_of(words, p, within)
     n_tuned = 0 if cross_fitted else int(tuned.sum())
-    found = _trust(panel.rater, left, words, sure, risk, level, n_tuned)
+    found = _trust(panel.rater, left, words, sure, risk, level, n_tuned, within)
     return replace(found, cross_fitted=cross_fitted and bool(tuned.any()))
 
 
-def trust_judge(votes: Voted, judge: str, *, risk: float = 0.05, level: float = 0.95) -> Trust:
-    """What of one judge's verdicts may stand, by its own confidence.
+def trust_judge(votes: Voted, judge: str, *, risk: float = 0.05, level: float = 0.95, within: int = 0) -> Trust:
+    """What of one judge's verdicts may stand, by its own confidence; `within` as in `trust_panel`.
 
     Raises
     ------
@@ -140,15 +150,19 @@ def trust_judge(votes: Voted, judge: str, *, risk: float = 0.05, level: float = 
         cure = "fit a panel: its probabilities serve as confidences"
         raise TooLittle(f"judge {judge}", "gave no confidences", None, cure)
     words = votes.words[:, column]
-    return _trust(judge, votes, words, np.where(np.isnan(words), np.nan, sure), risk, level, 0)
+    return _trust(judge, votes, words, np.where(np.isnan(words), np.nan, sure), risk, level, 0, within)
 
 
-def _trust(subject: str, votes: Voted, words: Floats, sure: Floats, risk: float, level: float, n_tuned: int) -> Trust:
+def _trust(
+    subject: str, votes: Voted, words: Floats, sure: Floats, risk: float, level: float, n_tuned: int, within: int
+) -> Trust:
     in_open_unit_interval("risk", risk)
+    if within and not (votes.ordered and 0 < within < len(votes.categories) - 1):
+        raise InputError("within", "must lie between 0 and the steps of a scale with an order", within, "leave it out")
     if not 0.5 < level < 1:
         raise InputError("level", "must lie above .5 and below 1", level)
     labelled = ~np.isnan(votes.labels)
-    wrong = np.where(labelled & ~np.isnan(words), words != votes.labels, np.nan)
+    wrong = np.where(labelled & ~np.isnan(words), np.abs(words - votes.labels) > within, np.nan)
     tasks = np.unique(np.array(votes.tasks), return_inverse=True)[1]
     n_labelled = int((labelled & ~np.isnan(sure)).sum())
     if not n_labelled or not votes.draw.carries:
@@ -172,6 +186,7 @@ def _trust(subject: str, votes: Voted, words: Floats, sure: Floats, risk: float,
         n_tuned=n_tuned,
         draw=votes.draw,
         cluster_unit=votes.cluster_unit,
+        within=within,
     )
 
 

@@ -4,9 +4,11 @@
 items of tasks drawn with replacement; its threshold (computed from counts for all studies at once, which a test holds
 against `decides_alone`) is held against the error among all items of the population that it keeps. Panels: one vote a
 family, which needs no labels, and a ridge stack fitted on half of the tasks, with studies drawn from the other half.
+On scales stacks are `ordered`, and an error is another grade than people's, or one more than a grade off (`within 1`).
 A cross-fitted study (one in 4, as each fits six) fits its stack and tests its threshold on the same 25 tasks, by
 probabilities of fits without the task; the panel of all 25 is held against the 125 other tasks of the three subsets
-together. `to` names the population that a threshold is taken to: another one than it was tested on is shift.
+together. Parts named after the number are measured alone. `to` names the population that a threshold is taken to:
+another one than it was tested on is shift.
 """
 
 from __future__ import annotations
@@ -19,11 +21,13 @@ from pathlib import Path
 
 import numpy as np
 from stats.panels.resampled_thresholds import Population, study_thresholds
+from studies.panels.nested_table import SCALES
+from studies.panels.nested_table import votes_of as of_source
 
 from axisjudge.datasets import published_votes
 from axisjudge.stats.confidence.escalation import decides_alone
-from axisjudge.stats.panels.linear import likeliest
-from axisjudge.stats.panels.stacking import logistic, ridge
+from axisjudge.stats.panels.linear import probability_of
+from axisjudge.stats.panels.stacking import logistic, ordered, ridge
 from axisjudge.stats.panels.votes import Votes, held_out
 from axisjudge.stats.panels.ways import fit_panel
 from axisjudge.studies.panels.voted import voted
@@ -46,11 +50,11 @@ def votes_of(subset: str, level: str) -> Votes:
     return votes.only(votes.labelled)
 
 
-def errors(panel, votes: Votes) -> Errors:
+def errors(panel, votes: Votes, within: int = 0) -> Errors:
     p = panel.probabilities(votes.words)
-    words = likeliest(p)
-    wrong = np.where(np.isnan(words), np.nan, words != votes.labels)
-    return np.where(np.isnan(words), np.nan, p.max(axis=1)), wrong, votes.groups
+    words = panel.words(p)
+    wrong = np.where(np.isnan(words), np.nan, np.abs(words - votes.labels) > within)
+    return probability_of(words, p, within), wrong, votes.groups
 
 
 def ends(population: Errors, n_tasks: int, studies: int, rng: np.random.Generator) -> np.ndarray:
@@ -109,6 +113,28 @@ def of_stacks(studies: int, rng: np.random.Generator) -> Iterator[dict]:
                 yield row(" ".join(own), "ridge stack", to, 25, risk, error, kept, SPLITS)
 
 
+def of_scales(studies: int, rng: np.random.Generator) -> Iterator[dict]:
+    """Ordered stacks of grades, fitted on half of the tasks; an error is another grade, or one further off than 1."""
+    for own in SCALES:
+        votes = of_source(own)
+        tasks = np.unique(votes.groups)
+        n_tasks = min(50, tasks.size // 2)
+        parts = {within: [] for within in (0, 1)}
+        for _ in range(SPLITS):
+            first = np.isin(votes.groups, rng.choice(tasks, tasks.size // 2, replace=False))
+            panel = ordered(votes.only(first), rng)
+            for within, of_split in parts.items():
+                half = errors(panel, votes.only(~first), within)
+                found = ends(half, n_tasks, studies // SPLITS, rng)
+                counted = Population.of(*half)
+                of_split.append([counted.realised(of_risk) for of_risk in found.T])
+        for at, risk in enumerate(RISKS):
+            for within, of_split in parts.items():
+                error, kept = (np.concatenate([each[at][column] for each in of_split]) for column in (0, 1))
+                panel = "ordered stack, within 1" if within else "ordered stack"
+                yield row(own, panel, own, n_tasks, risk, error, kept, SPLITS)
+
+
 def together(level: str) -> Votes:
     """The 150 tasks of the three subsets as one population."""
     parts = [votes_of(subset, level) for subset in ("tau2", "hotpotqa", "bfcl")]
@@ -148,7 +174,13 @@ def write(rows: list[dict]) -> None:
 
 if __name__ == "__main__":
     number = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
-    for part, times in ((of_families, number), (of_stacks, number), (cross_fitted, number // 4)):
-        for each in part(times, np.random.default_rng(17)):
+    every = {
+        "families": (of_families, 1),
+        "stacks": (of_stacks, 1),
+        "scales": (of_scales, 1),
+        "crossed": (cross_fitted, 4),
+    }
+    for part, times in (every[name] for name in sys.argv[2:] or every):
+        for each in part(number // times, np.random.default_rng(17)):
             print(*each.values(), flush=True)
             write([{name: f"{value:.4g}" if isinstance(value, float) else value for name, value in each.items()}])

@@ -12,7 +12,7 @@ from axisjudge.checks import InputError
 from axisjudge.datasets import published_votes
 from axisjudge.ratings import as_ratings, read_ratings, write_ratings
 from axisjudge.stats.panels.ways import WAYS
-from axisjudge.studies.panels import panels
+from axisjudge.studies.panels import panels, sentences
 from axisjudge.studies.panels.applied import panel_ratings
 from axisjudge.studies.panels.fitted import read_panel
 from axisjudge.studies.panels.frontier import Kind
@@ -273,6 +273,10 @@ def test_the_table_of_ways_from_few_labels_is_what_is_measured_again_and_no_stac
             assert float(written[name]) == pytest.approx(row[name], rel=1e-3, abs=1e-9), (row["way"], name)
     of_labels = [row for (_, _, way), row in table.items() if WAYS[way].by_labels]
     assert not [row for row in of_labels if float(row["high"]) < 0 or float(row["gain"]) < -0.02]
+    default = [row for (labels, _, way), row in table.items() if way == ("ordered" if labels in SCALES else "logistic")]
+    assert len(default) == len((*SETS, *SCALES)) * len(SHARES)
+    for gain, error in (("gain", "error"), ("kappa_gain", "kappa_error")):
+        assert not [row for row in default if float(row[gain]) < -2 * float(row[error])], "beyond Monte Carlo error"
     ordered = [row for (labels, _, way), row in table.items() if way == "ordered"]
     assert len(ordered) == len(SCALES) * len(SHARES)
     assert not [row for row in ordered if float(row["kappa_gain"]) < -0.005]
@@ -306,6 +310,13 @@ def test_grades_are_put_together_in_order_and_the_page_compares_kappa():
     assert result.frontier.by_kappa
     assert "price and kappa" in result.sentences[-1]
     assert {"kappa", "kappa_low"} <= set(result.spending.columns)
+    votes = voted(table)
+    exact, near = (trust_panel(result.panel, votes, risk=0.2, cross_fitted=True, within=steps) for steps in (0, 1))
+    assert near.n_kept > exact.n_kept
+    assert near.alone.error.estimate <= 0.2
+    assert "more than 1 grade off" in sentences.stands(near)
+    with pytest.raises(InputError, match="within"):
+        trust_panel(result.panel, votes, within=4)
     given = panel_ratings(result.panel, table)
     sure = [json.loads(p)[word] for p, word in zip(given["probabilities"], given["verdict"], strict=True)]
     assert given["confidence"].to_list() == pytest.approx(sure)
