@@ -323,6 +323,7 @@ class RemoteJudge(Judge):
         try:
             model = await client.models.retrieve(self.model)
             self.check_model(model)
+            self.is_confirmed = isinstance(model.id, str)
             told = self.lifecycle(model)
         except InputError:
             raise

@@ -1,7 +1,8 @@
 """A lane: the calls of one judge, with its own width, limits and end, so that no judge waits for another.
 
 - **Width.** A lane begins with `FIRST_AT_ONCE` calls and opens to its full width with the first reply, or after
-  `FIRST_REPLY_S` without one: a dead key is found out by a handful of calls.
+  `FIRST_REPLY_S` without one: a dead key is found out by a handful of calls. Where the provider's models endpoint has
+  confirmed key and model, it is open from the start.
 - **Limits** (429, 503, 529) are waited out. Whoever is refused joins the one pause of that provider and, when it is
   over, sends a single call ahead; all others follow when that one is answered. A provider that stays closed for longer
   than the run's patience ends the lane.
@@ -135,7 +136,7 @@ class Lane:
         self._groups = list(reversed(groups))
         self._others: list[Call] = []
         self._full_width = int(judge.spec.options.get("concurrency", concurrency))
-        self._width = min(FIRST_AT_ONCE, self._full_width)
+        self._width = self._full_width if judge.is_confirmed else min(FIRST_AT_ONCE, self._full_width)
         self._answered, self._tell = answered, tell
         self._limiters, self._is_free = _limiters(judge), judge.worst_usd(1) == 0
         self._tasks: set[asyncio.Task[None]] = set()
