@@ -27,7 +27,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from axisjudge.checks import InputError
-from axisjudge.judges.answer import Reply, all_lost, whole
+from axisjudge.judges.answer import Reply, after, all_lost, whole
 from axisjudge.judges.base import Judge
 from axisjudge.judges.failure import LASTING, Failure, FailureKind, failure_of
 from axisjudge.judges.redaction import reason_of
@@ -231,33 +231,39 @@ class Lane:
             self._notify()
 
     async def _reply_to(self, call: Call) -> Reply | None:
-        """The reply to a call, however often it must be asked; None where the lane ended before it was."""
+        """The reply to a call, however often it must be asked; None where the lane ended before it was.
+
+        It bears what the tries before it took. A try that was paid is a loss where the lane ended before the next one.
+        """
         if (answers := call.inquiry.by_definition()) is not None:
             return Reply(answers)
         timeouts = retries = 0
-        while True:
-            if not await self._admitted(call):
-                return None
-            reply = await self._asked(call)
+        reply: Reply | None = None
+        while await self._admitted(call):
+            reply = after(reply, await self._asked(call))
             failure = reply.failure
             if failure is None or failure.kind in ("too_long", "refused"):
                 self._succeeded()
-            else:
-                self.end.failures[failure.words] += 1
-                if failure.kind == "limit":
-                    self._wait_for(failure)
-                    continue
-                self._freed()
-                timeouts += failure.kind == "timeout"
-                if failure.kind == "timeout" and timeouts < 2:
-                    continue
-                if failure.kind == "passing" and retries < RETRIES:
-                    await self._back_off(failure, retries)
-                    retries += 1
-                    continue
-                if failure.kind in LASTING or failure.kind == "unreadable":
-                    self._count(failure, call.trajectory.id)
-            return replace(reply, flags=(*reply.flags, f"{MAYBE_PAID}:{timeouts}")) if timeouts else reply
+                break
+            self.end.failures[failure.words] += 1
+            if failure.kind == "limit":
+                self._wait_for(failure)
+                continue
+            self._freed()
+            timeouts += failure.kind == "timeout"
+            if failure.kind == "timeout" and timeouts < 2:
+                continue
+            if failure.kind == "passing" and retries < RETRIES:
+                await self._back_off(failure, retries)
+                retries += 1
+                continue
+            if failure.kind in LASTING or failure.kind == "unreadable":
+                self._count(failure, call.trajectory.id)
+            break
+        else:
+            if reply is None or reply.cost_usd is None:
+                return None
+        return replace(reply, flags=(*reply.flags, f"{MAYBE_PAID}:{timeouts}")) if timeouts else reply
 
     async def _admitted(self, call: Call) -> bool:
         """Wait until the call may be made; False where it may not be any more."""
@@ -361,8 +367,8 @@ def _cost_of(reply: Reply | None) -> float | None:
     """What a call cost; None where nobody knows, because it was given up, timed out, or has no price."""
     if reply is None:
         return None
-    if reply.failure is not None:
-        return None if reply.failure.maybe_paid else 0.0
+    if reply.cost_usd is None and reply.failure is not None and not reply.failure.maybe_paid:
+        return 0.0
     return reply.cost_usd
 
 
