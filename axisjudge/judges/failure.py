@@ -40,32 +40,15 @@ _KINDS: Mapping[int, FailureKind] = {
 }
 
 #: Codes and words by which a provider tells what a bare status does not.
-_QUOTA = (
-    "insufficient_quota",
-    "billing_hard_limit",
-    "billing_not_active",
-    "credit balance is too low",
-    "spend_limit_reached",
+_QUOTA = re.compile(
+    "insufficient_quota|billing_hard_limit|billing_not_active|credit balance is too low|spend_limit_reached"
 )
 _TOO_LONG = re.compile(r"(?i)context_length_exceeded|prompt is too long|maximum context length|context (window|size)")
-_REFUSED = (
-    "content_policy_violation",
-    "content_filter",
-    "invalid_prompt",
-    "bio_policy",
-    "misalignment_policy_violation",
-)
+_REFUSED = re.compile("content_policy_violation|content_filter|invalid_prompt|bio_policy|misalignment_policy_violation")
 #: Errors of clients whose connection ended before the reply did: the work may have been done, as after a timeout.
-_BROKEN_OFF = frozenset(
-    {
-        "RemoteProtocolError",
-        "ReadError",
-        "DecodingError",
-        "IncompleteRead",
-        "ServerDisconnectedError",
-        "ClientOSError",
-        "ClientConnectionResetError",
-    }
+_BROKEN_OFF = re.compile(
+    "RemoteProtocolError|ReadError|DecodingError|IncompleteRead"
+    "|ServerDisconnectedError|ClientOSError|ClientConnectionResetError"
 )
 
 
@@ -116,7 +99,6 @@ _BY_CODE: Mapping[str, FailureKind] = {
     "permission_error": "key",
     "billing_error": "quota",
     "not_found_error": "model",
-    "invalid_request_error": "request",
     "rate_limit_error": "limit",
     "rate_limit_exceeded": "limit",
     "overloaded_error": "limit",
@@ -124,11 +106,9 @@ _BY_CODE: Mapping[str, FailureKind] = {
     "timeout_error": "timeout",
     "request_timeout": "timeout",
     "api_error": "passing",
-    "batch_expired": "passing",
-    "batch_cancelled": "passing",
 }
 #: Codes that nobody knows and that lay it to the server, as an unknown status from 500 on does.
-_OF_THE_SERVER = re.compile(r"(?i)server|internal|upstream|unavailable|overload|time_?d?_?out|temporar")
+_OF_THE_SERVER = re.compile(r"(?i)server|internal|upstream|unavailable|overload|time_?d?_?out|temporar|expired|cancel")
 
 
 def failure_in_batch(code: str, message: str, status: int | None = None) -> Failure:
@@ -167,7 +147,7 @@ def unreadable(words: str) -> Failure:
 
 def _without_status(error: BaseException) -> Failure | None:
     names = [type(each).__name__ for each in _with_causes(error)]
-    if not _BROKEN_OFF.isdisjoint(names):  # first: SDKs call it a failure to connect when it comes from aiohttp
+    if any(map(_BROKEN_OFF.fullmatch, names)):  # first: SDKs call it a failure to connect when it comes from aiohttp
         return broken_off(names[-1])
     if any("Connect" in name and "Connection" not in name for name in names):  # it never reached the provider
         return Failure("passing", f"no connection ({names[-1]})")
@@ -187,12 +167,12 @@ def _with_causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _kind(status: int, told: str) -> FailureKind:
-    if any(word in told for word in _QUOTA):
+    if _QUOTA.search(told):
         return "quota"
     if status in (400, 413, 422):
         if _TOO_LONG.search(told):
             return "too_long"
-        if any(word in told for word in _REFUSED):
+        if _REFUSED.search(told):
             return "refused"
     return _KINDS.get(status, "passing" if status >= 500 else "request")
 

@@ -65,7 +65,7 @@ class Pause:
         now = time.monotonic()
         if now >= self.until:
             self.rounds += 1
-        patient = min(self.rounds if asked_s is None else self.rounds - ROUNDS_AS_ASKED, 10)
+        patient = min(self.rounds, 10) if asked_s is None else min(self.rounds - ROUNDS_AS_ASKED, 5)
         wait = max(asked_s or 0.0, _FIRST_WAIT_S * 2**patient * random.uniform(0.8, 1.2) if patient > 0 else 0.0)
         if asked_s is not None or now >= self.until:
             self.until = max(self.until, now + min(wait, LONGEST_WAIT_S))
@@ -282,12 +282,9 @@ class Lane:
             self.end.at_budget = True
             self.stop(self.budget.reason)
             return False
-        return not self.has_ended or self._given_back(call)
-
-    def _given_back(self, call: Call) -> bool:
-        if self.budget is not None:
+        if self.has_ended and self.budget is not None:
             self.budget.settle(call, 0.0)
-        return False
+        return not self.has_ended
 
     async def _asked(self, call: Call) -> Reply:
         """One call; a reply that answers every point, whatever the judge does: only bad input stops a run."""
@@ -367,9 +364,8 @@ def _cost_of(reply: Reply | None) -> float | None:
     """What a call cost; None where nobody knows, because it was given up, timed out, or has no price."""
     if reply is None:
         return None
-    if reply.cost_usd is None and reply.failure is not None and not reply.failure.maybe_paid:
-        return 0.0
-    return reply.cost_usd
+    is_free = reply.failure is not None and not reply.failure.maybe_paid
+    return 0.0 if reply.cost_usd is None and is_free else reply.cost_usd
 
 
 def _limiters(judge: Judge) -> list[tuple[Any, Callable[[Call], float]]]:
