@@ -95,6 +95,17 @@ def whole(reply: object, points: Iterable[str]) -> Reply:
     return replace(reply, answers=answers, **fields.model_dump())
 
 
+def after(failed: Reply | None, reply: Reply) -> Reply:
+    """The reply to a call that was tried before: it bears what the tries that failed took, as far as they say so."""
+    if failed is None:
+        return reply
+    amounts: dict[str, Any] = {}
+    for name in Usage.model_fields:
+        known = [amount for each in (failed, reply) if (amount := getattr(each, name)) is not None]
+        amounts[name] = sum(known) if known else None
+    return replace(reply, **amounts)
+
+
 def _an_answer(answer: object, point: str) -> Answer:
     if not isinstance(answer, Answer):
         return lost("parse_error", f"the reply has no answer to {point}")

@@ -89,6 +89,7 @@ class AnthropicJudge(WrittenJudge):
     client: ClassVar[str] = "AsyncAnthropic"
     key_env: ClassVar[str] = "ANTHROPIC_API_KEY"
     price_list: ClassVar[str | None] = "anthropic"
+    hottest: ClassVar[float] = 1.0
     can_batch: ClassVar[bool] = True
 
     def default_mechanism(self) -> str:
@@ -132,8 +133,8 @@ class AnthropicJudge(WrittenJudge):
 
     def check_model(self, model: ModelInfo) -> None:
         limit = model.max_tokens
-        if limit is not None and self.options.get("max_tokens", 0) > limit:
-            raise self.refuses("max_tokens", f"its limit is {limit}")
+        if limit is not None and self.options.get("max_tokens", MAX_TOKENS) > limit:
+            raise self.refuses("max_tokens", f"give its limit of {limit}, or less")
         capabilities = model.capabilities
         if capabilities is None or "effort" not in self.options:
             return

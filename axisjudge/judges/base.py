@@ -68,6 +68,8 @@ class Judge(ABC):
     kind: RaterKind
     joint: bool = False
     reads_rubrics: bool = True
+    #: Whether the provider has said, before the first call, that it knows this key and this model.
+    is_confirmed: bool = False
 
     def __init__(self, spec: JudgeSpec) -> None:
         self.spec = spec

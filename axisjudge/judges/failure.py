@@ -40,32 +40,15 @@ _KINDS: Mapping[int, FailureKind] = {
 }
 
 #: Codes and words by which a provider tells what a bare status does not.
-_QUOTA = (
-    "insufficient_quota",
-    "billing_hard_limit",
-    "billing_not_active",
-    "credit balance is too low",
-    "spend_limit_reached",
+_QUOTA = re.compile(
+    "insufficient_quota|billing_hard_limit|billing_not_active|credit balance is too low|spend_limit_reached"
 )
 _TOO_LONG = re.compile(r"(?i)context_length_exceeded|prompt is too long|maximum context length|context (window|size)")
-_REFUSED = (
-    "content_policy_violation",
-    "content_filter",
-    "invalid_prompt",
-    "bio_policy",
-    "misalignment_policy_violation",
-)
+_REFUSED = re.compile("content_policy_violation|content_filter|invalid_prompt|bio_policy|misalignment_policy_violation")
 #: Errors of clients whose connection ended before the reply did: the work may have been done, as after a timeout.
-_BROKEN_OFF = frozenset(
-    {
-        "RemoteProtocolError",
-        "ReadError",
-        "DecodingError",
-        "IncompleteRead",
-        "ServerDisconnectedError",
-        "ClientOSError",
-        "ClientConnectionResetError",
-    }
+_BROKEN_OFF = re.compile(
+    "RemoteProtocolError|ReadError|DecodingError|IncompleteRead"
+    "|ServerDisconnectedError|ClientOSError|ClientConnectionResetError"
 )
 
 
@@ -110,37 +93,27 @@ def failure_of(error: BaseException, *secrets: str) -> Failure | None:
     return Failure(kind, words, _retry_after_s(headers), maybe_paid=kind == "timeout")
 
 
-#: The kinds of errors that stand in the results of a batch, where no status comes with them.
-_IN_A_BATCH: Mapping[str, FailureKind] = {
+#: What errors mean that come without a status, in a reply or in the results of a batch.
+_BY_CODE: Mapping[str, FailureKind] = {
     "authentication_error": "key",
     "permission_error": "key",
     "billing_error": "quota",
     "not_found_error": "model",
-    "invalid_request_error": "request",
-    "rate_limit_error": "passing",
-    "overloaded_error": "passing",
-    "timeout_error": "passing",
-    "api_error": "passing",
-    "batch_expired": "passing",
-    "batch_cancelled": "passing",
-    "request_timeout": "passing",
-    "token_limit_exceeded": "limit",
-}
-#: The same where the reply to a call holds one: whoever sent it is still at work, or has a limit.
-_IN_A_REPLY: Mapping[str, FailureKind] = {
-    **_IN_A_BATCH,
     "rate_limit_error": "limit",
     "rate_limit_exceeded": "limit",
     "overloaded_error": "limit",
+    "token_limit_exceeded": "limit",
     "timeout_error": "timeout",
+    "request_timeout": "timeout",
+    "api_error": "passing",
 }
+#: Codes that nobody knows and that lay it to the server, as an unknown status from 500 on does.
+_OF_THE_SERVER = re.compile(r"(?i)server|internal|upstream|unavailable|overload|time_?d?_?out|temporar|expired|cancel")
 
 
 def failure_in_batch(code: str, message: str, status: int | None = None) -> Failure:
     """The failure that one request of a batch met: by its status where it has one, else by the code of its error."""
-    kind = _kind(status or 400, f"{code} {message}")
-    if status is None and kind == "request":
-        kind = _IN_A_BATCH.get(code, "passing")
+    kind = _kind_by_code(code, message, status)
     words = f"in a batch: {code or status}" + ("" if kind == "key" else f": {without_secrets(message)}")
     return Failure("passing" if kind == "timeout" else kind, words[:KEPT_OF_RAW])
 
@@ -148,18 +121,18 @@ def failure_in_batch(code: str, message: str, status: int | None = None) -> Fail
 def failure_in_reply(error: object, *secrets: str) -> Failure:
     """The failure that a provider tells after it had begun to answer, under status 200: in a stream, or in the body.
 
-    Routers and gateways give the status of who is behind them as the code. An error that nobody knows may pass.
+    Routers and gateways give the status of who is behind them as the code. An error that nobody knows counts as an
+    unknown status does: one that lays it to the server (500 and above) may pass; any other one (400 and above) would
+    come again, and may have been paid.
     """
     body = {"error": error if isinstance(error, Mapping) else getattr(error, "__dict__", {"message": str(error)})}
     code, message = _code(body), _message(body) or "no message"
     status = next((int(word) for word in code.split() if re.fullmatch("[45][0-9]{2}", word)), None)
-    kind = _kind(status or 400, f"{code} {message}")
-    if status is None and kind == "request":
-        kind = next((_IN_A_REPLY[word] for word in code.split() if word in _IN_A_REPLY), "passing")
+    kind = _kind_by_code(code, message, status)
     words = f"an error in the reply: {code or 'without a code'}"
     if kind != "key":
         words = f"{words}: {without_secrets(message, *secrets)}"[:KEPT_OF_RAW]
-    return Failure(kind, words, maybe_paid=kind in ("passing", "timeout"))
+    return Failure(kind, words, maybe_paid=kind in ("passing", "timeout", "request"))
 
 
 def broken_off(words: str) -> Failure:
@@ -174,7 +147,7 @@ def unreadable(words: str) -> Failure:
 
 def _without_status(error: BaseException) -> Failure | None:
     names = [type(each).__name__ for each in _with_causes(error)]
-    if not _BROKEN_OFF.isdisjoint(names):  # first: SDKs call it a failure to connect when it comes from aiohttp
+    if any(map(_BROKEN_OFF.fullmatch, names)):  # first: SDKs call it a failure to connect when it comes from aiohttp
         return broken_off(names[-1])
     if any("Connect" in name and "Connection" not in name for name in names):  # it never reached the provider
         return Failure("passing", f"no connection ({names[-1]})")
@@ -194,14 +167,22 @@ def _with_causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _kind(status: int, told: str) -> FailureKind:
-    if any(word in told for word in _QUOTA):
+    if _QUOTA.search(told):
         return "quota"
     if status in (400, 413, 422):
         if _TOO_LONG.search(told):
             return "too_long"
-        if any(word in told for word in _REFUSED):
+        if _REFUSED.search(told):
             return "refused"
     return _KINDS.get(status, "passing" if status >= 500 else "request")
+
+
+def _kind_by_code(code: str, message: str, status: int | None) -> FailureKind:
+    kind = _kind(status or 400, f"{code} {message}")
+    if status is not None or kind != "request":
+        return kind
+    by_code = next((_BY_CODE[word] for word in code.split() if word in _BY_CODE), None)
+    return by_code or ("passing" if _OF_THE_SERVER.search(code) else "request")
 
 
 def _body(error: BaseException) -> Any:

@@ -8,7 +8,11 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache, partial
 from ipaddress import ip_address
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from genai_prices.types import PriceCalculation
 
 UNPRICED = "unpriced"
 #: What the batch interfaces of both providers cost of the list price, tokens of a cache included.
@@ -88,20 +92,14 @@ def _tariffs(model: str, provider: str | None, url: str | None, hour: datetime) 
     A price list is a step function of the prompt's length and linear between the steps, so that a few questions to it
     tell all: asked for every reply it would take as long as all else that is done for one.
     """
-    from genai_prices import Usage, calc_price
+    from genai_prices import Usage
     from genai_prices.types import TieredPrices
 
     def price(input: int, output: int = 0, read: int = 0, write: int = 0) -> Decimal:
         usage = Usage(input_tokens=input, output_tokens=output, cache_read_tokens=read, cache_write_tokens=write)
         return asked(usage).total_price
 
-    asked = partial(
-        calc_price,
-        model_ref=model,
-        provider_id=provider,
-        provider_api_url=None if provider else url,
-        genai_request_timestamp=hour,
-    )
+    asked = _asked(model, provider, url, hour)
     try:
         prices = vars(asked(Usage(input_tokens=0, output_tokens=0)).model_price).values()
     except LookupError:
@@ -116,6 +114,24 @@ def _tariffs(model: str, provider: str | None, url: str | None, hour: datetime) 
         output, read, write = (price(n, *one) - whole for one in ((1,), (0, 1), (0, 0, 1)))
         tariffs.append((start, Tariff(call, fresh, output, fresh + read, fresh + write)))
     return tuple(tariffs)
+
+
+@lru_cache(maxsize=256)
+def context_tokens(model: str | None, provider: str | None, url: str | None) -> int | None:
+    """Tokens that prompt and reply of a model may have together, by the price list; None where it tells none."""
+    from genai_prices import Usage
+
+    with suppress(LookupError):
+        return _asked(model or "", provider, url, LISTED_AT)(Usage()).model.context_window
+    return None
+
+
+def _asked(model: str, provider: str | None, url: str | None, hour: datetime) -> partial[PriceCalculation]:
+    """A question to the price list, which wants a usage."""
+    from genai_prices import calc_price
+
+    where = {"provider_id": provider, "provider_api_url": None if provider else url}
+    return partial(calc_price, model_ref=model, genai_request_timestamp=hour, **where)
 
 
 def is_own_host(url: str) -> bool:

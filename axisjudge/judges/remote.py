@@ -25,7 +25,7 @@ from axisjudge.judges.answer import Answer, Reply, all_lost, not_sent
 from axisjudge.judges.base import Judge, Rubrics
 from axisjudge.judges.failure import Failure, failure_in_reply, failure_of, unreadable
 from axisjudge.judges.lifecycle import Retirement, known_retirement
-from axisjudge.judges.pricing import BATCH_SHARE, UNPRICED, Tokens, cost_usd, is_own_host
+from axisjudge.judges.pricing import BATCH_SHARE, UNPRICED, Tokens, context_tokens, cost_usd, is_own_host
 from axisjudge.judges.prompt import BUDGET, Prefix, shared_prefix
 from axisjudge.spec import JudgeSpec
 from axisjudge.trajectory import Trajectory
@@ -107,6 +107,8 @@ class RemoteJudge(Judge):
     key_env: ClassVar[str] = "OPENAI_API_KEY"
     key_required: ClassVar[bool] = True
     price_list: ClassVar[str | None] = None
+    #: The highest temperature that the API takes; the lowest is 0.
+    hottest: ClassVar[float] = 2.0
     #: Whether the provider has a batch interface that this judge uses (`axisjudge.judging.batch`).
     can_batch: ClassVar[bool] = False
     #: What is called with every reply as the SDK's transport has it, for who wants its headers.
@@ -127,6 +129,11 @@ class RemoteJudge(Judge):
         """
         _ = self.key
         self.check_options()
+        if not 0 <= self.options.get("temperature", 0) <= self.hottest:
+            raise self.refuses("temperature", f"give one from 0 to {self.hottest:g}")
+        window = context_tokens(self.model, self.price_list, self.spec.base_url)
+        if window is not None and self.options.get("max_tokens", 0) >= window:
+            raise self.refuses("max_tokens", f"give less: its context of {window} tokens holds the prompt too")
 
     def prepare(self) -> None:
         """The same, and connect: before the first call."""
@@ -135,11 +142,9 @@ class RemoteJudge(Judge):
 
     def check_options(self) -> None:
         """Refuse options that the model is known, by the SDK and its documentation, to refuse."""
-        return
 
     def check_model(self, model: Any) -> None:
         """Refuse options that the provider's record of the model excludes."""
-        return
 
     def check_effort(self, known: Any) -> None:
         """Refuse an effort that is not among those of the SDK's own type."""
@@ -240,13 +245,7 @@ class RemoteJudge(Judge):
         return self._reply(self.axes_answers(received.said, rubrics), received, begun, flags)
 
     async def _asked(self, body: Body, form: str) -> Received:
-        """Make one call and see that what came back has the shape of a reply.
-
-        Raises
-        ------
-        NoReplyError
-            Nothing that can be read came back.
-        """
+        """Make one call; NoReplyError where nothing that has the shape of a reply came back."""
         try:
             response = await self.send(self._connected(), body)
         except self.api_error() as error:
@@ -275,9 +274,9 @@ class RemoteJudge(Judge):
     def reply_from_batch(self, result: Any, trajectory: Trajectory, rubrics: Rubrics) -> Reply:
         """The reply in what a batch brought for one request, at the price of a batch."""
         begun, flags = time.perf_counter(), (*self.prefix(trajectory, rubrics).flags, BATCH)
-        if isinstance(result, Failure):
-            return self._failed(rubrics, NoReplyError(result), begun, flags)
         try:
+            if isinstance(result, Failure):
+                raise NoReplyError(result)
             received = self._received(result, self.axes_form)
             reply = self._reply(self.axes_answers(received.said, rubrics), received, begun, flags)
         except NoReplyError as end:
@@ -320,20 +319,20 @@ class RemoteJudge(Judge):
         if self.price_list is None:  # a server of the user's own keeps its models as long as it likes
             return None
         client = self._connected().with_options(timeout=LIFECYCLE_TIMEOUT_S)
+        known = known_retirement(self.spec.provider, self.model)
         try:
             model = await client.models.retrieve(self.model)
             self.check_model(model)
+            self.is_confirmed = isinstance(model.id, str)
             told = self.lifecycle(model)
         except InputError:
             raise
         except (self.api_error(), json.JSONDecodeError, AttributeError, TypeError, ValueError):
-            return known_retirement(self.spec.provider, self.model)
+            return known
         if told is None:
             return None
-        known = known_retirement(self.spec.provider, self.model)
-        successor = known.successor if known else None
-        endpoint = "the provider's models endpoint"
-        return Retirement(self.price_list, self.model or "", told.date, successor, endpoint, datetime.now(UTC).date())
+        successor, source = known.successor if known else None, "the provider's models endpoint"
+        return Retirement(self.price_list, self.model or "", told.date, successor, source, datetime.now(UTC).date())
 
     async def close(self) -> None:
         if self._client is not None:

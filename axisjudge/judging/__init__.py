@@ -4,6 +4,5 @@ from axisjudge.judging.api import judge, judging_run
 from axisjudge.judging.judging_run import JudgingRun
 from axisjudge.judging.options import RunOptions
 from axisjudge.judging.plan import Call, Plan, make_plan
-from axisjudge.judging.run import run_plan
 
-__all__ = ["Call", "JudgingRun", "Plan", "RunOptions", "judge", "judging_run", "make_plan", "run_plan"]
+__all__ = ["Call", "JudgingRun", "Plan", "RunOptions", "judge", "judging_run", "make_plan"]

@@ -20,7 +20,7 @@ from time import monotonic
 from typing import Any
 
 from axisjudge.checks import InputError
-from axisjudge.judges.answer import Reply, whole
+from axisjudge.judges.answer import Reply, after, whole
 from axisjudge.judges.failure import LASTING, Failure, failure_of
 from axisjudge.judges.pricing import BATCH_SHARE
 from axisjudge.judges.remote import Body, RemoteJudge
@@ -149,6 +149,7 @@ class BatchLane:
         self.errors: list[Exception] = []
         self._left = {request_of(call): call for call in calls}
         self._asked_for = dict.fromkeys(self._left, 0)
+        self._failed: dict[str, Reply] = {}
         self._answered, self._tell = answered, tell
         self._is_over = self._may_be_there = False
 
@@ -277,7 +278,8 @@ class BatchLane:
                 self.end.failures[failure.words] += 1
                 n_alike += failure.kind in LASTING
                 if failure.kind in ("passing", "limit", "timeout") and self._asked_for[name] < ROUNDS:
-                    self._give_back(call, 0.0)
+                    self._give_back(call, reply.cost_usd or 0.0)
+                    self._failed[name] = after(self._failed.get(name), reply)
                     continue
             self._settle(name, reply)
         self._forget(batch)
@@ -291,12 +293,12 @@ class BatchLane:
         call = self._left.pop(name)
         cost = reply.cost_usd if reply.failure is None else reply.cost_usd or 0.0
         self._give_back(call, cost)
-        self.end.spent_usd += cost or 0.0
         self.end.unpriced += cost is None
         self.end.not_asked -= len(call.wanted)
-        self._answered(call, reply)
+        self._answered(call, after(self._failed.get(name), reply))
 
     def _give_back(self, call: Call, cost: float | None) -> None:
+        self.end.spent_usd += cost or 0.0
         if self.budget is not None:
             self.budget.settle(call, cost)
 

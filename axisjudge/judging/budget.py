@@ -32,22 +32,22 @@ class Budget:
     async def reserve(self, call: Call) -> bool:
         """Set the worst of a call aside, as soon as there is room for it; False where there never will be."""
         worst = call.inquiry.worst_usd(call.judge) or 0.0
-        while self.spent_usd + self.under_way_usd + worst > self.limit_usd and worst > 0:
+        while not self._take(call, worst):
             if not self._reserved:
                 return False
             await self._settled.wait()
-        if worst > 0:
-            self._reserved[id(call)] = worst
-            self.under_way_usd += worst
         return True
 
     def set_aside(self, call: Call, share: float, *, anyway: bool = False) -> bool:
         """Set a share of the worst of a call aside, if there is room for it now, or because it is under way."""
-        worst = share * (call.inquiry.worst_usd(call.judge) or 0.0)
+        return self._take(call, share * (call.inquiry.worst_usd(call.judge) or 0.0), anyway=anyway)
+
+    def _take(self, call: Call, worst: float, *, anyway: bool = False) -> bool:
         if self.spent_usd + self.under_way_usd + worst > self.limit_usd and worst > 0 and not anyway:
             return False
-        self._reserved[id(call)] = worst
-        self.under_way_usd += worst
+        if worst > 0:
+            self._reserved[id(call)] = worst
+            self.under_way_usd += worst
         return True
 
     def settle(self, call: Call, cost_usd: float | None) -> None:

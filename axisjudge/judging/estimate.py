@@ -193,8 +193,6 @@ def _of_judge(
     more = 0 if history.n_calls else ANSWER[0] * (n_verdicts - n_calls)  # a call that asks about several points
     output = tuple(n_calls * each + more for each in history.output_tokens)
     ends = [(whole[0], shared[0], output[0]), (whole[1], shared[1], output[1])]
-    with_cache = [_price(judge, *end, n_calls) for end in ends]
-    without = [_price(judge, tokens, 0.0, out, n_calls) for tokens, _, out in ends]
     width = min(int(judge.spec.options.get("concurrency", concurrency)), n_calls)
     seconds = tuple(
         max(_at_limits(judge, n_calls, tokens + out), n_calls * each / width)
@@ -206,8 +204,8 @@ def _of_judge(
         (whole[0], whole[1]),
         (shared[0], shared[1]),
         (output[0], output[1]),
-        _pair(with_cache),
-        _pair(without),
+        _pair([_price(judge, *end, n_calls) for end in ends]),
+        _pair([_price(judge, tokens, 0.0, out, n_calls) for tokens, _, out in ends]),
         (seconds[0], seconds[1]),
         history.n_calls,
     )

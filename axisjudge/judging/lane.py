@@ -1,7 +1,8 @@
 """A lane: the calls of one judge, with its own width, limits and end, so that no judge waits for another.
 
 - **Width.** A lane begins with `FIRST_AT_ONCE` calls and opens to its full width with the first reply, or after
-  `FIRST_REPLY_S` without one: a dead key is found out by a handful of calls.
+  `FIRST_REPLY_S` without one: a dead key is found out by a handful of calls. Where the provider's models endpoint has
+  confirmed key and model, it is open from the start.
 - **Limits** (429, 503, 529) are waited out. Whoever is refused joins the one pause of that provider and, when it is
   over, sends a single call ahead; all others follow when that one is answered. A provider that stays closed for longer
   than the run's patience ends the lane.
@@ -26,7 +27,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from axisjudge.checks import InputError
-from axisjudge.judges.answer import Reply, all_lost, whole
+from axisjudge.judges.answer import Reply, after, all_lost, whole
 from axisjudge.judges.base import Judge
 from axisjudge.judges.failure import LASTING, Failure, FailureKind, failure_of
 from axisjudge.judges.redaction import reason_of
@@ -64,7 +65,7 @@ class Pause:
         now = time.monotonic()
         if now >= self.until:
             self.rounds += 1
-        patient = min(self.rounds if asked_s is None else self.rounds - ROUNDS_AS_ASKED, 10)
+        patient = min(self.rounds, 10) if asked_s is None else min(self.rounds - ROUNDS_AS_ASKED, 5)
         wait = max(asked_s or 0.0, _FIRST_WAIT_S * 2**patient * random.uniform(0.8, 1.2) if patient > 0 else 0.0)
         if asked_s is not None or now >= self.until:
             self.until = max(self.until, now + min(wait, LONGEST_WAIT_S))
@@ -135,7 +136,7 @@ class Lane:
         self._groups = list(reversed(groups))
         self._others: list[Call] = []
         self._full_width = int(judge.spec.options.get("concurrency", concurrency))
-        self._width = min(FIRST_AT_ONCE, self._full_width)
+        self._width = self._full_width if judge.is_confirmed else min(FIRST_AT_ONCE, self._full_width)
         self._answered, self._tell = answered, tell
         self._limiters, self._is_free = _limiters(judge), judge.worst_usd(1) == 0
         self._tasks: set[asyncio.Task[None]] = set()
@@ -230,33 +231,39 @@ class Lane:
             self._notify()
 
     async def _reply_to(self, call: Call) -> Reply | None:
-        """The reply to a call, however often it must be asked; None where the lane ended before it was."""
+        """The reply to a call, however often it must be asked; None where the lane ended before it was.
+
+        It bears what the tries before it took. A try that was paid is a loss where the lane ended before the next one.
+        """
         if (answers := call.inquiry.by_definition()) is not None:
             return Reply(answers)
         timeouts = retries = 0
-        while True:
-            if not await self._admitted(call):
-                return None
-            reply = await self._asked(call)
+        reply: Reply | None = None
+        while await self._admitted(call):
+            reply = after(reply, await self._asked(call))
             failure = reply.failure
             if failure is None or failure.kind in ("too_long", "refused"):
                 self._succeeded()
-            else:
-                self.end.failures[failure.words] += 1
-                if failure.kind == "limit":
-                    self._wait_for(failure)
-                    continue
-                self._freed()
-                timeouts += failure.kind == "timeout"
-                if failure.kind == "timeout" and timeouts < 2:
-                    continue
-                if failure.kind == "passing" and retries < RETRIES:
-                    await self._back_off(failure, retries)
-                    retries += 1
-                    continue
-                if failure.kind in LASTING or failure.kind == "unreadable":
-                    self._count(failure, call.trajectory.id)
-            return replace(reply, flags=(*reply.flags, f"{MAYBE_PAID}:{timeouts}")) if timeouts else reply
+                break
+            self.end.failures[failure.words] += 1
+            if failure.kind == "limit":
+                self._wait_for(failure)
+                continue
+            self._freed()
+            timeouts += failure.kind == "timeout"
+            if failure.kind == "timeout" and timeouts < 2:
+                continue
+            if failure.kind == "passing" and retries < RETRIES:
+                await self._back_off(failure, retries)
+                retries += 1
+                continue
+            if failure.kind in LASTING or failure.kind == "unreadable":
+                self._count(failure, call.trajectory.id)
+            break
+        else:
+            if reply is None or reply.cost_usd is None:
+                return None
+        return replace(reply, flags=(*reply.flags, f"{MAYBE_PAID}:{timeouts}")) if timeouts else reply
 
     async def _admitted(self, call: Call) -> bool:
         """Wait until the call may be made; False where it may not be any more."""
@@ -275,12 +282,9 @@ class Lane:
             self.end.at_budget = True
             self.stop(self.budget.reason)
             return False
-        return not self.has_ended or self._given_back(call)
-
-    def _given_back(self, call: Call) -> bool:
-        if self.budget is not None:
+        if self.has_ended and self.budget is not None:
             self.budget.settle(call, 0.0)
-        return False
+        return not self.has_ended
 
     async def _asked(self, call: Call) -> Reply:
         """One call; a reply that answers every point, whatever the judge does: only bad input stops a run."""
@@ -360,9 +364,8 @@ def _cost_of(reply: Reply | None) -> float | None:
     """What a call cost; None where nobody knows, because it was given up, timed out, or has no price."""
     if reply is None:
         return None
-    if reply.failure is not None:
-        return None if reply.failure.maybe_paid else 0.0
-    return reply.cost_usd
+    is_free = reply.failure is not None and not reply.failure.maybe_paid
+    return 0.0 if reply.cost_usd is None and is_free else reply.cost_usd
 
 
 def _limiters(judge: Judge) -> list[tuple[Any, Callable[[Call], float]]]:

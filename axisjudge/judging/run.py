@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
-from typing import Any
 
 from axisjudge.judges.answer import Reply
 from axisjudge.judges.base import Judge
@@ -110,16 +109,3 @@ class Running:
         if lane.errors:  # one that no rating can hold: nobody begins anything new
             for other in lanes:
                 other.quit()
-
-
-async def run_plan(plan: Plan, sink: Sink, **given: Any) -> Counter[str]:
-    """Make the calls of a plan and hand the ratings of each reply to `sink` at once; options as `RunOptions` has them.
-
-    Returns
-    -------
-    Counter
-        Ratings by status.
-    """
-    running = Running(plan, sink, RunOptions(**given))
-    await running.run()
-    return running.statuses

@@ -16,6 +16,7 @@ from axisjudge import workbench
 from axisjudge.checks import InputError
 from axisjudge.figures.legible import is_empty
 from axisjudge.figures.markup import literal
+from axisjudge.judging.cost import cost_of
 from axisjudge.protocol.standing import Standing, standing_of
 from axisjudge.readers import read_trajectories
 from axisjudge.report.digest import file_sha256, portable
@@ -98,6 +99,7 @@ class Page:
         self.answer_text = ""
         self.links = NO_LINKS
         self.judged_with = asked_of(ratings)
+        self.costs = [cost.row() for cost in cost_of(ratings) if cost.input_tokens or cost.usd]
         self.inputs = {"ratings": ratings_sha256(ratings)}
         for path in inputs:
             full = workbench.home() / path
@@ -333,6 +335,7 @@ class Page:
             "banner": self.scope.banner,
             "conditional_on": self.scope.conditional_on,
             "raters": self.scope.raters,
+            "costs": self.costs,
             "judged_with": self.judged_with,
             "inputs": self.inputs,
             "read": read_so_far(),

@@ -10,11 +10,11 @@ from typing import Any
 from axisjudge.figures.markup import literal
 from axisjudge.report.digest import git_commit, versions
 
+_Rows = Sequence[Mapping[str, Any]]
 
-def provenance_cell(
-    workbench: Path, results: Mapping[str, Any], raters: Sequence[Mapping[str, Any]], seconds: float
-) -> Any:
-    """A markdown cell with date, commit, versions, parameters, hashes of inputs and counts of raters."""
+
+def provenance_cell(workbench: Path, results: Mapping[str, Any], raters: _Rows, costs: _Rows, seconds: float) -> Any:
+    """A markdown cell with date, commit, versions, parameters, hashes of inputs, counts of raters and their costs."""
     import nbformat
 
     run = {
@@ -29,6 +29,7 @@ def provenance_cell(
         _table("parameter", {name: repr(value) for name, value in results["parameters"].items()}),
         _table("input (sha256)", results["inputs"]),
         _rows(raters, ("rater", "rater_kind", "family", "model", "ratings", "lost")),
+        _rows([_rounded(row) for row in costs], _PAID),
         _rows([_brief(row) for row in results["judged_with"] if _has_read(row)], _ASKED),
         "Versions: " + ", ".join(f"{name} {version}" for name, version in versions().items()) + ".",
     ]
@@ -42,12 +43,18 @@ def _table(head: str, values: Mapping[str, Any]) -> str:
     return "\n".join([f"| {head} | value |", "|---|---|", *lines]) if lines else ""
 
 
+_PER_1000 = "$ per 1,000 verdicts"
+_PAID = ("judge", "calls", "verdicts", "lost", "tokens in", "cached share", "tokens out", "spent $", _PER_1000)
 _ASKED = ("rater", "question", "returned_models", "rubric", "prompts", "prompts_sha256")
 
 
 def _has_read(row: Mapping[str, Any]) -> bool:
     """Whether a rater was given a rubric or a prompt, or said which model it was."""
     return bool(row["rubric_sha256"] or row["prompts"] or row["returned_models"])
+
+
+def _rounded(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: f"{value:,.3f}" if isinstance(value, float) else value for name, value in row.items()}
 
 
 def _brief(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -57,7 +64,7 @@ def _brief(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**row, "returned_models": models, "rubric": rubric, "prompts_sha256": prompts}
 
 
-def _rows(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> str:
+def _rows(rows: _Rows, names: Sequence[str]) -> str:
     lines = [[literal(str(row[name] if row[name] is not None else "–")) for name in names] for row in rows]
     numbers = {name for name in names if all(isinstance(row[name], int) for row in rows)}
     head = [[name.replace("_", " ") for name in names], ["---:" if name in numbers else "---" for name in names]]

@@ -345,7 +345,7 @@ def _write_pages(job: Job, home: Path, staging: Path, executed: Any, seconds: fl
     from axisjudge.results import dumps
 
     said = json.loads((staging / PAGE_FILE).read_text(encoding="utf-8"))
-    raters, read = said.pop("raters"), said.pop("read")
+    raters, read, costs = (said.pop(name) for name in ("raters", "read", "costs"))
     parameters = {key: digest.published_value(value, home) for key, value in job.parameters.items()}
     results = {
         **said,
@@ -368,7 +368,7 @@ def _write_pages(job: Job, home: Path, staging: Path, executed: Any, seconds: fl
     for cell in executed.cells:
         if "injected-parameters" in cell.metadata.get("tags", []):
             cell.source = "\n".join(["# Parameters", *(f"{key} = {parameters[key]!r}" for key in job.given)])
-    executed.cells.append(provenance_cell(home, results, raters, seconds))
+    executed.cells.append(provenance_cell(home, results, raters, costs, seconds))
     (staging / f"{job.name}.ipynb").write_text(notebook_text(executed), encoding="utf-8")
     html = report_html(executed, results["title"], job.made_from, first)
     (staging / "report.html").write_text(html, encoding="utf-8")

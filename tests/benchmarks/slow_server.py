@@ -1,13 +1,17 @@
 """A provider that takes 200 ms: answers every POST with the reply it read from standard input. Prints its port.
 
-Whatever else is asked for is not there (404).
+The models endpoint knows every model, as a provider's own does.
 """
 
 import asyncio
 import sys
 
 WAIT_S = 0.2
-UNKNOWN = b"HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}"
+MODEL = b'{"type": "model", "id": "m", "display_name": "M", "created_at": "2026-01-01T00:00:00Z"}'
+
+
+def whole(body: bytes) -> bytes:
+    return b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body)
 
 
 async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -19,8 +23,8 @@ async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
                 await reader.readexactly(int(rest.partition(b"\r\n")[0]))
                 await asyncio.sleep(WAIT_S)
                 writer.write(REPLY)
-            else:  # the models endpoint, which tells nothing here
-                writer.write(UNKNOWN)
+            else:
+                writer.write(whole(MODEL))
             await writer.drain()
     except (asyncio.IncompleteReadError, ConnectionError):
         writer.close()
@@ -33,6 +37,5 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    body = sys.stdin.buffer.read()
-    REPLY = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%s" % (len(body), body)
+    REPLY = whole(sys.stdin.buffer.read())
     asyncio.run(main())

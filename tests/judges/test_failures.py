@@ -282,7 +282,7 @@ def _good(provider: str, way: Scripted) -> tuple[str, Scripted]:
     "code",
     [
         "rate_limit_error",
-        "what_is_this",
+        "our_servers_are_down",
         *(pytest.param(code, marks=pytest.mark.slow) for code in ("overloaded_error", "429", "server_error")),
     ],
 )
@@ -294,6 +294,20 @@ def test_an_error_that_comes_with_status_200_is_asked_again(
         options, good = _good(provider, way)
         answer, server = asked(provider, way, good, options=options)
         assert (answer.status, len(server.requests)) == ("ok", 2), way
+
+
+@every_provider
+@pytest.mark.parametrize(
+    "code", ["what_is_this", *(pytest.param(code, marks=pytest.mark.slow) for code in ("", "418"))]
+)
+def test_an_error_with_status_200_that_is_not_the_server_s_is_not_asked_again(
+    asked: Any, provider: str, code: str
+) -> None:
+    """As an unknown status below 500 is not: it would come again, and each time may be paid."""
+    for way in _with_error(provider, code, "too many zebras"):
+        answer, server = asked(provider, way, options=_good(provider, way)[0])
+        assert (answer.status, len(server.requests)) == ("api_error", 1)
+        assert "zebras" in answer.rationale
 
 
 @every_provider

@@ -37,6 +37,10 @@ AXIS: Axis = "termination"
         ("openai:gpt-5,effort=enormous", "effort"),
         ("openai:gpt-4.1,effort=low", "effort"),
         ("openai:gpt-5-chat-latest,effort=low", "effort"),
+        ("openai:gpt-5,max_tokens=400000", "max_tokens"),
+        ("openai:gpt-4.1,temperature=2.5", "temperature"),
+        ("anthropic:claude-sonnet-4-6,temperature=1.5", "temperature"),
+        ("anthropic:claude-sonnet-4-5,max_tokens=200000", "max_tokens"),
     ],
 )
 def test_options_that_a_model_refuses_are_refused_before_the_first_call(
@@ -84,6 +88,9 @@ def test_the_models_endpoint_s_limit_of_max_tokens_is_kept(monkeypatch: pytest.M
         with pytest.raises(InputError, match="max_tokens"):
             told(made("anthropic:claude-sonnet-4-6,max_tokens=90000", server, monkeypatch))
         assert told(made("anthropic:claude-sonnet-4-6,max_tokens=64000", server, monkeypatch)) is None
+        server.models["claude-3-haiku-20240307"] = claude(lifecycle="active", max_tokens=4_096)
+        with pytest.raises(InputError, match="4096"):  # less than what is asked for where nobody says anything
+            told(made("anthropic:claude-3-haiku-20240307", server, monkeypatch))
 
 
 def test_a_record_without_a_lifecycle_is_no_deprecation(monkeypatch: pytest.MonkeyPatch) -> None:

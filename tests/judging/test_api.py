@@ -7,12 +7,12 @@ import threading
 import time
 
 import pytest
-from judging.worlds import CoinJudge, rubrics, trajectories
+from judging.worlds import CoinJudge, rubrics, run_plan, trajectories
 
 import axisjudge
 from axisjudge.checks import InputError
 from axisjudge.judges.lifecycle import RetirementWarning, known_retirement
-from axisjudge.judging import judging_run, make_plan, run_plan
+from axisjudge.judging import judging_run, make_plan
 from axisjudge.judging.judging_run import run_to_the_end
 from axisjudge.ratings import read_ratings
 from axisjudge.spec import JudgeSpec

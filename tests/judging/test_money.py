@@ -14,7 +14,7 @@ from axisjudge.judges import Reply, make_judges
 from axisjudge.judges.answer import all_lost
 from axisjudge.judges.failure import Failure
 from axisjudge.judges.pricing import Tokens
-from axisjudge.judging import estimate, judging_run, make_plan
+from axisjudge.judging import estimate, judging_run, lane, make_plan
 from axisjudge.judging.cost import cost_of
 from axisjudge.judging.estimate import agree, estimate_of
 from axisjudge.judging.options import RunOptions
@@ -201,3 +201,49 @@ def test_the_cost_of_ratings_counts_each_call_once_and_those_that_were_lost():
     assert isclose(one.usd_per_1000, 2.0)
     assert isclose(other.usd_per_1000, 1_000 * 0.1 / 9)
     assert (one.input_tokens, one.output_tokens) == (22, 14)
+
+
+class Stumbling(CoinJudge):
+    """Fails so many times before each verdict, and takes a cent and ten tokens for every try."""
+
+    kind = "llm"
+
+    def __init__(self, times, kind="passing"):
+        super().__init__("stumbling")
+        self.times, self.failure, self.tries = times, Failure(kind, kind, maybe_paid=True), {}
+
+    def worst_usd(self, n_bytes, n_points=1, reply_tokens=0):
+        return 0.01
+
+    async def grade(self, trajectory, rubrics, *, repeat=0):
+        tried = self.tries[trajectory.id, *rubrics] = self.tries.get((trajectory.id, *rubrics), 0) + 1
+        cost = {"cost_usd": 0.01, "input_tokens": 9, "output_tokens": 1}
+        if tried <= self.times:
+            return Reply(all_lost(rubrics, "api_error", "it fell"), failure=self.failure, **cost)
+        return Reply((await super().grade(trajectory, rubrics, repeat=repeat)).answers, **cost)
+
+
+@pytest.mark.parametrize(("kind", "times"), [("passing", 2), ("passing", 9), ("timeout", 1), ("unreadable", 9)])
+def test_what_failed_tries_took_stands_in_the_ratings(kind, times, tmp_path, monkeypatch):
+    monkeypatch.setattr(lane, "_FIRST_WAIT_S", 0.001)
+    judge, out = Stumbling(times, kind), tmp_path / "r.jsonl"
+    run = judging_run(trajectories(2), [judge], ["termination"], out=out)
+    run.carry_out(progress=False, allow_unpriced=True)
+    (cost,) = cost_of(read_every_line(out))
+    tries = sum(judge.tries.values())
+    assert tries > 2 or kind == "unreadable"
+    assert (cost.input_tokens, cost.output_tokens) == (9 * tries, tries)
+    assert isclose(cost.usd, 0.01 * tries)
+    assert isclose(run.outcome.spent_usd, 0.01 * tries)
+
+
+def test_a_paid_try_is_a_loss_where_the_budget_ends_before_the_next_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(lane, "_FIRST_WAIT_S", 0.001)
+    judge, out = Stumbling(9), tmp_path / "r.jsonl"
+    run = judging_run(trajectories(1), [judge], ["termination"], out=out)
+    table = run.carry_out(progress=False, allow_unpriced=True, budget_usd=0.025)
+    assert table["status"].to_list() == ["api_error"]
+    assert run.outcome.code() == 3
+    (cost,) = cost_of(read_every_line(out))
+    assert isclose(cost.usd, 0.02)
+    assert judging_run(trajectories(1), [judge], ["termination"], out=out).plan().n_calls == 1

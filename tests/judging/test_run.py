@@ -5,10 +5,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from judging.worlds import CoinJudge, rubrics, trajectories
+from judging.worlds import CoinJudge, rubrics, run_plan, trajectories
 
 from axisjudge.checks import InputError
-from axisjudge.judging import make_plan, run_plan
+from axisjudge.judging import make_plan
 from axisjudge.judging.judging_run import of_plan
 from axisjudge.judging.kept import done_of
 from axisjudge.ratings import RatingsWriter, ratings_frame, read_ratings

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from judging.worlds import run_plan
 from scores.axis_cases import as_given, load_cases
 
 from axisjudge.judges import Judge, Reply
 from axisjudge.judges.sheet import Sheet
 from axisjudge.judging.inquiry import OfSheet
 from axisjudge.judging.plan import call_of, plan_calls
-from axisjudge.judging.run import run_plan
 from axisjudge.ratings import ratings_frame
 from axisjudge.scores.axis.judged.sheets import load_signal_rubrics, sheets_of
 from axisjudge.scores.axis.result import DEFAULT_WEIGHTS, GOAL

@@ -4,6 +4,8 @@ import asyncio
 from hashlib import sha256
 
 from axisjudge.judges import Answer, Judge, Reply, Rubrics
+from axisjudge.judging.options import RunOptions
+from axisjudge.judging.run import Running
 from axisjudge.rubric import load_rubric
 from axisjudge.spec import JudgeSpec
 from axisjudge.trajectory import Step, Trajectory
@@ -72,3 +74,10 @@ class CoinJudge(Judge):
 
     async def close(self) -> None:
         self.closed = True
+
+
+async def run_plan(plan, sink, **given):
+    """Carry a plan out; the ratings by status."""
+    running = Running(plan, sink, RunOptions(**given))
+    await running.run()
+    return running.statuses

@@ -317,3 +317,13 @@ def test_the_digest_does_not_follow_caches_and_locks(bench: Path, notebook: Writ
     (bench / kept_out).parent.mkdir(exist_ok=True)
     (bench / kept_out).write_text("x")
     assert input_digest(bench, book, {}) == before
+
+
+def test_a_page_says_what_its_judges_cost(bench: Path, notebook: Write) -> None:
+    notebook("05_profiles")
+    paid = {"rater": "openai:m", "rater_kind": "llm", "input_tokens": 2_000, "cached_tokens": 500, "output_tokens": 77}
+    write_ratings(bench / "mine.jsonl", [rating(**paid, cost_usd=0.0125), rating()])
+    report = run_report("profiles", {"ratings": str(bench / "mine.jsonl")}, workbench=bench)
+    page = (report.folder / "05_profiles.ipynb").read_text()
+    assert "| openai:m | 1 | 1 | 0 | 2000 | 0.250 | 77 | 0.013 | 12.500 |" in page
+    assert "12.500" not in (report.folder / "results.json").read_text()
