@@ -13,6 +13,7 @@ from functools import partial
 from multiprocessing import get_all_start_methods
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from uuid import uuid4
 
 from axisjudge.checks import InputError
 
@@ -26,6 +27,8 @@ Result = TypeVar("Result")
 RETRIES = 2
 #: Parts that are under way or done ahead of the one whose result is waited for, for each worker.
 _AHEAD = 4
+#: Parts that are combined at once: what each of them holds is held together.
+_AT_ONCE = 16
 #: Seconds after which it is looked whether anybody is left to do a part; workers begin anew in less.
 _PATIENCE = 30
 #: Failed parts named in one message.
@@ -53,6 +56,15 @@ class Workers(Protocol):
             Parts failed; `name` says which.
         """
 
+    def kept(
+        self,
+        work: Callable[[Part], Result],
+        groups: Sequence[Sequence[Part]],
+        combine: Callable[[Sequence[Result]], Result],
+        name: Callable[[Part], str],
+    ) -> list[Any]:
+        """What `combine` makes of `work` of each group's parts, left where it was made: `map` takes it in a part."""
+
 
 class InTurn:
     """One part after another in this process."""
@@ -62,6 +74,27 @@ class InTurn:
     ) -> Iterator[Result]:
         """`work` of each part; the first that fails ends it."""
         return map(work, parts)
+
+    def kept(
+        self,
+        work: Callable[[Part], Result],
+        groups: Sequence[Sequence[Part]],
+        combine: Callable[[Sequence[Result]], Result],
+        name: Callable[[Part], str],
+    ) -> list[Any]:
+        """What `combine` makes of `work` of each group's parts."""
+        return [_combined([combine([*map(work, lot)]) for lot in _lots(group)], combine) for group in groups]
+
+
+def _lots(parts: Sequence[Part]) -> Iterator[Sequence[Part]]:
+    return (parts[at : at + _AT_ONCE] for at in range(0, len(parts), _AT_ONCE))
+
+
+def _combined(made: list[Any], combine: Callable[[Sequence[Any]], Any]) -> Any:
+    """All that was made as one, lot by lot."""
+    while len(made) > 1:
+        made = [combine(lot) for lot in _lots(made)]
+    return made[0]
 
 
 class OnCluster:
@@ -83,6 +116,33 @@ class OnCluster:
         ahead = _AHEAD * max(1, self._n_workers())
         submit = partial(self._client.submit, work, retries=RETRIES, pure=False)
         return self._results(submit, parts, name, [submit(part) for part in parts[:ahead]])
+
+    def kept(
+        self,
+        work: Callable[[Part], Result],
+        groups: Sequence[Sequence[Part]],
+        combine: Callable[[Sequence[Result]], Result],
+        name: Callable[[Part], str],
+    ) -> list[Any]:
+        """What `combine` makes of `work` of each group's parts, as futures of the cluster.
+
+        A part bears its name there, so that it is in the error of a part that took all its workers along.
+        """
+        from tqdm import tqdm
+
+        submit = partial(self._client.submit, retries=RETRIES, pure=False)
+        begun: list[Any] = []
+
+        def combined_lot(lot: Sequence[Part]) -> Any:
+            made = [submit(work, part, key=f"{name(part)}-{uuid4().hex}") for part in lot]
+            begun.extend(made)
+            return submit(combine, made)
+
+        whole = [_combined([combined_lot(lot) for lot in _lots(group)], partial(submit, combine)) for group in groups]
+        begun.reverse()
+        for _ in tqdm(range(len(begun)), unit=" parts", disable=None, dynamic_ncols=True):
+            self._until_done(begun.pop())
+        return whole
 
     def _results(
         self, submit: Callable[[Part], Any], parts: Sequence[Part], name: Callable[[Part], str], begun: list[Any]
