@@ -18,6 +18,14 @@ def square(number):
     return number * number
 
 
+def squares(number):
+    return [square(number)]
+
+
+def joined(lots):
+    return [number for lot in lots for number in lot]
+
+
 @pytest.fixture(scope="module")
 def here():
     """A scheduler and two workers as threads of this process."""
@@ -46,10 +54,7 @@ def test_a_part_that_fails_is_named_when_the_others_are_done(here):
 def test_what_is_kept_and_combined_in_lots_is_the_whole(here, size):
     """However many lots it takes, each part is in it once and in order."""
     groups = [range(30, 31 + size), range(3)]
-    found = [
-        list(workers.map(list, workers.kept(lambda part: [square(part)], groups, lambda lot: sum(lot, []), str), str))
-        for workers in (here, InTurn())
-    ]
+    found = [list(workers.map(list, workers.kept(squares, groups, joined, str), str)) for workers in (here, InTurn())]
     assert found[0] == found[1] == [[number * number for number in group] for group in groups]
 
 
