@@ -11,6 +11,7 @@ of its trajectories: then it is cut between them. A dataset may lie wherever pol
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,6 +28,11 @@ _REMOTE = re.compile(r"^(s3a?|gs|gcs|az|azure|abfss?|adl|hf|file)://?")
 _PART = re.compile(r"part-(\d+)-of-(\d+)\.parquet")
 #: Columns of its files; the question is the folder's name.
 OF_A_FILE = [name for name in SCHEMA if name != "question"]
+#: What no rating lacks; of a dataset the question is the folder's name.
+NEVER_NULL = (
+    *("trajectory_id", "item_id", "cluster_id", "question", "scale"),
+    *("rater", "rater_kind", "family", "status", "repeat"),
+)
 #: Ratings of a part: what one worker holds at once.
 RATINGS_A_PART = 1_000_000
 #: Stretches that a part is made of.
@@ -117,7 +123,7 @@ def parts_of(path: str | Path) -> list[Part]:
     Raises
     ------
     InputError
-        No Parquet file lies there, or one that belongs to no question.
+        No Parquet file lies there, or one that belongs to no question or holds no ratings.
     """
     return [each for part in _uncut(path) for each in part.cut(RATINGS_A_PART)]
 
@@ -129,6 +135,7 @@ def _uncut(path: str | Path) -> list[Part]:
         if named is None:
             cure = "axisjudge ratings compact makes a dataset of ratings files"
             raise InputError(file, "a dataset has a folder question=NAME for each question", cure=cure)
+        _check_columns(file)
         by_question.setdefault(unquote(named[1]), []).append(file)
     return [
         Part(question, group)
@@ -161,11 +168,22 @@ def _files(path: str | Path) -> list[str]:
         local = sorted(str(file) for file in Path(path).rglob("*.parquet"))
     except (OSError, pl.exceptions.PolarsError) as error:
         raise InputError(address, "cannot be read as a dataset", " ".join(str(error).split())[:200]) from error
+    if others := sorted(file.name for file in Path(path).rglob("*.jsonl")):
+        warnings.warn(f"{path}: a dataset is made of Parquet files; left out: {', '.join(others[:3])}", stacklevel=2)
     if not local:
         raise InputError(
             str(path), "a folder of ratings holds Parquet files", cure="make one: axisjudge ratings compact"
         )
     return local
+
+
+def _check_columns(file: str) -> None:
+    try:
+        columns = pl.scan_parquet(file, hive_partitioning=True).collect_schema().names()
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(file, "is not a Parquet file", cure="make the dataset anew") from error
+    if lacking := [name for name in NEVER_NULL if name not in columns]:
+        raise InputError(file, f"holds no ratings: it lacks {', '.join(lacking)}", cure="move it elsewhere")
 
 
 def _are_whole(files: Sequence[str]) -> bool:

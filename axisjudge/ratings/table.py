@@ -11,23 +11,10 @@ import polars as pl
 from pydantic import ValidationError
 
 from axisjudge.checks import InputError
-from axisjudge.ratings.dataset import is_dataset, parts_of
+from axisjudge.ratings.dataset import NEVER_NULL, is_dataset, parts_of
 from axisjudge.ratings.edge import ITEM_ID, LISTS, SCHEMA, completed_ratings
 from axisjudge.ratings.store import is_torn, json_line
 from axisjudge.verdict import AXES, IDENTITY, RATER_KINDS, SCHEMA_VERSION, STATUSES, VERDICTS, Rating
-
-_NEVER_NULL = (
-    "trajectory_id",
-    "item_id",
-    "cluster_id",
-    "question",
-    "scale",
-    "rater",
-    "rater_kind",
-    "family",
-    "status",
-    "repeat",
-)
 
 
 def ratings_frame(ratings: Iterable[Rating]) -> pl.DataFrame:
@@ -270,7 +257,7 @@ def first_broken(table: pl.DataFrame) -> tuple[int, str] | None:
     said = pl.col("verdict").is_not_null() | pl.col("value").is_not_null()
     rules = {
         f"schema_version must not be newer than {SCHEMA_VERSION}": newer,
-        f"needs {', '.join(_NEVER_NULL)}": pl.any_horizontal(pl.col(_NEVER_NULL).is_null()),
+        f"needs {', '.join(NEVER_NULL)}": pl.any_horizontal(pl.col(NEVER_NULL).is_null()),
         f"status must be one of {', '.join(STATUSES)}": ~pl.col("status").is_in(STATUSES),
         f"rater_kind must be one of {', '.join(RATER_KINDS)}": ~pl.col("rater_kind").is_in(RATER_KINDS),
         "only status ok carries a verdict, and it must": said != (pl.col("status") == "ok"),

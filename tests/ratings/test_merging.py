@@ -135,6 +135,28 @@ def test_a_large_file_is_cut_between_runs_and_counted_as_before(tmp_path, table,
     assert {row["files"] for row in dataset_stats(tmp_path / "sorted")} == {2}
 
 
+@pytest.mark.parametrize(
+    "command", [["ratings", "stats"], ["agreement"], ["profile"], ["ratings", "compact", "--out", "x"]]
+)
+@pytest.mark.parametrize("odd", ["text", "columns", "lines"])
+def test_what_is_among_the_parts_and_no_ratings_is_named(tmp_path, table, command, odd):
+    """No traceback, and nothing passed over in silence."""
+    write_ratings(table, tmp_path / "r.jsonl")
+    write_dataset([tmp_path / "r.jsonl"], tmp_path / "ratings")
+    name = tmp_path / "ratings" / "question=termination" / f"odd.{'jsonl' if odd == 'lines' else 'parquet'}"
+    if odd == "columns":
+        pl.DataFrame({"a": [1, 2]}).write_parquet(name)
+    else:
+        name.write_text("no ratings\n")
+    arguments = [str(tmp_path / "x") if each == "x" else each for each in command]
+    if odd == "lines":
+        with pytest.warns(UserWarning, match=r"odd\.jsonl"):
+            assert CliRunner().invoke(app, [*arguments, str(tmp_path / "ratings")]).exit_code == 0
+        return
+    with pytest.raises(InputError, match=r"odd\.parquet"):
+        CliRunner().invoke(app, [*arguments, str(tmp_path / "ratings")], catch_exceptions=False, standalone_mode=False)
+
+
 def test_runs_without_messages_are_left_out_of_every_question(tmp_path, table):
     empty = table.with_columns(
         flags=pl.when((pl.col("trajectory_id") == "run-003") & (pl.col("rater") == "judge-0"))

@@ -13,7 +13,7 @@ import polars as pl
 from axisjudge.checks import InputError, one_of
 from axisjudge.cluster import InTurn, Workers
 from axisjudge.ratings.counts import COUNTED, PatternCounts, counted, in_sum
-from axisjudge.ratings.dataset import Part, parts_of
+from axisjudge.ratings.dataset import NEVER_NULL, Part, parts_of
 from axisjudge.ratings.scales import has_words
 from axisjudge.ratings.selection import BY_JUDGE, EMPTY_RUN, LABELS, MADE_UP
 from axisjudge.sources.source import about_empty_runs, about_ratings, refuse_texts
@@ -175,6 +175,9 @@ def _empty_runs(part: Part) -> list[str]:
 def _count(part: Part, *, step_level: bool, empty: Sequence[str]) -> _Counted:
     """The ratings of a part, and its counts."""
     every = part.scan().select(COUNTED).collect().lazy()  # once, rather than a scan for each number
+    needed = [name for name in NEVER_NULL if name in COUNTED]
+    if lacking := [column.name for column in every.select(pl.col(needed).is_null().any()).collect() if column.item()]:
+        raise InputError(part.name, f"a rating needs {', '.join(lacking)}")
     taken = every.filter(pl.col("step_index").is_not_null() == step_level)
     kept = taken.filter(~pl.col("trajectory_id").is_in(list(empty))) if empty else taken
     n_all, n_taken = (int(lines.select(pl.len()).collect().item()) for lines in (every, taken))
