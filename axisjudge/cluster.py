@@ -39,7 +39,7 @@ _LEAN = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.large-graph-warning-threshold": "1GiB",  # a part may be the counts of 10^8 ratings
 }
-_FORMS = "is local:N, the address of a scheduler (tcp://HOST:8786), or the scheduler file that it wrote (FILE.json)"
+_FORMS = "is local:N, the address of a scheduler (tcp://HOST:8786), or jobqueue:FILE.json, the file that it wrote"
 
 
 class Workers(Protocol):
@@ -228,8 +228,8 @@ def workers_of(cluster: str | None) -> Iterator[Workers]:
     Parameters
     ----------
     cluster : str, optional
-        ``local:N`` for N processes of this machine, the address of a dask scheduler, or the scheduler file of one that
-        a queue (SLURM, PBS) or anything else started.
+        ``local:N`` for N processes of this machine, the address of a dask scheduler, or ``jobqueue:FILE``, the
+        scheduler file that the workers of a queue (SLURM, PBS) or anything else were given; ``FILE`` alone will do.
 
     Raises
     ------
@@ -240,9 +240,6 @@ def workers_of(cluster: str | None) -> Iterator[Workers]:
         yield InTurn()
         return
     form, _, rest = cluster.partition(":")
-    if form == "jobqueue":
-        cure = "submit `dask worker --scheduler-file FILE.json` to your queue, and name that file"
-        raise InputError("--cluster", _FORMS, cluster, cure)
     if form == "local":
         if not (rest.isdigit() and int(rest)):
             raise InputError("--cluster", _FORMS, cluster)
@@ -259,9 +256,11 @@ def workers_of(cluster: str | None) -> Iterator[Workers]:
                 yield OnCluster(client, ours=True)
             return
         try:
-            how: dict[str, Any] = {"scheduler_file": cluster} if Path(cluster).is_file() else {"address": cluster}
+            file = rest if form == "jobqueue" else cluster
+            how: dict[str, Any] = {"scheduler_file": file} if Path(file).is_file() else {"address": cluster}
             client = Client(**how, timeout=10)  # type: ignore[no-untyped-call]
-        except (OSError, ValueError) as error:
-            raise InputError("--cluster", _FORMS, cluster, "start it with `dask scheduler`") from error
+        except (OSError, ValueError, TypeError, KeyError, AssertionError) as error:  # a file of something else, too
+            cure = "start it with `dask scheduler`; on a queue submit `dask worker --scheduler-file FILE.json`"
+            raise InputError("--cluster", _FORMS, cluster, cure) from error
         with client:
             yield OnCluster(client)

@@ -64,8 +64,13 @@ def test_a_part_that_fails_among_kept_ones_is_told(here):
         list(here.map(abs, kept, str))
 
 
-@pytest.mark.parametrize("named", ["local:none", "local:0", "jobqueue:slurm.yaml", "nonsense://x"])
-def test_what_is_no_cluster_is_refused(named):
+@pytest.mark.parametrize(
+    "named", ["local:none", "local:0", "jobqueue:slurm.yaml", "nonsense://x", "FILE", "jobqueue:FILE"]
+)
+@pytest.mark.parametrize("content", ["{}", "no json"])
+def test_what_is_no_cluster_is_refused(tmp_path, named, content):
+    (tmp_path / "cluster.json").write_text(content)
+    named = named.replace("FILE", str(tmp_path / "cluster.json"))
     with pytest.raises(InputError, match="--cluster"), workers_of(named):
         pass
 
