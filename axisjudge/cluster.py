@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 from multiprocessing import get_all_start_methods
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from axisjudge.checks import InputError
@@ -42,37 +42,13 @@ _LEAN = {
 _FORMS = "is local:N, the address of a scheduler (tcp://HOST:8786), or jobqueue:FILE.json, the file that it wrote"
 
 
-class Workers(Protocol):
-    """What carries out the parts of a piece of work."""
+class Workers:
+    """What carries out the parts of a piece of work: here one part after another in this process."""
 
     def map(
         self, work: Callable[[Part], Result], parts: Sequence[Part], name: Callable[[Part], str]
     ) -> Iterator[Result]:
-        """`work` of each part, in the order of the parts.
-
-        Raises
-        ------
-        InputError
-            Parts failed; `name` says which.
-        """
-
-    def kept(
-        self,
-        work: Callable[[Part], Result],
-        groups: Sequence[Sequence[Part]],
-        combine: Callable[[Sequence[Result]], Result],
-        name: Callable[[Part], str],
-    ) -> list[Any]:
-        """What `combine` makes of `work` of each group's parts, left where it was made: `map` takes it in a part."""
-
-
-class InTurn:
-    """One part after another in this process."""
-
-    def map(
-        self, work: Callable[[Part], Result], parts: Sequence[Part], name: Callable[[Part], str]
-    ) -> Iterator[Result]:
-        """`work` of each part; the first that fails ends it."""
+        """`work` of each part, in the order of the parts; the first that fails ends it."""
         return map(work, parts)
 
     def kept(
@@ -82,8 +58,11 @@ class InTurn:
         combine: Callable[[Sequence[Result]], Result],
         name: Callable[[Part], str],
     ) -> list[Any]:
-        """What `combine` makes of `work` of each group's parts."""
+        """What `combine` makes of `work` of each group's parts, left where it was made: `map` takes it in a part."""
         return [_combined([combine([*map(work, lot)]) for lot in _lots(group)], combine) for group in groups]
+
+
+InTurn = Workers
 
 
 def _lots(parts: Sequence[Part]) -> Iterator[Sequence[Part]]:
@@ -97,7 +76,7 @@ def _combined(made: list[Any], combine: Callable[[Sequence[Any]], Any]) -> Any:
     return made[0]
 
 
-class OnCluster:
+class OnCluster(Workers):
     """Parts on the workers of a dask.distributed cluster, as many at a time as they can take.
 
     Where the workers are `ours`, and not a queue's that may yet come, it is an error that none is left.
@@ -112,6 +91,11 @@ class OnCluster:
         """`work` of each part; failed parts are done anew, then named when the others are done.
 
         The first parts are under way before the first result is asked for.
+
+        Raises
+        ------
+        InputError
+            Parts failed; `name` says which.
         """
         ahead = _AHEAD * max(1, self._n_workers())
         submit = partial(self._client.submit, work, retries=RETRIES, pure=False)

@@ -370,15 +370,6 @@ def _found(stream: BinaryIO, folder: Path) -> Iterator[tuple[str, Found]]:
     yield form, Found("", None, tally.notes())
 
 
-def stands_alone(value: Any) -> bool:
-    """Whether a line with this value is read by itself: a run, or several, and neither a message nor part of a log."""
-    if is_message(value, (*LOGS, *FORMATS)):
-        return False
-    whole = with_messages(value)
-    logged = any(service.recognise(whole) for service in SERVICES) or any(log.recognise(whole) for log in LOGS)
-    return isinstance(whole, dict) and not logged and any(form.recognise(whole) for form in FORMATS)
-
-
 def _mended(position: str, line: bytes, tally: Tally) -> Any:
     """The value of a line that is no JSON, where it can be mended, else None; counted either way."""
     value = mended(line)

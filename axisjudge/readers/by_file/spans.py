@@ -8,8 +8,10 @@ from pathlib import Path
 
 from pydantic_core import from_json
 
-from axisjudge.readers.reading import stands_alone
-from axisjudge.readers.source import Span
+from axisjudge.readers.chats import is_message
+from axisjudge.readers.logs import LOGS, SERVICES
+from axisjudge.readers.reading import FORMATS
+from axisjudge.readers.source import Span, with_messages
 from axisjudge.readers.summary import Entry, Made, ReadWarning
 
 #: Bytes of a span: some hundred runs, a second or two of work.
@@ -55,10 +57,16 @@ def _starts(path: Path, size: int) -> Iterator[tuple[int, int]]:
 
 
 def _is_run(line: bytes) -> bool:
+    """Whether a line is read by itself: as a run, or several, and neither as a message nor as part of a log."""
     try:
-        return stands_alone(from_json(line.removeprefix(b"\xef\xbb\xbf")))
+        value = from_json(line.removeprefix(b"\xef\xbb\xbf"))
     except ValueError:
         return False
+    if is_message(value, (*LOGS, *FORMATS)):
+        return False
+    run = with_messages(value)
+    logged = any(form.recognise(run) for form in (*SERVICES, *LOGS))
+    return isinstance(run, dict) and not logged and any(form.recognise(run) for form in FORMATS)
 
 
 def as_of_one(entries: Iterable[Entry[Made]]) -> Iterator[Entry[Made]]:
