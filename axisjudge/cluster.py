@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from functools import partial
 from multiprocessing import get_all_start_methods
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import uuid4
 
 from axisjudge.checks import InputError
 
@@ -26,6 +27,8 @@ Result = TypeVar("Result")
 RETRIES = 2
 #: Parts that are under way or done ahead of the one whose result is waited for, for each worker.
 _AHEAD = 4
+#: Parts that are combined at once: what each of them holds is held together.
+_AT_ONCE = 16
 #: Seconds after which it is looked whether anybody is left to do a part; workers begin anew in less.
 _PATIENCE = 30
 #: Failed parts named in one message.
@@ -36,35 +39,44 @@ _LEAN = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.large-graph-warning-threshold": "1GiB",  # a part may be the counts of 10^8 ratings
 }
-_FORMS = "is local:N, the address of a scheduler (tcp://HOST:8786), or the scheduler file that it wrote (FILE.json)"
+_FORMS = "is local:N, the address of a scheduler (tcp://HOST:8786), or jobqueue:FILE.json, the file that it wrote"
 
 
-class Workers(Protocol):
-    """What carries out the parts of a piece of work."""
-
-    def map(
-        self, work: Callable[[Part], Result], parts: Sequence[Part], name: Callable[[Part], str]
-    ) -> Iterator[Result]:
-        """`work` of each part, in the order of the parts.
-
-        Raises
-        ------
-        InputError
-            Parts failed; `name` says which.
-        """
-
-
-class InTurn:
-    """One part after another in this process."""
+class Workers:
+    """What carries out the parts of a piece of work: here one part after another in this process."""
 
     def map(
         self, work: Callable[[Part], Result], parts: Sequence[Part], name: Callable[[Part], str]
     ) -> Iterator[Result]:
-        """`work` of each part; the first that fails ends it."""
+        """`work` of each part, in the order of the parts; the first that fails ends it."""
         return map(work, parts)
 
+    def kept(
+        self,
+        work: Callable[[Part], Result],
+        groups: Sequence[Sequence[Part]],
+        combine: Callable[[Sequence[Result]], Result],
+        name: Callable[[Part], str],
+    ) -> list[Any]:
+        """What `combine` makes of `work` of each group's parts, left where it was made: `map` takes it in a part."""
+        return [_combined([combine([*map(work, lot)]) for lot in _lots(group)], combine) for group in groups]
 
-class OnCluster:
+
+InTurn = Workers
+
+
+def _lots(parts: Sequence[Part]) -> Iterator[Sequence[Part]]:
+    return (parts[at : at + _AT_ONCE] for at in range(0, len(parts), _AT_ONCE))
+
+
+def _combined(made: list[Any], combine: Callable[[Sequence[Any]], Any]) -> Any:
+    """All that was made as one, lot by lot."""
+    while len(made) > 1:
+        made = [combine(lot) for lot in _lots(made)]
+    return made[0]
+
+
+class OnCluster(Workers):
     """Parts on the workers of a dask.distributed cluster, as many at a time as they can take.
 
     Where the workers are `ours`, and not a queue's that may yet come, it is an error that none is left.
@@ -79,10 +91,42 @@ class OnCluster:
         """`work` of each part; failed parts are done anew, then named when the others are done.
 
         The first parts are under way before the first result is asked for.
+
+        Raises
+        ------
+        InputError
+            Parts failed; `name` says which.
         """
         ahead = _AHEAD * max(1, self._n_workers())
         submit = partial(self._client.submit, work, retries=RETRIES, pure=False)
         return self._results(submit, parts, name, [submit(part) for part in parts[:ahead]])
+
+    def kept(
+        self,
+        work: Callable[[Part], Result],
+        groups: Sequence[Sequence[Part]],
+        combine: Callable[[Sequence[Result]], Result],
+        name: Callable[[Part], str],
+    ) -> list[Any]:
+        """What `combine` makes of `work` of each group's parts, as futures of the cluster.
+
+        A part bears its name there, so that it is in the error of a part that took all its workers along.
+        """
+        from tqdm import tqdm
+
+        submit = partial(self._client.submit, retries=RETRIES, pure=False)
+        begun: list[Any] = []
+
+        def combined_lot(lot: Sequence[Part]) -> Any:
+            made = [submit(work, part, key=f"{name(part)}-{uuid4().hex}") for part in lot]
+            begun.extend(made)
+            return submit(combine, made)
+
+        whole = [_combined([combined_lot(lot) for lot in _lots(group)], partial(submit, combine)) for group in groups]
+        begun.reverse()
+        for _ in tqdm(range(len(begun)), unit=" parts", disable=None, dynamic_ncols=True):
+            self._until_done(begun.pop())
+        return whole
 
     def _results(
         self, submit: Callable[[Part], Any], parts: Sequence[Part], name: Callable[[Part], str], begun: list[Any]
@@ -168,8 +212,8 @@ def workers_of(cluster: str | None) -> Iterator[Workers]:
     Parameters
     ----------
     cluster : str, optional
-        ``local:N`` for N processes of this machine, the address of a dask scheduler, or the scheduler file of one that
-        a queue (SLURM, PBS) or anything else started.
+        ``local:N`` for N processes of this machine, the address of a dask scheduler, or ``jobqueue:FILE``, the
+        scheduler file that the workers of a queue (SLURM, PBS) or anything else were given; ``FILE`` alone will do.
 
     Raises
     ------
@@ -180,9 +224,6 @@ def workers_of(cluster: str | None) -> Iterator[Workers]:
         yield InTurn()
         return
     form, _, rest = cluster.partition(":")
-    if form == "jobqueue":
-        cure = "submit `dask worker --scheduler-file FILE.json` to your queue, and name that file"
-        raise InputError("--cluster", _FORMS, cluster, cure)
     if form == "local":
         if not (rest.isdigit() and int(rest)):
             raise InputError("--cluster", _FORMS, cluster)
@@ -199,9 +240,11 @@ def workers_of(cluster: str | None) -> Iterator[Workers]:
                 yield OnCluster(client, ours=True)
             return
         try:
-            how: dict[str, Any] = {"scheduler_file": cluster} if Path(cluster).is_file() else {"address": cluster}
+            file = rest if form == "jobqueue" else cluster
+            how: dict[str, Any] = {"scheduler_file": file} if Path(file).is_file() else {"address": cluster}
             client = Client(**how, timeout=10)  # type: ignore[no-untyped-call]
-        except (OSError, ValueError) as error:
-            raise InputError("--cluster", _FORMS, cluster, "start it with `dask scheduler`") from error
+        except (OSError, ValueError, TypeError, KeyError, AssertionError) as error:  # a file of something else, too
+            cure = "start it with `dask scheduler`; on a queue submit `dask worker --scheduler-file FILE.json`"
+            raise InputError("--cluster", _FORMS, cluster, cure) from error
         with client:
             yield OnCluster(client)

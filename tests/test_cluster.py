@@ -18,6 +18,14 @@ def square(number):
     return number * number
 
 
+def squares(number):
+    return [square(number)]
+
+
+def joined(lots):
+    return [number for lot in lots for number in lot]
+
+
 @pytest.fixture(scope="module")
 def here():
     """A scheduler and two workers as threads of this process."""
@@ -42,8 +50,27 @@ def test_a_part_that_fails_is_named_when_the_others_are_done(here):
     assert done == [number * number for number in range(20) if number != 13]
 
 
-@pytest.mark.parametrize("named", ["local:none", "local:0", "jobqueue:slurm.yaml", "nonsense://x"])
-def test_what_is_no_cluster_is_refused(named):
+@pytest.mark.parametrize("size", [0, 1, 16, 17, 40])
+def test_what_is_kept_and_combined_in_lots_is_the_whole(here, size):
+    """However many lots it takes, each part is in it once and in order."""
+    groups = [range(30, 31 + size), range(3)]
+    found = [list(workers.map(list, workers.kept(squares, groups, joined, str), str)) for workers in (here, InTurn())]
+    assert found[0] == found[1] == [[number * number for number in group] for group in groups]
+
+
+def test_a_part_that_fails_among_kept_ones_is_told(here):
+    kept = here.kept(square, [range(4), range(12, 15)], sum, str)
+    with pytest.raises(InputError, match=r"1 of 2 parts failed 3 times: .*thirteen is no number|thirteen"):
+        list(here.map(abs, kept, str))
+
+
+@pytest.mark.parametrize(
+    "named", ["local:none", "local:0", "jobqueue:slurm.yaml", "nonsense://x", "FILE", "jobqueue:FILE"]
+)
+@pytest.mark.parametrize("content", ["{}", "no json"])
+def test_what_is_no_cluster_is_refused(tmp_path, named, content):
+    (tmp_path / "cluster.json").write_text(content)
+    named = named.replace("FILE", str(tmp_path / "cluster.json"))
     with pytest.raises(InputError, match="--cluster"), workers_of(named):
         pass
 
@@ -131,6 +158,18 @@ class OneKilled:
 
         return self.workers.map(one_killed, list(enumerate(parts)), lambda numbered: name(numbered[1]))
 
+    def kept(self, work, groups, combine, name):
+        mark = self.mark.with_suffix(".kept")
+        second = groups[0][1]
+
+        def one_killed(part):
+            if part == second and not mark.exists():
+                mark.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            return work(part)
+
+        return self.workers.kept(one_killed, groups, combine, name)
+
 
 @pytest.mark.slow
 def test_a_worker_killed_while_it_judges_or_counts_changes_no_result(tmp_path):
@@ -167,7 +206,7 @@ def test_a_worker_killed_while_it_judges_or_counts_changes_no_result(tmp_path):
     assert [each.to_dict() for each in scored] == [
         each.to_dict() for each in made_of_files([tmp_path / "runs"], axis_results, InTurn())
     ]
-    assert all(mark.exists() for mark in marks)
+    assert all(mark.exists() for mark in (*marks, marks[2].with_suffix(".kept")))
 
 
 COMMANDS = {

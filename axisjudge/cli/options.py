@@ -26,7 +26,9 @@ Panel = Annotated[str | None, typer.Option(help="A named panel of judges: publis
 Ratings = Annotated[list[Path], typer.Argument(help="Ratings files (JSONL or Parquet), or a dataset (a folder).")]
 Cluster = Annotated[
     str | None,
-    typer.Option(help="Dask workers: local:N, a scheduler's address, or its scheduler file; without it one process."),
+    typer.Option(
+        help="Dask workers: local:N, a scheduler's address, or jobqueue:FILE, its file; without it one process."
+    ),
 ]
 Steps = Annotated[bool, typer.Option("--steps", help="Ratings of steps instead of whole trajectories.")]
 Limit = Annotated[int | None, typer.Option(min=1, help="Only the first N trajectories.")]

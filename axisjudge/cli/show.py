@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -82,12 +82,25 @@ def stop_if_refused(refused: "Sequence[RefusedFile]", *, quiet: bool = False) ->
 
 def as_json(result: Mapping[str, Any]) -> None:
     """Print the full result as JSON; NaN becomes null, because JSON has no word for it."""
+    typer.echo(json_of(result).decode(), color=True)  # JSON holds no letters that a terminal would obey
+
+
+def as_json_after(name: str, items: IO[bytes], rest: Mapping[str, Any]) -> None:
+    """`as_json` of ``{name: [items], **rest}``, whose items stand in a file, with the lines between them."""
+    typer.echo(f'{{\n  "{name}": [\n    ', nl=False)
+    items.seek(0)
+    while lines := items.read(1 << 20):
+        typer.echo(lines, nl=False)
+    typer.echo("\n  ]," + json_of(rest).decode()[1:], color=True)
+
+
+def json_of(result: Any) -> bytes:
+    """A result as JSON; json.dumps with an indent takes ten times as long."""
     from pydantic_core import to_json
 
     from axisjudge.results import plain
 
-    # json.dumps with an indent takes ten times as long; `color`, as JSON holds no letters that a terminal would obey
-    typer.echo(to_json(plain(result), indent=2).decode(), color=True)
+    return to_json(plain(result), indent=2)
 
 
 def naming(heading: str, choices: Callable[[], Iterable[str]]) -> type[TyperCommand]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -15,7 +15,7 @@ from axisjudge.labels.draw import Draw, draw_of
 from axisjudge.labels.simulated_people import BY_PEOPLE
 from axisjudge.ratings import to_matrix
 from axisjudge.ratings.edge import as_ratings
-from axisjudge.ratings.selection import EMPTY_RUN
+from axisjudge.ratings.selection import EMPTY_RUN, taken
 from axisjudge.stats.agreement.undecided import set_aside
 from axisjudge.stats.raters.reference import AgainstReference, against_reference, majority
 
@@ -90,6 +90,20 @@ class LabelledPanel:
         """Whether the words are grades."""
         return self.scale.startswith("ordinal:")
 
+    def with_labels(self) -> LabelledPanel:
+        """The items that some person labelled."""
+        rows = np.flatnonzero((~np.isnan(self.labelled)).any(axis=1))
+        return replace(
+            self,
+            items=tuple(self.items[row] for row in rows),
+            runs=tuple(self.runs[row] for row in rows),
+            judged=self.judged[rows],
+            asked=self.asked[rows],
+            labelled=self.labelled[rows],
+            agents=self.agents[rows],
+            clusters=None if self.clusters is None else self.clusters[rows],
+        )
+
     @property
     def ordered(self) -> bool:
         """Whether the words have an order."""
@@ -119,11 +133,9 @@ class LabelledPanel:
 def prepared(ratings: object, labels: object, repeat: int, step_level: bool) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Judges' and people's rows, without runs that have no messages (their ratings follow from the definition)."""
     tables = [as_ratings(table, where=name) for name, table in (("ratings", ratings), ("labels", labels))]
-    chosen = [
-        table.filter((pl.col("step_index").is_not_null() == step_level) & (pl.col("repeat") == repeat) & ~EMPTY_RUN)
-        for table in tables
-    ]
-    judges, people = chosen[0].filter(~BY_PEOPLE), chosen[1].filter(BY_PEOPLE & pl.col("verdict").is_not_null())
+    level = (pl.col("step_index").is_not_null() == step_level) & (pl.col("repeat") == repeat) & ~EMPTY_RUN
+    chosen = [taken(table, level) for table in tables]
+    judges, people = taken(chosen[0], ~BY_PEOPLE), chosen[1].filter(BY_PEOPLE & pl.col("verdict").is_not_null())
     numbers = chosen[1].filter(BY_PEOPLE & pl.col("value").is_not_null())["scale"]
     if people.is_empty() and len(numbers):
         rule = "are numbers, which are near or far from a judge's and never right or wrong"
@@ -156,12 +168,13 @@ def labelled_panel(
     both = pl.concat([asked, labels])
     step_level = bool(both["step_index"].is_not_null().any())
     matrix = to_matrix(both, question, raters=[*raters[0], *raters[1]], repeat=both["repeat"][0], step_level=step_level)
-    n_judges, row_of = len(raters[0]), {item: row for row, item in enumerate(matrix.items)}
-    was_asked = np.zeros((len(matrix.items), n_judges), dtype=bool)
-    for item, rater in asked.select("item_id", "rater").iter_rows():
-        was_asked[row_of[item], raters[0].index(rater)] = True
-    agent = dict(both.drop_nulls("agent").select("item_id", "agent").iter_rows())
-    run = dict(both.select("item_id", "trajectory_id").iter_rows())
+    n_judges, judge = len(raters[0]), pl.col("rater").filter(~BY_PEOPLE)
+    of_items = both.group_by("item_id", maintain_order=True).agg(
+        pl.col("trajectory_id").last(),
+        pl.col("agent").drop_nulls().last(),
+        *(judge.eq(name).any().alias(f"asked {at}") for at, name in enumerate(raters[0])),
+    )
+    was_asked = of_items.select(f"asked {at}" for at in range(n_judges)).to_numpy()
     clusters = np.unique(np.array(matrix.clusters), return_inverse=True)[1].astype(np.intp)
     grouped = clusters.max(initial=-1) + 1 < clusters.size
     words = matrix.codes[:, n_judges:]
@@ -169,7 +182,7 @@ def labelled_panel(
         question=question,
         scale=str(both["scale"][0]),
         items=matrix.items,
-        runs=tuple(run[item] for item in matrix.items),
+        runs=tuple(of_items["trajectory_id"]),
         judged=matrix.codes[:, :n_judges],
         asked=was_asked,
         labelled=words,
@@ -177,7 +190,7 @@ def labelled_panel(
         judges=tuple(raters[0]),
         families=matrix.families[:n_judges],
         people=tuple(raters[1]),
-        agents=np.array([agent.get(item) for item in matrix.items], dtype=object),
+        agents=of_items["agent"].to_numpy().astype(object),
         clusters=clusters if grouped else None,
         cluster_unit=cluster_unit if grouped else "item",
         cited=_cited(both.filter(pl.col("item_id").is_in(labels["item_id"].unique().implode()))),
@@ -196,8 +209,9 @@ def _cited(ratings: pl.DataFrame) -> dict[str, dict[str, list[int]]]:
 
 def questions_of(people: pl.DataFrame, judges: pl.DataFrame, wanted: Sequence[str] | None) -> list[str]:
     """The questions that both answered on some item, in the order of the judges' table, or those that are wanted."""
-    both = judges.filter(pl.col("scale") != "unit").join(people, on=["question", "item_id"], how="semi")
-    common = set(both["question"])
+    asked = judges.lazy().filter(pl.col("scale") != "unit").select("question", "item_id")
+    both = asked.join(people.lazy(), on=["question", "item_id"], how="semi").select(pl.col("question").unique())
+    common = set(both.collect()["question"])
     if wanted is not None:
         return [one_of("question", name, sorted(common)) for name in wanted]
     if not common:

@@ -14,13 +14,10 @@ from uuid import uuid4
 import polars as pl
 
 from axisjudge.checks import InputError
-from axisjudge.ratings.dataset import OF_A_FILE, is_dataset, scan_ratings
+from axisjudge.ratings.dataset import OF_A_FILE, RATINGS_A_PART, is_dataset, scan_ratings
 from axisjudge.ratings.edge import SCHEMA
 from axisjudge.ratings.table import by_identity, first_broken, read_every_line
 from axisjudge.verdict import IDENTITY
-
-#: Ratings of a file of a dataset: what one worker holds at once.
-RATINGS_A_PART = 1_000_000
 
 
 @dataclass(frozen=True)

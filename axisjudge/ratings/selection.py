@@ -24,6 +24,12 @@ EMPTY_RUN = pl.col("flags").list.contains("empty_run").fill_null(False)
 SEVERAL = "filter by rubric_version, prompt_sha256 or rater_version first"
 
 
+def taken(table: pl.DataFrame, rule: pl.Expr) -> pl.DataFrame:
+    """The rows of which `rule` holds; where it holds of all, the table itself and no copy."""
+    rows = table.select(rule.fill_null(value=False)).to_series()
+    return table if rows.all() else table.filter(rows)
+
+
 def once(table: pl.DataFrame, *key: str, rule: str, where: str = "ratings", cure: str = SEVERAL) -> pl.DataFrame:
     """The table, if no two of its rows agree in the columns `key`.
 

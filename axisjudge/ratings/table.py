@@ -11,23 +11,10 @@ import polars as pl
 from pydantic import ValidationError
 
 from axisjudge.checks import InputError
-from axisjudge.ratings.dataset import is_dataset, parts_of
+from axisjudge.ratings.dataset import NEVER_NULL, is_dataset, parts_of
 from axisjudge.ratings.edge import ITEM_ID, LISTS, SCHEMA, completed_ratings
 from axisjudge.ratings.store import is_torn, json_line
 from axisjudge.verdict import AXES, IDENTITY, RATER_KINDS, SCHEMA_VERSION, STATUSES, VERDICTS, Rating
-
-_NEVER_NULL = (
-    "trajectory_id",
-    "item_id",
-    "cluster_id",
-    "question",
-    "scale",
-    "rater",
-    "rater_kind",
-    "family",
-    "status",
-    "repeat",
-)
 
 
 def ratings_frame(ratings: Iterable[Rating]) -> pl.DataFrame:
@@ -70,7 +57,8 @@ def read_ratings(
     rubrics_apart : bool
         With `latest`, ratings under different rubric versions are different ratings, each kept.
     lean : bool
-        Leave the columns in `ASIDE` on the disk, as far as Parquet lets them lie; they are empty in the table.
+        Leave the columns in `ASIDE` on the disk, as far as Parquet lets them lie; they are empty in the table, which
+        is put in order question by question: that takes a fraction of the memory.
 
     Returns
     -------
@@ -82,8 +70,20 @@ def read_ratings(
     InputError
         A file is missing, is not made of ratings, or a rating breaks a rule; the message names file, line and rule.
     """
-    tables = list(_last_ratings(paths, latest, rubrics_apart, lean))
-    return _whole(in_order(pl.concat([_NONE, *tables], how="diagonal")))
+    tables = _last_ratings(paths, latest, rubrics_apart, lean)
+    ordered = list(_by_question(tables) if lean else [in_order(pl.concat([_NONE, *tables], how="diagonal"))])
+    return _whole(pl.concat([_NONE, *ordered], how="diagonal"))
+
+
+def _by_question(tables: Iterable[pl.DataFrame]) -> list[pl.DataFrame]:
+    """The ratings of each question in order; first is the question that is first in the order of all."""
+    held: dict[str, list[pl.DataFrame]] = {}
+    for table in tables:
+        for (question,), part in table.partition_by("question", as_dict=True, maintain_order=True).items():
+            held.setdefault(question, []).append(part)
+    ordered = {name: in_order(pl.concat(held.pop(name), how="diagonal")) for name in list(held)}
+    firsts = pl.concat([_NONE, *(table.head(1) for table in ordered.values())], how="diagonal")
+    return [ordered[name] for name in in_order(firsts)["question"]]
 
 
 def ratings_in_parts(*paths: str | Path, lean: bool = False) -> Iterator[pl.DataFrame]:
@@ -257,7 +257,7 @@ def first_broken(table: pl.DataFrame) -> tuple[int, str] | None:
     said = pl.col("verdict").is_not_null() | pl.col("value").is_not_null()
     rules = {
         f"schema_version must not be newer than {SCHEMA_VERSION}": newer,
-        f"needs {', '.join(_NEVER_NULL)}": pl.any_horizontal(pl.col(_NEVER_NULL).is_null()),
+        f"needs {', '.join(NEVER_NULL)}": pl.any_horizontal(pl.col(NEVER_NULL).is_null()),
         f"status must be one of {', '.join(STATUSES)}": ~pl.col("status").is_in(STATUSES),
         f"rater_kind must be one of {', '.join(RATER_KINDS)}": ~pl.col("rater_kind").is_in(RATER_KINDS),
         "only status ok carries a verdict, and it must": said != (pl.col("status") == "ok"),

@@ -11,7 +11,7 @@ import polars as pl
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.ratings.scales import has_words, scale_in_words
-from axisjudge.ratings.selection import BY_JUDGE, EMPTY_RUN
+from axisjudge.ratings.selection import BY_JUDGE, EMPTY_RUN, taken
 
 
 class Choice(TypedDict, total=False):
@@ -75,7 +75,7 @@ def without_empty_runs(ratings: pl.DataFrame) -> tuple[pl.DataFrame, int, str]:
     They are rated by definition, so that all judges agree on them.
     """
     empty = ratings.filter(EMPTY_RUN)["trajectory_id"].unique()
-    left = ratings.filter(~pl.col("trajectory_id").is_in(empty.implode()))
+    left = taken(ratings, ~pl.col("trajectory_id").is_in(empty.implode()))
     return left, len(empty), about_empty_runs(len(empty))
 
 
@@ -84,7 +84,7 @@ _MOST_WORDS = 200
 
 
 def _refuse_texts(ratings: pl.DataFrame, name: str) -> None:
-    words = ratings.group_by("question").agg(pl.col("verdict").n_unique())
+    words = ratings.select("question", "verdict").unique().group_by("question").len()
     for question, count in words.iter_rows():
         refuse_texts(question, count, name)
 
@@ -124,23 +124,22 @@ def sources_of(ratings: pl.DataFrame, name: str, **choice: Unpack[Choice]) -> tu
         The table is empty, or has no ratings of steps, of these questions or on this scale.
     """
     steps, questions, scale = choice.get("steps", False), choice.get("questions", ()), choice.get("scale", "")
-    of_steps = ratings.filter(pl.col("step_index").is_not_null())
-    of_runs = ratings.filter(pl.col("step_index").is_null())
-    taken = of_steps if steps or of_runs.is_empty() else of_runs
-    if taken.is_empty():
+    step_level = steps or ratings["step_index"].null_count() == 0
+    own = taken(ratings, pl.col("step_index").is_not_null() == step_level)
+    if own.is_empty():
         raise InputError(name, f"holds no ratings{' of steps' if steps else ''}")
     for question in questions:
-        one_of("question", question, sorted(taken["question"].unique()))
-    chosen = taken.filter(pl.col("question").is_in(questions)) if questions else taken
+        one_of("question", question, sorted(own["question"].unique()))
+    chosen = own.filter(pl.col("question").is_in(questions)) if questions else own
     scales = chosen["scale"].unique(maintain_order=True).to_list()
     kept = [one_of("scale", scale, scales)] if scale else sorted(scales, key=lambda each: each != "verdict")
-    what = "steps" if taken is of_steps else "runs"
+    what = "steps" if step_level else "runs"
     unit = choice.get("cluster_unit", "task")
     return tuple(_on_scale(chosen, each, name, what, ratings.height, unit) for each in kept)
 
 
 def _on_scale(chosen: pl.DataFrame, scale: str, name: str, what: str, n_all: int, cluster_unit: str) -> Source:
-    on_scale = chosen.filter(pl.col("scale") == scale)
+    on_scale = taken(chosen, pl.col("scale") == scale)
     if has_words(scale):
         _refuse_texts(on_scale, name)
     kept, n_empty, remark = without_empty_runs(on_scale)

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from axisjudge.checks import InputError
 from axisjudge.cli import app
-from axisjudge.ratings import SCHEMA, read_ratings, write_ratings
+from axisjudge.ratings import SCHEMA, in_order, read_ratings, write_ratings
 from axisjudge.ratings.dataset import dataset_stats, parts_of, scan_ratings
 from axisjudge.ratings.merging import Merged, merged, missing, write_dataset
 from axisjudge.ratings.table import ASIDE, by_identity
@@ -84,7 +84,8 @@ def test_lean_tables_lack_what_no_analysis_uses_and_nothing_else(tmp_path, table
     with pytest.warns(UserWarning, match="12 ratings by an older prompt"):
         whole, lean = (read_ratings(folder, latest=True, lean=choice) for choice in (False, True))
     assert whole["rationale"].null_count() == whole["cost_usd"].null_count() == 0
-    assert lean.equals(whole.with_columns(pl.lit(None, dtype=SCHEMA[name]).alias(name) for name in ASIDE))
+    assert lean["question"].rle().len() == lean["question"].n_unique()  # in order, question by question
+    assert in_order(lean).equals(whole.with_columns(pl.lit(None, dtype=SCHEMA[name]).alias(name) for name in ASIDE))
     for command in (["profile"], ["compare", "--labels", str(file)]):
         with pytest.warns(UserWarning, match="12 ratings by an older prompt"):
             printed = [CliRunner().invoke(app, [*command, str(path), "--json"]) for path in (file, folder)]
@@ -104,6 +105,56 @@ def test_files_that_others_wrote_are_counted_question_by_question(tmp_path, tabl
     write_dataset([tmp_path / "theirs"], tmp_path / "ours")
     first, second = (agreement_of_dataset(str(tmp_path / name))[0].overall for name in ("theirs", "ours"))
     assert first.to_dict() == second.to_dict()
+
+
+def test_a_large_file_is_cut_between_runs_and_counted_as_before(tmp_path, table, monkeypatch):
+    """Every rating is in one part, no run in two; what stands in another order is one part."""
+    from axisjudge.ratings import dataset
+
+    monkeypatch.setattr(dataset, "_LARGE", 1)
+    sound = by_identity(table)
+    for name, order in {"sorted": ["item_id"], "mixed": ["rater", "item_id"]}.items():
+        for (question,), part in sound.sort(order, maintain_order=True).group_by("question", maintain_order=True):
+            home = tmp_path / name / f"question={question}"
+            home.mkdir(parents=True)
+            half = part.height // 2
+            part[:half].drop("question").write_parquet(home / "b.parquet")
+            part[half:].drop("question").write_parquet(home / "c.parquet")
+    before = [agreement_of_dataset(str(tmp_path / name))[0].to_dict() for name in ("sorted", "mixed")]
+    monkeypatch.setattr(dataset, "RATINGS_A_PART", 7)
+    monkeypatch.setattr(dataset, "_STRETCHES", 2)
+    parts = {name: parts_of(tmp_path / name) for name in ("sorted", "mixed")}
+    for of_name in parts.values():
+        held = [part.scan().select("trajectory_id", "question", "rater").collect() for part in of_name]
+        assert pl.concat(held).sort(pl.all()).equals(sound.select(held[0].columns).sort(pl.all()))
+        assert pl.concat(each.select("trajectory_id", "question").unique() for each in held).is_unique().all()
+    assert len(parts["sorted"]) > sound["question"].n_unique() == len(parts["mixed"])
+    assert scan_ratings(tmp_path / "sorted").collect().height == sound.height
+    assert [agreement_of_dataset(str(tmp_path / name))[0].to_dict() for name in ("sorted", "mixed")] == before
+    assert sum(row["ratings"] for row in dataset_stats(tmp_path / "sorted")) == sound.height
+    assert {row["files"] for row in dataset_stats(tmp_path / "sorted")} == {2}
+
+
+@pytest.mark.parametrize(
+    "command", [["ratings", "stats"], ["agreement"], ["profile"], ["ratings", "compact", "--out", "x"]]
+)
+@pytest.mark.parametrize("odd", ["text", "columns", "lines"])
+def test_what_is_among_the_parts_and_no_ratings_is_named(tmp_path, table, command, odd):
+    """No traceback, and nothing passed over in silence."""
+    write_ratings(table, tmp_path / "r.jsonl")
+    write_dataset([tmp_path / "r.jsonl"], tmp_path / "ratings")
+    name = tmp_path / "ratings" / "question=termination" / f"odd.{'jsonl' if odd == 'lines' else 'parquet'}"
+    if odd == "columns":
+        pl.DataFrame({"a": [1, 2]}).write_parquet(name)
+    else:
+        name.write_text("no ratings\n")
+    arguments = [str(tmp_path / "x") if each == "x" else each for each in command]
+    if odd == "lines":
+        with pytest.warns(UserWarning, match=r"odd\.jsonl"):
+            assert CliRunner().invoke(app, [*arguments, str(tmp_path / "ratings")]).exit_code == 0
+        return
+    with pytest.raises(InputError, match=r"odd\.parquet"):
+        CliRunner().invoke(app, [*arguments, str(tmp_path / "ratings")], catch_exceptions=False, standalone_mode=False)
 
 
 def test_runs_without_messages_are_left_out_of_every_question(tmp_path, table):

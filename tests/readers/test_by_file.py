@@ -115,6 +115,35 @@ def test_a_file_in_spans_has_the_account_of_the_whole(tmp_path, monkeypatch, siz
     assert (found.files, found.warnings, found.refused) == (whole.files, whole.warnings, whole.refused)
 
 
+CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+
+
+@pytest.mark.parametrize("key", ["messages", "conversation"])
+def test_chats_a_run_a_line_are_read_in_spans(tmp_path, monkeypatch, key):
+    """Whatever the key of the messages; a line that is not JSON keeps its number."""
+    chats = [
+        [{"role": "user", "content": f"Hello {number}"}, {"role": "assistant", "content": None, "tool_calls": [CALL]}]
+        for number in range(30)
+    ]
+    lines = [json.dumps({key: chat}) for chat in chats]
+    lines[9:9] = [lines[2], "{broken"]
+    (tmp_path / "chats.jsonl").write_text("\n".join(lines))
+    monkeypatch.setattr("axisjudge.readers.by_file.spans_of", partial(spans_of, size=700))
+    assert len(spans_of(tmp_path / "chats.jsonl", 700)) > 3
+    whole = iter_trajectories(tmp_path)
+    expected = names_of(whole)
+    found = made_of_files([tmp_path], names_of, Shuffled())
+    assert list(found) == expected
+    assert len(expected) == 30
+    assert (found.files, found.warnings) == (whole.files, whole.warnings)
+
+
+def test_one_message_a_line_is_one_part(tmp_path):
+    messages = [{"role": "user", "content": "Hello."}, {"role": "assistant", "content": "Yes?"}] * 30
+    (tmp_path / "chat.jsonl").write_text("\n".join(map(json.dumps, messages)))
+    assert spans_of(tmp_path / "chat.jsonl", 100) == [None]
+
+
 def test_a_broken_run_refuses_a_file_in_spans_whole(tmp_path, monkeypatch):
     lines = [run_of(f"run-{number}").model_dump_json() for number in range(24)]
     lines[17] = '{"id": "x", "source": "mine", "steps": [{"index": 5, "role": "user"}]}'

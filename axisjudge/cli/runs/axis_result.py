@@ -4,7 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -106,7 +107,9 @@ def axis_result(
     if cluster is not None:
         alone = ("judge", "panel", "signals", "html", "dry_run", "form", "save_baseline", "baseline", "fail_under")
         options.in_one_process(context, *alone)
-        _print(*_on_cluster(cluster, transcripts, compare, how), compared=bool(compare), json=json)
+        with TemporaryFile() as lines:
+            found = _on_cluster(cluster, transcripts, compare, how, lines if json else None)
+            _print(*found, compared=bool(compare), json=json, lines=lines)
         return
     runs, later = (read_trajectories(*paths).trajectories if paths else [] for paths in (transcripts, compare))
     table = None if signals == "rules" else read_ratings(signals, latest=True)
@@ -155,31 +158,42 @@ def axis_result(
 
 
 def _on_cluster(
-    cluster: str, transcripts: Sequence[Path], compare: Sequence[Path], how: "Scoring"
+    cluster: str, transcripts: Sequence[Path], compare: Sequence[Path], how: "Scoring", lines: IO[bytes] | None
 ) -> "tuple[AxisResults, list[Usage], dict[str, float | None]]":
-    """What is behind the results of runs that workers score, and the usage and rewards that their sources state."""
+    """What is behind the results of runs that workers score, and the usage and rewards that their sources state.
+
+    Where there are `lines` the results of the first runs are written there as JSON, and none is held in full.
+    """
     from axisjudge.cluster import workers_of
     from axisjudge.readers.by_file import made_of_files
     from axisjudge.studies._shared.scope import made_up_raters
     from axisjudge.studies.axis_result.study import behind_results
 
+    work = partial(_scored, how=how, json=lines is not None)
+    results, used, rewards = list["AxisResult"](), list["Usage"](), dict[str, float | None]()
     with workers_of(cluster) as workers:
-        scored, others = (
-            list(made_of_files(paths, partial(_scored, how=how), workers)) if paths else []
-            for paths in (transcripts, compare)
-        )
-    results = ([result for result, *_ in each] for each in (scored, others))
-    behind = behind_results(*results, made_up=made_up_raters(None, how["grades"]), names=("before", "after"))
-    rewards = {result.trajectory_id: reward for result, _, reward in scored}
-    return behind, [usage for _, usage, _ in scored], rewards
+        for result, usage, reward, line in made_of_files(transcripts, work, workers):
+            if lines is not None:
+                lines.write(b",\n    " + line if results else line)
+            results.append(result)
+            used.append(usage)
+            rewards[result.trajectory_id] = reward
+        others = [result for result, *_ in made_of_files(compare, work, workers)] if compare else []
+    made_up = made_up_raters(None, how["grades"])
+    return behind_results(results, others, made_up=made_up, names=("before", "after")), used, rewards
 
 
-def _scored(runs: "Sequence[Trajectory]", *, how: "Scoring") -> "list[tuple[AxisResult, Usage, float | None]]":
+def _scored(
+    runs: "Sequence[Trajectory]", *, how: "Scoring", json: bool
+) -> "list[tuple[AxisResult, Usage, float | None, bytes]]":
+    """For each run its result, in short and as JSON where that is wanted, what it used, and its reward."""
     from axisjudge.scores.axis.scoring import axis_results
     from axisjudge.studies.axis_result.usage import usage_of
 
-    rewards = (run.reward for run in runs)
-    return list(zip(axis_results(runs, **how), map(usage_of, runs), rewards, strict=True))
+    results = axis_results(runs, **how)
+    lines = [show.json_of(result).replace(b"\n", b"\n    ") if json else b"" for result in results]
+    short = [result.in_short() if json else result for result in results]
+    return list(zip(short, map(usage_of, runs), (run.reward for run in runs), lines, strict=True))
 
 
 def _refuse_uncompared(scored: "AxisResults", *, compared: bool) -> None:
@@ -189,15 +203,26 @@ def _refuse_uncompared(scored: "AxisResults", *, compared: bool) -> None:
 
 
 def _print(
-    scored: "AxisResults", used: "Sequence[Usage]", rewards: "Mapping[str, float | None]", *, compared: bool, json: bool
+    scored: "AxisResults",
+    used: "Sequence[Usage]",
+    rewards: "Mapping[str, float | None]",
+    *,
+    compared: bool,
+    json: bool,
+    lines: IO[bytes] | None = None,
 ) -> None:
+    """Print tables, or all as JSON, whose results may stand in `lines`."""
     from axisjudge.studies._shared.scope import banner
     from axisjudge.studies.axis_result.spread import spread_rows, spreads
 
     _refuse_uncompared(scored, compared=compared)
     if json:
         apart = {"spread": spreads(scored.results, rewards)} if len(scored.results) > 1 else {}
-        show.as_json({**_full(scored), **apart, "usage": used})
+        rest = {**_beside(scored), **apart, "usage": used}
+        if lines is None:
+            show.as_json({"results": scored.results, **rest})
+        else:
+            show.as_json_after("results", lines, rest)
         return
     if scored.made_up:
         typer.echo(banner(scored.made_up))
@@ -212,11 +237,12 @@ def _print(
             show.table(rows, "How the scores of these runs lie, and whether they go with reward")
 
 
-def _full(scored: "AxisResults") -> dict[str, Any]:
+def _beside(scored: "AxisResults") -> dict[str, Any]:
+    """What stands beside the results of single runs."""
     means = {"agents": scored.agents} if len(scored.results) > 1 else {}
     compared = {"comparison": scored.comparison} if scored.others else {}
     by_judge = scored.judged.to_dict() if scored.judged else {}
-    return {"results": scored.results, **means, **compared, **by_judge}
+    return {**means, **compared, **by_judge}
 
 
 def _print_runs(scored: "AxisResults", used: Sequence["Usage"]) -> None:

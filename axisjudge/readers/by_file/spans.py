@@ -1,4 +1,4 @@
-"""Spans of large files of our own JSON Lines, which can be read apart, and the account of a file read so."""
+"""Spans of large files of JSON Lines, a run a line, which can be read apart, and the account of a file read so."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from pathlib import Path
 
 from pydantic_core import from_json
 
-from axisjudge.readers import own
-from axisjudge.readers.source import Span
+from axisjudge.readers.chats import is_message
+from axisjudge.readers.logs import LOGS, SERVICES
+from axisjudge.readers.reading import FORMATS
+from axisjudge.readers.source import Span, with_messages
 from axisjudge.readers.summary import Entry, Made, ReadWarning
 
-#: Bytes of a span: some hundred runs, a few seconds of work.
-SPAN_BYTES = 16_000_000
+#: Bytes of a span: some hundred runs, a second or two of work.
+SPAN_BYTES = 8_000_000
 
 
 def spans_of(path: Path, size: int = SPAN_BYTES) -> list[Span | None]:
     """Where to cut a file: whole lines, `size` bytes or more; None for a file that is one part.
 
-    Only files of our own JSON Lines are cut, at lines that hold a run. A span has two lines at least, as a file of one
+    Only files of JSON Lines are cut, at lines that are read by themselves. A span has two lines at least: a file of one
     line is one value and no line.
     """
     try:
@@ -34,18 +36,18 @@ def spans_of(path: Path, size: int = SPAN_BYTES) -> list[Span | None]:
 
 
 def _starts(path: Path, size: int) -> Iterator[tuple[int, int]]:
-    """First byte of each span, and the lines before it; nothing where the first line is no run of ours."""
+    """First byte of each span, and the lines before it; nothing where the first line is no run."""
     start: tuple[int, int] | None = None
     offset = n_lines = 0
     first = True
     with path.open("rb") as lines:
         for before, line in enumerate(lines):
             if line.strip():
-                if start is None and (len(line) > SPAN_BYTES or not _is_ours(line)):
+                if start is None and (len(line) > SPAN_BYTES or not _is_run(line)):
                     return
                 if start is None:
                     start = offset, before
-                elif n_lines >= 2 and offset - start[0] >= size and _is_ours(line):
+                elif n_lines >= 2 and offset - start[0] >= size and _is_run(line):
                     yield start
                     start, n_lines, first = (offset, before), 0, False
                 n_lines += 1
@@ -54,11 +56,17 @@ def _starts(path: Path, size: int) -> Iterator[tuple[int, int]]:
         yield start
 
 
-def _is_ours(line: bytes) -> bool:
+def _is_run(line: bytes) -> bool:
+    """Whether a line is read by itself: as a run, or several, and neither as a message nor as part of a log."""
     try:
-        return own.recognise(from_json(line.removeprefix(b"\xef\xbb\xbf")))
+        value = from_json(line.removeprefix(b"\xef\xbb\xbf"))
     except ValueError:
         return False
+    if is_message(value, (*LOGS, *FORMATS)):
+        return False
+    run = with_messages(value)
+    logged = any(form.recognise(run) for form in (*SERVICES, *LOGS))
+    return isinstance(run, dict) and not logged and any(form.recognise(run) for form in FORMATS)
 
 
 def as_of_one(entries: Iterable[Entry[Made]]) -> Iterator[Entry[Made]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 from axisjudge.checks import InputError
@@ -97,6 +97,11 @@ class AxisResult(Result):
     def dimension(self, name: str) -> Dimension:
         """One of the four dimensions by name."""
         return next(dimension for dimension in self.dimensions if dimension.name == name)
+
+    def in_short(self) -> AxisResult:
+        """The scores, and what they are counted by: without interactions, audits, signals and grades."""
+        dimensions = tuple(replace(each, audits=(), signals=()) for each in self.dimensions)
+        return replace(self, interactions=(), grades=(), dimensions=dimensions)
 
     @property
     def band(self) -> str | None:

@@ -101,6 +101,11 @@ class Pooled:
         codes = position[np.nan_to_num(self.codes, nan=len(self.categories)).astype(np.intp)]
         return replace(self, codes=codes, categories=tuple(self.categories[code] for code in sided))
 
+    def without_items(self) -> Pooled:
+        """Who rated what, on which scale, of no items: it takes no memory and travels light."""
+        none = {name: getattr(self, name)[:0] for name in ("question", "items", "clusters", "codes", "confidences")}
+        return replace(self, **none, times=None, rows=None)
+
     @property
     def share_decided(self) -> float:
         """The share of the judges' verdicts that take a side; NaN without any."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import itemgetter
+from typing import Any
 
 import polars as pl
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.cluster import InTurn, Workers
 from axisjudge.ratings.counts import COUNTED, PatternCounts, counted, in_sum
-from axisjudge.ratings.dataset import Part, parts_of
+from axisjudge.ratings.dataset import NEVER_NULL, Part, parts_of
 from axisjudge.ratings.scales import has_words
 from axisjudge.ratings.selection import BY_JUDGE, EMPTY_RUN, LABELS, MADE_UP
 from axisjudge.sources.source import about_empty_runs, about_ratings, refuse_texts
@@ -22,15 +24,16 @@ from axisjudge.studies.agreement.study import PanelAgreement
 
 #: Of several ratings of an item by one rater, under other prompts or versions, the one written last counts.
 _ONCE = ("item_id", "question", "rater", "repeat")
-#: Parts of a question that are held before they are added up: rows of one cluster in several of them become one.
-_AT_ONCE = 16
 
 
 @dataclass(frozen=True, eq=False)
 class _Counted:
-    """What a part holds: its counts, the ratings in it, those of other repeats by judges, and by whom it is rated."""
+    """What parts of a question hold: counts (None without ratings of the level), all ratings, those of the level, and
+    those of other repeats by judges.
+    """
 
-    counts: PatternCounts
+    counts: PatternCounts | None
+    n_all: int
     n_ratings: int
     n_repeats: int
 
@@ -72,26 +75,44 @@ def agreement_of_dataset(
     for question in questions:
         one_of("question", question, sorted({part.question for part in parts}))
     empty = {run for runs in workers.map(_empty_runs, parts, _name) for run in runs}
-    work = partial(_count, step_level=step_level, empty=sorted(empty))
-    n_all, by_question = _summed(workers.map(work, parts, _name))
-    chosen = {name: each for name, each in by_question.items() if not questions or name in questions}
+    names = questions_in_order(part.question for part in parts)
+    groups = [[part for part in parts if part.question == name] for name in names]
+    kept = workers.kept(partial(_count, step_level=step_level, empty=sorted(empty)), groups, _sum, _name)
+    every = dict(zip(names, zip(kept, workers.map(_in_short, kept, str), strict=True), strict=True))
+    n_all = sum(short.n_all for _, short in every.values())
+    chosen = [
+        _Question(name, at, short.counts, short.n_ratings, short.n_repeats)
+        for name, (at, short) in every.items()
+        if short.counts is not None and (not questions or name in questions)
+    ]
     if not chosen:
         raise InputError(path, f"holds no ratings{' of steps' if steps else ''}")
-    scales = list(dict.fromkeys(each.counts.scale for each in chosen.values()))
-    kept = [one_of("scale", scale, scales)] if scale else sorted(scales, key=lambda each: each != "verdict")
+    scales = list(dict.fromkeys(each.counts.scale for each in chosen))
+    wanted = [one_of("scale", scale, scales)] if scale else sorted(scales, key=lambda each: each != "verdict")
     intervals: Intervals = {"cluster_unit": cluster_unit, "ci_level": ci_level}
     results = []
-    for each in kept:
-        own = [part for part in chosen.values() if part.counts.scale == each]
+    for each in wanted:
+        own = [question for question in chosen if question.counts.scale == each]
         what = "steps" if step_level else "runs"
-        about = about_ratings(what, each, path, n_all - sum(part.n_ratings for part in own))
+        about = about_ratings(what, each, path, n_all - sum(question.n_ratings for question in own))
         about += about_empty_runs(len(empty)) + _about_older(own)
         results.append(_agreement(own, about, len(empty), coefficient, intervals, path, workers))
     return tuple(results)
 
 
+@dataclass(frozen=True, eq=False)
+class _Question:
+    """A question, where its counts are `kept`, those `counts` in short, its ratings and those of other repeats."""
+
+    name: str
+    kept: Any
+    counts: PatternCounts
+    n_ratings: int
+    n_repeats: int
+
+
 def _agreement(
-    parts: Sequence[_Counted],
+    own: Sequence[_Question],
     about: str,
     n_empty: int,
     coefficient: str,
@@ -99,48 +120,51 @@ def _agreement(
     path: str,
     workers: Workers,
 ) -> PanelAgreement:
-    counts = [part.counts for part in parts]
-    for each in counts:
-        refuse_texts(each.question, len(each.categories), path)
-    kinds = {name: kind for each in counts for _, name, kind in each.raters}
+    for each in own:
+        refuse_texts(each.name, len(each.counts.categories), path)
+    kinds = {name: kind for each in own for _, name, kind in each.counts.raters}
     judges = {name for name, kind in kinds.items() if kind not in LABELS}
     rated = [name for name in kinds if not judges or name in judges]
-    families = bool(judges) and has_words(counts[0].scale)
-    work = partial(_of_question, raters=rated, families=families, coefficient=coefficient, intervals=intervals)
-    apart = workers.map(work, [_unnamed(each) for each in counts], lambda each: each.question)
-    whole = families_of_counts(counts, coefficient, intervals) if families and len(counts) > 1 else None  # meanwhile
-    questions, of_families = zip(*apart, strict=True)
+    families = bool(judges) and has_words(own[0].counts.scale)
+    work = partial(_of_questions, raters=rated, families=families, coefficient=coefficient, intervals=intervals)
+    together = [("all questions", [each.kept for each in own])] if families and len(own) > 1 else []  # takes longest
+    apart = [(each.name, [each.kept]) for each in own]
+    results = list(workers.map(work, [*together, *apart], itemgetter(0)))
+    questions, of_families = zip(*results[len(together) :], strict=True)
     result = PanelAgreement(
         about=about,
         overall=AgreementByAxis(
             questions,
             uncertain="exclude",
             made_up=tuple(sorted(name for name in rated if kinds[name] in MADE_UP)),
-            left_out={"repeats": sum(part.n_repeats for part in parts), "empty_runs": n_empty},
+            left_out={"repeats": sum(each.n_repeats for each in own), "empty_runs": n_empty},
         ),
         steps=(),
         made_up=tuple(sorted(name for name, kind in kinds.items() if kind in MADE_UP)),
     )
-    if not families:
+    if (whole := results[0][1]) is None:
         return result
-    together, share_decided = whole or of_families[0]
     by_question = tuple(each for each, _ in of_families)
-    return replace(result, by_question=by_question, together=together, share_decided=share_decided)
+    return replace(result, by_question=by_question, together=whole[0], share_decided=whole[1])
 
 
-def _unnamed(counts: PatternCounts) -> PatternCounts:
-    """Counts whose clusters are numbers, which is enough for one question and travels light."""
-    return replace(counts, cluster_ids=pl.int_range(len(counts.cluster_ids), dtype=pl.UInt32, eager=True))
-
-
-def _of_question(
-    counts: PatternCounts, *, raters: Sequence[str], families: bool, coefficient: str, intervals: Intervals
-) -> tuple[QuestionAgreement, tuple[CrossFamily, float] | None]:
-    """The agreement of these raters on one question, and that of the judges' families where it is wanted."""
-    own = counts.of([name for name in counts.names if name in raters])
+def _of_questions(
+    of: tuple[str, Sequence[_Counted]],
+    *,
+    raters: Sequence[str],
+    families: bool,
+    coefficient: str,
+    intervals: Intervals,
+) -> tuple[QuestionAgreement | None, tuple[CrossFamily, float] | None]:
+    """The agreement of these raters on one question, and that of the judges' families on one or several."""
+    counts = [each.counts for each in of[1] if each.counts is not None]
+    of_families = families_of_counts(counts, coefficient, intervals) if families else None
+    if len(counts) > 1:
+        return None, of_families
+    own = counts[0].of([name for name in counts[0].names if name in raters])
     unit = "" if intervals["cluster_unit"] == "task" else intervals["cluster_unit"]
     (agreement,) = agreement_of_counts([own], cluster_unit=unit, ci_level=intervals["ci_level"]).questions
-    return agreement, families_of_counts([counts], coefficient, intervals) if families else None
+    return agreement, of_families
 
 
 def _empty_runs(part: Part) -> list[str]:
@@ -148,37 +172,36 @@ def _empty_runs(part: Part) -> list[str]:
     return part.scan().filter(EMPTY_RUN).select(pl.col("trajectory_id").unique()).collect()["trajectory_id"].to_list()
 
 
-def _count(part: Part, *, step_level: bool, empty: Sequence[str]) -> tuple[int, _Counted | None]:
-    """The ratings of a part, and its counts; None where it has no ratings of the level."""
+def _count(part: Part, *, step_level: bool, empty: Sequence[str]) -> _Counted:
+    """The ratings of a part, and its counts."""
     every = part.scan().select(COUNTED).collect().lazy()  # once, rather than a scan for each number
+    needed = [name for name in NEVER_NULL if name in COUNTED]
+    if lacking := [column.name for column in every.select(pl.col(needed).is_null().any()).collect() if column.item()]:
+        raise InputError(part.name, f"a rating needs {', '.join(lacking)}")
     taken = every.filter(pl.col("step_index").is_not_null() == step_level)
     kept = taken.filter(~pl.col("trajectory_id").is_in(list(empty))) if empty else taken
     n_all, n_taken = (int(lines.select(pl.len()).collect().item()) for lines in (every, taken))
     counts = counted(kept, step_level=step_level, once=_ONCE)
-    n_repeats = kept.filter(BY_JUDGE & (pl.col("repeat") != 0)).select(pl.len()).collect().item()
-    return n_all, _Counted(counts[0], n_taken, n_repeats) if counts else None
-
-
-def _summed(parts: Iterable[tuple[int, _Counted | None]]) -> tuple[int, dict[str, _Counted]]:
-    """The parts of each question together, by question in the order of the five axes, and all ratings."""
-    n_all, held = 0, dict[str, list[_Counted]]()
-    for n_ratings, part in parts:
-        n_all += n_ratings
-        if part is not None:
-            own = held.setdefault(part.counts.question, [])
-            own.append(part)
-            if len(own) == _AT_ONCE:
-                own[:] = [_sum(own)]
-    return n_all, {name: _sum(held[name]) for name in questions_in_order(held)}
+    n_repeats = kept.filter(BY_JUDGE & (pl.col("repeat") != 0)).select(pl.len()).collect().item() if counts else 0
+    return _Counted(counts[0] if counts else None, n_all, n_taken if counts else 0, n_repeats)
 
 
 def _sum(parts: Sequence[_Counted]) -> _Counted:
-    counts = in_sum([part.counts for part in parts])
-    return _Counted(counts, sum(part.n_ratings for part in parts), sum(part.n_repeats for part in parts))
+    counts = [part.counts for part in parts if part.counts is not None]
+    totals = (sum(getattr(part, name) for part in parts) for name in ("n_all", "n_ratings", "n_repeats"))
+    return _Counted(in_sum(counts) if counts else None, *totals)
 
 
-def _about_older(parts: Sequence[_Counted]) -> str:
-    n_older = sum(part.counts.n_older for part in parts)
+def _in_short(part: _Counted) -> _Counted:
+    """Who rated on which scale and how much, without the counts."""
+    if part.counts is None:
+        return part
+    none = {name: getattr(part.counts, name).clear() for name in ("patterns", "rows", "cluster_ids")}
+    return replace(part, counts=replace(part.counts, **none))
+
+
+def _about_older(questions: Sequence[_Question]) -> str:
+    n_older = sum(each.counts.n_older for each in questions)
     return f" Left out: {n_older:,} ratings by an older prompt, rubric or rater version." if n_older else ""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -150,7 +150,8 @@ def families_of_counts(
 ) -> tuple[CrossFamily, float]:
     """`cross_family` of verdicts that take a side on all these questions together, and their share of all verdicts."""
     whole = pooled_counts(counts, kind=kind)
-    return cross_family(whole.decided(), coefficient=coefficient, **intervals), whole.share_decided
+    families = cross_family(whole.decided(), coefficient=coefficient, **intervals)
+    return replace(families, panel=families.panel.without_items()), whole.share_decided
 
 
 _PAIR: dict[str, Any] = {

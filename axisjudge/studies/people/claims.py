@@ -126,7 +126,7 @@ def overturned_by(claim: Claim) -> Reversal | None:
     """
     if claim.answer not in (Answer.MAY, Answer.MAY_NOT) or claim.kind not in _READ_FROM:
         return None
-    panel = claim.panel
+    panel = claim.panel if claim.kind is ClaimKind.RATE_HOLDS else claim.panel.with_labels()  # all that it depends on
     number = panel.judges.index(claim.judge)
     verdicts, truth = panel.judged[:, number], panel.reference
     decided = ~np.isnan(panel.sided(verdicts)) & ~np.isnan(truth) & panel.asked[:, number]

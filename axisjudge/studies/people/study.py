@@ -176,7 +176,8 @@ def people(
     names = questions_of(persons, judges, questions)
     panels = [labelled_panel(judges, persons, name, sampling=sampling, cluster_unit=cluster_unit) for name in names]
     strata = strata_of(pl.concat([judges, persons]), by, trajectories)
-    made_up = pl.concat([judges, persons]).filter(pl.col("rater_kind").is_in(MADE_UP))["rater"]
+    raters = pl.concat(table.select("rater", "rater_kind").unique(maintain_order=True) for table in (judges, persons))
+    made_up = raters.filter(pl.col("rater_kind").is_in(MADE_UP))["rater"]
     comparison = HumanComparison(
         questions=tuple(compare_question(panel, epsilon=epsilon, ci_level=ci_level, seed=seed) for panel in panels),
         epsilon=epsilon,
