@@ -99,7 +99,13 @@ class _Part(_Filter):
 
 
 class _StrictRequest(Request):
-    """JSON in which a key stands once, as readers would silently take the last of several."""
+    """Plain JSON in which a key stands once, as readers would silently take the last of several."""
+
+    async def body(self) -> bytes:
+        kind = self.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json" or self.headers.get("content-encoding", "identity") != "identity":
+            raise HTTPException(415, "send the body as application/json, without a Content-Encoding")
+        return await super().body()
 
     async def json(self) -> Any:
         if not hasattr(self, "_json"):
@@ -193,7 +199,7 @@ def _add_writing(app: FastAPI, writer: GroupWriter, metrics: Metrics) -> None:
     @app.post(
         "/v1/runs",
         status_code=201,
-        responses=declared(400, 401, 403, 408, 409, 413, 422, 429)
+        responses=declared(400, 401, 403, 408, 409, 413, 415, 422, 429)
         | {200: {"model": RangedScore, "description": "the same run was kept before"}},
     )
     async def score_and_keep(run: Run, response: Response, token: Writer) -> RangedScore:
@@ -206,7 +212,9 @@ def _add_writing(app: FastAPI, writer: GroupWriter, metrics: Metrics) -> None:
         response.status_code = 201 if kept.is_new else 200
         return RangedScore.of(kept.card)
 
-    @app.post("/v1/runs/bulk", responses=declared(400, 401, 403, 408, 413, 422, 429), max_body_size=LARGEST_BULK_BODY)
+    @app.post(
+        "/v1/runs/bulk", responses=declared(400, 401, 403, 408, 413, 415, 422, 429), max_body_size=LARGEST_BULK_BODY
+    )
     async def score_and_keep_many(bulk: Bulk, token: Writer) -> BulkAnswer:
         """Score runs and keep them, in one commit, each for itself; all are refused when one has not the form."""
         allowed = [run for run in bulk.runs if token.may_see(run.workspace_id)]

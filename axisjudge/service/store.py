@@ -107,6 +107,7 @@ class ScoreStore:
                 if must_exist and not schema.is_store(connection):
                     raise InputError("store", "holds no scores", str(self.database), "name the store that was served")
                 schema.upgrade(connection)
+            self.database.let_readers_in()
         except Exception as error:
             self.close()
             if not isinstance(error, sa.exc.DBAPIError):
