@@ -1,4 +1,4 @@
-"""AXIS's own transcripts: a report, its file for one scenario and agent, or bare entries ``{type, timestamp, content}``.
+"""AXIS's own transcripts: a report, a file of it for one scenario and agent, or entries ``{type, timestamp, content}``.
 
 `meta` keeps the entries as they are (``axis_entries``), the run (``axis_run``) and the scenario (``axis_scenario``):
 all that the original's scoring looks at.

@@ -31,7 +31,7 @@ from axisjudge.service.answers import Bulk, BulkAnswer, BulkOutcome, Health, Ran
 from axisjudge.service.groups import GroupWriter
 from axisjudge.service.pages import operations_page
 from axisjudge.service.problems import answer_errors, declared, problem, schemas
-from axisjudge.service.store import Conflict, ScoreStore, Wanted
+from axisjudge.service.store import Conflict, Kept, ScoreStore, Wanted
 from axisjudge.service.telemetry import Metrics, Telemetry
 from axisjudge.service.tokens import ALL, AccessToken
 
@@ -227,23 +227,19 @@ def _add_writing(app: FastAPI, writer: GroupWriter, metrics: Metrics) -> None:
         return BulkAnswer(outcomes=outcomes)
 
 
-def _outcome(kept: Any) -> str:
+def _outcome(kept: Kept | Conflict | None) -> str:
     if kept is None:
         return "forbidden"
     return "conflict" if isinstance(kept, Conflict) else "new" if kept.is_new else "known"
 
 
-def _bulk_outcome(run: Run, kept: Any) -> BulkOutcome:
-    if kept is not None and not isinstance(kept, Conflict):
+def _bulk_outcome(run: Run, kept: Kept | Conflict | None) -> BulkOutcome:
+    if isinstance(kept, Kept):
         status: Literal[200, 201] = 201 if kept.is_new else 200
         return BulkOutcome(run_id=run.run_id, status=status, score=RangedScore.of(kept.card), problem=None)
-    if kept is None:
-        answer = problem(403, f"this token is not of workspace {run.workspace_id}")
-    else:
-        answer = problem(409, str(kept))
-    return BulkOutcome(
-        run_id=run.run_id, status=409 if kept else 403, score=None, problem=json.loads(bytes(answer.body))
-    )
+    code: Literal[403, 409] = 403 if kept is None else 409
+    answer = problem(code, f"this token is not of workspace {run.workspace_id}" if kept is None else str(kept))
+    return BulkOutcome(run_id=run.run_id, status=code, score=None, problem=json.loads(bytes(answer.body)))
 
 
 def _add_reading(app: FastAPI, store: ScoreStore) -> None:
@@ -258,7 +254,7 @@ def _add_reading(app: FastAPI, store: ScoreStore) -> None:
     @app.get("/v1/runs/{run_id}/score", responses=refusals | declared(403, 404))
     def score_of_run(run_id: Id, token: Reader) -> Score:
         """The score of a run."""
-        return Score(**answers.score_of(of_run(run_id, token)))
+        return Score(**answers.full_score(of_run(run_id, token)))
 
     @app.get("/v1/runs/{run_id}", responses=refusals | declared(403, 404))
     def run(run_id: Id, token: Reader) -> answers.RunHistory:
