@@ -282,7 +282,9 @@ def _add_reading(app: FastAPI, store: ScoreStore) -> None:
         if not rows:
             raise HTTPException(404, f"no scored run of spec {spec_id} in workspace {workspace_id}")
         runs = [
-            answers.RankedScore(**answers.full_score(row), rank=rank, wall_seconds=_finite(row["wall_seconds"]))
+            answers.RankedScore(
+                **answers.full_score(row | {"rank": rank, "wall_seconds": _finite(row["wall_seconds"])})
+            )
             for rank, row in enumerate(rows, 1)
         ]
         return answers.SpecRanking(spec_id=spec_id, tie_breaks=list(TIE_BREAKS), runs=runs)

@@ -59,7 +59,7 @@ class Telemetry:
         request_id = given if re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", given) else f"{random.getrandbits(128):032x}"
         scope.setdefault("state", {})["request_id"] = request_id
         replaced = False
-        asked = scope | {"method": "GET"} if scope["method"] == "HEAD" else scope
+        asked = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
 
         async def answer(message: Message) -> None:
             nonlocal status, replaced
