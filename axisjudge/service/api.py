@@ -102,10 +102,11 @@ class _StrictRequest(Request):
     """Plain JSON in which a key stands once, as readers would silently take the last of several."""
 
     async def body(self) -> bytes:
+        sent = await super().body()
         kind = self.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json" or self.headers.get("content-encoding", "identity") != "identity":
             raise HTTPException(415, "send the body as application/json, without a Content-Encoding")
-        return await super().body()
+        return sent
 
     async def json(self) -> Any:
         if not hasattr(self, "_json"):
