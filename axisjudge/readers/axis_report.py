@@ -1,4 +1,4 @@
-"""AXIS's own transcripts: a report's file for one scenario and agent, or bare entries ``{type, timestamp, content}``.
+"""AXIS's own transcripts: a report, a file of it for one scenario and agent, or entries ``{type, timestamp, content}``.
 
 `meta` keeps the entries as they are (``axis_entries``), the run (``axis_run``) and the scenario (``axis_scenario``):
 all that the original's scoring looks at.
@@ -10,7 +10,7 @@ from typing import Any
 from axisjudge.families import family_of
 from axisjudge.readers import claude_code
 from axisjudge.readers.events import NO_STEP, Line, Steps, Tally, as_text, dict_of, events_of, text_at, type_of
-from axisjudge.readers.messages import Found, Unread, call_of, carries_call, content_id, made, names_call, word
+from axisjudge.readers.messages import Found, Unread, at, call_of, carries_call, content_id, made, names_call, word
 from axisjudge.trajectory import ToolCall, Trajectory
 
 FORMAT = "axis"
@@ -21,12 +21,12 @@ _INPUTS = ("command", "query", "arguments", "changes", "items")
 
 
 def recognise(value: Any) -> bool:
-    """Whether the JSON value is a report's file, an object with a transcript, or one entry of a transcript."""
+    """Whether the JSON value is a report, an object with a transcript, or one entry of a transcript."""
     if not isinstance(value, dict):
         return False
     if _is_entry(value):
         return True
-    entries = _entries(value)
+    entries = _entries(_runs(value, "")[0][1])
     return entries is not None and all(_is_entry(entry) for entry in entries[:1])
 
 
@@ -38,10 +38,12 @@ def read_log(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
         if _is_entry(value):
             start = start or position
             alone.append(value)
-        elif _entries(value) is not None:
-            yield _found(value, position, tally)
-        else:
-            tally.unknown(type_of(value), value, position)
+            continue
+        for place, run in _runs(value, position):
+            if _entries(run) is not None:
+                yield _found(run, place, tally)
+            else:
+                tally.unknown(type_of(run), run, place)
     if alone:
         yield _found({"transcript": alone}, start, tally)
 
@@ -53,6 +55,14 @@ def _is_entry(value: Any) -> bool:
         and type_of(value) in _TYPES
         and isinstance(value.get("content"), dict)
     )
+
+
+def _runs(value: dict[str, Any], position: str) -> list[tuple[str, dict[str, Any]]]:
+    """The runs of a report, each with its place; of any other object itself."""
+    runs = value.get("results")
+    if not runs or not isinstance(runs, list) or not all(isinstance(run, dict) for run in runs):
+        return [(position, value)]
+    return [(at(position, "results", number), run) for number, run in enumerate(runs)]
 
 
 def _entries(value: dict[str, Any]) -> list[Any] | None:

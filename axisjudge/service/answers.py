@@ -135,28 +135,16 @@ def place_of(cursor: str | None) -> tuple[int, str] | None:
     return None if cursor is None else (int(cursor[:16], 16) - _OFFSET, cursor[16:])
 
 
-def score_of(row: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a `Score`."""
-    names = ("run_id", "score", "tier", "formula_version")
-    return {name: row[name] for name in names} | {"axes": row["axis_scores"] or None}
-
-
 def full_score(row: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a `FullScore`; scores of older versions know no artefact."""
-    columns = ("score_id", "agent_id", "workspace_id", "scored_at")
-    beside = ("spec_id", "artefact", "ended_at", "low", "high", "reasons", "baseline_seconds", "baseline_runs")
-    return (
-        score_of(row)
-        | {name: row[name] for name in columns}
-        | {name: row["detail"].get(name) for name in beside}
-        | {"weights": row["weight_snapshot"]}
-    )
+    """A row with the fields of a `FullScore` among its own; scores of older versions know no artefact."""
+    renamed = {"axes": row["axis_scores"] or None, "weights": row["weight_snapshot"]}
+    return {"artefact": None, **row["detail"], **row, **renamed}
 
 
 def past_score(row: dict[str, Any]) -> dict[str, Any]:
     """A score that another took the place of."""
-    moments = ("scored_at", "superseded_at")
-    return full_score(row) | {name: row[name].isoformat() for name in moments} | {"superseded_by": row["superseded_by"]}
+    moments = {name: row[name].isoformat() for name in ("scored_at", "superseded_at")}
+    return FullScore(**full_score(row)).model_dump() | moments | {"superseded_by": row["superseded_by"]}
 
 
 def score_list(page: ScorePage) -> ScoreList:

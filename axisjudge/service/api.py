@@ -31,7 +31,7 @@ from axisjudge.service.answers import Bulk, BulkAnswer, BulkOutcome, Health, Ran
 from axisjudge.service.groups import GroupWriter
 from axisjudge.service.pages import operations_page
 from axisjudge.service.problems import answer_errors, declared, problem, schemas
-from axisjudge.service.store import Conflict, ScoreStore, Wanted
+from axisjudge.service.store import Conflict, Kept, ScoreStore, Wanted
 from axisjudge.service.telemetry import Metrics, Telemetry
 from axisjudge.service.tokens import ALL, AccessToken
 
@@ -99,7 +99,14 @@ class _Part(_Filter):
 
 
 class _StrictRequest(Request):
-    """JSON in which a key stands once, as readers would silently take the last of several."""
+    """Plain JSON in which a key stands once, as readers would silently take the last of several."""
+
+    async def body(self) -> bytes:
+        sent = await super().body()
+        kind = self.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json" or self.headers.get("content-encoding", "identity") != "identity":
+            raise HTTPException(415, "send the body as application/json, without a Content-Encoding")
+        return sent
 
     async def json(self) -> Any:
         if not hasattr(self, "_json"):
@@ -193,7 +200,7 @@ def _add_writing(app: FastAPI, writer: GroupWriter, metrics: Metrics) -> None:
     @app.post(
         "/v1/runs",
         status_code=201,
-        responses=declared(400, 401, 403, 408, 409, 413, 422, 429)
+        responses=declared(400, 401, 403, 408, 409, 413, 415, 422, 429)
         | {200: {"model": RangedScore, "description": "the same run was kept before"}},
     )
     async def score_and_keep(run: Run, response: Response, token: Writer) -> RangedScore:
@@ -206,7 +213,9 @@ def _add_writing(app: FastAPI, writer: GroupWriter, metrics: Metrics) -> None:
         response.status_code = 201 if kept.is_new else 200
         return RangedScore.of(kept.card)
 
-    @app.post("/v1/runs/bulk", responses=declared(400, 401, 403, 408, 413, 422, 429), max_body_size=LARGEST_BULK_BODY)
+    @app.post(
+        "/v1/runs/bulk", responses=declared(400, 401, 403, 408, 413, 415, 422, 429), max_body_size=LARGEST_BULK_BODY
+    )
     async def score_and_keep_many(bulk: Bulk, token: Writer) -> BulkAnswer:
         """Score runs and keep them, in one commit, each for itself; all are refused when one has not the form."""
         allowed = [run for run in bulk.runs if token.may_see(run.workspace_id)]
@@ -219,23 +228,19 @@ def _add_writing(app: FastAPI, writer: GroupWriter, metrics: Metrics) -> None:
         return BulkAnswer(outcomes=outcomes)
 
 
-def _outcome(kept: Any) -> str:
+def _outcome(kept: Kept | Conflict | None) -> str:
     if kept is None:
         return "forbidden"
     return "conflict" if isinstance(kept, Conflict) else "new" if kept.is_new else "known"
 
 
-def _bulk_outcome(run: Run, kept: Any) -> BulkOutcome:
-    if kept is not None and not isinstance(kept, Conflict):
+def _bulk_outcome(run: Run, kept: Kept | Conflict | None) -> BulkOutcome:
+    if isinstance(kept, Kept):
         status: Literal[200, 201] = 201 if kept.is_new else 200
         return BulkOutcome(run_id=run.run_id, status=status, score=RangedScore.of(kept.card), problem=None)
-    if kept is None:
-        answer = problem(403, f"this token is not of workspace {run.workspace_id}")
-    else:
-        answer = problem(409, str(kept))
-    return BulkOutcome(
-        run_id=run.run_id, status=409 if kept else 403, score=None, problem=json.loads(bytes(answer.body))
-    )
+    code: Literal[403, 409] = 403 if kept is None else 409
+    answer = problem(code, f"this token is not of workspace {run.workspace_id}" if kept is None else str(kept))
+    return BulkOutcome(run_id=run.run_id, status=code, score=None, problem=json.loads(bytes(answer.body)))
 
 
 def _add_reading(app: FastAPI, store: ScoreStore) -> None:
@@ -250,7 +255,7 @@ def _add_reading(app: FastAPI, store: ScoreStore) -> None:
     @app.get("/v1/runs/{run_id}/score", responses=refusals | declared(403, 404))
     def score_of_run(run_id: Id, token: Reader) -> Score:
         """The score of a run."""
-        return Score(**answers.score_of(of_run(run_id, token)))
+        return Score(**answers.full_score(of_run(run_id, token)))
 
     @app.get("/v1/runs/{run_id}", responses=refusals | declared(403, 404))
     def run(run_id: Id, token: Reader) -> answers.RunHistory:
@@ -278,7 +283,9 @@ def _add_reading(app: FastAPI, store: ScoreStore) -> None:
         if not rows:
             raise HTTPException(404, f"no scored run of spec {spec_id} in workspace {workspace_id}")
         runs = [
-            answers.RankedScore(**answers.full_score(row), rank=rank, wall_seconds=_finite(row["wall_seconds"]))
+            answers.RankedScore(
+                **answers.full_score(row | {"rank": rank, "wall_seconds": _finite(row["wall_seconds"])})
+            )
             for rank, row in enumerate(rows, 1)
         ]
         return answers.SpecRanking(spec_id=spec_id, tie_breaks=list(TIE_BREAKS), runs=runs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from http import HTTPStatus
-from typing import Any
+from typing import Any, cast
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -35,6 +35,37 @@ def affordable_connections(wanted: int) -> int:
     return wanted
 
 
+class _JoinedWrites:
+    """A transport that sends what is written in one turn of the loop at once; uvicorn writes head and body apart.
+
+    Each would be a packet that the kernel carries to the client, and wakes it for.
+    """
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop = transport, loop
+        self._unsent: list[bytes] = []
+
+    def write(self, part: bytes) -> None:
+        """Take a part of an answer."""
+        if not self._unsent:
+            self._loop.call_soon(self.flush)
+        self._unsent.append(part)
+
+    def flush(self) -> None:
+        """Send what was written."""
+        if self._unsent:
+            self._transport.write(b"".join(self._unsent))
+            self._unsent.clear()
+
+    def close(self) -> None:
+        """Send what was written, and close."""
+        self.flush()
+        self._transport.close()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+
 class LimitedProtocol(H11Protocol):
     """uvicorn's HTTP/1.1 with deadlines on what the client has to do, and a limit on connections.
 
@@ -52,7 +83,8 @@ class LimitedProtocol(H11Protocol):
         """Count it, and start the clock."""
         limit = self.limit_concurrency
         self.limit_concurrency = None  # counted here
-        super().connection_made(transport)
+        self._joined = _JoinedWrites(transport, self.loop)
+        super().connection_made(cast(asyncio.Transport, self._joined))
         self._awaited = vars(self.server_state).setdefault("awaited", {})
         if limit is not None and len(self.connections) > limit and self._awaited:
             next(iter(self._awaited))._make_room()
@@ -75,6 +107,7 @@ class LimitedProtocol(H11Protocol):
 
     def on_response_complete(self) -> None:
         """An answer that was given before the request had been read to its end leaves the rest no more time."""
+        self._joined.flush()
         super().on_response_complete()
         self._watch()
 

@@ -81,8 +81,6 @@ class GroupWriter:
 
     def _answer(self, group: list[Any]) -> None:
         outcomes = self._stored([run for runs, _ in group for run in runs])
-        if any(isinstance(outcome, Kept) and outcome.is_new for outcome in outcomes):
-            self._scored()
         answers, start = defaultdict(list), 0
         for runs, future in group:
             answers[future.get_loop()].append((future, outcomes[start : start + len(runs)]))
@@ -90,6 +88,8 @@ class GroupWriter:
         for loop, settled in answers.items():
             if not loop.is_closed():
                 loop.call_soon_threadsafe(_settle, settled)
+        if any(isinstance(outcome, Kept) and outcome.is_new for outcome in outcomes):
+            self._scored()
 
     def _stored(self, runs: list[Run]) -> list[Any]:
         try:

@@ -26,6 +26,7 @@ _CODES = {
     408: "timeout",
     409: "conflict",
     413: "too_large",
+    415: "unsupported_media_type",
     422: "unprocessable",
     429: "too_many_requests",
     500: "internal",

@@ -7,7 +7,6 @@ import math
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
@@ -21,11 +20,10 @@ from axisjudge.service.database import Database
 from axisjudge.service.writing import card_of, facts_of, insert_and_score, run_from, scores_of
 
 _TRIES = 5
-#: SQLSTATEs after which the same transaction may succeed: unique key taken meanwhile, serialization, deadlock.
-_PASSING = ("23505", "40001", "40P01")
+#: SQLSTATEs after which the same transaction may succeed: serialization, deadlock.
+_PASSING = ("40001", "40P01")
 
-
-_KNOWN = sa.select(schema.agent_runs.c.run_id, schema.agent_runs.c.facts).where(
+_FACTS = sa.select(schema.agent_runs.c.run_id, schema.agent_runs.c.facts).where(
     schema.agent_runs.c.run_id.in_(sa.bindparam("ids", expanding=True))
 )
 
@@ -109,6 +107,7 @@ class ScoreStore:
                 if must_exist and not schema.is_store(connection):
                     raise InputError("store", "holds no scores", str(self.database), "name the store that was served")
                 schema.upgrade(connection)
+            self.database.let_readers_in()
         except Exception as error:
             self.close()
             if not isinstance(error, sa.exc.DBAPIError):
@@ -231,25 +230,27 @@ class ScoreStore:
         return []
 
     def _store(self, connection: sa.Connection, given: list[Run], together: bool) -> list[Kept | Conflict]:
-        known = {row.run_id: row.facts for row in connection.execute(_KNOWN, {"ids": [run.run_id for run in given]})}
-        stored = set(known)
-        fresh: dict[str, tuple[Run, str]] = {}
-        conflicts: dict[int, Conflict] = {}
+        facts = [facts_of(run) for run in given]
+        first: dict[str, int] = {}
         for at, run in enumerate(given):
-            facts = facts_of(run)
-            if run.run_id not in known:
-                known[run.run_id], fresh[run.run_id] = facts, (run, facts)
-            elif facts != known[run.run_id]:
-                cure = "send it under an id of its own; what is stored stays"
-                conflicts[at] = Conflict(f"run {run.run_id}", "is known with other facts", cure=cure)
-                if together:
-                    raise conflicts[at]
-        held = {} if stored.isdisjoint(run.run_id for run in given) else scores_of(connection, stored)
-        if fresh:
-            runs, texts = zip(*fresh.values(), strict=True)
-            held |= insert_and_score(connection, runs, texts, self.rules, datetime.now(UTC))
-        is_first = [run.run_id in fresh and fresh[run.run_id][0] is run for run in given]
-        return [conflicts.get(at) or Kept(card_of(held[run.run_id]), is_first[at]) for at, run in enumerate(given)]
+            first.setdefault(run.run_id, at)
+        held = insert_and_score(connection, [(given[at], facts[at]) for at in first.values()], self.rules)
+        stored = {run_id: facts[at] for run_id, at in first.items()}
+        if known := stored.keys() - held.keys():
+            stored |= {row.run_id: row.facts for row in connection.execute(_FACTS, {"ids": list(known)})}
+            held |= scores_of(connection, list(known))
+        outcomes: list[Kept | Conflict] = []
+        for at, run in enumerate(given):
+            if facts[at] == stored[run.run_id]:
+                is_new = run.run_id not in known and first[run.run_id] == at
+                outcomes.append(Kept(card_of(held[run.run_id]), is_new))
+                continue
+            cure = "send it under an id of its own; what is stored stays"
+            conflict = Conflict(f"run {run.run_id}", "is known with other facts", cure=cure)
+            if together:
+                raise conflict
+            outcomes.append(conflict)
+        return outcomes
 
 
 def _tie_breaks(row: dict[str, Any]) -> tuple[Any, ...]:

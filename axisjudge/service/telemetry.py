@@ -10,6 +10,7 @@ import re
 import sys
 import time
 from datetime import UTC, datetime
+from http import HTTPStatus
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from starlette.datastructures import Headers, MutableHeaders
@@ -43,7 +44,7 @@ class Telemetry:
     """Gives each request an id, counts and logs it, and sees to it that every error has the one form.
 
     The id is the caller's ``X-Request-ID`` if it is a plain word of at most 64 characters, else a new one; the answer
-    bears it.
+    bears it. HEAD is answered as GET is; the server leaves the body out.
     """
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
@@ -58,6 +59,7 @@ class Telemetry:
         request_id = given if re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", given) else f"{random.getrandbits(128):032x}"
         scope.setdefault("state", {})["request_id"] = request_id
         replaced = False
+        asked = {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
 
         async def answer(message: Message) -> None:
             nonlocal status, replaced
@@ -68,17 +70,17 @@ class Telemetry:
                 if status >= 400 and not headers.get("content-type", "").startswith(MEDIA_TYPE):
                     replaced = True
                     kept = {name: headers[name] for name in ("allow", "retry-after", "x-request-id") if name in headers}
-                    await problem(status, "the request was refused", headers=kept)(scope, receive, send)
+                    detail = HTTPStatus(status).description or "the request was refused"
+                    await problem(status, detail, headers=kept)(scope, receive, send)
             if not replaced:
                 await send(message)
 
         try:
-            await self.app(scope, receive, answer)
+            await self.app(asked, receive, answer)
         finally:
-            self._record(scope, status, time.perf_counter() - began)
+            self._record(scope, getattr(asked.get("route"), "path", "none"), status, time.perf_counter() - began)
 
-    def _record(self, scope: Scope, status: int, seconds: float) -> None:
-        route = getattr(scope.get("route"), "path", "none")
+    def _record(self, scope: Scope, route: str, status: int, seconds: float) -> None:
         method = scope["method"] if scope["method"] in _METHODS else "other"
         self.metrics.requests.labels(method, route, str(status)).inc()
         self.metrics.seconds.labels(route).observe(seconds)

@@ -10,12 +10,14 @@ from typing import Any
 from uuid import uuid4
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
 
 from axisjudge.scores.run_score import Run, Scorecard, ScorecardRules
 from axisjudge.scores.run_score.single import RollingBaseline, ended_at, enters_baseline, score_single
 from axisjudge.service.schema import agent_run_scores, agent_runs, superseded_scores, waiting_events
 
 EVENT = "agent.run.scored"
+_SORTED = json.JSONEncoder(sort_keys=True)
 
 _RUNS = agent_runs.c
 #: What makes a score another score. Components and reasons that move without it are kept in its place, without event.
@@ -62,7 +64,12 @@ _LATER = (
     .join(agent_run_scores, agent_run_scores.c.run_id == _RUNS.run_id)
     .where(*_REACHED)
 )
-_NEW_RUN, _NEW_SCORE, _NEW_EVENT = agent_runs.insert(), agent_run_scores.insert(), waiting_events.insert()
+#: By dialect: runs that are not there yet, which are the ones returned.
+_NEW_RUNS = {
+    kind.__name__.rpartition(".")[2]: kind.insert(agent_runs).on_conflict_do_nothing().returning(_RUNS.run_id)
+    for kind in (sqlite, postgresql)
+}
+_NEW_SCORE, _NEW_EVENT = agent_run_scores.insert(), waiting_events.insert()
 _AT_OLD = agent_run_scores.update().where(agent_run_scores.c.score_id == sa.bindparam("held_id"))
 
 
@@ -81,7 +88,7 @@ class _Timed:
 
 def facts_of(run: Run) -> str:
     """A run as JSON text, always the same text for the same facts; NaN stays NaN."""
-    return json.dumps(run.model_dump(exclude_defaults=True), sort_keys=True)
+    return _SORTED.encode(run.model_dump(exclude_defaults=True))
 
 
 def run_from(facts: str) -> Run:
@@ -90,23 +97,26 @@ def run_from(facts: str) -> Run:
 
 
 def insert_and_score(
-    connection: sa.Connection, runs: Sequence[Run], facts: Sequence[str], rules: ScorecardRules, now: datetime
+    connection: sa.Connection, offered: Sequence[tuple[Run, str]], rules: ScorecardRules
 ) -> dict[str, dict[str, Any]]:
-    """Insert runs that are not there yet and score them, and anew those after them whose baseline they change.
+    """Insert runs that are not there yet, each with its facts, and score them, and anew those whose baseline they move.
 
     Returns
     -------
     dict
-        Run id to row of ``agent_run_scores``, for the runs given.
+        Run id to row of ``agent_run_scores``, for the runs that were not there.
     """
-    fresh = [_Timed.of(run) for run in runs]
+    now = datetime.now(UTC)
+    timed_runs = [_Timed.of(run) for run, _ in offered]
+    rows = [_run_row(timed, facts, now) for timed, (_, facts) in zip(timed_runs, offered, strict=True)]
+    new = set(connection.execute(_NEW_RUNS[connection.dialect.name], rows).scalars())
+    fresh = [timed for timed in timed_runs if timed.run.run_id in new]
     made: list[dict[str, Any]] = []
     held: dict[str, dict[str, Any]] = {}
-    for workspace in sorted({run.workspace_id for run in runs}):
+    for workspace in sorted({timed.run.workspace_id for timed in fresh}):
         here = [timed for timed in fresh if timed.run.workspace_id == workspace]
         kept, later = _around(connection, workspace, here, rules.window)
-        new = [(timed.ended_at or 0, timed.run.wall_seconds or 0.0) for timed in here if timed.enters]
-        rolling = RollingBaseline([*kept, *new], window=rules.window)
+        rolling = RollingBaseline(kept, window=rules.window)
         for row in later:
             ended, enters, text = (row.pop(name) for name in _BESIDE_SCORE)
             held[row["run_id"]] = row
@@ -115,7 +125,6 @@ def insert_and_score(
         for timed in here:
             card = score_single(timed.run, *rolling.before(timed.ended_at), rules)
             made.append(_row(timed, card, rules, now))
-    connection.execute(_NEW_RUN, [_run_row(timed, text, now) for timed, text in zip(fresh, facts, strict=True)])
     _write(connection, made, held, now)
     return {row["run_id"]: row for row in made if row["run_id"] not in held}
 
@@ -135,7 +144,7 @@ def card_of(row: dict[str, Any]) -> Scorecard:
 def _around(
     connection: sa.Connection, workspace: str, fresh: Sequence[_Timed], window: int
 ) -> tuple[list[tuple[int, float]], list[dict[str, Any]]]:
-    """The stored runs around fresh ones, from a window before the first to a window behind the last.
+    """The runs around fresh ones and these themselves, from a window before the first to a window behind the last.
 
     Returns
     -------
@@ -149,9 +158,9 @@ def _around(
         return [], []
     reach = {"workspace": workspace, "first": min(ends), "last": max(ends), "window": window, "back": window - 1}
     near = connection.execute(_NEAR, reach).all()
-    kept = [(row.ended_at, row.wall_seconds) for row in near if row.enters_baseline]
+    kept = [(ended_at, wall) for ended_at, wall, enters in near if enters]
     first = min((timed.ended_at for timed in fresh if timed.enters and timed.ended_at is not None), default=None)
-    if first is None or all(row.ended_at <= first for row in near):
+    if first is None or sum(end > first for end, *_ in near) == sum(end > first for end in ends):
         return kept, []
     return kept, [dict(row._mapping) for row in connection.execute(_LATER, reach | {"first": first})]
 

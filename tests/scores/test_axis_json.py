@@ -53,13 +53,17 @@ def test_a_report_of_many_runs_is_read_again_as_it_was(tmp_path: Path) -> None:
     results = axis_results(runs, grades=read_ratings(demo_goal_grades()), rules=UPSTREAM)
     report = axis_json(runs, results)
     assert report["summary"]["total"] == len(report["results"]) == 6
+    whole, parts = tmp_path / "whole.json", tmp_path / "parts"
+    whole.write_text(json.dumps(report, indent=2))
+    parts.mkdir()
     for number, entry in enumerate(report["results"]):
-        (tmp_path / f"{number}.json").write_text(json.dumps(entry))
-    again = read_trajectories(tmp_path).trajectories
-    assert [each.steps for each in again] == [each.steps for each in runs]
-    assert [(each.id, each.agent, each.task_id) for each in again] == [
-        (each.id, each.agent, each.task_id) for each in runs
-    ]
+        (parts / f"{number}.json").write_text(json.dumps(entry))
+    for path in (parts, whole):
+        again = read_trajectories(path).trajectories
+        assert [each.steps for each in again] == [each.steps for each in runs]
+        assert [(each.id, each.agent, each.task_id) for each in again] == [
+            (each.id, each.agent, each.task_id) for each in runs
+        ]
 
 
 def test_what_the_form_has_no_word_for_is_refused() -> None:

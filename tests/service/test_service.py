@@ -228,6 +228,27 @@ class TestApi:
             answer = client.connection.getresponse()
             assert (answer.status, json.loads(answer.read())["code"]) == (413, "too_large")
 
+    @pytest.mark.parametrize("path", ["/healthz", "/docs", "/metrics", "/v1/agents/nobody/scores"])
+    def test_head_is_answered_as_get_without_the_body(self, service, path):
+        with service.client() as client:
+            client.connection.request("HEAD", path, headers=client.headers)
+            answer = client.connection.getresponse()
+            assert (answer.status, answer.read()) == (200, b"")
+            assert int(answer.headers["Content-Length"]) > 0
+            assert client.ask("GET", "/healthz") == (200, {"status": "ok"})
+
+    @pytest.mark.parametrize(
+        "other", [{"Content-Type": "text/plain"}, {"Content-Type": ""}, {"Content-Encoding": "gzip"}]
+    )
+    @pytest.mark.parametrize("path", ["/v1/runs", "/v1/runs/bulk"])
+    def test_a_body_of_another_kind_is_refused_for_its_kind(self, service, path, other):
+        with service.client() as client:
+            headers = client.headers | {"Content-Type": "application/json"} | other
+            client.connection.request("POST", path, json.dumps(GOOD | {"run_id": "of-another-kind"}), headers)
+            answer = client.connection.getresponse()
+            assert (answer.status, json.loads(answer.read())["code"]) == (415, "unsupported_media_type")
+            assert client.ask("GET", "/v1/runs/of-another-kind")[0] == 404
+
     def test_a_run_with_odd_measurements_is_scored_and_says_why(self, service):
         odd = b'{"run_id": "odd", "agent_id": "a", "workspace_id": "w", "wall_seconds": NaN, "cpu_wall_ms": 1e999}'
         with service.client() as client:

@@ -344,8 +344,10 @@ class TestSchema:
         if "://" not in store_url:
             assert not Path(store_url).exists()
             sqlite3.connect(store_url).execute("create table other (x)").connection.close()
+            before = Path(store_url).read_bytes()
             with pytest.raises(InputError, match="holds no scores"):
                 ScoreStore(store_url, must_exist=True)
+            assert Path(store_url).read_bytes() == before
         database = Database(store_url)
         with database.reading() as connection:
             assert not sa.inspect(connection).has_table("agent_runs")
