@@ -37,7 +37,7 @@ _USUAL = re.compile(r"(drawn|opening|decided|answer)\w*:|exploratory$|not_asked"
 _LABELLING = (BY_LABELLER | BY_PERSON).fill_null(False)
 #: What is kept of a rating: a row of all columns takes three times as long.
 _KEPT = (
-    *("trajectory_id", "task_id", "agent", "domain", "question", "scale", "split", "rater", "rater_kind"),
+    *("trajectory_id", "task_id", "agent", "domain", "question", "scale", "split", "rater", "rater_kind", "family"),
     *("rubric_version", "rubric_sha256", "repeat", "status", "verdict", "value", "confidence"),
     *("cited_step_indices", "invalid_citations", "rationale", "flags"),
 )
@@ -138,8 +138,8 @@ class Grid:
         """
         raters = list(dict.fromkeys(column.rater for column in self.columns))
         people = list(dict.fromkeys(row["rater"] for rows in self.labels.values() for row in rows))
-        kinds = {row["rater"]: row["rater_kind"] for rows in self.cells.values() for row in rows}
-        kinds |= {row["rater"]: row["rater_kind"] for rows in self.labels.values() for row in rows}
+        rated = chain.from_iterable((*self.cells.values(), *self.labels.values()))
+        who = {row["rater"]: {"kind": row["rater_kind"], "family": row["family"]} for row in rated}
         words = list(dict.fromkeys((*VERDICTS, *sorted(self._words()))))
         code = {word: at for at, word in enumerate(words)}
         code |= {f"status {status}": -1 - at for at, status in enumerate(STATUSES)}
@@ -147,8 +147,8 @@ class Grid:
             "questions": [
                 {"name": q, "title": q.replace("_", " ").capitalize(), "key": _key(q)} for q in self.questions
             ],
-            "judges": [{"name": name, "kind": kinds[name]} for name in raters],
-            "people": [{"name": name, "kind": kinds[name]} for name in people],
+            "judges": [{"name": name, **who[name]} for name in raters],
+            "people": [{"name": name, **who[name]} for name in people],
             "columns": [[self.questions.index(c.question), raters.index(c.rater), c.version] for c in self.columns],
             "words": words,
             "statuses": list(STATUSES),
