@@ -137,7 +137,7 @@ class Filters {
   /** Which judges, versions and facts about a run have a column. */
   #columns() {
     const box = (label, isOn, change) => make("label", {}, make("input", { type: "checkbox", checked: isOn, onchange: change }), " ", label);
-    const about = Object.entries(ABOUT).map(([name, label]) =>
+    const about = () => Object.entries(ABOUT).map(([name, label]) =>
       box(label, this.about.has(name), (event) => {
         if (event.target.checked) this.about.add(name);
         else this.about.delete(name);
@@ -146,7 +146,7 @@ class Filters {
     );
     const { hidden, index } = this.items;
     const names = new Map(index.columns.map(([, judge, version]) => [`${judge}/${version ?? ""}`, `${judge + 1} ${index.judges[judge].name} ${version ?? ""}`]));
-    const judges = [...names].map(([name, label]) =>
+    const judges = () => [...names].map(([name, label]) =>
       box(label, true, (event) => {
         if (event.target.checked) hidden.delete(name);
         else hidden.add(name);
@@ -154,6 +154,6 @@ class Filters {
         this.on.columns();
       }),
     );
-    return make("details", { class: "columns" }, make("summary", {}, "Columns"), make("div", { class: "boxes" }, about, judges));
+    return opening({ class: "columns" }, "Columns", () => make("div", { class: "boxes" }, about(), judges()));
   }
 }

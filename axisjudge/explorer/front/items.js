@@ -13,9 +13,10 @@ const MARKS = {
   lost: { bit: 1024, words: "Lost", why: "a verdict was lost" },
   undecided: { bit: 2048, words: "Undecided", why: "flipped or split, and nobody has decided who is right" },
   sided: { bit: 4096, words: "Takes a side", why: "two judges, or those asked about, say something other than uncertain", isOfLinks: true },
-  alike: { bit: 8192, words: "Of one voice", why: "two judges or more take a side, all the same", isOfLinks: true },
-  within: { bit: 16384, words: "In a family", why: "two judges of one family take a side", isOfLinks: true },
-  across: { bit: 32768, words: "Across families", why: "judges of two families take a side", isOfLinks: true },
+  decided: { bit: 8192, words: "Decided", why: "two judges, or those asked about, say neither uncertain nor not applicable", isOfLinks: true },
+  alike: { bit: 16384, words: "Of one voice", why: "two judges or more decide, all the same", isOfLinks: true },
+  within: { bit: 32768, words: "In a family", why: "two judges of one family decide", isOfLinks: true },
+  across: { bit: 65536, words: "Across families", why: "judges of two families decide", isOfLinks: true },
 };
 
 /** What a filter lets pass: a name, or several, one a line. */
@@ -159,8 +160,9 @@ class Items {
     const isApart = (a, b) => a.cited.length && b.cited.length && !a.cited.some((step) => b.cited.includes(step));
     const isAtOdds = codes.size > 1 || flips.length > 0;
     const siding = this.newest[question].filter((column) => this.#isSide(cellOf(column)?.code ?? -1));
-    const families = new Set(siding.map(({ judge }) => this.index.judges[judge].family));
-    const isOne = this.narrowed.judge >= 0 && !this.narrowed.seen;
+    const deciding = siding.filter((column) => this.word(cellOf(column).code) !== "not_applicable");
+    const families = new Set(deciding.map(({ judge }) => this.index.judges[judge].family));
+    const isEnough = (columns) => (this.narrowed.judge >= 0 && !this.narrowed.seen ? columns.some(isAsked) : columns.length > 1);
     const held = {
       split: codes.size > 1,
       opposed: isOpposed,
@@ -174,9 +176,10 @@ class Items {
       flagged: every.some((cell) => cell.isFlagged),
       lost: every.some((cell) => cell.repeats.some(([code]) => code < 0)),
       undecided: isAtOdds && !this.decisions.has(`${run}/${question}`),
-      sided: isOne ? siding.some(isAsked) : siding.length > 1,
-      alike: siding.length > 1 && new Set(siding.map((column) => cellOf(column).code)).size === 1,
-      within: siding.length > families.size,
+      sided: isEnough(siding),
+      decided: isEnough(deciding),
+      alike: deciding.length > 1 && new Set(deciding.map((column) => cellOf(column).code)).size === 1,
+      within: deciding.length > families.size,
       across: families.size > 1,
     };
     return Object.entries(held).reduce((bits, [name, isTrue]) => bits | (isTrue ? MARKS[name].bit : 0), 0);

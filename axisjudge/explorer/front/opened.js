@@ -116,7 +116,7 @@ class Opened {
     const ranges = [];
     this.steps.steps.forEach(({ index, article }) => {
       this.steps.unfold(index, (text) => text.toLowerCase().includes(wanted));
-      const walk = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
+      const walk = document.createTreeWalker(article, NodeFilter.SHOW_TEXT, (node) => (node.parentElement.closest(".text, code, dt") ? NodeFilter.FILTER_ACCEPT : NodeFilter.FILTER_SKIP));
       for (let node = walk.nextNode(); node; node = walk.nextNode()) {
         const text = node.data.toLowerCase();
         for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) {

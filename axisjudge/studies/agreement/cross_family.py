@@ -89,7 +89,7 @@ class CrossFamily(Result):
     def behind(self) -> list[dict[str, str]]:
         """The items of each row of `summary` as the explorer's filters; none where pairs of people stand behind it."""
         means = [{"only": "within"}, {"only": "across"}, {"only": "across"}]
-        of_judges = [{"judge": judge, "only": "sided", "label": "any"} for judge in self.with_labels]
+        of_judges = [{"judge": judge, "only": "decided", "label": "correct\nincorrect"} for judge in self.with_labels]
         return [*means, {}, *of_judges] if self.labellers else means
 
     @property
