@@ -85,6 +85,7 @@ class Items {
 
   /** The label of an item where its labels are at one: {code}, else null; decisions are no labels. */
   label(run, question) {
+    if (!this.runs[run].labels.length) return null;
     const told = this.runs[run].labels.filter((each) => each[0] === question && !each[6] && each[2] >= 0);
     const codes = new Set(told.map((each) => each[2]));
     return codes.size === 1 ? { code: told[0][2] } : null;
@@ -106,6 +107,7 @@ class Items {
 
   /** Judges whose newest verdict is not the one of the version before it. */
   flips(run, question) {
+    if (this.newest[question].length === this.columns[question].length) return [];
     const cells = this.cells[run];
     return this.newest[question].flatMap((now) => {
       const before = this.columns[question][this.columns[question].indexOf(now) - 1];
@@ -171,7 +173,7 @@ class Items {
       flipped: flips.length > 0,
       noise: flips.length > 0 && flips.every((flip) => flip.isNoise),
       against: label !== null && own.some((cell) => cell.code !== label.code),
-      labelled: this.labels(run, question).some((each) => !each[6] && each[2] >= 0),
+      labelled: this.runs[run].labels.length > 0 && this.labels(run, question).some((each) => !each[6] && each[2] >= 0),
       repeats: every.some((cell) => cell.isNoisy),
       flagged: every.some((cell) => cell.isFlagged),
       lost: every.some((cell) => cell.repeats.some(([code]) => code < 0)),
@@ -182,7 +184,9 @@ class Items {
       within: deciding.length > families.size,
       across: families.size > 1,
     };
-    return Object.entries(held).reduce((bits, [name, isTrue]) => bits | (isTrue ? MARKS[name].bit : 0), 0);
+    let bits = 0; // twice as quick as a reduction: this is done of every item
+    for (const name in held) if (held[name]) bits |= MARKS[name].bit;
+    return bits;
   }
 
   // ---- choosing
