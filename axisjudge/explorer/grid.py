@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import re
 import warnings
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from itertools import chain
@@ -45,6 +47,18 @@ _KEPT = (
 Row = Mapping[str, Any]
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without the search for cycles: among the rows of thousands of runs it takes longer than making them."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
 @dataclass(frozen=True)
 class Column:
     """One judge on one question, under one version of its rubric where there are several."""
@@ -72,6 +86,7 @@ class Grid:
     rubrics: Mapping[str, Rubric] = field(default_factory=dict)
 
     @classmethod
+    @_uncollected()
     def of(cls, ratings: Any, trajectories: Iterable[Trajectory] = ()) -> Grid:
         """The grid of a ratings table of any kind, held-out runs left out until they are opened.
 
@@ -130,6 +145,7 @@ class Grid:
             rubrics=_current_rubrics({c.question for c in columns}),
         )
 
+    @_uncollected()
     def index(self) -> dict[str, Any]:
         """All that the grid itself needs, as plain JSON: no reason, no step.
 
@@ -221,7 +237,7 @@ class Grid:
         return {at for at, column in enumerate(self.columns) if column.question == question}
 
     def _words(self) -> set[str]:
-        rows = [row for rows in (*self.cells.values(), *self.labels.values()) for row in rows]
+        rows = chain.from_iterable((*self.cells.values(), *self.labels.values()))
         return {answer for row in rows if (answer := _answer(row)) is not None}
 
     def _run(self, name: str, people: list[str], code: Mapping[str, int]) -> dict[str, Any]:
@@ -255,7 +271,7 @@ def _latest(table: pl.DataFrame) -> pl.DataFrame:
     one = ["item_id", "question", "rater", "rubric_version", "repeat"]
     newest = table.unique(subset=one, keep="last", maintain_order=True)
     if older := table.height - newest.height:
-        warnings.warn(f"{older} ratings by an older prompt or rater version are not shown", stacklevel=4)
+        warnings.warn(f"{older} ratings by an older prompt or rater version are not shown", stacklevel=5)
     return newest
 
 

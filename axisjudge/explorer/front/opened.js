@@ -206,6 +206,7 @@ class Opened {
     const last = this.steps.steps.length - 1;
     if (last < 0) return;
     this.steps.mark(Math.max(0, Math.min(step ?? this.#first(), last)));
+    this.steps.lay(this.steps.current);
     const isOwnPane = this.pane.scrollHeight > this.pane.clientHeight + 1; // on a phone the reasons come first
     const { article } = this.steps.steps[this.steps.current];
     const top = (element) => element.getBoundingClientRect().top;

@@ -28,6 +28,7 @@ class Steps {
   /** Move to a step: it is shown, marked and has the focus. */
   go(index) {
     this.mark(Math.max(0, Math.min(index, this.steps.length - 1)));
+    this.lay(this.current);
     const { article } = this.steps[this.current];
     article.focus({ preventScroll: true });
     article.scrollIntoView({ block: "nearest" });
@@ -47,7 +48,6 @@ class Steps {
   }
 
   mark(index) {
-    this.lay(index);
     this.steps[this.current]?.article.removeAttribute("aria-current");
     this.current = index;
     this.steps[index]?.article.setAttribute("aria-current", "step");
