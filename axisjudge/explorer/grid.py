@@ -104,9 +104,8 @@ class Grid:
         )
         chosen = _latest(whole.filter(~unfinished.fill_null(False)))
         if chosen.is_empty():
-            raise InputError(
-                "ratings", "hold none of whole runs", cure="the explorer shows these, not ratings of steps"
-            )
+            cure = "the explorer shows these, not ratings of steps"
+            raise InputError("ratings", "hold none of whole runs", cure=cure)
         judged = chosen.filter(~_LABELLING)
         judges, told = (judged, chosen.filter(_LABELLING)) if len(judged) else (chosen, judged)
         known = {run.id: run for run in runs}
@@ -126,6 +125,7 @@ class Grid:
             "No trajectories were given: verdicts and reasons only." if not known else "",
         )
         columns = _columns(judges)
+        questions = tuple(dict.fromkeys(c.question for c in columns))
         place = {(c.question, c.rater, c.version): at for at, c in enumerate(columns)}
         cells: defaultdict[tuple[str, int], list[Row]] = defaultdict(list)
         for row in judges.sort("repeat", maintain_order=True).select(_KEPT).iter_rows(named=True):
@@ -134,7 +134,7 @@ class Grid:
         for row in told.select(_KEPT).iter_rows(named=True):
             labels[row["trajectory_id"]].append(row)
         return cls(
-            questions=tuple(dict.fromkeys(c.question for c in columns)),
+            questions=questions,
             columns=columns,
             runs=tuple(names),
             cells=cells,
@@ -142,7 +142,7 @@ class Grid:
             trajectories=known,
             sides=sides_of(runs),
             notes=tuple(filter(None, notes)),
-            rubrics=_current_rubrics({c.question for c in columns}),
+            rubrics={axis: load_rubric(axis) for axis in AXES if axis in questions},
         )
 
     @_uncollected()
@@ -222,7 +222,7 @@ class Grid:
         for question in self.rubrics:
             versions = sorted({c.version for c in self.columns if c.question == question and c.version}, key=natural)
             texts = {rubric.version: rubric for rubric in list_rubrics(question)}
-            of_question = self._of(question)
+            of_question = {at for at, column in enumerate(self.columns) if column.question == question}
             judged = {row["rubric_sha256"] for (_, at), rows in self.cells.items() for row in rows if at in of_question}
             known = [texts[v].text for v in versions if v in texts and texts[v].sha256 in judged]
             if len(versions) > 1 and len(known) == len(versions):
@@ -233,9 +233,6 @@ class Grid:
                 ]
         return changes
 
-    def _of(self, question: str) -> set[int]:
-        return {at for at, column in enumerate(self.columns) if column.question == question}
-
     def _words(self) -> set[str]:
         rows = chain.from_iterable((*self.cells.values(), *self.labels.values()))
         return {answer for row in rows if (answer := _answer(row)) is not None}
@@ -244,8 +241,9 @@ class Grid:
         run = self.trajectories.get(name)
         cells = [[_cell(row, code) for row in self.cells.get((name, at), ())] for at in range(len(self.columns))]
         told = [row for row in self.labels.get(name, ()) if row["question"] in self.questions]
-        any_row = next(iter(row for at in range(len(self.columns)) for row in self.cells.get((name, at), ())), None)
-        about: Row = any_row or next(iter(self.labels.get(name, ())), {})
+        names = [(self.questions.index(row["question"]), people.index(row["rater"])) for row in told]
+        rated = chain.from_iterable(self.cells.get((name, at), ()) for at in range(len(self.columns)))
+        about: Row = next(chain(rated, self.labels.get(name, ())), {})
         return {
             "id": name,
             "agent": run.agent if run else about.get("agent"),
@@ -254,15 +252,7 @@ class Grid:
             "side": self.sides.get(name) or about.get("split"),
             "steps": len(run.steps) if run else None,
             "cells": cells,
-            "labels": [
-                [
-                    self.questions.index(row["question"]),
-                    people.index(row["rater"]),
-                    *_cell(row, code),
-                    decided(row["flags"]),
-                ]
-                for row in told
-            ],
+            "labels": [[*at, *_cell(row, code), decided(row["flags"])] for at, row in zip(names, told, strict=True)],
         }
 
 
@@ -288,10 +278,6 @@ def _in_order(names: Sequence[str], known: Mapping[str, Trajectory]) -> list[str
     """Runs as the trajectories stand, then those without a record, by name."""
     rated = set(names)
     return [name for name in known if name in rated] + sorted(rated - known.keys())
-
-
-def _current_rubrics(questions: set[str]) -> dict[str, Rubric]:
-    return {axis: load_rubric(axis) for axis in AXES if axis in questions}
 
 
 def _answer(row: Row) -> str | None:

@@ -88,13 +88,6 @@ class Explorer(anywidget.AnyWidget):
         path = decisions_path(rater, self._folder)
         place = {name: at for at, name in enumerate(self._grid.runs)}
         rows = read_ratings(path).iter_rows(named=True) if path.exists() else ()
-        return [
-            {
-                "run": place[row["trajectory_id"]],
-                "question": row["question"],
-                "verdict": row["verdict"],
-                "flags": row["flags"],
-            }
-            for row in rows
-            if row["trajectory_id"] in place
-        ]
+        mine = [row for row in rows if row["trajectory_id"] in place]
+        kept = ("question", "verdict", "flags")
+        return [{"run": place[row["trajectory_id"]], **{name: row[name] for name in kept}} for row in mine]
