@@ -24,7 +24,11 @@ REPORTS = {
 COUNTING = ("n", "n_items", "items", "n_twins", "any_judged", "verdicts", "of", "runs", "trajectories")
 #: Rows whose count is not that of a set of items, by the beginning of the caption, and why.
 LARGEST = "n of a mean over pairs is that of the largest pair; the row leads to the items of all pairs"
-OTHERWISE = {"Cohen's kappa within and across": LARGEST, "Means: within and across families": LARGEST}
+OTHERWISE = {
+    "Cohen's kappa within and across": LARGEST,
+    "Means: within and across families": LARGEST,
+    "Confidence against labels": "n are those with a label and a side taken; the row leads to all of the judge's",
+}
 LINKS = """regions => regions.flatMap(region => {
     const caption = region.querySelector("caption").textContent.replace(/^Table \\d+. /, "");
     return [...region.querySelectorAll("tbody tr")].flatMap((row, at) => [...row.querySelectorAll("a")].map((link) => {
