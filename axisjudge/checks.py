@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _T = TypeVar("_T")
 #: How a rule begins whose subject is the place.
@@ -100,6 +104,13 @@ def in_unit_interval(where: str, value: float) -> float:
     if not 0.0 <= value <= 1.0:  # NaN fails too
         raise InputError(where, "must lie in [0, 1]", value)
     return value
+
+
+def all_in_unit_interval(where: str, values: NDArray[np.float64]) -> None:
+    """Raise InputError with the first of the `values` that lies outside [0, 1]; NaN is none."""
+    outside = (values < 0) | (values > 1)
+    if outside.any():
+        raise InputError(where, "must lie in [0, 1]", values[outside][0])
 
 
 def positive(where: str, value: float) -> float:

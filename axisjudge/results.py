@@ -37,6 +37,21 @@ class Result:
         return {key: plain(value, key) for key, value in self.named_values().items()}
 
 
+def columns(*parts: str | Mapping[str, str]) -> dict[str, str]:
+    """Columns, and where the value of each stands: ``columns("judge items=n_items low=auc.ci_low")``.
+
+    A name alone stands for itself; further mappings (those of `with_ends`) come in where they are given.
+    """
+    named: dict[str, str] = {}
+    for part in parts:
+        if isinstance(part, str):
+            words = (word.partition("=") for word in part.split())
+            named |= {column: path or column for column, _, path in words}
+        else:
+            named |= part
+    return named
+
+
 def reached(value: Any, path: str) -> Any:
     """What stands at a path of names with dots (``rate.ci_low``); None where a part of it is None."""
     for name in path.split("."):

@@ -1,6 +1,6 @@
 """Options and arguments that several commands take, each worded once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -83,8 +83,8 @@ def pairs(
     return values
 
 
-def in_one_process(given: Mapping[str, object]) -> None:
-    """Refuse options that are for a run in one process, where a cluster is named; `given` has what each was set to.
+def in_one_process(context: typer.Context, *parameters: str) -> None:
+    """Refuse options that are for a run in one process, where a cluster is named; `parameters` are a command's own.
 
     Raises
     ------
@@ -92,8 +92,10 @@ def in_one_process(given: Mapping[str, object]) -> None:
         One of them was set.
     """
 
-    if named := [name for name, value in given.items() if value not in (None, False, "", [])]:
-        raise InputError(named[0], "is for a run in one process", cure="leave --cluster out")
+    known = {parameter.name: parameter for parameter in context.command.params}
+    for name in parameters:
+        if context.params[name] not in (known[name].default, None, []):
+            raise InputError(known[name].opts[0], "is for a run in one process", cure="leave --cluster out")
 
 
 def new_file(out: Path) -> Path:

@@ -5,8 +5,18 @@ from __future__ import annotations
 import html
 import math
 from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 from axisjudge.results import Result
+
+
+class Ends(NamedTuple):
+    """The ends of an interval with their method, or NaN with the reason, as the fields of an `Estimate`."""
+
+    ci_low: float = math.nan
+    ci_high: float = math.nan
+    method: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +92,11 @@ class ClusteredShare(Estimate):
     effective_clusters: float = math.nan
     design_effect: float = 1.0
     degrees: float = math.nan
+
+
+def too_few_clusters(n_clusters: int, fewest: int) -> Ends:
+    """No interval, because there are fewer than `fewest` clusters."""
+    return Ends(reason=f"{many(n_clusters, 'cluster')}: too few for an interval ({fewest} or more)")
 
 
 #: Nouns whose plural is no rule's.

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, all_in_unit_interval
 from axisjudge.stats.clusters import effective_clusters
 from axisjudge.stats.rates.proportions import cluster_codes, t_quantile
 
@@ -141,8 +141,7 @@ def fractional_line(
     1.0
     """
     at, given, groups, labels = _checked(z, share, clusters)
-    if ((given < 0) | (given > 1)).any():
-        raise InputError("share", "must lie in [0, 1]", given[(given < 0) | (given > 1)][0])
+    all_in_unit_interval("share", given)
     if reason := _no_line(at, given, jump=bool(np.isin(given, (0, 1)).all())):
         return _undefined(reason, labels, at.size, link)
     design = np.column_stack([np.ones_like(at), at])

@@ -22,6 +22,7 @@ _MOST_SIGNALS = 12
 
 
 def axis_result(
+    context: typer.Context,
     transcripts: Annotated[list[Path], typer.Argument(help="Transcripts or trajectories: files, folders or globs.")],
     checks: Annotated[
         list[Path],
@@ -103,14 +104,8 @@ def axis_result(
         "curves": None if curves is None else read_curves(curves),
     }
     if cluster is not None:
-        alone = {"--judge": judge, "--panel": panel, "--signals": signals != "rules", "--html": html}
-        alone |= {
-            "--dry-run": dry_run,
-            "--format": form != "table",
-            "--save-baseline": save_baseline,
-            "--baseline": baseline,
-        }
-        options.in_one_process(alone | {"--fail-under": fail_under is not None})
+        alone = ("judge", "panel", "signals", "html", "dry_run", "form", "save_baseline", "baseline", "fail_under")
+        options.in_one_process(context, *alone)
         _print(*_on_cluster(cluster, transcripts, compare, how), compared=bool(compare), json=json)
         return
     runs, later = (read_trajectories(*paths).trajectories if paths else [] for paths in (transcripts, compare))

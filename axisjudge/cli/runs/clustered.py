@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from axisjudge.cli import options, show
+from axisjudge.cli import show
 from axisjudge.cli.runs.judged import losses, tally
 
 
@@ -21,17 +21,12 @@ def run_on_cluster(
     *,
     reading: Mapping[str, Any],
     judging: Mapping[str, Any],
-    others: Mapping[str, Any],
     json: bool,
 ) -> None:
-    """Judge files on the workers that `cluster` names, and print what came.
-
-    `others` are options of the command that are for a run in one process; none of them may be set.
-    """
+    """Judge files on the workers that `cluster` names, and print what came."""
     from axisjudge.cluster import workers_of
     from axisjudge.judging.machines.by_file import judge_files
 
-    options.in_one_process(others)
     with workers_of(cluster) as workers:
         judged = judge_files(paths, judges, out, workers, reading=reading, judging=judging)
     refused = [asdict(file) for file in judged.refused]

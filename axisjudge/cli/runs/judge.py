@@ -23,7 +23,15 @@ if TYPE_CHECKING:
     from axisjudge.trajectory import Trajectory
 
 
+#: Options that are for a run in one process.
+_OF_ONE_PROCESS = (
+    *("panel", "split", "exploratory", "again", "limit", "shard", "cascade", "batch", "keep_prompts", "budget"),
+    *("retry", "one_call", "dry_run", "strict", "keep_lost"),
+)
+
+
 def judge(
+    context: typer.Context,
     paths: Annotated[
         list[Path], typer.Argument(help="Trajectory files, folders or globs [default, with --split: the split's]")
     ] = [],  # noqa: B006
@@ -107,40 +115,24 @@ def judge(
     if require_stable and not again:
         raise InputError("--require-stable", "watches a judge asked again", cure="add --again")
     versions = options.pairs("--rubric", rubric, "axis=version", cure="for example argument_validity=v2")
-    context: dict[str, Any] = {"tools": tools, "policy": policy, "agent": agent, "domain": domain}
-    context["tool_kinds"] = tool_kind
+    supplied: dict[str, Any] = {"tools": tools, "policy": policy, "agent": agent, "domain": domain}
+    supplied["tool_kinds"] = tool_kind
     if cluster is not None:
+        options.in_one_process(context, *_OF_ONE_PROCESS)
         run_on_cluster(
             cluster,
             paths,
             judge or ["rules"],
             out or own() / "data" / "ratings" / "ratings.jsonl",
-            reading=context,
+            reading=supplied,
             judging={"axes": axis, "versions": versions, "repeats": repeats},
-            others={
-                "--panel": panel,
-                "--split": split,
-                "--exploratory": exploratory,
-                "--again": again,
-                "--limit": limit,
-                "--shard": shard,
-                "--cascade": cascade,
-                "--batch": batch,
-                "--keep-prompts": keep_prompts,
-                "--budget": budget,
-                "--retry": retry,
-                "--one-call": one_call,
-                "--dry-run": dry_run,
-                "--strict": strict,
-                "--keep-lost": keep_lost,
-            },
             json=json,
         )
         return
     if split is not None and not paths:
         reading = read_sources(read_split().sources, strict=strict)
     else:
-        reading = read_trajectories(*paths, **context, strict=strict)
+        reading = read_trajectories(*paths, **supplied, strict=strict)
     refused = [asdict(file) for file in reading.refused]
     trajectories = _side(reading.trajectories, split)[:limit]
     judges = judges_of(judge, panel) or ["rules"]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 def twins(
+    context: typer.Context,
     paths: options.Paths,
     judge: options.Judges = [],  # noqa: B006
     edits: Annotated[
@@ -62,7 +63,7 @@ def twins(
         from axisjudge.cluster import workers_of
         from axisjudge.judging.machines.twins import judge_twins
 
-        options.in_one_process({"--write": write, "--dry-run": dry_run, "--budget": budget})
+        options.in_one_process(context, "write", "dry_run", "budget")
         with workers_of(cluster) as workers:
             found = judge_twins(paths, named, judge or ["rules"], out, workers, seed=seed, limit=limit, reading=reading)
         show.lines(() if json else found.left)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 
 Severity = Literal["error", "warning", "note"]
 
@@ -34,7 +34,7 @@ class LabelFault:
 class Lint(Result):
     """Findings, worst first, and the checks that could not be made with the reason."""
 
-    _keys: ClassVar = {"labels": "n_labels", "people": "people", "findings": "findings", "not_checked": "not_checked"}
+    _keys = columns("labels=n_labels people findings not_checked")
 
     findings: tuple[LabelFault, ...]
     not_checked: dict[str, str]

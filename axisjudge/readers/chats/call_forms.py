@@ -16,7 +16,7 @@ import ast
 import json
 import re
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from axisjudge.readers.chats.element_calls import elements_in
@@ -88,14 +88,9 @@ def calls_at(text: str, opened: re.Match[str], where: str) -> list[Call]:
     return _READERS[str(opened.lastgroup)](text, opened, where)
 
 
-def _of_tagged(text: str, opened: re.Match[str], where: str) -> list[Call]:
-    end = _end(text, opened.end(), "</function>")
-    return [Call(opened["tagged"], _parameters(text[opened.end() : end]), end)]
-
-
-def _of_invoked(text: str, opened: re.Match[str], where: str) -> list[Call]:
-    end = _end(text, opened.end(), "invoke>")
-    return [Call(opened["invoked"], _parameters(text[opened.end() : end]), end)]
+def _of_tagged(text: str, opened: re.Match[str], where: str, closing: str) -> list[Call]:
+    end = _end(text, opened.end(), closing)
+    return [Call(opened[str(opened.lastgroup)], _parameters(text[opened.end() : end]), end)]
 
 
 def _of_searched(text: str, opened: re.Match[str], where: str) -> list[Call]:
@@ -118,21 +113,15 @@ def _of_bracketed(text: str, opened: re.Match[str], where: str) -> list[Call]:
     return [Call(opened["bracketed"], {"input": text[opened.end() : end].strip().removesuffix("]")}, end)]
 
 
-def _of_named(text: str, opened: re.Match[str], where: str) -> list[Call]:
-    return _of_line(text, opened, "named", _ACTION_ENDS)
-
-
-def _of_channel(text: str, opened: re.Match[str], where: str) -> list[Call]:
-    return _of_line(text, opened, "channel", _CHANNEL_ENDS)
-
-
-def _of_line(text: str, opened: re.Match[str], group: str, ends: re.Pattern[str]) -> list[Call]:
+def _of_line(text: str, opened: re.Match[str], where: str, ends: re.Pattern[str]) -> list[Call]:
     """What follows a name up to what ends it: an object, or text, which is then the one input."""
     stop = ends.search(text, opened.end())
     end = stop.start() if stop else len(text)
     body = text[opened.end() : end].strip()
     value = value_of(body.strip("`"))
-    return [Call(opened[group], value if isinstance(value, dict) else {"input": body} if body else {}, end)]
+    return [
+        Call(opened[str(opened.lastgroup)], value if isinstance(value, dict) else {"input": body} if body else {}, end)
+    ]
 
 
 def _of_element(text: str, opened: re.Match[str], where: str) -> list[Call]:
@@ -314,14 +303,14 @@ def _until(text: str, opened: re.Match[str], closing: str) -> tuple[str, int]:
 #: Group of `OPENS` -> how the calls that begin there are read.
 _READERS: dict[str, Callable[[str, re.Match[str], str], list[Call]]] = {
     "json": _of_json,
-    "tagged": _of_tagged,
-    "invoked": _of_invoked,
+    "tagged": partial(_of_tagged, closing="</function>"),
+    "invoked": partial(_of_tagged, closing="invoke>"),
     "python": _of_json,
     "mistral": _of_mistral,
     "deepseek": _of_deepseek,
     "kimi": _of_kimi,
-    "channel": _of_channel,
-    "named": _of_named,
+    "channel": partial(_of_line, ends=_CHANNEL_ENDS),
+    "named": partial(_of_line, ends=_ACTION_ENDS),
     "acted": _of_json,
     "bracketed": _of_bracketed,
     "searched": _of_searched,

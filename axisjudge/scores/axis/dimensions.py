@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.scores.axis.judged.signals import (
     DEFAULT,
     DEFAULT_NECESSITY,
@@ -58,10 +58,7 @@ class Dimension(Result):
     `curve` is the one that took raw to the score.
     """
 
-    _keys: ClassVar = {
-        **{name: name for name in ("name", "score", "low", "high", "raw", "n_interactions", "n_audited", "necessity")},
-        "signals": "_signals", "no_data": "no_data", "curve": "curve",
-    }  # fmt: skip
+    _keys = columns("name score low high raw n_interactions n_audited necessity signals=_signals no_data curve")
 
     name: str
     score: float | None

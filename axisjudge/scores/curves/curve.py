@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from axisjudge.checks import InputError, in_open_unit_interval, one_of, positive
+from axisjudge.checks import InputError, all_in_unit_interval, in_open_unit_interval, one_of, positive
 from axisjudge.results import Result
 from axisjudge.stats.link_lines import normal_density
 
@@ -280,8 +280,7 @@ def curve_from_dict(stated: dict[str, Any]) -> Curve:
 
 def _shares(share: ArrayLike) -> Floats:
     given = np.asarray(share, dtype=np.float64)
-    if ((given < 0) | (given > 1)).any():
-        raise InputError("share", "must lie in [0, 1]", given[(given < 0) | (given > 1)].flat[0])
+    all_in_unit_interval("share", given)
     return given
 
 

@@ -14,12 +14,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from axisjudge.checks import InputError, one_of
+from axisjudge.checks import InputError, all_in_unit_interval, one_of
 from axisjudge.stats.agreement.coefficient_intervals import leave_one_cluster_out, shows_few
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS, Coefficient
 from axisjudge.stats.agreement.patterns import RatingPatterns, rating_patterns
 from axisjudge.stats.clusters import effective_clusters
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Ends, Estimate
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, jackknife_interval
 
 Floats = NDArray[np.float64]
@@ -53,8 +53,7 @@ def case_weights(confidences: ArrayLike, combine: Literal["product", "minimum"] 
     """
     one_of("combine", combine, ("product", "minimum"))
     confidence = np.asarray(confidences, dtype=np.float64)
-    if ((confidence < 0) | (confidence > 1)).any():
-        raise InputError("confidences", "must lie in [0, 1]", confidence[(confidence < 0) | (confidence > 1)][0])
+    all_in_unit_interval("confidences", confidence)
     return np.asarray(confidence.prod(axis=1) if combine == "product" else confidence.min(axis=1))
 
 
@@ -115,31 +114,28 @@ def case_weighted(
     groups = None if clusters is None else np.asarray(clusters)[kept]
     plain = rating_patterns(matrix, categories=categories, clusters=groups)
     heavy = rating_patterns(matrix, categories=categories, clusters=groups, weights=_mean_one(weights))
-    weighted, unweighted = _value(found, heavy), _value(found, plain)
-    low, high, reason = math.nan, math.nan, _why_no_interval(weighted, unweighted, plain, weights)
+    weighted, unweighted = found.value(heavy), found.value(plain)
+    ends = Ends(reason=_why_no_interval(weighted, unweighted, plain, weights))
     p_value = math.nan
     if not math.isnan(weighted - unweighted):
         layer = np.zeros(len(matrix)) if strata is None else np.unique(np.asarray(strata)[kept], return_inverse=True)[1]
         generator = np.random.default_rng(0 if rng is None else rng)
         p_value = _permutation_p(found, plain, matrix, confidence, layer, combine, weighted - unweighted, generator)
-    if not reason:
+    if not ends.reason:
         left_out = leave_one_cluster_out(found, heavy)[1] - leave_one_cluster_out(found, plain)[1]
-        degrees = (
-            effective_clusters(plain.cluster_sizes()) - 1
-        ) / 2  # the few clusters with disagreements carry the difference
-        low, high = jackknife_interval(weighted - unweighted, left_out, degrees=degrees, ci_level=ci_level)
+        # the few clusters with disagreements carry the difference, hence half of the degrees
+        degrees = (effective_clusters(plain.cluster_sizes()) - 1) / 2
+        interval = jackknife_interval(weighted - unweighted, left_out, degrees=degrees, ci_level=ci_level)
+        ends = Ends(*interval, "jackknife-t over clusters")
     return CaseWeighted(
         estimate=weighted - unweighted,
-        ci_low=low,
-        ci_high=high,
+        **ends._asdict(),
         ci_level=ci_level,
         n_items=len(matrix),
         n_raters=matrix.shape[1],
         n_missing=int((~kept).sum()),
         n_clusters=plain.n_clusters(),
         cluster_unit=cluster_unit if plain.grouped else "item",
-        method="" if reason else "jackknife-t over clusters",
-        reason=reason,
         coefficient=coefficient,
         weighted=weighted,
         unweighted=unweighted,
@@ -153,11 +149,6 @@ def _mean_one(weights: Floats) -> Floats:
     """Weights scaled to a mean of 1, so that alpha's small-sample term sees as many items as there are."""
     total = weights.sum()
     return weights * (weights.size / total) if total > 0 else weights
-
-
-def _value(coefficient: Coefficient, patterns: RatingPatterns) -> float:
-    totals = patterns.counts @ coefficient.sums(patterns.codes, patterns.categories)
-    return float(coefficient.estimate(totals, patterns.categories))
 
 
 def _why_no_interval(weighted: float, unweighted: float, patterns: RatingPatterns, weights: Floats) -> str:

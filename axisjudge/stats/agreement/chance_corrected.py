@@ -16,20 +16,31 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from axisjudge.checks import InputError, in_open_unit_interval, one_of
-from axisjudge.stats.agreement.coefficient_intervals import Interval, PatternBootstrap, coefficient_interval
+from axisjudge.stats.agreement.coefficient_intervals import PatternBootstrap, coefficient_interval
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS, Coefficient, Level, alpha_of
 from axisjudge.stats.agreement.patterns import RatingPatterns, rating_patterns
-from axisjudge.stats.agreement.prevalence import bias_index, category_shares, percent_of, prevalence_index
-from axisjudge.stats.estimate import NamedEstimate
+from axisjudge.stats.agreement.prevalence import bias_index, category_shares, prevalence_index
+from axisjudge.stats.estimate import Ends, NamedEstimate
 
 Weights = Literal["unweighted", "linear", "quadratic"]
 Seed = np.random.Generator | int | None
+
+
+class Sample(TypedDict, total=False):
+    """What every coefficient takes beside the ratings; see `gwet_ac1`."""
+
+    categories: Sequence[float] | None
+    clusters: ArrayLike | None
+    cluster_unit: str
+    ci_level: float
+    rng: Seed
+
 
 #: Percent agreement this far above a chance-corrected value calls for the sentence that explains it.
 WIDE_GAP = 0.2
@@ -81,32 +92,15 @@ class Agreement(NamedEstimate):
         return f"{in_part} ({self.percent_agreement:.0%} word for word)"
 
 
-def percent_agreement(
-    ratings: ArrayLike,
-    *,
-    categories: Sequence[float] | None = None,
-    clusters: ArrayLike | None = None,
-    cluster_unit: str = "cluster",
-    ci_level: float = 0.95,
-    rng: Seed = None,
-) -> Agreement:
+def percent_agreement(ratings: ArrayLike, **how: Unpack[Sample]) -> Agreement:
     """Share of agreeing pairs of ratings in an item, averaged over items with two ratings or more.
 
     Parameters are those of `gwet_ac1`.
     """
-    return _one("percent_agreement", ratings, categories, clusters, cluster_unit, ci_level, rng)
+    return _one("percent_agreement", ratings, how)
 
 
-def cohen_kappa(
-    ratings: ArrayLike,
-    *,
-    weights: Weights = "unweighted",
-    categories: Sequence[float] | None = None,
-    clusters: ArrayLike | None = None,
-    cluster_unit: str = "cluster",
-    ci_level: float = 0.95,
-    rng: Seed = None,
-) -> Agreement:
+def cohen_kappa(ratings: ArrayLike, *, weights: Weights = "unweighted", **how: Unpack[Sample]) -> Agreement:
     """Cohen's kappa of two raters; chance is each rater's own category shares.
 
     `weights` counts disagreements by the distance of the labels' values, linear or squared. The other parameters are
@@ -118,36 +112,24 @@ def cohen_kappa(
     """
     one_of("weights", weights, ("unweighted", "linear", "quadratic"))
     name = "cohen_kappa" if weights == "unweighted" else f"cohen_kappa_{weights}"
-    return _one(name, ratings, categories, clusters, cluster_unit, ci_level, rng)
+    return _one(name, ratings, how)
 
 
-def scott_pi(
-    ratings: ArrayLike,
-    *,
-    categories: Sequence[float] | None = None,
-    clusters: ArrayLike | None = None,
-    cluster_unit: str = "cluster",
-    ci_level: float = 0.95,
-    rng: Seed = None,
-) -> Agreement:
+def scott_pi(ratings: ArrayLike, **how: Unpack[Sample]) -> Agreement:
     """Scott's pi of two raters; chance is the category shares of both together. Parameters are those of `gwet_ac1`.
 
     References
     ----------
     Scott (1955), Public Opinion Quarterly 19:321-325, doi:10.1086/266577.
     """
-    return _one("scott_pi", ratings, categories, clusters, cluster_unit, ci_level, rng)
+    return _one("scott_pi", ratings, how)
 
 
 def fleiss_kappa(
     ratings: ArrayLike,
     *,
     weights: Literal["unweighted", "quadratic"] = "unweighted",
-    categories: Sequence[float] | None = None,
-    clusters: ArrayLike | None = None,
-    cluster_unit: str = "cluster",
-    ci_level: float = 0.95,
-    rng: Seed = None,
+    **how: Unpack[Sample],
 ) -> Agreement:
     """Fleiss' kappa; with unequal numbers of ratings in Gwet's form. Parameters are those of `gwet_ac1`.
 
@@ -161,18 +143,10 @@ def fleiss_kappa(
     """
     one_of("weights", weights, ("unweighted", "quadratic"))
     name = "fleiss_kappa" if weights == "unweighted" else f"fleiss_kappa_{weights}"
-    return _one(name, ratings, categories, clusters, cluster_unit, ci_level, rng)
+    return _one(name, ratings, how)
 
 
-def gwet_ac1(
-    ratings: ArrayLike,
-    *,
-    categories: Sequence[float] | None = None,
-    clusters: ArrayLike | None = None,
-    cluster_unit: str = "cluster",
-    ci_level: float = 0.95,
-    rng: Seed = None,
-) -> Agreement:
+def gwet_ac1(ratings: ArrayLike, **how: Unpack[Sample]) -> Agreement:
     """Gwet's AC1, with chance agreement sum of p_k (1 - p_k) / (q - 1) over the q categories.
 
     High where one category dominates, by design: read it beside kappa, never instead.
@@ -212,33 +186,25 @@ def gwet_ac1(
     >>> round(gwet_ac1(both_correct + one_each + both_incorrect).estimate, 2)
     0.93
     """
-    return _one("gwet_ac1", ratings, categories, clusters, cluster_unit, ci_level, rng)
+    return _one("gwet_ac1", ratings, how)
 
 
 def gwet_ac2(
     ratings: ArrayLike,
     *,
     weights: Literal["linear", "quadratic"] = "quadratic",
-    categories: Sequence[float] | None = None,
-    clusters: ArrayLike | None = None,
-    cluster_unit: str = "cluster",
-    ci_level: float = 0.95,
-    rng: Seed = None,
+    **how: Unpack[Sample],
 ) -> Agreement:
     """Gwet's AC2: AC1 with disagreements weighted by the distance of the labels' values. Parameters as `gwet_ac1`."""
     one_of("weights", weights, ("linear", "quadratic"))
-    return _one(f"gwet_ac2_{weights}", ratings, categories, clusters, cluster_unit, ci_level, rng)
+    return _one(f"gwet_ac2_{weights}", ratings, how)
 
 
 def krippendorff_alpha(
     ratings: ArrayLike,
     *,
     level: Level = "nominal",
-    categories: Sequence[float] | None = None,
-    clusters: ArrayLike | None = None,
-    cluster_unit: str = "cluster",
-    ci_level: float = 0.95,
-    rng: Seed = None,
+    **how: Unpack[Sample],
 ) -> Agreement:
     """Krippendorff's alpha, nominal, ordinal or interval. Parameters are those of `gwet_ac1`.
 
@@ -250,7 +216,7 @@ def krippendorff_alpha(
     Hayes and Krippendorff (2007), doi:10.1080/19312450709336664.
     """
     one_of("level", level, ("nominal", "ordinal", "interval"))
-    return _one(alpha_of(level), ratings, categories, clusters, cluster_unit, ci_level, rng)
+    return _one(alpha_of(level), ratings, how)
 
 
 def agreement_coefficients(
@@ -292,28 +258,11 @@ def agreement_coefficients(
     }
 
 
-def _one(
-    name: str,
-    ratings: ArrayLike,
-    categories: Sequence[float] | None,
-    clusters: ArrayLike | None,
-    cluster_unit: str,
-    ci_level: float,
-    rng: Seed,
-) -> Agreement:
+def _one(name: str, ratings: ArrayLike, how: Sample) -> Agreement:
     if COEFFICIENTS[name].two_raters and np.ndim(ratings) == 2 and np.shape(ratings)[1] > 2:
         cure = f"use agreement_coefficients(ratings, [{name!r}]) for every pair, or Fleiss' kappa for all"
         raise InputError("ratings", f"{COEFFICIENTS[name].label} is of two raters", np.shape(ratings), cure)
-    found = agreement_coefficients(
-        ratings,
-        [name],
-        categories=categories,
-        clusters=clusters,
-        cluster_unit=cluster_unit,
-        ci_level=ci_level,
-        rng=rng,
-    )
-    return found[name]
+    return agreement_coefficients(ratings, [name], **how)[name]
 
 
 def _agreement(
@@ -327,28 +276,25 @@ def _agreement(
     totals = patterns.counts @ bootstrap.sums[number]
     observed, expected = (1 - float(part) for part in coefficient.disagreements(totals, patterns.categories))
     comparable = patterns.items[patterns.paired].sum() > 0
-    estimate = float(coefficient.estimate(totals, patterns.categories)) if comparable else math.nan
+    estimate = coefficient.value(patterns) if comparable else math.nan
     reason = _why_undefined(coefficient, patterns) if math.isnan(estimate) else ""
-    interval = Interval() if reason else coefficient_interval(coefficient, patterns, bootstrap, number, ci_level)
+    ends = Ends(reason=reason) if reason else coefficient_interval(coefficient, patterns, bootstrap, number, ci_level)
     shares = category_shares(patterns)
     return Agreement(
         estimate=estimate,
-        ci_low=interval.low,
-        ci_high=interval.high,
+        **ends._asdict(),
         ci_level=ci_level,
         n_items=int(patterns.items[patterns.paired].sum()),
         n_raters=patterns.n_raters,
         n_missing=int(patterns.items @ (patterns.n_raters - patterns.n_ratings)),
         n_clusters=patterns.n_clusters(),
         cluster_unit=cluster_unit if patterns.grouped else "item",
-        method=interval.method,
-        reason=reason or interval.reason,
         notes=_notes(coefficient, patterns),
         coefficient=coefficient.name,
         label=coefficient.label,
         observed_agreement=observed,
         expected_agreement=expected,
-        percent_agreement=percent_of(patterns),
+        percent_agreement=COEFFICIENTS["percent_agreement"].value(patterns),
         prevalence=dict(zip(patterns.categories.tolist(), shares.tolist(), strict=True)),
         prevalence_index=prevalence_index(shares),
         bias_index=bias_index(patterns),
@@ -373,14 +319,8 @@ def _notes(coefficient: Coefficient, patterns: RatingPatterns) -> tuple[str, ...
             categories=patterns.categories[occurring],
             codes=np.where(patterns.codes < 0, -1, np.searchsorted(occurring, patterns.codes)),
         )
-        totals = narrow.counts @ coefficient.sums(narrow.codes, narrow.categories)
-        value = float(coefficient.estimate(totals, narrow.categories))
-        given = float(
-            coefficient.estimate(
-                patterns.counts @ coefficient.sums(patterns.codes, patterns.categories), patterns.categories
-            )
-        )
-        if not abs(value - given) < MOVED:
+        value = coefficient.value(narrow)
+        if not abs(value - coefficient.value(patterns)) < MOVED:
             notes.append(f"over {declared} possible categories; over the {occurring.size} that occur it is {value:.3f}")
     if coefficient.name.startswith("cohen") and any(
         np.unique(column[(patterns.codes >= 0).all(axis=1)]).size == 1 for column in patterns.codes.T

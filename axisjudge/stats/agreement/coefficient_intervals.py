@@ -30,6 +30,7 @@ from axisjudge.stats.clusters import (
     effective_clusters,
     normal_part_of,
 )
+from axisjudge.stats.estimate import Ends
 from axisjudge.stats.rates.proportions import (
     FEWEST_CLUSTERS,
     FEWEST_RARE,
@@ -37,6 +38,7 @@ from axisjudge.stats.rates.proportions import (
     bootstrap_interval,
     clustered_proportion,
     interval_on,
+    jackknife_interval,
     normal_quantile,
     on_scale,
     t_quantile,
@@ -53,16 +55,6 @@ POSTERIOR_DRAWS = 2000
 LEAST_DEGREES = 12.0
 #: 28 raters with 4 categories; beyond it the posterior holds the patterns near those that occur.
 MOST_CELLS = 4096
-
-
-@dataclass(frozen=True)
-class Interval:
-    """Bounds with the method that gave them, or NaN with the reason."""
-
-    low: float = math.nan
-    high: float = math.nan
-    method: str = ""
-    reason: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,23 +81,23 @@ class PatternBootstrap:
 
 def coefficient_interval(
     coefficient: Coefficient, patterns: RatingPatterns, bootstrap: PatternBootstrap, number: int, ci_level: float
-) -> Interval:
+) -> Ends:
     """The interval of the `number`-th coefficient of `bootstrap`, on `patterns` as its raters saw them."""
     if coefficient.name == "percent_agreement" and patterns.n_raters == 2 and patterns.weights is None:
         return _agreement_as_proportion(patterns, ci_level)
     if patterns.n_clusters() < 2:
-        return Interval(reason="fewer than two clusters: how far they differ cannot be seen")
+        return Ends(reason="fewer than two clusters: how far they differ cannot be seen")
     sums = bootstrap.sums[number]
     sizes = patterns.cluster_sizes() if patterns.grouped else np.ones(1)
     clustered = bool((sizes > 1).any())
     few = effective_clusters(sizes) < FEWEST_CLUSTERS if clustered else patterns.n_clusters() < FEWEST_FOR_BOOTSTRAP
-    found = Interval()
+    found = Ends()
     if not (few or rare(patterns)):
         if clustered or len(bootstrap.patterns.codes) > MOST_FOR_BOOTSTRAP:
             found = _linearised(coefficient, patterns, sums, ci_level)
         else:
             found = _bootstrap(coefficient, patterns, sums, bootstrap, number, ci_level)
-    if math.isnan(found.low):
+    if math.isnan(found.ci_low):
         found = _posterior(coefficient, patterns, sums, bootstrap.rng, ci_level)
     return found
 
@@ -116,13 +108,9 @@ def rare(patterns: RatingPatterns) -> bool:
     The expected rarer cell is n (1 - p)^2 with p the share of the commonest category: what two independent raters
     would both put elsewhere.
     """
-    codes, counts = patterns.codes[patterns.paired], patterns.items[patterns.paired]
-    n = counts.sum()
-    share = np.array([((codes == k).sum(axis=1) * counts).sum() for k in range(patterns.categories.size)])
-    minority = 1 - share.max() / share.sum()
-    given = np.where(codes >= 0, codes, codes.max(axis=1, keepdims=True))
-    disagreements = counts[(given != given[:, :1]).any(axis=1)].sum()
-    return bool(min(n * minority**2, disagreements, n - disagreements) < FEWEST_RARE)
+    used, n, differ = _used_and_differing(patterns)
+    minority = 1 - used.max() / used.sum()
+    return bool(min(n * minority**2, differ, n - differ) < FEWEST_RARE)
 
 
 def shows_few(patterns: RatingPatterns) -> bool:
@@ -130,26 +118,25 @@ def shows_few(patterns: RatingPatterns) -> bool:
 
     For figures with a standard error and nothing else. No further item can turn a False into True.
     """
-    codes, counts = patterns.codes[patterns.paired], patterns.items[patterns.paired]
-    used = np.array([((codes == k).sum(axis=1) * counts).sum() for k in range(patterns.categories.size)])
-    given = np.where(codes >= 0, codes, codes.max(axis=1, keepdims=True))
-    differ = counts[(given != given[:, :1]).any(axis=1)].sum()
+    used, _, differ = _used_and_differing(patterns)
     return bool(min((used.sum() - used.max(initial=0.0)) / patterns.n_raters, differ) < FEWEST_RARE)
 
 
-def _agreement_as_proportion(patterns: RatingPatterns, ci_level: float) -> Interval:
+def _used_and_differing(patterns: RatingPatterns) -> tuple[Floats, float, float]:
+    """Ratings of each category, items, and items on which raters differ, among those with two ratings or more."""
+    codes, items = patterns.codes[patterns.paired], patterns.items[patterns.paired]
+    differ = ((codes >= 0) & (codes != codes.max(axis=1, keepdims=True))).any(axis=1)
+    return items @ category_counts(codes, patterns.categories.size), float(items.sum()), float(items[differ].sum())
+
+
+def _agreement_as_proportion(patterns: RatingPatterns, ci_level: float) -> Ends:
     both = (patterns.codes >= 0).all(axis=1)
     same = np.where(both, patterns.codes[:, 0] == patterns.codes[:, 1], np.nan)
     clusters = patterns.cluster if patterns.grouped else None
     found = clustered_proportion(
         same[patterns.pattern], clusters, times=patterns.times, expected_icc=AGREEMENT_ICC, ci_level=ci_level
     )
-    return Interval(found.ci_low, found.ci_high, found.method, found.reason)
-
-
-def _tails(draws: Floats, ci_level: float) -> tuple[float, float]:
-    low, high = np.nanquantile(draws, [(1 - ci_level) / 2, (1 + ci_level) / 2])
-    return float(low), float(high)
+    return Ends(found.ci_low, found.ci_high, found.method, found.reason)
 
 
 def _scale(coefficient: Coefficient) -> tuple[Scale, str]:
@@ -163,12 +150,20 @@ def _bootstrap(
     bootstrap: PatternBootstrap,
     number: int,
     ci_level: float,
-) -> Interval:
+) -> Ends:
     scale, named = _scale(coefficient)
     draws = coefficient.estimate(bootstrap.resampled[number], patterns.categories)
     estimate = float(coefficient.estimate(patterns.counts @ sums, patterns.categories))
     low, high = bootstrap_interval(estimate, draws, n=patterns.n_clusters(), scale=scale, ci_level=ci_level)
-    return Interval(low, high, f"bootstrap of rating patterns on {named}, {bootstrap.replicates} replicates")
+    return Ends(low, high, f"bootstrap of rating patterns on {named}, {bootstrap.replicates} replicates")
+
+
+def on_fishers_z(estimate: float, left_out: Floats, degrees: float, ci_level: float) -> Ends:
+    """The jackknife-t interval of a coefficient by its values without each cluster."""
+    low, high = jackknife_interval(estimate, left_out, scale="fisher", degrees=degrees, ci_level=ci_level)
+    if math.isnan(low):
+        return Ends(reason="agreement is perfect in the sample or without one cluster: no interval")
+    return Ends(low, high, "jackknife-t over clusters on Fisher’s z")
 
 
 # by influence
@@ -178,11 +173,8 @@ def cluster_sums(patterns: RatingPatterns, sums: Floats) -> Floats:
     """The sums of each cluster, shape (clusters, terms)."""
     weight = patterns.times if patterns.weights is None else patterns.times * patterns.weights
     n_clusters = int(patterns.cluster.max()) + 1
-    columns = [
-        np.bincount(patterns.cluster, weights=column[patterns.pattern] * weight, minlength=n_clusters)
-        for column in np.ascontiguousarray(sums.T)
-    ]
-    return np.column_stack(columns)
+    columns = (column[patterns.pattern] * weight for column in np.ascontiguousarray(sums.T))
+    return np.column_stack([np.bincount(patterns.cluster, column, minlength=n_clusters) for column in columns])
 
 
 def leave_one_cluster_out(coefficient: Coefficient, patterns: RatingPatterns) -> tuple[float, Floats]:
@@ -212,16 +204,16 @@ def _variance(patterns: RatingPatterns, moved: Floats) -> ClusteredVariance:
     return clustered_variance(moved, patterns.groups, times=patterns.times[patterns.compared], prior=prior)
 
 
-def _linearised(coefficient: Coefficient, patterns: RatingPatterns, sums: Floats, ci_level: float) -> Interval:
+def _linearised(coefficient: Coefficient, patterns: RatingPatterns, sums: Floats, ci_level: float) -> Ends:
     scale, named = _scale(coefficient)
     moved = influences(coefficient, patterns, sums, scale)
     if not np.isfinite(moved).all():
-        return Interval(reason="agreement is perfect in the sample or without one item: no interval")
+        return Ends(reason="agreement is perfect in the sample or without one item: no interval")
     variance = _variance(patterns, moved)
     estimate = float(coefficient.estimate(patterns.counts @ sums, patterns.categories))
     low, high = interval_on(scale, estimate, variance.error, variance.degrees, ci_level)
     reason = "agreement is perfect in the sample: no interval" if math.isnan(low) else ""
-    return Interval(low, high, f"linearised on {named}, t on {variance.degrees:.1f} degrees", reason)
+    return Ends(low, high, f"linearised on {named}, t on {variance.degrees:.1f} degrees", reason)
 
 
 # the posterior
@@ -229,12 +221,12 @@ def _linearised(coefficient: Coefficient, patterns: RatingPatterns, sums: Floats
 
 def _posterior(
     coefficient: Coefficient, patterns: RatingPatterns, sums: Floats, rng: np.random.Generator, ci_level: float
-) -> Interval:
+) -> Ends:
     """Draws from a Dirichlet posterior on the rating patterns."""
     if patterns.categories.size < 2:
-        return Interval(reason="only one category is known; name all that could be given in `categories`")
+        return Ends(reason="only one category is known; name all that could be given in `categories`")
     if np.unique(patterns.codes).size ** 2 > MOST_CELLS:
-        return Interval(reason="few clusters and more than 60 different values: numbers rather than categories")
+        return Ends(reason="few clusters and more than 60 different values: numbers rather than categories")
     cells, counts, prior = _cells(coefficient, patterns)
     moved = influences(coefficient, patterns, sums, "identity")
     variance = _variance(patterns, np.nan_to_num(moved))
@@ -248,11 +240,11 @@ def _posterior(
     weights = draws / draws.sum(axis=1, keepdims=True) * counts.sum()
     values = coefficient.estimate(weights @ coefficient.sums(cells, patterns.categories), patterns.categories)
     estimate = float(coefficient.estimate(patterns.counts @ sums, patterns.categories))
-    low, high = _tails(values, ci_level)
+    low, high = np.nanquantile(values, [(1 - ci_level) / 2, (1 + ci_level) / 2]).tolist()
     method = "Dirichlet(1/2) posterior"
     if patterns.grouped:
         method += f", design effect {variance.design_effect:.2f}, t on {variance.degrees:.1f} degrees"
-    return Interval(min(low, estimate), max(high, estimate), method)
+    return Ends(min(low, estimate), max(high, estimate), method)
 
 
 def _cells(coefficient: Coefficient, patterns: RatingPatterns) -> tuple[Ints, Floats, Floats]:

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from axisjudge.stats.agreement.patterns import Floats, Ints
+from axisjudge.stats.agreement.patterns import Floats, Ints, RatingPatterns
 
 Sums = Callable[[Ints, Floats], Floats]
 Disagreements = Callable[[Floats, Floats], tuple[Floats, Floats]]
@@ -50,6 +50,11 @@ class Coefficient:
         """The coefficient of each set of sums; NaN where chance leaves no room for disagreement."""
         observed, expected = self.disagreements(sums, categories)
         return coefficient(observed, expected)
+
+    def value(self, patterns: RatingPatterns) -> float:
+        """The coefficient of all the items of `patterns`."""
+        totals = patterns.counts @ self.sums(patterns.codes, patterns.categories)
+        return float(self.estimate(totals, patterns.categories))
 
 
 def coefficient(observed: Floats, expected: Floats) -> Floats:

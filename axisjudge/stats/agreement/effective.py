@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
 from axisjudge.stats.clusters import effective_degrees
-from axisjudge.stats.estimate import Estimate, many
+from axisjudge.stats.estimate import Ends, Estimate, too_few_clusters
 from axisjudge.stats.rates.proportions import cluster_codes, jackknife_interval
 
 Floats = NDArray[np.float64]
@@ -113,33 +112,30 @@ def effective_judges(
     total = sums.sum(axis=0)
     rho = _rho(total)
     mean_rho = _mean(rho)
-    low, high, reason = math.nan, math.nan, ""
     if math.isnan(mean_rho):
-        reason = "no two judges have both right and wrong verdicts on common items"
+        ends = Ends(reason="no two judges have both right and wrong verdicts on common items")
     elif math.isnan(_n_effective(k, mean_rho)):
-        reason = f"errors exclude each other (they correlate at {mean_rho:.2f}), as those of independent judges do not"
+        excluding = f"errors exclude each other (they correlate at {mean_rho:.2f})"
+        ends = Ends(reason=f"{excluding}, as those of independent judges do not")
     elif n_clusters < FEWEST_CLUSTERS:
-        reason = f"{many(n_clusters, 'cluster')}: too few for an interval ({FEWEST_CLUSTERS} or more)"
+        ends = too_few_clusters(n_clusters, FEWEST_CLUSTERS)
     elif (n_errors := int((right == 0).sum(axis=0).min())) < FEWEST_ERRORS:
-        reason = f"a judge with {n_errors} errors has too few for an interval ({FEWEST_ERRORS} or more)"
+        ends = Ends(reason=f"a judge with {n_errors} errors has too few for an interval ({FEWEST_ERRORS} or more)")
     else:
         degrees = min(n_errors, effective_degrees(np.bincount(groups))) / 2
-        low, high, reason = _interval(sums, mean_rho, k, degrees, ci_level)
+        ends = _interval(sums, mean_rho, k, degrees, ci_level)
     band = [(error, _mean(_rho(_without_label_error(total, words, error, known.size)))) for error in label_errors]
     majority, n_tied = _majority(verdict, truth)
     return EffectiveJudges(
         n_effective=Estimate(
             estimate=_n_effective(k, mean_rho),
-            ci_low=low,
-            ci_high=high,
+            **ends._asdict(),
             ci_level=ci_level,
             n_items=int(kept.sum()),
             n_raters=k,
             n_missing=int(np.isnan(right).sum()),
             n_clusters=n_clusters,
             cluster_unit="item" if clusters is None else cluster_unit,
-            method="" if reason else "jackknife-t over clusters on Fisher’s z of mean rho",
-            reason=reason,
         ),
         by_label_error=tuple((error, _n_effective(k, mean), mean) for error, mean in band),
         rho=_matrix(rho, k),
@@ -232,9 +228,9 @@ def _label_categories(truth: Floats, categories: Sequence[float] | None) -> Floa
     return declared
 
 
-def _pairs(k: int) -> tuple[list[int], list[int]]:
-    pairs = list(itertools.combinations(range(k), 2))
-    return [first for first, _ in pairs], [second for _, second in pairs]
+def _pairs(k: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The first and the second judge of each pair."""
+    return np.triu_indices(k, 1)
 
 
 def _pair_sums(right: Floats, groups: NDArray[np.intp]) -> Floats:
@@ -282,22 +278,23 @@ def _n_effective(k: int, mean_rho: float) -> float:
     return k / inflation if inflation > 0 else math.nan
 
 
-def _interval(sums: Floats, mean_rho: float, k: int, degrees: float, ci_level: float) -> tuple[float, float, str]:
+def _interval(sums: Floats, mean_rho: float, k: int, degrees: float, ci_level: float) -> Ends:
     left_out = sums.sum(axis=0) - sums
     rho = _rho(left_out)
     defined = np.count_nonzero(~np.isnan(rho), axis=1)
     without = np.where(defined > 0, np.nansum(rho, axis=1) / np.maximum(defined, 1), np.nan)
     least, most = jackknife_interval(mean_rho, without, scale="fisher", degrees=degrees, ci_level=ci_level)
     if math.isnan(least):
-        return math.nan, math.nan, "errors are identical or too few: no interval"
+        return Ends(reason="errors are identical or too few: no interval")
     low, high = _n_effective(k, most), _n_effective(k, least)
-    return low, (math.inf if math.isnan(high) else high), ""
+    method = "jackknife-t over clusters on Fisher’s z of mean rho"
+    return Ends(low, math.inf if math.isnan(high) else high, method)
 
 
 def _matrix(rho: Floats, k: int) -> Floats:
     full = np.eye(k)
-    for value, (first, second) in zip(rho.tolist(), itertools.combinations(range(k), 2), strict=True):
-        full[first, second] = full[second, first] = value
+    first, second = _pairs(k)
+    full[first, second] = full[second, first] = rho
     return full
 
 

@@ -23,9 +23,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval, one_of
+from axisjudge.stats.agreement.coefficient_intervals import on_fishers_z
 from axisjudge.stats.clusters import effective_degrees
-from axisjudge.stats.estimate import NamedEstimate, many
-from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, cluster_codes, jackknife_interval
+from axisjudge.stats.estimate import Ends, NamedEstimate, too_few_clusters
+from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, cluster_codes
 
 Floats = NDArray[np.float64]
 Form = Literal["1", "k", "A,1", "A,k", "C,1", "C,k"]
@@ -96,25 +97,25 @@ def intraclass_correlation(
     label = f"ICC({form})"
     if len(used) < 2:
         rule = "have ratings of all raters" if two_way else "have two ratings or more"
-        reason = f"{label}: {len(used)} items {rule}, and two are needed"
-        return _result(math.nan, (math.nan, math.nan, "", reason), matrix, used, groups, label, cluster_unit, ci_level)
+        lacking = Ends(reason=f"{label}: {len(used)} items {rule}, and two are needed")
+        return _result(math.nan, lacking, matrix, used, groups, label, cluster_unit, ci_level)
     used = used - np.nanmean(used)
     sums = _two_way_sums(used) if two_way else _one_way_sums(used)
     single = _SINGLE[form[0]] if two_way else _one_way
     value = float(single(sums.sum(axis=0)))
     if math.isnan(value):
-        found = (math.nan, math.nan, "", f"{label}: all ratings are equal, so that nothing varies")
-        return _result(value, found, matrix, used, groups, label, cluster_unit, ci_level)
+        equal = Ends(reason=f"{label}: all ratings are equal, so that nothing varies")
+        return _result(value, equal, matrix, used, groups, label, cluster_unit, ci_level)
     if np.unique(groups).size == len(used) and np.ptp(number[kept]) == 0:
         low, high = _by_f(form, sums.sum(axis=0), used.shape[1] if two_way else int(number[kept][0]), value, ci_level)
-        found = (low, high, "", _PERFECT) if math.isnan(low) else (low, high, "F distribution", "")
+        ends = Ends(reason=_PERFECT) if math.isnan(low) else Ends(low, high, "F distribution")
     else:
-        found = _jackknife(single, sums, groups, value, ci_level)
+        ends = _jackknife(single, sums, groups, value, ci_level)
     if form.endswith("k"):
         k = _mean_number(number[kept])
-        value, low, high = (_stepped_up(each, k) for each in (value, *found[:2]))
-        found = (low, high, *found[2:])
-    return _result(value, found, matrix, used, groups, label, cluster_unit, ci_level)
+        value, low, high = (_stepped_up(each, k) for each in (value, ends.ci_low, ends.ci_high))
+        ends = ends._replace(ci_low=low, ci_high=high)
+    return _result(value, ends, matrix, used, groups, label, cluster_unit, ci_level)
 
 
 def interval_alpha(
@@ -144,15 +145,16 @@ def interval_alpha(
     used, groups = matrix[kept], cluster_codes(clusters, len(matrix))[kept]
     label = "Krippendorff's alpha, interval"
     if not len(used):
-        found = (math.nan, math.nan, "", f"{label}: no item has ratings of two raters")
-        return _result(math.nan, found, matrix, used, groups, label, cluster_unit, ci_level)
+        lacking = Ends(reason=f"{label}: no item has ratings of two raters")
+        return _result(math.nan, lacking, matrix, used, groups, label, cluster_unit, ci_level)
     used = used - np.nanmean(used)
     sums = _one_way_sums(used)
     value = float(_alpha(sums.sum(axis=0)))
-    found = (math.nan, math.nan, "", f"{label}: all ratings are equal, so that chance alone agrees always")
-    if not math.isnan(value):
-        found = _jackknife(_alpha, sums, groups, value, ci_level)
-    return _result(value, found, matrix, used, groups, label, cluster_unit, ci_level)
+    if math.isnan(value):
+        ends = Ends(reason=f"{label}: all ratings are equal, so that chance alone agrees always")
+    else:
+        ends = _jackknife(_alpha, sums, groups, value, ci_level)
+    return _result(value, ends, matrix, used, groups, label, cluster_unit, ci_level)
 
 
 def _checked(ratings: ArrayLike) -> Floats:
@@ -289,25 +291,20 @@ def _jackknife(
     groups: NDArray[np.intp],
     value: float,
     ci_level: float,
-) -> tuple[float, float, str, str]:
+) -> Ends:
     codes = np.unique(groups, return_inverse=True)[1]
     sizes = np.bincount(codes)
     if sizes.size < FEWEST_CLUSTERS:
-        reason = f"{many(sizes.size, 'cluster')}: too few for an interval ({FEWEST_CLUSTERS} or more)"
-        return math.nan, math.nan, "", reason
+        return too_few_clusters(sizes.size, FEWEST_CLUSTERS)
     by_cluster = np.column_stack([np.bincount(codes, weights=column) for column in sums.T])
     with np.errstate(divide="ignore", invalid="ignore"):
         left_out = coefficient(by_cluster.sum(axis=0) - by_cluster)
-    degrees = effective_degrees(sizes)
-    low, high = jackknife_interval(value, left_out, scale="fisher", degrees=degrees, ci_level=ci_level)
-    if math.isnan(low):
-        return low, high, "", _PERFECT
-    return low, high, "jackknife-t over clusters on Fisher’s z", ""
+    return on_fishers_z(value, left_out, effective_degrees(sizes), ci_level)
 
 
 def _result(
     value: float,
-    interval: tuple[float, float, str, str],
+    ends: Ends,
     matrix: Floats,
     used: Floats,
     groups: NDArray[np.intp],
@@ -315,19 +312,15 @@ def _result(
     cluster_unit: str,
     ci_level: float,
 ) -> MeasuredAgreement:
-    low, high, method, reason = interval
     n_clusters = int(np.unique(groups).size)
     return MeasuredAgreement(
         estimate=value,
-        ci_low=low,
-        ci_high=high,
+        **ends._asdict(),
         ci_level=ci_level,
         n_items=len(used),
         n_raters=matrix.shape[1],
         n_missing=int(np.isnan(matrix).sum()),
         n_clusters=n_clusters,
         cluster_unit=cluster_unit if n_clusters < len(used) else "item",
-        method=method,
-        reason=reason,
         label=label,
     )

@@ -7,15 +7,8 @@ import math
 
 import numpy as np
 
-from axisjudge.stats.agreement.coefficients import COEFFICIENTS, category_counts
+from axisjudge.stats.agreement.coefficients import category_counts
 from axisjudge.stats.agreement.patterns import Floats, RatingPatterns
-
-
-def percent_of(patterns: RatingPatterns) -> float:
-    """Percent agreement."""
-    percent = COEFFICIENTS["percent_agreement"]
-    totals = patterns.counts @ percent.sums(patterns.codes, patterns.categories)
-    return float(percent.estimate(totals, patterns.categories))
 
 
 def category_shares(patterns: RatingPatterns) -> Floats:

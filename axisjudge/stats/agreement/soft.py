@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from axisjudge.checks import InputError
-from axisjudge.stats.agreement.coefficient_intervals import shows_few
+from axisjudge.checks import InputError, all_in_unit_interval
+from axisjudge.stats.agreement.coefficient_intervals import on_fishers_z, shows_few
 from axisjudge.stats.agreement.patterns import rating_patterns
 from axisjudge.stats.clusters import effective_clusters
-from axisjudge.stats.estimate import Estimate, many
-from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, cluster_codes, jackknife_interval
+from axisjudge.stats.estimate import Ends, Estimate, many, too_few_clusters
+from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, cluster_codes
 
 Floats = NDArray[np.float64]
 
@@ -75,8 +75,7 @@ def beliefs(verdicts: Sequence[object] | NDArray[Any], confidences: ArrayLike) -
     words = np.asarray(verdicts, dtype=object)
     if words.shape != confidence.shape:
         raise InputError("confidences", f"needs the shape of the verdicts {words.shape}", confidence.shape)
-    if ((confidence < 0) | (confidence > 1)).any():
-        raise InputError("confidences", "must lie in [0, 1]", confidence[(confidence < 0) | (confidence > 1)][0])
+    all_in_unit_interval("confidences", confidence)
     sure = np.array([_SURE.get(str(word), math.nan) for word in words.ravel()]).reshape(words.shape)
     return np.where(sure == 0.5, 0.5, np.where(sure == 1.0, confidence, sure + 1 - confidence))
 
@@ -137,33 +136,27 @@ def soft_agreement(
     same, row, column, inside = _cluster_distances(first, second, groups, n_clusters, squared)
     n = np.bincount(groups, minlength=n_clusters).astype(np.float64)
     estimate = float(_corrected(same.sum(), row.sum(), n.sum()))
-    low, high, reason = math.nan, math.nan, ""
     if math.isnan(estimate):
-        reason = "no item has two beliefs" if first.size == 0 else "all beliefs are equal, so that chance alone agrees"
+        equal = "all beliefs are equal, so that chance alone agrees"
+        ends = Ends(reason=equal if first.size else "no item has two beliefs")
     elif n_clusters < FEWEST_CLUSTERS:
-        reason = f"{many(n_clusters, 'cluster')}: too few for an interval ({FEWEST_CLUSTERS} or more)"
+        ends = too_few_clusters(n_clusters, FEWEST_CLUSTERS)
     elif shows_few(rating_patterns(np.sign(pair[kept] - 0.5))):
-        reason = "too few items on which the judges take different sides, or of the rarer side, for an interval"
+        rarer = "too few items on which the judges take different sides, or of the rarer side, for an interval"
+        ends = Ends(reason=rarer)
     else:
         moved = _corrected(same.sum() - same, row.sum() - row - column + inside, n.sum() - n)
-        low, high = jackknife_interval(
-            estimate, moved, scale="fisher", degrees=(effective_clusters(n) - 1) / 2, ci_level=ci_level
-        )
-        if math.isnan(low):
-            reason = "agreement is perfect in the sample or without one cluster: no interval"
+        ends = on_fishers_z(estimate, moved, (effective_clusters(n) - 1) / 2, ci_level)
     mean = same.sum() / first.size if first.size else math.nan
     return SoftAgreement(
         estimate=estimate,
-        ci_low=low,
-        ci_high=high,
+        **ends._asdict(),
         ci_level=ci_level,
         n_items=first.size,
         n_raters=2,
         n_missing=int(np.isnan(pair).sum()),
         n_clusters=n_clusters,
         cluster_unit="item" if clusters is None else cluster_unit,
-        method="" if reason else "jackknife-t over clusters on Fisher’s z",
-        reason=reason,
         raw=float(1 - mean),
         chance=float(1 - row.sum() / first.size**2) if first.size else math.nan,
         ceiling=soft_ceiling(pair, squared=squared),

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval
+from axisjudge.results import Result
 from axisjudge.stats.clusters import AGREEMENT_ICC
 from axisjudge.stats.comparisons.paired import PairedChange, mean_change, paired_change
 from axisjudge.stats.comparisons.sign_flips import DRAWS
@@ -23,13 +24,15 @@ MARGIN = 0.05
 
 
 @dataclass(frozen=True)
-class Equivalence:
+class Equivalence(Result):
     """Two conditions for 'equivalent', each at one-sided level `level`.
 
     `shift` is the mean of after minus before, `agreement` the share of items with the same verdict, `self_agreement`
     what the old judge reaches with itself (None where it was asked once). Their intervals have level 1 - 2 `level`, so
     that each end is a one-sided bound. `reasons` says which condition is not shown, and is empty for equivalence.
     """
+
+    _keys = ("shift", "agreement", "self_agreement", "margin", "reasons", "equivalent")
 
     shift: Estimate
     agreement: Estimate
@@ -42,12 +45,6 @@ class Equivalence:
     def equivalent(self) -> bool:
         """Both conditions hold. False means 'not shown', never 'different'."""
         return not self.reasons
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for a report."""
-        own = None if self.self_agreement is None else self.self_agreement.to_dict()
-        parts = {"shift": self.shift.to_dict(), "agreement": self.agreement.to_dict(), "self_agreement": own}
-        return parts | {"margin": self.margin, "reasons": list(self.reasons), "equivalent": self.equivalent}
 
 
 def equivalence(

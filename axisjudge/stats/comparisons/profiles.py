@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
+from axisjudge.results import Result
 from axisjudge.stats.comparisons.sign_flips import DRAWS, monte_carlo_p, sign_flips
 from axisjudge.stats.estimate import many
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS
@@ -18,7 +18,7 @@ FEWEST_FAILURES = 10
 
 
 @dataclass(frozen=True)
-class ProfileTest:
+class ProfileTest(Result):
     """Whether the profiles of the agents differ in shape.
 
     `distance` is the weighted squared distance between the profiles; `p_value` the share of permutations of agents
@@ -33,10 +33,6 @@ class ProfileTest:
     n_missing: int
     method: str
     refusal: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for a report."""
-        return dict(vars(self))
 
 
 def profile_test(failures: ArrayLike, *, rng: np.random.Generator) -> ProfileTest:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval
+from axisjudge.results import Result
 from axisjudge.stats.comparisons.sign_flips import monte_carlo_p, sign_flips
 from axisjudge.stats.estimate import many
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS
@@ -20,13 +20,18 @@ RESAMPLES = 1_999
 
 
 @dataclass(frozen=True, eq=False)
-class RankSets:
+class RankSets(Result):
     """Ranks of several alternatives and what the data say about them.
 
     `means` holds the mean over clusters of every alternative; `rank_low` and `rank_high` bound its rank, for all
     alternatives together at `ci_level`; `p_values[j, k]` is the adjusted p value of "j does not lie above k".
     `refusal` says why nothing is ranked, and is empty otherwise: then every set is 1..m and no p value is given.
     """
+
+    _keys = (
+        *("means", "rank_low", "rank_high", "ci_level", "n_clusters", "n_missing", "method", "monte_carlo_error"),
+        "refusal",
+    )
 
     means: NDArray[np.float64]
     rank_low: NDArray[np.int64]
@@ -53,20 +58,6 @@ class RankSets:
     def first(self) -> tuple[int, ...]:
         """The alternatives that may hold rank 1."""
         return tuple(int(j) for j in np.flatnonzero(self.rank_low == 1))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for a report."""
-        return {
-            "means": self.means.tolist(),
-            "rank_low": self.rank_low.tolist(),
-            "rank_high": self.rank_high.tolist(),
-            "ci_level": self.ci_level,
-            "n_clusters": self.n_clusters,
-            "n_missing": self.n_missing,
-            "method": self.method,
-            "monte_carlo_error": self.monte_carlo_error,
-            "refusal": self.refusal,
-        }
 
 
 def rank_sets(table: ArrayLike, *, ci_level: float = 0.95, rng: np.random.Generator) -> RankSets:

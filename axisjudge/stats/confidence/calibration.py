@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from axisjudge.checks import InputError, in_open_unit_interval, positive
+from axisjudge.checks import InputError, all_in_unit_interval, in_open_unit_interval, positive
 from axisjudge.stats.clusters import AGREEMENT_ICC, clustered_variance, effective_clusters
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Ends, Estimate
 from axisjudge.stats.rates.proportions import (
     FEWEST_CLUSTERS,
     FEWEST_RARE,
@@ -183,33 +183,31 @@ def auroc(
     groups = np.unique(cluster_codes(clusters, kept.size)[kept], return_inverse=True)[1]
     n_clusters = int(groups.max(initial=-1)) + 1
     right, wrong = outcome == 1, outcome == 0
-    estimate, low, high, reason = math.nan, math.nan, math.nan, ""
+    estimate = math.nan
     if not right.any() or not wrong.any():
-        reason = "needs a correct and a wrong verdict at least"
+        ends = Ends(reason="needs a correct and a wrong verdict at least")
     else:
         wins = _wins(given[right], given[wrong])
         losses = _wins(-given[wrong], -given[right])
         n_right, n_wrong = float(right.sum()), float(wrong.sum())
         estimate = float(wins.sum() / (n_right * n_wrong))
         if n_clusters < FEWEST_CLUSTERS or min(n_right, n_wrong) < FEWEST_RARE:
-            reason = "too few clusters, or too few of one outcome, for an interval"
+            ends = Ends(reason="too few clusters, or too few of one outcome, for an interval")
         else:
             left_out = _auc_left_out(given, outcome, groups, n_clusters, wins, losses)
             degrees = effective_clusters(np.bincount(groups)) - 1
             low, high = jackknife_interval(estimate, left_out, scale="logit", degrees=degrees, ci_level=ci_level)
+            ends = Ends(low, high, "jackknife-t over clusters on the logit")
             if math.isnan(low):
-                reason = "the ranking is perfect in the sample or without one cluster: no interval"
+                ends = Ends(reason="the ranking is perfect in the sample or without one cluster: no interval")
     return Estimate(
         estimate=estimate,
-        ci_low=low,
-        ci_high=high,
+        **ends._asdict(),
         ci_level=ci_level,
         n_items=given.size,
         n_missing=missing,
         n_clusters=n_clusters,
         cluster_unit="item" if clusters is None else cluster_unit,
-        method="" if reason else "jackknife-t over clusters on the logit",
-        reason=reason,
     )
 
 
@@ -245,8 +243,7 @@ def _pairs(confidence: ArrayLike, correct: ArrayLike) -> tuple[Floats, Floats, i
     given, outcome = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
     if given.ndim != 1 or given.shape != outcome.shape:
         raise InputError("correct", f"needs one entry for each of the {given.shape} confidences", outcome.shape)
-    if ((given < 0) | (given > 1)).any():
-        raise InputError("confidence", "must lie in [0, 1]", given[(given < 0) | (given > 1)][0])
+    all_in_unit_interval("confidence", given)
     if not np.isin(outcome[~np.isnan(outcome)], (0.0, 1.0)).all():
         raise InputError("correct", "must be 0, 1 or NaN", correct)
     kept = ~np.isnan(given) & ~np.isnan(outcome)

@@ -19,12 +19,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval
+from axisjudge.results import Result
 from axisjudge.stats.estimate import ClusteredShare
 from axisjudge.stats.rates.clustered import more_for_upper_end, upper_end_at
 from axisjudge.stats.rates.proportions import cluster_codes, clustered_proportion
@@ -47,7 +47,7 @@ class Threshold:
 
 
 @dataclass(frozen=True)
-class Alone:
+class Alone(Result):
     """What a judge may decide alone.
 
     `share` is the share of the judged items at or above `threshold`, `error` the judge's error among them that people
@@ -58,6 +58,8 @@ class Alone:
     number would, or nothing failed.
     """
 
+    _keys = ("share", "threshold", "error", "risk", "confidence_level", "n_items", "refusal", "more_labels")
+
     share: float
     threshold: float
     error: ClusteredShare | None
@@ -67,11 +69,6 @@ class Alone:
     refusal: str = ""
     tests: tuple[Threshold, ...] = ()
     more_labels: int | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for a report, without the single tests."""
-        plain = {name: None if value != value else value for name, value in vars(self).items() if name != "tests"}
-        return {**plain, "error": None if self.error is None else self.error.to_dict()}
 
 
 def decides_alone(

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from axisjudge.checks import InputError, one_of
+from axisjudge.checks import InputError, all_in_unit_interval, one_of
+from axisjudge.results import Result
 from axisjudge.stats.confidence.calibration import isotonic_fit
 
 Floats = NDArray[np.float64]
@@ -19,7 +20,7 @@ _KINDS = ("platt", "isotonic", "mid_rank")
 
 
 @dataclass(frozen=True)
-class ConfidenceMap:
+class ConfidenceMap(Result):
     """A monotone map of confidences to [0, 1], made of numbers that a lock can hold.
 
     `kind` is ``platt`` (`values` are slope and intercept on the logit), ``isotonic`` (`knots` and their `values`,
@@ -50,16 +51,6 @@ class ConfidenceMap:
         if self.kind == "isotonic":
             return np.where(np.isnan(given), np.nan, np.interp(given, self.knots, self.values))
         return _ranked(given, np.array(self.knots), np.array(self.values))
-
-    def to_dict(self) -> dict[str, Any]:
-        """For the lock."""
-        return {
-            "kind": self.kind,
-            "source": self.source,
-            "values": list(self.values),
-            "knots": list(self.knots),
-            "n_fitted": self.n_fitted,
-        }
 
     @classmethod
     def from_dict(cls, frozen: dict[str, Any]) -> ConfidenceMap:
@@ -164,8 +155,7 @@ def _fitting(confidence: ArrayLike, correct: ArrayLike) -> tuple[Floats, Floats]
 
 def _checked(confidence: ArrayLike) -> Floats:
     given = np.asarray(confidence, dtype=np.float64)
-    if ((given < 0) | (given > 1)).any():
-        raise InputError("confidence", "must lie in [0, 1]", given[(given < 0) | (given > 1)][0])
+    all_in_unit_interval("confidence", given)
     return given
 
 

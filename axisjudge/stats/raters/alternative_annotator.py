@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval, one_of
+from axisjudge.results import Result
 from axisjudge.stats.clusters import clustered_variance
 from axisjudge.stats.estimate import Estimate, many
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, cluster_codes, clustered_mean, interval_on
@@ -64,13 +65,15 @@ class AgainstPerson:
 
 
 @dataclass(frozen=True)
-class AlternativeAnnotator:
+class AlternativeAnnotator(Result):
     """The test of one judge at one epsilon.
 
     `advantage` is the mean advantage probability over the people tested, with its interval over clusters. `n_items`
     counts the items that the judge and two people or more labelled. `refusal` says why there is no test, and is empty
     otherwise.
     """
+
+    _keys = ("epsilon", "winning_rate", "passed", "advantage", "people", "n_items", "balanced", "refusal")
 
     epsilon: float
     winning_rate: float
@@ -89,22 +92,6 @@ class AlternativeAnnotator:
     def tested(self) -> tuple[AgainstPerson, ...]:
         """The people with enough items."""
         return tuple(person for person in self.people if person.tested)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for a report."""
-        return {
-            "epsilon": self.epsilon,
-            "winning_rate": None if math.isnan(self.winning_rate) else self.winning_rate,
-            "passed": self.passed,
-            "advantage": self.advantage.to_dict(),
-            "people": [
-                {name: None if value != value else value for name, value in vars(person).items()}
-                for person in self.people
-            ],
-            "n_items": self.n_items,
-            "balanced": self.balanced,
-            "refusal": self.refusal,
-        }
 
 
 def alternative_annotator(

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
+from axisjudge.results import Result, plain
 from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients
 from axisjudge.stats.agreement.coefficients import coefficient_names
 from axisjudge.stats.agreement.undecided import set_aside
@@ -36,12 +37,14 @@ def in_short(found: Estimate) -> list[float | None]:
 
 
 @dataclass(frozen=True)
-class Bounded:
+class Bounded(Result):
     """A share of the verdicts given, and what it would be had every missing one been wrong, or right.
 
     `low` is the lower end of the interval in the worst case and `high` the upper one in the best: they hold whatever
     the missing verdicts hide.
     """
+
+    _keys = ("worst", "best", "low", "high")
 
     given: Estimate
     worst: float
@@ -51,11 +54,7 @@ class Bounded:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for a report."""
-        bounds = {
-            name: None if math.isnan(value := getattr(self, name)) else value
-            for name in ("worst", "best", "low", "high")
-        }
-        return {**self.given.to_dict(), **bounds}
+        return {**self.given.to_dict(), **super().to_dict()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,13 +78,13 @@ class AgainstReference:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for a report."""
-        return {
-            **{name: getattr(self, name).to_dict() for name in ("accuracy", "sensitivity", "specificity", "coverage")},
-            **{name: found.to_dict() for name, found in self.coefficients.items()},
-            "constant_accuracy": None if math.isnan(self.constant_accuracy) else self.constant_accuracy,
-            "confusion": self.confusion.tolist(),
-            "n_items": self.n_items,
+        parts = {
+            **{name: getattr(self, name) for name in ("accuracy", "sensitivity", "specificity", "coverage")},
+            **self.coefficients,
+            **{name: getattr(self, name) for name in ("constant_accuracy", "confusion", "n_items")},
         }
+        values: dict[str, Any] = plain(parts)
+        return values
 
     def in_short(self) -> dict[str, Any]:
         """Estimates with their intervals alone."""
@@ -257,7 +256,7 @@ def behind_people(
 
 
 @dataclass(frozen=True)
-class CitedSteps:
+class CitedSteps(Result):
     """A judge's cited steps against a person's, on failures that the person grounds in steps.
 
     `precision` is the share of the judge's steps that are a person's, `recall` the share of the person's steps that the
@@ -271,11 +270,6 @@ class CitedSteps:
     found: Estimate
     n_items: int
     n_both: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for a report."""
-        parts = {name: getattr(self, name).to_dict() for name in ("precision", "recall", "found")}
-        return {"within": self.within, **parts, "n_items": self.n_items, "n_both": self.n_both}
 
 
 def cited_steps(

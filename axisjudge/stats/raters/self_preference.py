@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
 from axisjudge.stats.clusters import effective_degrees
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Ends, Estimate
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, cluster_codes, jackknife_interval
 
 Floats = NDArray[np.float64]
@@ -140,26 +140,22 @@ def _preference(
     estimate = float(_contrast(misses.sum(axis=0), counts.sum(axis=0), own_agents, own_judges))
     left_out = _contrast(misses.sum(axis=0) - misses[used], counts.sum(axis=0) - counts[used], own_agents, own_judges)
     n = int(used.sum())
-    low, high, reason = math.nan, math.nan, ""
     if math.isnan(estimate):
-        reason = f"an agent has no failed item judged by {family} or by the others"
+        ends = Ends(reason=f"an agent has no failed item judged by {family} or by the others")
     elif n < FEWEST_CLUSTERS or np.isnan(left_out).any():
-        reason = f"too few failed items: {n} tasks, and some agents fail in one task only"
+        ends = Ends(reason=f"too few failed items: {n} tasks, and some agents fail in one task only")
     else:
         degrees = effective_degrees(counts.sum(axis=(1, 2)))
-        low, high = jackknife_interval(estimate, left_out, degrees=degrees, ci_level=ci_level)
+        interval = jackknife_interval(estimate, left_out, degrees=degrees, ci_level=ci_level)
+        ends = Ends(*interval, "jackknife-t over tasks")
     return Estimate(
         estimate=estimate,
-        ci_low=low,
-        ci_high=high,
+        **ends._asdict(),
         ci_level=ci_level,
         n_items=int((~np.isnan(missed)).any(axis=1).sum()),
         n_raters=missed.shape[1],
-        n_missing=0,
         n_clusters=n,
         cluster_unit="task",
-        method="" if reason else "jackknife-t over tasks",
-        reason=reason,
         notes=(f"{int(own_agents.sum())} agents of {family}, {int((~own_agents).sum())} others",),
     )
 

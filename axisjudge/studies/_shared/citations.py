@@ -14,7 +14,7 @@ import polars as pl
 from axisjudge.checks import InputError
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import BY_JUDGE, VERDICT_ON_RUN, once
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.raters.citations import (
     CitationOverlap,
@@ -35,22 +35,14 @@ class NoChance(StrEnum):
     NO_STEPS = "chance needs the number of steps of each run, which was not given"
 
 
-_FRAME = {
-    "question": "question",
-    "rubric_version": "rubric_version",
-    "judge": "judge",
-    "other_judge": "other_judge",
-    "items": "n_items",
-    "both_cite": "found.n_both",
-    "one_cites": "found.n_one",
-    "none_cites": "found.n_none",
-    **with_ends("overlap", "found.overlap"),
-    "chance": "found.chance",
-    **with_ends("excess", "found.excess", low="excess_low", high="excess_high"),
-    "step_distance": "found.distance.estimate",
-    "same_verdict": "n_same_verdict",
-    "no_common_step": "n_apart",
-}
+_FRAME = columns(
+    "question rubric_version judge other_judge items=n_items both_cite=found.n_both one_cites=found.n_one",
+    "none_cites=found.n_none",
+    with_ends("overlap", "found.overlap"),
+    "chance=found.chance",
+    with_ends("excess", "found.excess", low="excess_low", high="excess_high"),
+    "step_distance=found.distance.estimate same_verdict=n_same_verdict no_common_step=n_apart",
+)
 
 
 @dataclass(frozen=True)
@@ -120,19 +112,19 @@ class CitationReport(Result):
 
     def judges_frame(self) -> Table:
         """One row a judge: its citations and the share of them that exist."""
-        counts = ("judge", "family", "n_verdicts", "n_citing", "n_cited", "n_invalid")
-        columns = {name: name for name in counts} | with_ends("validity", "validity") | {"tasks": "validity.n_clusters"}
-        return frame_of(self.judges, columns, self.kind)
+        counts = "judge family n_verdicts n_citing n_cited n_invalid"
+        shown = columns(counts, with_ends("validity", "validity"), "tasks=validity.n_clusters")
+        return frame_of(self.judges, shown, self.kind)
 
     def listed(self) -> Table:
         """The runs with agreement on the verdict and none on the evidence, one row for each pair of judges."""
-        columns = ("question", "rubric_version", "trajectory_id", "judge", "other_judge")
+        names = ("question", "rubric_version", "trajectory_id", "judge", "other_judge")
         rows = [
-            dict(zip(columns, (pair.question, pair.rubric_version, run, *pair.judges), strict=True))
+            dict(zip(names, (pair.question, pair.rubric_version, run, *pair.judges), strict=True))
             for pair in self.pairs
             for run in pair.no_common_step
         ]
-        return table_of(rows, self.kind, columns=columns)
+        return table_of(rows, self.kind, columns=names)
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -288,11 +280,8 @@ def _pair(
     runs: list[str] = both["trajectory_id"].to_list()
     first, second = _existing(both, ""), _existing(both, "_other")
     verdicts, verdicts_other = both["verdict"].to_list(), both["verdict_other"].to_list()
-    lengths = (
-        [max(a | b, default=-1) + 1 for a, b in zip(first, second, strict=True)]
-        if n_steps is None
-        else [n_steps[run] for run in runs]
-    )
+    known = n_steps or {run: max(a | b, default=-1) + 1 for run, a, b in zip(runs, first, second, strict=True)}
+    lengths = [known[run] for run in runs]
     overlap = citation_overlap(first, second, lengths, clusters=both["cluster_id"].to_list(), **intervals)
     apart = same_verdict_other_evidence(verdicts, verdicts_other, first, second)
     return PairCitations(
@@ -313,13 +302,6 @@ def _existing(both: pl.DataFrame, suffix: str) -> list[set[int]]:
 
 
 def _without_chance(overlap: CitationOverlap) -> CitationOverlap:
-    nothing = replace(
-        overlap.excess,
-        estimate=math.nan,
-        ci_low=math.nan,
-        ci_high=math.nan,
-        method="",
-        reason=NoChance.NO_STEPS.value,
-        notes=(),
-    )
+    bare = replace(overlap.excess, method="", reason=NoChance.NO_STEPS.value, notes=())
+    nothing = replace(bare, estimate=math.nan, ci_low=math.nan, ci_high=math.nan)
     return replace(overlap, chance=math.nan, excess=nothing)

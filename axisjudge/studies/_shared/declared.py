@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from axisjudge.protocol.plan import AnalysisPlan
 from axisjudge.ratings import RatingMatrix, to_matrix
 from axisjudge.ratings.selection import BY_JUDGE, EMPTY_RUN, VERDICT_ON_RUN
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.case_weighted import CaseWeighted, case_weighted
 from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS, coefficient_names
@@ -26,11 +26,14 @@ from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies._shared import sentences as words
 from axisjudge.studies._shared.arrays import words_of
+from axisjudge.studies._shared.frames import rows_of, with_ends
 from axisjudge.studies._shared.verdict_codes import CodedVerdicts, code_verdicts
 from axisjudge.studies._shared.words import many
 
 #: Gives the statistic with an interval at a level.
 AtLevel = Callable[[float], Estimate]
+#: A statistic by the judges that it is of.
+ByJudges = dict[tuple[str, ...], AtLevel]
 NO_MAP = "no map of these judges' confidences was frozen in the plan"
 #: Intervals rest on 2,000 draws at the most; levels beyond this one cannot be told apart.
 SMALLEST_P = 0.001
@@ -50,14 +53,7 @@ class Declared(Result):
     where the statistic has no such null (percent agreement, a failure rate) or is undefined.
     """
 
-    _keys: ClassVar[Mapping[str, str]] = {
-        "axis": "axis",
-        "statistic": "statistic",
-        "judges": "judges",
-        "found": "estimate",
-        "p_value": "p_value",
-        "p_holm": "p_holm",
-    }
+    _keys = columns("axis statistic judges found=estimate p_value p_holm")
 
     axis: str
     statistic: str
@@ -68,20 +64,11 @@ class Declared(Result):
 
     def row(self) -> dict[str, Any]:
         """The test as a row of a table."""
-        estimate = self.estimate
-        return {
-            "axis": self.axis,
-            "statistic": self.statistic,
-            "judges": ", ".join(self.judges),
-            "estimate": estimate.estimate,
-            "low": estimate.ci_low,
-            "high": estimate.ci_high,
-            "p": self.p_value,
-            "p_holm": self.p_holm,
-            "n": estimate.n_items,
-            f"{estimate.cluster_unit}s": estimate.n_clusters,
-            "why not": estimate.reason or None,
-        }
+        found = self.estimate
+        ends = with_ends("estimate", "estimate")
+        shown = columns("axis statistic judges", ends, "p=p_value p_holm n=estimate.n_items")
+        row = rows_of([self], shown)[0] | {"judges": ", ".join(self.judges)}
+        return row | {f"{found.cluster_unit}s": found.n_clusters, "why not": found.reason or None}
 
 
 def declared_results(ratings: pl.DataFrame, plan: AnalysisPlan, *, seed: int = 0) -> tuple[Declared, ...]:
@@ -134,9 +121,8 @@ def _test(axis: str, plan: AnalysisPlan, judges: tuple[str, ...], at: AtLevel) -
     estimate = at(plan.ci_level)
     if isinstance(estimate, CaseWeighted):
         return Declared(axis, plan.statistic, judges, estimate, estimate.p_value)
-    return Declared(
-        axis, plan.statistic, judges, estimate, math.nan if plan.statistic in WITHOUT_NULL else _p_value(at)
-    )
+    p_value = math.nan if plan.statistic in WITHOUT_NULL else _p_value(at)
+    return Declared(axis, plan.statistic, judges, estimate, p_value)
 
 
 def _p_value(at: AtLevel) -> float:
@@ -157,9 +143,7 @@ def _p_value(at: AtLevel) -> float:
     return high
 
 
-def declared_statistics(
-    matrix: RatingMatrix, numbered: CodedVerdicts, plan: AnalysisPlan, seed: int
-) -> dict[tuple[str, ...], AtLevel]:
+def declared_statistics(matrix: RatingMatrix, numbered: CodedVerdicts, plan: AnalysisPlan, seed: int) -> ByJudges:
     """The plan's statistic by judges: all, every two, or (of a failure rate) each."""
     if plan.statistic == "failure_rate":
         return _failure_rates(matrix, numbered)
@@ -171,9 +155,7 @@ def declared_statistics(
     }
 
 
-def _coefficients(
-    matrix: RatingMatrix, numbered: CodedVerdicts, name: str, seed: int
-) -> dict[tuple[str, ...], AtLevel]:
+def _coefficients(matrix: RatingMatrix, numbered: CodedVerdicts, name: str, seed: int) -> ByJudges:
     raters = matrix.raters
     drawn = dict.fromkeys([*coefficient_names(len(raters)).values(), name])  # as in a table of agreement
 
@@ -190,7 +172,7 @@ def _coefficients(
     return {(raters[one], raters[two]): partial(of, f"{name}[{one},{two}]") for one, two in pairs}
 
 
-def _failure_rates(matrix: RatingMatrix, numbered: CodedVerdicts) -> dict[tuple[str, ...], AtLevel]:
+def _failure_rates(matrix: RatingMatrix, numbered: CodedVerdicts) -> ByJudges:
     """Each judge's share of `incorrect`; a verdict without a side is a pass, or left out where the plan says so."""
     failed = matrix.categories.index("incorrect") if "incorrect" in matrix.categories else -1
 

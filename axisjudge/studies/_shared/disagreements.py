@@ -19,6 +19,9 @@ from axisjudge.studies._shared.frames import Given, Kind, Table, table_of
 from axisjudge.studies._shared.pooled import Pooled
 from axisjudge.studies._shared.ranked_confidence import confidence_ranks
 
+#: Confidence and rationale by item, question and judge.
+_Voices = dict[tuple[str, str, str], tuple[float | None, str | None]]
+
 
 class Order(StrEnum):
     """Which splits come first."""
@@ -67,14 +70,10 @@ class Disagreements(Result):
     def to_frame(self) -> Table:
         """One row a split, the two sides next to each other."""
         rows = [
-            {
-                "item": one.item,
-                "question": one.question,
-                **_columns("one", one.first),
-                **_columns("other", one.second),
-                "elsewhere": one.n_other,
-                "label": one.label,
-            }
+            {"item": one.item, "question": one.question}
+            | _columns("one", one.first)
+            | _columns("other", one.second)
+            | {"elsewhere": one.n_other, "label": one.label}
             for one in self.listed
         ]
         return table_of(rows, self.kind)
@@ -123,8 +122,7 @@ def _mean_rank(ranks: Floats) -> Floats:
 
 def _unanimous(codes: Floats) -> NDArray[np.bool_]:
     """Whether all judges that gave a verdict gave the same."""
-    low, high = (np.where(np.isnan(codes), fill, codes) for fill in (np.inf, -np.inf))
-    return np.asarray(low.min(axis=1) == high.max(axis=1))
+    return np.asarray(np.fmin.reduce(codes, axis=1) == np.fmax.reduce(codes, axis=1))
 
 
 def _evenness(codes: Floats, n_categories: int, ordered: bool) -> Floats:
@@ -133,18 +131,11 @@ def _evenness(codes: Floats, n_categories: int, ordered: bool) -> Floats:
     outside = 1 - counts.max(axis=1) / np.maximum(counts.sum(axis=1), 1)
     if not ordered:
         return np.asarray(outside)
-    low = np.where(np.isnan(codes), np.inf, codes).min(axis=1)
-    high = np.where(np.isnan(codes), -np.inf, codes).max(axis=1)
-    return np.asarray(np.where(np.isfinite(low), high - low, 0.0) + outside)
+    apart = np.fmax.reduce(codes, axis=1) - np.fmin.reduce(codes, axis=1)
+    return np.asarray(np.nan_to_num(apart) + outside)
 
 
-def _listed(
-    panel: Pooled,
-    ranks: Floats,
-    at: int,
-    sureness: float,
-    voices: dict[tuple[str, str, str], tuple[float | None, str | None]],
-) -> Disagreement:
+def _listed(panel: Pooled, ranks: Floats, at: int, sureness: float, voices: _Voices) -> Disagreement:
     codes = panel.judged[at]
     counts = (codes[:, None] == np.arange(len(panel.categories))).sum(axis=0)
     taken = _two_sides(counts, panel.ordered)
@@ -185,9 +176,7 @@ def _voice(judges: NDArray[np.intp], ranks: Floats, families: Sequence[str], oth
     return max(elsewhere, key=lambda judge: -1.0 if np.isnan(ranks[judge]) else ranks[judge])
 
 
-def _voices(
-    ratings: Given, panel: Pooled, chosen: NDArray[np.intp]
-) -> dict[tuple[str, str, str], tuple[float | None, str | None]]:
+def _voices(ratings: Given, panel: Pooled, chosen: NDArray[np.intp]) -> _Voices:
     """Confidence and rationale of every judge on the items listed."""
     items = [panel.items[at] for at in chosen]
     table = as_ratings(ratings).filter(

@@ -89,6 +89,11 @@ def with_ends(column: str, name: str, *, low: str = "low", high: str = "high") -
     return {column: f"{name}.estimate", low: f"{name}.ci_low", high: f"{name}.ci_high"}
 
 
+def with_own_ends(name: str) -> dict[str, str]:
+    """Columns of an estimate and its interval under its own name: ``recall``, ``recall_low``, ``recall_high``."""
+    return with_ends(name, name, low=f"{name}_low", high=f"{name}_high")
+
+
 def native(table: pl.DataFrame, kind: Kind) -> Table:
     """A polars table as one of the caller's kind."""
     own: Table = table if kind == "polars" else table.to_pandas() if kind == "pandas" else table.to_arrow()

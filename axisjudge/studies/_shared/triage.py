@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from axisjudge.results import Result, plain
+from axisjudge.results import Result, columns, plain
 from axisjudge.stats.confidence.calibration import auroc
 from axisjudge.stats.confidence.triage import Triage
 from axisjudge.stats.confidence.triage import triage as triage_of
@@ -61,14 +61,9 @@ class PanelTriage(Result):
 
     def to_frame(self) -> Table:
         """One row a judge."""
-        columns = {
-            "judge": "judge",
-            "family": "family",
-            **with_ends("auc", "auc"),
-            **{f"confidence_when_{when}": f"mean_when_{when}" for when in ("siding", "opposed")},
-            **{when: f"n_{when}" for when in ("siding", "opposed")},
-        }
-        return frame_of(self.judges, columns, self.kind)
+        means = "confidence_when_siding=mean_when_siding confidence_when_opposed=mean_when_opposed"
+        shown = columns("judge family", with_ends("auc", "auc"), means, "siding=n_siding opposed=n_opposed")
+        return frame_of(self.judges, shown, self.kind)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for a report."""

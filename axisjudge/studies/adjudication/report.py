@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from axisjudge.labels.adjudication import AGREEMENT, Decision, Item, Labelled
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.correction import CorrectedRate, corrected_rate
 from axisjudge.stats.rates.proportions import clustered_proportion
@@ -18,15 +18,11 @@ from axisjudge.studies._shared.frames import rows_of, with_ends
 
 ALL_AXES = "all axes"
 
-_ROW = {
-    "judge": "judge",
-    "axis": "question",
-    "items": "before.n_items",
-    "before": "before.estimate",
-    "disagreements_alone": "disagreements_alone.estimate",
-    "note": "after.refusal",
-    **with_ends("after", "after.rate"),
-}
+_ROW = columns(
+    "judge axis=question items=before.n_items before=before.estimate",
+    "disagreements_alone=disagreements_alone.estimate note=after.refusal",
+    with_ends("after", "after.rate"),
+)
 _STRATUM = {"adjudicated": "n_items", "key_wrong": "estimate", "low": "ci_low", "high": "ci_high"}
 
 
@@ -49,14 +45,7 @@ class JudgeAccuracy:
 class AdjudicationReport(Result):
     """`wrong` is how often the key was wrong among all labelled items; `by_stratum` among those looked at."""
 
-    _keys: ClassVar[Mapping[str, str]] = {
-        "items": "n_items",
-        "decided": "n_decided",
-        "ties": "n_ties",
-        "key_wrong": "wrong",
-        "by_stratum": "by_stratum",
-        "judges": "rows",
-    }
+    _keys = columns("items=n_items decided=n_decided ties=n_ties key_wrong=wrong by_stratum judges=rows")
 
     n_items: int
     n_decided: int

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.case_weighted import CaseWeighted, case_weighted
 from axisjudge.stats.agreement.coefficients import alpha_of, coefficient_names, coefficient_of_two
 from axisjudge.stats.agreement.soft import SoftAgreement, beliefs, soft_agreement
@@ -25,31 +25,18 @@ _ALPHAS = (alpha_of("nominal"), alpha_of("ordinal"))
 
 COMBINE: tuple[Literal["product", "minimum"], ...] = ("product", "minimum")
 
-_PAIR = {
-    "judge_1": "judge_1",
-    "judge_2": "judge_2",
-    "kappa": "product.unweighted",
-    "kappa_case_weighted": "product.weighted",
-    **with_ends("difference", "product"),
-    "p_value": "product.p_value",
-    "kish_n": "product.kish_n",
-    "minimum_difference": "minimum.estimate",
-}
-_SOFT = {
-    **with_ends("soft", "soft", low="soft_low", high="soft_high"),
-    "soft_ceiling": "soft.ceiling",
-    "soft_raw": "soft.raw",
-}
-_PANEL = {
-    "coefficient": "coefficient",
-    "weights": "combine",
-    "unweighted": "unweighted",
-    "case_weighted": "weighted",
-    "difference": "estimate",
-    "low": "ci_low",
-    "high": "ci_high",
-    **{name: name for name in ("p_value", "kish_n", "n_items")},
-}
+_PAIR = columns(
+    "judge_1 judge_2 kappa=product.unweighted kappa_case_weighted=product.weighted",
+    with_ends("difference", "product"),
+    "p_value=product.p_value kish_n=product.kish_n minimum_difference=minimum.estimate",
+)
+_SOFT = columns(
+    with_ends("soft", "soft", low="soft_low", high="soft_high"), "soft_ceiling=soft.ceiling soft_raw=soft.raw"
+)
+_PANEL = columns(
+    "coefficient weights=combine unweighted case_weighted=weighted difference=estimate low=ci_low",
+    "high=ci_high p_value kish_n n_items",
+)
 
 
 @dataclass(frozen=True)

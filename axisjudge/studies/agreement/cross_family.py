@@ -10,14 +10,14 @@ import polars as pl
 
 from axisjudge.checks import one_of
 from axisjudge.ratings.counts import PatternCounts
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS, alpha_of, coefficient_of_two
 from axisjudge.stats.agreement.overturned import overturned_agreement
 from axisjudge.stats.agreement.pairs import coefficient_of, paired_coefficient
 from axisjudge.stats.comparisons.reversal import Reversal
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.arrays import Floats
-from axisjudge.studies._shared.frames import Kind, Table, native, table_of
+from axisjudge.studies._shared.frames import Kind, Table, native, rows_of, table_of
 from axisjudge.studies._shared.pooled import Pooled, Sample, pooled_counts
 from axisjudge.studies._shared.scope import Intervals
 from axisjudge.studies._shared.words import in_cell
@@ -65,12 +65,12 @@ class CrossFamily(Result):
 
     def to_frame(self) -> Table:
         """One row a pair of raters."""
-        columns = {
+        both = {
             f"{name}_{number + 1}": pl.col(of).list.get(number)
             for name, of in (("rater", "raters"), ("family", "families"))
             for number in (0, 1)
         }
-        return native(self.pairs.select(**columns, **{self.coefficient: "value"}, n_items="n_items"), self.panel.kind)
+        return native(self.pairs.select(**both, **{self.coefficient: "value"}, n_items="n_items"), self.panel.kind)
 
     def summary(self) -> Table:
         """One row for each mean: within families, across families, the difference, among people, judge with people."""
@@ -78,12 +78,9 @@ class CrossFamily(Result):
         if self.labellers:
             means |= {"among labellers": self.among_people}
             means |= {f"{judge} with labellers": mean for judge, mean in self.with_labels.items()}
-        columns = ("pairs", self.coefficient, "low", "high", "n_items", "n_clusters", "reason")
-        rows = [
-            (name, mean.estimate, mean.ci_low, mean.ci_high, mean.n_items, mean.n_clusters, mean.reason)
-            for name, mean in means.items()
-        ]
-        return table_of([dict(zip(columns, row, strict=True)) for row in rows], self.panel.kind)
+        named = columns(f"{self.coefficient}=estimate low=ci_low high=ci_high n_items n_clusters reason")
+        rows = rows_of(means.values(), named)
+        return table_of([{"pairs": name, **row} for name, row in zip(means, rows, strict=True)], self.panel.kind)
 
     @property
     def behind(self) -> list[dict[str, str]]:

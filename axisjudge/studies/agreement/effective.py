@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.effective import EffectiveJudges, WithoutOne, effective_judges, leave_out
-from axisjudge.studies._shared.frames import Table, table_of
+from axisjudge.studies._shared.frames import Table, rows_of, table_of
 from axisjudge.studies._shared.pooled import Pooled
 from axisjudge.studies.agreement import sentences as words
 from axisjudge.studies.agreement.sentences import NoWorth
@@ -24,17 +23,11 @@ class PanelWorth(Result):
     tie have no label.
     """
 
-    _keys: ClassVar[Mapping[str, str]] = {
-        "n_effective": "measured.n_effective",
-        "by_label_error": "by_label_error",
-        "accuracy": "accuracy",
-        "majority": "measured.majority",
-        "n_majority": "measured.n_majority",
-        "n_tied": "measured.n_tied",
-        "n_answered": "n_answered",
-        "best_single": "measured.best_single",
-        **{name: name for name in ("without_judge", "without_family", "n_unlabelled", "reason")},
-    }
+    _keys = columns(
+        "n_effective=measured.n_effective by_label_error accuracy majority=measured.majority",
+        "n_majority=measured.n_majority n_tied=measured.n_tied n_answered best_single=measured.best_single",
+        "without_judge without_family n_unlabelled reason",
+    )
 
     panel: Pooled
     measured: EffectiveJudges | None
@@ -54,11 +47,9 @@ class PanelWorth(Result):
         whole = WithoutOne("nobody", len(self.judges), self.measured.n_effective.estimate, self.measured.majority)
         parts = {"family": self.without_family, "judge": self.without_judge}
         named = [("nobody", whole), *((f"{what} {one.left_out}", one) for what, of in parts.items() for one in of)]
-        columns = ("without", "judges", "effective_judges", "majority_accuracy")
-        rows = [
-            dict(zip(columns, (name, one.n_judges, one.n_effective, one.majority), strict=True)) for name, one in named
-        ]
-        return table_of(rows, self.panel.kind)
+        figures = columns("judges=n_judges effective_judges=n_effective majority_accuracy=majority")
+        rows = rows_of((one for _, one in named), figures)
+        return table_of([{"without": name, **row} for (name, _), row in zip(named, rows, strict=True)], self.panel.kind)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for a report; the reason alone where there is nothing else."""

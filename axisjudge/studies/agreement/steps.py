@@ -9,7 +9,7 @@ import polars as pl
 from axisjudge.checks import TooLittle, one_of
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import once
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.sources import Source
 from axisjudge.stats.agreement.chance_corrected import Agreement, cohen_kappa
 from axisjudge.stats.clusters import STEP_ICC
@@ -53,16 +53,14 @@ class StepScores(Result):
 
     def to_frame(self) -> Table:
         """One row a judge."""
-        columns = {
-            "judge": "judge",
-            "family": "family",
-            **with_ends("step_accuracy", "step_accuracy", low="step_low", high="step_high"),
-            **with_ends("first_error_accuracy", "first_error_accuracy", low="first_error_low", high="first_error_high"),
-            **with_ends("unweighted_kappa", "kappa", low="unweighted_kappa_low", high="unweighted_kappa_high"),
-            "lost": "n_lost",
-            "best_step_accuracy": "best_step_accuracy",
-        }
-        return frame_of(self.judges, columns, self.kind)
+        shown = columns(
+            "judge family",
+            with_ends("step_accuracy", "step_accuracy", low="step_low", high="step_high"),
+            with_ends("first_error_accuracy", "first_error_accuracy", low="first_error_low", high="first_error_high"),
+            with_ends("unweighted_kappa", "kappa", low="unweighted_kappa_low", high="unweighted_kappa_high"),
+            "lost=n_lost best_step_accuracy",
+        )
+        return frame_of(self.judges, shown, self.kind)
 
     @property
     def sentence(self) -> str:

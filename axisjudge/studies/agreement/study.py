@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 from axisjudge.ratings.counts import counted
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.scales import has_words
+from axisjudge.results import columns
 from axisjudge.sources import Source, source_of
 from axisjudge.studies._shared.disagreements import Disagreements, disagreements
 from axisjudge.studies._shared.frames import Given, Table, kind_of, native, table_of
@@ -37,12 +37,9 @@ class PanelAgreement(RatedResult):
     labelled steps.
     """
 
-    _keys: ClassVar[Mapping[str, str]] = {
-        "agreement": "overall",
-        "families": "families",
-        "effective_judges": "worth",
-        **{name: name for name in ("share_decided", "confident", "triage", "split", "steps", "reversals")},
-    }
+    _keys = columns(
+        "agreement=overall families effective_judges=worth share_decided confident triage split steps", "reversals"
+    )
 
     about: str
     overall: AgreementByAxis

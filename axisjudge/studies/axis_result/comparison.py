@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.scores.axis.result import AxisResult
 from axisjudge.stats.comparisons.paired import PairedChange, paired_change
 from axisjudge.stats.comparisons.stratified import stratified_change
@@ -22,12 +22,11 @@ from axisjudge.studies.axis_result.means import QUANTITIES, values
 from axisjudge.studies.axis_result.sentences import Direction, Refused
 
 #: Columns of the table of changes, and where their figures stand.
-_CHANGE = {
-    **{name: name for name in ("quantity", "before", "after")},
-    **with_ends("change", "over_repeats"),
-    "shown": "direction.value",
-    "p_over_tasks": "over_tasks.p_value",
-}
+_CHANGE = columns(
+    "quantity before after",
+    with_ends("change", "over_repeats"),
+    "shown=direction.value p_over_tasks=over_tasks.p_value",
+)
 
 
 @dataclass(frozen=True)
@@ -38,9 +37,7 @@ class Change(Result):
     tasks, with the sign-flip test of whole tasks; its interval needs ten tasks.
     """
 
-    _also: ClassVar = {
-        "change": "direction", "over_tasks": "over_tasks.change", "p_over_tasks": "over_tasks.p_value",
-    }  # fmt: skip
+    _also = columns("change=direction over_tasks=over_tasks.change p_over_tasks=over_tasks.p_value")  # fmt: skip
 
     quantity: str
     before: float

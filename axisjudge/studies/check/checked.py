@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.comparisons.ranking import RankSets
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.frames import Kind
@@ -25,14 +24,11 @@ class Checked(Result):
     columns were taken for, and `options` the caller's choices as the command takes them.
     """
 
-    _keys: ClassVar[Mapping[str, str]] = {
-        **{name: name for name in ("source", "words", "columns")},
-        **{name: f"votes.{name}" for name in ("n_items", "n_labelled", "n_clusters", "n_copies", "n_tied")},
-        "cluster_unit": "votes.unit",
-        **{name: f"terms.{name}" for name in ("sampling", "risk", "ci_level")},
-        **{name: name for name in ("judges", "differences", "people", "answer", "sentences")},
-        "ranks": "ranks_by_name",
-    }
+    _keys = columns(
+        "source words columns n_items=votes.n_items n_labelled=votes.n_labelled n_clusters=votes.n_clusters",
+        "n_copies=votes.n_copies n_tied=votes.n_tied cluster_unit=votes.unit sampling=terms.sampling risk=terms.risk",
+        "ci_level=terms.ci_level judges differences people answer sentences ranks=ranks_by_name",
+    )
 
     source: str
     votes: Votes

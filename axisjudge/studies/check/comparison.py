@@ -14,7 +14,6 @@ from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.clustered import paired_share_difference
 from axisjudge.stats.rates.correction import pairwise_level
 from axisjudge.stats.rates.proportions import cluster_codes
-from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies.check.compute import coefficients, hits
 from axisjudge.studies.check.votes import Votes
 
@@ -49,12 +48,8 @@ class PeoplePair(Result):
 
 def differences(votes: Votes, ci_level: float) -> tuple[Difference, ...]:
     """Every pair of judges."""
-    level = pairwise_level(len(votes.judges), ci_level)
     truth = votes.reference
-
-    def between(one: Floats, other: Floats) -> Estimate:
-        return paired_share_difference(one, other, votes.clusters, cluster_unit=votes.unit, ci_level=level)
-
+    how = votes.how(pairwise_level(len(votes.judges), ci_level))
     found = []
     for first, second in itertools.combinations(range(len(votes.judges)), 2):
         one, other = votes.ratings[:, first], votes.ratings[:, second]
@@ -62,8 +57,9 @@ def differences(votes: Votes, ci_level: float) -> tuple[Difference, ...]:
         sides = {}
         if votes.question.directed:
             for name, word in (("caught", 1), ("passed", 0)):
-                sides[name] = between(hits(one, truth, word), hits(other, truth, word))
-        found.append(Difference((votes.judges[first], votes.judges[second]), between(*right), **sides))
+                sides[name] = paired_share_difference(hits(one, truth, word), hits(other, truth, word), **how)
+        agreement = paired_share_difference(*right, **how)
+        found.append(Difference((votes.judges[first], votes.judges[second]), agreement, **sides))
     return tuple(found)
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.ratings.scales import Level
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.stats.agreement.coefficients import coefficient_names
 from axisjudge.stats.confidence.escalation import Alone, decides_alone
@@ -66,16 +66,10 @@ class JudgeCheck(Result):
     is how many more failing items would bring sensitivity to +- `WANTED_HALF_WIDTH`; 0 where it is that narrow already.
     """
 
-    _keys: ClassVar[Mapping[str, str]] = {
-        "judge": "name",
-        **{name: name for name in ("n_judged", "n_compared", "n_missing", "more_failures", "measures")},
-        "recall_by_word": "by_word",
-        "says_failing": "said_failing",
-        "corrected_rate": "corrected",
-        "decides_alone": "alone",
-        "why_not_alone": "why_not_alone",
-        "caught_bounds": "caught_bounds",
-    }
+    _keys = columns(
+        "judge=name n_judged n_compared n_missing more_failures measures recall_by_word=by_word",
+        "says_failing=said_failing corrected_rate=corrected decides_alone=alone why_not_alone caught_bounds",
+    )
 
     name: str
     n_judged: int
@@ -99,10 +93,8 @@ class JudgeCheck(Result):
 def terms_of(sampling: str, risk: float, ci_level: float, votes: Votes) -> Terms:
     """The draw of the labels in the words that all commands use; ``by-judge=gpt`` names the judge it went by."""
     way, _, judge = sampling.partition("=")
-    way = {"by_judge": "by_judge_verdict", "by_human": "by_human_label"}.get(
-        way.replace("-", "_"), way.replace("-", "_")
-    )
-    one_of("--sampling", way, SAMPLING)
+    way = way.replace("-", "_")
+    way = one_of("--sampling", {"by_judge": "by_judge_verdict", "by_human": "by_human_label"}.get(way, way), SAMPLING)
     if judge and (way != "by_judge_verdict" or judge not in votes.judges):
         raise InputError("--sampling", "only by_judge_verdict=JUDGE names a judge of the file", sampling)
     if way == "by_judge_verdict" and not judge and len(votes.judges) == 1:
@@ -140,7 +132,7 @@ def judge_check(votes: Votes, place: int, terms: Terms) -> JudgeCheck:
 
 def share(values: Floats, votes: Votes, ci_level: float) -> ClusteredShare:
     """A share of items with the interval by cluster."""
-    return clustered_proportion(values, votes.clusters, cluster_unit=votes.unit, ci_level=ci_level)
+    return clustered_proportion(values, **votes.how(ci_level))
 
 
 def hits(said: Floats, truth: Floats, word: float) -> Floats:
@@ -159,10 +151,7 @@ def coefficients(votes: Votes, pair: Sequence[Floats], ci_level: float) -> dict[
         order = np.array(asked.values)
         values = np.where(np.isnan(values), np.nan, order[np.nan_to_num(values).astype(np.intp)])
         categories = list(asked.values)
-    found = agreement_coefficients(
-        values, list(names.values()), categories=categories, clusters=votes.clusters, cluster_unit=votes.unit,
-        ci_level=ci_level,
-    )  # fmt: skip
+    found = agreement_coefficients(values, list(names.values()), categories=categories, **votes.how(ci_level))
     return {name: found[of] for name, of in names.items()}
 
 
@@ -189,9 +178,7 @@ def _directed(votes: Votes, said: Floats, terms: Terms) -> dict[str, Estimate]:
         "specificity": share(passed, votes, level),
         "precision": share(hits(truth, said, 1), votes, level),
         "f1": _f1(overlap),
-        "balanced_accuracy": balanced_accuracy(
-            np.where(np.isnan(caught), passed, caught), truth, votes.clusters, cluster_unit=votes.unit, ci_level=level
-        ),
+        "balanced_accuracy": balanced_accuracy(np.where(truth == 1, caught, passed), truth, **votes.how(level)),
     }
 
 
@@ -208,17 +195,10 @@ def _failing(votes: Votes, place: int, measures: dict[str, Any], terms: Terms) -
     sensitivity = measures["sensitivity"]
     n, n_lost = int((truth == 1).sum()), int(((truth == 1) & np.isnan(said)).sum())
     n_caught = float(np.nansum(hits(said, truth, 1)))
-    sampling = "unknown" if _by_another(terms, votes, place) else terms.sampling
+    sampling: Any = "unknown" if _by_another(terms, votes, place) else terms.sampling
     corrected = None
     if not votes.in_full:
-        corrected = corrected_rate(
-            said,
-            truth,
-            sampling=sampling,  # type: ignore[arg-type]
-            clusters=votes.clusters,
-            cluster_unit=votes.unit,
-            ci_level=terms.ci_level,
-        )
+        corrected = corrected_rate(said, truth, sampling=sampling, **votes.how(terms.ci_level))
     return {
         "said_failing": share(np.where(votes.labelled, said, np.nan) if votes.in_full else said, votes, terms.ci_level),
         "corrected": corrected,

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from axisjudge.figures.markup import template
 from axisjudge.stats.estimate import Estimate
-from axisjudge.studies.check.compute import CHANCE_CORRECTED
 from axisjudge.studies.check.sentences import answer, report
-from axisjudge.studies.check.tables import heading, spoken
+from axisjudge.studies.check.tables import abreast, spoken
 
 if TYPE_CHECKING:
     from axisjudge.studies.check.checked import Checked
@@ -46,15 +45,10 @@ def _parts(result: Checked) -> dict[str, Any]:
 
 def _measures(result: Checked) -> list[dict[str, Any]]:
     """One block a measure, one bar a judge."""
-    blocks = []
-    for name in result.judges[0].measures:
-        bars = [_bar(judge.name, judge.measures[name], signed=name in CHANCE_CORRECTED) for judge in result.judges]
-        blocks.append({"heading": heading(result, name), "bars": bars, "zero": 50 if name in CHANCE_CORRECTED else 0})
-    if not result.votes.question.directed:
-        for word in result.judges[0].by_word:
-            bars = [_bar(judge.name, judge.by_word[word], signed=False) for judge in result.judges]
-            blocks.append({"heading": f"recall of {word!r}", "bars": bars, "zero": 0})
-    return blocks
+    return [
+        {"heading": said, "bars": [_bar(*of, signed=signed) for of in figures.items()], "zero": 50 if signed else 0}
+        for said, signed, figures in abreast(result)
+    ]
 
 
 def _bar(judge: str, found: Estimate, *, signed: bool) -> dict[str, Any]:

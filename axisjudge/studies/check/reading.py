@@ -57,29 +57,23 @@ def read_cells(table: Any) -> CellTable:
     InputError
         Not a table, no rows, columns that share a name or differ in length.
     """
+    source = "table"
+    kind: Kind = "pandas"
+    given: Mapping[Any, Sequence[Any]]
     if isinstance(table, (str, Path)):
-        path = Path(table)
-        columns = {name: _cells(values) for name, values in read_columns(path).items()}
-        return _checked(CellTable(columns, str(path)))
-    if isinstance(table, Mapping):
-        columns = {str(name): _cells(list(values)) for name, values in table.items()}
-        return _checked(CellTable(columns, "table"))
-    frame = narwhals_of(table, "table")
-    columns = {str(name): _cells(frame[name].to_list()) for name in frame.columns}
-    return _checked(CellTable(columns, "table", kind_of(table)))
-
-
-def _checked(table: CellTable) -> CellTable:
-    lengths = {name: len(cells) for name, cells in table.columns.items()}
+        source, given = str(Path(table)), read_columns(Path(table))
+    elif isinstance(table, Mapping):
+        given = {name: list(values) for name, values in table.items()}
+    else:
+        kind, frame = kind_of(table), narwhals_of(table, "table")
+        given = {name: frame[name].to_list() for name in frame.columns}
+    columns = {str(name): [_cell(value) for value in values] for name, values in given.items()}
+    lengths = {name: len(cells) for name, cells in columns.items()}
     if len(set(lengths.values())) > 1:
-        raise InputError(table.source, "all columns must be of one length", lengths)
-    if not table.n_rows:
-        raise InputError(table.source, "holds no rows", cure="a header line and one row a rated item are needed")
-    return table
-
-
-def _cells(values: Sequence[Any]) -> Cells:
-    return [_cell(value) for value in values]
+        raise InputError(source, "all columns must be of one length", lengths)
+    if not any(lengths.values()):
+        raise InputError(source, "holds no rows", cure="a header line and one row a rated item are needed")
+    return CellTable(columns, source, kind)
 
 
 def _cell(value: Any) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
@@ -60,23 +61,23 @@ def heading(result: Checked, name: str) -> str:
     return f"{said} of {word!r}" if word else said
 
 
+def abreast(result: Checked) -> Iterator[tuple[str, bool, dict[str, Estimate]]]:
+    """Of each measure, and of each word of more than two: heading, whether below 0 is possible, figures by judge."""
+    for name in result.judges[0].measures:
+        figures = {judge.name: judge.measures[name] for judge in result.judges}
+        yield heading(result, name), name in CHANCE_CORRECTED, figures
+    for word in [] if result.votes.question.directed else result.judges[0].by_word:
+        yield f"recall of {word!r}", False, {judge.name: judge.by_word[word] for judge in result.judges}
+
+
 def printed(result: Checked) -> list[dict[str, Any]]:
     """The short table: measures down and judges across, or judges down where they are many."""
-    names = list(result.judges[0].measures)
-    few = len(result.judges) <= MOST_ABREAST
-    words = [] if result.votes.question.directed else list(result.judges[0].by_word)
-    if few:
-        measures = {
-            heading(result, name): {judge.name: judge.measures[name] for judge in result.judges} for name in names
-        }
-        measures |= {
-            f"recall of {word!r}": {judge.name: judge.by_word[word] for judge in result.judges} for word in words
-        }
+    if len(result.judges) <= MOST_ABREAST:
         return [
             {"measure": measure, **{judge: spoken(found) for judge, found in by_judge.items()}}
-            for measure, by_judge in measures.items()
+            for measure, _, by_judge in abreast(result)
         ]
-    shown = [name for name in SHORT if name in names][:4]
+    shown = [name for name in SHORT if name in result.judges[0].measures][:4]
     return [
         {"judge": judge.name, **{heading(result, name): spoken(judge.measures[name]) for name in shown}}
         for judge in result.judges

@@ -69,6 +69,10 @@ class Votes:
         """How many items nobody labelled."""
         return int(np.isnan(self.labels).all(axis=1).sum())
 
+    def how(self, ci_level: float) -> dict[str, Any]:
+        """What every interval takes: the clusters of the items, what a cluster is, and the level."""
+        return {"clusters": self.clusters, "cluster_unit": self.unit, "ci_level": ci_level}
+
     @property
     def cluster_sizes(self) -> NDArray[np.intp]:
         """How many items each cluster has."""

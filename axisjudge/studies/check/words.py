@@ -210,10 +210,7 @@ def _spoken(counts: Counter[str], code: Mapping[str, int], place: int, theirs: s
 
 def _like(text: str) -> frozenset[str]:
     """Words that mean the same as this one within its own kind."""
-    for kind in (_PASSING, _FAILING, _AFFIRMING, _DENYING):
-        if text in kind:
-            return kind
-    return frozenset()
+    return next((kind for kind in (_PASSING, _FAILING, _AFFIRMING, _DENYING) if text in kind), frozenset())
 
 
 def _is_number(text: str) -> bool:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from operator import attrgetter
-from typing import Any, ClassVar
+from typing import Any
 
 import polars as pl
 
@@ -14,7 +12,7 @@ from axisjudge.checks import InputError, TooLittle
 from axisjudge.labels.sampling import LOOKED_AT, drawn_of
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER, once
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.confidence.calibration import (
     ReliabilityCurve,
     RiskCoverage,
@@ -24,7 +22,7 @@ from axisjudge.stats.confidence.calibration import (
 )
 from axisjudge.stats.confidence.recalibration import ConfidenceMap, fit_isotonic, fit_platt
 from axisjudge.stats.estimate import Estimate
-from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, table_of
+from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, rows_of, with_ends
 from axisjudge.studies.confidence import sentences as words
 
 CALIBRATION = "calibration"
@@ -34,18 +32,12 @@ NO_SIDE = ("uncertain",)
 _ITEM = ("item_id", "question")
 
 #: Columns of the table, and where their figures stand.
-_FIGURES = {
-    "judge": "judge",
-    "source": "source",
-    "n": "curve.n_items",
-    "accuracy": "accuracy",
-    "confidence": "mean_confidence",
-    **{name: f"curve.{name}" for name in ("brier", "miscalibration", "discrimination", "uncertainty", "ece")},
-    "ece_if_calibrated": "curve.ece_if_calibrated",
-    "auroc": "auc.estimate",
-    "auroc_low": "auc.ci_low",
-    "auroc_high": "auc.ci_high",
-}
+_FIGURES = columns(
+    "judge source n=curve.n_items accuracy confidence=mean_confidence brier=curve.brier",
+    "miscalibration=curve.miscalibration discrimination=curve.discrimination uncertainty=curve.uncertainty",
+    "ece=curve.ece ece_if_calibrated=curve.ece_if_calibrated",
+    with_ends("auroc", "auc", low="auroc_low", high="auroc_high"),
+)
 
 
 @dataclass(frozen=True)
@@ -68,13 +60,7 @@ class JudgeCalibration(Result):
     that take no side are counted in `n_no_side`, lost ones in `n_lost`, those without a label in `n_unlabelled`.
     """
 
-    _keys: ClassVar[Mapping[str, str]] = {
-        **_FIGURES,
-        "auroc": "auc",
-        "curve": "line",
-        "risk_coverage": "risk",
-        **{name: name for name in ("recalibration", "n_no_side", "n_lost", "n_unlabelled")},
-    }
+    _keys = columns(_FIGURES, "auroc=auc curve=line risk_coverage=risk recalibration n_no_side n_lost n_unlabelled")
 
     judge: str
     family: str
@@ -98,7 +84,7 @@ class JudgeCalibration(Result):
 
     def row(self) -> dict[str, Any]:
         """One row of the table."""
-        return {column: attrgetter(name)(self) for column, name in _FIGURES.items()}
+        return rows_of([self], _FIGURES)[0]
 
     @property
     def sentence(self) -> str:
@@ -119,7 +105,7 @@ class JudgeCalibration(Result):
 class Calibration(Result):
     """Every judge and source of confidence apart; sources are never pooled."""
 
-    _keys: ClassVar[Mapping[str, str]] = {"judges": "judges", "without_confidences": "without"}
+    _keys = columns("judges without_confidences=without")
 
     judges: tuple[JudgeCalibration, ...]
     without: tuple[str, ...]
@@ -127,7 +113,7 @@ class Calibration(Result):
 
     def to_frame(self) -> Table:
         """One row a judge and source."""
-        return table_of([judge.row() for judge in self.judges], self.kind, columns=list(_FIGURES))
+        return frame_of(self.judges, _FIGURES, self.kind)
 
     def sentences(self) -> list[str]:
         """The result in words."""

@@ -17,6 +17,7 @@ from axisjudge.scores.curves.fit import fit_criterion_curve, fit_norm_curve, fit
 from axisjudge.scores.curves.fitted import CurveFit
 from axisjudge.scores.curves.forms import ASSUMED, FormLoss, compare_forms
 from axisjudge.scores.curves.noise import NoiseEffect, noise_effect
+from axisjudge.studies._shared.frames import rows_of, with_own_ends
 from axisjudge.studies.curves import sentences as say
 from axisjudge.studies.curves.sentences import ALL
 
@@ -50,7 +51,7 @@ class DimensionCurve(Result):
     @property
     def row(self) -> dict[str, Any]:
         """One row of the table of fits."""
-        median, sigma = self.fit.median, self.fit.sigma
+        median = self.fit.median
         return {
             "dimension": self.dimension,
             "score": self.fit.score_name,
@@ -59,12 +60,7 @@ class DimensionCurve(Result):
             f"{median.cluster_unit}s": median.n_clusters,
             "raw_5": self.fit.raw_range[0],
             "raw_95": self.fit.raw_range[1],
-            "median": median.estimate,
-            "median_low": median.ci_low,
-            "median_high": median.ci_high,
-            "sigma": sigma.estimate,
-            "sigma_low": sigma.ci_low,
-            "sigma_high": sigma.ci_high,
+            **rows_of([self.fit], with_own_ends("median") | with_own_ends("sigma"))[0],
         }
 
     def drawn(self) -> pl.DataFrame:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.effective import EffectiveJudges, effective_judges
 from axisjudge.stats.comparisons.ranking import RankSets, rank_sets
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.raters.balanced import balanced_accuracy, balanced_pseudo_values
 from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies._shared.arrays import Floats
-from axisjudge.studies._shared.frames import Kind, frame_of, kind_of, with_ends
+from axisjudge.studies._shared.frames import Kind, frame_of, kind_of, with_own_ends
 from axisjudge.studies._shared.pooled import Pooled, pooled
 from axisjudge.studies._shared.scope import Intervals
 from axisjudge.studies._shared.words import listed, many
@@ -53,14 +52,10 @@ class JudgeOnErrors(Result):
 class ErrorFinding(Result):
     """Judges by balanced accuracy from the highest, their rank sets, and how many independent judges they are worth."""
 
-    _keys: ClassVar[Mapping[str, str]] = {
-        **{name: name for name in ("failing", "n_steps", "n_wrong", "n_clusters", "cluster_unit", "ci_level")},
-        "judges": "judges",
-        "ranks": "ranks",
-        "may_be_best": "first",
-        "may_be_worst": "last",
-        "no_better_than_chance": "no_better_than_chance",
-    }
+    _keys = columns(
+        "failing n_steps n_wrong n_clusters cluster_unit ci_level judges ranks may_be_best=first",
+        "may_be_worst=last no_better_than_chance",
+    )
 
     judges: tuple[JudgeOnErrors, ...]
     ranks: RankSets
@@ -90,12 +85,9 @@ class ErrorFinding(Result):
 
     def to_frame(self) -> Any:
         """One row a judge."""
-        columns = {"judge": "judge", "family": "family"}
-        for name in ("found", "passed", "balanced"):
-            columns |= with_ends(name, name, low=f"{name}_low", high=f"{name}_high")
-        return frame_of(
-            self.judges, columns | {"rank_from": "rank_low", "rank_to": "rank_high", "lost": "n_lost"}, self.kind
-        )
+        shares = map(with_own_ends, ("found", "passed", "balanced"))
+        shown = columns("judge family", *shares, "rank_from=rank_low rank_to=rank_high lost=n_lost")
+        return frame_of(self.judges, shown, self.kind)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, unrounded."""

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.raters.repeats import ConfidenceBand, SelfAgreement, flips_by_confidence, self_agreement
 from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, with_ends
 from axisjudge.studies._shared.scope import Intervals
@@ -25,17 +25,12 @@ from axisjudge.studies.evidence import sentences as words
 from axisjudge.studies.evidence.sentences import NoBands, NoRepeat
 from axisjudge.verdict import VERDICTS
 
-_FRAME = {
-    "judge": "judge",
-    "family": "family",
-    "question": "question",
-    "items": "n_items",
-    "repeats": "n_repeats",
-    **with_ends("agreement", "found.agreement", low="agreement_low", high="agreement_high"),
-    **with_ends("flips", "found.flips", low="flips_low", high="flips_high"),
-    "tasks": "found.flips.n_clusters",
-    "refusal": "refusal.value",
-}
+_FRAME = columns(
+    "judge family question items=n_items repeats=n_repeats",
+    with_ends("agreement", "found.agreement", low="agreement_low", high="agreement_high"),
+    with_ends("flips", "found.flips", low="flips_low", high="flips_high"),
+    "tasks=found.flips.n_clusters refusal=refusal.value",
+)
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -12,7 +10,7 @@ import polars as pl
 from axisjudge.checks import InputError
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import BY_JUDGE, VERDICT_ON_RUN
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.raters.self_preference import SelfPreference, self_preference
 from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, per_run, table_of
@@ -32,12 +30,7 @@ class SelfPreferenceReport(Result):
     `runs_left_out` have no agent or no agent family.
     """
 
-    _keys: ClassVar[Mapping[str, str]] = {
-        "where": "where",
-        "preference": "found.preference",
-        "table": "found.table",
-        **{name: name for name in ("refusal", "labels", "n_failed", "runs_left_out")},
-    }
+    _keys = columns("where preference=found.preference table=found.table refusal labels n_failed runs_left_out")
 
     where: str
     found: SelfPreference

@@ -5,41 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from axisjudge.results import columns
 from axisjudge.stats.estimate import Estimate
-from axisjudge.studies._shared.frames import with_ends
+from axisjudge.studies._shared.frames import with_ends, with_own_ends
 from axisjudge.studies.located.decided import Decided
 from axisjudge.studies.located.faults import FaultsFound
 from axisjudge.studies.located.parting import KindCount
 
-DECIDED: Mapping[str, str] = {
-    **{name: name for name in ("judge", "domain", "half", "axis", "n_runs")},
-    **{name: f"n_{name}" for name in ("incorrect", "correct", "uncertain", "not_applicable")},
-    **with_ends("decided", "decided", low="decided_low", high="decided_high"),
-    **with_ends("precision", "precision", low="precision_low", high="precision_high"),
-    **with_ends("recall", "recall", low="recall_low", high="recall_high"),
-    "failing": "failing.estimate",
-}
-FAULTS: Mapping[str, str] = {
-    **{name: name for name in ("labeller", "judge", "domain", "axis", "n_faults")},
-    **with_ends("on_axis", "on_axis"),
-    **with_ends("at_step", "at_step", low="at_step_low", high="at_step_high"),
-    **with_ends("on_any_axis", "on_any", low="on_any_low", high="on_any_high"),
-    "undecided": "undecided.estimate",
-}
-PARTINGS: Mapping[str, str] = {
-    name: name for name in ("judge", "domain", "failed", "judge_says", "reference", "people", "n_runs")
-}
-KINDS: Mapping[str, str] = {
-    "kind": "kind",
-    "axis": "axis",
-    "flagged": "n_flagged",
-    "failed": "n_failed",
-    **with_ends("precision", "precision"),
-    "looked_at": "looked_at.estimate",
-    "unseen": "unseen.estimate",
-    "labelled_steps": "on_steps.n_items",
-    "wrong_steps": "on_steps.estimate",
-}
+DECIDED: Mapping[str, str] = columns(
+    "judge domain half axis n_runs incorrect=n_incorrect correct=n_correct uncertain=n_uncertain",
+    "not_applicable=n_not_applicable",
+    *map(with_own_ends, ("decided", "precision", "recall")),
+    "failing=failing.estimate",
+)
+FAULTS: Mapping[str, str] = columns(
+    "labeller judge domain axis n_faults",
+    with_ends("on_axis", "on_axis"),
+    with_own_ends("at_step"),
+    with_ends("on_any_axis", "on_any", low="on_any_low", high="on_any_high"),
+    "undecided=undecided.estimate",
+)
+PARTINGS: Mapping[str, str] = columns("judge domain failed judge_says reference people n_runs")
+KINDS: Mapping[str, str] = columns(
+    "kind axis flagged=n_flagged failed=n_failed",
+    with_ends("precision", "precision"),
+    "looked_at=looked_at.estimate unseen=unseen.estimate labelled_steps=on_steps.n_items",
+    "wrong_steps=on_steps.estimate",
+)
 #: From so many items on a share has an interval beside it; of fewer the count says all.
 FEWEST = 10
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from axisjudge.checks import InputError, positive
 from axisjudge.judges.pricing import LISTED_AT, Tokens, cost_usd, price_list_version
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.spec import JudgeSpec, find_provider, parse_specs, price_list_of
 from axisjudge.stats.planning.study_curve import Curve, Planned
 from axisjudge.studies._shared.words import listed
@@ -35,10 +34,10 @@ class StudyPlan(Result):
     genai-prices, empty where no paid judge is in it.
     """
 
-    _keys: ClassVar = {name: f"curve.{name}" for name in ("what", "unit", "target", "points", "needed", "assumed")} | {
-        "usd_per_unit": "usd_per_unit",
-        "one_more": "one_more",
-    }
+    _keys = columns(
+        {name: f"curve.{name}" for name in ("what", "unit", "target", "points", "needed", "assumed")},
+        "usd_per_unit one_more",
+    )
 
     curve: Curve
     usd_per_unit: float | None = None

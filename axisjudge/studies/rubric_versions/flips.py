@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations, product
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.comparisons.progress import Moved, adjusted, mean_of_repeats, moved
 from axisjudge.studies._shared.arrays import Floats, mean_of
 from axisjudge.studies.rubric_versions.versions import Versions
@@ -58,9 +58,8 @@ class JudgeShift(Result):
     the verdict before (rows) and after (columns), both in the order of `VERDICTS`.
     """
 
-    _keys: ClassVar[tuple[str, ...]] = (
-        *("judge", "family", "n_items", "directions", "turnover", "noise", "n_stayed"),
-        *("confidence_before", "confidence_after", "confidence"),
+    _keys = columns(
+        "judge family n_items directions turnover noise n_stayed confidence_before confidence_after confidence"
     )
 
     judge: str

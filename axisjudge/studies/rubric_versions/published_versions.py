@@ -15,7 +15,7 @@ from axisjudge import workbench
 from axisjudge.checks import InputError
 from axisjudge.protocol import make_split, rehearsal
 from axisjudge.protocol.split import PLACE, read_split
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.soft import beliefs, raw_soft_agreement, split_change
 from axisjudge.stats.comparisons.progress import VersionOutcome, decide, moved
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, native, to_polars
@@ -49,10 +49,7 @@ class PublishedCourse(Result):
     """One run under several versions: verdicts and beliefs, raw soft agreement, and the rule's word on each turn."""
 
     of_ratings: ClassVar[bool] = False  # published figures; a page's banner does not concern them
-    _keys: ClassVar[Mapping[str, str]] = {
-        **{name: name for name in ("versions", "rows", "agree", "raw_soft_agreement", "words")},
-        "changes": "soft.changes",
-    }
+    _keys = columns("versions rows agree raw_soft_agreement words changes=soft.changes")
 
     rows: pl.DataFrame
     judges: tuple[str, ...]

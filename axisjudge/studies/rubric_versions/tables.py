@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from axisjudge.figures.markup import cut
 from axisjudge.figures.theme import in_words, look_of
+from axisjudge.results import columns
 from axisjudge.studies._shared.frames import Table, frame_of, table_of
 from axisjudge.studies.rubric_versions.flips import Judgement
 from axisjudge.studies.rubric_versions.turn import Turn
@@ -15,34 +16,17 @@ from axisjudge.verdict import VERDICTS
 CUT = 200
 
 #: Columns of the table of turns, and where their figures stand.
-TURN = {
-    "axis": "axis",
-    "before": "before",
-    "after": "after",
-    "runs": "n_items",
-    "tasks": "agreement.change.n_clusters",
-    "change": "agreement.mean",
-    "low": "agreement.change.ci_low",
-    "high": "agreement.change.ci_high",
-    "p": "agreement.p_value",
-    "p_holm": "agreement.p_adjusted",
-    "verdict": "outcome",
-}
+TURN = columns(
+    "axis before after runs=n_items tasks=agreement.change.n_clusters change=agreement.mean",
+    "low=agreement.change.ci_low high=agreement.change.ci_high p=agreement.p_value",
+    "p_holm=agreement.p_adjusted verdict=outcome",
+)
 #: Columns of the table of judges, and where their figures stand.
-_JUDGE = {
-    "judge": "judge",
-    "items": "n_items",
-    "flipped": "n_flipped",
-    "turnover": "turnover",
-    "noise": "noise",
-    "stayed": "n_stayed",
-    "confidence_before": "confidence_before",
-    "confidence_after": "confidence_after",
-    "shift": "confidence.mean",
-    "shift_low": "confidence.change.ci_low",
-    "shift_high": "confidence.change.ci_high",
-    "p_holm": "confidence.p_adjusted",
-}
+_JUDGE = columns(
+    "judge items=n_items flipped=n_flipped turnover noise stayed=n_stayed confidence_before",
+    "confidence_after shift=confidence.mean shift_low=confidence.change.ci_low",
+    "shift_high=confidence.change.ci_high p_holm=confidence.p_adjusted",
+)
 
 
 def agreement_table(turns: Sequence[Turn]) -> Table:

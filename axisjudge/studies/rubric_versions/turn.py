@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from axisjudge.figures.theme import in_words
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.comparisons.progress import Decision, Moved, VersionOutcome, decide
 from axisjudge.studies._shared.citations import CitationReport, citation_report
 from axisjudge.studies._shared.disagreements import Disagreements, disagreements
@@ -41,12 +41,10 @@ class Turn(Result):
     and `triage` are about the new version.
     """
 
-    _keys: ClassVar[Mapping[str, str]] = {
-        **{name: name for name in ("axis", "family", "versions", "n_items", "agreement", "soft", "flips", "citations")},
-        **{name: f"pair.{name}" for name in ("same_text", "aside", "left_out")},
-        **{name: name for name in ("triage", "banner")},
-        "judges": "shifts",
-    }
+    _keys = columns(
+        "axis family versions n_items agreement soft flips citations same_text=pair.same_text aside=pair.aside",
+        "left_out=pair.left_out triage banner judges=shifts",
+    )
 
     pair: Versions
     family: tuple[str, ...]

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from axisjudge.checks import InputError, TooLittle
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.scores.run_score.rules import TIE_BREAKS
 from axisjudge.scores.run_score.winning import win_probability
 from axisjudge.stats.comparisons.ranking import rank_sets
@@ -30,10 +30,7 @@ class Competition(Result):
     """
 
     tie_breaks: ClassVar = TIE_BREAKS
-    _keys: ClassVar = {
-        "ranked": "listed",
-        **{key: key for key in ("spec", "tie_breaks", "tied", "wins", "agents", "sentences")},
-    }
+    _keys = columns("ranked=listed spec tie_breaks tied wins agents sentences")
 
     spec: str | None
     ranked: pl.DataFrame

@@ -6,14 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
 from axisjudge.checks import InputError, TooLittle, one_of
 from axisjudge.ratings.scales import level_of
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.chance_corrected import Agreement, cohen_kappa
 from axisjudge.stats.comparisons.equivalence import MARGIN, Equivalence, equivalence
 from axisjudge.stats.estimate import Estimate
@@ -56,9 +55,7 @@ class QuestionBridge(Result):
     `to_correct` the other way, `one_sided` items on which only one of them decided.
     """
 
-    _keys: ClassVar = {"found": "equivalence"} | {
-        name: name for name in ("question", "n_anchors", "kappa", "to_incorrect", "to_correct", "one_sided")
-    }
+    _keys = columns("found=equivalence question n_anchors kappa to_incorrect to_correct one_sided")
 
     question: str
     n_anchors: int

@@ -8,11 +8,13 @@ from typing import Any, ClassVar
 import polars as pl
 
 from axisjudge.checks import TooLittle
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.comparisons.equivalence import Occasion, drift
 from axisjudge.stats.sequences.evidence import Evidence, evidence_of_runs
-from axisjudge.studies._shared.frames import Given
+from axisjudge.studies._shared.frames import Given, rows_of
 from axisjudge.studies.succession.verdicts import check_rubrics, of_rater, verdicts_of
+
+_CHANGE = columns("occasion=number change=change.change p_value=change.p_value allowed stop in_reach noise threshold")
 
 
 @dataclass(frozen=True)
@@ -70,12 +72,7 @@ class Drift(Result):
     @property
     def changes(self) -> list[dict[str, Any]]:
         """The occasions after the first as plain rows."""
-        return [
-            {"occasion": each.number, "change": each.change.change, "p_value": each.change.p_value}
-            | {"allowed": each.allowed, "stop": each.stop, "in_reach": each.in_reach}
-            | {"noise": each.noise, "threshold": each.threshold}
-            for each in self.occasions
-        ]
+        return rows_of(self.occasions, _CHANGE)
 
 
 def watch_drift(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from axisjudge.results import columns
 from axisjudge.studies._shared.frames import with_ends
 from axisjudge.studies.succession.bridge import QuestionBridge
 from axisjudge.studies.succession.drift import Drift
@@ -31,15 +32,12 @@ def bridge_row(bridge: QuestionBridge) -> dict[str, Any]:
 
 
 #: Columns of rates as they were and as they are re-stated, and where their figures stand.
-RESTATED = {
-    "agent": "agent",
-    "question": "question",
-    "runs": "before.n_items",
-    "anchors": "n_anchors",
-    **with_ends("old judge", "before"),
-    **with_ends("re-stated", "rate.rate", low="from", high="to"),
-    "wider": "extra_doubt",
-}
+RESTATED = columns(
+    "agent question runs=before.n_items anchors=n_anchors",
+    with_ends("old judge", "before"),
+    with_ends("re-stated", "rate.rate", low="from", high="to"),
+    "wider=extra_doubt",
+)
 
 
 def drift_rows(drift: Drift) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ import itertools
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar, Literal
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from axisjudge.checks import TooLittle
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER, VERDICT_ON_RUN
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.clusters import effective_degrees
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Ends, Estimate
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, jackknife_interval
 from axisjudge.studies._shared.arrays import Floats
-from axisjudge.studies._shared.frames import Given
+from axisjudge.studies._shared.frames import Given, with_own_ends
 from axisjudge.verdict import AXES
 
 
@@ -57,18 +57,11 @@ class Halo(Result):
     halo: Estimate | None
     pairs: tuple[AxisPair, ...]
 
-    _keys: ClassVar = {
-        "judge": "judge",
-        "runs": "judge_correlation.n_items",
-        "pairs": "n_pairs",
-        **{
-            f"{name}{end}": f"{name}.{field}"
-            for name in ("judge_correlation", "label_correlation", "halo")
-            for end, field in (("", "estimate"), ("_low", "ci_low"), ("_high", "ci_high"))
-        },
-        "tasks": "judge_correlation.n_clusters",
-        "by_pair": "pairs",
-    }
+    _keys = columns(
+        "judge runs=judge_correlation.n_items pairs=n_pairs",
+        *map(with_own_ends, ("judge_correlation", "label_correlation", "halo")),
+        "tasks=judge_correlation.n_clusters by_pair=pairs",
+    )
 
     @property
     def n_pairs(self) -> int:
@@ -163,31 +156,20 @@ def _estimates(
     names, sizes = np.unique(tasks, return_counts=True)
     degrees = effective_degrees(sizes)
     left_out = np.array([_means([side[tasks != name] for side in sides]) for name in names])
+    sample = partial(Estimate, ci_level=ci_level, n_items=len(sides[0]), n_clusters=len(names), cluster_unit="task")
     estimates = []
     for at, mean in enumerate(_means(sides)):
-        reason = _refusal(mean, len(names), left_out[:, at] if len(names) else left_out)
-        low = high = math.nan
-        if not reason:
-            low, high = jackknife_interval(mean, left_out[:, at], degrees=degrees, ci_level=ci_level)
-        estimates.append(
-            Estimate(
-                estimate=mean,
-                ci_low=low,
-                ci_high=high,
-                ci_level=ci_level,
-                n_items=len(sides[0]),
-                n_clusters=len(names),
-                cluster_unit="task",
-                method="" if reason else "jackknife-t over tasks",
-                reason=str(reason),
-            )
-        )
+        ends = Ends(reason=_refusal(mean, len(names), left_out[:, at] if len(names) else left_out))
+        if not ends.reason:
+            interval = jackknife_interval(mean, left_out[:, at], degrees=degrees, ci_level=ci_level)
+            ends = Ends(*interval, "jackknife-t over tasks")
+        estimates.append(sample(estimate=mean, **ends._asdict()))
     return (estimates[0], None, None) if len(estimates) == 1 else (estimates[0], estimates[1], estimates[2])
 
 
-def _refusal(mean: float, n_tasks: int, left_out: Floats) -> NoInterval | Literal[""]:
+def _refusal(mean: float, n_tasks: int, left_out: Floats) -> str:
     if math.isnan(mean):
-        return NoInterval.NO_PAIR
+        return NoInterval.NO_PAIR.value
     if n_tasks < FEWEST_CLUSTERS:
-        return NoInterval.FEW_TASKS
-    return NoInterval.ONE_TASK if np.isnan(left_out).any() else ""
+        return NoInterval.FEW_TASKS.value
+    return NoInterval.ONE_TASK.value if np.isnan(left_out).any() else ""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from axisjudge.checks import InputError
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import BY_JUDGE, VERDICT_ON_RUN, once
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_mean, clustered_proportion
 from axisjudge.studies._shared.frames import Given
@@ -61,21 +60,13 @@ class Injected(Result):
     taken_in: Estimate
     confidence: Estimate
 
-    _keys: ClassVar = {
-        **{name: name for name in ("judge", "edit", "place", "n_twins", "flagged", "lost")},
-        "pairs": "flips.n_items",
-        "flipped": "flips.estimate",
-        "flipped_low": "flips.ci_low",
-        "flipped_high": "flips.ci_high",
-        "not_correct": "taken_in.n_items",
-        "taken_in": "taken_in.estimate",
-        "taken_in_low": "taken_in.ci_low",
-        "taken_in_high": "taken_in.ci_high",
-        "confidence": "confidence.estimate",
-        "confidence_low": "confidence.ci_low",
-        "confidence_high": "confidence.ci_high",
-        "tasks": "flips.n_clusters",
-    }
+    _keys = columns(
+        "judge edit place n_twins flagged lost pairs=flips.n_items flipped=flips.estimate",
+        "flipped_low=flips.ci_low flipped_high=flips.ci_high not_correct=taken_in.n_items",
+        "taken_in=taken_in.estimate taken_in_low=taken_in.ci_low taken_in_high=taken_in.ci_high",
+        "confidence=confidence.estimate confidence_low=confidence.ci_low confidence_high=confidence.ci_high",
+        "tasks=flips.n_clusters",
+    )
 
 
 @dataclass(frozen=True)

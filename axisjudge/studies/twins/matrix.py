@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from axisjudge.checks import InputError, in_open_unit_interval
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import BY_JUDGE, VERDICT_ON_RUN, once
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies._shared.frames import Given
@@ -73,20 +73,12 @@ class TwinCell(Result):
     strict: Estimate
     claim: Claim
 
-    _keys: ClassVar = {
-        **{name: name for name in ("judge", "edit", "axis", "expected", "n_twins", "not_correct", "original_lost")},
-        **{name: name for name in ("moved", "uncertain", "not_applicable", "lost", "started")},
-        "decided": "rate.n_items",
-        "rate": "rate.estimate",
-        "low": "rate.ci_low",
-        "high": "rate.ci_high",
-        "strict_rate": "strict.estimate",
-        "strict_low": "strict.ci_low",
-        "strict_high": "strict.ci_high",
-        "tasks": "strict.n_clusters",
-        "method": "strict.method",
-        "claim": "claim",
-    }
+    _keys = columns(
+        "judge edit axis expected n_twins not_correct original_lost moved uncertain not_applicable lost",
+        "started decided=rate.n_items rate=rate.estimate low=rate.ci_low high=rate.ci_high",
+        "strict_rate=strict.estimate strict_low=strict.ci_low strict_high=strict.ci_high",
+        "tasks=strict.n_clusters method=strict.method claim",
+    )
 
     @property
     def started(self) -> int:
@@ -130,11 +122,9 @@ class TwinMatrix(Result):
     thresholds: Thresholds
     repeats_left_out: int
 
-    _keys: ClassVar = {
-        **{name: f"thresholds.{name}" for name in ("must_rate", "margin", "ci_level")},
-        "repeats_left_out": "repeats_left_out",
-        "cells": "cells",
-    }
+    _keys = columns(
+        "must_rate=thresholds.must_rate margin=thresholds.margin ci_level=thresholds.ci_level repeats_left_out cells"
+    )
 
     @property
     def judges(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from statistics import fmean
 from typing import ClassVar, NamedTuple
@@ -169,48 +169,62 @@ def gate(
     shared = [pair for pair in now if pair in before]
     strict = 1 - (1 - ci_level) / max(1, len(shared) * len(rules))
     decisions: list[GateDecision] = []
-    for pair in sorted(now.keys() | before.keys()):
-        new, old = now.get(pair, []), before.get(pair, [])
+    for name in sorted(now.keys() | before.keys()):
+        pair = _Pair(*name, before.get(name, []), now.get(name, []))
         if baseline is not None:
-            decisions += _compared(pair, old, new, rules, ci_level, strict)
-        if floor is not None and new:
-            decisions.append(_above(pair, new, floor))
-    name = baseline.name if baseline else None
-    return Gate(baseline=name, decisions=tuple(decisions), made_up=tuple(made_up))
+            decisions += _compared(pair, rules, ci_level, strict)
+        if floor is not None and pair.new:
+            decisions.append(_above(pair, floor))
+    return Gate(baseline=baseline.name if baseline else None, decisions=tuple(decisions), made_up=tuple(made_up))
 
 
-def _compared(
-    pair: tuple[str, str],
-    old: Sequence[ScoredRun],
-    new: Sequence[ScoredRun],
-    rules: Sequence[Rule],
-    ci_level: float,
-    strict: float,
-) -> list[GateDecision]:
+class _Pair(NamedTuple):
+    """The runs of one scenario and agent: the baseline's and the new ones."""
+
+    scenario: str
+    agent: str
+    old: Sequence[ScoredRun]
+    new: Sequence[ScoredRun]
+
+    def decided(self, rule: str, outcome: Outcome, reason: str = "") -> GateDecision:
+        """A decision on these runs, with the means of their composites."""
+        before, after = (fmean(values(runs, "composite") or [math.nan]) for runs in (self.old, self.new))
+        return GateDecision(
+            scenario=self.scenario,
+            agent=self.agent,
+            rule=rule,
+            outcome=outcome,
+            n_before=len(self.old),
+            n_after=len(self.new),
+            before=before,
+            after=after,
+            reason=reason,
+        )
+
+    @property
+    def same(self) -> bool:
+        """Whether the new runs are the baseline's own with the scores they had."""
+        known = {each.trajectory_id: each for each in self.old}
+        return len(self.new) == len(self.old) and all(known.get(each.trajectory_id) == each for each in self.new)
+
+
+def _compared(pair: _Pair, rules: Sequence[Rule], ci_level: float, strict: float) -> list[GateDecision]:
     """What the rules say of one scenario and agent; one decision where they cannot be asked."""
-    if not old or not new:
-        return [_of(pair, "both sets", Outcome.NEW if new else Outcome.MISSING, old, new)]
-    broken = [each.broken for each in new if each.broken is not None]
-    if len(broken) == len(new) and not all(each.broken for each in old):
-        return [_of(pair, "runs work", Outcome.COLLAPSED, old, new, reason=broken[0])]
-    return [_fall(pair, rule, old, new, ci_level, strict) for rule in rules]
+    if not pair.old or not pair.new:
+        return [pair.decided("both sets", Outcome.NEW if pair.new else Outcome.MISSING)]
+    broken = [each.broken for each in pair.new if each.broken is not None]
+    if len(broken) == len(pair.new) and not all(each.broken for each in pair.old):
+        return [pair.decided("runs work", Outcome.COLLAPSED, broken[0])]
+    return [_fall(pair, rule, ci_level, strict) for rule in rules]
 
 
-def _fall(
-    pair: tuple[str, str],
-    rule: Rule,
-    old: Sequence[ScoredRun],
-    new: Sequence[ScoredRun],
-    ci_level: float,
-    strict: float,
-) -> GateDecision:
-    first, second = values(old, rule.quantity), values(new, rule.quantity)
-    if len(first) < len(old) or len(second) < len(new):
-        n = len(old) + len(new) - len(first) - len(second)
-        return _of(pair, str(rule), Outcome.CANNOT_TELL, old, new, reason=say.no_score(rule.quantity, n))
+def _fall(pair: _Pair, rule: Rule, ci_level: float, strict: float) -> GateDecision:
+    first, second = values(pair.old, rule.quantity), values(pair.new, rule.quantity)
+    if n := len(pair.old) + len(pair.new) - len(first) - len(second):
+        return pair.decided(str(rule), Outcome.CANNOT_TELL, say.no_score(rule.quantity, n))
     change = repeats_change(first, second, ci_level=ci_level)
     outcome, reason = Outcome.CANNOT_TELL, change.reason
-    if _same(old, new):
+    if pair.same:
         outcome, reason = Outcome.HELD, say.SAME_RUNS
     elif change.ci_low >= rule.margin:
         outcome = Outcome.HELD
@@ -218,53 +232,13 @@ def _fall(
         outcome = Outcome.REGRESSED
     elif change.ci_high < rule.margin:
         reason = say.NOT_AMONG_MANY
-    return GateDecision(
-        scenario=pair[0],
-        agent=pair[1],
-        rule=str(rule),
-        outcome=outcome,
-        n_before=len(first),
-        n_after=len(second),
-        before=fmean(first),
-        after=fmean(second),
-        change=change,
-        reason=reason,
-    )
+    decided = pair.decided(str(rule), outcome, reason)
+    return replace(decided, before=fmean(first), after=fmean(second), change=change)
 
 
-def _above(pair: tuple[str, str], runs: Sequence[ScoredRun], floor: float) -> GateDecision:
-    """The mean composite against the floor; where goals are ungraded, both ends of it."""
-    low, high = (fmean(each.ends[end] for each in runs) for end in (0, 1))
+def _above(pair: _Pair, floor: float) -> GateDecision:
+    """The mean composite of the new runs against the floor; where goals are ungraded, both ends of it."""
+    low, high = (fmean(each.ends[end] for each in pair.new) for end in (0, 1))
     outcome = Outcome.HELD if low >= floor else Outcome.BELOW_FLOOR if high < floor else Outcome.CANNOT_TELL
     mean, reason = (low, "") if low == high else (math.nan, say.between(low, high))
-    return _of(pair, f"composite>={floor:g}", outcome, (), runs, reason=reason, after=mean)
-
-
-def _of(
-    pair: tuple[str, str],
-    rule: str,
-    outcome: Outcome,
-    old: Sequence[ScoredRun],
-    new: Sequence[ScoredRun],
-    *,
-    reason: str = "",
-    after: float | None = None,
-) -> GateDecision:
-    means = [fmean(scores) if (scores := values(runs, "composite")) else math.nan for runs in (old, new)]
-    return GateDecision(
-        scenario=pair[0],
-        agent=pair[1],
-        rule=rule,
-        outcome=outcome,
-        n_before=len(old),
-        n_after=len(new),
-        before=means[0],
-        after=means[1] if after is None else after,
-        reason=reason,
-    )
-
-
-def _same(old: Sequence[ScoredRun], new: Sequence[ScoredRun]) -> bool:
-    """Whether these are the baseline's own runs with the scores they had."""
-    known = {each.trajectory_id: each for each in old}
-    return len(new) == len(old) and all(known.get(each.trajectory_id) == each for each in new)
+    return replace(pair.decided(f"composite>={floor:g}", outcome, reason), n_before=0, before=math.nan, after=mean)
