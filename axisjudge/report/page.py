@@ -21,7 +21,7 @@ from axisjudge.readers import read_trajectories
 from axisjudge.report.digest import file_sha256, portable
 from axisjudge.report.drawn import drawn_bytes, reading_of, title_of_figure, width_of
 from axisjudge.report.links import NO_LINKS, write_links
-from axisjudge.report.paper import ABOUT, MARKDOWN_MIME, sentences_of, slug
+from axisjudge.report.paper import ABOUT, MARKDOWN_MIME, slug
 from axisjudge.report.room import read_so_far
 from axisjudge.report.scope import asked_of, ratings_sha256, scope_of
 from axisjudge.report.table_files import write_table
@@ -44,8 +44,6 @@ PAGE_FILE = "page.json"
 _BANNER_STYLE = "border-left: 4px solid #b3261e; background-color: #fdf0ee; color: #5c1410; padding: 8px 14px"
 
 _ANSWER_STYLE = "border-left: 4px solid #174ea6; padding: 8px 14px"
-#: Sentences of an answer that stand above all else.
-ANSWER = 3
 
 Value = TypeVar("Value")
 
@@ -144,18 +142,14 @@ class Page:
         Parameters
         ----------
         result : StudyResult or str
-            A result whose `answer` it is, or the answer itself. At most three sentences of it stand in the box; what
-            more it says comes under *In numbers*.
+            A result whose `answer` it is, or the answer itself: at most three sentences that stand alone.
         """
-        sentences = sentences_of(result if isinstance(result, str) else result.answer)
-        shown, rest = " ".join(sentences[:ANSWER]), sentences[ANSWER:]
+        shown = " ".join((result if isinstance(result, str) else result.answer).split())
         self.answer_text = shown
         self._save()
         box = f'<p class="answer" style="{_ANSWER_STYLE}"><strong>Answer.</strong> {html.escape(shown)}</p>'
         bundle = {"text/html": box, "text/plain": shown, MARKDOWN_MIME: f"**Answer.** {literal(shown)}"}
         _show(bundle, {ABOUT: {"is": "answer"}})
-        for sentence in rest:
-            self.say(sentence)
 
     def explorer(self, ratings: Any, trajectories: Iterable[Trajectory] | str = ()) -> None:
         """Let the page's tables lead to the runs, in an explorer.html beside the report: `Links.of_row` says how.
@@ -350,12 +344,8 @@ class Page:
             "findings": self.findings,
             "finding": self.finding,
         }
-        if self.answer_text:
-            said["answer"] = self.answer_text
-        if self.scope.retirement:
-            said["retirement"] = self.scope.retirement
-        if self.scope.injection:
-            said["injection"] = self.scope.injection
+        notes = {"answer": self.answer_text, "retirement": self.scope.retirement, "injection": self.scope.injection}
+        said |= {name: note for name, note in notes.items() if note}
         if self.standing.matters:
             said["standing"] = self.standing.to_dict()
             said["declared"] = [each.to_dict() for each in self.declared]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
@@ -99,14 +100,13 @@ def too_few_clusters(n_clusters: int, fewest: int) -> Ends:
     return Ends(reason=f"{many(n_clusters, 'cluster')}: too few for an interval ({fewest} or more)")
 
 
-#: Nouns whose plural is no rule's.
-_PLURALS = {"person": "people", "axis": "axes", "query": "queries", "study": "studies", "reply": "replies"}
+#: Endings of nouns and of their plurals; the first that fits.
+_PLURALS = (("person$", "people"), ("is$", "es"), ("([^aeiou])y$", r"\1ies"), ("(s|x|z|ch|sh)$", r"\1es"), ("$", "s"))
 
 
 def plural(noun: str) -> str:
-    """The plural of a noun, or of the last word of several: ``raw scores``, ``people``, ``queries``."""
-    *before, last = noun.split(" ")
-    return " ".join([*before, _PLURALS.get(last, f"{last}s")])
+    """The plural of a noun, or of the last word of several: ``raw scores``, ``people``, ``trajectories``."""
+    return next(re.sub(one, several, noun, count=1) for one, several in _PLURALS if re.search(one, noun))
 
 
 def many(count: int, noun: str) -> str:

@@ -31,7 +31,7 @@ def test_words_first_then_tables_and_the_whole_as_json(ratings, called):
     banner, first, *rest = page.stdout.splitlines()
     assert banner.startswith("SIMULATED OR PLANTED")
     assert first.startswith("Of 60 claims")
-    outcomes = {what: int(n) for what, n in re.findall(r"(not shown yet|shown false|not checked): (\d+)", first)}
+    outcomes = {what: int(n) for n, what in re.findall(r"(\d+) (not shown yet|shown false|not checked)", first)}
     assert sum(outcomes.values()) == 60, first  # none is made
     assert any(
         line.startswith("'may stand in for one of these people (epsilon 0.2)' could not be checked") for line in rest

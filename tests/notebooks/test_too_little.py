@@ -13,6 +13,7 @@ from axisjudge.datasets import demo_paths, demo_run_labels, demo_runs
 from axisjudge.ratings.store import write_ratings
 from axisjudge.report import Page
 from axisjudge.report import page as pages
+from axisjudge.report.paper import sentences_of
 from axisjudge.report.unanswered import answer_why
 from axisjudge.sources import load_source
 from axisjudge.studies.curves.sources import load_scores
@@ -25,6 +26,9 @@ CASES = [
     ("01", {"judges": ["simulated:jackdaw"]}, "two judges"),
     ("01", {"trajectories": "@one.json"}, "stands on this side"),
     ("01", {"trajectories": "@three.json"}, "too few items to tell"),
+    ("02", {"ratings": "@one_judge"}, "it takes two"),
+    ("02", {"ratings": "@three"}, "agree"),
+    ("02", {"ratings": "@lost"}, "no item has comparable verdicts"),
     ("03", {"ratings": "@all"}, "labels of people"),
     ("03", {"ratings": "@all", "labels": "@labels_lost"}, "labels of people"),
     ("03", {"ratings": "@lost", "labels": "@labels"}, "none has a kappa"),
@@ -33,14 +37,32 @@ CASES = [
     ("04", {"source": "@one_task.csv"}, "1 task"),
     ("04", {"source": "@same.csv"}, "fewer than three different values"),
     ("04", {"source": "@no_people.csv"}, "no row has"),
+    ("05", {"ratings": "@one_judge"}, "1 judge"),
+    ("05", {"ratings": "@three"}, "not ranked"),
+    ("05", {"ratings": "@lost"}, "no verdict was decided"),
+    ("05", {"ratings": "@twenty"}, "20 judges"),
+    ("06", {"ratings": "@one_judge"}, "nobody to agree with"),
+    ("06", {"ratings": "@lost"}, "no judge gave a verdict"),
     ("08", {"runs": "@three_runs.jsonl", "labels": "@run_labels_lost"}, "labels given say nothing"),
     ("08", {"trajectories": "@unrewarded.json"}, "AUC"),
     ("09", {"pilot": "@one_judge"}, "from assumptions"),
     ("09", {"pilot": "@three"}, "from assumptions"),
     ("09", {"pilot": "@lost"}, "from assumptions"),
+    ("10", {"ratings": "@three"}, "not shown"),
+    ("10", {"ratings": "@lost"}, "on no anchor did both decide"),
+    ("11", {"trajectories": "@one.json"}, "Twins show only"),
+    ("12", {"ratings": "@one_judge"}, "none gave two verdicts"),
+    ("12", {"ratings": "@three"}, "show that a verdict is right"),
+    ("12", {"ratings": "@lost"}, "No judge cites"),
+    ("13", {"ratings": "@all"}, "no item has a label"),
+    ("13", {"ratings": "@one_judge", "labels": "@labels"}, "no panel is shown to be better"),
+    ("13", {"ratings": "@lost"}, "all were lost"),
     ("14", {"trajectories": "@unrewarded.json"}, "no failed run"),
     ("14", {"trajectories": "@all.json", "ratings": "@lost"}, "must hold verdicts"),
     ("14", {"trajectories": "@three.json"}, "2 faults"),
+    ("15", {"ratings": "@three"}, "one task"),
+    ("15", {"ratings": "@lost"}, "nothing can be said"),
+    ("15", {"ratings": "@one_judge", "labels": "@labels"}, "believe"),
 ]
 
 
@@ -63,6 +85,10 @@ def little(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "labels_lost": lost(labels),
         "lost": lost(judged),
         "one_judge": judged.filter(pl.col("rater") == ONE),
+        "twenty": pl.concat(
+            judged.filter(pl.col("rater") == ONE).with_columns(rater=pl.lit(f"simulated:{number:02d}".ljust(80, "x")))
+            for number in range(20)
+        ),
         "three": judged.filter(pl.col("item_id").is_in(items.head(3).implode())),
         "run_labels_lost": lost(pl.read_ndjson(demo_run_labels(), schema=table.schema)),
     }
@@ -132,5 +158,6 @@ def test_the_page_says_what_cannot_be_said(
         page = run(number, {name: path_of(little, value) for name, value in given.items()}, monkeypatch)
     text = "\n".join(shown)
     assert answer in page.answer_text
+    assert 1 <= len(sentences_of(page.answer_text)) <= 3
     assert not re.search(r"\b(nan|inf)\b", text)
     assert not re.search(r"\b1 (tasks|items|runs|judges|people|agents|axes|labels)\b", text)

@@ -177,6 +177,6 @@ def test_what_is_missing_has_words():
 
 def test_counts_agree_with_their_nouns():
     assert [many(1, noun) for noun in ("run", "axis", "query")] == ["1 run", "1 axis", "1 query"]
-    assert [many(2, noun) for noun in ("raw score", "axis", "query", "person")] == [
-        "2 raw scores", "2 axes", "2 queries", "2 people",
+    assert [many(2, noun) for noun in ("raw score", "axis", "query", "person", "trajectory", "day", "branch")] == [
+        "2 raw scores", "2 axes", "2 queries", "2 people", "2 trajectories", "2 days", "2 branches",
     ]  # fmt: skip

@@ -185,10 +185,10 @@ def trust(
         )
         trust_result = trust_judge(votes, judge, risk=risk, level=level)
     if json:
-        words = [sentences.stands(trust_result), sentences.worst(trust_result)]
+        words = [sentences.stands_in_full(trust_result), sentences.worst(trust_result)]
         show.as_json({**trust_result.to_dict(), "sentences": words})
     else:
-        typer.echo(show.text(sentences.stands(trust_result)))
+        typer.echo(show.text(sentences.stands_in_full(trust_result)))
         if trust_result.n_tuned:
             typer.echo(f"Labels of tasks that it was fitted on are left out: {trust_result.n_tuned:,}.")
         if trust_result.granted:

@@ -96,14 +96,12 @@ def injection_flags(trajectory: Trajectory) -> tuple[str, ...]:
 
 
 def _first_places(trajectory: Trajectory) -> dict[str, str]:
-    """Kind -> where it first occurs; all texts at once, and one by one only where there is something."""
-    texts = list(_texts(trajectory))
+    """Kind -> where it first occurs."""
     first: dict[str, str] = {}
-    if kinds_in("\n".join(text.text for text in texts)) or any(len(text.text) >= LONG for text in texts):
-        for text in texts:
-            kinds = _kinds_in_shared if text.where == "tools" or len(text.text) < LONG else kinds_in
-            for kind in kinds(text.text, writes_calls=text.writes_calls):
-                first.setdefault(kind, text.where)
+    for text in _texts(trajectory):
+        kinds = _kinds_in_shared if text.where == "tools" or len(text.text) < LONG else kinds_in
+        for kind in kinds(text.text, writes_calls=text.writes_calls):
+            first.setdefault(kind, text.where)
     for kind in _kinds_in_shared(trajectory.policy or "", writes_calls=True):
         first.setdefault(kind, "policy")
     return first

@@ -9,7 +9,11 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import date, timedelta
+from functools import lru_cache
 from typing import Any, NamedTuple
+
+#: Texts whose amounts and days are remembered: a twin shares most of the steps of its run.
+_SHARED = 4_096
 
 _NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
 _AMOUNT = re.compile(
@@ -115,13 +119,14 @@ def to_cents(number: str | float) -> int:
     return round(float(number.replace(",", "") if isinstance(number, str) else number) * 100)
 
 
-def amounts_in(text: str) -> list[Amount]:
+@lru_cache(maxsize=_SHARED)
+def amounts_in(text: str) -> tuple[Amount, ...]:
     """Amounts of money in a text: with a currency sign or word, or a bare number with exactly two decimals."""
-    return [
+    return tuple(
         Amount(to_cents(match["number"]), "." in match["number"], match.start(), match.group().strip())
         for match in _AMOUNT.finditer(text)
         if _is_money(match, text)
-    ]
+    )
 
 
 def _is_money(match: re.Match[str], text: str) -> bool:
@@ -164,20 +169,22 @@ def plain_numbers_in(text: str) -> set[int]:
     )
 
 
-def days_in(text: str, *, any_case: bool = False) -> list[tuple[tuple[Day, ...], str]]:
+@lru_cache(maxsize=_SHARED)
+def days_in(text: str, *, any_case: bool = False) -> tuple[tuple[tuple[Day, ...], str], ...]:
     """Dates in a text, each with its possible readings (``03/04/2024`` has two) and its wording."""
     month_first, day_first = (_MONTH_FIRST_ANY_CASE, _DAY_FIRST_ANY_CASE) if any_case else (_MONTH_FIRST, _DAY_FIRST)
     matches = [(tuple(_numeric(match)), match) for match in _NUMERIC_DATE.finditer(text)]
     matches += [((_named(match[1], match[2], match[3]),), match) for match in month_first.finditer(text)]
     matches += [((_named(match[2], match[1], match[3]),), match) for match in day_first.finditer(text)]
-    return [
+    return tuple(
         (days, match.group())
         for readings, match in sorted(matches, key=lambda pair: pair[1].start())
         if (days := tuple(day for day in readings if 1 <= day.month <= 12 and 1 <= day.day <= 31))
         and not (match.start() and (text[match.start() - 1].isalnum() or text[match.start() - 1] == "/"))
-    ]
+    )
 
 
+@lru_cache(maxsize=_SHARED)
 def days_given(text: str) -> frozenset[Day]:
     """Every day that a text may name, in any form: "6/2", "20310602" and seconds since 1970 too."""
     days = {day for readings, _ in days_in(text, any_case=True) for day in readings}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 
 from axisjudge.judges.rules import phrases
@@ -87,7 +87,7 @@ def clean(facts: Facts) -> Clean:
     return Clean("uncertain", 0.30, checked, text)
 
 
-def amounts_by_message(facts: Facts) -> Iterator[tuple[int, str, list[Amount], KnownAmounts]]:
+def amounts_by_message(facts: Facts) -> Iterator[tuple[int, str, tuple[Amount, ...], KnownAmounts]]:
     """Each message of the agent that tells amounts, with the amounts known before it (one object, growing)."""
     known = KnownAmounts()
     results = {call.result_step: call for call in facts.calls}
@@ -121,7 +121,7 @@ def unexplained_amounts(facts: Facts) -> Iterator[Finding]:
             yield Finding(kind, (index,), f"{sentence}, and no sum, difference or total of what was known gives it.")
 
 
-def explain_all(amounts: list[Amount], known: KnownAmounts, counts: Counts) -> list[tuple[Amount, str | None]]:
+def explain_all(amounts: Sequence[Amount], known: KnownAmounts, counts: Counts) -> list[tuple[Amount, str | None]]:
     """How each amount of one message is explained (None: not at all); those explained are added to what is known.
 
     A second round lets an amount rest on one that the message tells only after it.

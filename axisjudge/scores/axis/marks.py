@@ -33,10 +33,10 @@ def marks_of(
         ]
         if missing:
             ends = f"{each.low:g} and {each.high:g}"
-            marks.append(f"{each.name}: not judged: {', '.join(missing)}; its score lies between {ends}")
+            marks.append(f"{each.name}: {' and '.join(missing)} not judged, so its score lies between {ends}")
         if each.no_data:
             marks.append(
-                f"{each.name}: no interactions; {each.score:g} is the program's value for that, no measurement"
+                f"{each.name}: no interactions, for which the program sets {each.score:g}; that is no measurement"
             )
     return tuple(marks)
 

@@ -77,11 +77,11 @@ class Agreement(NamedEstimate):
         if self.prevalence_index > 0.5:
             causes.append(f"{common:.0%} of the ratings are of one category")
         if self.bias_index > 0.1:
-            causes.append(f"two raters differ by {self.bias_index:.0%} in how often they use a category")
+            causes.append(f"raters differ by {100 * self.bias_index:.0f} points in how often they use one")
         why = f" ({' and '.join(causes)})" if causes else ""
         return (
-            f"{self._agree}, yet {self.label} is {value:.2f}: agreement of "
-            f"{self.expected_agreement:.0%} would come by chance as this coefficient counts it{why}."
+            f"{self._agree}, yet {self.label} is {value:.2f}, as it counts on {self.expected_agreement:.0%} "
+            f"by chance{why}."
         )
 
     @property

@@ -86,7 +86,7 @@ def coefficient_interval(
     if coefficient.name == "percent_agreement" and patterns.n_raters == 2 and patterns.weights is None:
         return _agreement_as_proportion(patterns, ci_level)
     if patterns.n_clusters() < 2:
-        return Ends(reason="fewer than two clusters: how far they differ cannot be seen")
+        return Ends(reason="fewer than two clusters do not show how far they differ")
     sums = bootstrap.sums[number]
     sizes = patterns.cluster_sizes() if patterns.grouped else np.ones(1)
     clustered = bool((sizes > 1).any())

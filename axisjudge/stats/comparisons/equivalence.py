@@ -111,7 +111,7 @@ def _of_shift(shift: Estimate, margin: float) -> list[str]:
         return [f"the shift has no interval: {shift.reason}"]
     if -margin < shift.ci_low and shift.ci_high < margin:
         return []
-    return [f"the shift may be {shift.ci_low:+.3f} to {shift.ci_high:+.3f}, beyond {margin:.2f}"]
+    return [f"the failure rate may have moved by {shift.ci_low:+.3f} to {shift.ci_high:+.3f}, beyond {margin:.2f}"]
 
 
 def _of_agreement(agreement: Estimate, own: Estimate | None, margin: float) -> list[str]:

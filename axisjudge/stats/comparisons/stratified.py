@@ -73,11 +73,11 @@ def stratified_change(
         return found(math.nan, reason=f"no {stratum} has runs in both sets")
     change = float(np.mean([other.mean() - one.mean() for one, other in pairs]))
     if any(cell.size < 2 for pair in pairs for cell in pair):
-        reason = f"a {stratum} with a single run on one side: how far repeats differ cannot be seen"
+        reason = f"a {stratum} with a single run on one side does not show how far repeats differ"
         return found(change, reason=reason)
     parts = np.array([cell.var(ddof=1) / cell.size for pair in pairs for cell in pair]) / len(pairs) ** 2
     if not parts.any():
-        return found(change, reason="all repeats are equal: how far they vary cannot be seen")
+        return found(change, reason="all repeats are equal, so how far they vary cannot be seen")
     degrees = parts.sum() ** 2 / float((parts**2 / [cell.size - 1 for pair in pairs for cell in pair]).sum())
     half = t_quantile(float(degrees), ci_level) * math.sqrt(float(parts.sum()))
     return found(change, change - half, change + half)

@@ -24,7 +24,7 @@ from axisjudge.stats.rates.proportions import clustered_mean, clustered_proporti
 
 Floats = NDArray[np.float64]
 
-ONE_PERSON = "one person labelled: there are no others to compare with"
+ONE_PERSON = "one person labelled, and there are no others to compare with"
 
 #: The agreement coefficients given, by the name under which they stand: of words, and of words in order.
 COEFFICIENTS = {column: name for column, name in coefficient_names(2).items() if name != "percent_agreement"}

@@ -206,7 +206,7 @@ def bounded_share(
         low, high, method = _independent(ones, n, ci_level)
         return ClusteredShare(ci_low=low, ci_high=high, method=method, **about)
     if sizes.size == 1:
-        reason = f"all values are of one {cluster_unit}: how far clusters differ cannot be seen"
+        reason = f"all values are of one {cluster_unit}, which does not show how far clusters differ"
         return ClusteredShare(reason=reason, **about)
     influence = weight * (outcome - share) / total
     variance = clustered_variance(influence, groups, weights=weight, times=number, prior=expected_icc)
@@ -269,7 +269,7 @@ def clustered_mean(
     variance = clustered_variance((value - mean) / value.size, groups)
     half = t_quantile(variance.degrees, ci_level) * variance.error
     if half == 0:
-        reason = "all values are equal: how far they vary cannot be seen"
+        reason = "all values are equal, so how far they vary cannot be seen"
         return Estimate(estimate=mean, reason=reason, **about)
     return Estimate(
         estimate=mean,

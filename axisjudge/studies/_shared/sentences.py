@@ -36,7 +36,9 @@ def cited_overlap(pairs: Sequence[CitationOverlap], without_chance: str) -> str:
         return f"{spread} is {figures}; how much of it is chance is not known: {without_chance}."
     above = sum(pair.excess.ci_low > 0 for pair in cited)
     by = _range([pair.excess.estimate for pair in cited], "+.2f")
-    return f"{spread} differs from chance within the run by {by}; in {above or 'none'} the interval lies above 0."
+    return (
+        f"{spread} lies {by} from what chance within the run gives; it is shown to lie above that in {above or 'none'}."
+    )
 
 
 def other_evidence(same: int, apart: int, where: Sequence[str]) -> str:

@@ -225,9 +225,8 @@ def weighted(where: str, normalised: str, product: CaseWeighted, minimum: CaseWe
     return (
         f"{where}: with cases weighted by the judges' confidence ({normalised}) alpha of the panel goes {change}: "
         f"{by_product} with products of confidences, {by_minimum} with the smaller one. The weights leave "
-        f"{product.kish_n:.0f} of {many(product.n_items, 'item')}; {p_words(product.p_value)} if confidence "
-        "said nothing "
-        "beyond the verdict."
+        f"{product.kish_n:.0f} of {many(product.n_items, 'item')}; {p_words(product.p_value)} if confidence said "
+        "nothing beyond the verdict."
     )
 
 
@@ -243,9 +242,8 @@ def steps(
             f"{most.worded('.3f')}."
         )
     return (
-        f"{where}, unweighted kappa with people was observed from {lowest.worded('.3f')} ({low}) to "
-        f"{highest.worded('.3f')} ({high}), step accuracy from {least.worded('.3f')} to {most.worded('.3f')} for the "
-        "same two."
+        f"{where}, {low} has the lowest observed kappa with people, unweighted, {lowest.worded('.3f')}, and {high} the "
+        f"highest, {highest.worded('.3f')}. Their step accuracies are {least.worded('.3f')} and {most.worded('.3f')}."
     )
 
 
@@ -266,4 +264,4 @@ def reversals(counts: Sequence[tuple[str, Reversal]]) -> str:
     if not counts:
         return ""
     each = listed([f"{overturned(reversal)} on {where}" for where, reversal in counts])
-    return f"Agreement beyond chance would not be shown if other verdicts had been given: {each}."
+    return f"Agreement beyond chance would no longer be shown with {each} given otherwise."

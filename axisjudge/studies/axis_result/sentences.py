@@ -73,7 +73,7 @@ def of_run(result: AxisResult) -> list[str]:
     if slow := result.slowest:
         words.append(f"Its slowest call is #{slow.id} {slow.tool_name} with {slow.duration_ms / 1000:,.1f} s.")
     if unnecessary := result.dimension("agent").necessity.unnecessary:
-        words.append(f"Not needed: {listed([f'#{id}' for id in unnecessary])}.")
+        words.append(f"Interactions that were not needed: {listed([f'#{id}' for id in unnecessary])}.")
     if result.insights:
         words.append(f"Weakest below 75: {result.insight}.")
     return words
@@ -83,7 +83,7 @@ def of_means(agents: Sequence[AgentMeans]) -> str:
     """The mean AXIS Result of every agent."""
     means = [(each.agent, each.means["composite"], each.n_runs) for each in agents]
     each_agent = [
-        f"{agent} {mean.estimate:.1f} ({mean.interval('.1f')}; {mean.n_items} of {many(n_runs, 'run')} have one, "
+        f"{agent} {mean.estimate:.1f} ({mean.interval('.1f')}; {mean.n_items} of {many(n_runs, 'run')} on "
         f"{mean.clusters})"
         if mean.n_items
         else f"{agent} none, as no goal was graded in {many(n_runs, 'run')}"

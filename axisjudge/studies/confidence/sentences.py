@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from axisjudge.stats.confidence.calibration import ReliabilityCurve
 from axisjudge.stats.estimate import Estimate
-from axisjudge.studies._shared.words import listed
+from axisjudge.studies._shared.words import listed, many
 
 UNTOLD = "How far confidences can be taken at their word cannot be told: {reason}."
 NO_SPLIT = "the ratings name no calibration split with items outside it"
@@ -34,14 +34,19 @@ def judge(
     left_out: Mapping[str, int],
 ) -> str:  # fmt: skip
     """Over- or underconfident, more than chance or not, and whether confidence ranks right before wrong."""
-    gap = confidence - accuracy
-    way = "about as often" if abs(gap) < 0.005 else f"{abs(gap):.0%} too {'much' if gap > 0 else 'little'}"
     counts = ", ".join(f"{count} {what}" for what, count in left_out.items() if count)
     return (
-        f"{name} ({source}): right on {accuracy:.0%}, says {confidence:.0%}, {way}; {curve.ece_bins} bins give an ECE "
-        f"of {curve.ece:.3f}, where a perfectly calibrated judge of so few items would show "
+        f"{name} ({source}) {gap(accuracy, confidence)}; {curve.ece_bins} bins give an ECE of"
+        f" {curve.ece:.3f}, where a perfectly calibrated judge of so few items would show "
         f"{curve.ece_if_calibrated:.3f}. AUROC {auc.worded()}.{f' Left out: {counts}.' if counts else ''}"
     )
+
+
+def gap(accuracy: float, confidence: float) -> str:
+    """Accuracy beside mean confidence, and how far apart they are."""
+    points = round(100 * abs(confidence - accuracy))
+    off = f"{many(points, 'point')} {'more' if confidence > accuracy else 'less'}"
+    return f"is right on {accuracy:.0%} of its verdicts and {confidence:.0%} sure on average, {off}"
 
 
 def without(judges: Sequence[str]) -> list[str]:
@@ -51,5 +56,5 @@ def without(judges: Sequence[str]) -> list[str]:
 
 def answer(found: Mapping[Word, Sequence[str]], widest: str) -> str:
     """Which judges may be taken at their word, and the widest gap in figures."""
-    groups = "; ".join(f"{listed(judges)}: {word}" for word, judges in found.items() if judges)
-    return f"Confidence against labels, {groups}. Widest gap: {widest}"
+    groups = "; ".join(f"{word}: {listed(judges, most=6)}" for word, judges in found.items() if judges)
+    return f"Against labels these judges are {groups}. The widest gap: {widest}. Who is best calibrated is not tested."

@@ -43,7 +43,7 @@ class Confidence(RatedResult):
             return words.UNTOLD.format(reason=self.missing)
         groups = {word: [each.judge for each in self.judges if _word(each) is word] for word in Word}
         widest = max(self.judges, key=lambda each: abs(each.mean_confidence - each.accuracy))
-        return words.answer(groups, widest.sentence)
+        return words.answer(groups, f"{widest.judge} {words.gap(widest.accuracy, widest.mean_confidence)}")
 
     @property
     def sentences(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ import polars as pl
 
 from axisjudge.results import Result
 from axisjudge.scores.curves.curve import AXIS_CURVE, LogNormalCurve, MendedCurve, axis_score
+from axisjudge.studies._shared.words import listed
 from axisjudge.studies.curves import sentences as say
 
 #: The control points of Lighthouse's published curve: raw milliseconds and share.
@@ -66,7 +67,7 @@ class Cliff(Result):
         """What a hundredth of the raw score is worth along the curve, in words."""
         worth = AXIS_CURVE.noise_amplification(_ALONG) / 100
         points = (say.POINTS.format(points=each, raw=raw) for raw, each in zip(_ALONG, worth, strict=True))
-        return say.NOISE.format(points=", ".join(points))
+        return say.NOISE.format(points=listed(list(points)))
 
 
 def cliff() -> Cliff:

@@ -33,9 +33,9 @@ CLIFF = (
     "The program gives {below} at raw {raw} and {top} at raw 1; between them {names} cannot occur. Divided by its "
     "value at raw 1 the curve ends at 100 without a jump, and every other score rises by {rise:.1%}."
 )
-NOISE = "A standard deviation of .01 in the raw score becomes one of this many points in the score: {points}."
-POINTS = "{points:.2f} at raw {raw:g}"
-PUBLISHED = "Of {n} published points ours differs by {largest:.1e} at most (they have five decimals)."
+NOISE = "Where raw scores vary by .01 (standard deviation), the score varies by {points}."
+POINTS = "{points:.2f} points at raw {raw:g}"
+PUBLISHED = "Our curve lies within {largest:.6f} of all {n} published points, which have five decimals."
 RECOVERED = "{dimension}: {median}, {sigma}."
 
 
@@ -81,12 +81,14 @@ def answer(fits: Mapping[str, CurveFit], worse: Sequence[str]) -> str:
     for name, fit in fits.items():
         if not fit.curve:
             refused.setdefault(fit.refusals[0].reason, []).append(name)
-    words += [
-        f"No curve can be fitted{_of(listed(names), ' for ')}, because {reason}." for reason, names in refused.items()
-    ]
+    why = [f"{_of(listed(names), ' for ')}, because {reason}" for reason, names in refused.items()]
+    words += [f"No curve can be fitted{'; none'.join(why)}."] if why else []
     where = f" in {listed(worse)}" if len(fits) > 1 and worse else ""
-    missed = f"The assumed curve is shown to predict people's scores of unseen tasks worse than the fitted one{where}."
-    return " ".join([*words, *([missed] if worse else [])])
+    not_shown = "" if worse else " not"
+    missed = (
+        f"The assumed curve is{not_shown} shown to predict people's scores of unseen tasks worse than the fitted one"
+    )
+    return " ".join([*words, *([f"{missed}{where}."] if stand else [])])
 
 
 def _sample(fit: CurveFit) -> str:

@@ -42,9 +42,9 @@ def asked_again(judge: str, n_repeats: int, found: Mapping[str, SelfAgreement]) 
     clusters = max(known.values(), key=lambda agreement: agreement.n_clusters).clusters
     if least[1].estimate == most[1].estimate:
         every = f" on each of {many(len(known), 'question')}" if len(known) > 1 else f" on {least[0]}"
-        return f"{asked} repeats its verdict in {_share(least[1])} of two calls{every}; {clusters}."
+        return f"{asked} repeats its verdict in {_share(least[1])} of pairs of calls{every}; {clusters}."
     return (
-        f"{asked} repeats its verdict in {_share(least[1])} of two calls on {least[0]} up to {_share(most[1])} on "
+        f"{asked} repeats its verdict in {_share(least[1])} of pairs of calls on {least[0]} up to {_share(most[1])} on "
         f"{most[0]}; {clusters}. Questions are not tested against each other."
     )
 
@@ -67,13 +67,14 @@ def variance(question: str, judges: Sequence[str], found: VarianceComponents) ->
     if math.isnan(found.item):
         return f"{question}: no variance components, because {found.reason}."
     biases = listed([f"{judge} {bias:+.3f}" for judge, bias in zip(judges, found.bias, strict=True)])
-    fixed = f"judges are too few for a variance and lie off their mean by {biases}"
-    by_judge = fixed if math.isnan(found.judge) else f"judge {found.judge:.4f}"
-    return (
-        f"{question}: variance of 0/1 verdicts by item {found.item:.4f}, item x judge {found.item_judge:.4f}, "
-        f"repeats {found.error:.4f}; {by_judge} ({sample}; {many(found.n_missing, 'run')} without all verdicts "
-        "left out)."
-    )
+    parts = {"between items": found.item, "between judges": found.judge, "in a judge's view of one": found.item_judge}
+    known = {name: each for name, each in (parts | {"between repeats": found.error}).items() if not math.isnan(each)}
+    total = sum(known.values()) or 1.0
+    shares = listed([f"{each / total:.0%} {name}" for name, each in known.items()])
+    fixed = f"; judges are too few for a share of their own and lie off their mean by {biases}"
+    left = f"; {many(found.n_missing, 'run')} without all verdicts left out" if found.n_missing else ""
+    by_judge = fixed if math.isnan(found.judge) else ""
+    return f"{question}: the variance of verdicts lies {shares} ({sample}{left}){by_judge}."
 
 
 def published(judge: str, axis: str, simulation: int, calls: Sequence[tuple[str, float]], flips: Estimate) -> str:
@@ -113,8 +114,7 @@ def preference(family: str, found: Estimate) -> str:
         return f"{family}: no self-preference, because {found.reason}."
     return (
         f"Of failures of {family} agents beside those of other agents, {family} judges miss "
-        f"{directed(in_points(found))} "
-        f"than other judges do ({'; '.join([found.clusters, *found.notes])})."
+        f"{directed(in_points(found))} than other judges do ({'; '.join([found.clusters, *found.notes])})."
     )
 
 
@@ -128,8 +128,8 @@ def answer(overlap: str, again: Mapping[str, SelfAgreement]) -> str:
     sample = f"{many(least.n_items, 'item')} in {least.clusters}"
     if len(known) == 1 or least.estimate == most.estimate:
         which = f"{next(iter(known))} repeats its verdict" if len(known) == 1 else "judges repeat their verdicts"
-        return f"{overlap} Asked again, {which} in {least.worded('.0%')} of two calls ({sample}). {last}"
+        return f"{overlap} Asked again, {which} in {least.worded('.0%')} of pairs of calls ({sample}). {last}"
     return (
-        f"{overlap} Asked again, judges repeat their verdicts in {least.worded('.0%')} to {most.worded('.0%')} of two "
-        f"calls, by judge and question ({sample} at the lower end). {last}"
+        f"{overlap} Asked again, judges repeat their verdicts in {least.worded('.0%')} to {most.worded('.0%')} of "
+        f"pairs of calls, by judge and question ({sample} at the lower end). {last}"
     )

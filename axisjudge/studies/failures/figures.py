@@ -11,7 +11,7 @@ from axisjudge.figures.heatmap import cell_text, plot_heatmap
 from axisjudge.figures.legible import LONGEST
 from axisjudge.figures.marks import at_the_right, interval_mark, named_rows, percent_axis
 from axisjudge.figures.theme import ACCENT, LABEL, QUIET, SMALL, describe, dress, grid, in_words, legend_below, new_axes
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Estimate, many
 from axisjudge.studies._shared.ranking import Ranking
 from axisjudge.studies.failures.profiles import ALL_AGENTS, FailureProfile, RateGrid
 
@@ -93,9 +93,11 @@ def plot_independence(profile: FailureProfile, *, measure: str = "consensus", ax
     ax.plot([], [], "o", color=QUIET, markerfacecolor="white", label="if the judges' verdicts shared nothing")
     legend_below(ax, inches=0.35, ncols=2)
     named_rows(ax, [in_words(axis) for axis in profile.axes])
-    percent_axis(ax, max([0.2, *(bound.ci_high for cell in shown for bound in (cell.rate, cell.independent))]))
+    drawn = [end for cell in shown for rate in (cell.rate, cell.independent) for end in (rate.estimate, rate.ci_high)]
+    percent_axis(ax, np.nanmax([0.2, *drawn]))
     word = {"any": "Any-judge", "consensus": "Consensus"}[measure]
-    note = f"share of runs, all agents; {profile.ci_level:.0%} intervals over {len(set(profile.panel.clusters))} tasks"
+    tasks = many(len(set(profile.panel.clusters)), "task")
+    note = f"share of runs, all agents; {profile.ci_level:.0%} intervals over {tasks}"
     return dress(ax, f"{word} failures and what independent errors would give", note)
 
 
@@ -110,7 +112,7 @@ def plot_success(profile: FailureProfile, *, ax: Axes | None = None) -> Axes:
     named_rows(ax, profile.agents)
     percent_axis(ax)
     tasks = len(set(profile.panel.clusters))
-    return dress(ax, "End-task success", f"share of runs; {profile.ci_level:.0%} intervals over {tasks} tasks")
+    return dress(ax, "End-task success", f"share of runs; {profile.ci_level:.0%} intervals over {many(tasks, 'task')}")
 
 
 def _ends(rate: Estimate) -> str:

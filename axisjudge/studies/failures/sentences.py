@@ -8,7 +8,7 @@ from axisjudge.stats.agreement.independent_panel import any_judge_rate
 from axisjudge.stats.comparisons.reversal import Reversal
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.ranking import Ranking
-from axisjudge.studies._shared.words import agreeing, counted, listed, many, overturned, p_words, share
+from axisjudge.studies._shared.words import agreeing, counted, listed, many, overturned, p_words
 from axisjudge.studies.failures.profiles import Cell, FailureProfile, FailureRate
 
 #: The specificity at which false failures of a panel are stated, as an orientation.
@@ -207,7 +207,7 @@ def largest_excess(axis: str, consensus: FailureRate) -> str:
     """The axis on which consensus lies furthest above what independent verdicts would give."""
     return (
         f"The largest observed excess is on {axis}: consensus on {counted(consensus.count, consensus.rate)}, where "
-        f"independent verdicts would give {share(consensus.independent)}."
+        f"independent verdicts would give {consensus.independent.worded('.0%')}."
     )
 
 

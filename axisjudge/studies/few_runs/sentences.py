@@ -8,30 +8,34 @@ from statistics import median
 
 from axisjudge.stats.estimate import Estimate, many
 from axisjudge.stats.latent.panel import LatentPanel, NoModel
-from axisjudge.studies._shared.words import directed, in_points, listed, share
+from axisjudge.studies._shared.words import directed, in_points
 from axisjudge.studies.few_runs.beside import Beside, JudgeBeside, LabelsHidden
 
 
 def answer(model: LatentPanel, overall: Beside, n_runs: int, n_tasks: int) -> str:
-    """The share that fails, by the model and by design; or why the model says nothing."""
+    """The share that fails, by the model and by design, and which of them to believe; or why the model says nothing."""
     start = f"Of {many(n_runs, 'run')} of {many(n_tasks, 'task')}"
     by_design = overall.called if math.isnan(overall.labelled.estimate) else overall.labelled
-    what = "judges call incorrect" if by_design is overall.called else "are labelled as failing"
-    design = f"{by_design.worded('.0%')} of the items {what}"
+    share = f"{by_design.worded('.0%')} of the items"
+    design = f"judges call {share} incorrect" if by_design is overall.called else f"{share} are labelled as failing"
     if math.isnan(by_design.estimate):
         return f"{start} nothing can be said: {model.refusal.value}, and no item has a label."
     if model.refusal is not NoModel.NONE:
         return f"{start} the model says nothing ({model.refusal.value}): {design}, and no more."
     if math.isnan(overall.model.failing.estimate):
-        by_model = overall.model.called.worded(".0%")
-        return f"{start}, {design}; the model says {by_model}. How many truly fail is {_why(model)}."
-    return f"{start}, for tasks like these {overall.model.failing.worded('.0%')} fail by the model; {design}."
+        by_model, why = overall.model.called.worded(".0%"), f"not known: {model.cells[-1].failing.reason}"
+        return f"{start}, {design}; the model says {by_model}. How many truly fail is {why}."
+    by_model = f"by the model {overall.model.failing.worded('.0%')} of such items fail"
+    return (
+        f"{start}, {design}; {by_model}, on tasks like these. Where the model's assumptions are wrong, believe the "
+        "first figure; neither shows that one agent or judge is better than another."
+    )
 
 
 def sample(model: LatentPanel, n_judges: int, n_open: int) -> str:
     """What was fitted, and whether the chains agree."""
     labels = f"{model.n_labelled:,} labelled" if model.n_labelled else "none labelled"
-    left = f" {many(n_open, 'verdict')} say neither word and are left out." if n_open else ""
+    left = f" {many(n_open, 'verdict')} left out, as neither word was said." if n_open else ""
     start = f"{many(n_judges, 'judge')}, {many(model.n_items, 'item')} ({labels}).{left}"
     if model.convergence is None:
         return start
@@ -52,8 +56,8 @@ def widths(rates: Sequence[Beside]) -> str:
         return "No rate has an interval both ways."
     model, design = (100 * median(column) for column in zip(*both, strict=True))
     return (
-        f"How much judges call incorrect for an agent on an axis is known within {model:.0f} points by the model and "
-        f"within {design:.0f} as counted (median width of the interval, {many(len(both), 'cell')})."
+        f"The interval of how much judges call incorrect, for an agent on an axis, is {model:.0f} points wide by the "
+        f"model and {design:.0f} as counted (median of {many(len(both), 'cell')})."
     )
 
 
@@ -73,7 +77,7 @@ def lenient(judges: Sequence[JudgeBeside]) -> str:
             count = f"{len(chosen)} of {many(len(known), 'judge')}"
             verb = "is" if len(chosen) == 1 else "are"
             parts.append(
-                f"{count} {verb} shown to be {words}, most of all {far.judge} (calls incorrect {by} than fail)"
+                f"{count} {verb} shown to be {words}, most of all {far.judge}, which calls {by} incorrect than fail"
             )
     if not parts:
         return f"None of {many(len(known), 'judge')} is shown to be lenient or strict."
@@ -85,10 +89,8 @@ def sources(model: LatentPanel) -> str:
     known = [one for one in model.components if not math.isnan(one.share.ci_low)]
     if not known:
         return "Where the variance of a verdict comes from is not known without the truth."
-    most = sorted(known, key=lambda one: -one.share.estimate)[:3]
-    return (
-        f"The variance of a verdict comes mostly from {listed([f'{one.source} ({share(one.share)})' for one in most])}."
-    )
+    most = [f"{one.source} {one.share.worded('.0%')}" for one in sorted(known, key=lambda one: -one.share.estimate)[:3]]
+    return f"The variance of a verdict comes mostly from: {'; '.join(most)}."
 
 
 def effective(model: LatentPanel, by_design: Estimate | None) -> str:
@@ -96,7 +98,11 @@ def effective(model: LatentPanel, by_design: Estimate | None) -> str:
     own = model.effective
     if math.isnan(own.estimate):
         return f"How many independent judges the panel is worth is not said: {own.reason}."
-    beside = "" if by_design is None else f"; by the correlation of errors {by_design.worded('.1f')}"
+    beside = (
+        ""
+        if by_design is None
+        else f"; by the correlation of errors {by_design.estimate:.1f} ({by_design.interval('.1f')})"
+    )
     return f"The {own.n_raters} judges are worth {own.worded('.1f')} independent ones by the model{beside}."
 
 
@@ -110,15 +116,11 @@ def hidden(found: LabelsHidden | None) -> str:
     worse = " (lower is better: it is too sure here)" if found.brier > found.votes_brier else ""
     held = "holds" if found.failing.ci_low <= found.labelled.estimate <= found.failing.ci_high else "does not hold"
     return (
-        f"{start} the model says that {found.failing.worded('.0%')} fail (the labels left: {share(found.alone)}); "
-        f"its interval {held} the {found.labelled.estimate:.0%} of all labels. On the hidden ones it is right in "
-        f"{found.accuracy:.0%} and the majority of judges in {found.votes_accuracy:.0%}; its Brier score is "
-        f"{found.brier:.3f}, that of the share of votes {found.votes_brier:.3f}{worse}."
+        f"{start} the model says that {found.failing.worded('.0%')} fail (the labels left alone say "
+        f"{found.alone.worded('.0%')}); its interval {held} the {found.labelled.estimate:.0%} of all labels. On the "
+        f"hidden ones it is right in {found.accuracy:.0%} and the majority of judges in {found.votes_accuracy:.0%}; "
+        f"its Brier score is {found.brier:.3f}, that of the share of votes {found.votes_brier:.3f}{worse}."
     )
-
-
-def _why(model: LatentPanel) -> str:
-    return f"not known: {model.cells[-1].failing.reason}"
 
 
 def _width(rate: Estimate) -> float:

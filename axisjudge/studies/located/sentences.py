@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Sequence
 
 from axisjudge.judges.rules.findings import FEWEST_FLAGGED, STATED_PRECISION
-from axisjudge.studies._shared.words import listed, many, share
+from axisjudge.studies._shared.words import listed, many
 from axisjudge.studies.located.decided import ANY_AXIS, Decided
 from axisjudge.studies.located.faults import FaultsFound
 from axisjudge.studies.located.parting import KindCount, Parting
 
 #: So many labellers stand in an answer.
-_LABELLERS = 2
+_LABELLERS, _SETS = 2, 4
 _VERSION = re.compile(r"-\d+$")
 
 
@@ -43,15 +43,15 @@ def precision_sentence(decided: Sequence[Decided]) -> str:
         return "Nothing was judged."
     last = rows[-1].judge
     parts = [
-        f"{one.domain} {share(one.precision)}, against {one.failing.estimate:.0%} of all runs"
+        f"{one.precision.worded('.0%')} failed in {one.domain}, against {one.failing.estimate:.0%} of all runs"
         if one.n_incorrect
-        else f"{one.domain} none"
+        else f"none is called so in {one.domain}"
         for one in rows
         if one.judge == last
     ]
     if not any(one.n_incorrect for one in rows if one.judge == last):
         return f"{last} calls no run incorrect, so that it cannot be said what its word is worth."
-    return f"Of the runs that {last} calls incorrect on some axis these failed: {'; '.join(parts)}."
+    return f"Of the runs that {last} calls incorrect on some axis, {'; '.join(parts)}."
 
 
 def halves_sentence(decided: Sequence[Decided]) -> str:
@@ -84,8 +84,8 @@ def faults_sentence(faults: Sequence[FaultsFound]) -> str:
         with_step = [one.at_step for one in own if one.at_step.n_items]
         step = sum(round(one.estimate * one.n_items) for one in with_step)
         parts.append(
-            f"Of {many(n, 'fault')} {_located(labeller)}, {judge} calls {on_axis} incorrect on the fault's axis "
-            f"({step} at its step), and {on_any} on that or another axis."
+            f"Of {many(n, 'fault')} {_located(labeller)}, {judge} finds {on_axis or 'none'} on the fault's own axis "
+            f"({step or 'none'} at its step), and {on_any or 'none'} on that or another axis."
         )
     return " ".join(parts)
 
@@ -105,15 +105,15 @@ def answer(faults: Sequence[FaultsFound]) -> str:
         parts = [
             _of_set([one for one in own if one.domain == name]) for name in dict.fromkeys(one.domain for one in own)
         ]
-        who = f"{judges[0]} calls" if len(judges) == 1 else "judges call"
-        said.append(f"Of the faults {_located(labeller)}, {who} incorrect on their axis {listed(parts)}.")
+        who = f"{judges[0]} finds" if len(judges) == 1 else "judges find"
+        said.append(f"Of the faults {_located(labeller)}, {who} on their own axis {listed(parts, most=_SETS)}.")
     return " ".join([*said[:_LABELLERS], "Faults that nobody located may be there too, also in passing runs."])
 
 
 def _of_set(rows: Sequence[FaultsFound]) -> str:
     """What is found of the faults in one set, by the one judge, or by those that find fewest and most."""
     fewest, most = (pick(rows, key=lambda one: one.on_axis.estimate) for pick in (min, max))
-    where = f"of {many(fewest.n_faults, 'fault')} in {fewest.domain} ({fewest.on_axis.clusters})"
+    where = f"of {fewest.n_faults:,} in {fewest.domain} ({fewest.on_axis.clusters})"
     if len(rows) == 1:
         return f"{fewest.on_axis.worded('.0%')} {where}"
     if fewest.on_axis.estimate == most.on_axis.estimate:

@@ -70,8 +70,8 @@ def gain(found: Combined) -> str:
             )
     common = ""
     if mine.gain.estimate > 0 and mine.kappa.estimate < best.kappa.estimate - LOWER_KAPPA:
-        common = " Its kappa is lower: part of what it gains is to say the commoner words more often."
-    return f"{both}. The gain is {points.worded('.1f')} points: {verdict}.{common}"
+        common = "; its kappa is lower, as part of what it gains is to say the commoner words more often"
+    return f"{both}. The gain is {points.worded('.1f')} points: {verdict}{common}."
 
 
 def _percent(way: NestedWay) -> str:
@@ -85,9 +85,8 @@ def read(found: Combined) -> str:
     of_families = "1 family" if len(families) == 1 else f"{len(families)} families"
     some = "" if found.n_voted == found.n_items else f"{found.n_voted:,} of "
     return (
-        f"{many(len(found.panel.judges), 'judge')} of {of_families} voted on {some}"
-        f"{many(found.n_items, 'item')}; the panel asks {len(found.panel.asked)} of them."
-        f"{_unread(found.n_confident)}"
+        f"{many(len(found.panel.judges), 'judge')} of {of_families} voted on {some}{many(found.n_items, 'item')}; the "
+        f"panel asks {len(found.panel.asked)} of them.{_unread(found.n_confident)}"
     )
 
 
@@ -106,8 +105,8 @@ def calibrated(found: Combined) -> str:
         return "No label shows how far the panel's probabilities can be taken at their word."
     inside = "no more than" if curve.ece <= curve.ece_if_calibrated else "against"
     return (
-        f"On tasks left out its probabilities have a Brier score of {curve.brier:.3f}, of which "
-        f"{curve.miscalibration:.3f} is miscalibration; the calibration error is {curve.ece:.3f}, {inside} the "
+        f"On tasks left out the panel's probabilities have a Brier score of {curve.brier:.3f} "
+        f"({curve.miscalibration:.3f} of it miscalibration) and a calibration error of {curve.ece:.3f}, {inside} the "
         f"{curve.ece_if_calibrated:.3f} of a perfectly calibrated panel with so few items."
     )
 
@@ -130,15 +129,19 @@ def stands(found: Trust) -> str:
     terms = f"an error of at most {100 * found.alone.risk:g}% ({100 * found.alone.confidence_level:g}% sure)"
     if found.verdict is Verdict.GRANTED and found.alone.error is not None:
         error = found.alone.error
-        nearly = " As the panel was fitted on these tasks, its probabilities are cross-fitted: the bound holds nearly."
         return (
             f"At {terms} {found.n_kept:,} of {found.n_items:,} verdicts ({found.n_kept / found.n_items:.0%}) may stand "
             f"without a person: of those with a confidence of {found.alone.threshold:.3f} or more "
-            f"{error.estimate:.1%} are wrong, at most {error.ci_high:.1%} ({error.n_items:,} labelled). "
-            f"{f'The other {found.n_rest:,} are left' if found.n_rest else 'None is left'} to people."
-            f"{_more(found)}{nearly if found.cross_fitted else ''}"
+            f"{error.estimate:.1%} are wrong, at most {error.ci_high:.1%} ({error.n_items:,} labelled); "
+            f"{f'the other {found.n_rest:,} are left' if found.n_rest else 'none is left'} to people."
         )
-    return f"At {terms} no verdict of {found.subject} may stand without a person: {_why(found)}.{_more(found)}"
+    return f"At {terms} no verdict of {found.subject} may stand without a person: {_why(found)}."
+
+
+def stands_in_full(found: Trust) -> str:
+    """The same with how many labels more would let more stand, and how far the bound holds."""
+    nearly = " As the panel was fitted on these tasks, its probabilities are cross-fitted: the bound holds nearly."
+    return f"{stands(found)}{_more(found)}{nearly if found.cross_fitted and found.granted else ''}"
 
 
 def _why(found: Trust) -> str:
@@ -182,9 +185,8 @@ def worst(found: Trust) -> str:
     )
     by = {"word": "the word", "agent": "the agent"}[stratum.by]
     return (
-        f"Worst among what stands at {100 * found.alone.risk:g}% is {by} {stratum.name}: "
-        f"{stratum.error.estimate:.1%} of {stratum.error.n_items:,} labelled ones are wrong "
-        f"({stratum.error.interval('.0%')}).{beyond}"
+        f"Worst among what stands at {100 * found.alone.risk:g}% is {by} {stratum.name}: {stratum.error.estimate:.1%} "
+        f"of {stratum.error.n_items:,} labelled ones are wrong ({stratum.error.interval('.0%')}).{beyond}"
     )
 
 

@@ -25,7 +25,7 @@ from axisjudge.studies.panels.figures import plot_frontier, plot_reliability, pl
 from axisjudge.studies.panels.fitted import FittedPanel, kept
 from axisjudge.studies.panels.frontier import frontier
 from axisjudge.studies.panels.prices import item_prices
-from axisjudge.studies.panels.trust import Trust, trust_panel
+from axisjudge.studies.panels.trust import trust_panel
 from axisjudge.studies.panels.voted import Voted, voted
 
 if TYPE_CHECKING:
@@ -74,12 +74,8 @@ class Panels(Combined):
     @property
     def answer(self) -> str:
         """Whether a panel is shown to be better than the best single judge, and what may stand at the least risk."""
-        return " ".join([sentences.gain(self), *(sentences.stands(each) for each in self._foremost)])
-
-    @property
-    def _foremost(self) -> tuple[Trust, ...]:
-        """The least risk at which anything may stand; where nothing may at any, the largest."""
-        return (tuple(each for each in self.trust if each.granted) or self.trust[-1:])[:1]
+        foremost = tuple(each for each in self.trust if each.granted) or self.trust[-1:]
+        return " ".join([sentences.gain(self), *(sentences.stands(each) for each in foremost[:1])])
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -88,7 +84,7 @@ class Panels(Combined):
             sentences.read(self),
             sentences.calibrated(self),
             sentences.members(self),
-            *(sentences.stands(each) for each in self.trust if each not in self._foremost),
+            *(sentences.stands_in_full(each) for each in self.trust),
             *(sentences.worst(each) for each in self.trust[-1:]),
             sentences.spending(self.frontier),
         )

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.rates.correction import FEWEST_LABELS, CorrectedRate
+from axisjudge.stats.rates.correction import FEWEST_LABELS
 from axisjudge.studies._shared.words import agreeing, directed, in_points, listed, many, overturned
 from axisjudge.studies.people.claim_words import because, claimed
 from axisjudge.studies.people.claims import Answer, Claim, ClaimKind
@@ -41,9 +41,8 @@ def weakest_sentence(comparison: HumanComparison) -> str:
         return ""
     _, claim, reversal = min(known, key=lambda row: row[0])
     return (
-        "The claim that hangs on the fewest verdicts or labels is that "
-        f"{claim.judge} {claimed(claim)} ({claim.question}): {overturned(reversal)}, given otherwise, would "
-        "overturn it."
+        f"The claim that hangs on the fewest verdicts or labels is that {claim.judge} {claimed(claim)} "
+        f"({claim.question}): {overturned(reversal)}, given otherwise, would overturn it."
     )
 
 
@@ -60,7 +59,7 @@ def opening(comparison: HumanComparison) -> list[str]:
 
 def strangers_sentences(comparison: HumanComparison) -> list[str]:
     """The people who agree with nobody."""
-    return [f"Look at the labels first. {each.where}: {each.what}; {each.cure}." for each in comparison.strangers]
+    return [f"Look at the labels first, {each.where}: {each.what}; {each.cure}." for each in comparison.strangers]
 
 
 def answer(comparison: HumanComparison) -> str:
@@ -87,8 +86,9 @@ def _best(comparison: HumanComparison) -> str:
     if not alone:
         return f"No judge is shown to be the best by kappa with people {where}."
     named = listed([f"{judge} on {question}" for question, judge in alone], most=_NAMED)
-    rest = f" On the other {many(left, 'question')} none is shown to be." if (left := len(several) - len(alone)) else ""
-    return f"Best by kappa with people: {named}.{rest}"
+    left = len(several) - len(alone)
+    rest = f"; on the other {many(left, 'question')} none is shown to be" if left else ""
+    return f"Shown to be best by kappa with people: {named}{rest}."
 
 
 def stands_in_counted(comparison: HumanComparison) -> str:
@@ -97,7 +97,7 @@ def stands_in_counted(comparison: HumanComparison) -> str:
     counts = {answer: sum(claim.answer is answer for claim in asked) for answer in Answer}
     what = "That a judge may stand in for one of these people"
     if counts[Answer.NOT_CHECKED] == len(asked):
-        return f"{what} could not be checked: {because(asked[0])}." if asked else ""
+        return f"{what} could not be checked, because {because(asked[0])}." if asked else ""
     words = {Answer.NOT_SHOWN: "not shown yet", Answer.MAY_NOT: "shown false", Answer.NOT_CHECKED: "not checked"}
     rest = [f"{word}: {counts[answer]}" for answer, word in words.items() if counts[answer]]
     tail = f" ({'; '.join(rest)})" if rest else ""
@@ -111,10 +111,9 @@ def count_sentence(comparison: HumanComparison) -> str:
     chance = 0.025 * (len(claims) - counts[Answer.NOT_CHECKED])
     alone = f" Each is tested alone: were none true, about {chance:.0f} would pass by chance, so they are exploratory."
     return (
-        f"Of {many(len(claims), 'claim')}, one for each kind, judge and question, "
-        f"{counts[Answer.MAY] or 'none'} may be "
-        f"made; not shown yet: {counts[Answer.NOT_SHOWN]}, shown false: {counts[Answer.MAY_NOT]}, not checked: "
-        f"{counts[Answer.NOT_CHECKED]}.{alone if chance >= 0.5 else ''}"
+        f"Of {many(len(claims), 'claim')}, one for each kind, judge and question, {counts[Answer.MAY] or 'none'} may "
+        f"be made; {counts[Answer.NOT_SHOWN] or 'none'} not shown yet, {counts[Answer.MAY_NOT] or 'none'} shown false, "
+        f"{counts[Answer.NOT_CHECKED] or 'none'} not checked.{alone if chance >= 0.5 else ''}"
     )
 
 
@@ -145,7 +144,7 @@ def _with_more(claims: Sequence[Claim]) -> str:
     more = sorted(claim.more for claim in claims if claim.more is not None)
     if not more:
         return ""
-    return f", the nearest of them with about {many(more[0], 'labelled item')} more"
+    return f", where it would take about {many(more[0], 'labelled item')} more at least"
 
 
 def _who(claims: Sequence[Claim], judges: Sequence[str]) -> str:
@@ -170,9 +169,8 @@ def question_sentence(question: QuestionComparison) -> str:
     problem = f": {panel.drawn.reason}" if panel.drawn.problem else ""
     left = f" Left out: {many(panel.n_unjudged, 'labelled item')} that no judge rated." if panel.n_unjudged else ""
     start = (
-        f"{question.question}: {question.n_reference:,} of {many(len(panel.items), 'item')} carry a label that "
-        "takes a side "
-        f"({named}{ties}); {drawn}{problem}.{left}"
+        f"{question.question}: {question.n_reference:,} of {many(len(panel.items), 'item')} carry a label that takes a "
+        f"side ({named}{ties}); {drawn}{problem}.{left}"
     )
     if people == ("reference",):
         return f"{start} {_REFERENCE}"
@@ -308,19 +306,11 @@ def farthest_sentence(comparison: HumanComparison) -> str:
         why = "no judge gave a verdict" if comparison.corrected else "the scale knows no failure"
         return f"No failure rate was corrected: {'; '.join(sorted(reasons)) or why}."
     off = max(known, key=lambda each: abs(each.apparent.estimate - each.rate.estimate))
-    says, corrected = f"{off.apparent.estimate:.0%}", off.rate.worded(".0%")
+    points = round(100 * abs(off.apparent.estimate - off.rate.estimate))
+    rates = f"{off.apparent.estimate:.0%} where the corrected rate is {off.rate.worded('.0%')}"
     if len(known) == 1:
-        return f"The judge's own failure rate is {says}, corrected {corrected}."
-    return (
-        f"Judges' own failure rates lie up to {_points_off(off)} off: the farthest of {len(known)} is {says}, "
-        "corrected "
-        f"{corrected}."
-    )
-
-
-def _points_off(rate: CorrectedRate) -> str:
-    off = 100 * (rate.apparent.estimate - rate.rate.estimate)
-    return many(round(abs(off)), "point")
+        return f"The judge's own failure rate is {rates}."
+    return f"Judges' own failure rates lie up to {many(points, 'point')} off: the farthest of {len(known)} is {rates}."
 
 
 def rates_sentence(comparison: HumanComparison) -> str:

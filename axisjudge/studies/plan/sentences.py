@@ -9,13 +9,13 @@ from axisjudge.judges.pricing import price_list_version
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 from axisjudge.stats.estimate import plural
 from axisjudge.stats.planning.study_curve import ASSURANCE
-from axisjudge.studies._shared.words import listed, many
+from axisjudge.studies._shared.words import listed, many, sentence_case
 from axisjudge.studies.plan.pilots import LabelledPilot, Pilot
 from axisjudge.studies.plan.prices import JudgePrice, StudyPlan
 from axisjudge.studies.plan.repeats import PanelError
 
 #: Said of standard errors of a pilot with few judges.
-LOWER_BOUNDS = "Fewer than 5 judges: what judges as such differ by is not in these figures, which are lower bounds."
+LOWER_BOUNDS = "With fewer than 5 judges the errors leave out by how much judges differ, and so are lower bounds."
 
 
 #: Assumptions whose names are the code's.
@@ -34,17 +34,19 @@ def answer(
     claims: Mapping[str, StudyPlan],
     no_pilot: str = "",
 ) -> str:
-    """What the targets take: tasks for agreement, labels for a corrected rate, items for the claim to stand in."""
-    needed = [needs(plans) for plans in (agreement, labels, claims) if plans]
-    assumed = ["The pilot is too small to plan from, so all of this is from assumptions."] if no_pilot else []
-    return " ".join([*assumed, *needed])
+    """What the targets take: tasks for agreement, labels for a corrected rate, items for the claim; on what terms."""
+    halves = ", and ".join(needs(plans) for plans in (agreement, labels) if plans)
+    power = [f"{sentence_case(needs(claims))}."] if claims else []
+    start = "The pilot is too small to plan from, and all" if no_pilot else "All"
+    words = [f"To know, in {ASSURANCE:.0%} of studies, {halves}."] if halves else []
+    return " ".join([*words, *power, f"{start} of this is from assumptions, which only a pilot can test."])
 
 
 def needs(plans: Mapping[str, StudyPlan]) -> str:
-    """What one target takes under each of several assumptions."""
-    first = next(iter(plans.values()))
-    sizes = listed([f"{_size(plan)} ({name})" for name, plan in plans.items()])
-    return f"{_wanted(first, together=True)} takes {sizes}."
+    """What one target takes: under one assumption, or under the easiest and the hardest of several."""
+    order = sorted(plans.items(), key=lambda plan: plan[1].curve.needed or math.inf)
+    ends = [f"{_size(plan)} ({name})" for name, plan in (order if len(order) < 3 else (order[0], order[-1]))]
+    return f"{_wanted(order[0][1], together=True)} takes {' to '.join(ends)}"
 
 
 def pilot_sentence(pilot: Pilot) -> str:
@@ -95,7 +97,9 @@ def _wanted(plan: StudyPlan, *, together: bool = False) -> str:
     what = COEFFICIENTS[curve.what].label if curve.what in COEFFICIENTS else curve.what
     what = _AGREEMENT if together and curve.what in COEFFICIENTS else what
     if curve.of_power:
-        return f"A power of {curve.target:.0%} for {what}"
+        return f"{'a' if together else 'A'} power of {curve.target:.0%} for {what}"
+    if together:
+        return f"{what} to within {curve.target:.3g}"
     return f"A half width of {curve.target:.3g} for {what} in {ASSURANCE:.0%} of studies"
 
 
@@ -116,10 +120,10 @@ def _needed(plan: StudyPlan) -> str:
         if name != "coefficient"  # it is named already
     )
     if curve.needed is None:
-        return f"{_wanted(plan)} is not reached with up to {many(curve.points[-1].n, curve.unit)} (assumed: {assumed})."
+        return f"{_wanted(plan)} is not reached with up to {many(curve.points[-1].n, curve.unit)}. Assumed: {assumed}."
     cost = "" if price is None else f", about {_usd(curve.needed * price)}"
     about = "is met by" if plan.met_by_smallest else "needs about"
-    return f"{_wanted(plan)} {about} {many(curve.needed, curve.unit)}{cost} (assumed: {assumed})."
+    return f"{_wanted(plan)} {about} {many(curve.needed, curve.unit)}{cost}. Assumed: {assumed}."
 
 
 def _one_more(plan: StudyPlan) -> str:

@@ -16,8 +16,8 @@ from axisjudge.studies.rubric_versions.versions import LeftOut
 #: Why the rule says what it says; braces are filled with the numbers of the turn.
 REASONS = {
     Reason.TOO_FEW_TASKS: "{tasks} with verdicts under both versions, and nothing is said of fewer than {fewest}",
-    Reason.ROSE: "agreement rose, over tasks and beyond the noise of runs",
-    Reason.FELL: "agreement fell, over tasks and beyond the noise of runs",
+    Reason.ROSE: "agreement rose over tasks and beyond the noise of runs",
+    Reason.FELL: "agreement fell over tasks and beyond the noise of runs",
     Reason.ROSE_UNREPEATED: "agreement rose over tasks, but a run that went differently as a whole would do the same",
     Reason.FELL_UNREPEATED: "agreement fell over tasks, but a run that went differently as a whole would do the same",
     Reason.WITHIN_NOISE: "the change of {change:+.2f} does not exceed what runs of one version differ by "
@@ -63,13 +63,11 @@ def outcome(decision: progress.Decision) -> str:
     return f"{decision.outcome}{'' if is_stated else remark}"
 
 
-def answer(
-    title: str, outcome: str, versions: Sequence[VersionAgreement], agreement: progress.Moved, n_items: int, reason: str
-) -> str:
-    """The outcome with agreement under the new version, the change, its interval and n; and why."""
+def answer(headline: str, versions: Sequence[VersionAgreement], agreement: progress.Moved, n_items: int) -> str:
+    """The outcome and why, with agreement under the new version, the change, its interval and n."""
     percent, sample = versions[1].coefficients["percent"], f"{many(n_items, 'run')} in {agreement.change.clusters}"
     now = f"Judges agree on {percent.worded('.0%')} of verdicts; that is {directed(in_points(agreement.change))}"
-    return f"{title}: {outcome}. {sentence_case(reason)}. {now} than under {versions[0].version} ({sample})."
+    return f"{headline} {now} than under {versions[0].version} ({sample})."
 
 
 #: What must be read beside progress.
@@ -92,8 +90,7 @@ def needed(decision: progress.Decision, agreement: progress.Moved) -> list[str]:
     by = "" if math.isnan(spread) else f" (SD of the change between tasks {spread:.2f})"
     return [
         f"About {many(decision.needed, 'task')} would tell a change of {progress.MARGIN:.2f}, or what was seen here, "
-        "from none in "
-        f"{progress.POWER:.0%} of cases{by}."
+        f"from none in {progress.POWER:.0%} of cases{by}."
     ]
 
 
@@ -102,8 +99,9 @@ def agreement(versions: Sequence[VersionAgreement], change: progress.Moved, n_it
     before, after = (version.coefficients["percent"].worded(".0%") for version in versions)
     family = f", Holm over {n_axes} axes" if n_axes > 1 else ""
     return (
-        f"The judges agree on {before} under {versions[0].version} and on {after} under {versions[1].version}: a "
-        f"change of {change.change.worded('+.2f')} on {many(n_items, 'run')} in {change.change.clusters} "
+        f"The judges agree on {before} of verdicts under {versions[0].version} and on {after} under "
+        f"{versions[1].version}: {directed(in_points(change.change))} on {many(n_items, 'run')} in "
+        f"{change.change.clusters} "
         f"({p_words(change.p_adjusted)} by sign flips of whole tasks{family}; level {progress.LEVEL:.2f})."
     )
 
@@ -112,14 +110,15 @@ def beyond_chance(versions: Sequence[VersionAgreement]) -> str:
     """Chance-corrected coefficients under both versions."""
     before, after = (version.coefficients for version in versions)
     pairs = [(before[name].label, before[name], after[name]) for name in ("alpha", "kappa", "ac1")]
-    values = [f"{label} from {first.worded()} to {second.worded()}" for label, first, second in pairs]
-    if len(versions[0].soft) == 1:
-        first, second = (version.soft[0].soft for version in versions)
-        values.append(
-            f"soft agreement on normalised confidences from {first.worded()} to {second.worded()}, where identical "
-            f"verdicts would give {first.ceiling:.2f} and {second.ceiling:.2f}"
-        )
-    return f"Corrected for chance agreement went, by {'; by '.join(values)}."
+    values = [f"{label} went from {first.worded()} to {second.worded()}" for label, first, second in pairs]
+    corrected = f"Corrected for chance, {listed(values)}."
+    if len(versions[0].soft) != 1:
+        return corrected
+    first, second = (version.soft[0].soft for version in versions)
+    return (
+        f"{corrected} Soft agreement on normalised confidences went from {first.worded()} to {second.worded()}; "
+        f"identical verdicts would give {first.ceiling:.2f} and {second.ceiling:.2f}."
+    )
 
 
 def run_noise(versions: Sequence[VersionAgreement], noise: progress.RunNoise | None) -> str:
@@ -131,9 +130,9 @@ def run_noise(versions: Sequence[VersionAgreement], noise: progress.RunNoise | N
             f"repeats={progress.REPEATS}, both {versions[0].version} and {versions[1].version}."
         )
     return (
-        f"Run-to-run noise: from repeat to repeat of one version agreement varies with a standard deviation of "
-        f"{noise.spread:.3f} ({noise.repeats[0]} and {noise.repeats[1]} repeats); only a change above "
-        f"{noise.threshold:.3f} is more than that."
+        f"Between repeats of one version agreement varies by {100 * noise.spread:.1f} points (standard deviation; "
+        f"{noise.repeats[0]} and {noise.repeats[1]} repeats), so that only a change of more than "
+        f"{100 * noise.threshold:.1f} points exceeds run-to-run noise."
     )
 
 
@@ -161,8 +160,8 @@ def judge_shift(shift: JudgeShift) -> str:
     hidden = ", within run-to-run noise" if shift.confidence.hidden else ""
     moved = directed(shift.confidence.change, "higher", "lower", unit="", spec=".2f")
     return (
-        f"{flipped}. Where the verdict stayed, mean confidence went from {shift.confidence_before:.2f} to "
-        f"{shift.confidence_after:.2f}: {moved}, {p_words(shift.confidence.p_adjusted)}{hidden}."
+        f"{flipped}. Where the verdict stayed, mean confidence, {shift.confidence_before:.2f} before, is {moved} now; "
+        f"{p_words(shift.confidence.p_adjusted)}{hidden}."
     )
 
 

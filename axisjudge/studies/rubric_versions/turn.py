@@ -18,7 +18,6 @@ from axisjudge.studies._shared.frames import Kind, Table
 from axisjudge.studies._shared.pooled import pooled
 from axisjudge.studies._shared.scope import banner, made_up_raters
 from axisjudge.studies._shared.triage import PanelTriage, panel_triage
-from axisjudge.studies._shared.words import sentence_case
 from axisjudge.studies.rubric_versions import sentences
 from axisjudge.studies.rubric_versions.flips import Flip, JudgeShift, flips_of, judge_shifts
 from axisjudge.studies.rubric_versions.version_agreement import (
@@ -100,12 +99,12 @@ class Turn(Result):
     @property
     def headline(self) -> str:
         """What may be said, and which part of the rule decided."""
-        return f"{self.title}: {self.outcome}. {sentence_case(self.reason)}."
+        return f"{self.title}: {self.outcome}, as {self.reason}."
 
     @property
     def answer(self) -> str:
         """What may be said of the new version, with the change of agreement, its interval and n; and why."""
-        return sentences.answer(self.title, self.outcome, self.versions, self.agreement, self.n_items, self.reason)
+        return sentences.answer(self.headline, self.versions, self.agreement, self.n_items)
 
     @property
     def details(self) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ class Ranks(StrEnum):
 WRONG_WAY = "Alone, {components} would rank runs against the labels: the interval lies below one half."
 NO_CURVE = "No S-curve: {reason}."
 NO_LABELS = "Without labels it cannot be told what the score measures."
-UNLABELLED = "The labels given say nothing of these scores."
+UNLABELLED = "The labels given say nothing of these scores;"
 NO_REWARD = "No trajectory has a score and an end-task reward, so that the two cannot be compared."
 
 
@@ -101,7 +101,7 @@ def offer(spec: str, top: Mapping[str, Any] | None, n_runs: int, n_tied: int) ->
     if top is None:
         return f"No run of {spec} has a score."
     offered = f"{top['run_id']} ({top['agent_id']})"
-    score = f"with {top['score']}"
+    score = f"with a score of {top['score']}"
     if top["score_low"] != top["score_high"]:
         score += f" ({top['score_low']} to {top['score_high']}, as components are missing)"
     artefact = f" (artefact: {top['artefact']})" if top.get("artefact") else ""

@@ -68,7 +68,7 @@ class RunScore(RatedResult):
         """Whether the score ranks runs as labels do; without labels, as the reward does."""
         calibration = self.by_labels or self.by_reward
         said = NO_LABELS if calibration is None else calibration.answer
-        return f"{UNLABELLED} {said}" if self.unlabelled else said
+        return f"{UNLABELLED} {said[0].lower()}{said[1:]}" if self.unlabelled else said
 
     @property
     def missing(self) -> tuple[str, ...]:

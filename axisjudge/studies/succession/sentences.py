@@ -37,6 +37,8 @@ def largest_shift(bridge: Bridge) -> str:
         return "No shift of a failure rate can be told: on no anchor did both decide."
     most = max(known, key=lambda each: abs(each.equivalence.shift.estimate))
     shift = most.equivalence.shift
+    if not shift.estimate:
+        return f"No shift of a failure rate was observed on {many(shift.n_items, 'anchor')} of {shift.clusters}."
     start = (
         "The failure rate"
         if len(known) == 1
@@ -89,9 +91,9 @@ def _evidence(drift: Drift) -> list[str]:
     """What all occasions together say of drift, however often one looks."""
     if drift.evidence is None:
         return []
-    enough, largest = 1 / drift.level, drift.evidence.largest
-    stated = "drift is shown" if drift.evidence.stopped_at else f"drift is not shown below {enough:.0f}"
-    return [f"Over all occasions together the evidence of drift (an e-value) reached {largest:.1f}; {stated}."]
+    shown = "shown" if drift.evidence.stopped_at else "not shown"
+    reached = f"{drift.evidence.largest:.1f}, where {1 / drift.level:.0f} is asked"
+    return [f"Over all occasions together drift is {shown}: the evidence (an e-value) reached {reached}."]
 
 
 def _in_short(drift: Drift) -> str:
@@ -113,13 +115,12 @@ def _stop(drift: Drift, at: int) -> str:
     if at in drift.model_changed:
         why.append(f"{models[at]} answered, before it {next(filter(None, models.values()))}")
     why += [
-        f"the failure rate was {directed(in_points(each.change.change), 'higher', 'lower', spec='.1f')} than "
-        "on the first "
-        f"({p_words(each.change.p_value)}; the rule stops at {each.allowed:.4f})"
+        f"the failure rate was {directed(in_points(each.change.change), 'higher', 'lower', spec='.1f')} than on the "
+        f"first ({p_words(each.change.p_value)}; the rule stops at {each.allowed:.4f})"
         for each in drift.occasions
         if each.number == at and each.stop
     ]
-    return f"Stop: on occasion {at} {' and '.join(why)}. Take ratings since then for another judge's."
+    return f"Stop: on occasion {at} {' and '.join(why)}. Take its ratings since then for those of another judge."
 
 
 def _blind(drift: Drift) -> list[str]:

@@ -50,8 +50,9 @@ def evidence(run: TracedRun) -> str:
         return "No two judges give the same verdict on an axis, so that there is no common evidence to look for."
     grounded = sum(bool(pair.shared) for pair in agree)
     alone = dict.fromkeys(pair.axis for pair in agree if not pair.shared and pair.n_either)
-    apart = f"; those that cite none in common are on {listed(list(alone))}" if alone else ""
-    return f"Of {many(len(agree), 'pair')} of equal verdicts, {grounded or 'none'} cite a common step{apart}."
+    cite = f"they cite a common step {many(grounded, 'time')}" if grounded else "they never cite a common step"
+    apart = f"; those without one are on {listed(list(alone))}" if alone else ""
+    return f"Where two judges give the same verdict ({many(len(agree), 'time')}), {cite}{apart}."
 
 
 def _on_axis(run: TracedRun, axis: str) -> str:
@@ -59,10 +60,12 @@ def _on_axis(run: TracedRun, axis: str) -> str:
     parts = []
     for verdict in dict.fromkeys(each.word for each in run.on(axis)):
         who = [each for each in run.on(axis) if each.word == verdict]
-        steps = sorted({step for each in who for step in each.cited})
-        cited = f", citing step{'s' if len(steps) > 1 else ''} {', '.join(map(str, steps))}" if steps else ""
-        names = [each.judge if each.confidence is None else f"{each.judge} at {each.confidence:.2f}" for each in who]
-        parts.append(f"{verdict} by {', '.join(names)}{cited}")
+        steps = [str(step) for step in sorted({step for each in who for step in each.cited})]
+        cited = f" and {'cite' if who[1:] else 'cites'} step{'s' if steps[1:] else ''} {listed(steps)}" if steps else ""
+        names = [
+            each.judge if each.confidence is None else f"{each.judge} ({each.confidence:.2f} sure)" for each in who
+        ]
+        parts.append(f"{listed(names)} {'say' if who[1:] else 'says'} {verdict}{cited}")
     return f"{axis}: {'; '.join(parts)}."
 
 
@@ -88,7 +91,6 @@ def published(judgements: Sequence[Judgement]) -> str:
     steps = f" Published steps are the same on {listed(same)}." if same else " No cited steps were published."
     return (
         f"As published, {listed(judges)} give one verdict on {len(agree)} of "
-        f"{many(len(axes), 'axis')}{incorrect}.{steps} "
-        f"{judges[-1]} is the less confident on {lower} of {many(len(axes), 'axis')}; one run cannot show that it "
-        "generally is."
+        f"{many(len(axes), 'axis')}{incorrect}.{steps} {judges[-1]} is the less confident on {lower} of "
+        f"{many(len(axes), 'axis')}; one run cannot show that it generally is."
     )

@@ -10,38 +10,35 @@ import numpy as np
 from axisjudge.studies._shared.words import listed, many
 from axisjudge.studies.twins.halo import Halo
 from axisjudge.studies.twins.injections import ANYWHERE, CONTROL, Injected
-from axisjudge.studies.twins.matrix import Claim, TwinCell, TwinMatrix
+from axisjudge.studies.twins.matrix import TwinCell, TwinMatrix
 
 #: So many names stand in a row.
 _NAMED = 6
 _NOTHING_STARTS = "No twin starts from an original that a judge called correct."
-_NONE = {"must": "must move", "must_not": "must not move"}
-#: What so many verdicts do, by claim: one of them, and several.
-_DO: dict[str, dict[Claim, tuple[str, str]]] = {
-    "must": {"met": ("does", "do"), "not shown": ("is not shown to", "are not shown to"), "failed": ("fails", "fail")},
-    "must_not": {
-        "met": ("stays", "stay"),
-        "not shown": ("is not shown to stay", "are not shown to stay"),
-        "failed": ("moves", "move"),
-    },
+#: What must become of a kind of verdict, what is shown of it where the claim is met, and where it is refuted.
+_MUST = {
+    "must": (
+        "planted fault that must be noticed (in {must:.0%} of twins or more)",
+        "be noticed",
+        "be missed too often",
+    ),
+    "must_not": ("verdict that must stay (but in fewer than {margin:.0%} of twins)", "stay", "move too often"),
 }
+_NONE = {"must": "breaks an axis", "must_not": "leaves an axis whole"}
 
 
 def answer(matrix: TwinMatrix) -> str:
     """How many claims are met, the lowest rate on a broken axis, and what twins do not show."""
     if not any(cell.started for cell in matrix.cells):
         return f"{_NOTHING_STARTS} Nothing can be said of {listed(matrix.judges, most=_NAMED)}."
-    return f"{all_claims(matrix)} {weakest(matrix)} Twins show only faults that we know how to make."
+    return f"{claims(matrix, *matrix.judges)} {weakest(matrix)} Twins show only faults that we know how to make."
 
 
-def claims(matrix: TwinMatrix, judge: str) -> str:
-    """One judge: which claims are met, and which are not."""
-    return f"{judge}: {_counted(matrix, [cell for cell in matrix.cells if cell.judge == judge])}."
-
-
-def all_claims(matrix: TwinMatrix) -> str:
-    """The claims of all judges together."""
-    return f"{listed(matrix.judges, most=_NAMED)}: {_counted(matrix, matrix.cells)}."
+def claims(matrix: TwinMatrix, *judges: str) -> str:
+    """Which claims these judges meet together, and which they do not."""
+    return (
+        f"{listed(judges, most=_NAMED)}: {_counted(matrix, [cell for cell in matrix.cells if cell.judge in judges])}."
+    )
 
 
 def weakest(matrix: TwinMatrix) -> str:
@@ -58,7 +55,15 @@ def weakest(matrix: TwinMatrix) -> str:
     )
 
 
-def injection_sentence(rows: Sequence[Injected], judge: str) -> str:
+def most_moved(rows: Sequence[Injected]) -> str:
+    """What text did to the judge that it moved most."""
+    tried = [row for row in rows if row.place == ANYWHERE and row.edit != CONTROL and row.flips.n_items]
+    judges = {row.judge for row in rows}
+    of_many = f", moved most of {len(judges)} judges" if len(judges) > 1 and tried else ""
+    return injection_sentence(rows, max(tried or rows, key=lambda row: row.flips.estimate).judge, of_many)
+
+
+def injection_sentence(rows: Sequence[Injected], judge: str, of_many: str = "") -> str:
     """One judge: which text for the judge flipped most verdicts, and the control beside it."""
     mine = [row for row in rows if row.judge == judge and row.place == ANYWHERE]
     control = next((row for row in mine if row.edit == CONTROL), None)
@@ -74,7 +79,8 @@ def injection_sentence(rows: Sequence[Injected], judge: str) -> str:
     n_taken = most.taken_in.n_items
     taken = f" Of {many(n_taken, 'verdict')} other than correct, {most.taken_in.worded('.1%')} became correct."
     return (
-        f"{judge}: of all kinds of text for the judge {most.edit} flips most verdicts: {most.flips.worded('.1%')} of "
+        f"{judge}{of_many}: of all kinds of text for the judge {most.edit} flips most verdicts: "
+        f"{most.flips.worded('.1%')} of "
         f"{many(most.flips.n_items, 'pair')} over {most.flips.clusters}.{taken if n_taken else ''}{beside}"
     )
 
@@ -112,24 +118,21 @@ def brief(cell: TwinCell) -> str:
 
 
 def _counted(matrix: TwinMatrix, cells: Sequence[TwinCell]) -> str:
-    declared = matrix.thresholds
-    several = len({cell.judge for cell in cells}) > 1
-    parts = []
-    for expected, claim in (
-        ("must", f"must move (in {declared.must_rate:.0%} of twins or more)"),
-        ("must_not", f"must not move (in fewer than {declared.margin:.0%} of twins)"),
-    ):
+    several, parts = len({cell.judge for cell in cells}) > 1, []
+    must, margin = matrix.thresholds.must_rate, matrix.thresholds.margin
+    for expected, (kind, met, refuted) in _MUST.items():
         started = [cell for cell in cells if cell.expected == expected and cell.started]
-        counts = Counter(cell.claim for cell in started)
-        failed = [
-            f"{cell.edit} on {cell.axis}{f' by {cell.judge}' if several else ''}"
-            for cell in started
-            if cell.claim == "failed"
-        ]
         if not started:
-            parts.append(f"no twin tests a verdict that {_NONE[expected]}")
+            parts.append(f"no twin that {_NONE[expected]} starts from an original called correct")
             continue
-        some = [f"{counts[each]} {does[counts[each] > 1]}" for each, does in _DO[expected].items() if counts[each]]
-        which = f" ({listed(failed, most=_NAMED)})" if failed else ""
-        parts.append(f"of {many(len(started), 'kind')} of verdict that {claim} {listed(some)}{which}")
+        failed = [cell for cell in started if cell.claim == "failed"]
+        counts = Counter(cell.claim for cell in started)
+        shown = [f"{counts['met'] or 'none'} {'is' if counts['met'] < 2 else 'are'} shown to {met}"]
+        if failed:
+            by = [f"{each.edit} on {each.axis}{f' by {each.judge}' if several else ''}" for each in failed]
+            verb = "is" if len(failed) == 1 else "are"
+            shown.append(f"{len(failed)} {verb} shown to {refuted} ({listed(by, most=_NAMED)})")
+        if counts["not shown"] and (counts["met"] or failed):
+            shown.append(f"of {counts['not shown']} neither is shown")
+        parts.append(f"of {many(len(started), 'kind')} of {kind.format(must=must, margin=margin)} {listed(shown)}")
     return "; ".join(parts)

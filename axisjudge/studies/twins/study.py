@@ -16,7 +16,7 @@ from axisjudge.studies.twins.figures import plot_injections, plot_twin_matrix
 from axisjudge.studies.twins.halo import Halo, halo
 from axisjudge.studies.twins.injections import Injected, injected
 from axisjudge.studies.twins.matrix import MUST_NOT_MARGIN, MUST_RATE, Thresholds, TwinMatrix, twin_matrix
-from axisjudge.studies.twins.sentences import answer, claims, halo_sentence, injection_sentence
+from axisjudge.studies.twins.sentences import answer, claims, halo_sentence, injection_sentence, most_moved
 from axisjudge.studies.twins.tables import halo_row
 from axisjudge.twins import Twin
 
@@ -57,8 +57,7 @@ class Twins(RatedResult):
     @property
     def answer(self) -> str:
         """How many claims are met, not shown and refuted, and which broken axis is least surely noticed."""
-        of_edits = answer(self.matrix) if self.matrix.cells or not self.injections else ""
-        return of_edits or " ".join(self._on_injections)
+        return answer(self.matrix) if self.matrix.cells or not self.injections else most_moved(self.injections)
 
     @property
     def _on_injections(self) -> tuple[str, ...]:

@@ -135,7 +135,8 @@ def test_interval_above_chance_is_counted(cited):
     found = citation_report(table, steps=steps_of(table))
     assert found.pairs[0].found.excess.estimate == pytest.approx(0.75 - 0.1)
     assert found.pairs[0].found.excess.ci_low > 0
-    assert any("chance within the run by +0.65; in 1 the interval" in said for said in found.sentences)
+    (said,) = [said for said in found.sentences if "lies +0.65 from what chance within the run gives" in said]
+    assert said.endswith(" in 1.")
 
 
 def test_no_citations_one_judge_and_an_empty_table(cited, table):

@@ -30,7 +30,7 @@ def test_accuracy_brier_and_auroc_by_hand():
     assert found.auc.estimate == 0.75
     parts = found.curve.miscalibration - found.curve.discrimination + found.curve.uncertainty
     assert parts == pytest.approx(found.curve.brier)
-    assert "right on 50%, says 75%, 25% too much" in found.sentence
+    assert "right on 50% of its verdicts and 75% sure on average, 25 points more" in found.sentence
 
 
 def test_sources_of_confidence_are_never_pooled():

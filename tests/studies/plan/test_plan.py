@@ -67,7 +67,7 @@ def test_one_more_label_narrows_as_the_curve_falls(curve):
 def test_a_target_that_the_smallest_study_meets_is_not_taken_for_a_width():
     plan = study_plan(plan_corrected_rate(0.4, sizes=(20, 40)))
     assert plan_sentence(plan).startswith(
-        "A half width of 0.4 for a corrected failure rate in 80% of studies is met by 20 labels ("
+        "A half width of 0.4 for a corrected failure rate in 80% of studies is met by 20 labels. Assumed: "
     )
     assert math.isnan(plan.one_more)
     assert "One more" not in plan_sentence(plan)

@@ -83,8 +83,8 @@ def test_lost_verdicts_and_citations_beyond_the_run_are_shown(traced):
 def test_sentences_say_who_and_where(traced):
     assert "2 judges contradict each other on 1 of 3 axes" in traced.answer
     assert (
-        "result_interpretation: incorrect by j1 at 0.80, citing steps 2, 3; correct by j2 at 0.80, citing step 3."
-        in (traced.sentences)
+        "result_interpretation: j1 (0.80 sure) says incorrect and cites steps 2 and 3; j2 (0.80 sure) says "
+        "correct and cites step 3." in (traced.sentences)
     )
 
 
@@ -129,7 +129,7 @@ def test_a_run_is_picked_by_id_and_a_misspelt_one_is_named():
 def test_equal_verdicts_without_common_evidence_are_named(one_rating):
     said = [one_rating("ant-1", "sequencing", f"j{n}", "i", cited_step_indices=[n]) for n in (1, 2)]
     last = trace(ratings_frame(said), RUN).sentences[-1]
-    assert "none cite a common step" in last
+    assert "never cite a common step" in last
     assert "sequencing" in last
 
 

@@ -11,7 +11,7 @@ import pytest
 from axisjudge.checks import InputError
 from axisjudge.studies.twins.halo import NoInterval, halo
 from axisjudge.studies.twins.matrix import Thresholds, twin_matrix
-from axisjudge.studies.twins.sentences import all_claims, brief, claims, halo_sentence, weakest
+from axisjudge.studies.twins.sentences import brief, claims, halo_sentence, weakest
 from axisjudge.studies.twins.tables import grid
 from axisjudge.trajectory import Trajectory
 from axisjudge.twins import EDITS, Twin
@@ -135,7 +135,7 @@ def test_the_whole_is_valid_json_and_says_what_it_found(table):
     matrix = twin_matrix(table(rated), twins)
     plain = {key: value for key, value in matrix.to_dict().items() if key != "cells"}
     assert json.loads(json.dumps(plain)) == plain
-    assert claims(matrix, "j1").startswith("j1: of 1 kind of verdict that must move (in 80% of twins or more) 1 does")
+    assert claims(matrix, "j1").startswith("j1: of 1 kind of planted fault")
     (row,) = grid(matrix, "j1")
     assert row["result_interpretation"] == "must 40/40 91.2–100% met"
 
@@ -156,14 +156,15 @@ def test_the_answer_counts_all_judges_and_names_who_fails(table):
     missed = {run: dict.fromkeys(axes, "c") for run, axes in rated.items()}
     two = pl.concat([table(rated), table(missed, rater="blind")])
     matrix = twin_matrix(two, twins)
-    assert "of 2 kinds of verdict that must move" in all_claims(matrix)
-    assert "1 fails (misreported_amount on result_interpretation by blind)" in all_claims(matrix)
+    both = claims(matrix, *matrix.judges)
+    assert "of 2 kinds of planted fault" in both
+    assert "(misreported_amount on result_interpretation by blind)" in both
     assert (
         "blind on result_interpretation broken by misreported_amount: the verdict moved in none of 40 twins"
         in weakest(matrix)
     )
     alone = twin_matrix(table(rated), twins)
-    assert all_claims(alone) == claims(alone, "j1")
+    assert "by j1" not in claims(alone, *alone.judges)
     cut = [pair(number, "cut_tail") for number in (97, 98)]  # two twins of one task have no interval
     of_cut = {run: {"termination": "c"} for run, _ in cut} | {t.trajectory.id: {"termination": "i"} for _, t in cut}
     one_task = table(of_cut).with_columns(cluster_id=pl.lit("retail/1"))
