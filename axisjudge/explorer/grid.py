@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import re
 import warnings
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from itertools import chain
@@ -37,12 +39,24 @@ _USUAL = re.compile(r"(drawn|opening|decided|answer)\w*:|exploratory$|not_asked"
 _LABELLING = (BY_LABELLER | BY_PERSON).fill_null(False)
 #: What is kept of a rating: a row of all columns takes three times as long.
 _KEPT = (
-    *("trajectory_id", "task_id", "agent", "domain", "question", "scale", "split", "rater", "rater_kind"),
+    *("trajectory_id", "task_id", "agent", "domain", "question", "scale", "split", "rater", "rater_kind", "family"),
     *("rubric_version", "rubric_sha256", "repeat", "status", "verdict", "value", "confidence"),
     *("cited_step_indices", "invalid_citations", "rationale", "flags"),
 )
 
 Row = Mapping[str, Any]
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without the search for cycles: among the rows of thousands of runs it takes longer than making them."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
 
 
 @dataclass(frozen=True)
@@ -72,6 +86,7 @@ class Grid:
     rubrics: Mapping[str, Rubric] = field(default_factory=dict)
 
     @classmethod
+    @_uncollected()
     def of(cls, ratings: Any, trajectories: Iterable[Trajectory] = ()) -> Grid:
         """The grid of a ratings table of any kind, held-out runs left out until they are opened.
 
@@ -89,9 +104,8 @@ class Grid:
         )
         chosen = _latest(whole.filter(~unfinished.fill_null(False)))
         if chosen.is_empty():
-            raise InputError(
-                "ratings", "hold none of whole runs", cure="the explorer shows these, not ratings of steps"
-            )
+            cure = "the explorer shows these, not ratings of steps"
+            raise InputError("ratings", "hold none of whole runs", cure=cure)
         judged = chosen.filter(~_LABELLING)
         judges, told = (judged, chosen.filter(_LABELLING)) if len(judged) else (chosen, judged)
         known = {run.id: run for run in runs}
@@ -111,6 +125,7 @@ class Grid:
             "No trajectories were given: verdicts and reasons only." if not known else "",
         )
         columns = _columns(judges)
+        questions = tuple(dict.fromkeys(c.question for c in columns))
         place = {(c.question, c.rater, c.version): at for at, c in enumerate(columns)}
         cells: defaultdict[tuple[str, int], list[Row]] = defaultdict(list)
         for row in judges.sort("repeat", maintain_order=True).select(_KEPT).iter_rows(named=True):
@@ -119,7 +134,7 @@ class Grid:
         for row in told.select(_KEPT).iter_rows(named=True):
             labels[row["trajectory_id"]].append(row)
         return cls(
-            questions=tuple(dict.fromkeys(c.question for c in columns)),
+            questions=questions,
             columns=columns,
             runs=tuple(names),
             cells=cells,
@@ -127,9 +142,10 @@ class Grid:
             trajectories=known,
             sides=sides_of(runs),
             notes=tuple(filter(None, notes)),
-            rubrics=_current_rubrics({c.question for c in columns}),
+            rubrics={axis: load_rubric(axis) for axis in AXES if axis in questions},
         )
 
+    @_uncollected()
     def index(self) -> dict[str, Any]:
         """All that the grid itself needs, as plain JSON: no reason, no step.
 
@@ -138,8 +154,8 @@ class Grid:
         """
         raters = list(dict.fromkeys(column.rater for column in self.columns))
         people = list(dict.fromkeys(row["rater"] for rows in self.labels.values() for row in rows))
-        kinds = {row["rater"]: row["rater_kind"] for rows in self.cells.values() for row in rows}
-        kinds |= {row["rater"]: row["rater_kind"] for rows in self.labels.values() for row in rows}
+        rated = chain.from_iterable((*self.cells.values(), *self.labels.values()))
+        who = {row["rater"]: {"kind": row["rater_kind"], "family": row["family"]} for row in rated}
         words = list(dict.fromkeys((*VERDICTS, *sorted(self._words()))))
         code = {word: at for at, word in enumerate(words)}
         code |= {f"status {status}": -1 - at for at, status in enumerate(STATUSES)}
@@ -147,8 +163,8 @@ class Grid:
             "questions": [
                 {"name": q, "title": q.replace("_", " ").capitalize(), "key": _key(q)} for q in self.questions
             ],
-            "judges": [{"name": name, "kind": kinds[name]} for name in raters],
-            "people": [{"name": name, "kind": kinds[name]} for name in people],
+            "judges": [{"name": name, **who[name]} for name in raters],
+            "people": [{"name": name, **who[name]} for name in people],
             "columns": [[self.questions.index(c.question), raters.index(c.rater), c.version] for c in self.columns],
             "words": words,
             "statuses": list(STATUSES),
@@ -206,7 +222,7 @@ class Grid:
         for question in self.rubrics:
             versions = sorted({c.version for c in self.columns if c.question == question and c.version}, key=natural)
             texts = {rubric.version: rubric for rubric in list_rubrics(question)}
-            of_question = self._of(question)
+            of_question = {at for at, column in enumerate(self.columns) if column.question == question}
             judged = {row["rubric_sha256"] for (_, at), rows in self.cells.items() for row in rows if at in of_question}
             known = [texts[v].text for v in versions if v in texts and texts[v].sha256 in judged]
             if len(versions) > 1 and len(known) == len(versions):
@@ -217,19 +233,17 @@ class Grid:
                 ]
         return changes
 
-    def _of(self, question: str) -> set[int]:
-        return {at for at, column in enumerate(self.columns) if column.question == question}
-
     def _words(self) -> set[str]:
-        rows = [row for rows in (*self.cells.values(), *self.labels.values()) for row in rows]
+        rows = chain.from_iterable((*self.cells.values(), *self.labels.values()))
         return {answer for row in rows if (answer := _answer(row)) is not None}
 
     def _run(self, name: str, people: list[str], code: Mapping[str, int]) -> dict[str, Any]:
         run = self.trajectories.get(name)
         cells = [[_cell(row, code) for row in self.cells.get((name, at), ())] for at in range(len(self.columns))]
         told = [row for row in self.labels.get(name, ()) if row["question"] in self.questions]
-        any_row = next(iter(row for at in range(len(self.columns)) for row in self.cells.get((name, at), ())), None)
-        about: Row = any_row or next(iter(self.labels.get(name, ())), {})
+        names = [(self.questions.index(row["question"]), people.index(row["rater"])) for row in told]
+        rated = chain.from_iterable(self.cells.get((name, at), ()) for at in range(len(self.columns)))
+        about: Row = next(chain(rated, self.labels.get(name, ())), {})
         return {
             "id": name,
             "agent": run.agent if run else about.get("agent"),
@@ -238,15 +252,7 @@ class Grid:
             "side": self.sides.get(name) or about.get("split"),
             "steps": len(run.steps) if run else None,
             "cells": cells,
-            "labels": [
-                [
-                    self.questions.index(row["question"]),
-                    people.index(row["rater"]),
-                    *_cell(row, code),
-                    decided(row["flags"]),
-                ]
-                for row in told
-            ],
+            "labels": [[*at, *_cell(row, code), decided(row["flags"])] for at, row in zip(names, told, strict=True)],
         }
 
 
@@ -255,7 +261,7 @@ def _latest(table: pl.DataFrame) -> pl.DataFrame:
     one = ["item_id", "question", "rater", "rubric_version", "repeat"]
     newest = table.unique(subset=one, keep="last", maintain_order=True)
     if older := table.height - newest.height:
-        warnings.warn(f"{older} ratings by an older prompt or rater version are not shown", stacklevel=4)
+        warnings.warn(f"{older} ratings by an older prompt or rater version are not shown", stacklevel=5)
     return newest
 
 
@@ -272,10 +278,6 @@ def _in_order(names: Sequence[str], known: Mapping[str, Trajectory]) -> list[str
     """Runs as the trajectories stand, then those without a record, by name."""
     rated = set(names)
     return [name for name in known if name in rated] + sorted(rated - known.keys())
-
-
-def _current_rubrics(questions: set[str]) -> dict[str, Rubric]:
-    return {axis: load_rubric(axis) for axis in AXES if axis in questions}
 
 
 def _answer(row: Row) -> str | None:

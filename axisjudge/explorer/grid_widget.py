@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,7 +32,7 @@ class Explorer(anywidget.AnyWidget):
     """
 
     _esm = script("explorer_widget.js")
-    grid = traitlets.Dict().tag(sync=True)
+    grid = traitlets.Unicode().tag(sync=True)  # as JSON: Jupyter walks through a dictionary several times
     at = traitlets.Unicode().tag(sync=True)
     rater = traitlets.Unicode(allow_none=True).tag(sync=True)
 
@@ -40,7 +41,8 @@ class Explorer(anywidget.AnyWidget):
         self._texts: dict[int, str] = {}
         if rater:
             decisions_path(rater, folder)
-        super().__init__(grid={**grid.index(), "changes": grid.rubric_changes()}, at=at, rater=rater or None)
+        index = json.dumps({**grid.index(), "changes": grid.rubric_changes()}, separators=(",", ":"))
+        super().__init__(grid=index, at=at, rater=rater or None)
         self.on_msg(self._hear)
 
     def __repr__(self) -> str:
@@ -86,13 +88,6 @@ class Explorer(anywidget.AnyWidget):
         path = decisions_path(rater, self._folder)
         place = {name: at for at, name in enumerate(self._grid.runs)}
         rows = read_ratings(path).iter_rows(named=True) if path.exists() else ()
-        return [
-            {
-                "run": place[row["trajectory_id"]],
-                "question": row["question"],
-                "verdict": row["verdict"],
-                "flags": row["flags"],
-            }
-            for row in rows
-            if row["trajectory_id"] in place
-        ]
+        mine = [row for row in rows if row["trajectory_id"] in place]
+        kept = ("question", "verdict", "flags")
+        return [{"run": place[row["trajectory_id"]], **{name: row[name] for name in kept}} for row in mine]

@@ -100,7 +100,7 @@ class Iteration:
         return "\n".join([*self.notes, "", *banner, *words, "", transitions_text(self.turn), "", flips_text(self.turn)])
 
     def _repr_html_(self) -> str:
-        notes = "".join(f'<p style="color: #6b6b6b">{html.escape(line)}</p>' for line in self.notes)
+        notes = "".join(f"<p>{html.escape(line)}</p>" for line in self.notes)
         if self.result is None or self.turn is None:
             return notes
         from axisjudge.figures.inline import inline

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,9 @@ from urllib.parse import quote, urlencode
 
 from axisjudge.checks import InputError
 from axisjudge.figures.markup import literal
+from axisjudge.ratings.strata import thirds
+from axisjudge.studies.failures.profiles import ALL_AGENTS
+from axisjudge.verdict import VERDICTS
 
 if TYPE_CHECKING:
     from axisjudge.explorer import Grid
@@ -20,88 +24,113 @@ EXPLORER = "explorer.html"
 #: Columns that name a run, and the step of it that is meant.
 RUNS = ("trajectory_id", "trajectory", "run_id", "run", "item_id", "item", "original", "twin")
 STEPS = ("step_index", "step")
-#: Columns that say of which items a row is: by the name of the explorer's filter, and by what it can be set to.
-JUDGES = ("judge", "rater", "judge_1", "judge_2", "other_judge")
-FILTERS = {
+#: Columns that say of which items a row is: by the name of the explorer's filter that is set to what they hold.
+COLUMNS = {
     "on": ("question", "axis", "breaks"),
-    "agent": ("agent",),
+    "agent": ("agent", "agents", "agent_family"),
     "domain": ("domain",),
     "side": ("side",),
     "versions": ("rubric_version", "version"),
-    "edit": ("edit", "text"),
+    "names": ("edit", "text"),
+    "label": ("measure", "people say"),
+    "person": ("person",),
 }
+JUDGES = ("judge", "rater", "judge_1", "judge_2", "other_judge", "judge_family", "judges")
+UNDECIDED = "uncertain\nlost"
 #: Columns that count items, and what is true of the items counted.
-COUNTS = {
+COUNTS: dict[str, dict[str, str]] = {
     "any_incorrect": {"word": "incorrect"},
+    "any_judged": {"word": "correct\nincorrect"},
+    "consensus_incorrect": {"word": "incorrect", "only": "alike"},
     "incorrect": {"word": "incorrect"},
     "lost": {"word": "lost"},
     "flipped": {"only": "flipped"},
+    "labels": {"label": "any"},
+    "no verdict": {"word": UNDECIDED},
+    "flagged, with label": {"word": "incorrect"},
+    "failed, with side": {"label": "incorrect", "only": "sided"},
+    **{f"judge: {word}": {"word": word} for word in VERDICTS},
+    "judge: no side": {"word": UNDECIDED},
 }
+#: What people say of the items of which a share of right verdicts is.
+MEASURES = {"sensitivity": "incorrect", "specificity": "correct\nnot_applicable"}
 
 
 @dataclass(frozen=True)
 class Links:
-    """What an explorer holds, by the names of its filters: tables link to these and to nothing else."""
+    """What an explorer holds: its runs, and for each of its filters what it is set to by a name in a table.
+
+    A filter that is set to several names has them one a line.
+    """
 
     runs: frozenset[str] = frozenset()
-    judges: frozenset[str] = frozenset()
-    values: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    names: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def of_row(self, row: Mapping[str, Any], behind: Mapping[str, str]) -> dict[str, str]:
         """Addresses by column: a run's name leads to the run, a count of items to these items.
 
-        The row's first cell leads to the items that the row is of: those of the judge, the two judges, the axis, the
-        agent, the domain, the side, the rubric version or the edit that it names, and of `behind`, what is true of them
-        and stands in no column. A row that names something the explorer does not have leads nowhere. In a map of
-        axes by agents the column is the agent. Means over several pairs of judges or families have no filter.
+        The row's first cell leads to the items that the row is of: those of the judges, the axis, the agents, the
+        domain, the side, the rubric version, the stratum or the edit that it names, and of `behind`, which wins: what
+        is true of them and stands in no column. A row that names something the explorer does not have leads nowhere. In
+        a map of axes by agents the column is the agent.
         """
-        named = {name: row[name] for name in RUNS if isinstance(row.get(name), str)}
-        items = self._items(row)
-        if named:
+        items = self._items(row, behind)
+        if named := {name: row[name] for name in RUNS if isinstance(row.get(name), str)}:
             axis = None if items is None else items.get("on")
             step = next((row[name] for name in STEPS if isinstance(row.get(name), int)), None)
             return {name: _address(run=run, axis=axis, step=step) for name, run in named.items() if run in self.runs}
-        if items is None or not (items := {**behind, **items}) or not self.values:
+        if not items or not self.names:
             return {}
-        if "find" in items and "judge" not in items:
+        first = next(iter(row))
+        if "run" in items:
+            return {first: _address(run=items["run"], axis=items.get("on"))}
+        if "names" in items and "names" not in behind and "judge" not in items:
             return {}  # an edit is of twins that were judged, and of runs that it could not be made of
-        links = {next(iter(row)): _address(**items)}
+        links = {first: _address(**items)}
         some = {name: true for name, true in COUNTS.items() if isinstance(row.get(name), int) and row[name] > 0}
-        links |= {name: _address(**{**items, **true}) for name, true in some.items()}
+        links |= {
+            name: _address(**{**items, **true})
+            for name, true in some.items()
+            if "label" not in true or self.names.get("label")
+        }
         for name in row:
-            if (agent := self._agent(name)) is not None and not str(row[name]).startswith("0"):
-                links[name] = _address(**{**items, **agent, "word": "incorrect"})
+            agent = "" if name == ALL_AGENTS else self.names.get("agent", {}).get(name)
+            if agent is not None and not str(row[name]).startswith("0"):
+                links[name] = _address(**{**items, **({"agent": agent} if agent else {}), "word": "incorrect"})
         return links
 
-    def _items(self, row: Mapping[str, Any]) -> dict[str, str] | None:
+    def of_figure(self, behind: Mapping[str, str]) -> str | None:
+        """The address of the items that a figure draws."""
+        return _address(**behind) if self.names else None
+
+    def _items(self, row: Mapping[str, Any], behind: Mapping[str, str]) -> dict[str, str] | None:
         """The filters that a row's names stand for; None where one of them is not to be had."""
-        from axisjudge.studies.failures.profiles import ALL_AGENTS
-
-        filters = {}
-        for name, columns in FILTERS.items():
-            for value in [row[column] for column in columns if isinstance(row.get(column), str) and row[column]]:
-                if value in self.values.get(name, ()):
-                    filters[name] = value
-                elif value != ALL_AGENTS:
+        filters: dict[str, str] = {}
+        columns = {**COLUMNS, str(row.get("by")): ("stratum",)} if row.get("stratum") else COLUMNS
+        for name, those in columns.items():
+            for value in _texts(row, those):
+                if value == ALL_AGENTS or name in behind:
+                    continue
+                if name not in self.names or (set_to := self._set_to(name, value)) is None:
                     return None
-        if stratum := row.get("stratum"):
-            if stratum not in self.values.get(row.get("by", ""), ()):
-                return None
-            filters[row["by"]] = stratum
-        judges = [row[column] for column in JUDGES if isinstance(row.get(column), str) and row[column]]
-        if len(judges) > 2 or not self.judges.issuperset(judges):
+                filters[name] = set_to
+        named = [] if "judge" in behind else _texts(row, JUDGES)
+        judges = [judge for value in named if (judge := self._set_to("judge", value))]
+        if len(judges) < len(named) or len(judges) > 2:
             return None
+        if isinstance(row.get("judges"), str) and judges and judges[0].count("\n") == 1:
+            judges = judges[0].split("\n")
         filters |= dict(zip(("judge", "beside"), judges, strict=False))
-        if edit := filters.pop("edit", None):
-            filters["find"] = f"~{edit}-"  # as twins are named
-        return filters
+        return {**filters, **behind}
 
-    def _agent(self, column: str) -> dict[str, str] | None:
-        from axisjudge.studies.failures.profiles import ALL_AGENTS
+    def _set_to(self, name: str, value: str) -> str | None:
+        known = self.names.get(name, {})
+        parts = [value] if value in known else re.split(" / |, ", value)
+        return "\n".join(known[part] for part in parts) if known.keys() >= set(parts) else None
 
-        if column == ALL_AGENTS:
-            return {}
-        return {"agent": column} if column in self.values.get("agent", ()) else None
+
+def _texts(row: Mapping[str, Any], columns: Iterable[str]) -> list[str]:
+    return [row[column] for column in columns if isinstance(row.get(column), str) and row[column]]
 
 
 NO_LINKS = Links()
@@ -135,22 +164,43 @@ def write_links(ratings: Any, trajectories: Iterable[Trajectory], folder: Path |
         write_explorer(folder / EXPLORER, grid)
     except InputError as error:
         return NO_LINKS, literal(f"There is no explorer of these ratings: {error}.")
-    links = Links(frozenset(grid.runs), frozenset(column.rater for column in grid.columns), _values(grid))
+    links = Links(frozenset(grid.runs), _names(grid))
     sentence = f"[Explorer of {many(len(grid.runs), 'run')}]({EXPLORER}): every verdict at the steps that it cites."
     rows = "the first cell of a row to the items that it is of"
     return links, f"{sentence} Names of runs in tables lead there, {rows}, and browsers' Back returns."
 
 
-def _values(grid: Grid) -> dict[str, frozenset[str]]:
-    """What each filter of the explorer can be set to."""
+def _names(grid: Grid) -> dict[str, dict[str, str]]:
+    """What each filter of the explorer is set to by a name in a table."""
     runs = [grid.trajectories[name] for name in grid.runs if name in grid.trajectories]
     edits = {re.sub(r"-\d+$", "", name.rpartition("~")[2]) for name in grid.runs if "~" in name}
-    values = {
-        "on": grid.questions,
-        "agent": (run.agent for run in runs),
-        "domain": (run.domain for run in runs),
-        "side": grid.sides.values(),
-        "versions": (column.version for column in grid.columns),
-        "edit": edits,
+    judged, told = ([row for rows in part.values() for row in rows] for part in (grid.cells, grid.labels))
+    words = {row["verdict"] for row in told if row["verdict"]}
+    lengths = {run.id: len(run.steps) for run in runs}
+    third = thirds(lengths, "messages")
+    of_third = {name: [lengths[run] for run, of in third.items() if of == name] for name in set(third.values())}
+    return {
+        "on": _same(grid.questions),
+        "agent": _joined((run.agent_family, run.agent) for run in runs) | _same(run.agent for run in runs),
+        "domain": _same(run.domain for run in runs),
+        "side": _same(grid.sides.values()),
+        "versions": _same(column.version for column in grid.columns),
+        "judge": _joined((row["family"], row["rater"]) for row in judged) | _same(row["rater"] for row in judged),
+        "names": {edit: f"~{edit}-" for edit in edits},
+        "label": {**_same(words), **MEASURES} if words else {},
+        "person": _same(row["rater"] for row in told),
+        "length": {name: f"{min(those)}-{max(those)}" for name, those in of_third.items()},
     }
-    return {name: frozenset(value for value in some if value) for name, some in values.items()}
+
+
+def _same(values: Iterable[str | None]) -> dict[str, str]:
+    return {value: value for value in values if value}
+
+
+def _joined(pairs: Iterable[tuple[str | None, str | None]]) -> dict[str, str]:
+    """The members of each family, one a line."""
+    families: defaultdict[str, set[str]] = defaultdict(set)
+    for family, member in pairs:
+        if family and member:
+            families[family].add(member)
+    return {family: "\n".join(sorted(members)) for family, members in families.items()}

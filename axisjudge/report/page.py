@@ -197,6 +197,7 @@ class Page:
         of_ratings: bool = True,
         statistic: str = "",
         axis: str | None = None,
+        behind: Mapping[str, str] | None = None,
     ) -> None:
         """Save a figure as figures/`name`.png and .svg, with the banner drawn on it if there is one, and show it.
 
@@ -204,7 +205,7 @@ class Page:
         it, and with how it is read (`axisjudge.figures.theme.describe`), it is the caption in a report, and the text
         for those who cannot see the figure. `of_ratings` is False for a figure that shows none of the page's ratings
         (published counts, say), which the banner does not concern.
-        `statistic` and `axis` say what it shows, as in `table`.
+        `statistic`, `axis` and `behind` are as in `table`: what it shows, and which items it draws.
         """
         import matplotlib.pyplot as plt
 
@@ -229,6 +230,7 @@ class Page:
         self._save()
         about = {"is": "figure", "name": name, "number": self.figures.index(name) + 1, "caption": caption}
         about["reading"] = reading_of(figure)
+        about["items"] = self.links.of_figure(behind or {}) if of_ratings else None
         _show(
             {
                 "image/png": base64.b64encode(png).decode(),
@@ -265,6 +267,8 @@ class Page:
         statistic, axis : str, optional
             What the table shows and nothing else. On held-out data a table bears the word exploratory unless the
             analysis plan declares this.
+        behind : filters of the explorer, or such for each row, optional
+            The items of the table's rows beyond what their columns say: `Links.of_row`.
         """
         table, formats = as_polars(frame), formats or {}
         if table.is_empty():
@@ -279,7 +283,7 @@ class Page:
         if self._folder:
             write_table(self._folder / "tables", name, table, caption or self.name)
         whole = f"tables/{name}.csv" if self._folder else None
-        links = self.links if of_ratings else NO_LINKS
+        links = self.links if of_ratings or behind else NO_LINKS
         _show(
             {
                 "text/html": html_table(table, formats, head, note, links=links, behind=behind, whole=whole),

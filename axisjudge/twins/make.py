@@ -45,6 +45,12 @@ class TwinSet:
             ]
         return rows
 
+    @property
+    def behind(self) -> list[dict[str, str]]:
+        """The twins of each row of `rows` as the explorer's filters; none of runs that were refused."""
+        runs = Counter(str(row["edit"]) for row in self.rows())
+        return [{"names": f"~{edit}-"} if not at else {} for edit in runs for at in range(runs[edit])]
+
 
 def make_twins(
     trajectories: Sequence[Trajectory],

@@ -315,14 +315,16 @@ def test_all_five_axes_are_in_view_beside_an_open_run(visit):
 
 
 def test_thousands_of_runs_stay_a_short_document(browser, runs, tmp_path):
+    steps = tuple(step.model_copy(update={"index": at}) for at, step in enumerate(runs[0].steps * 25))
     many = [run.model_copy(update={"id": f"run-{n}-{run.id}"}) for n in range(300) for run in runs[:1]]
+    many[7] = many[7].model_copy(update={"steps": steps})
     one = ratings_of(runs).filter(pl.col("trajectory_id") == "run-0")
     table = pl.concat(one.with_columns(trajectory_id=pl.lit(each.id), item_id=pl.lit(each.id)) for each in many)
     page = browser.new_page(viewport={"width": 1400, "height": 900})
     page.goto(write_explorer(tmp_path / "many.html", Grid.of(table, many)).as_uri())
     page.wait_for_selector(".rows .cell")
-    nodes = page.locator(HOST).evaluate("host => host.shadowRoot.querySelectorAll('.listing *').length")
-    assert nodes < 1000
+    nodes = "host => host.shadowRoot.querySelectorAll('*').length"
+    assert page.locator(HOST).evaluate(nodes) < 1000
     press(page, "End")
     page.locator(".rows .name", has_text="run-299-").wait_for()
     drawn = "document.querySelector('#explorer').shadowRoot.querySelectorAll('.rows .row-of').length"
@@ -330,4 +332,16 @@ def test_thousands_of_runs_stay_a_short_document(browser, runs, tmp_path):
     page.pdf()
     assert page.evaluate("window.printed") == 300, "paper does not scroll"
     assert page.evaluate(drawn) < 100
+    page.evaluate("location.hash = 'run=run-7-run-0&axis=sequencing&step=150'")
+    expect(page.locator("article[aria-current] .body")).to_be_in_viewport()
+    steps = page.locator("article"), page.locator("article > .body")
+    assert steps[0].count() == 200
+    assert steps[1].count() < 40, "the text of a step is laid out when it comes into view"
+    assert page.locator(HOST).evaluate(nodes) < 2500, "of 200 steps each has its number"
+    steps[0].last.scroll_into_view_if_needed()
+    expect(steps[1].last).to_contain_text("Thanks, bye.")
+    page.get_by_label("Search runs and reasons").fill("Thanks, bye")
+    expect(page.locator(".matches")).to_contain_text("25 of 200 steps")
+    page.pdf()
+    assert steps[1].count() == 200
     page.close()

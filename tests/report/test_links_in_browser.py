@@ -1,4 +1,7 @@
-"""From a report to the runs behind it, and back, in a real browser: the links of reports 02, 11 and 12 are clicked."""
+"""From a report to the items behind its numbers, and back, in a real browser: every link of every table is counted."""
+
+import csv
+from urllib.parse import parse_qs
 
 import pytest
 from playwright.sync_api import expect
@@ -6,34 +9,89 @@ from playwright.sync_api import expect
 from axisjudge.datasets import demo_paths
 from axisjudge.report import run_report
 
+#: Reports, and the fewest names of runs that lead from them.
 REPORTS = {
-    "02_agreement": {"source": "demo"},
-    "11_twins": {"edits": ["cut_tail", "reworded"], "seed": 1},
-    "12_evidence": {"repeats": 1},
+    "01_rubric_versions": ({}, 1),
+    "02_agreement": ({"source": "demo"}, 1),
+    "03_people": ({"source": "demo"}, 0),
+    "05_failures": ({}, 0),
+    "06_trace": ({}, 1),
+    "10_succession": ({}, 0),
+    "11_twins": ({"edits": ["cut_tail", "reworded"], "seed": 1}, 1),
+    "12_evidence": ({"repeats": 1}, 1),
 }
+#: Columns that count the items, or the runs, that a row is of.
+COUNTING = ("n", "n_items", "items", "n_twins", "any_judged", "verdicts", "of", "runs", "trajectories")
+#: Rows whose count is not that of a set of items, by the beginning of the caption, and why.
+LARGEST = "n of a mean over pairs is that of the largest pair; the row leads to the items of all pairs"
+OTHERWISE = {
+    "Cohen's kappa within and across": LARGEST,
+    "Means: within and across families": LARGEST,
+    "Confidence against labels": "n are those with a label and a side taken; the row leads to all of the judge's",
+}
+LINKS = """regions => regions.flatMap(region => {
+    const caption = region.querySelector("caption").textContent.replace(/^Table \\d+. /, "");
+    return [...region.querySelectorAll("tbody tr")].flatMap((row, at) => [...row.querySelectorAll("a")].map((link) => {
+        const [cell, href] = [link.closest("td").cellIndex, link.getAttribute("href")];
+        return { name: region.id.slice(6), caption, at, cell, text: link.textContent, href };
+    }));
+})"""
+SELECTED = """address => {
+    const items = new Items(INDEX), { filters, missing, place } = readAddress(address, items);
+    items.narrow(filters);
+    const { items: n, rows } = items.chosen(filters, null);
+    return { items: n, runs: rows.length, missing, isRun: place !== null };
+}"""
+
+
+def assert_each_link_counts(page, folder):
+    """What the explorer selects by a link is what the row, or the cell, counts."""
+    links = page.eval_on_selector_all(".table[id]", LINKS)
+    page.goto((folder / "explorer.html").as_uri())
+    page.wait_for_selector(".counted")
+    for link in links:
+        selected = page.evaluate(SELECTED, link["href"].partition("#")[2])
+        where = f"{link['caption']}, row {link['at']}, {link['text']}: {link['href']}"
+        assert selected["missing"] is None, where
+        if selected["isRun"]:
+            continue
+        with (folder / "tables" / f"{link['name']}.csv").open() as file:
+            row = list(csv.DictReader(file))[link["at"]]
+        number = link["text"].split(" of ")[0].replace(",", "")
+        if link["cell"] > 0 and number.isdigit():
+            assert selected["items"] == int(number), where
+        elif not link["caption"].startswith(tuple(OTHERWISE)):
+            counted = {int(row[name]) for name in COUNTING if row.get(name, "").isdigit()}
+            assert not counted or counted & {selected["items"], selected["runs"]}, (where, selected, counted)
+    assert links
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", REPORTS)
-def test_a_name_in_a_table_leads_to_the_run_and_back(name, whole_bench, browser, tmp_path):
-    given = {**REPORTS[name], "trajectories": str(demo_paths()[0])}
-    folder = run_report(name, given, workbench=whole_bench).folder
+def test_every_number_leads_to_the_items_that_it_counts_and_back(name, whole_bench, browser, tmp_path):
+    given, names = REPORTS[name]
+    folder = run_report(name, {**given, "trajectories": str(demo_paths()[0])}, workbench=whole_bench).folder
     page = browser.new_page(viewport={"width": 1400, "height": 900})
     faults = []
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.on("requestfailed", lambda request: faults.append(request.url))
     page.goto((folder / "report.html").as_uri())
+    figures = page.locator("figcaption .files a[href^='explorer.html']")
+    assert figures.count() > 0, "a figure leads to the items that it draws"
     links = page.locator("table a[href^='explorer.html#run=']")
-    assert links.count() > 0
-    link = links.first
-    run = link.text_content().strip()
-    link.scroll_into_view_if_needed()
-    link.click()
-    page.wait_for_selector(".opened h2")
-    expect(page.locator(".opened h2")).to_have_text(run)
-    assert page.locator(".opened .card").count() > 0, "every judge's verdict stands beside the steps"
-    page.screenshot(path=tmp_path / f"link-{name}.png")
-    page.go_back()
-    expect(page.locator("table a[href^='explorer.html#run=']").first).to_be_visible()
+    assert links.count() >= names
+    if names:
+        link = links.first
+        run, row = link.get_attribute("href"), page.url
+        link.scroll_into_view_if_needed()
+        link.click()
+        page.wait_for_selector(".opened h2")
+        expect(page.locator(".opened h2")).to_have_text(parse_qs(run.partition("#")[2])["run"][0])
+        assert page.locator(".opened .card").count() > 0, "every judge's verdict stands beside the steps"
+        page.screenshot(path=tmp_path / f"link-{name}.png")
+        page.go_back()
+        expect(links.first).to_be_visible()
+        assert page.url == row
+    assert_each_link_counts(page, folder)
     page.close()
     assert not faults

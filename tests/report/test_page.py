@@ -335,9 +335,13 @@ def test_long_tables_are_cut_and_what_is_left_out_is_counted() -> None:
 
 LINKS = Links(
     frozenset({"t 1"}),
-    frozenset({"j", "k"}),
-    {"on": frozenset({"sequencing"}), "agent": frozenset({"ann", "bo"}), "versions": frozenset({"v2"})}
-    | {"domain": frozenset({"d"}), "edit": frozenset({"cut_tail"})},
+    {
+        "on": {"sequencing": "sequencing"},
+        "agent": {"ann": "ann", "bo": "bo", "elms": "ann\nbo"},
+        "versions": {"v2": "v2"},
+    }
+    | {"judge": {"j": "j", "k": "k", "house": "j\nk"}, "domain": {"d": "d"}, "names": {"cut_tail": "~cut_tail-"}}
+    | {"label": {"correct": "correct", "sensitivity": "incorrect"}, "length": {"short (2 to 9 messages)": "2-9"}},
 )
 
 
@@ -381,7 +385,23 @@ def test_counts_of_verdicts_lead_to_their_items_and_none_of_what_the_explorer_ca
         ({"question": "sequencing", "rubric_version": "v2"}, {}, {"on": "sequencing", "versions": "v2"}),
         ({"pairs": "j with labels"}, {"judge": "j", "only": "labelled"}, {"judge": "j", "only": "labelled"}),
         ({"axis": "sequencing", "by": "agent", "stratum": "bo"}, {}, {"on": "sequencing", "agent": "bo"}),
-        ({"edit": "cut_tail", "judge": "k"}, {}, {"judge": "k", "find": "~cut_tail-"}),
+        ({"edit": "cut_tail", "judge": "k"}, {}, {"judge": "k", "names": "~cut_tail-"}),
+        ({"edit": "cut_tail", "runs": 3}, {}, {}),
+        ({"edit": "cut_tail", "runs": 3}, {"names": "~cut_tail-"}, {"names": "~cut_tail-"}),
+        ({"agents": "ann / bo", "tasks": 5}, {}, {"agent": "ann\nbo"}),
+        ({"judge_family": "house", "agent_family": "elms"}, {}, {"judge": "j\nk", "agent": "ann\nbo"}),
+        ({"axis": "sequencing", "judges": "j, k"}, {}, {"on": "sequencing", "judge": "j", "beside": "k"}),
+        ({"by": "length", "stratum": "short (2 to 9 messages)"}, {}, {"length": "2-9"}),
+        (
+            {"judge": "j", "measure": "sensitivity"},
+            {"only": "sided"},
+            {"judge": "j", "label": "incorrect", "only": "sided"},
+        ),
+        (
+            {"text": "cut_tail", "agent": "0/30"},
+            {"judge": "j", "agent": "bo"},
+            {"judge": "j", "names": "~cut_tail-", "agent": "bo"},
+        ),
         ({"coefficient": "kappa", "estimate": 0.5}, {}, {}),
     ],
 )
@@ -390,6 +410,13 @@ def test_the_first_cell_of_a_row_leads_to_the_items_that_it_is_of(row, behind, f
     first = links.get(next(iter(row)), "#").partition("#")[2]
     assert parse_qs(first) == {name: [value] for name, value in filters.items()}
     assert len(links) == bool(filters)
+
+
+def test_cells_of_what_people_say_and_the_judge_lead_to_the_items_of_both() -> None:
+    row = {"judge": "j", "people say": "correct", "judge: incorrect": 3, "judge: no side": 0}
+    cell = LINKS.of_row(row, {})["judge: incorrect"].partition("#")[2]
+    assert parse_qs(cell) == {"judge": ["j"], "label": ["correct"], "word": ["incorrect"]}
+    assert "judge: no side" not in LINKS.of_row(row, {})
 
 
 def test_figures_that_are_not_of_the_ratings_lead_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:

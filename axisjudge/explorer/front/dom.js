@@ -33,25 +33,29 @@ function prose(text) {
 
 const coded = (text) => text.split("`").map((part, n) => (n % 2 ? make("code", {}, part) : part));
 
+/** Something that opens: what is in it is made when it is opened for the first time. */
+function opening(attributes, summary, within) {
+  const element = make("details", attributes, make("summary", {}, summary));
+  element.addEventListener("toggle", () => element.children.length > 1 || element.append(...[within()].flat(Infinity)));
+  return element;
+}
+
 /** More than this is folded: a reader should see the run at a glance. */
 const PREVIEW = { lines: 7, characters: 480 };
 
 /** Long text that opens and closes; short text as it is. The element has `toggle` where it can be folded. */
-function foldable(text, name, isFolded) {
+function foldable(text, name, isFolded, tag = "div") {
   const lines = text.split("\n");
   const preview = lines.slice(0, PREVIEW.lines).join("\n").slice(0, PREVIEW.characters);
+  if (text.length - preview.length < 60) return make(tag, { class: "text" }, text);
   const body = make("div", { class: "text" }, text);
-  if (text.length - preview.length < 60) return body;
-  const sign = make("span", { "aria-hidden": "true", class: "sign" });
-  const words = make("span");
-  const button = make("button", { type: "button", class: "fold", onclick: () => element.toggle() }, sign, words);
-  const element = make("div", { class: "foldable" }, body, button);
+  const button = make("button", { type: "button", class: "fold", onclick: () => element.toggle() });
+  const element = make(tag, { class: "foldable" }, body, button);
   element.whole = text;
   element.toggle = (fold = !element.isFolded) => {
     element.isFolded = fold;
     body.textContent = fold ? `${preview}…` : text;
-    sign.textContent = fold ? "▸" : "▾";
-    words.textContent = fold ? `Show all of ${name} (${text.length.toLocaleString("en")} characters)` : `Fold ${name}`;
+    button.textContent = fold ? `Show all of ${name} (${text.length.toLocaleString("en")} characters)` : `Fold ${name}`;
     button.setAttribute("aria-expanded", String(!fold));
   };
   element.toggle(isFolded);
@@ -60,9 +64,14 @@ function foldable(text, name, isFolded) {
 
 /** The list of keys, as a dialog: rows of [keys, what they do]. */
 function keysDialog(keys) {
-  const rows = keys.map(([keys, what]) => make("tr", {}, make("th", { scope: "row" }, keys), make("td", {}, what)));
   const close = make("button", { type: "button", onclick: () => dialog.close() }, "Close");
   const title = make("h2", { id: "keys" }, "Keys");
-  const dialog = make("dialog", { "aria-labelledby": "keys" }, title, make("table", {}, make("tbody", {}, rows)), close);
-  return dialog;
+  const rows = make("tbody");
+  const dialog = make("dialog", { "aria-labelledby": "keys" }, title, make("table", {}, rows), close);
+  return Object.assign(dialog, {
+    show() {
+      rows.replaceChildren(...keys.map(([keys, what]) => make("tr", {}, make("th", { scope: "row" }, keys), make("td", {}, what))));
+      this.showModal();
+    },
+  });
 }

@@ -65,7 +65,7 @@ class Explorer {
       copy: () => this.#copy(),
       download: () => save("items.csv", "text/csv", this.#table(",")),
       decisions: host.decisions && (() => host.decisions()),
-      keys: () => this.keys.showModal(),
+      keys: () => this.keys.show(),
       seek: () => host.prepareSearch?.(),
     });
     this.opened = new Opened(items, host, {
@@ -120,6 +120,7 @@ class Explorer {
     const isNew = !this.opened.isOpen;
     this.place = place;
     this.element.classList.add("is-open");
+    this.list.beside = true;
     if (isMove) this.#moved(place, isNew);
     await this.opened.open(place.run, place.question, place.step, this.filters.filters.find);
     this.list.point(place.run, place.question, true);
@@ -168,7 +169,7 @@ class Explorer {
     this.opened.close();
     this.place = null;
     this.element.classList.remove("is-open");
-    this.list.draw();
+    this.list.beside = false;
     this.list.element.focus({ preventScroll: true });
   }
 
@@ -346,7 +347,7 @@ class Explorer {
       k: () => this.turn(-1),
       d: () => this.disagreement(by),
       "/": () => this.filters.find.select(),
-      "?": () => this.keys.showModal(),
+      "?": () => this.keys.show(),
     }[name];
     if (always || !opened.isOpen || !opened.steps) return always;
     return {

@@ -1,7 +1,7 @@
 /** The explorer's host in a notebook: Python keeps the runs and the file of decisions. */
 function exploringHost(model, kernel) {
   return {
-    index: model.get("grid"),
+    index: JSON.parse(model.get("grid")),
     rater: model.get("rater"),
     run: (at) => kernel.ask("run", at),
     search: (words) => kernel.ask("search", words),

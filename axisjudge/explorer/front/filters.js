@@ -1,6 +1,8 @@
 const SORTS = { "": "as read", unsure: "least sure first", contested: "most contested first", agent: "agent", task: "task" };
 const ABOUT = { agent: "agent", domain: "domain", task: "task", side: "split side", steps: "steps" };
-const FRESH = { on: "", agent: "", domain: "", side: "", judge: "", beside: "", versions: "", word: "", only: [], sort: "", find: "" };
+const FRESH = { on: "", agent: "", domain: "", side: "", judge: "", beside: "", versions: "", word: "", label: "", person: "", length: "", names: "", only: [], sort: "", find: "" };
+/** Filters that only links set: how they are said, and taken away again. */
+const OF_LINKS = { label: "label", person: "labelled by", length: "steps", names: "name has" };
 
 const percent = (part, whole) => (whole ? `${((100 * part) / whole).toFixed(part && part / whole < 0.1 ? 1 : 0)} %` : "–");
 
@@ -47,11 +49,12 @@ class Filters {
     this.legend = make("ul", { class: "legend", tabindex: "0", "aria-label": "Judges" });
     this.hasIncorrect = items.cells.some((cells) => cells.some((cell) => cell && SIGNS[items.word(cell.code)]));
     this.hold = make("button", { type: "button", onclick: () => this.set({ ...FRESH }) }, "Clear");
+    this.ofLinks = make("span", { class: "tools" });
     this.about = new Set(["agent"]);
     this.element = make(
       "div",
       { class: "filters", role: "search", "aria-label": "Filters" },
-      make("div", { class: "chosen" }, this.find, this.offered, Object.entries(this.selects).map(([name, { element }]) => (this.#isNeeded(name) ? element : null)), this.hold),
+      make("div", { class: "chosen" }, this.find, this.offered, Object.entries(this.selects).map(([name, { element }]) => (this.#isNeeded(name) ? element : null)), this.ofLinks, this.hold),
       make("div", { class: "marks", role: "group", "aria-label": "Only items that are" }, this.marks.map(({ button }) => button)),
       make("div", { class: "line" }, this.count, make("div", { class: "tools" }, this.#columns(), this.#button("Copy", "the items shown, as a table", on.copy), this.#button("CSV", "download the items shown", on.download), on.decisions ? this.#button("Decisions", "download what was decided", on.decisions) : null, this.#button("Keys", "the list of keys", on.keys))),
       this.legend,
@@ -63,9 +66,11 @@ class Filters {
     if (!this.filters.judge) this.filters.beside = "";
     for (const [name, { input }] of Object.entries(this.selects)) {
       const value = this.filters[name];
-      if (![...input.options].some((option) => option.value === value)) input.append(make("option", { value }, value)); // of a link
+      if (![...input.options].some((option) => option.value === value)) input.append(make("option", { value }, value.replaceAll("\n", ", "))); // of a link
       input.value = value;
     }
+    const taken = (name) => this.#button(`${OF_LINKS[name]} ${listed(this.filters[name]).join(", ").replace("_", " ")} ×`, "take this filter away", () => this.set({ ...this.filters, [name]: "" }));
+    this.ofLinks.replaceChildren(...Object.keys(OF_LINKS).filter((name) => this.filters[name]).map(taken));
     this.selects.beside.element.hidden = !this.filters.judge;
     if (this.find.value !== this.filters.find) this.find.value = this.filters.find;
     this.on.change(this.filters);
@@ -79,7 +84,7 @@ class Filters {
     for (const { name, button, count } of this.marks) {
       const isOn = this.filters.only.includes(name);
       button.setAttribute("aria-pressed", String(isOn));
-      button.hidden = !isOn && !counts[name];
+      button.hidden = !isOn && (!counts[name] || MARKS[name].isOfLinks);
       count.textContent = counts[name].toLocaleString("en");
     }
     const shares = this.items.shares(rows);
@@ -132,7 +137,7 @@ class Filters {
   /** Which judges, versions and facts about a run have a column. */
   #columns() {
     const box = (label, isOn, change) => make("label", {}, make("input", { type: "checkbox", checked: isOn, onchange: change }), " ", label);
-    const about = Object.entries(ABOUT).map(([name, label]) =>
+    const about = () => Object.entries(ABOUT).map(([name, label]) =>
       box(label, this.about.has(name), (event) => {
         if (event.target.checked) this.about.add(name);
         else this.about.delete(name);
@@ -141,7 +146,7 @@ class Filters {
     );
     const { hidden, index } = this.items;
     const names = new Map(index.columns.map(([, judge, version]) => [`${judge}/${version ?? ""}`, `${judge + 1} ${index.judges[judge].name} ${version ?? ""}`]));
-    const judges = [...names].map(([name, label]) =>
+    const judges = () => [...names].map(([name, label]) =>
       box(label, true, (event) => {
         if (event.target.checked) hidden.delete(name);
         else hidden.add(name);
@@ -149,6 +154,6 @@ class Filters {
         this.on.columns();
       }),
     );
-    return make("details", { class: "columns" }, make("summary", {}, "Columns"), make("div", { class: "boxes" }, about, judges));
+    return opening({ class: "columns" }, "Columns", () => make("div", { class: "boxes" }, about(), judges()));
   }
 }

@@ -12,7 +12,15 @@ const MARKS = {
   flagged: { bit: 512, words: "Flagged", why: "a rating bears a flag, or cites a step that does not exist" },
   lost: { bit: 1024, words: "Lost", why: "a verdict was lost" },
   undecided: { bit: 2048, words: "Undecided", why: "flipped or split, and nobody has decided who is right" },
+  sided: { bit: 4096, words: "Takes a side", why: "two judges, or those asked about, say something other than uncertain", isOfLinks: true },
+  decided: { bit: 8192, words: "Decided", why: "two judges, or those asked about, say neither uncertain nor not applicable", isOfLinks: true },
+  alike: { bit: 16384, words: "Of one voice", why: "two judges or more decide, all the same", isOfLinks: true },
+  within: { bit: 32768, words: "In a family", why: "two judges of one family decide", isOfLinks: true },
+  across: { bit: 65536, words: "Across families", why: "judges of two families decide", isOfLinks: true },
 };
+
+/** What a filter lets pass: a name, or several, one a line. */
+const listed = (filter) => (filter ? filter.split("\n") : []);
 
 /** The answer that a cell stands for: the commonest of its repeats, of equally common ones that given first. */
 function summed(repeats) {
@@ -37,7 +45,7 @@ class Items {
   constructor(index) {
     Object.assign(this, { index, runs: index.runs, questions: index.questions });
     this.hidden = new Set();
-    this.narrowed = { judge: -1, pair: null, versions: null };
+    this.narrowed = { judge: -1, seen: null, isPair: false, versions: null };
     this.decisions = new Map();
     this.cells = this.runs.map((run) => run.cells.map(summed));
     this.runs.forEach((run, at) => {
@@ -49,10 +57,12 @@ class Items {
     this.remark();
   }
 
-  /** Look at one pair of judges or some rubric versions alone; what is said of one judge is said of the one chosen. */
+  /** Look at some judges or rubric versions alone; what is said of one judge is said of the one chosen. */
   narrow({ judge, beside, versions }) {
     const number = (name) => this.index.judges.findIndex((each) => each.name === name);
-    const narrowed = { judge: judge ? number(judge) : -1, pair: judge && beside ? [number(judge), number(beside)] : null, versions: versions ? versions.split(",") : null };
+    const [first, ...others] = [...listed(judge), ...listed(judge && beside)].map(number);
+    const seen = others.length ? [first, ...others] : null;
+    const narrowed = { judge: first ?? -1, seen, isPair: Boolean(judge && beside), versions: versions ? versions.split(",") : null };
     if (JSON.stringify(narrowed) === JSON.stringify(this.narrowed)) return;
     this.narrowed = narrowed;
     this.remark();
@@ -60,8 +70,8 @@ class Items {
 
   /** Work out columns and marks anew, after a judge was hidden or something decided. */
   remark() {
-    const { pair, versions } = this.narrowed;
-    const isSeen = ({ judge, version }) => !this.hidden.has(`${judge}/${version ?? ""}`) && (!pair || pair.includes(judge)) && (!versions || version === null || versions.includes(version));
+    const { seen, versions } = this.narrowed;
+    const isSeen = ({ judge, version }) => !this.hidden.has(`${judge}/${version ?? ""}`) && (!seen || seen.includes(judge)) && (!versions || version === null || versions.includes(version));
     this.columns = this.questions.map((_, question) =>
       this.index.columns.map(([q, judge, version], at) => ({ q, judge, version, at })).filter((column) => column.q === question && isSeen(column)),
     );
@@ -75,9 +85,20 @@ class Items {
 
   /** The label of an item where its labels are at one: {code}, else null; decisions are no labels. */
   label(run, question) {
+    if (!this.runs[run].labels.length) return null;
     const told = this.runs[run].labels.filter((each) => each[0] === question && !each[6] && each[2] >= 0);
     const codes = new Set(told.map((each) => each[2]));
     return codes.size === 1 ? { code: told[0][2] } : null;
+  }
+
+  /** What most labels of an item say, a given person's left out; -1 where none takes a side or as many say another. */
+  reference(run, question, person = -1) {
+    const counts = new Map();
+    for (const [q, by, code, , , , answer] of this.runs[run].labels) {
+      if (q === question && by !== person && !answer && this.#isSide(code)) counts.set(code, (counts.get(code) ?? 0) + 1);
+    }
+    const [first, second] = [...counts].sort((a, b) => b[1] - a[1]);
+    return first && first[1] > (second?.[1] ?? 0) ? first[0] : -1;
   }
 
   labels(run, question) {
@@ -86,6 +107,7 @@ class Items {
 
   /** Judges whose newest verdict is not the one of the version before it. */
   flips(run, question) {
+    if (this.newest[question].length === this.columns[question].length) return [];
     const cells = this.cells[run];
     return this.newest[question].flatMap((now) => {
       const before = this.columns[question][this.columns[question].indexOf(now) - 1];
@@ -123,8 +145,12 @@ class Items {
     return code >= 0 ? this.index.words[code] : this.index.statuses[-1 - code];
   }
 
+  #isSide(code) {
+    return code >= 0 && this.word(code) !== "uncertain";
+  }
+
   #mark(run, question) {
-    const isAsked = ({ judge }) => this.narrowed.judge < 0 || this.narrowed.pair || judge === this.narrowed.judge;
+    const isAsked = ({ judge }) => this.narrowed.judge < 0 || this.narrowed.seen || judge === this.narrowed.judge;
     const cellOf = (column) => this.cells[run][column.at];
     const given = this.newest[question].map(cellOf).filter((cell) => cell?.code >= 0);
     const own = this.newest[question].filter(isAsked).map(cellOf).filter((cell) => cell?.code >= 0);
@@ -135,6 +161,10 @@ class Items {
     const label = this.label(run, question);
     const isApart = (a, b) => a.cited.length && b.cited.length && !a.cited.some((step) => b.cited.includes(step));
     const isAtOdds = codes.size > 1 || flips.length > 0;
+    const siding = this.newest[question].filter((column) => this.#isSide(cellOf(column)?.code ?? -1));
+    const deciding = siding.filter((column) => this.word(cellOf(column).code) !== "not_applicable");
+    const families = new Set(deciding.map(({ judge }) => this.index.judges[judge].family));
+    const isEnough = (columns) => (this.narrowed.judge >= 0 && !this.narrowed.seen ? columns.some(isAsked) : columns.length > 1);
     const held = {
       split: codes.size > 1,
       opposed: isOpposed,
@@ -143,13 +173,20 @@ class Items {
       flipped: flips.length > 0,
       noise: flips.length > 0 && flips.every((flip) => flip.isNoise),
       against: label !== null && own.some((cell) => cell.code !== label.code),
-      labelled: this.labels(run, question).some((each) => !each[6] && each[2] >= 0),
+      labelled: this.runs[run].labels.length > 0 && this.labels(run, question).some((each) => !each[6] && each[2] >= 0),
       repeats: every.some((cell) => cell.isNoisy),
       flagged: every.some((cell) => cell.isFlagged),
       lost: every.some((cell) => cell.repeats.some(([code]) => code < 0)),
       undecided: isAtOdds && !this.decisions.has(`${run}/${question}`),
+      sided: isEnough(siding),
+      decided: isEnough(deciding),
+      alike: deciding.length > 1 && new Set(deciding.map((column) => cellOf(column).code)).size === 1,
+      within: deciding.length > families.size,
+      across: families.size > 1,
     };
-    return Object.entries(held).reduce((bits, [name, isTrue]) => bits | (isTrue ? MARKS[name].bit : 0), 0);
+    let bits = 0; // twice as quick as a reduction: this is done of every item
+    for (const name in held) if (held[name]) bits |= MARKS[name].bit;
+    return bits;
   }
 
   // ---- choosing
@@ -157,7 +194,7 @@ class Items {
   /** The items that pass: rows [{run, passing: [question, ...]}] in order, and what the counts stand on. */
   chosen(filters, found) {
     const passes = this.#passes(filters, found);
-    const asked = this.questions.map((_, question) => question).filter((q) => !filters.on || this.questions[q].name === filters.on);
+    const asked = this.questions.map((_, question) => question).filter((q) => !filters.on || listed(filters.on).includes(this.questions[q].name));
     const rows = [];
     let items = 0;
     for (let run = 0; run < this.runs.length; run += 1) {
@@ -179,24 +216,34 @@ class Items {
 
   #isOf(run, filters) {
     const about = this.runs[run];
-    return ["agent", "domain", "side"].every((name) => !filters[name] || String(about[name]) === filters[name]);
+    if (!["agent", "domain", "side"].every((name) => !filters[name] || listed(filters[name]).includes(String(about[name])))) return false;
+    const [least, most] = filters.length.split("-").map(Number);
+    if (filters.length && !(about.steps >= least && about.steps <= most)) return false;
+    const isNot = filters.names.startsWith("!");
+    return !filters.names || about.id.includes(filters.names.slice(isNot ? 1 : 0)) !== isNot;
   }
 
-  #passes({ only, judge, word }) {
+  #passes({ only, judge, word, label, person }) {
     const bits = only.reduce((sum, name) => sum | MARKS[name].bit, 0);
-    const number = judge === "" ? null : this.narrowed.judge;
-    const { pair } = this.narrowed;
+    const { seen, isPair } = this.narrowed;
+    const number = judge === "" || seen ? null : this.narrowed.judge;
+    const [words, wanted, by] = [listed(word), listed(label), this.index.people.findIndex(({ name }) => name === person)];
     return (run, question) => {
       if ((this.marks[run][question] & bits) !== bits) return false;
       const isGivenBy = (each) => this.newest[question].some((column) => column.judge === each && this.cells[run][column.at]?.code >= 0);
-      if (pair && !pair.every(isGivenBy)) return false;
+      if (isPair && !seen.every(isGivenBy)) return false;
+      if (person && !this.runs[run].labels.some(([q, each, code]) => q === question && each === by && this.#isSide(code))) return false;
+      if (label) {
+        const code = this.reference(run, question, by);
+        if (code < 0 || (label !== "any" && !wanted.includes(this.word(code)))) return false;
+      }
       if (!word && number === null) return true;
       const columns = this.newest[question].filter((column) => number === null || column.judge === number);
       const cells = columns.map((column) => this.cells[run][column.at]);
       if (!word) return cells.some(Boolean);
       if (word === "none") return cells.some((cell) => !cell);
       const of = (cell) => (cell.code < 0 ? ["lost", `lost ${this.word(cell.code)}`] : [this.word(cell.code)]);
-      return cells.some((cell) => cell && of(cell).includes(word));
+      return cells.some((cell) => cell && of(cell).some((each) => words.includes(each)));
     };
   }
 
@@ -206,7 +253,8 @@ class Items {
     const by = { unsure: least(this.leastSure), contested: least(this.contested), agent: text("agent"), task: text("task") }[sort];
     if (!by) return;
     const values = new Map(rows.map((row) => [row, by(row)]));
-    const compare = (a, b) => (typeof a === "number" ? a - b : a.localeCompare(b, undefined, { numeric: true }));
+    const byName = new Intl.Collator(undefined, { numeric: true }).compare;
+    const compare = (a, b) => (typeof a === "number" ? a - b : byName(a, b));
     rows.sort((a, b) => compare(values.get(a), values.get(b)) || a.run - b.run);
   }
 

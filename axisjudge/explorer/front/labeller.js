@@ -260,7 +260,7 @@ class Labeller {
       n: () => this.#turn(+1),
       p: () => this.#turn(-1),
       Enter: () => this.#next(),
-      "?": () => this.keys.showModal(),
+      "?": () => this.keys.show(),
     }[name];
   }
 
@@ -295,7 +295,7 @@ class Labeller {
         button("→", "N", () => this.#turn(+1), "Next trajectory"),
         button("Undo", "U", () => this.#undo()),
         this.advance,
-        button("Keys", "?", () => this.keys.showModal()),
+        button("Keys", "?", () => this.keys.show()),
         this.host.download ? button("Download", null, () => this.#download()) : null,
         this.saved,
       ),

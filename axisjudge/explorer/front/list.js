@@ -3,7 +3,7 @@ const ROW = 28;
 /** A cell's width in pixels, at the least and at the most. */
 const [NARROWEST, WIDEST] = [19, 40];
 /** Rows beyond the edge that are kept drawn. */
-const SPARE = 3;
+const SPARE = 1;
 /** Rows that are printed; more would keep the browser busy for long. */
 const PRINTED = 5000;
 
@@ -41,6 +41,13 @@ class List {
     this.watch.observe(this.element);
     addEventListener("beforeprint", () => this.clear(PRINTED));
     addEventListener("afterprint", () => this.clear());
+  }
+
+  /** Whether a run is open beside the grid, which then says of each run its name alone. */
+  set beside(isBeside) {
+    if (this.isBeside === isBeside) return;
+    this.isBeside = isBeside;
+    this.clear();
   }
 
   /** Show other rows; `asked` are the questions that have columns, `about` the columns on the run itself. */
@@ -121,7 +128,7 @@ class List {
       "div",
       { class: "row-of", role: "row", id: `row-${at}`, "aria-rowindex": at + 3, "aria-selected": isHere ? "true" : null, "data-run": run },
       make("span", { role: "rowheader", class: "name", title: about.id }, about.id),
-      this.about.map((name) => make("span", { role: "gridcell", class: "about", title: about[name] }, String(about[name] ?? "–"))),
+      (this.isBeside ? [] : this.about).map((name) => make("span", { role: "gridcell", class: "about", title: about[name] }, String(about[name] ?? "–"))),
       cells,
     );
     row.style.top = `${at * ROW}px`;

@@ -116,7 +116,7 @@ class Opened {
     const ranges = [];
     this.steps.steps.forEach(({ index, article }) => {
       this.steps.unfold(index, (text) => text.toLowerCase().includes(wanted));
-      const walk = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);
+      const walk = document.createTreeWalker(article, NodeFilter.SHOW_TEXT, (node) => (node.parentElement.closest(".text, code, dt") ? NodeFilter.FILTER_ACCEPT : NodeFilter.FILTER_SKIP));
       for (let node = walk.nextNode(); node; node = walk.nextNode()) {
         const text = node.data.toLowerCase();
         for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) {
@@ -206,6 +206,7 @@ class Opened {
     const last = this.steps.steps.length - 1;
     if (last < 0) return;
     this.steps.mark(Math.max(0, Math.min(step ?? this.#first(), last)));
+    this.steps.lay(this.steps.current);
     const isOwnPane = this.pane.scrollHeight > this.pane.clientHeight + 1; // on a phone the reasons come first
     const { article } = this.steps.steps[this.steps.current];
     const top = (element) => element.getBoundingClientRect().top;

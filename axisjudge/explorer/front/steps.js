@@ -3,11 +3,19 @@ const LONG = 4000;
 
 const ROLES = { system: "System", user: "User", assistant: "Agent", tool: "Tool result" };
 
-/** One run: what the agent was given, its numbered steps, how it ended. `cite(index)` is called for a clicked number. */
+/** Steps whose text is laid out at once, and those beside a step that is come to. */
+const [FIRST, NEAR] = [8, 2];
+
+/** One run: what the agent was given, its numbered steps, how it ended. `cite(index)` is called for a clicked number.
+ * The text of a step is laid out when it comes into view: a run has hundreds.
+ */
 class Steps {
   constructor(run, cite) {
+    this.watch = new IntersectionObserver((seen) => seen.forEach(({ isIntersecting, target }) => isIntersecting && this.lay(target.at)));
     this.steps = run.steps.map((step) => this.#step(step, cite));
+    Steps.latest = this;
     this.current = 0;
+    for (let index = 0; index < Math.min(FIRST, this.steps.length); index += 1) this.lay(index, 0);
     this.element = make(
       "div",
       { class: "run" },
@@ -20,9 +28,23 @@ class Steps {
   /** Move to a step: it is shown, marked and has the focus. */
   go(index) {
     this.mark(Math.max(0, Math.min(index, this.steps.length - 1)));
+    this.lay(this.current);
     const { article } = this.steps[this.current];
     article.focus({ preventScroll: true });
     article.scrollIntoView({ block: "nearest" });
+  }
+
+  /** Lay out the text of a step and of those near it. */
+  lay(index, near = NEAR) {
+    for (const step of this.steps.slice(Math.max(0, index - near), index + near + 1)) {
+      if (!step.body) continue;
+      const { article, body } = step;
+      step.body = null;
+      this.watch.unobserve(article);
+      article.style.minHeight = "";
+      article.append(body());
+      if (this.isFolded !== undefined) article.querySelectorAll(".foldable").forEach((text) => text.toggle(this.isFolded));
+    }
   }
 
   mark(index) {
@@ -33,10 +55,12 @@ class Steps {
 
   /** The texts of a step, folded or not, opened where `holds` says that the wanted words are in them. */
   unfold(index, holds) {
+    if (this.steps[index].texts.some(holds)) this.lay(index, 0);
     for (const text of this.steps[index].article.querySelectorAll(".foldable")) if (text.isFolded && holds(text.whole)) text.toggle(false);
   }
 
   fold(index) {
+    this.lay(index);
     const texts = [...this.steps[index].article.querySelectorAll(".foldable")];
     const fold = texts.some((text) => !text.isFolded);
     texts.forEach((text) => text.toggle(fold));
@@ -44,31 +68,33 @@ class Steps {
 
   foldAll() {
     const texts = [...this.element.querySelectorAll(".steps .foldable")];
-    const fold = texts.some((text) => !text.isFolded);
-    texts.forEach((text) => text.toggle(fold));
+    this.isFolded = texts.some((text) => !text.isFolded);
+    texts.forEach((text) => text.toggle(this.isFolded));
   }
 
   /** Show who cites each step (axes, or judges); `active` decides whether a number is pressed, `name` what it is called. */
   showCitations(axes, active, name = (index) => `Cite step ${index} for ${active.title}`) {
-    for (const { index, button, citers, article } of this.steps) {
+    for (const { index, button, article } of this.steps) {
       const by = axes.filter((axis) => axis.cited.includes(index));
       const isCited = active.cited.includes(index);
       button.setAttribute("aria-pressed", String(isCited));
       button.setAttribute("aria-label", name(index, by));
       article.classList.toggle("cited", isCited);
-      citers.replaceChildren(...by.map((axis) => make("abbr", { title: `cited: ${axis.title}` }, axis.key)));
+      const citers = by.map((axis) => make("abbr", { title: `cited: ${axis.title}` }, axis.key));
+      button.nextSibling?.remove();
+      if (by.length) button.after(make("span", { class: "citers" }, citers));
     }
   }
 
   #given(run) {
-    const tools = run.tools?.map((tool) =>
+    const described = () => run.tools.map((tool) =>
       make(
         "li",
         {},
         make("code", {}, tool.name),
         tool.kind ? ` (${tool.kind})` : "",
         tool.description ? `: ${tool.description}` : "",
-        make("details", {}, make("summary", {}, `Parameters of ${tool.name}`), make("pre", {}, tool.parameters)),
+        opening({}, `Parameters of ${tool.name}`, () => make("pre", {}, tool.parameters)),
       ),
     );
     const policy = run.policy ? make("div", { class: "text" }, run.policy) : make("p", {}, "None is on record.");
@@ -76,25 +102,23 @@ class Steps {
       "div",
       { class: "given" },
       make("details", {}, make("summary", {}, "Policy the agent was given"), policy),
-      make(
-        "details",
-        {},
-        make("summary", {}, tools ? `Tools the agent had (${tools.length})` : "Tools the agent had"),
-        tools ? make("ul", {}, tools) : make("p", {}, "No definitions are on record."),
+      opening({}, run.tools ? `Tools the agent had (${run.tools.length})` : "Tools the agent had", () =>
+        run.tools ? make("ul", {}, described()) : make("p", {}, "No definitions are on record."),
       ),
     );
   }
 
   #step(step, cite) {
     const button = make("button", { type: "button", class: "number", onclick: () => cite(step.index) }, String(step.index));
-    const citers = make("span", { class: "citers" });
     const role = step.heading ?? ROLES[step.role];
     const name = `Step ${step.index}, ${role.toLowerCase()}${step.answers ? ` of ${step.answers}` : ""}`;
     const isFolded = step.role === "tool" || step.role === "system" || step.text.length > LONG;
     const article = make(
       "article",
       { class: step.role, tabindex: "-1", "aria-label": step.error ? `${name}, error` : name },
-      make("div", { class: "gutter" }, button, citers),
+      make("div", { class: "gutter" }, button),
+    );
+    const body = () =>
       make(
         "div",
         { class: "body" },
@@ -109,25 +133,24 @@ class Steps {
         step.text ? foldable(step.text, `step ${step.index}`, isFolded) : null,
         step.calls.map((call) => this.#call(call)),
         step.text || step.calls.length ? null : make("p", { class: "quiet" }, "(empty)"),
-      ),
-    );
+      );
+    const texts = [step.text, step.answers ?? "", ...step.calls.flatMap((call) => [call.name, ...call.arguments.flat()])];
+    article.style.minHeight = `${2 + Math.min(texts.join(" ").length, PREVIEW.characters) / 40}rem`;
+    article.at = step.index;
+    this.watch.observe(article);
     article.addEventListener("focusin", () => this.mark(step.index));
     article.addEventListener("pointerdown", () => this.mark(step.index));
-    return { index: step.index, item: make("li", {}, article), article, button, citers };
+    return { index: step.index, item: make("li", {}, article), article, button, texts, body };
   }
 
   #call(call) {
-    const shown = call.arguments.map(([name, value]) => [
-      make("dt", {}, name),
-      make("dd", {}, foldable(value, name || "the arguments", true)),
-    ]);
+    const shown = call.arguments.map(([name, value]) => [make("dt", {}, name), foldable(value, name || "the arguments", true, "dd")]);
     return make(
       "div",
       { class: "call" },
       make(
         "div",
         { class: "head" },
-        make("span", { "aria-hidden": "true" }, "→"),
         make("span", { class: "role" }, "calls"),
         make("code", {}, call.name),
         call.by_user ? make("span", { class: "quiet" }, "by the user, not by the agent") : null,
@@ -137,3 +160,6 @@ class Steps {
     );
   }
 }
+
+/** Paper has no view that a step could come into. */
+addEventListener("beforeprint", () => Steps.latest?.lay(0, Infinity));

@@ -15,7 +15,7 @@ const CITED = 24;
 function grounds(cited, reason, go) {
   const chips = cited.map((step) => make("button", { type: "button", class: "chip", "aria-label": `go to step ${step}`, onclick: () => go(step) }, String(step)));
   const rest = chips.splice(CITED);
-  const steps = rest.length ? [...chips, make("details", {}, make("summary", {}, `${rest.length} more`), make("span", { class: "chips" }, rest))] : chips;
+  const steps = rest.length ? [...chips, opening({}, `${rest.length} more`, () => make("span", { class: "chips" }, rest))] : chips;
   const absent = reason?.absent.length ? make("p", { class: "error" }, `cites steps that do not exist: ${reason.absent.join(", ")}`) : null;
   return [
     steps.length ? make("p", { class: "chips" }, make("span", { class: "quiet" }, steps.length > 1 ? "steps" : "step"), steps) : null,
@@ -67,12 +67,12 @@ class Words {
   }
 
   #repeats(cell, reasons, shown) {
-    const rows = cell.repeats.map(([code, sure, cited], n) =>
+    const rows = () => cell.repeats.map(([code, sure, cited], n) =>
       n === shown ? null : make("li", {}, make("p", { class: "said-line" }, signed(this.items, code), sureness(sure)), grounds(cited, reasons[n], this.on.go)),
     );
     const same = cell.repeats.filter(([code]) => code === cell.code).length;
     const words = `${same} of ${cell.repeats.length} repeats say so`;
-    return make("details", { class: "repeats" }, make("summary", {}, make("span", { "aria-hidden": "true" }, dots(cell)), ` ${words}`), make("ol", {}, rows));
+    return opening({ class: "repeats" }, [make("span", { "aria-hidden": "true" }, dots(cell)), ` ${words}`], () => make("ol", {}, rows()));
   }
 
   #label([, person, code, sure, cited, , answer], opened, question) {
@@ -91,11 +91,7 @@ class Words {
 
   #change({ before, after, words }) {
     const signs = { "=": "span", "-": "del", "+": "ins" };
-    return make(
-      "details",
-      { class: "change" },
-      make("summary", {}, `What changed in the rubric from ${before} to ${after}`),
-      make("p", { class: "text" }, words.map(([sign, text]) => make(signs[sign], {}, text))),
-    );
+    const title = `What changed in the rubric from ${before} to ${after}`;
+    return opening({ class: "change" }, title, () => make("p", { class: "text" }, words.map(([sign, text]) => make(signs[sign], {}, text))));
   }
 }

@@ -125,7 +125,11 @@ class StudyResult(Result):
         more = f"<details><summary>In numbers</summary><ul>{listed}</ul></details>" if listed else ""
         table = self.table
         draw = getattr(table, "_repr_html_", None)
-        above = f'<p style="color: #b3261e">{html.escape(self.banner)}</p>' if self.banner else ""
+        above = (
+            f'<p style="border-left: 4px solid #b3261e; padding-left: 8px">{html.escape(self.banner)}</p>'
+            if self.banner
+            else ""
+        )
         return f"{above}<p><strong>{html.escape(self.answer)}</strong></p>{draw() if draw else ''}{more}"
 
 

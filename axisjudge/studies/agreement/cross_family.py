@@ -84,9 +84,10 @@ class CrossFamily(Result):
 
     @property
     def behind(self) -> list[dict[str, str]]:
-        """The items of each row of `summary` as the explorer's filters; none where several pairs stand behind it."""
-        of_judges = [{"judge": judge, "only": "labelled"} for judge in self.with_labels]
-        return [{}, {}, {}, {}, *of_judges] if self.labellers else [{}, {}, {}]
+        """The items of each row of `summary` as the explorer's filters; none where pairs of people stand behind it."""
+        means = [{"only": "within"}, {"only": "across"}, {"only": "across"}]
+        of_judges = [{"judge": judge, "only": "decided", "label": "correct\nincorrect"} for judge in self.with_labels]
+        return [*means, {}, *of_judges] if self.labellers else means
 
     @property
     def sentence(self) -> str:

@@ -1,5 +1,6 @@
 """The trace as HTML and markdown: hostile text stays text, long text is folded, cited steps are marked."""
 
+import re
 from html.parser import HTMLParser
 
 import mistune
@@ -71,6 +72,13 @@ def test_long_texts_are_folded_in_html_and_cut_in_markdown_with_their_length():
     assert "601 characters; open to read" in page(long, rater="j").to_html()
     assert f"({FOLD + 1 - CUT} more characters)" in page(long, rater="j").to_markdown()
     assert "open to read" not in page("x" * (FOLD // 3), rater="j").to_html()
+
+
+def test_text_has_the_colour_of_the_page_around_it_or_one_with_its_ground():
+    styles = re.findall(r'style="([^"]*)"', page("hello", rater="simulated:j").to_html())
+    assert styles
+    for style in styles:
+        assert bool(re.search(r"(^|; )color:", style)) == ("background-color:" in style), style
 
 
 def test_cited_steps_are_marked_where_they_stand():
