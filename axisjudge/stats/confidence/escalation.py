@@ -25,7 +25,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval
 from axisjudge.results import Result
+from axisjudge.stats.clusters import effective_clusters
 from axisjudge.stats.estimate import ClusteredShare
+from axisjudge.stats.rates import uneven_draws
 from axisjudge.stats.rates.clustered import more_for_upper_end, upper_end_at
 from axisjudge.stats.rates.proportions import cluster_codes, clustered_proportion
 
@@ -192,6 +194,12 @@ def sequence(
         return upper_end_at(share, groups[counted], weights=weight[counted], ci_level=level)
 
     n_judged = int(judged.sum())
+    carried = [at for at, inside in enumerate(kept) if _speak_for(weight, inside & judged, judged, labelled)]
+    if not carried:
+        few = "labels drawn with so uneven probabilities speak for too few items: label more of the kinds rarely drawn"
+        return Alone(0.0, math.nan, None, risk, confidence_level, n_judged, few)
+    ends, kept = [ends[at] for at in carried], [kept[at] for at in carried]
+    wrong, expected = [wrong[at] for at in carried], [expected[at] for at in carried]
     if (start := _start(kept, [inside & labelled for inside in kept], expected, weight, bound_at, risk)) is None:
         n_labelled = int((labelled & judged).sum())
         few = f"{n_labelled} labelled items: without a single error they could not show {100 * risk:g}%"
@@ -229,6 +237,19 @@ def _start(
             error = float(np.average(np.clip(expected[position][count], 0.0, 1.0), weights=weight[count]))
             promised[position] = bound_at(error, inside)
     return int(promised.argmin()) if np.isfinite(promised).any() else None
+
+
+def _speak_for(weight: Floats, inside: Flags, judged: Flags, labelled: Flags) -> bool:
+    """Whether the labels inside stand for its items, by their weights; labels of about even weight always do.
+
+    They must be worth enough of even weight, and stand for as many items as there are, but for a standard error:
+    with less, some kind of item that was rarely drawn has no label there, and its errors would pass unseen.
+    """
+    mine, all_labels = weight[inside & labelled], weight[judged & labelled]
+    if not mine.size or all_labels.max() <= uneven_draws.CLASS_RATIO * all_labels.min():
+        return True
+    covered, worth = mine.sum() / all_labels.sum() * judged.sum() / inside.sum(), effective_clusters(mine)
+    return bool(worth >= uneven_draws.FEWEST_EFFECTIVE_LABELS[False] and covered >= 1 - 1 / math.sqrt(worth))
 
 
 def _more_labels(error: ClusteredShare, risk: float) -> int | None:

@@ -47,6 +47,7 @@ class Draw(StrEnum):
     SEVERAL = "several"
     LOOKED_AT = "looked_at"
     BY_LABEL = "by_label"
+    PARTIAL = "partial"
 
     @property
     def carries(self) -> bool:
@@ -229,10 +230,22 @@ def _drawn(
     known = dict(stated.select("item_id", "drawn_probability").iter_rows())
     probability = np.array([cast(float, known.get(item, np.nan)) for item in items])
     given = ~np.isnan(probability) & ~np.isnan(reference)
-    if given.any() and np.ptp(probability[given]) < 1e-12:
-        return Draw.RANDOM, weights
     weights[given] = 1.0 / probability[given]
+    if methods != {"random"} and _stand_for_fewer(weights[given], len(items)):
+        return Draw.PARTIAL, np.ones(len(items))
+    if given.any() and np.ptp(probability[given]) < 1e-12:
+        return Draw.RANDOM, np.ones(len(items))
     return Draw.WEIGHTED, weights
+
+
+def _stand_for_fewer(weights: Floats, n_items: int) -> bool:
+    """Whether labelled items stand for fewer than all, by two standard errors and a tenth: some kind has no label.
+
+    The sum of 1 / p over drawn items estimates how many items there are (Horvitz and Thompson 1952), with the variance
+    sum (1 - p) / p^2 where items are drawn one by one.
+    """
+    error = np.sqrt((weights * (weights - 1)).sum())
+    return bool(weights.sum() < min(0.9 * n_items, n_items - 2 * error))
 
 
 def _without(methods: set[str]) -> Draw:

@@ -85,6 +85,27 @@ def test_labels_drawn_with_unequal_probabilities_count_with_their_weights():
         decides_alone(sure, labels, tasks, weights=np.zeros(n))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "ratio"), [(400, 10), (2000, 30), (2000, 100)])
+def test_kinds_of_items_that_were_hardly_drawn_are_not_passed_over(n, ratio):
+    """Three in ten items are judged no better than by a coin, and are drawn up to a hundred times less often."""
+    granted = {bad: 0 for bad in (0.5, 0.02)}
+    for bad in granted:
+        for seed in range(300):
+            rng = np.random.default_rng(seed)
+            rare, sure = rng.random(n) < 0.3, rng.choice([0.6, 0.7, 0.8, 0.9, 0.95], n)
+            wrong = rng.random(n) < np.where(rare, bad, 0.02)
+            p = np.where(rare, 0.5 / ratio, 0.5)
+            drawn = rng.random(n) < p
+            weights = 1 / p[drawn]
+            if weights.sum() < min(0.9 * n, n - 2 * math.sqrt((weights * (weights - 1)).sum())):
+                continue  # refused before: `Draw.PARTIAL`
+            found = decides_alone(sure, np.where(drawn, wrong, np.nan), weights=1 / p, risk=0.1)
+            granted[bad] += not found.refusal
+    assert granted[0.5] / 300 < 0.05 + 2 * math.sqrt(0.05 * 0.95 / 300)
+    assert granted[0.02] >= (100 if n > 1000 > 10 * ratio else 1)  # a judge that is right is not refused for ever
+
+
 def test_how_many_more_labels_would_do_would_do():
     wrong, tasks = np.tile([1.0] + [0.0] * 15, 25), np.repeat(np.arange(50), 8)
     share = clustered_proportion(wrong, tasks, ci_level=0.9)

@@ -189,6 +189,12 @@ def test_probabilities_of_a_draw_become_weights_and_two_draws_are_refused():
     votes = voted(ratings, labels.with_columns(flags=by_key))
     assert votes.draw is Draw.WEIGHTED
     assert set(votes.weights[~np.isnan(votes.labels)].round(3)) == {1.111, 3.333}
+    alone = by_key.list.set_difference(["drawn_probability:0.3", "drawn_probability:0.9"])
+    often = labels.with_columns(flags=pl.concat_list(alone, pl.lit("drawn_probability:0.95")))
+    for few in (often.filter(pl.col("cluster_id").str.len_chars() == 2), often.head(40)):
+        unseen = voted(ratings, few)  # of one probability, and of fewer than all: a kind of task has no label
+        assert unseen.draw is Draw.PARTIAL
+        assert trust_judge(unseen, "one", risk=0.2).verdict is Verdict.DRAW
     half = pl.when(pl.col("trajectory_id").str.ends_with("0")).then(by_key).otherwise(pl.lit(["drawn:random"]))
     assert voted(ratings, labels.with_columns(flags=half)).draw is Draw.SEVERAL
     assert voted(*worlds()).draw is Draw.FULL
