@@ -12,8 +12,6 @@ from urllib.parse import quote, urlencode
 
 from axisjudge.checks import InputError
 from axisjudge.figures.markup import literal
-from axisjudge.ratings.strata import thirds
-from axisjudge.studies.failures.profiles import ALL_AGENTS
 from axisjudge.verdict import VERDICTS
 
 if TYPE_CHECKING:
@@ -37,6 +35,7 @@ COLUMNS = {
 }
 JUDGES = ("judge", "rater", "judge_1", "judge_2", "other_judge", "judge_family", "judges")
 UNDECIDED = "uncertain\nlost"
+ALL_AGENTS = "all agents"  # the margin of a map of agents
 #: Columns that count items, and what is true of the items counted.
 COUNTS: dict[str, dict[str, str]] = {
     "any_incorrect": {"word": "incorrect"},
@@ -172,6 +171,8 @@ def write_links(ratings: Any, trajectories: Iterable[Trajectory], folder: Path |
 
 def _names(grid: Grid) -> dict[str, dict[str, str]]:
     """What each filter of the explorer is set to by a name in a table."""
+    from axisjudge.ratings.strata import thirds  # brings polars, as the explorer does
+
     runs = [grid.trajectories[name] for name in grid.runs if name in grid.trajectories]
     edits = {re.sub(r"-\d+$", "", name.rpartition("~")[2]) for name in grid.runs if "~" in name}
     judged, told = ([row for rows in part.values() for row in rows] for part in (grid.cells, grid.labels))

@@ -128,7 +128,9 @@ def test_a_second_tab_takes_up_what_the_first_one_says(visit):
     second.goto(first.url)
     second.wait_for_selector("article")
     press(first, "2")
-    expect(second.locator(f"input[name={AXES[0]}-verdict][value=incorrect]")).to_be_checked()
+    said = f"input[name={AXES[0]}-verdict][value=incorrect]"
+    expect(first.locator(said)).to_be_checked()
+    expect(second.locator(said)).to_be_checked(timeout=20_000)  # the store tells another process when it comes to it
 
 
 def test_text_of_a_run_is_text(visit):

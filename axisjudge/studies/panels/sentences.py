@@ -31,7 +31,7 @@ _NO_DRAW = {
     Draw.UNKNOWN: "the labels do not say how they were drawn (--sampling random, if they were drawn at random)",
     Draw.SEVERAL: "labels were drawn in several ways, which cannot be put together",
     Draw.LOOKED_AT: "items were labelled because judges disagree on them, and no rate follows from that",
-    Draw.PARTIAL: "by their probabilities labels stand for fewer than all items: label the rest of the draw, and of each kind some",
+    Draw.PARTIAL: "by their probabilities labels stand for fewer items than there are: label the rest of the draw",
     Draw.BY_LABEL: "labels were drawn by what people say, and no error of judges follows from that",
 }
 

@@ -89,7 +89,7 @@ def test_labels_drawn_with_unequal_probabilities_count_with_their_weights():
 @pytest.mark.parametrize(("n", "ratio"), [(400, 10), (2000, 30), (2000, 100)])
 def test_kinds_of_items_that_were_hardly_drawn_are_not_passed_over(n, ratio):
     """Three in ten items are judged no better than by a coin, and are drawn up to a hundred times less often."""
-    granted = {bad: 0 for bad in (0.5, 0.02)}
+    granted = dict.fromkeys((0.5, 0.02), 0)
     for bad in granted:
         for seed in range(300):
             rng = np.random.default_rng(seed)
