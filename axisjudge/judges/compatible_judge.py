@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from axisjudge.checks import InputError
 from axisjudge.judges.answer import lost
 from axisjudge.judges.base import Rubrics
-from axisjudge.judges.failure import failure_in_reply
+from axisjudge.judges.failure import broken_off, failure_in_reply
 from axisjudge.judges.openai_judge import cached_and_written
 from axisjudge.judges.pricing import Tokens
 from axisjudge.judges.prompt import BUDGET, Page
-from axisjudge.judges.remote import Body, NoReplyError, Received
+from axisjudge.judges.remote import LONG_THINKING, Body, NoReplyError, Received
+from axisjudge.judges.remote import MAX_TOKENS as LONG_REPLY
 from axisjudge.judges.written import JOINT_REPLY_TOKENS, Said, WrittenJudge
 from axisjudge.rubric import TOKEN_CEILING
 from axisjudge.spec import REMOTE, Provider
@@ -81,7 +82,19 @@ class CompatibleJudge(WrittenJudge):
         return body
 
     async def send(self, client: AsyncOpenAI, body: Body) -> ChatCompletion:
-        return await client.chat.completions.create(**body)
+        """Answers after long thinking are streamed: a connection that is silent for minutes is cut on its way."""
+        if self.options.get("effort") not in LONG_THINKING and body["max_tokens"] <= LONG_REPLY:
+            return await client.chat.completions.create(**body)
+        from openai.lib.streaming.chat import ChatCompletionStreamState
+
+        answer, is_whole = ChatCompletionStreamState(), False
+        with_usage = {"stream": True, "stream_options": {"include_usage": True}}
+        async for chunk in await client.chat.completions.create(**body, **with_usage):
+            answer.handle_chunk(chunk)
+            is_whole |= any(choice.finish_reason for choice in chunk.choices)
+        if not is_whole:
+            raise NoReplyError(broken_off("the stream ended before the message did"))
+        return answer.current_completion_snapshot
 
     def read(self, response: ChatCompletion, form: str) -> Received:
         return Received(_said(response), response.model, response.id, _tokens(response.usage))

@@ -291,6 +291,19 @@ def openai_stream() -> Scripted:
     )
 
 
+def chat_stream() -> Scripted:
+    """A chat completion in pieces: words by delta, the end, and usage in a chunk of its own."""
+    whole = json.loads(chat_completion(verdict_text()))
+    text = whole["choices"][0]["message"]["content"]
+    about = {name: whole[name] for name in ("id", "model", "created")} | {"object": "chat.completion.chunk"}
+    deltas = [{"role": "assistant", "content": ""}, {"content": text[:40]}, {"content": text[40:]}]
+    pieces = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
+    pieces.append({"index": 0, "delta": {}, "finish_reason": "stop"})
+    chunks = [about | {"choices": [piece]} for piece in pieces] + [about | {"choices": [], "usage": whole["usage"]}]
+    body = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks)
+    return Scripted(f"{body}data: [DONE]\n\n", content_type="text/event-stream")
+
+
 def patiently(judge: Any, trajectory: Any, rubrics: Any, *, patience_s: float = 60.0) -> Any:
     """One question put by a lane, which asks again what may pass; the reply that it ends with, None without any."""
     import asyncio

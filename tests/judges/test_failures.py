@@ -19,6 +19,7 @@ from judges.servers import (
     anthropic_message,
     anthropic_stream,
     chat_completion,
+    chat_stream,
     choice,
     decision,
     grade,
@@ -260,13 +261,17 @@ def _with_error(provider: str, code: str, message: str) -> list[Scripted]:
         cut = json.loads(chat_completion("{"))
         cut["choices"][0] |= {"finish_reason": "error", "error": error}
         ways.append(Scripted(json.dumps(cut)))
-    if provider in ("anthropic", "openai"):
+    if provider in STREAMED:
         ways.append(Scripted(stream, content_type="text/event-stream"))
     return ways
 
 
 #: What has a provider stream, and what it streams then.
-STREAMED = {"anthropic": (",max_tokens=20000", anthropic_stream), "openai": (",effort=high", openai_stream)}
+STREAMED = {
+    "anthropic": (",max_tokens=20000", anthropic_stream),
+    "openai": (",effort=high", openai_stream),
+    "openai-compatible": (",effort=high", chat_stream),
+}
 
 
 def _good(provider: str, way: Scripted) -> tuple[str, Scripted]:
@@ -330,7 +335,9 @@ def test_a_stream_that_ends_too_early_may_be_paid_and_is_asked_once_more(
     whole = stream()
     assert isinstance(whole.body, str)
     events = whole.body.split("\n\n")[:-1]
-    for n_events in {0, len(events) // 2, len(events) - 1}:
+    ends = ("message_stop", "response.completed", '"finish_reason": "stop"')
+    last = next(at for at, event in enumerate(events) if any(end in event for end in ends))
+    for n_events in {0, last // 2, last}:
         early = replace(whole, body="".join(f"{event}\n\n" for event in events[:n_events]), drop_after=is_cut)
         answer, server = asked(provider, early, whole, options=options)
         assert (answer.status, len(server.requests)) == ("ok", 2)
