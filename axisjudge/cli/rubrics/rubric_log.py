@@ -55,7 +55,8 @@ def log(
         return
     show.table([{name: row[name] for name in _COLUMNS} for row in rows])
     read = ", ".join(path.name for path in paths) or "no ratings file"
-    typer.echo(f"Agreement of judges that were shown the version, from {read}. Whether a change is more than noise:")
+    typer.echo(f"Agreement of judges that were shown the version, from {read}; `uncertain` is a word of its own here,")
+    typer.echo("so that all versions stand on the same runs (`judge` and `agreement` leave it out). More than noise?")
     typer.echo("  axisjudge rubric compare RATINGS --change AXIS=BEFORE:AFTER")
     if table is not None:
         show.standing(table)
