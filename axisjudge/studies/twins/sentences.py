@@ -22,7 +22,7 @@ _MUST = {
         "be noticed",
         "be missed too often",
     ),
-    "must_not": ("verdict that must stay (but in fewer than {margin:.0%} of twins)", "stay", "move too often"),
+    "must_not": ("verdict that must stay (moving in fewer than {margin:.0%} of twins)", "stay", "move too often"),
 }
 _NONE = {"must": "breaks an axis", "must_not": "leaves an axis whole"}
 
