@@ -405,7 +405,7 @@ def test_twenty_judges_against_the_people_of_agentprocessbench(shared_data, monk
 @pytest.mark.slow
 def test_a_person_who_agrees_with_nobody_is_named_before_any_claim(alttest):
     """w40 of cebab_stars drags majorities and the ceiling; mtbench has nobody of the kind."""
-    for name, beginning in (("cebab_stars", "Look at the labels first. w40, stars: "), ("mtbench", "Of ")):
+    for name, beginning in (("cebab_stars", "Look at the labels first, w40, stars: "), ("mtbench", "Of ")):
         table = alttest(name)
         judges = table.filter((pl.col("rater_kind") == "human") | (pl.col("rater") == table["rater"][-1]))
         assert sentences.opening(human_comparison(judges, table))[0].startswith(beginning)
