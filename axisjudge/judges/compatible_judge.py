@@ -88,8 +88,8 @@ class CompatibleJudge(WrittenJudge):
         from openai.lib.streaming.chat import ChatCompletionStreamState
 
         answer, is_whole = ChatCompletionStreamState(), False
-        with_usage = {"stream": True, "stream_options": {"include_usage": True}}
-        async for chunk in await client.chat.completions.create(**body, **with_usage):
+        body = {**body, "stream_options": {"include_usage": True}}
+        async for chunk in await client.chat.completions.create(**body, stream=True):
             answer.handle_chunk(chunk)
             is_whole |= any(choice.finish_reason for choice in chunk.choices)
         if not is_whole:
