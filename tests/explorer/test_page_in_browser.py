@@ -122,15 +122,20 @@ def test_a_browser_that_keeps_nothing_says_so(visit):
     page.get_by_text("Not saved: this browser keeps nothing; download the labels").wait_for()
 
 
-def test_a_second_tab_takes_up_what_the_first_one_says(visit):
+def test_a_second_tab_takes_up_what_the_first_one_says_and_stays_where_it_is(visit):
     first = visit()
     second = first.context.new_page()
+    second.add_init_script("Storage.prototype.getItem = () => null")  # its process's copy of the store may lag behind
     second.goto(first.url)
     second.wait_for_selector("article")
+    picker = second.locator("select", has_text="Trajectory")
+    picker.select_option("1")
+    wait_for_trajectory(second, 1)
     press(first, "2")
-    said = f"input[name={AXES[0]}-verdict][value=incorrect]"
-    expect(first.locator(said)).to_be_checked()
-    expect(second.locator(said)).to_be_checked(timeout=20_000)  # the store tells another process when it comes to it
+    expect(picker.locator("option").first).to_contain_text("begun", timeout=20_000)
+    wait_for_trajectory(second, 1)
+    picker.select_option("0")
+    expect(second.locator(f"input[name={AXES[0]}-verdict][value=incorrect]")).to_be_checked()
 
 
 def test_text_of_a_run_is_text(visit):

@@ -62,13 +62,20 @@ async function begin() {
   followTheme(parent);
   const state = { times: {}, ...kept() };
   state.rater ||= await askName(parent, DATA.welcome);
-  const labeller = new Labeller(browserHost(state), state);
-  mount(parent, labeller.element);
+  let labeller;
+  const open = async (item) => {
+    labeller = new Labeller(browserHost(state), state);
+    mount(parent, labeller.element);
+    await labeller.open(item);
+  };
   addEventListener("pagehide", () => labeller.flush());
+  // What another tab says comes with the event; read from the store it may be older, for each process has its own copy.
   addEventListener("storage", (event) => {
-    if (event.key === PLACE) location.reload();
+    if (event.key !== PLACE || !event.newValue) return;
+    Object.assign(state, JSON.parse(event.newValue));
+    open(labeller.item);
   });
-  await labeller.open();
+  await open();
 }
 
 begin();
