@@ -35,7 +35,6 @@ COLUMNS = {
 }
 JUDGES = ("judge", "rater", "judge_1", "judge_2", "other_judge", "judge_family", "judges")
 UNDECIDED = "uncertain\nlost"
-ALL_AGENTS = "all agents"  # the margin of a map of agents
 #: Columns that count items, and what is true of the items counted.
 COUNTS: dict[str, dict[str, str]] = {
     "any_incorrect": {"word": "incorrect"},
@@ -73,6 +72,8 @@ class Links:
         is true of them and stands in no column. A row that names something the explorer does not have leads nowhere. In
         a map of axes by agents the column is the agent.
         """
+        from axisjudge.stats.rates.corrected_agents import ALL_AGENTS  # brings numpy, which a page without links spares
+
         items = self._items(row, behind)
         if named := {name: row[name] for name in RUNS if isinstance(row.get(name), str)}:
             axis = None if items is None else items.get("on")
@@ -104,6 +105,8 @@ class Links:
 
     def _items(self, row: Mapping[str, Any], behind: Mapping[str, str]) -> dict[str, str] | None:
         """The filters that a row's names stand for; None where one of them is not to be had."""
+        from axisjudge.stats.rates.corrected_agents import ALL_AGENTS
+
         filters: dict[str, str] = {}
         columns = {**COLUMNS, str(row.get("by")): ("stratum",)} if row.get("stratum") else COLUMNS
         for name, those in columns.items():

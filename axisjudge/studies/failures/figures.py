@@ -12,8 +12,9 @@ from axisjudge.figures.legible import LONGEST
 from axisjudge.figures.marks import at_the_right, interval_mark, named_rows, percent_axis
 from axisjudge.figures.theme import ACCENT, LABEL, QUIET, SMALL, describe, dress, grid, in_words, legend_below, new_axes
 from axisjudge.stats.estimate import Estimate, many
+from axisjudge.stats.rates.corrected_agents import ALL_AGENTS
 from axisjudge.studies._shared.ranking import Ranking
-from axisjudge.studies.failures.profiles import ALL_AGENTS, FailureProfile, RateGrid
+from axisjudge.studies.failures.profiles import FailureProfile, RateGrid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

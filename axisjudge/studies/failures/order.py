@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from axisjudge.checks import one_of
 from axisjudge.stats.comparisons.ranking import rank_sets
 from axisjudge.stats.comparisons.reversal import Reversal, fewest_changes
+from axisjudge.stats.rates.corrected_agents import ALL_AGENTS
 from axisjudge.studies._shared.ranking import Ranking
 from axisjudge.studies._shared.words import many
 from axisjudge.studies.failures.panel import Panel
-from axisjudge.studies.failures.profiles import ALL_AGENTS, MEASURES, FailureProfile
+from axisjudge.studies.failures.profiles import MEASURES, FailureProfile
 
 
 def rank_axes(

@@ -15,12 +15,11 @@ from axisjudge.checks import InputError, one_of
 from axisjudge.results import Result
 from axisjudge.stats.agreement.independent_panel import independent_panel
 from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.rates.corrected_agents import ALL_AGENTS
 from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies._shared.frames import frame_of, table_of, to_polars, with_ends
 from axisjudge.studies._shared.words import many
 from axisjudge.studies.failures.panel import Panel, panel_of
-
-ALL_AGENTS = "all agents"
 
 #: The two ways in which a panel fails a run on an axis.
 MEASURES = {"any": "any judge says incorrect", "consensus": "all judges that decide, two at least, say incorrect"}

@@ -10,11 +10,12 @@ import pyarrow as pa
 import pytest
 
 from axisjudge.checks import InputError
+from axisjudge.stats.rates.corrected_agents import ALL_AGENTS
 from axisjudge.studies.failures.domains import by_domain
 from axisjudge.studies.failures.independence import shared_failures
 from axisjudge.studies.failures.likeness import compare_profiles
 from axisjudge.studies.failures.order import rank_agents, rank_axes, rank_success
-from axisjudge.studies.failures.profiles import ALL_AGENTS, failure_profile, reward_table
+from axisjudge.studies.failures.profiles import failure_profile, reward_table
 from axisjudge.studies.failures.published import published_profile
 from axisjudge.studies.failures.sentences import extremes, false_failures
 from axisjudge.trajectory import Trajectory
