@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -72,9 +73,9 @@ class Database:
     def writing(self, locks: Iterable[str] = ()) -> Iterator[sa.Connection]:
         """A transaction that is committed at the end, or leaves no trace."""
         if self.is_sqlite:
-            with self._one_writer, self.engine.begin() as connection:
-                connection.connection.execute("BEGIN IMMEDIATE")
-                yield connection
+            with self._one_writer, self._writer.begin():
+                self._writer.connection.execute("BEGIN IMMEDIATE")
+                yield self._writer
             return
         with self.engine.begin() as connection:
             for name in sorted(set(locks)):
@@ -109,7 +110,53 @@ class Database:
 
     def close(self) -> None:
         """Close all connections."""
+        if "_writer" in vars(self):
+            self._writer.close()
         self.engine.dispose()
+
+    @cached_property
+    def _writer(self) -> sa.Connection:
+        """SQLite's one writer needs one connection, which is not taken from the pool and put back each time."""
+        return self.engine.connect()
+
+
+class Prepared:
+    """A statement that is written out once for a dialect, and then handed to the driver for one row at a time.
+
+    SQLAlchemy looks it up and writes out its parameters at every execution, which costs ten times what SQLite takes for
+    a short one. Many rows go its way, in batches.
+    """
+
+    def __init__(self, statement: sa.Insert | sa.CompoundSelect[Any]) -> None:
+        self._statement = statement
+        self._written: dict[str, tuple[str, list[tuple[str, Any, Any]], bool]] = {}
+
+    def run(self, connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
+        """Execute it with these parameters; the rows that it returns."""
+        if len(rows) > 1:
+            result = connection.execute(self._statement, rows)
+            return result.all() if result.returns_rows else ()
+        dialect, (row,) = connection.dialect, rows
+        if dialect.name not in self._written:
+            self._written[dialect.name] = self._write_out(dialect, row)
+        text, slots, by_position = self._written[dialect.name]
+        values = [row.get(name, fixed) if bind is None else bind(row[name]) for name, fixed, bind in slots]
+        cursor = connection.connection.cursor()
+        try:
+            cursor.execute(text, values if by_position else dict(zip((name for name, *_ in slots), values, strict=True)))
+            return cursor.fetchall() if cursor.description else ()
+        except dialect.loaded_dbapi.Error as error:
+            raise sa.exc.DBAPIError.instance(text, None, error, dialect.loaded_dbapi.Error, dialect=dialect) from error
+        finally:
+            cursor.close()
+
+    def _write_out(self, dialect: sa.Dialect, row: Mapping[str, Any]) -> tuple[str, list[tuple[str, Any, Any]], bool]:
+        """The text, and of each parameter its name, its value where the statement has it, and how the driver wants it."""
+        written = self._statement.compile(dialect=dialect, column_keys=list(row))
+        kinds = {name: bind.type.dialect_impl(dialect) for name, bind in written.binds.items()}
+        order = written.positiontup or list(written.params)
+        slots = [(name, written.params[name], kinds[name].bind_processor(dialect)) for name in order]
+        return str(written), slots, written.positiontup is not None
 
 
 def _key(name: str) -> sa.ColumnElement[int]:

@@ -14,6 +14,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from axisjudge.scores.run_score import Run, Scorecard, ScorecardRules
 from axisjudge.scores.run_score.single import RollingBaseline, ended_at, enters_baseline, score_single
+from axisjudge.service.database import Prepared
 from axisjudge.service.schema import agent_run_scores, agent_runs, superseded_scores, waiting_events
 
 EVENT = "agent.run.scored"
@@ -58,7 +59,7 @@ _LAST_BEFORE = (
     .subquery()
 )
 _BESIDE_SCORE = ("ended_at", "enters_baseline", "facts")
-_NEAR = sa.union_all(sa.select(_LAST_BEFORE), sa.select(*_TIMES).where(*_REACHED))
+_NEAR = Prepared(sa.union_all(sa.select(_LAST_BEFORE), sa.select(*_TIMES).where(*_REACHED)))
 _LATER = (
     sa.select(*(_RUNS[name] for name in _BESIDE_SCORE), *agent_run_scores.c)
     .join(agent_run_scores, agent_run_scores.c.run_id == _RUNS.run_id)
@@ -66,10 +67,10 @@ _LATER = (
 )
 #: By dialect: runs that are not there yet, which are the ones returned.
 _NEW_RUNS = {
-    kind.__name__.rpartition(".")[2]: kind.insert(agent_runs).on_conflict_do_nothing().returning(_RUNS.run_id)
+    kind.__name__.rpartition(".")[2]: Prepared(kind.insert(agent_runs).on_conflict_do_nothing().returning(_RUNS.run_id))
     for kind in (sqlite, postgresql)
 }
-_NEW_SCORE, _NEW_EVENT = agent_run_scores.insert(), waiting_events.insert()
+_NEW_SCORE, _NEW_EVENT = Prepared(agent_run_scores.insert()), Prepared(waiting_events.insert().inline())
 _AT_OLD = agent_run_scores.update().where(agent_run_scores.c.score_id == sa.bindparam("held_id"))
 
 
@@ -109,7 +110,7 @@ def insert_and_score(
     now = datetime.now(UTC)
     timed_runs = [_Timed.of(run) for run, _ in offered]
     rows = [_run_row(timed, facts, now) for timed, (_, facts) in zip(timed_runs, offered, strict=True)]
-    new = set(connection.execute(_NEW_RUNS[connection.dialect.name], rows).scalars())
+    new = {run_id for (run_id,) in _NEW_RUNS[connection.dialect.name].run(connection, rows)}
     fresh = [timed for timed in timed_runs if timed.run.run_id in new]
     made: list[dict[str, Any]] = []
     held: dict[str, dict[str, Any]] = {}
@@ -157,7 +158,7 @@ def _around(
     if not ends:
         return [], []
     reach = {"workspace": workspace, "first": min(ends), "last": max(ends), "window": window, "back": window - 1}
-    near = connection.execute(_NEAR, reach).all()
+    near = _NEAR.run(connection, [reach])
     kept = [(ended_at, wall) for ended_at, wall, enters in near if enters]
     first = min((timed.ended_at for timed in fresh if timed.enters and timed.ended_at is not None), default=None)
     if first is None or sum(end > first for end, *_ in near) == sum(end > first for end in ends):
@@ -225,11 +226,11 @@ def _write(
             row["listed_at"] = old["listed_at"]
         connection.execute(_AT_OLD, [{"held_id": old["score_id"], **row} for row, old in changed])
     if fresh:
-        connection.execute(_NEW_SCORE, fresh)
+        _NEW_SCORE.run(connection, fresh)
     events = [*((row, None) for row in fresh if row["score"] is not None), *changed]
     if events:
         payloads = [{"score_id": row["score_id"], "payload": json.dumps(_event(row, old))} for row, old in events]
-        connection.execute(_NEW_EVENT, payloads)
+        _NEW_EVENT.run(connection, payloads)
 
 
 def _says(row: dict[str, Any]) -> tuple[Any, ...]:
