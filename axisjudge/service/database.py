@@ -143,7 +143,9 @@ class Prepared:
         values = [row.get(name, fixed) if bind is None else bind(row[name]) for name, fixed, bind in slots]
         cursor = connection.connection.cursor()
         try:
-            cursor.execute(text, values if by_position else dict(zip((name for name, *_ in slots), values, strict=True)))
+            cursor.execute(
+                text, values if by_position else dict(zip((name for name, *_ in slots), values, strict=True))
+            )
             return cursor.fetchall() if cursor.description else ()
         except dialect.loaded_dbapi.Error as error:
             raise sa.exc.DBAPIError.instance(text, None, error, dialect.loaded_dbapi.Error, dialect=dialect) from error
