@@ -19,6 +19,7 @@ _WAIT = 30
 #: Errors of the connection, not of what was written.
 UNREACHABLE = (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError)
 _POOL = {"pool_size": 20, "max_overflow": 30}
+_NAMED: dict[str, Any] = {"paramstyle": "named"}  # parameters by name, as PostgreSQL's driver has them
 
 
 class Database:
@@ -129,7 +130,7 @@ class Prepared:
 
     def __init__(self, statement: sa.Insert | sa.CompoundSelect[Any]) -> None:
         self._statement = statement
-        self._written: dict[str, tuple[str, list[tuple[str, Any, Any]], bool]] = {}
+        self._written: dict[str, tuple[str, list[tuple[str, Any, Any]]]] = {}
 
     def run(self, connection: sa.Connection, rows: Sequence[Mapping[str, Any]]) -> Sequence[Any]:
         """Execute it with these parameters; the rows that it returns."""
@@ -138,27 +139,18 @@ class Prepared:
             return result.all() if result.returns_rows else ()
         dialect, (row,) = connection.dialect, rows
         if dialect.name not in self._written:
-            self._written[dialect.name] = self._write_out(dialect, row)
-        text, slots, by_position = self._written[dialect.name]
-        values = [row.get(name, fixed) if bind is None else bind(row[name]) for name, fixed, bind in slots]
-        cursor = connection.connection.cursor()
+            written = self._statement.compile(dialect=dialect, column_keys=list(row))
+            binds = {name: written.binds[name].type.dialect_impl(dialect) for name in written.params}
+            slots = [(name, written.params[name], kind.bind_processor(dialect)) for name, kind in binds.items()]
+            self._written[dialect.name] = str(written), slots
+        text, slots = self._written[dialect.name]
+        given = {name: row.get(name, fixed) if bind is None else bind(row[name]) for name, fixed, bind in slots}
         try:
-            cursor.execute(
-                text, values if by_position else dict(zip((name for name, *_ in slots), values, strict=True))
-            )
+            cursor = connection.connection.cursor()
+            cursor.execute(text, given)
             return cursor.fetchall() if cursor.description else ()
         except dialect.loaded_dbapi.Error as error:
             raise sa.exc.DBAPIError.instance(text, None, error, dialect.loaded_dbapi.Error, dialect=dialect) from error
-        finally:
-            cursor.close()
-
-    def _write_out(self, dialect: sa.Dialect, row: Mapping[str, Any]) -> tuple[str, list[tuple[str, Any, Any]], bool]:
-        """The text, and of each parameter its name, its value where the statement has it, and how the driver wants it."""
-        written = self._statement.compile(dialect=dialect, column_keys=list(row))
-        kinds = {name: bind.type.dialect_impl(dialect) for name, bind in written.binds.items()}
-        order = written.positiontup or list(written.params)
-        slots = [(name, written.params[name], kinds[name].bind_processor(dialect)) for name in order]
-        return str(written), slots, written.positiontup is not None
 
 
 def _key(name: str) -> sa.ColumnElement[int]:
@@ -181,11 +173,13 @@ def _as_url(text: str) -> sa.URL:
 
 def _sqlite_engine(url: sa.URL) -> sa.Engine:
     if url.database in (None, "", ":memory:"):
-        engine = sa.create_engine(url, poolclass=sa.pool.StaticPool, connect_args={"check_same_thread": False})
+        engine = sa.create_engine(
+            url, **_NAMED, poolclass=sa.pool.StaticPool, connect_args={"check_same_thread": False}
+        )
     else:
         if not Path(str(url.database)).parent.is_dir():
             raise InputError(str(url.database), "the folder of the store does not exist")
-        engine = sa.create_engine(url, **_POOL, connect_args={"timeout": _WAIT})
+        engine = sa.create_engine(url, **_NAMED, **_POOL, connect_args={"timeout": _WAIT})
     sa.event.listen(engine, "connect", _prepare)
     return engine
 

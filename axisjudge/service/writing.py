@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import Any
 from uuid import uuid4
 
@@ -25,6 +26,7 @@ _RUNS = agent_runs.c
 _SAID = ("score", "tier", "formula_version", "weight_snapshot")
 #: What follows from a run and its baseline beside these.
 _BESIDE = ("axis_scores", "detail")
+_says, _says_beside = itemgetter(*_SAID), itemgetter(*_BESIDE)
 _ONLY_CURRENT = ("listed_at", "spec_id")
 #: What rows and events take over as it is from a run and from its score, and what of a score stands in `detail`.
 _IDS = ("run_id", "agent_id", "workspace_id", "spec_id")
@@ -211,7 +213,7 @@ def _write(
     moved = [
         {"held_id": old["score_id"]} | {name: row[name] for name in _BESIDE}
         for row, old in pairs
-        if _says(row) == _says(old) and any(row[name] != old[name] for name in _BESIDE)
+        if _says(row) == _says(old) and _says_beside(row) != _says_beside(old)
     ]
     if moved:
         connection.execute(_AT_OLD, moved)
@@ -231,10 +233,6 @@ def _write(
     if events:
         payloads = [{"score_id": row["score_id"], "payload": json.dumps(_event(row, old))} for row, old in events]
         _NEW_EVENT.run(connection, payloads)
-
-
-def _says(row: dict[str, Any]) -> tuple[Any, ...]:
-    return tuple(row[name] for name in _SAID)
 
 
 def _event(row: dict[str, Any], old: dict[str, Any] | None) -> dict[str, Any]:
