@@ -189,7 +189,7 @@ def bounded_share(
     n_missing = int(number[~kept].sum())
     outcome, number = outcome[kept], number[kept]
     n = int(number.sum())
-    sizes = np.bincount(groups, weights=number * weight)[np.unique(groups)]
+    sizes = np.bincount(groups, weights=number * weight)[np.bincount(groups) > 0]
     independent = bool((weight == 1).all()) and (clusters is None or bool((sizes == 1).all()))
     about: dict[str, Any] = {
         "ci_level": ci_level,
