@@ -23,7 +23,7 @@ from axisjudge.figures.theme import (
     new_axes,
 )
 from axisjudge.stats.confidence.calibration import ReliabilityCurve
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Estimate, many
 from axisjudge.stats.panels.nested import REFERENCE, NestedWay
 from axisjudge.studies.panels.fitted import FittedPanel
 from axisjudge.studies.panels.frontier import Frontier, Kind, Point
@@ -82,7 +82,7 @@ def plot_weights(panel: FittedPanel, *, ax: Axes | None = None) -> Axes:
     ax.tick_params(axis="y", labelsize=SMALL)
     meaning = _WEIGHTS.get(panel.way, "weight of a judge's word")
     ax.set_xlabel(f"{meaning}; at the right its family", fontsize=SMALL, color=QUIET)
-    note = f"{NAMES[panel.way]}; {panel.n_labels:,} labels of {len(panel.tuned_on):,} tasks"
+    note = f"{NAMES[panel.way]}; {many(panel.n_labels, 'label')} of {many(len(panel.tuned_on), 'task')}"
     dress(ax, "How much each judge's word counts", note)
     describe(ax, f"{meaning}, orange below 0; {note}; weights are fitted once and have no intervals")
     return ax
