@@ -58,10 +58,14 @@ def plot_heatmap(
 
     norm = mpl.colors.PowerNorm(gamma, 0, 1)
     table = np.asarray(values, dtype=float)
+    figure: Any = ax.get_figure(root=True)
+    layout = figure.get_layout_engine()
+    figure.set_layout_engine("none")  # seaborn draws it, with names that are not cut yet and would leave no room
     sns.heatmap(
         table, ax=ax, cmap=shades(palette), norm=norm, vmin=0, vmax=1, cbar=False, linewidths=gap, linecolor="white",
         xticklabels=list(columns), yticklabels=list(rows),
     )  # fmt: skip
+    figure.set_layout_engine(layout)
     ax.xaxis.tick_top()
     ax.tick_params(length=0)
     ax.set_yticklabels(ax.get_yticklabels(), rotation=0)

@@ -45,10 +45,17 @@ def is_empty(figure: Figure) -> bool:
 def _shows(ax: Axes) -> bool:
     """Whether axes hold a mark with finite coordinates, in the units of the axes; lines across them are no marks."""
     lines = (line for line in ax.lines if line.get_transform() == ax.transData)
-    pairs = (np.asarray(line.get_xydata(), dtype=float) for line in lines)
-    if any(np.isfinite(pair).all(axis=1).any() for pair in pairs if pair.size) or ax.images:
+    if any(map(_is_seen, lines)) or ax.images:
         return True
     return any(map(_has_values, ax.collections)) or any(_has_area(patch, ax) for patch in ax.patches)
+
+
+def _is_seen(line: Any) -> bool:
+    """A mark, or a stretch between two points that differ."""
+    points = np.asarray(line.get_xydata(), dtype=float)
+    points = points[np.isfinite(points).all(axis=1)] if points.size else points
+    marked = line.get_marker() not in (None, "None", "", " ")
+    return bool(points.size) and (marked or bool(np.ptp(points, axis=0).any()))
 
 
 def _has_values(collection: Any) -> bool:

@@ -52,12 +52,12 @@ class RubricText(BaseModel):
     @property
     def headings(self) -> list[str]:
         """Level-2 headings in order, one that stands twice included."""
-        return re.findall(r"(?m)^## +(.+?) *$", self.text)
+        return [heading for heading, _ in _parts(self.text)]
 
     @property
     def sections(self) -> dict[str, str]:
         """Level-2 headings and what stands under them, in order."""
-        return dict(zip(self.headings, _bodies(self.text), strict=True))
+        return dict(_parts(self.text))
 
     @property
     def examples(self) -> list[str]:
@@ -67,9 +67,10 @@ class RubricText(BaseModel):
 
 
 @lru_cache
-def _bodies(text: str) -> tuple[str, ...]:
-    """What stands under each level-2 heading; a run's every label asks for it."""
-    return tuple(body.strip() for body in re.split(r"(?m)^## +.+? *$", text)[1:])
+def _parts(text: str) -> tuple[tuple[str, str], ...]:
+    """Each level-2 heading with what stands under it; a run's every label asks for it."""
+    parts = re.split(r"(?m)^## +(.+?) *$", text)[1:]
+    return tuple(zip(parts[::2], map(str.strip, parts[1::2]), strict=True))
 
 
 class Rubric(RubricText):

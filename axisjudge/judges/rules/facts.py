@@ -18,7 +18,7 @@ from axisjudge.judges.rules.formats import (
     identifiers_in,
     is_identifier,
     leaves,
-    parse_json,
+    leaves_in,
 )
 from axisjudge.judges.rules.language import is_english
 from axisjudge.trajectory import Step, ToolCall, ToolKind, ToolSchema, Trajectory
@@ -110,11 +110,10 @@ class Call:
         made = verbs.makes(self.name) and bool(record) and record in _snake(self.name).lower()
         return made or _OWN_MARK.search(parameter) is not None or not (is_identifier(value) or _RECORD.fullmatch(value))
 
-    @cached_property
-    def result_leaves(self) -> list[Leaf]:
+    @property
+    def result_leaves(self) -> tuple[Leaf, ...]:
         """Every scalar of a JSON result; empty where the result is not JSON."""
-        parsed = parse_json(self.result)
-        return leaves(parsed) if isinstance(parsed, (dict, list)) else []
+        return leaves_in(self.result)
 
     def same_as(self, other: Call) -> bool:
         """Same tool, same arguments."""

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 #: Texts whose amounts and days are remembered: a twin shares most of the steps of its run.
 _SHARED = 4_096
+_FEW = 512  # of what is large
 
 _NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?"
 _AMOUNT = re.compile(
@@ -262,6 +263,13 @@ def is_example(token: str, text: str, start: int) -> bool:
     digits = "".join(char for char in token if char.isdigit())
     stands_for_any = len(set(digits[-4:])) == 1 or digits[:6] in "0123456789"
     return stands_for_any or _EXAMPLE.search(text, max(0, start - 60), start) is not None
+
+
+@lru_cache(maxsize=_FEW)
+def leaves_in(text: str) -> tuple[Leaf, ...]:
+    """Every scalar of a text that is a JSON object or list; nothing of any other."""
+    parsed = parse_json(text)
+    return tuple(leaves(parsed)) if isinstance(parsed, dict | list) else ()
 
 
 def parse_json(text: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 #: Words of grammar that English has and its neighbours do not.
@@ -41,9 +42,16 @@ def is_english(texts: Iterable[str]) -> bool:
     >>> is_english(["Cancel order 12345."]), is_english(["No pedido 12345, quero cancelar com você."])
     (True, False)
     """
-    words = [word.lower().replace("\u2019", "'") for text in texts for word in _WORD.findall(text)]
-    letters = "".join(words)
-    if sum(not (letter.isascii() or letter == "'") for letter in letters) > _MOST_FOREIGN_LETTERS * len(letters):
+    words, letters, other_letters, english, foreign = map(sum, zip((0,) * 5, *map(_counts, texts), strict=True))
+    if other_letters > _MOST_FOREIGN_LETTERS * letters:
         return False
+    return english >= foreign and (english > 0 or words < _ENOUGH_WORDS)
+
+
+@lru_cache
+def _counts(text: str) -> tuple[int, int, int, int, int]:
+    """Words of a text, letters, letters beyond ASCII, and words of grammar of English and of others."""
+    words = [word.lower().replace("\u2019", "'") for word in _WORD.findall(text)]
+    letters = "".join(words)
     english, foreign = (sum(word in known for word in words) for known in (_ENGLISH, _FOREIGN))
-    return english >= foreign and (english > 0 or len(words) < _ENOUGH_WORDS)
+    return len(words), len(letters), sum(not letter.isascii() for letter in letters), english, foreign

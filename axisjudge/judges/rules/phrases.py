@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from axisjudge.judges.rules.verbs import commands, is_form_of
 
@@ -257,11 +258,13 @@ def refuses(text: str) -> bool:
     return _REFUSAL.search(_STOP_TOKEN.sub("", text)) is not None and not consents(text)
 
 
+@lru_cache
 def consent_is_demanded(rulebook: str) -> bool:
     """Whether a policy wants the user's yes before something is done."""
     return _CONSENT_DEMANDED.search(rulebook) is not None
 
 
+@lru_cache
 def closes(text: str) -> bool:
     """Whether a message ends the conversation and asks for nothing more."""
     words = _STOP_TOKEN.sub("", text).strip()

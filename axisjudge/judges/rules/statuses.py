@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from axisjudge.judges.rules import phrases as phrases
 from axisjudge.judges.rules.facts import Call, Facts, plain, stands_in
 from axisjudge.judges.rules.findings import Finding
-from axisjudge.judges.rules.formats import is_identifier
+from axisjudge.judges.rules.formats import is_identifier, leaves_in
 
 _WANTED_STATE = re.compile(
     r"\bnon-([a-z]+)\b|\bnot (?:in )?(?:an? )?(?!be\b|been\b)([a-z]+)(?: status| state)?\b"
@@ -117,22 +118,23 @@ def _states_wanted(refusal: str) -> list[str]:
 
 
 def _statuses(call: Call) -> Iterator[Given]:
-    """Every status in a result, once for each id and each amount with hundredths that stand beside it."""
-    for key, value, owner in call.result_leaves:
-        if (
-            isinstance(value, str)
-            and value
-            and owner is not None
-            and call.result_step is not None
-            and _tells_status(key, owner)
-        ):
+    """Every status in the result of a call."""
+    if call.result_step is not None:
+        yield from (Given(*each, call.result_step) for each in _statuses_in(call.result))
+
+
+@lru_cache
+def _statuses_in(result: str) -> tuple[tuple[str, str, str], ...]:
+    """Record, kind and status of every status in a result, for each id and each amount with hundredths beside it."""
+    found = []
+    for key, value, owner in leaves_in(result):
+        if isinstance(value, str) and value and owner is not None and _tells_status(key, owner):
             status = value.lower().replace("_", " ")
             ids = [(name, inner) for name, inner in owner.items() if isinstance(inner, str) and _names(name, inner)]
-            kind = ids[0][0] if ids else ""
-            yield from (Given(plain(inner), kind, status, call.result_step) for _, inner in ids)
-            for inner in owner.values():
-                if isinstance(inner, float) and not inner.is_integer():
-                    yield Given(f"{inner:.2f}", kind, status, call.result_step)
+            amounts = (inner for inner in owner.values() if isinstance(inner, float) and not inner.is_integer())
+            records = [*(plain(inner) for _, inner in ids), *(f"{inner:.2f}" for inner in amounts)]
+            found += [(record, ids[0][0] if ids else "", status) for record in records]
+    return tuple(found)
 
 
 def _tells_status(key: str, owner: dict[str, Any]) -> bool:

@@ -29,7 +29,7 @@ from axisjudge.results import Result
 from axisjudge.stats.comparisons.sign_flips import holm
 from axisjudge.stats.estimate import ClusteredShare, Estimate
 from axisjudge.stats.raters.reference import in_short
-from axisjudge.stats.rates.proportions import clustered_proportion
+from axisjudge.stats.rates.proportions import clustered_proportion, share_at
 
 Floats = NDArray[np.float64]
 
@@ -138,20 +138,16 @@ def stratum_shares(
     found = []
     for name in every:
         mine = names[of_some] == name
-        sides = np.where(mine, given, np.nan), np.where(mine, np.nan, given)
+        here, rest = (
+            clustered_proportion(np.where(side, given, np.nan), groups, cluster_unit=cluster_unit, ci_level=ci_level)
+            for side in (mine, ~mine)
+        )
 
-        def compared(level: float, kept: Any, sides: tuple[Floats, Floats] = sides) -> tuple[ClusteredShare, Estimate]:
-            here, rest = (
-                clustered_proportion(
-                    side[kept], None if groups is None else groups[kept], cluster_unit=cluster_unit, ci_level=level
-                )
-                for side in sides
-            )
-            return here, replace(share_difference(here, rest), n_clusters=n_clusters)
+        def difference(level: float, here: ClusteredShare = here, rest: ClusteredShare = rest) -> Estimate:
+            return replace(share_difference(share_at(here, level), share_at(rest, level)), n_clusters=n_clusters)
 
-        share, difference = compared(ci_level, slice(None))
-        p_value = _p_value(difference, lambda level: compared(level, counts)[1]) if tested else math.nan
-        found.append(StratumShare(name, share, difference, p_value))
+        p_value = _p_value(difference(ci_level), difference) if tested else math.nan
+        found.append(StratumShare(name, here, difference(ci_level), p_value))
     return tuple(found)
 
 

@@ -161,7 +161,7 @@ def corrected_rate(
         "ci_level": ci_level,
         "n_items": said.size,
         "n_missing": int((~labelled).sum()),
-        "n_clusters": np.unique(groups).size,
+        "n_clusters": int(groups.max(initial=-1)) + 1,
         "cluster_unit": unit,
     }
     apparent = clustered_proportion(said, clusters, cluster_unit=cluster_unit, ci_level=ci_level)
@@ -345,8 +345,8 @@ def _with_the_judge(sample: LabelledSample, said: Floats, strata: tuple[Stratum,
 
 def _labels_alone(sample: LabelledSample, about: dict[str, Any], classes: Ints | None = None) -> Estimate:
     """The weighted share of failures among labels; of equal weights, `clustered_proportion`."""
-    weights = np.unique(sample.weight[sample.labelled])
-    if weights.size > 1:
+    weights = sample.weight[sample.labelled]
+    if (weights != weights[:1]).any():
         one_stratum = replace(sample, strata=np.zeros(sample.label.size, dtype=np.intp))
         if classes is not None:
             one_stratum, _ = uneven_draws.in_classes(one_stratum, classes)

@@ -146,7 +146,9 @@ def cluster_worth(sample: LabelledSample, influence: Floats, counted: NDArray[np
         Each item's part in the estimate's deviation.
     counted : array of bool, shape (n_items,)
     """
-    groups = np.unique(sample.groups[counted], return_inverse=True)[1]
+    groups = sample.groups[counted]
+    there = np.bincount(groups) > 0
+    groups = (np.cumsum(there) - 1)[groups]  # from 0 without a gap
     sizes = np.bincount(groups)
     if (sizes == 1).all():
         return 1.0

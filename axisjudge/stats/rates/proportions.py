@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -145,7 +146,7 @@ def clustered_proportion(
     ClusteredShare(0.950 [0.632 to 0.995], 20 items in 5 tasks)
     """
     outcome = np.asarray(values, dtype=np.float64)
-    if outcome.ndim != 1 or not np.isin(outcome[~np.isnan(outcome)], (0.0, 1.0)).all():
+    if outcome.ndim != 1 or not ((outcome == 0) | (outcome == 1) | np.isnan(outcome)).all():
         raise InputError("values", "must be one row of 0, 1 or NaN", values)
     about: dict[str, Any] = {"cluster_unit": cluster_unit, "expected_icc": expected_icc, "ci_level": ci_level}
     return bounded_share(outcome, clusters, weights=weights, times=times, **about)
@@ -188,7 +189,7 @@ def bounded_share(
     n_missing = int(number[~kept].sum())
     outcome, number = outcome[kept], number[kept]
     n = int(number.sum())
-    sizes = np.bincount(groups, weights=number * weight)[np.unique(groups)]
+    sizes = np.bincount(groups, weights=number * weight)[np.bincount(groups) > 0]
     independent = bool((weight == 1).all()) and (clusters is None or bool((sizes == 1).all()))
     about: dict[str, Any] = {
         "ci_level": ci_level,
@@ -215,6 +216,18 @@ def bounded_share(
     method = f"Wilson at n / {n / items:.2f}, t on {variance.degrees:.1f} degrees"
     about |= {"design_effect": n / items, "degrees": variance.degrees}
     return ClusteredShare(ci_low=low, ci_high=high, method=method, **about)
+
+
+def share_at(found: ClusteredShare, ci_level: float) -> ClusteredShare:
+    """A share with its interval at another level; one without an interval has none at any."""
+    if math.isnan(found.ci_low):
+        return replace(found, ci_level=ci_level)
+    if math.isnan(found.degrees):
+        low, high, method = _independent(round(found.estimate * found.n_items, 9), found.n_items, ci_level)
+    else:
+        items, quantile = found.n_items / found.design_effect, t_quantile(found.degrees, ci_level)
+        (low, high), method = score_interval(found.estimate, items, quantile), found.method
+    return replace(found, ci_low=low, ci_high=high, ci_level=ci_level, method=method)
 
 
 def _independent(ones: float, n: int, ci_level: float) -> tuple[float, float, str]:

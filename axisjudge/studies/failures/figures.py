@@ -73,10 +73,11 @@ def plot_rank_sets(ranking: Ranking, *, ax: Axes | None = None) -> Axes:
     ax.set_xlabel(
         f"rank by {ranking.quantity} (1 = highest); at the right the rate itself", fontsize=SMALL, color=QUIET
     )
-    note = sets.refusal or f"bars: {sets.ci_level:.0%} rank sets, all together; {sets.n_clusters} tasks"
+    note = sets.refusal or f"bars: {sets.ci_level:.0%} rank sets, all together; {many(sets.n_clusters, 'task')}"
     subject = ranking.subject[0].upper() + ranking.subject[1:]
     dress(ax, f"{subject}: possible ranks", note)
-    meaning = f"of {sets.n_clusters} tasks; dots: ranks by the observed rate, bars: all ranks that cannot be excluded"
+    of = many(sets.n_clusters, "task")
+    meaning = f"of {of}; dots: ranks by the observed rate, bars: all ranks that cannot be excluded"
     describe(
         ax, note if sets.refusal else f"{sets.ci_level:.0%} intervals of ranks, all together, by sign flips {meaning}"
     )

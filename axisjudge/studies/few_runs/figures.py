@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from axisjudge.figures.legible import LONGEST
 from axisjudge.figures.marks import at_the_right, interval_mark, named_rows, percent_axis
 from axisjudge.figures.theme import ACCENT, describe, dress, in_words, legend_below, new_axes
 from axisjudge.stats.estimate import Estimate, plural
@@ -93,4 +94,5 @@ def _name(one: Beside) -> str:
     agent, axis = one.model.agent, one.model.axis
     if agent == axis == "all":
         return "all"
-    return in_words(axis) if agent.startswith("(") else f"{agent}, {in_words(axis).lower()}"
+    beside = ", " if len(agent) + len(axis) < LONGEST else ",\n"  # or both would be cut where they meet
+    return in_words(axis) if agent.startswith("(") else f"{agent}{beside}{in_words(axis).lower()}"

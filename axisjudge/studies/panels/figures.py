@@ -23,7 +23,7 @@ from axisjudge.figures.theme import (
     new_axes,
 )
 from axisjudge.stats.confidence.calibration import ReliabilityCurve
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Estimate, many
 from axisjudge.stats.panels.nested import REFERENCE, NestedWay
 from axisjudge.studies.panels.fitted import FittedPanel
 from axisjudge.studies.panels.frontier import Frontier, Kind, Point
@@ -82,7 +82,7 @@ def plot_weights(panel: FittedPanel, *, ax: Axes | None = None) -> Axes:
     ax.tick_params(axis="y", labelsize=SMALL)
     meaning = _WEIGHTS.get(panel.way, "weight of a judge's word")
     ax.set_xlabel(f"{meaning}; at the right its family", fontsize=SMALL, color=QUIET)
-    note = f"{NAMES[panel.way]}; {panel.n_labels:,} labels of {len(panel.tuned_on):,} tasks"
+    note = f"{NAMES[panel.way]}; {many(panel.n_labels, 'label')} of {many(len(panel.tuned_on), 'task')}"
     dress(ax, "How much each judge's word counts", note)
     describe(ax, f"{meaning}, orange below 0; {note}; weights are fitted once and have no intervals")
     return ax
@@ -94,7 +94,12 @@ def plot_reliability(curve: ReliabilityCurve, *, ax: Axes | None = None) -> Axes
     ax.plot([0, 1], [0, 1], color=QUIET, linewidth=1, linestyle=":")
     ax.fill_between(curve.confidence, curve.band_low, curve.band_high, color=FAINT, linewidth=0,
                     label="if perfectly calibrated")  # fmt: skip
-    ax.step(curve.confidence, curve.calibrated, where="mid", color=ACCENT, linewidth=2, label="seen")
+    at_one = float(np.ptp(curve.confidence)) < 1e-3  # a step and a band of no width, which nobody sees
+    ax.step(curve.confidence, curve.calibrated, where="mid", color=ACCENT, linewidth=2, label="seen",
+            marker="o" if at_one else None)  # fmt: skip
+    if at_one:
+        ends = [curve.band_low.min(), curve.band_high.max()]
+        ax.plot(curve.confidence[[0, 0]], ends, color=FAINT, linewidth=7, zorder=1)
     ax.set_xlim(max(0.0, float(curve.confidence.min()) - 0.02), 1.01)
     ax.set_ylim(0, 1.02)
     ax.set_xlabel("probability of the panel's word", fontsize=LABEL, color=INK)
@@ -159,19 +164,17 @@ def plot_frontier(found: Frontier, *, ax: Axes | None = None) -> Axes:
         ends = [outcome(point).ci_low, outcome(point).ci_high]
         ax.plot([point.price] * 2, ends, color=colour, linewidth=1.3, alpha=0.55, zorder=2)
         ax.plot(point.price, outcome(point).estimate, marker, color=colour, markersize=8, zorder=3)
+    places: dict[tuple[float, float], list[int]] = {}
     for number, point in enumerate(best, start=1):
-        ax.annotate(str(number), (point.price, outcome(point).estimate), xytext=(6, 6), textcoords="offset points",
-                    fontsize=SMALL, color=INK)  # fmt: skip
+        places.setdefault((point.price, outcome(point).estimate), []).append(number)
+    for place, (first_row, *other_rows) in places.items():
+        rows = "–".join(map(str, [first_row, *other_rows[-1:]]))
+        ax.annotate(rows, place, xytext=(6, 6), textcoords="offset points", fontsize=SMALL, color=INK)
     for kind in dict.fromkeys(point.kind for point in found.points):
         ax.plot([], [], KINDS[kind][1], color=KINDS[kind][0], label=kind.value)
-    ax.plot(
-        [],
-        [],
-        "o",
-        color="#c4c4c4",
-        markersize=4.5,
-        label=f"beaten in price and {'kappa' if found.by_kappa else 'error'}",
-    )
+    if len(best) < len(found.points):
+        beaten = f"beaten in price and {'kappa' if found.by_kappa else 'error'}"
+        ax.plot([], [], "o", color="#c4c4c4", markersize=4.5, label=beaten)
     least, most = _least_price(found.points), max(point.price for point in found.points)
     ax.set_xscale("symlog", linthresh=least, linscale=0.5)
     ax.set_xlim(-0.3 * least, 2 * max(most, least))

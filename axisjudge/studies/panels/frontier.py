@@ -166,6 +166,8 @@ def _held_out(votes: Votes, columns: Sequence[int], seed: int) -> tuple[Floats, 
     some = replace(votes, words=votes.words[:, list(columns)], families=families)
     words, sure = np.full((2, votes.labels.size), np.nan)
     for training, inside in held_out(some, np.random.default_rng(seed)):
+        if not training.labelled.any():  # all labels are of one task
+            continue
         panel = stacked(training, PENALTY)
         p = panel.probabilities(some.words[inside])
         words[inside] = panel.words(p)

@@ -21,6 +21,7 @@ from axisjudge.stats.raters.reference import (
     cited_steps,
     leave_one_out,
     over_constant,
+    sensitivity_against,
 )
 from axisjudge.stats.raters.standing_in import StandIn, standing_in
 from axisjudge.stats.rates.corrected_agents import CorrectedRates
@@ -96,6 +97,9 @@ def with_verdicts(
     judged[:, number] = verdicts
     other, asked = replace(panel, judged=judged), panel.asked[:, number]
     anew = _figures(panel, number, verdicts, judge.stand_in.judge.epsilon, ci_level)
+    how: dict[str, Any] = {**panel.against.keywords, "asked": asked, "ci_level": ci_level}
+    failures = partial(sensitivity_against, verdicts, panel.reference, **how)
+    anew["majority"] = lambda: replace(judge.majority, sensitivity=failures())  # all that a claim reads of it
     anew["rates"] = lambda: CorrectedRates(corrected_of(other, number, asked, ci_level=ci_level))
     return replace(judge, **{name: anew[name]() for name in figures})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from axisjudge.figures.marks import interval_mark, intervals, named_rows
+from axisjudge.figures.marks import interval_mark, intervals, named_rows, percent_tick
 from axisjudge.figures.theme import ACCENT, FAINT, INK, QUIET, SMALL, describe, dress, in_words, new_axes
 from axisjudge.studies.succession.bridge import Bridge
 from axisjudge.studies.succession.drift import Drift
@@ -32,7 +32,7 @@ def plot_bridge(bridge: Bridge) -> Figure:
         right.plot([row.least_agreement] * 2, [at - 0.28, at + 0.28], color=INK, linewidth=1.6)
     named_rows(left, [in_words(row.question) for row in rows])
     left.xaxis.set_major_formatter(_signed)
-    right.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    right.xaxis.set_major_formatter(lambda share, _: "" if share > 1 else percent_tick(share))
     dress(left, "Shift of the failure rate", f"{level}; band: the margin")
     dress(right, "Agreement of the two judges", f"{level}; mark: what the old judge reaches, minus the margin")
     unit = rows[0].equivalence.shift.clusters
@@ -63,4 +63,4 @@ def plot_drift(drift: Drift, *, ax: Axes | None = None) -> Axes:
 
 
 def _signed(share: float, _: object) -> str:
-    return f"{share:+.0%}" if share else "0"
+    return f"{100 * share:+.3g}%" if share else "0"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from axisjudge.figures.heatmap import cell_text, plot_heatmap
 from axisjudge.figures.marks import at_the_right, interval_mark, named_rows, percent_axis
 from axisjudge.figures.theme import ACCENT, LABEL, QUIET, SMALL, describe, dress, in_words, legend_below, new_axes
+from axisjudge.studies._shared.words import many
 from axisjudge.studies.twins.injections import ANYWHERE, CONTROL, Injected
 from axisjudge.studies.twins.matrix import TwinCell, TwinMatrix
 from axisjudge.studies.twins.sentences import percent_interval
@@ -31,7 +32,9 @@ def plot_twin_matrix(matrix: TwinMatrix, judge: str | None = None, *, ax: Axes |
     judge = judge or matrix.judges[0]
     cells = [[matrix.cell(judge, edit, axis) for axis in AXES] for edit in matrix.edits]
     ax = new_axes(2.4 + 1.5 * len(AXES), 1.2 + 0.72 * len(cells)) if ax is None else ax
-    rows = [f"{in_words(edit)}\n{line[0].n_twins} twins" for edit, line in zip(matrix.edits, cells, strict=True)]
+    rows = [
+        f"{in_words(edit)}\n{many(line[0].n_twins, 'twin')}" for edit, line in zip(matrix.edits, cells, strict=True)
+    ]
     columns = [in_words(axis).replace(" ", "\n") for axis in AXES]
     plot_heatmap([[cell.rate.estimate for cell in line] for line in cells], ax=ax, rows=rows, columns=columns)
     for row, line in enumerate(cells):
