@@ -33,10 +33,13 @@ _AT_ONCE = 16
 _PATIENCE = 30
 #: Failed parts named in one message.
 _MOST_NAMED = 5
-#: Workers of this machine have a core each; nobody looks at where their time goes.
+#: Workers of this machine have a core each; nobody looks at where their time goes, and seldom at how they do.
 _LEAN = {
     **{f"distributed.nanny.environ.{name}": 1 for name in ("POLARS_MAX_THREADS", "OMP_NUM_THREADS")},
     "distributed.worker.profile.enabled": False,
+    "distributed.worker.memory.monitor-interval": "1s",  # these three, as dask has them, are 8% of a core
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.admin.tick.interval": "500ms",
     "distributed.admin.large-graph-warning-threshold": "1GiB",  # a part may be the counts of 10^8 ratings
 }
 _FORMS = "is local:N, the address of a scheduler (tcp://HOST:8786), or jobqueue:FILE.json, the file that it wrote"

@@ -172,10 +172,11 @@ def standing_of(ratings: pl.DataFrame, *, statistic: str | None = None, n_judged
 def standing_rows(ratings: pl.LazyFrame) -> tuple[pl.DataFrame, int]:
     """The ratings on which `standing_of` depends (held-out runs, judged exploratory), and how many judges gave."""
     split = _attempt(find_split, [])
-    clusters = ratings.select(pl.col("cluster_id").unique()).collect(engine="streaming")
     explored = pl.col("flags").list.contains(EXPLORATORY).fill_null(value=False)
-    n_judged = ratings.filter(BY_JUDGE).select(pl.len()).collect(engine="streaming").item()
-    return ratings.filter(_is_held_out(split, clusters) | explored).collect(engine="streaming"), n_judged
+    matters = _is_held_out(split, ratings) | explored
+    n, n_judged = ratings.select(matters.sum(), BY_JUDGE.sum().alias("judged")).collect(engine="streaming").row(0)
+    rows = ratings.filter(matters) if n else ratings.clear()  # filtering reads every column
+    return rows.collect(engine="streaming"), n_judged
 
 
 def frozen_maps(ratings: pl.DataFrame) -> dict[str, ConfidenceMap]:
@@ -189,15 +190,17 @@ def frozen_maps(ratings: pl.DataFrame) -> dict[str, ConfidenceMap]:
     return {rater: plan.confidence_map(rater) for rater in plan.maps} if plan else {}
 
 
-def _is_held_out(split: Split | None, judged: pl.DataFrame) -> pl.Expr:
+def _is_held_out(split: Split | None, judged: pl.DataFrame | pl.LazyFrame) -> pl.Expr:
     """Held out by the split; where that is gone, by the rule in the ledger; and whatever a rating says of itself."""
     sides, tasks = (split.held_out, list(split.held_out_tasks)) if split else (_HELD_OUT, [])
     if split is None and (rule := _attempt(locked_rule, [])) is not None:
         sides = rule.held_out
-        tasks = [task for task in judged["cluster_id"].unique() if rule.side_of(task) in sides]
+        every = judged.lazy().select(pl.col("cluster_id").unique()).collect(engine="streaming")["cluster_id"]
+        tasks = [task for task in every if rule.side_of(task) in sides]
     opened = pl.col("flags").list.eval(pl.element().str.starts_with("opening:")).list.any()
     stamped = pl.col("split").is_in(list(sides)) | opened
-    return stamped.fill_null(value=False) | pl.col("cluster_id").is_in(tasks)
+    held_out = stamped.fill_null(value=False)
+    return held_out | pl.col("cluster_id").is_in(tasks) if tasks else held_out  # names are not read for nothing
 
 
 def _not_locked(rows: pl.DataFrame, lock: Mapping[str, Any] | None) -> Iterator[str]:

@@ -10,15 +10,17 @@ from hashlib import sha256
 import polars as pl
 import pytest
 from judging.worlds import trajectories
+from typer.testing import CliRunner
 
 from axisjudge.checks import InputError
+from axisjudge.cli import app
 from axisjudge.cluster import InTurn
 from axisjudge.judging import judge
 from axisjudge.judging.machines.by_file import judge_files
 from axisjudge.judging.machines.shard import Shard
 from axisjudge.ratings import read_every_line, read_ratings
 from axisjudge.ratings.merging import merged
-from axisjudge.readers import write_trajectories
+from axisjudge.readers import read_trajectories, write_trajectories
 from axisjudge.verdict import IDENTITY
 from axisjudge.workbench import home
 
@@ -90,6 +92,26 @@ def test_a_broken_file_is_named_and_the_others_are_judged(tmp_path, files):
 def test_judges_that_ask_somebody_are_not_for_workers(tmp_path, files):
     with pytest.raises(InputError, match="--shard"):
         judge_files([files], ["openai:gpt-5"], tmp_path / "r.jsonl", InTurn())
+
+
+def test_shards_that_name_one_file_are_told_apart(tmp_path, files):
+    """The second is refused before it writes; the first goes on in its file, and ratings of other runs may be there."""
+
+    def judged(number, *paths):
+        command = ["judge", *map(str, paths), "--shard", f"{number}/2", "--out", str(tmp_path / "r.jsonl"), "--json"]
+        return CliRunner().invoke(app, command).exception
+
+    one = min(files.iterdir())
+    assert judged(1, one) is None
+    before = (tmp_path / "r.jsonl").read_bytes()
+    assert before
+    refused = judged(2, files)
+    assert isinstance(refused, InputError)
+    assert "r-2-of-2.jsonl" in str(refused)
+    assert (tmp_path / "r.jsonl").read_bytes() == before
+    assert judged(1, files) is None
+    of_first = set(read_ratings(tmp_path / "r.jsonl")["trajectory_id"])
+    assert of_first == {run.id for run in read_trajectories(files).trajectories if Shard(1, 2).holds(run.id)}
 
 
 def begun(*arguments):

@@ -2,6 +2,8 @@
 
 import warnings
 from dataclasses import replace
+from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +16,9 @@ from axisjudge.cli.options import Cluster, Ratings, Steps
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import polars as pl
+
+    from axisjudge.ratings.dataset import Part
     from axisjudge.sources import Source
     from axisjudge.studies.agreement import PanelAgreement
     from axisjudge.studies.agreement.by_question import AgreementByAxis
@@ -91,23 +96,35 @@ def _overall(source: "Source", result: "PanelAgreement") -> "AgreementByAxis":
 
 def _of_dataset(ratings: list[Path], cluster: str | None, json: bool, **choice: Any) -> None:
     """Agreement in a dataset, by the workers of a cluster where one is named."""
+    import polars as pl
+
     from axisjudge.cluster import workers_of
-    from axisjudge.protocol.standing import standing_rows
-    from axisjudge.ratings.dataset import is_dataset, scan_ratings
+    from axisjudge.ratings.dataset import is_dataset, parts_of
     from axisjudge.studies.agreement.counted import agreement_of_dataset
+    from axisjudge.workbench import home
 
     if len(ratings) > 1 or not is_dataset(ratings[0]):
         cure = "make one first: axisjudge ratings compact RATINGS... --out FOLDER"
         raise InputError("--cluster", "takes one dataset", ", ".join(map(str, ratings)), cure)
     with workers_of(cluster) as workers:
+        parts = workers.map(partial(_standing_rows, home=home()), parts_of(ratings[0]), attrgetter("name"))
+        rows, n_judged = zip(*parts, strict=True)
         results = agreement_of_dataset(str(ratings[0]), workers=workers, **choice)
-    stamped = standing_rows(scan_ratings(ratings[0]))
+    stamped = pl.concat(rows), sum(n_judged)
     if json:
         show.as_json({**_scales([each.overall for each in results], results), **show.standing_fields(*stamped)})
         return
     for result in results:
         _print(result.overall, result)
     show.standing(*stamped)
+
+
+def _standing_rows(part: "Part", *, home: Path) -> "tuple[pl.DataFrame, int]":
+    from axisjudge.protocol.standing import standing_rows
+    from axisjudge.workbench import at
+
+    with at(home):  # a worker stands in a folder of its own
+        return standing_rows(part.scan())
 
 
 def _scales(overall: "Sequence[AgreementByAxis]", results: "Sequence[PanelAgreement]") -> dict[str, Any]:

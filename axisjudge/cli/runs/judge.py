@@ -134,13 +134,13 @@ def judge(
     else:
         reading = read_trajectories(*paths, **supplied, strict=strict)
     refused = [asdict(file) for file in reading.refused]
-    trajectories = _side(reading.trajectories, split)[:limit]
+    trajectories = chosen = _side(reading.trajectories, split)[:limit]
     judges = judges_of(judge, panel) or ["rules"]
     share = None if shard is None else Shard.parse(shard)
     if share is not None:
         if cascade is not None:
             raise InputError("--shard", "is not for a cascade", cure="judge by each of its judges in turn")
-        trajectories, judges = share.of_runs(trajectories), [*share.of_judges(judges)]
+        trajectories, judges = share.of_runs(chosen), [*share.of_judges(judges)]
     if out is None:
         out = own() / "data" / "ratings" / "ratings.jsonl"
         out = out if share is None else share.beside(out)
@@ -176,6 +176,8 @@ def judge(
         show.stop_if_refused(reading.refused, quiet=json)
         return
     run = judging_run(trajectories, judges, **arguments)
+    if share is not None:
+        share.alone_in(out, run.kept.table()["trajectory_id"], chosen)
     plan = run.plan()
     if not json:
         n_warnings = f", {len(reading.warnings)} warnings (axisjudge read lists them)" if reading.warnings else ""

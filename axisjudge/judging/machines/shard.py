@@ -56,6 +56,12 @@ class Shard:
             for spec in parse_specs(cast("Sequence[str | JudgeSpec]", judges))  # which refuses a judge given as itself
         ]
 
+    def alone_in(self, ratings: Path, rated: Iterable[str], trajectories: Iterable[Trajectory]) -> None:
+        """Refuse a file in which runs of another shard are `rated`: shards would write over or into each other."""
+        if others := sorted({run.id for run in trajectories if not self.holds(run.id)}.intersection(rated)):
+            cure = f"give each shard its file ({self.beside(ratings).name}); axisjudge ratings merge joins them"
+            raise InputError(str(ratings), f"holds runs of another shard than {self.number}/{self.of}", others[0], cure)
+
     def beside(self, ratings: Path) -> Path:
         """The ratings file of this shard: ``ratings-2-of-4.jsonl`` for ``ratings.jsonl``."""
         return ratings.with_stem(f"{ratings.stem}-{self.number}-of-{self.of}")
