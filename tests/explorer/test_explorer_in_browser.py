@@ -335,13 +335,12 @@ def test_thousands_of_runs_stay_a_short_document(browser, runs, tmp_path):
     page.evaluate("location.hash = 'run=run-7-run-0&axis=sequencing&step=150'")
     expect(page.locator("article[aria-current] .body")).to_be_in_viewport()
     steps = page.locator("article"), page.locator("article > .body")
-    assert steps[0].count() == 200
     assert steps[1].count() < 40, "the text of a step is laid out when it comes into view"
-    assert page.locator(HOST).evaluate(nodes) < 2500, "of 200 steps each has its number"
-    steps[0].last.scroll_into_view_if_needed()
+    assert page.locator(HOST).evaluate(nodes) < 1000, "steps come into the document as they come into view"
+    page.locator(".ended").scroll_into_view_if_needed()
     expect(steps[1].last).to_contain_text("Thanks, bye.")
     page.get_by_label("Search runs and reasons").fill("Thanks, bye")
     expect(page.locator(".matches")).to_contain_text("25 of 200 steps")
     page.pdf()
-    assert steps[1].count() == 200
+    assert steps[0].count() == steps[1].count() == 200
     page.close()
