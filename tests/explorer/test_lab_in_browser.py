@@ -230,7 +230,7 @@ def test_three_trajectories_by_keyboard_with_a_killed_kernel_between(visit, lab,
 
 
 @pytest.mark.slow
-def test_from_flips_to_the_cited_step_and_a_decision_that_stays(visit, workbench, pictures):
+def test_from_flips_to_the_cited_step_and_a_decision_that_stays(visit, lab, workbench, pictures):
     host = ".axisjudge-explorer"
     page = visit("look.ipynb", host)
     page.locator(f"{host} .grid").focus()
@@ -254,6 +254,20 @@ def test_from_flips_to_the_cited_step_and_a_decision_that_stays(visit, workbench
     page.locator(f"{host}[data-theme=dark]").wait_for()
     assert_accessible(page, host)
     page.screenshot(path=pictures / "lab-explorer-dark.png")
+    kill_kernels(lab)
+    page.get_by_role("button", name="Old: correct").dispatch_event("click")  # JupyterLab may speak of the kernel
+    page.get_by_text("Kept in this browser: the kernel").wait_for(state="attached")
+    page.close()
+    page = visit("look.ipynb", host)
+    decided = workbench / "data" / "labels" / "Ann.decisions.jsonl"
+    for _ in range(100):
+        if "decided:old_right" in decided.read_text():
+            break
+        page.wait_for_timeout(100)
+    assert [json.loads(line)["flags"][-1] for line in decided.read_text().splitlines()] == [
+        "decided:new_right",
+        "decided:old_right",
+    ]
 
 
 @pytest.mark.slow

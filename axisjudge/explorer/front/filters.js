@@ -2,7 +2,7 @@ const SORTS = { "": "as read", unsure: "least sure first", contested: "most cont
 const ABOUT = { agent: "agent", domain: "domain", task: "task", side: "split side", steps: "steps", answer: "words of the answer" };
 const FRESH = { on: "", agent: "", domain: "", side: "", judge: "", beside: "", versions: "", word: "", label: "", person: "", length: "", answer: "", names: "", among: "", repeat: "", only: [], sort: "", find: "" };
 /** Filters that only links set: how they are said, and taken away again. */
-const OF_LINKS = { label: "label", person: "labelled by", length: "steps", answer: "words of the answer", names: "name has", among: "one of", repeat: "asked as" };
+const OF_LINKS = { label: "label", person: "labelled by", length: "steps", answer: "words of the answer", names: "name has", among: "one of", repeat: "repeat" };
 
 const percent = (part, whole) => (whole ? `${((100 * part) / whole).toFixed(part && part / whole < 0.1 ? 1 : 0)} %` : "–");
 
