@@ -30,7 +30,7 @@ from axisjudge.ratings.strata import answer_words
 from axisjudge.rubric import Rubric, list_rubrics, load_rubric
 from axisjudge.studies._shared.scope import MADE_UP, banner
 from axisjudge.studies._shared.words import many
-from axisjudge.trajectory import Trajectory
+from axisjudge.trajectory import Trajectory, as_runs
 from axisjudge.verdict import AXES, STATUSES, VERDICTS
 
 #: Flags that say how a rating came about, not that something is wrong with it.
@@ -97,7 +97,7 @@ class Grid:
             Nothing is left to show: no ratings of whole runs, or all held out.
         """
         given = as_ratings(ratings)
-        table, runs, shut = without_held_out(given, list(trajectories))
+        table, runs, shut = without_held_out(given, as_runs(trajectories))
         whole = table.filter(pl.col("step_index").is_null() & pl.col("interaction_id").is_null())
         unfinished = (
             whole["flags"].list.contains(OPEN)
@@ -254,7 +254,9 @@ class Grid:
             "steps": len(run.steps) if run else None,
             "answer": answer_words(run) if run else None,
             "cells": cells,
-            "labels": [[*at, *_cell(row, code)[:4], decided(row["flags"])] for at, row in zip(names, told, strict=True)],
+            "labels": [
+                [*at, *_cell(row, code)[:4], decided(row["flags"])] for at, row in zip(names, told, strict=True)
+            ],
         }
 
 
