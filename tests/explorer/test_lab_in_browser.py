@@ -333,7 +333,8 @@ def test_thousands_of_runs_open_in_a_notebook(visit, workbench, n, capsys):
     first = page.evaluate("window.painted") / 1000 - began
     with capsys.disabled():
         print(
-            f"\n{n} runs: Python {ended - began:.2f} s, first rows {first:.2f} s, filter {drawn[0]:.2f} s, sort {drawn[1]:.2f} s,"
+            f"\n{n} runs: Python {ended - began:.2f} s, first rows {first:.2f} s, "
+            f"filter {drawn[0]:.2f} s, sort {drawn[1]:.2f} s,"
         )
         print(f"run open {opened:.2f} s, {nodes} elements; load {load:.1f}")
     assert nodes < 1000

@@ -46,7 +46,8 @@ SELECTED = """address => {
     const items = new Items(INDEX), { filters, missing, place } = readAddress(address, items);
     items.narrow(filters);
     const { items: n, rows } = items.chosen(filters, null);
-    const asked = (run, { judge, at }) => (judge === items.narrowed.judge ? items.cells[run][at]?.repeats.length ?? 0 : 0);
+    const isOwn = ({ judge }) => judge === items.narrowed.judge;
+    const asked = (run, column) => !isOwn(column) ? 0 : items.cells[run][column.at]?.repeats.length ?? 0;
     const ratings = rows.flatMap(({ run, passing }) => passing.flatMap(q => items.newest[q].map(c => asked(run, c))));
     return { items: n, runs: rows.length, ratings: ratings.reduce((a, b) => a + b, 0), missing, isRun: place !== null };
 }"""
