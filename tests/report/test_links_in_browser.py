@@ -23,7 +23,13 @@ REPORTS = {
 #: Columns that count the items, or the runs, that a row is of.
 COUNTING = ("n", "n_items", "items", "n_twins", "any_judged", "verdicts", "of", "runs", "ratings", "trajectories")
 #: Tables of which every row leads to items, by the beginning of the caption.
-LEADING = ("Twins made", "Occasion by occasion", "The panel, and", "Case-weighted against", "Right verdicts by stratum")
+LEADING = (
+    "Twins made",
+    "Occasion by occasion",
+    "The panel, whole",
+    "Case-weighted against",
+    "Right verdicts by stratum",
+)
 #: Rows whose count is not that of a set of items, by the beginning of the caption, and why.
 LARGEST = "n of a mean over pairs is that of the largest pair; the row leads to the items of all pairs"
 OTHERWISE = {
