@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from axisjudge.checks import InputError
 
 Role = Literal["system", "user", "assistant", "tool"]
 Requestor = Literal["assistant", "user"]
@@ -169,3 +171,19 @@ def absent_from(text: str, digest: str, digits: int = 16) -> str:
     while digest[:digits] in text:
         digest = sha256(digest.encode()).hexdigest()
     return digest[:digits]
+
+
+def as_runs(trajectories: Any) -> list[Trajectory]:
+    """Trajectories, or a single one, as a list.
+
+    Raises
+    ------
+    InputError
+        Something else is among them, such as the path of a file.
+    """
+    is_many = isinstance(trajectories, Iterable) and not isinstance(trajectories, (str, BaseModel))
+    runs: list[Any] = list(trajectories) if is_many else [trajectories]
+    if other := [run for run in runs if not isinstance(run, Trajectory)]:
+        cure = "give those of axisjudge.read_trajectories(PATH)"
+        raise InputError("trajectories", "must be Trajectory records", other[0], cure)
+    return runs

@@ -26,10 +26,11 @@ from axisjudge.labels.simulated_people import BY_PERSON
 from axisjudge.ratings import as_ratings
 from axisjudge.ratings.scales import has_words
 from axisjudge.ratings.selection import BY_LABELLER
+from axisjudge.ratings.strata import answer_words
 from axisjudge.rubric import Rubric, list_rubrics, load_rubric
 from axisjudge.studies._shared.scope import MADE_UP, banner
 from axisjudge.studies._shared.words import many
-from axisjudge.trajectory import Trajectory
+from axisjudge.trajectory import Trajectory, as_runs
 from axisjudge.verdict import AXES, STATUSES, VERDICTS
 
 #: Flags that say how a rating came about, not that something is wrong with it.
@@ -96,7 +97,7 @@ class Grid:
             Nothing is left to show: no ratings of whole runs, or all held out.
         """
         given = as_ratings(ratings)
-        table, runs, shut = without_held_out(given, list(trajectories))
+        table, runs, shut = without_held_out(given, as_runs(trajectories))
         whole = table.filter(pl.col("step_index").is_null() & pl.col("interaction_id").is_null())
         unfinished = (
             whole["flags"].list.contains(OPEN)
@@ -149,8 +150,8 @@ class Grid:
     def index(self) -> dict[str, Any]:
         """All that the grid itself needs, as plain JSON: no reason, no step.
 
-        A cell is a list of repeats, each ``[word, confidence, cited steps, flagged]``; a word is a position in `words`,
-        a lost verdict ``-1 -`` its position in `statuses`.
+        A cell is a list of repeats, each ``[word, confidence, cited steps, flagged, repeat]``; a word is a position in
+        `words`, a lost verdict ``-1 -`` its position in `statuses`.
         """
         raters = list(dict.fromkeys(column.rater for column in self.columns))
         people = list(dict.fromkeys(row["rater"] for rows in self.labels.values() for row in rows))
@@ -251,8 +252,11 @@ class Grid:
             "task": run.task_id if run else about.get("task_id"),
             "side": self.sides.get(name) or about.get("split"),
             "steps": len(run.steps) if run else None,
+            "answer": answer_words(run) if run else None,
             "cells": cells,
-            "labels": [[*at, *_cell(row, code), decided(row["flags"])] for at, row in zip(names, told, strict=True)],
+            "labels": [
+                [*at, *_cell(row, code)[:4], decided(row["flags"])] for at, row in zip(names, told, strict=True)
+            ],
         }
 
 
@@ -297,6 +301,7 @@ def _cell(row: Row, code: Mapping[str, int]) -> list[Any]:
         None if sure is None or math.isnan(sure) else round(sure, 4),
         list(row["cited_step_indices"] or ()),
         int(flagged),
+        row["repeat"],
     ]
 
 

@@ -34,6 +34,7 @@ class Explorer(anywidget.AnyWidget):
     _esm = script("explorer_widget.js")
     grid = traitlets.Unicode().tag(sync=True)  # as JSON: Jupyter walks through a dictionary several times
     at = traitlets.Unicode().tag(sync=True)
+    place = traitlets.Unicode().tag(sync=True)
     rater = traitlets.Unicode(allow_none=True).tag(sync=True)
 
     def __init__(self, grid: Grid, *, at: str = "", rater: str | None = None, folder: str | Path | None = None) -> None:
@@ -42,7 +43,8 @@ class Explorer(anywidget.AnyWidget):
         if rater:
             decisions_path(rater, folder)
         index = json.dumps({**grid.index(), "changes": grid.rubric_changes()}, separators=(",", ":"))
-        super().__init__(grid=index, at=at, rater=rater or None)
+        place = str(decisions_path("who", folder).parent)
+        super().__init__(grid=index, at=at, place=place, rater=rater or None)
         self.on_msg(self._hear)
 
     def __repr__(self) -> str:
@@ -57,7 +59,7 @@ class Explorer(anywidget.AnyWidget):
     def _hear(self, _: object, message: Mapping[str, Any], __: object) -> None:
         try:
             self.send({"re": message["re"], "content": self.answer(message["kind"], message["content"])})
-        except InputError as error:
+        except (InputError, OSError) as error:
             self.send({"re": message["re"], "error": str(error)})
 
     def answer(self, kind: str, content: Any) -> Any:

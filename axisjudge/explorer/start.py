@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from axisjudge.checks import InputError
 from axisjudge.explorer.session import Session
 from axisjudge.labels.sampling import Sampling, draw_at_random, read_sampling, sampling_path, write_sampling
-from axisjudge.trajectory import Trajectory
+from axisjudge.trajectory import Trajectory, as_runs
 from axisjudge.workbench import own
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def open_labeller(
     from axisjudge.explorer.log import LabelLog, by_other_instructions
     from axisjudge.explorer.widget import Labeller
 
+    trajectories = as_runs(trajectories)
     drawn = sampling or draw_at_random(trajectories, n, seed=seed)
 
     def named(name: str) -> tuple[Session, LabelLog]:

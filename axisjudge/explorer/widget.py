@@ -69,7 +69,7 @@ class Labeller(anywidget.AnyWidget):
     def _hear(self, _: object, message: Mapping[str, Any], __: object) -> None:
         try:
             self.send({"re": message["re"], "content": self.answer(message["kind"], message["content"])})
-        except InputError as error:
+        except (InputError, OSError) as error:
             self.send({"re": message["re"], "error": str(error)})
 
     def answer(self, kind: str, content: Any) -> Any:

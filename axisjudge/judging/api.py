@@ -16,7 +16,7 @@ from axisjudge.protocol import locked_judges, plan_of, read_ledger, read_lock, r
 from axisjudge.protocol.gate import admit
 from axisjudge.protocol.ledger import openings
 from axisjudge.rubric import check_versions, load_rubric
-from axisjudge.trajectory import Trajectory
+from axisjudge.trajectory import Trajectory, as_runs
 from axisjudge.verdict import AXES
 from axisjudge.workbench import own
 
@@ -131,6 +131,7 @@ def judge(
         A judge, an axis, a version or a path that cannot be used; held-out tasks before lock and opening. The message
         names it and the cure.
     """
+    trajectories = as_runs(trajectories)
     options = RunOptions(
         concurrency=concurrency,
         progress=progress,

@@ -73,7 +73,7 @@ def thirds(lengths: Mapping[str, int], unit: str) -> dict[str, str]:
 def _lengths(ratings: pl.DataFrame, name: str, trajectories: Sequence[Trajectory] | None) -> dict[str, int]:
     if trajectories is not None:
         runs = set(ratings["trajectory_id"])
-        measured = {run.id: _words(run) if name == "answer" else len(run.steps) for run in trajectories}
+        measured = {run.id: answer_words(run) if name == "answer" else len(run.steps) for run in trajectories}
         return {run: length for run, length in measured.items() if run in runs}
     steps = ratings.drop_nulls("step_index")
     if name == "length" and not steps.is_empty():
@@ -81,7 +81,7 @@ def _lengths(ratings: pl.DataFrame, name: str, trajectories: Sequence[Trajectory
     return {}
 
 
-def _words(run: Trajectory) -> int:
+def answer_words(run: Trajectory) -> int:
     """Words of the agent's last message that has any."""
     said = [step.content for step in run.steps if step.role == "assistant" and step.content]
     return len(said[-1].split()) if said else 0

@@ -174,31 +174,43 @@ def write_links(ratings: Any, trajectories: Iterable[Trajectory], folder: Path |
 
 def _names(grid: Grid) -> dict[str, dict[str, str]]:
     """What each filter of the explorer is set to by a name in a table."""
-    from axisjudge.ratings.strata import thirds  # brings polars, as the explorer does
+    from axisjudge.ratings.strata import answer_words, thirds  # brings polars, as the explorer does
 
     runs = [grid.trajectories[name] for name in grid.runs if name in grid.trajectories]
     edits = {re.sub(r"-\d+$", "", name.rpartition("~")[2]) for name in grid.runs if "~" in name}
     judged, told = ([row for rows in part.values() for row in rows] for part in (grid.cells, grid.labels))
+
+    def named(what: str) -> set[str | None]:  # runs without a record have theirs from the ratings
+        return {getattr(run, what) for run in runs} | {row[what] for row in (*judged, *told)}
+
     words = {row["verdict"] for row in told if row["verdict"]}
     lengths = {run.id: len(run.steps) for run in runs}
-    third = thirds(lengths, "messages")
-    of_third = {name: [lengths[run] for run, of in third.items() if of == name] for name in set(third.values())}
+    answers = {run.id: answer_words(run) for run in runs}
     return {
         "on": _same(grid.questions),
-        "agent": _joined((run.agent_family, run.agent) for run in runs) | _same(run.agent for run in runs),
-        "domain": _same(run.domain for run in runs),
+        "agent": _joined((run.agent_family, run.agent) for run in runs) | _same(named("agent")),
+        "domain": _same(named("domain")),
         "side": _same(grid.sides.values()),
         "versions": _same(column.version for column in grid.columns),
         "judge": _joined((row["family"], row["rater"]) for row in judged) | _same(row["rater"] for row in judged),
         "names": {edit: f"~{edit}-" for edit in edits},
         "label": {**_same(words), **MEASURES} if words else {},
         "person": _same(row["rater"] for row in told),
-        "length": {name: f"{min(those)}-{max(those)}" for name, those in of_third.items()},
+        "length": _ranges(lengths, thirds(lengths, "messages")),
+        "answer": _ranges(answers, thirds(answers, "words")),
     }
 
 
 def _same(values: Iterable[str | None]) -> dict[str, str]:
     return {value: value for value in values if value}
+
+
+def _ranges(lengths: Mapping[str, int], third: Mapping[str, str]) -> dict[str, str]:
+    """The shortest and the longest of each third."""
+    ordered = sorted(lengths.items(), key=lambda each: each[1])
+    shortest = {third[run]: length for run, length in reversed(ordered)}
+    longest = {third[run]: length for run, length in ordered}
+    return {name: f"{shortest[name]}-{longest[name]}" for name in longest}
 
 
 def _joined(pairs: Iterable[tuple[str | None, str | None]]) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -27,10 +27,10 @@ EDITS: tuple[str, ...] = tuple(edit for edit in EXPECTED if edit not in INJECTIO
 
 @dataclass(frozen=True)
 class TwinSet:
-    """Twins, and for each edit and reason how many runs it could not be made in."""
+    """Twins, and for each edit and reason the runs that it could not be made in."""
 
     twins: tuple[Twin, ...]
-    refused: dict[tuple[str, str], int]
+    refused: dict[tuple[str, str], tuple[str, ...]]
 
     def rows(self) -> list[dict[str, str | int]]:
         """One row an edit and reason: twins made, or runs refused."""
@@ -39,17 +39,21 @@ class TwinSet:
         rows: list[dict[str, str | int]] = []
         for edit in edits:
             rows.append({"edit": edit, "runs": made[edit], "what came of it": "twin made"})
-            reasons = sorted((reason, count) for (name, reason), count in self.refused.items() if name == edit)
             rows += [
-                {"edit": edit, "runs": count, "what came of it": f"refused: {reason}"} for reason, count in reasons
+                {"edit": edit, "runs": len(runs), "what came of it": f"refused: {reason}"}
+                for (name, reason), runs in sorted(self.refused.items())
+                if name == edit
             ]
         return rows
 
     @property
     def behind(self) -> list[dict[str, str]]:
-        """The twins of each row of `rows` as the explorer's filters; none of runs that were refused."""
-        runs = Counter(str(row["edit"]) for row in self.rows())
-        return [{"names": f"~{edit}-"} if not at else {} for edit in runs for at in range(runs[edit])]
+        """The twins of each row of `rows` as the explorer's filters, or the runs that were refused."""
+        keys = [(str(row["edit"]), str(row["what came of it"]).removeprefix("refused: ")) for row in self.rows()]
+        return [
+            {"names": "", "among": "\n".join(self.refused[key])} if key in self.refused else {"names": f"~{key[0]}-"}
+            for key in keys
+        ]
 
 
 def make_twins(
@@ -80,7 +84,7 @@ def make_twins(
     """
     names = [one_of("edit", name, (*EDITS, *INJECTIONS)) for name in edits or EDITS]
     examples = examples_of(trajectories) if examples is None else examples
-    twins, refused = [], Counter[tuple[str, str]]()
+    twins, refused = [], defaultdict[tuple[str, str], list[str]](list)
     for run in trajectories:
         for name in dict.fromkeys(names):
             rng = Random(f"{seed}/{name}/{run.id}")
@@ -89,10 +93,10 @@ def make_twins(
             else:
                 outcome = _edited(name, run, rng, examples)
             if isinstance(outcome, Refused):
-                refused[name, outcome.reason] += 1
+                refused[name, outcome.reason].append(run.id)
             else:
                 twins.append(as_twin(run, name, seed, outcome))
-    return TwinSet(tuple(twins), dict(refused))
+    return TwinSet(tuple(twins), {why: tuple(names) for why, names in refused.items()})
 
 
 _PLAIN: dict[str, Edit] = {

@@ -196,3 +196,10 @@ def test_the_command_writes_the_file_and_takes_a_part(runs, tmp_path):
     assert "1 run, 1 question, 1 judge," in done.output
     with pytest.raises(InputError, match="--axis"):
         CliRunner().invoke(app, [*command, *out, "--axis", "sequence"], catch_exceptions=False)
+
+
+@pytest.mark.parametrize("given", ["results.json", 5, [{"id": "run-0"}]])
+def test_what_is_no_run_is_refused_in_one_line(runs, given):
+    with pytest.raises(InputError, match="read_trajectories"):
+        Grid.of(ratings_of(runs), given)
+    assert Grid.of(ratings_of(runs), runs[0]).trajectories.keys() == {"run-0"}

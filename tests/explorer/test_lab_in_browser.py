@@ -26,6 +26,10 @@ from axisjudge.verdict import AXES
 ROOT = Path(__file__).resolve().parents[2]
 TOKEN = "not-a-secret"
 HOST = ".axisjudge-labeller"
+#: When the explorer's first rows were drawn, on the clock of the machine.
+PAINTED = """setInterval(() => {
+    if (document.querySelector(".axisjudge-explorer")?.shadowRoot?.querySelector(".rows .cell")) window.painted ??= Date.now();
+}, 10)"""  # noqa: E501
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,7 @@ def kill_kernels(lab):
 
 
 def open_notebook(page, address, name, host):
+    page.add_init_script(PAINTED)
     page.goto(f"{address}/lab/tree/{name}?token={TOKEN}&reset")
     page.wait_for_selector(".jp-Notebook .jp-CodeCell")
     page.get_by_text("| Idle").wait_for()
@@ -225,7 +230,7 @@ def test_three_trajectories_by_keyboard_with_a_killed_kernel_between(visit, lab,
 
 
 @pytest.mark.slow
-def test_from_flips_to_the_cited_step_and_a_decision_that_stays(visit, workbench, pictures):
+def test_from_flips_to_the_cited_step_and_a_decision_that_stays(visit, lab, workbench, pictures):
     host = ".axisjudge-explorer"
     page = visit("look.ipynb", host)
     page.locator(f"{host} .grid").focus()
@@ -249,6 +254,20 @@ def test_from_flips_to_the_cited_step_and_a_decision_that_stays(visit, workbench
     page.locator(f"{host}[data-theme=dark]").wait_for()
     assert_accessible(page, host)
     page.screenshot(path=pictures / "lab-explorer-dark.png")
+    kill_kernels(lab)
+    page.get_by_role("button", name="Old: correct").dispatch_event("click")  # JupyterLab may speak of the kernel
+    page.get_by_text("Kept in this browser: the kernel").wait_for(state="attached")
+    page.close()
+    page = visit("look.ipynb", host)
+    decided = workbench / "data" / "labels" / "Ann.decisions.jsonl"
+    for _ in range(100):
+        if "decided:old_right" in decided.read_text():
+            break
+        page.wait_for_timeout(100)
+    assert [json.loads(line)["flags"][-1] for line in decided.read_text().splitlines()] == [
+        "decided:new_right",
+        "decided:old_right",
+    ]
 
 
 @pytest.mark.slow
@@ -268,6 +287,57 @@ def test_from_a_turn_of_the_loop_to_the_cited_step_and_the_decision_in_the_next_
     assert "drawn:by_flip" in json.loads(line)["flags"]
     command(page, "notebook:run-all-cells")
     page.get_by_text(re.compile(r"^Of \d+ flips 1 is an improvement; \d+ not looked at yet")).first.wait_for()
+
+
+#: The demo again and again: its runs under other names, with four judges' ratings.
+MANY = """import axisjudge, polars, time
+from axisjudge.datasets import demo_paths
+runs = axisjudge.read_trajectories(*demo_paths()).trajectories
+judges = ["rules", "simulated:sparrow", "simulated:wren", "simulated:heron"]
+once = axisjudge.judge(runs, judges, progress=False)
+parts = [(f"{{copy}}-{{run.id}}", run) for copy in range(-(-{n} // len(runs))) for run in runs][:{n}]
+many = [run.model_copy(update={{"id": name}}) for name, run in parts]
+of = polars.DataFrame({{"name": [name for name, _ in parts], "trajectory_id": [run.id for _, run in parts]}})
+ratings = once.join(of, on="trajectory_id").with_columns(trajectory_id="name", item_id="name").drop("name")"""
+TIMED = """began = time.time()
+shown = axisjudge.explore(ratings, many)
+print(f"took {began} {time.time()}")
+shown"""
+#: What is done until the next picture is drawn, in seconds.
+UNTIL_DRAWN = """async ([label, value]) => {
+    const began = performance.now(), select = document.querySelector(".axisjudge-explorer").shadowRoot.querySelector(`[aria-label="${label}"]`);
+    select.value = value;
+    select.dispatchEvent(new Event("change"));
+    await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+    return (performance.now() - began) / 1000;
+}"""  # noqa: E501
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [112, 456, 5000])
+def test_thousands_of_runs_open_in_a_notebook(visit, workbench, n, capsys):
+    host = ".axisjudge-explorer"
+    cells = [nbformat.v4.new_code_cell(cell) for cell in (MANY.format(n=n), TIMED)]
+    metadata = nbformat.read(workbench / "notebooks" / "look.ipynb", as_version=4).metadata
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata=metadata), workbench / "notebooks" / "many.ipynb")
+    page = visit("many.ipynb", host)
+    page.wait_for_function("() => window.painted")
+    began, ended = map(float, page.locator(".jp-OutputArea-output pre", has_text="took ").text_content().split()[1:])
+    drawn = [page.evaluate(UNTIL_DRAWN, each) for each in (("Verdict", "incorrect"), ("Order", "unsure"))]
+    page.locator(f"{host} .counted", has_text=f"of {n:,} runs").wait_for()
+    clicked = time.time()
+    page.locator(f"{host} .rows .cell").first.click()
+    page.wait_for_selector(f"{host} article[aria-current] .body")
+    opened, load = time.time() - clicked, os.getloadavg()[0]
+    nodes = page.locator(host).evaluate("host => host.shadowRoot.querySelectorAll('*').length")
+    first = page.evaluate("window.painted") / 1000 - began
+    with capsys.disabled():
+        print(
+            f"\n{n} runs: Python {ended - began:.2f} s, first rows {first:.2f} s, "
+            f"filter {drawn[0]:.2f} s, sort {drawn[1]:.2f} s,"
+        )
+        print(f"run open {opened:.2f} s, {nodes} elements; load {load:.1f}")
+    assert nodes < 1000
 
 
 #: Contrast of every cell of a table with what lies behind it, by WCAG's formula.

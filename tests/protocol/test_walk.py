@@ -12,6 +12,7 @@ from axisjudge.checks import InputError
 from axisjudge.protocol import AnalysisPlan
 from axisjudge.protocol.balance import balanced_salt, lopsided, off_shares
 from axisjudge.ratings import read_ratings
+from axisjudge.rubric import list_rubrics
 
 AXIS = "termination"
 PLAN = AnalysisPlan(axes=(AXIS,))
@@ -214,3 +215,11 @@ def test_where_the_runs_are_is_told_once(command, bench, tmp_path, monkeypatch):
     assert len(protocol.read_sources(split.sources).trajectories) == 24
     assert "sources" not in split.rule
     assert "runs" not in split.rule
+
+
+@pytest.mark.slow
+def test_a_draft_that_is_not_locked_is_named(command):
+    assert command("split make data/demo/results")[0] == 0
+    assert command(f"rubric new {AXIS}")[0] == 0
+    draft = list_rubrics(AXIS)[-1].version
+    assert f"{AXIS} {draft}, a draft" in command(f"rubric lock --judge rules --axis {AXIS}")[1]

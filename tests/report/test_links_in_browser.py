@@ -13,7 +13,7 @@ from axisjudge.report import run_report
 REPORTS = {
     "01_rubric_versions": ({}, 1),
     "02_agreement": ({"source": "demo"}, 1),
-    "03_people": ({"source": "demo"}, 0),
+    "03_people": ({"source": "demo", "by": "agent,domain,length,answer"}, 0),
     "05_failures": ({}, 0),
     "06_trace": ({}, 1),
     "10_succession": ({}, 0),
@@ -21,7 +21,15 @@ REPORTS = {
     "12_evidence": ({"repeats": 1}, 1),
 }
 #: Columns that count the items, or the runs, that a row is of.
-COUNTING = ("n", "n_items", "items", "n_twins", "any_judged", "verdicts", "of", "runs", "trajectories")
+COUNTING = ("n", "n_items", "items", "n_twins", "any_judged", "verdicts", "of", "runs", "ratings", "trajectories")
+#: Tables of which every row leads to items, by the beginning of the caption.
+LEADING = (
+    "Twins made",
+    "Occasion by occasion",
+    "The panel, whole",
+    "Case-weighted against",
+    "Right verdicts by stratum",
+)
 #: Rows whose count is not that of a set of items, by the beginning of the caption, and why.
 LARGEST = "n of a mean over pairs is that of the largest pair; the row leads to the items of all pairs"
 OTHERWISE = {
@@ -36,16 +44,25 @@ LINKS = """regions => regions.flatMap(region => {
         return { name: region.id.slice(6), caption, at, cell, text: link.textContent, href };
     }));
 })"""
+NOWHERE = """regions => regions.flatMap(region => {
+    const caption = region.querySelector("caption").textContent.replace(/^Table \\d+. /, "");
+    return [...region.querySelectorAll("tbody tr")].map(row => [caption, row.textContent, row.querySelector("a")]);
+}).filter(([, , link]) => !link)"""
 SELECTED = """address => {
     const items = new Items(INDEX), { filters, missing, place } = readAddress(address, items);
     items.narrow(filters);
     const { items: n, rows } = items.chosen(filters, null);
-    return { items: n, runs: rows.length, missing, isRun: place !== null };
+    const isOwn = ({ judge }) => judge === items.narrowed.judge;
+    const asked = (run, column) => !isOwn(column) ? 0 : items.cells[run][column.at]?.repeats.length ?? 0;
+    const ratings = rows.flatMap(({ run, passing }) => passing.flatMap(q => items.newest[q].map(c => asked(run, c))));
+    return { items: n, runs: rows.length, ratings: ratings.reduce((a, b) => a + b, 0), missing, isRun: place !== null };
 }"""
 
 
 def assert_each_link_counts(page, folder):
     """What the explorer selects by a link is what the row, or the cell, counts."""
+    nowhere = [row for row in page.eval_on_selector_all(".table[id]", NOWHERE) if row[0].startswith(LEADING)]
+    assert not nowhere
     links = page.eval_on_selector_all(".table[id]", LINKS)
     page.goto((folder / "explorer.html").as_uri())
     page.wait_for_selector(".counted")
@@ -62,7 +79,8 @@ def assert_each_link_counts(page, folder):
             assert selected["items"] == int(number), where
         elif not link["caption"].startswith(tuple(OTHERWISE)):
             counted = {int(row[name]) for name in COUNTING if row.get(name, "").isdigit()}
-            assert not counted or counted & {selected["items"], selected["runs"]}, (where, selected, counted)
+            selections = {selected["items"], selected["runs"], selected["ratings"]}
+            assert not counted or counted & selections, (where, selected, counted)
     assert links
 
 

@@ -39,7 +39,7 @@ function askedOf(items, run, question, judge) {
 
 /** The bar under the reasons: four answers by mouse, or W and then 1 to 4. */
 class Deciding {
-  /** host.decide({run, question, rater, word}) keeps a decision; said(words) speaks. */
+  /** host.decide({run, question, rater, word}, late(why)) keeps a decision; said(words) speaks. */
   constructor(items, host, on) {
     Object.assign(this, { items, host, on, isArmed: false });
     this.element = make("div", { class: "deciding", role: "group", "aria-label": "Who is right" });
@@ -126,7 +126,8 @@ class Deciding {
     const word = { answer, verdict, way: asked.way, of: asked.of, stratum: asked.stratum };
     try {
       const isNew = this.host.rater !== rater;
-      await this.host.decide({ run, question: this.items.questions[question].name, rater, word });
+      const late = (why) => this.on.said(`Kept in this browser: ${why}`);
+      await this.host.decide({ run, question: this.items.questions[question].name, rater, word }, late);
       this.host.rater = rater;
       this.items.decisions.set(`${run}/${question}`, { answer, code: verdict === null ? -1 : this.items.index.words.indexOf(verdict) });
       if (isNew) await this.on.named(rater);

@@ -75,7 +75,7 @@ class Explorer {
       turn: (by) => this.turn(by),
       link: () => this.#link(),
       said: (words) => this.say(words),
-      named: (rater) => this.#named(rater),
+      named: (rater) => this.named(rater),
       decided: (run, question, words) => this.#decided(run, question, words),
     });
     this.keys = keysDialog(EXPLORER_KEYS);
@@ -99,7 +99,7 @@ class Explorer {
     }
     if (missing) this.say(`No run ${missing} is here: it was not rated, or stays shut`);
     const { rater } = this.host;
-    if (rater && this.rater !== rater) this.#named(rater);
+    if (rater && this.rater !== rater) this.named(rater);
   }
 
   open(place, isMove = true) {
@@ -233,7 +233,8 @@ class Explorer {
     return found;
   }
 
-  async #named(rater) {
+  /** Show what this person decided so far. */
+  async named(rater) {
     this.rater = rater;
     for (const { run, question, verdict, flags } of await this.host.decided(rater)) {
       const answer = flags.find((flag) => flag.startsWith("decided:"))?.slice(8);

@@ -1,6 +1,8 @@
 const CONTENT = document.getElementById("index");
 const INDEX = JSON.parse(CONTENT.textContent);
-const KEPT = `axisjudge-decisions:${CONTENT.dataset.hash}`;
+const DECISIONS = "axisjudge-decisions:";
+const PLACE = `${DECISIONS}${CONTENT.dataset.hash}`;
+const EARLIER = [];
 
 /** A packed piece of the file; what stands further down than the browser has read is waited for. */
 async function unpacked(id) {
@@ -58,51 +60,83 @@ async function searched(words, goOn) {
 let unpacking = null;
 const prepareSearch = () => (unpacking ??= searched("\n\n\n\n", () => true).catch(() => (unpacking = null)));
 
-function keptDecisions() {
+function stored(name) {
   try {
-    return JSON.parse(localStorage.getItem(KEPT) ?? "{}");
+    return JSON.parse(localStorage.getItem(name) ?? "{}");
   } catch {
     return {};
   }
 }
 
-/** A decision as a label: the fields known beforehand, and what was decided. */
-async function labelOf({ run, question, rater, word }) {
-  const { bases } = await unpacked(`run-${run}`);
-  const { answer, verdict, way, of, stratum } = word;
-  const flags = [`drawn:${way}`, `drawn_by:${of}`, `drawn_stratum:${stratum}`, `decided:${answer}`];
-  return {
-    ...bases[question],
-    rater: `${rater}${INDEX.suffix}`,
-    status: verdict ? "ok" : "refused",
-    verdict,
-    flags: verdict ? flags : [INDEX.open_flag, ...flags],
-    created_at: new Date().toISOString().replace(/\.\d+Z/, "Z"),
-  };
+/** What was decided: here for whoever looks, and in the store for the next page, which may read it late. */
+const KEPT = { path: location.pathname, rater: null, labels: {}, ...stored(PLACE) };
+
+/** Take over what another page kept; of two decisions on an item the later one stands. True where that page lacks one. */
+function takeOver({ rater, labels = {} }) {
+  KEPT.rater ??= rater ?? null;
+  const isLater = (one, other) => !other || one.created_at > other.created_at;
+  for (const [name, label] of Object.entries(labels)) if (isLater(label, KEPT.labels[name])) KEPT.labels[name] = label;
+  return Object.entries(KEPT.labels).some(([name, label]) => isLater(label, labels[name]));
+}
+
+function keep() {
+  takeOver(stored(PLACE));
+  localStorage.setItem(PLACE, JSON.stringify(KEPT));
+}
+
+/** A decision with the fields of its item, which are packed with the run. */
+async function completed(name) {
+  const label = KEPT.labels[name];
+  if (label.trajectory_id === undefined) Object.assign(label, { ...(await basesOf(name)), ...label });
+  return label;
+}
+
+async function basesOf(name) {
+  const [run, question] = name.split("/");
+  return (await unpacked(`run-${run}`)).bases?.[question];
+}
+
+/** Decisions that were kept by the file that stood here before: those on the same content go on, the others are given back. */
+async function ofEarlierFiles() {
+  const places = Object.keys(localStorage).filter((name) => name.startsWith(DECISIONS) && name !== PLACE);
+  const before = places.map(stored).filter(({ path }) => path === location.pathname);
+  const runs = new Map(INDEX.runs.map(({ id }, at) => [id, at]));
+  for (const { rater, labels } of before) {
+    for (const label of Object.values(labels ?? {})) {
+      const name = `${runs.get(label.trajectory_id)}/${label.question}`;
+      const base = runs.has(label.trajectory_id) && (await basesOf(name));
+      if (base?.prompt_sha256 === label.prompt_sha256) takeOver({ rater, labels: { [name]: label } });
+      else EARLIER.push(label);
+    }
+  }
+  return before.length > 0;
 }
 
 const pageHost = {
   index: INDEX,
-  rater: keptDecisions().rater ?? null,
+  rater: KEPT.rater,
   run: openedRun,
   search: searched,
   prepareSearch,
-  decide: async (decision) => {
-    const kept = keptDecisions();
-    const label = await labelOf(decision);
-    const labels = { ...kept.labels, [`${decision.run}/${decision.question}`]: label };
+  decide: async ({ run, question, rater, word }) => {
+    const { answer, verdict, way, of, stratum } = word;
+    const flags = [`drawn:${way}`, `drawn_by:${of}`, `drawn_stratum:${stratum}`, `decided:${answer}`];
+    const how = verdict ? { status: "ok", flags } : { status: "refused", flags: [INDEX.open_flag, ...flags] };
+    const name = `${run}/${question}`;
+    KEPT.rater = rater;
+    KEPT.labels[name] = { question, rater: `${rater}${INDEX.suffix}`, verdict, ...how, created_at: new Date().toISOString() };
     try {
-      localStorage.setItem(KEPT, JSON.stringify({ rater: decision.rater, labels }));
+      keep(); // at once: the page may be left before the run is unpacked
     } catch {
-      throw new Error("this browser keeps nothing; open the explorer in a notebook to decide");
+      throw new Error("this browser keeps nothing; download the decisions before you close the page");
     }
+    completed(name).then(keep);
   },
-  decided: async () =>
-    Object.entries(keptDecisions().labels ?? {}).map(([name, { question, verdict, flags }]) => ({ run: Number(name.split("/")[0]), question, verdict, flags })),
-  decisions: () => {
-    const { rater, labels } = keptDecisions();
-    const lines = Object.values(labels ?? {}).map((label) => `${JSON.stringify(label)}\n`);
-    save(`${(rater ?? "nobody").replace(/[^\p{L}\p{N}._-]+/gu, "-")}.decisions.jsonl`, "application/jsonl", lines.join(""));
+  decided: async () => Object.entries(KEPT.labels).map(([name, label]) => ({ ...label, run: Number(name.split("/")[0]) })),
+  decisions: async () => {
+    const labels = [...EARLIER, ...(await Promise.all(Object.keys(KEPT.labels).map(completed)))];
+    const lines = labels.map((label) => `${JSON.stringify({ ...label, created_at: label.created_at.replace(/\.\d+Z/, "Z") })}\n`);
+    save(`${(KEPT.rater ?? "nobody").replace(/[^\p{L}\p{N}._-]+/gu, "-")}.decisions.jsonl`, "application/jsonl", lines.join(""));
   },
   link: (address) => `${location.href.split("#")[0]}#${address}`,
   moved: (address, isNew, scroll) => {
@@ -127,6 +161,16 @@ function beginExploring() {
   explorer.visit(location.hash.slice(1));
   explorer.list.element.focus({ preventScroll: true });
   addEventListener("keydown", (event) => event.target === document.body && explorer.press(event));
+  const heard = () => {
+    pageHost.rater ??= KEPT.rater;
+    if (KEPT.rater) explorer.named(KEPT.rater);
+  };
+  addEventListener("storage", (event) => {
+    if (event.key !== PLACE || !event.newValue) return;
+    if (takeOver(JSON.parse(event.newValue))) keep(); // it was written by a page that had not read this one's
+    heard();
+  });
+  ofEarlierFiles().then((isAny) => isAny && heard(), () => {}); // or this browser keeps nothing
   addEventListener("popstate", (event) => explorer.visit(location.hash.slice(1), event.state?.scroll ?? null));
 }
 

@@ -1,8 +1,8 @@
 const SORTS = { "": "as read", unsure: "least sure first", contested: "most contested first", agent: "agent", task: "task" };
-const ABOUT = { agent: "agent", domain: "domain", task: "task", side: "split side", steps: "steps" };
-const FRESH = { on: "", agent: "", domain: "", side: "", judge: "", beside: "", versions: "", word: "", label: "", person: "", length: "", names: "", only: [], sort: "", find: "" };
+const ABOUT = { agent: "agent", domain: "domain", task: "task", side: "split side", steps: "steps", answer: "words of the answer" };
+const FRESH = { on: "", agent: "", domain: "", side: "", judge: "", beside: "", versions: "", word: "", label: "", person: "", length: "", answer: "", names: "", among: "", repeat: "", only: [], sort: "", find: "" };
 /** Filters that only links set: how they are said, and taken away again. */
-const OF_LINKS = { label: "label", person: "labelled by", length: "steps", names: "name has" };
+const OF_LINKS = { label: "label", person: "labelled by", length: "steps", answer: "words of the answer", names: "name has", among: "one of", repeat: "repeat" };
 
 const percent = (part, whole) => (whole ? `${((100 * part) / whole).toFixed(part && part / whole < 0.1 ? 1 : 0)} %` : "–");
 
@@ -15,6 +15,8 @@ function versionsOf({ columns, questions }) {
 
 /** Names that are offered while one types. */
 const OFFERED = 12;
+/** Names that a filter of a link says; of more it says how many. */
+const NAMED = 4;
 
 /** The bar above the grid: what is shown, in which order, and how many that is of how many. */
 class Filters {
@@ -69,7 +71,8 @@ class Filters {
       if (![...input.options].some((option) => option.value === value)) input.append(make("option", { value }, value.replaceAll("\n", ", "))); // of a link
       input.value = value;
     }
-    const taken = (name) => this.#button(`${OF_LINKS[name]} ${listed(this.filters[name]).join(", ").replace("_", " ")} ×`, "take this filter away", () => this.set({ ...this.filters, [name]: "" }));
+    const brief = (names) => (names.length > NAMED ? `${names.length} runs` : names.join(", ").replace("_", " "));
+    const taken = (name) => this.#button(`${OF_LINKS[name]} ${brief(listed(this.filters[name]))} ×`, "take this filter away", () => this.set({ ...this.filters, [name]: "" }));
     this.ofLinks.replaceChildren(...Object.keys(OF_LINKS).filter((name) => this.filters[name]).map(taken));
     this.selects.beside.element.hidden = !this.filters.judge;
     if (this.find.value !== this.filters.find) this.find.value = this.filters.find;

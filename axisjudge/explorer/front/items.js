@@ -17,6 +17,7 @@ const MARKS = {
   alike: { bit: 16384, words: "Of one voice", why: "two judges or more decide, all the same", isOfLinks: true },
   within: { bit: 32768, words: "In a family", why: "two judges of one family decide", isOfLinks: true },
   across: { bit: 65536, words: "Across families", why: "judges of two families decide", isOfLinks: true },
+  weighed: { bit: 131072, words: "With confidences", why: "two judges or more say how sure they are", isOfLinks: true },
 };
 
 /** What a filter lets pass: a name, or several, one a line. */
@@ -45,11 +46,11 @@ class Items {
   constructor(index) {
     Object.assign(this, { index, runs: index.runs, questions: index.questions });
     this.hidden = new Set();
-    this.narrowed = { judge: -1, seen: null, isPair: false, versions: null };
+    this.narrowed = { judge: -1, seen: null, isPair: false, versions: null, repeat: "" };
     this.decisions = new Map();
     this.cells = this.runs.map((run) => run.cells.map(summed));
     this.runs.forEach((run, at) => {
-      for (const [question, person, code, sure, cited, , answer] of run.labels) {
+      for (const [question, person, code, , , , answer] of run.labels) {
         if (answer) this.decisions.set(`${at}/${question}`, { answer, code, person });
       }
     });
@@ -57,13 +58,17 @@ class Items {
     this.remark();
   }
 
-  /** Look at some judges or rubric versions alone; what is said of one judge is said of the one chosen. */
-  narrow({ judge, beside, versions }) {
+  /** Look at some judges, rubric versions or repeats alone; what is said of one judge is said of the one chosen. */
+  narrow({ judge, beside, versions, repeat }) {
     const number = (name) => this.index.judges.findIndex((each) => each.name === name);
     const [first, ...others] = [...listed(judge), ...listed(judge && beside)].map(number);
     const seen = others.length ? [first, ...others] : null;
-    const narrowed = { judge: first ?? -1, seen, isPair: Boolean(judge && beside), versions: versions ? versions.split(",") : null };
+    const narrowed = { judge: first ?? -1, seen, isPair: Boolean(judge && beside), versions: versions ? versions.split(",") : null, repeat };
     if (JSON.stringify(narrowed) === JSON.stringify(this.narrowed)) return;
+    if (repeat !== this.narrowed.repeat) {
+      const isAsked = ([, , , , number]) => !repeat || repeat.split(",").includes(String(number));
+      this.cells = this.runs.map((run) => run.cells.map((repeats) => summed(repeats.filter(isAsked))));
+    }
     this.narrowed = narrowed;
     this.remark();
   }
@@ -183,6 +188,7 @@ class Items {
       alike: deciding.length > 1 && new Set(deciding.map((column) => cellOf(column).code)).size === 1,
       within: deciding.length > families.size,
       across: families.size > 1,
+      weighed: given.filter(({ sure }) => sure !== null).length > 1,
     };
     let bits = 0; // twice as quick as a reduction: this is done of every item
     for (const name in held) if (held[name]) bits |= MARKS[name].bit;
@@ -196,9 +202,10 @@ class Items {
     const passes = this.#passes(filters, found);
     const asked = this.questions.map((_, question) => question).filter((q) => !filters.on || listed(filters.on).includes(this.questions[q].name));
     const rows = [];
+    const among = filters.among && new Set(listed(filters.among));
     let items = 0;
     for (let run = 0; run < this.runs.length; run += 1) {
-      if (!this.#isOf(run, filters)) continue;
+      if (!this.#isOf(run, filters) || (among && !among.has(this.runs[run].id))) continue;
       if (found && !found.has(run)) continue;
       const passing = asked.filter((question) => this.#isRated(run, question) && passes(run, question));
       items += passing.length;
@@ -217,8 +224,12 @@ class Items {
   #isOf(run, filters) {
     const about = this.runs[run];
     if (!["agent", "domain", "side"].every((name) => !filters[name] || listed(filters[name]).includes(String(about[name])))) return false;
-    const [least, most] = filters.length.split("-").map(Number);
-    if (filters.length && !(about.steps >= least && about.steps <= most)) return false;
+    const isWithin = (range, number) => {
+      const [least, most] = range.split("-").map(Number);
+      return number >= least && number <= most;
+    };
+    if (filters.length && !isWithin(filters.length, about.steps)) return false;
+    if (filters.answer && !isWithin(filters.answer, about.answer)) return false;
     const isNot = filters.names.startsWith("!");
     return !filters.names || about.id.includes(filters.names.slice(isNot ? 1 : 0)) !== isNot;
   }

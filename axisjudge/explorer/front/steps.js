@@ -5,24 +5,45 @@ const ROLES = { system: "System", user: "User", assistant: "Agent", tool: "Tool 
 
 /** Steps whose text is laid out at once, and those beside a step that is come to. */
 const [FIRST, NEAR] = [8, 2];
+/** Steps that come into the document together. */
+const GROUP = 10;
 
 /** One run: what the agent was given, its numbered steps, how it ended. `cite(index)` is called for a clicked number.
- * The text of a step is laid out when it comes into view: a run has hundreds.
+ * Steps are put into the document in groups as these come into view, and the text of each when it does: a run has hundreds.
  */
 class Steps {
   constructor(run, cite) {
-    this.watch = new IntersectionObserver((seen) => seen.forEach(({ isIntersecting, target }) => isIntersecting && this.lay(target.at)));
+    this.watch = new IntersectionObserver((seen) => seen.forEach(({ isIntersecting, target }) => isIntersecting && target.come()));
     this.steps = run.steps.map((step) => this.#step(step, cite));
     Steps.latest = this;
     this.current = 0;
-    for (let index = 0; index < Math.min(FIRST, this.steps.length); index += 1) this.lay(index, 0);
     this.element = make(
       "div",
       { class: "run" },
       this.#given(run),
-      make("ol", { class: "steps" }, this.steps.map((step) => step.item)),
+      make("ol", { class: "steps" }, this.#grouped()),
       make("p", { class: "ended" }, "How the run ended: ", make("strong", {}, run.ended ?? "the source does not say")),
     );
+    for (let index = 0; index < Math.min(FIRST, this.steps.length); index += 1) this.lay(index, 0);
+  }
+
+  /** What stands for each group of steps until it comes into view. */
+  #grouped() {
+    const groups = [];
+    for (let first = 0; first < this.steps.length; first += GROUP) {
+      const group = this.steps.slice(first, first + GROUP);
+      const later = make("li", { "aria-label": `Steps ${first} to ${first + group.length - 1}` });
+      later.style.minHeight = `${group.reduce((sum, { height }) => sum + height, 0)}rem`;
+      later.come = () => {
+        this.watch.unobserve(later);
+        later.replaceWith(...group.map(({ item }) => item));
+        for (const step of group) step.later = null;
+      };
+      for (const step of group) step.later = later;
+      this.watch.observe(later);
+      groups.push(later);
+    }
+    return groups;
   }
 
   /** Move to a step: it is shown, marked and has the focus. */
@@ -37,6 +58,7 @@ class Steps {
   /** Lay out the text of a step and of those near it. */
   lay(index, near = NEAR) {
     for (const step of this.steps.slice(Math.max(0, index - near), index + near + 1)) {
+      step.later?.come();
       if (!step.body) continue;
       const { article, body } = step;
       step.body = null;
@@ -135,12 +157,13 @@ class Steps {
         step.text || step.calls.length ? null : make("p", { class: "quiet" }, "(empty)"),
       );
     const texts = [step.text, step.answers ?? "", ...step.calls.flatMap((call) => [call.name, ...call.arguments.flat()])];
-    article.style.minHeight = `${2 + Math.min(texts.join(" ").length, PREVIEW.characters) / 40}rem`;
-    article.at = step.index;
+    const height = 2 + Math.min(texts.join(" ").length, PREVIEW.characters) / 40;
+    article.style.minHeight = `${height}rem`;
+    article.come = () => this.lay(step.index);
     this.watch.observe(article);
     article.addEventListener("focusin", () => this.mark(step.index));
     article.addEventListener("pointerdown", () => this.mark(step.index));
-    return { index: step.index, item: make("li", {}, article), article, button, texts, body };
+    return { index: step.index, item: make("li", {}, article), article, button, texts, body, height };
   }
 
   #call(call) {

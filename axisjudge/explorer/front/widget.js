@@ -1,39 +1,3 @@
-/** What was typed while no kernel answered stays in this browser, under the name of the labels it belongs to. */
-class Unsent {
-  constructor(place) {
-    this.name = `axisjudge-unsent:${place}`;
-  }
-
-  all() {
-    try {
-      return JSON.parse(localStorage.getItem(this.name) ?? "{}");
-    } catch {
-      return {};
-    }
-  }
-
-  keep(change) {
-    this.#write({ ...this.all(), [`${change.item}/${change.axis}`]: change });
-  }
-
-  /** Python has it: forget it, unless something newer was typed since. */
-  sent(change) {
-    const left = this.all();
-    const name = `${change.item}/${change.axis}`;
-    if (JSON.stringify(left[name]) === JSON.stringify(change)) delete left[name];
-    this.#write(left);
-  }
-
-  #write(changes) {
-    try {
-      if (Object.keys(changes).length) localStorage.setItem(this.name, JSON.stringify(changes));
-      else localStorage.removeItem(this.name);
-    } catch {
-      // a browser that keeps nothing: the label is still asked of Python until it answers
-    }
-  }
-}
-
 /** The labeller's host in a notebook: Python keeps the trajectories and the file. */
 function kernelHost(kernel, about) {
   const unsent = new Unsent(about.place);

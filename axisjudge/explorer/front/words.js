@@ -36,7 +36,9 @@ class Words {
   show(run, question, opened, judge) {
     const { columns, cells, index } = this.items;
     const changes = index.changes?.[this.items.questions[question].name] ?? [];
-    const cards = columns[question].map((column) => this.#card(column, cells[run][column.at], opened.reasons[column.at] ?? [], judge));
+    const given = this.items.runs[run].cells;
+    const reasonsOf = ({ at }) => cells[run][at]?.repeats.map((each) => opened.reasons[at]?.[given[at].indexOf(each)]) ?? [];
+    const cards = columns[question].map((column) => this.#card(column, cells[run][column.at], reasonsOf(column), judge));
     const told = this.items.labels(run, question).map((label) => this.#label(label, opened, question));
     this.element.replaceChildren(make("div", { class: "cards" }, cards, told), ...changes.map((change) => this.#change(change)));
     this.element.scrollTop = 0;

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -85,8 +85,12 @@ def judge_twins(
         for lot in lots
     ]
     append_missing(out, ratings)
-    refused = sum((Counter(each.made.refused) for each in made), Counter[tuple[str, str]]())
-    twins = TwinSet(tuple(twin for each in made for twin in each.made.twins), dict(refused))
+    refused = defaultdict[tuple[str, str], list[str]](list)
+    for why, runs in (every for each in made for every in each.made.refused.items()):
+        refused[why] += runs
+    twins = TwinSet(
+        tuple(twin for each in made for twin in each.made.twins), {why: tuple(runs) for why, runs in refused.items()}
+    )
     return JudgedTwins(twins, in_order(pl.concat(ratings)), left)
 
 

@@ -51,6 +51,15 @@ class PanelWorth(Result):
         rows = rows_of((one for _, one in named), figures)
         return table_of([{"without": name, **row} for (name, _), row in zip(named, rows, strict=True)], self.panel.kind)
 
+    @property
+    def behind(self) -> list[dict[str, str]]:
+        """The labelled items of each row's judges, as the explorer's filters."""
+        family = dict(zip(self.judges, self.families, strict=True))
+        left = [list(self.judges)]
+        left += [[judge for judge in self.judges if family[judge] != one.left_out] for one in self.without_family]
+        left += [[judge for judge in self.judges if judge != one.left_out] for one in self.without_judge]
+        return [{"label": "any", "judge": "\n".join(judges)} for judges in left]
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for a report; the reason alone where there is nothing else."""
         return {"reason": self.reason} if self.measured is None else super().to_dict()

@@ -34,7 +34,7 @@ class Drift(Result):
     """All occasions of one judge on its anchor set, each against the first.
 
     `evidence` is that of all occasions together, which also sees a slow drift: e-values that may be looked at on every
-    occasion, by betting; None where repeats do not show the noise of an occasion.
+    occasion, by betting; None where repeats do not show the noise of an occasion. `repeats` are those of each occasion.
     """
 
     _keys: ClassVar = ("judge", "n_items", "level", "seen", "changes", "evidence")
@@ -45,6 +45,7 @@ class Drift(Result):
     n_items: int
     level: float
     evidence: Evidence | None = None
+    repeats: tuple[tuple[int, ...], ...] = ()
 
     @property
     def model_changed(self) -> tuple[int, ...]:
@@ -68,6 +69,11 @@ class Drift(Result):
             return 1
         could = [each.noise == "measured" and each.in_reach for each in self.occasions[-1:]]
         return 0 if all(could) and could else 4
+
+    @property
+    def behind(self) -> list[dict[str, str]]:
+        """The items of each occasion as the explorer's filters, its repeats alone."""
+        return [{"judge": self.judge, "repeat": ",".join(map(str, repeats))} for repeats in self.repeats]
 
     @property
     def changes(self) -> list[dict[str, Any]]:
@@ -111,7 +117,8 @@ def watch_drift(
     clusters = wide["cluster_id"].to_numpy()
     occasions = drift(judged, clusters=clusters, cluster_unit=cluster_unit, level=level, ci_level=ci_level)
     seen = (_seen(number, table.filter(pl.col("repeat").is_in(of))) for number, of in enumerate(repeats_of, 1))
-    return Drift(judge, tuple(seen), tuple(occasions), wide.height, level, evidence_of_runs(judged, level=level))
+    evidence = evidence_of_runs(judged, level=level)
+    return Drift(judge, tuple(seen), tuple(occasions), wide.height, level, evidence, tuple(map(tuple, repeats_of)))
 
 
 def occasion_repeats(table: pl.DataFrame) -> list[list[int]]:
