@@ -22,7 +22,7 @@ from axisjudge.readers.events import (
     text_at,
     type_of,
 )
-from axisjudge.readers.messages import Found, Note, arguments_of, field, made, role_of, word
+from axisjudge.readers.messages import Found, arguments_of, field, made, role_of, word
 from axisjudge.trajectory import ToolCall
 
 FORMAT = "codex"
@@ -100,9 +100,9 @@ class _Run(LoggedRun):
         elif kind == "ghost_snapshot":
             self.tally.add(NO_STEP, kind, position)
         elif kind in ITEMS:
-            notes: list[Note] = []
-            add_item(self.steps, item, "", notes, timestamp)
-            self.tally.take(notes, position)
+            self.steps.notes.clear()
+            add_item(self.steps, item, "", timestamp)
+            self.tally.take(self.steps.notes, position)
         else:
             self.tally.unknown(kind, item, position)
 

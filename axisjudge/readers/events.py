@@ -203,7 +203,7 @@ class Steps:
     """Steps as they grow, event by event.
 
     `where` is the place of what is read, for errors, `agent` who speaks, where a source names its speakers, and
-    `source_index` the number of the message, where steps shall keep it.
+    `source_index` the number of the message, where steps shall keep it. `notes` is what was left out on the way.
     """
 
     def __init__(self) -> None:
@@ -213,6 +213,7 @@ class Steps:
         self._steps: list[Step] = []
         self._names: dict[str, str] = {}
         self._message: str | None = None
+        self.notes: list[Note] = []
 
     def __len__(self) -> int:
         return len(self._steps)
