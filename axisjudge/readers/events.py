@@ -8,7 +8,7 @@ a result does.
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, BinaryIO, NamedTuple
@@ -132,7 +132,7 @@ def type_of(event: dict[str, Any], key: str = "type") -> str:
     return kind if isinstance(kind, str) else f"{key} {json.dumps(kind)[:40]}"
 
 
-def dict_of(event: dict[str, Any], key: str) -> dict[str, Any]:
+def dict_of(event: Mapping[str, Any], key: str) -> dict[str, Any]:
     """`event[key]` where it is an object, else an empty one: for what is nice to know but not needed."""
     value = event.get(key)
     return value if isinstance(value, dict) else {}
@@ -283,12 +283,9 @@ class Steps:
         return last if last and last.role == role and last.kind is None else None
 
     def _add(self, **fields: Any) -> None:
-        self._steps.append(self._step(**fields))
-        self._message = None
-
-    def _step(self, **fields: Any) -> Step:
         about = {"index": len(self._steps), "agent": self.agent, "source_index": self.source_index}
-        return made(Step, self.where, **about, **fields)
+        self._steps.append(made(Step, self.where, **about, **fields))
+        self._message = None
 
     def _replace_last(self, timestamp: str | None, **fields: Any) -> None:
         """The last step with these fields and a later time; its content and its calls so far keep the time they had."""

@@ -52,6 +52,7 @@ _READ = (
     *("candidates", "automaticFunctionCallingHistory", "tools", "toolConfig", "events", "contents"),
     *("history", "response"),
 )
+_SEARCHED = "a search of the model's own, told beside the answer, is no step"
 _NO_ERROR = {"OUTCOME_OK": False, "OUTCOME_FAILED": True, "OUTCOME_DEADLINE_EXCEEDED": True}
 
 
@@ -136,7 +137,9 @@ def _conversations(record: dict[str, Any], where: str) -> Iterator[Found]:
         steps.agent = None
         if isinstance(answer := candidate.get("content"), dict) and answer.get("parts"):
             _add(steps, {"role": "model", **answer}, at(where, "candidates", number))
-        _note_of_search(_camel(candidate), where, steps.notes)
+        searches = _camel(dict_of(_camel(candidate), "groundingMetadata")).get("webSearchQueries")
+        if isinstance(searches, list) and searches:
+            steps.notes.append(Note(where, _SEARCHED, as_text(searches)))
         identity = word(answered.get("responseId"))
         yield steps.found(
             identity=f"{identity}/{number}" if identity and several else identity,
@@ -229,12 +232,6 @@ def _response(record: Any, where: str, notes: list[Note]) -> Part:
         name=name,
         error=bool(inner.get("error") or inner.get("isError")) or None,
     )
-
-
-def _note_of_search(candidate: dict[str, Any], where: str, notes: list[Note]) -> None:
-    searches = _camel(dict_of(candidate, "groundingMetadata")).get("webSearchQueries")
-    if isinstance(searches, list) and searches:
-        notes.append(Note(where, "a search of the model's own, told beside the answer, is no step", as_text(searches)))
 
 
 def _policy(request: dict[str, Any], where: str, notes: list[Note]) -> str | None:

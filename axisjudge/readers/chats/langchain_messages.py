@@ -52,11 +52,8 @@ def recognise(value: Any) -> bool:
 
 def read(value: Any, where: str, folder: Path) -> Iterator[Found]:
     """The conversations of a file."""
-    if _are_messages(value):
-        yield _conversation({}, value, where, where)
-        return
-    if updates := _updates(value):
-        yield _conversation({}, updates, where, where)
+    if messages := value if _are_messages(value) else _updates(value):
+        yield _conversation({}, messages, where, where)
         return
     for place, record in records_in(value, where):
         inside = _messages_in(record)

@@ -75,7 +75,7 @@ def add_item(steps: Steps, item: dict[str, Any], where: str, timestamp: str | No
     elif kind == "reasoning":
         _reasoning(steps, item, where, timestamp)
     elif kind in CALLS:
-        steps.call(_call(item, kind, where), timestamp)
+        steps.call(item_call(item, kind, where), timestamp)
         if kind in _HOSTED:
             _hosted_result(steps, item, kind, timestamp)
     elif kind in _OUTPUTS:
@@ -100,7 +100,7 @@ def hosted_names(items: list[dict[str, Any]]) -> set[str]:
     """The names of the tools, called here, that the provider brings: an item of such a type says that it was there."""
     own = {"function_call", "custom_tool_call"}
     calls = ((type_of(item), item) for item in items)
-    return {_call(item, kind, "").name for kind, item in calls if kind in CALLS - own}
+    return {item_call(item, kind, "").name for kind, item in calls if kind in CALLS - own}
 
 
 def _reasoning(steps: Steps, item: dict[str, Any], where: str, timestamp: str | None) -> None:
@@ -111,7 +111,8 @@ def _reasoning(steps: Steps, item: dict[str, Any], where: str, timestamp: str | 
         steps.notes.append(Note(where, ENCRYPTED, "reasoning"))
 
 
-def _call(item: dict[str, Any], kind: str, where: str) -> ToolCall:
+def item_call(item: dict[str, Any], kind: str, where: str) -> ToolCall:
+    """The call that an item of the kind is."""
     arguments: dict[str, Any] | str
     problem: str | None = None
     name = kind.removesuffix("_call")
