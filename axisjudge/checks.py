@@ -14,7 +14,7 @@ _T = TypeVar("_T")
 _VERBS = ("must ", "need ", "needs ", "holds ", "gave ")
 
 
-class OneLine:
+class OneLine(Exception):
     """An exception that a notebook shows as the line of the cell and its own message, without frames of libraries."""
 
     def _render_traceback_(self) -> list[str]:

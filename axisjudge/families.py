@@ -3,32 +3,23 @@
 import re
 from functools import cache
 
-_TOKEN_FAMILY = {
-    "claude": "anthropic",
-    "gpt": "openai",
-    "chatgpt": "openai",
-    "codex": "openai",
-    "o1": "openai",
-    "o3": "openai",
-    "o4": "openai",
-    "gemini": "google",
-    "gemma": "google",
-    "llama": "meta",
-    "qwen": "qwen",
-    "qwq": "qwen",
-    "deepseek": "deepseek",
-    "kimi": "moonshot",
-    "mistral": "mistral",
-    "mixtral": "mistral",
-    "ministral": "mistral",
-    "magistral": "mistral",
-    "grok": "xai",
-    "glm": "zhipu",
-    "command": "cohere",
-    "phi": "microsoft",
-    "nemotron": "nvidia",
-    "palmyra": "writer",
+_TOKENS = {
+    "anthropic": ("claude",),
+    "openai": ("gpt", "chatgpt", "codex", "o1", "o3", "o4"),
+    "google": ("gemini", "gemma"),
+    "meta": ("llama",),
+    "qwen": ("qwen", "qwq"),
+    "deepseek": ("deepseek",),
+    "moonshot": ("kimi",),
+    "mistral": ("mistral", "mixtral", "ministral", "magistral"),
+    "xai": ("grok",),
+    "zhipu": ("glm",),
+    "cohere": ("command",),
+    "microsoft": ("phi",),
+    "nvidia": ("nemotron",),
+    "writer": ("palmyra",),
 }
+_TOKEN_FAMILY = {token: family for family, tokens in _TOKENS.items() for token in tokens}
 
 
 @cache

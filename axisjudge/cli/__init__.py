@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, OneLine
 from axisjudge.cli import show
 from axisjudge.cli.labels import adjudicate, files, label, next_
 from axisjudge.cli.labels import lint as label_lint
@@ -154,6 +154,8 @@ def main() -> None:
         code = _show_usage(error)
     except InputError as error:
         code = _stop(2, str(error))
+    except OneLine as error:
+        code = _stop(1, str(error))
     except OSError as error:  # a folder that cannot be written, a full disk
         code = _stop(2, str(InputError(str(error.filename or "output"), f"cannot be used ({error.strerror or error})")))
     if code == INTERRUPTED:

@@ -31,13 +31,14 @@ def group(help_text: str) -> typer.Typer:
     return typer.Typer(help=help_text, cls=Sentences, no_args_is_help=True, rich_markup_mode=None)
 
 
-def table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
-    """Print rows of like keys as a plain table: words to the left, numbers to the right."""
+def table(rows: Sequence[Mapping[str, Any]], title: str = "", *, most: int | None = None) -> None:
+    """Print rows of like keys as a plain table, `most` of them: words to the left, numbers to the right."""
     if title:
         typer.echo(f"\n{title}" if rows else f"\n{title}: none")
     if not rows:
         return
-    heads = list(rows[0])
+    heads, rest = list(rows[0]), rows[most:] if most else ()
+    rows = rows[:most]
     cells = [heads, *([text(row[head]) for head in heads] for row in rows)]
     widths = [max(len(line[column]) for line in cells) for column in range(len(heads))]
     right = [all(isinstance(row[head], int | float | None) for row in rows) for head in heads]
@@ -47,6 +48,8 @@ def table(rows: Sequence[Mapping[str, Any]], title: str = "") -> None:
             for cell, width, is_right in zip(line, widths, right, strict=True)
         ]
         typer.echo("  " + "  ".join(parts).rstrip())
+    if rest:
+        typer.echo(f"  and {len(rest):,} more, all of them with --json")
 
 
 def text(value: Any) -> str:
@@ -83,6 +86,14 @@ def stop_if_refused(refused: "Sequence[RefusedFile]", *, quiet: bool = False) ->
 def as_json(result: Mapping[str, Any]) -> None:
     """Print the full result as JSON; NaN becomes null, because JSON has no word for it."""
     typer.echo(json_of(result).decode(), color=True)  # JSON holds no letters that a terminal would obey
+
+
+def listed(name: str, rows: Sequence[Mapping[str, Any]], title: str = "", *, json: bool) -> None:
+    """Print rows under their name as JSON, or as a table."""
+    if json:
+        as_json({name: rows})
+    else:
+        table(rows, title)
 
 
 def as_json_after(name: str, items: IO[bytes], rest: Mapping[str, Any]) -> None:

@@ -271,12 +271,9 @@ def _sheet(path: Path, rows: Sequence[dict[str, Any]], options: ImportOptions) -
         return Reading("axisjudge", ratings=read_ratings(path))
     if set(heads) == set(Rating.model_fields):
         return Reading("axisjudge", ratings=ratings_frame(own.read_own_csv(path, Terms())[0]))
-    if tracing.is_langfuse(heads):
-        return tracing.read_langfuse(path, rows)
-    if tracing.is_phoenix(heads):
-        return tracing.read_phoenix(path, rows)
-    if tracing.is_langsmith(heads):
-        return tracing.read_langsmith(path, rows)
+    for is_of_tool, read in tracing.SHEETS:
+        if is_of_tool(heads):
+            return read(path, rows)
     if "assessments" in heads and (found := tracing.assessments_in(list(rows))) is not None:
         return tracing.read_assessments(path, found)
     form = {".parquet": "parquet", ".csv": "csv", ".tsv": "tsv"}.get(path.suffix, "json")

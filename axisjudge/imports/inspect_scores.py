@@ -18,6 +18,7 @@ from axisjudge.checks import InputError
 from axisjudge.imports.judgement import Judgement, Reading
 from axisjudge.ratings.scales import has_words
 from axisjudge.readers import inspect_logs
+from axisjudge.readers.events import text_at
 from axisjudge.verdict import RaterKind, Rating
 
 FORMAT = "inspect"
@@ -47,17 +48,13 @@ def read_log(path: Path) -> Reading:
     found, scored, samples = [], 0, 0
     for log, sample, run in inspect_logs.samples_of(path):
         samples += 1
-        about = {"task_id": run.task_id, "agent": run.agent, "domain": run.domain, "created_at": _text(sample)}
+        ended = text_at(sample, "completed_at")
+        about = {"task_id": run.task_id, "agent": run.agent, "domain": run.domain, "created_at": ended}
         made = list(_sample(f"{path}, sample {sample.get('id')}", log, sample, run.id, about))
         scored += bool(made)
         found.extend(made)
     notes = [f"{samples - scored} of {samples} samples have no score"] if scored < samples else []
     return Reading(FORMAT, tuple(found), notes=tuple(notes))
-
-
-def _text(sample: Mapping[str, Any]) -> str | None:
-    said = sample.get("completed_at")
-    return said if isinstance(said, str) else None
 
 
 def _sample(

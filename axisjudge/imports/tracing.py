@@ -274,3 +274,7 @@ def read_langsmith(path: Path, rows: Sequence[Row]) -> Reading:
 def _source(row: Row) -> Mapping[str, Any]:
     inner = {name.removeprefix("feedback_source."): cell for name, cell in row.items() if "feedback_source." in name}
     return inner or _mapping(row.get("feedback_source"))
+
+
+#: Tables of tools: how their columns are known, and how their rows are read.
+SHEETS = ((is_langfuse, read_langfuse), (is_phoenix, read_phoenix), (is_langsmith, read_langsmith))

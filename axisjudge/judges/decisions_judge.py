@@ -57,7 +57,7 @@ class DecisionsJudge(RemoteJudge):
 
     def read(self, response: Decision, form: str) -> Received:
         return Received(
-            said=[_answer(answer) for answer in response.answers],
+            said=[_Named(answer.name, _choice(answer)) for answer in response.answers],
             model=response.model,
             call_id=response._request_id,
             tokens=tokens_of(response.usage),
@@ -79,10 +79,6 @@ def _of_axis(axis: Axis, named: _Named) -> Answer:
     if named.name in (axis, None):
         return named.answer
     return lost("parse_error", f"answers come in question order; expected {axis}, found {named.name!r}"[:200])
-
-
-def _answer(answer: Any) -> _Named:
-    return _Named(answer.name, _choice(answer))
 
 
 def _choice(answer: Any) -> Answer:

@@ -24,20 +24,17 @@ FailureKind = Literal[
 #: Failures that the next call would meet too, until somebody mends the key, the account, the name or the options.
 LASTING: frozenset[FailureKind] = frozenset({"key", "quota", "model", "request"})
 
-_KINDS: Mapping[int, FailureKind] = {
-    401: "key",
-    402: "quota",
-    403: "key",
-    404: "model",
-    408: "timeout",
-    409: "passing",
-    413: "too_long",
-    425: "passing",
-    429: "limit",
-    503: "limit",
-    504: "timeout",
-    529: "limit",
+#: What statuses mean.
+_STATUSES: Mapping[FailureKind, tuple[int, ...]] = {
+    "key": (401, 403),
+    "quota": (402,),
+    "model": (404,),
+    "timeout": (408, 504),
+    "passing": (409, 425),
+    "too_long": (413,),
+    "limit": (429, 503, 529),
 }
+_KINDS = {status: kind for kind, statuses in _STATUSES.items() for status in statuses}
 
 #: Codes and words by which a provider tells what a bare status does not.
 _QUOTA = re.compile(
@@ -94,19 +91,15 @@ def failure_of(error: BaseException, *secrets: str) -> Failure | None:
 
 
 #: What errors mean that come without a status, in a reply or in the results of a batch.
-_BY_CODE: Mapping[str, FailureKind] = {
-    "authentication_error": "key",
-    "permission_error": "key",
-    "billing_error": "quota",
-    "not_found_error": "model",
-    "rate_limit_error": "limit",
-    "rate_limit_exceeded": "limit",
-    "overloaded_error": "limit",
-    "token_limit_exceeded": "limit",
-    "timeout_error": "timeout",
-    "request_timeout": "timeout",
-    "api_error": "passing",
+_CODES: Mapping[FailureKind, tuple[str, ...]] = {
+    "key": ("authentication_error", "permission_error"),
+    "quota": ("billing_error",),
+    "model": ("not_found_error",),
+    "limit": ("rate_limit_error", "rate_limit_exceeded", "overloaded_error", "token_limit_exceeded"),
+    "timeout": ("timeout_error", "request_timeout"),
+    "passing": ("api_error",),
 }
+_BY_CODE = {code: kind for kind, codes in _CODES.items() for code in codes}
 #: Codes that nobody knows and that lay it to the server, as an unknown status from 500 on does.
 _OF_THE_SERVER = re.compile(r"(?i)server|internal|upstream|unavailable|overload|time_?d?_?out|temporar|expired|cancel")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from axisjudge.readers.chats.response_items import ITEMS, add_item
+from axisjudge.readers.chats.response_items import ITEMS, add_item, item_call
 from axisjudge.readers.events import (
     NO_STEP,
     Line,
@@ -22,8 +22,7 @@ from axisjudge.readers.events import (
     text_at,
     type_of,
 )
-from axisjudge.readers.messages import Found, Note, arguments_of, field, made, role_of, word
-from axisjudge.trajectory import ToolCall
+from axisjudge.readers.messages import Found, role_of, word
 
 FORMAT = "codex"
 _WRAPPERS = {"session_meta", "response_item", "event_msg", "turn_context", "compacted"}
@@ -93,16 +92,16 @@ class _Run(LoggedRun):
         if kind == "message":
             text = self.tally.text(item.get("content"), "content", position)
             self.steps.text(role_of(item, ""), text, timestamp)
-        elif kind in ("function_call", "custom_tool_call", "local_shell_call", "web_search_call"):
-            self.steps.call(_call(item, kind), timestamp)
+        elif kind == "web_search_call":  # what it found is not kept
+            self.steps.call(item_call(item, kind, ""), timestamp)
         elif kind in ("function_call_output", "custom_tool_call_output"):
             self._output(item, timestamp, position)
         elif kind == "ghost_snapshot":
             self.tally.add(NO_STEP, kind, position)
         elif kind in ITEMS:
-            notes: list[Note] = []
-            add_item(self.steps, item, "", notes, timestamp)
-            self.tally.take(notes, position)
+            self.steps.notes.clear()
+            add_item(self.steps, item, "", timestamp)
+            self.tally.take(self.steps.notes, position)
         else:
             self.tally.unknown(kind, item, position)
 
@@ -153,20 +152,6 @@ def _parent(session: dict[str, Any]) -> str | None:
     """The session that started this one as its subagent."""
     spawned = dict_of(dict_of(dict_of(session, "source"), "subagent"), "thread_spawn")
     return text_at(spawned, "parent_thread_id")
-
-
-def _call(item: dict[str, Any], kind: str) -> ToolCall:
-    arguments: dict[str, Any] | str
-    problem: str | None = None
-    if kind == "custom_tool_call":
-        arguments = {"input": as_text(item.get("input"))}  # free text, so no error that it is no JSON
-    elif kind == "function_call":
-        arguments, problem = arguments_of(item.get("arguments"))
-    else:
-        arguments = dict_of(item, "action")
-    name = field(item, "name", str, "", kind.removesuffix("_call"))
-    identity = word(item.get("call_id") or item.get("id"))
-    return made(ToolCall, "", id=identity, name=name, arguments=arguments, arguments_error=problem)
 
 
 def _outcome(output: Any) -> tuple[str, float | None, bool | None]:

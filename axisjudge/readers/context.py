@@ -8,7 +8,7 @@ rules conclude nothing from it.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypedDict, cast, get_args
+from typing import Any, TypedDict, Unpack, cast, get_args
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.readers.messages import at, members, objects, tool_schema
@@ -44,20 +44,14 @@ class Context:
 
     def fill(self, trajectory: Trajectory) -> Trajectory:
         """The trajectory with what it lacked; what its source says is never replaced."""
-        missing: dict[str, Any] = {}
-        if trajectory.agent is None and self.agent is not None:
-            missing["agent"] = self.agent
-        if trajectory.domain is None and self.domain is not None:
-            missing["domain"] = self.domain
-        domain = trajectory.domain or self.domain
-        if trajectory.tools is None and (tools := self.tools_of(domain)) is not None:
-            missing["tools"] = tools
-        if trajectory.policy is None and self.policy is not None:
-            missing["policy"] = self.policy
+        tools = self.tools_of(trajectory.domain or self.domain)
+        stated = {"agent": self.agent, "domain": self.domain, "policy": self.policy, "tools": tools}
+        lacking = (name for name in stated if getattr(trajectory, name) is None)
+        missing: dict[str, Any] = {name: stated[name] for name in lacking if stated[name] is not None}
         if self.tool_kinds:
             present = names_of_tools(trajectory) | {tool.name for tool in missing.get("tools", ())}
-            stated = {name: kind for name, kind in self.tool_kinds.items() if name in present}
-            missing |= {"tool_kinds": trajectory.tool_kinds | stated} if stated else {}
+            kinds = {name: kind for name, kind in self.tool_kinds.items() if name in present}
+            missing |= {"tool_kinds": trajectory.tool_kinds | kinds} if kinds else {}
         return trajectory.model_copy(update=missing) if missing else trajectory
 
     def tools_of(self, domain: str | None) -> Tools | None:
@@ -71,14 +65,7 @@ def names_of_tools(trajectory: Trajectory) -> set[str]:
     return called | {tool.name for tool in trajectory.tools or ()}
 
 
-def load_context(
-    *,
-    agent: str | None = None,
-    domain: str | None = None,
-    tools: str | Path | None = None,
-    policy: str | Path | None = None,
-    tool_kinds: Mapping[str, str] | Iterable[str] | None = None,
-) -> Context:
+def load_context(**supplied: Unpack[Supplied]) -> Context:
     """The context that options name.
 
     Parameters
@@ -92,9 +79,14 @@ def load_context(
     tool_kinds : mapping or iterable of str, optional
         What tools do, by name; or as ``NAME=read``, ``NAME=write``, ``NAME=generic``.
     """
-    schemas = load_tools(tools) if tools else {}
-    kinds = stated_kinds(tool_kinds or ())
-    return Context(agent, domain, schemas, _text(Path(policy), "--policy") if policy else None, kinds)
+    tools, policy = supplied.get("tools"), supplied.get("policy")
+    return Context(
+        agent=supplied.get("agent"),
+        domain=supplied.get("domain"),
+        tools=load_tools(tools) if tools else {},
+        policy=_text(Path(policy), "--policy") if policy else None,
+        tool_kinds=stated_kinds(supplied.get("tool_kinds") or ()),
+    )
 
 
 def stated_kinds(stated: Mapping[str, str] | Iterable[str]) -> dict[str, ToolKind]:

@@ -8,7 +8,7 @@ a result does.
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, BinaryIO, NamedTuple
@@ -132,7 +132,7 @@ def type_of(event: dict[str, Any], key: str = "type") -> str:
     return kind if isinstance(kind, str) else f"{key} {json.dumps(kind)[:40]}"
 
 
-def dict_of(event: dict[str, Any], key: str) -> dict[str, Any]:
+def dict_of(event: Mapping[str, Any], key: str) -> dict[str, Any]:
     """`event[key]` where it is an object, else an empty one: for what is nice to know but not needed."""
     value = event.get(key)
     return value if isinstance(value, dict) else {}
@@ -203,7 +203,7 @@ class Steps:
     """Steps as they grow, event by event.
 
     `where` is the place of what is read, for errors, `agent` who speaks, where a source names its speakers, and
-    `source_index` the number of the message, where steps shall keep it.
+    `source_index` the number of the message, where steps shall keep it. `notes` is what was left out on the way.
     """
 
     def __init__(self) -> None:
@@ -213,6 +213,7 @@ class Steps:
         self._steps: list[Step] = []
         self._names: dict[str, str] = {}
         self._message: str | None = None
+        self.notes: list[Note] = []
 
     def __len__(self) -> int:
         return len(self._steps)
@@ -282,12 +283,9 @@ class Steps:
         return last if last and last.role == role and last.kind is None else None
 
     def _add(self, **fields: Any) -> None:
-        self._steps.append(self._step(**fields))
-        self._message = None
-
-    def _step(self, **fields: Any) -> Step:
         about = {"index": len(self._steps), "agent": self.agent, "source_index": self.source_index}
-        return made(Step, self.where, **about, **fields)
+        self._steps.append(made(Step, self.where, **about, **fields))
+        self._message = None
 
     def _replace_last(self, timestamp: str | None, **fields: Any) -> None:
         """The last step with these fields and a later time; its content and its calls so far keep the time they had."""

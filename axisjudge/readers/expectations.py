@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from axisjudge.readers.events import listed
+from axisjudge.readers.events import dict_of, listed
 
 Expected = dict[str, Any]
 
@@ -24,8 +24,8 @@ Expected = dict[str, Any]
 def tau2_expectations(simulation: Mapping[str, Any], tasks: Any) -> Expected | None:
     """What tau2 knows of a simulation's task; None where neither its task nor its checks are at hand."""
     task = next((one for one in _objects(tasks) if str(one.get("id")) == str(simulation.get("task_id"))), {})
-    criteria, checked = _object(task.get("evaluation_criteria")), _object(simulation.get("reward_info"))
-    checks = [_object(check.get("action")) for check in _objects(checked.get("action_checks"))]
+    criteria, checked = dict_of(task, "evaluation_criteria"), dict_of(simulation, "reward_info")
+    checks = [dict_of(check, "action") for check in _objects(checked.get("action_checks"))]
     if not criteria and not checks:
         return None
     stated = [
@@ -36,7 +36,7 @@ def tau2_expectations(simulation: Mapping[str, Any], tasks: Any) -> Expected | N
     return {
         "actions": list(_actions(criteria.get("actions") or checks, "arguments")),
         "communicate": stated or untold,
-        "database_matches": _object(checked.get("db_check")).get("db_match") if in_basis else None,
+        "database_matches": dict_of(checked, "db_check").get("db_match") if in_basis else None,
     }
 
 
@@ -45,12 +45,12 @@ def tau_bench_expectations(run: Mapping[str, Any]) -> Expected | None:
 
     Where a task has outputs, the run keeps what became of them and drops whether the database matched.
     """
-    details = _object(run.get("info"))
-    task, judged = _object(details.get("task")), _object(details.get("reward_info"))
+    details = dict_of(run, "info")
+    task, judged = dict_of(details, "task"), dict_of(details, "reward_info")
     if not task:
         return None
-    verdict = _object(judged.get("info"))
-    met, reward = _object(verdict.get("outputs")), verdict.get("r_actions")
+    verdict = dict_of(judged, "info")
+    met, reward = dict_of(verdict, "outputs"), verdict.get("r_actions")
     return {
         "actions": list(_actions(task.get("actions"), "kwargs")),
         "communicate": [{"text": str(text), "met": met.get(str(text))} for text in listed(task.get("outputs"))],
@@ -63,13 +63,9 @@ def _actions(actions: Any, arguments: str) -> Iterator[dict[str, Any]]:
         if isinstance(action.get("name"), str) and action.get("requestor") in (None, "assistant"):
             yield {
                 "name": action["name"],
-                "arguments": _object(action.get(arguments)),
+                "arguments": dict_of(action, arguments),
                 "compare": action.get("compare_args"),
             }
-
-
-def _object(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:

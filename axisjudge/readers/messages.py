@@ -172,9 +172,14 @@ def text_of(content: Any, where: str, notes: list[Note]) -> str:
         elif carries_call(part):
             raise Unread(where, part)
         else:
-            notes.append(Note(where, "content that is not text is left out", kind))
-            texts.append(f"[{kind}]")
+            texts.append(left_out(kind, where, notes))
     return "\n".join(texts)
+
+
+def left_out(kind: str, where: str, notes: list[Note]) -> str:
+    """What stands for a part that is not text; a note tells of it."""
+    notes.append(Note(where, "content that is not text is left out", kind))
+    return f"[{kind}]"
 
 
 def arguments_of(raw: Any) -> tuple[dict[str, Any] | str, str | None]:

@@ -6,7 +6,7 @@ import io
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -147,14 +147,7 @@ def json_values(stream: BinaryIO, mend: Callable[[str, bytes], Any] | None = Non
         return
     yield f"line {number}", value
     del value, first
-    for number, line in chain([second], following):
-        try:
-            yield _line(number, line)
-        except InputError:
-            if mend is None:
-                raise
-            if (value := mend(f"line {number}", line)) is not None:
-                yield f"line {number}", value
+    yield from _lines(chain([second], following), mend)
 
 
 def sound_lines(stream: BinaryIO, mend: Callable[[str, bytes], Any]) -> Iterator[tuple[str, Any]]:
@@ -166,12 +159,7 @@ def sound_lines(stream: BinaryIO, mend: Callable[[str, bytes], Any]) -> Iterator
     numbered = [(number, line.strip()) for number, line in enumerate(stream, 1) if line.strip()]
     if any(line.endswith(b",") or not line.strip(b"[]{}") for _, line in numbered):
         return
-    for number, line in numbered:
-        try:
-            yield _line(number, line)
-        except InputError:
-            if (value := mend(f"line {number}", line)) is not None:
-                yield f"line {number}", value
+    yield from _lines(numbered, mend)
 
 
 def _whole(first: bytes, stream: BinaryIO, lines_before: int) -> Any:
@@ -186,11 +174,18 @@ def _whole(first: bytes, stream: BinaryIO, lines_before: int) -> Any:
         raise _broken(content, error, lines_before) from error
 
 
-def _line(number: int, line: bytes) -> tuple[str, Any]:
-    try:
-        return f"line {number}", from_json(line)
-    except ValueError as error:
-        raise _broken(line, error, number - 1) from error
+def _lines(
+    numbered: Iterable[tuple[int, bytes]], mend: Callable[[str, bytes], Any] | None
+) -> Iterator[tuple[str, Any]]:
+    for number, line in numbered:
+        place = f"line {number}"
+        try:
+            yield place, from_json(line)
+        except ValueError as error:
+            if mend is None:
+                raise _broken(line, error, number - 1) from error
+            if (value := mend(place, line)) is not None:
+                yield place, value
 
 
 def _broken(content: bytes, error: ValueError, lines_before: int) -> InputError:

@@ -83,12 +83,6 @@ def without_empty_runs(ratings: pl.DataFrame) -> tuple[pl.DataFrame, int, str]:
 _MOST_WORDS = 200
 
 
-def _refuse_texts(ratings: pl.DataFrame, name: str) -> None:
-    words = ratings.select("question", "verdict").unique().group_by("question").len()
-    for question, count in words.iter_rows():
-        refuse_texts(question, count, name)
-
-
 def refuse_texts(question: str, n_words: int, name: str) -> None:
     """Raise InputError where the answers to a question are of too many different words to count equal ones."""
     if n_words > _MOST_WORDS:
@@ -141,7 +135,9 @@ def sources_of(ratings: pl.DataFrame, name: str, **choice: Unpack[Choice]) -> tu
 def _on_scale(chosen: pl.DataFrame, scale: str, name: str, what: str, n_all: int, cluster_unit: str) -> Source:
     on_scale = taken(chosen, pl.col("scale") == scale)
     if has_words(scale):
-        _refuse_texts(on_scale, name)
+        words = on_scale.select("question", "verdict").unique().group_by("question").len()
+        for question, count in words.iter_rows():
+            refuse_texts(question, count, name)
     kept, n_empty, remark = without_empty_runs(on_scale)
     return Source(
         name=name,

@@ -87,7 +87,10 @@ class LinkLine:
 
     def width(self, ci_level: float = 0.95, *, simultaneous: bool = False) -> float:
         """Standard errors to either side of the line that a band reaches."""
-        return _scheffe(self.degrees, ci_level) if simultaneous else t_quantile(self.degrees, ci_level)
+        from scipy.special import fdtri
+
+        scheffe = math.sqrt(2 * float(fdtri(2, self.degrees, ci_level)))
+        return scheffe if simultaneous else t_quantile(self.degrees, ci_level)
 
     def crossing(self, *, ci_level: float = 0.95) -> tuple[float, float, float]:
         """The z at which the line is 0, with Fieller's interval: every z0 whose line is compatible with 0.
@@ -354,9 +357,3 @@ def _link(link: Link) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Fl
 def normal_density(eta: ArrayLike) -> Floats:
     """The standard normal density."""
     return np.asarray(np.exp(-np.square(eta) / 2) / math.sqrt(2 * math.pi))
-
-
-def _scheffe(degrees: float, ci_level: float) -> float:
-    from scipy.special import fdtri
-
-    return math.sqrt(2 * float(fdtri(2, degrees, ci_level)))

@@ -114,7 +114,7 @@ def _arguments(tool: ToolSchema, write: Block, run: Trajectory) -> dict[str, Any
     if not given.keys() & arguments.keys():
         return None
     dropped = given.keys() - arguments.keys()
-    return None if any(_is_only(name, write, run) for name in dropped) else arguments
+    return None if any(len(set(_held(name.removesuffix("s"), run, write))) == 1 for name in dropped) else arguments
 
 
 def _only_value(name: str, run: Trajectory, write: Block) -> Any:
@@ -140,11 +140,6 @@ def _before(replaced: dict[str, Any], write: Block, run: Trajectory) -> dict[str
             if isinstance(record, dict) and next(iter(names), None) in record and names.items() <= record.items():
                 found = record
     return found
-
-
-def _is_only(name: str, write: Block, run: Trajectory) -> bool:
-    """Whether the record has one such part only: then the coarser tool does the same job."""
-    return len(set(_held(name.removesuffix("s"), run, write))) == 1
 
 
 def _held(name: str, run: Trajectory, write: Block) -> Iterator[Any]:

@@ -44,18 +44,10 @@ EXPECTED: Mapping[str, Mapping[Axis, Expectation]] = {
     "other_tool": {**_NOTHING, "tool_selection": "must", "sequencing": "may", "result_interpretation": "may"},
     # Nothing that matters changed. The user bears another name in every step; look-ups that need nothing of each other
     # change places (row 44); the agent says the same in other words.
-    "renamed_user": _NOTHING,
-    "reordered_reads": _NOTHING,
-    "reworded": _NOTHING,
+    **dict.fromkeys(("renamed_user", "reordered_reads", "reworded"), _NOTHING),
     # Text for the judge stands in the run; what the agent did is what it was. The last is the control.
-    "spoken_verdict": _NOTHING,
-    "note_to_judge": _NOTHING,
-    "fake_frame": _NOTHING,
-    "forged_call": _NOTHING,
-    "look_alikes": _NOTHING,
-    "praise": _NOTHING,
-    "padding": _NOTHING,
-    "plain_text": _NOTHING,
+    **dict.fromkeys(("spoken_verdict", "note_to_judge", "fake_frame", "forged_call", "look_alikes"), _NOTHING),
+    **dict.fromkeys(("praise", "padding", "plain_text"), _NOTHING),
 }
 
 

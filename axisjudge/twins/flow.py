@@ -69,7 +69,8 @@ def write_before_read(run: Trajectory, rng: Random) -> Edited | Refused:
     done = record_in(write.results[0])
     afterwards = [result.model_copy(update={"content": as_left(result, done)}) for result in read.results]
     moved = [write.message, *write.results, read.message, *afterwards]
-    steps = numbered([*run.steps[: read.start], *_timed(read, write, moved), *run.steps[write.end :]])
+    places = [read.message, *read.results, write.message, *write.results]
+    steps = numbered([*run.steps[: read.start], *at_times_of(places, moved), *run.steps[write.end :]])
     what = f"{write.calls[0].name} (step {read.start}) comes before {read.calls[0].name}, on which it rests."
     return Edited(steps, tuple(range(read.start, write.end)), what)
 
@@ -82,11 +83,6 @@ def _rests_on(write: Block, read: Block, run: Trajectory) -> bool:
     made = {(call.name, as_json(call.arguments)) for step in run.steps[: read.start] for call in step.agent_calls}
     again = all((call.name, as_json(call.arguments)) in made for call in read.calls)
     return (bool(values & asked) and not again) or any(value in answer and value not in before for value in values)
-
-
-def _timed(read: Block, write: Block, moved: list[Step]) -> list[Step]:
-    """The moved steps at the times of the places where they now stand; calls of unlike number share them in order."""
-    return at_times_of([read.message, *read.results, write.message, *write.results], moved)
 
 
 def as_left(read: Step, done: Any) -> str:

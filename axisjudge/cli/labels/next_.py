@@ -95,9 +95,7 @@ def _by_panel(ratings: list[Path], panel: Path, draw: Draw, *, n: int, keep: Pat
         show.as_json({**counts, "keep": keep and str(keep)})
         return
     left = f"{len(rows) - len(again)} of {len(rows)} drawn runs are still to be labelled"
-    show.table(rows[:_MOST_ROWS], f"{left}: {draw.out}")
-    if (more := len(rows) - _MOST_ROWS) > 0:
-        typer.echo(f"  and {more:,} more, all of them with --json")
+    show.table(rows, f"{left}: {draw.out}", most=_MOST_ROWS)
     if again and keep is None:
         typer.echo(f"{len(again)} have labels already: --keep FILE writes these as labels of this draw.")
 

@@ -174,7 +174,7 @@ def trust(
         table = read_ratings(*(ratings or _same(fitted)), latest=True)
         votes = voted(
             table, label_table, question=fitted.question, judges=list(fitted.asked), sampling=sampling,
-            step_level=_of_steps(table, fitted.question),
+            step_level=bool(table.filter(question=fitted.question)["step_index"].is_not_null().any()),
         )  # fmt: skip
         trust_result = trust_panel(fitted, votes, risk=risk, level=level, cross_fitted=cross_fitted, within=within)
     else:
@@ -218,11 +218,6 @@ def _same(panel: "FittedPanel") -> list[Path]:
     if hashes(files) != dict(panel.ratings):
         raise InputError(str(files[0]), "is not what it was when the panel was fitted", cure="name it with --ratings")
     return files
-
-
-def _of_steps(table: "pl.DataFrame", question: str) -> bool:
-    asked = table.filter(table["question"] == question)
-    return bool(asked["step_index"].is_not_null().any())
 
 
 def _counted(given: "pl.DataFrame") -> "pl.DataFrame":

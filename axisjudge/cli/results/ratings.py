@@ -86,11 +86,7 @@ def stats(
     """What is in a dataset: ratings, lost ones, items, clusters, raters, files and size of each question."""
     from axisjudge.ratings.dataset import dataset_stats
 
-    rows = dataset_stats(ratings)
-    if json:
-        show.as_json({"questions": rows})
-    else:
-        show.table(rows)
+    show.listed("questions", dataset_stats(ratings), json=json)
 
 
 def _counts(merged: Merged) -> dict[str, Any]:

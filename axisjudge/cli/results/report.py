@@ -55,18 +55,13 @@ def report(
 
 
 def _run(names: list[str], given: dict[str, str], gallery: bool, json: bool, **how: Any) -> None:
-    from axisjudge.report.kernel import ReportError
     from axisjudge.report.run import run_gallery, run_reports
 
     start = time.perf_counter()
-    try:
-        if gallery:
-            results = run_gallery(names or None, **how, on_done=_progress)
-        else:
-            results = run_reports(names or None, given, **how, on_done=_progress)
-    except ReportError as error:
-        typer.echo(f"axisjudge: {error}", err=True)
-        raise typer.Exit(1) from None
+    if gallery:
+        results = run_gallery(names or None, **how, on_done=_progress)
+    else:
+        results = run_reports(names or None, given, **how, on_done=_progress)
     if json:
         rows = [{**asdict(result), "folder": str(result.folder), "html": str(result.html)} for result in results]
         show.as_json({"reports": rows})
@@ -138,9 +133,8 @@ def _diff(before: str, after: str, json: bool) -> None:
     elif not rows:
         typer.echo("The results are the same.")
     else:
-        show.table([{key: _short(value) for key, value in row.items()} for row in rows[:_MOST]], "Differences")
-        if len(rows) > _MOST:
-            typer.echo(f"  and {len(rows) - _MOST:,} more; --json gives all")
+        short = [{key: _short(value) for key, value in row.items()} for row in rows]
+        show.table(short, "Differences", most=_MOST)
 
 
 #: Differences that are printed.

@@ -44,7 +44,11 @@ def run(
         return
     ratings = carried_out(judging, options, quiet=json)
     code = judging.outcome.code()
-    page = None if code or not report else _report(report, judging.kept.path)
+    page = None
+    if report and not code:
+        from axisjudge.report import run_report
+
+        page = str(run_report(report, {"ratings": str(judging.kept.path)}).html)
     if json:
         came = {"ratings": tally(ratings), "lost": losses(ratings), "stopped": judging.outcome.sentences()}
         show.as_json({"out": str(judging.kept.path), "report": page, **came, **show.standing_fields(ratings)})
@@ -57,13 +61,3 @@ def run(
     stop(code)
     if page:
         typer.echo(f"Report: {page}")
-
-
-def _report(name: str, ratings: Path | None) -> str:
-    from axisjudge.report import ReportError, run_report
-
-    try:
-        return str(run_report(name, {"ratings": str(ratings)}).html)
-    except ReportError as error:
-        typer.echo(f"axisjudge: {error}", err=True)
-        raise typer.Exit(1) from None

@@ -13,7 +13,6 @@ from axisjudge.cli.options import Panel, pairs
 if TYPE_CHECKING:
     import polars as pl
 
-    from axisjudge.protocol import AnalysisPlan
     from axisjudge.spec import JudgeSpec
 
 
@@ -102,7 +101,9 @@ def lock(
         answered = ", ".join(alias["returned_models"]) or "nothing on record"
         typer.echo(f"Alias: {name} may be moved by its provider; answered so far: {answered}")
     typer.echo(plan_of(locked).sentence)
-    _print_plan(plan_of(locked))
+    frozen = plan_of(locked).maps.items()
+    maps = ", ".join(f"{rater} ({each['kind']}, {each['n_fitted']})" for rater, each in frozen)
+    typer.echo(f"Planned for {plan_of(locked).n} held-out runs. Confidence maps: {maps or 'none'}.")
     if early := rated_before(every, split):
         typer.echo(f"Not held out in truth: {early.rule} ({', '.join(early.raters)}); {early.cure}.")
     typer.echo(f'\nLock: {PLACE}. Next: axisjudge holdout open --reason "..."')
@@ -122,11 +123,6 @@ def status(json: show.Json = False) -> None:
         show.lines(state.reasons)
     if not state.holds:
         raise typer.Exit(1)
-
-
-def _print_plan(plan: "AnalysisPlan") -> None:
-    maps = ", ".join(f"{rater} ({frozen['kind']}, {frozen['n_fitted']})" for rater, frozen in plan.maps.items())
-    typer.echo(f"Planned for {plan.n} held-out runs. Confidence maps: {maps or 'none'}.")
 
 
 def _from_file(path: Path | None) -> dict[str, Any]:

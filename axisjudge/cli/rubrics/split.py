@@ -1,7 +1,7 @@
 """`axisjudge split`: which tasks stand on which side."""
 
 from dataclasses import asdict
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -121,17 +121,10 @@ def _print_leaks(split: "Split", leaks: "tuple[Leak, ...]") -> None:
     typer.echo(f"Nearly the same on two sides: {len(leaks) or 'nothing'}")
     heads = ("what", "similarity", "task", "side", "and task", "on side")
     values = ((leak.kind, leak.similarity, *chain(*zip(leak.tasks, leak.sides, strict=True))) for leak in leaks)
-    show.table([dict(zip(heads, row, strict=True)) for row in islice(values, _LISTED)])
-    if len(leaks) > _LISTED:
-        typer.echo(f"  and {len(leaks) - _LISTED} more (--json lists all)")
-    for task in _held_out_ones(split, leaks)[:1]:
+    show.table([dict(zip(heads, row, strict=True)) for row in values], most=_LISTED)
+    pairs = (pair for leak in leaks for pair in zip(leak.tasks, leak.sides, strict=True))
+    if task := next((task for task, side in pairs if side in split.held_out), None):
         typer.echo(f'To have both of a pair on the open side: axisjudge split make PATHS --tuned-on "{task}=REASON"')
-
-
-def _held_out_ones(split: "Split", leaks: "tuple[Leak, ...]") -> list[str]:
-    """The held-out tasks that are nearly the same as a task elsewhere."""
-    pairs = [pair for leak in leaks for pair in zip(leak.tasks, leak.sides, strict=True)]
-    return [task for task, side in pairs if side in split.held_out]
 
 
 def _rows(split: "Split", runs: "Sequence[Trajectory]") -> list[dict[str, object]]:

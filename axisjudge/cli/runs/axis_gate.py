@@ -151,7 +151,4 @@ def list_(json: show.Json = False) -> None:
 
     kept = [read_baseline(path.stem) for path in sorted(folder().glob("*.json"))]
     rows = [{"baseline": each.name, "pairs": len(by_pair(each.runs)), "runs": len(each.runs)} for each in kept]
-    if json:
-        show.as_json({"baselines": rows})
-    else:
-        show.table(rows, "Baselines; a pair is a scenario and an agent")
+    show.listed("baselines", rows, "Baselines; a pair is a scenario and an agent", json=json)

@@ -277,9 +277,7 @@ def _print_run(result: "AxisResult") -> None:
     show.table([_rounded(row) for row in result.dimension_rows], "Dimensions")
     shown = [_rounded({key: row[key] for key in row if key != "context_bytes"}) for row in weakest_signals(result)]
     judged = f", judged by {result.judged_by}" if result.judged_by else ""
-    show.table(shown[:_MOST_SIGNALS], f"Signals of interactions below 1, the lowest first{judged}")
-    if (rest := len(shown) - _MOST_SIGNALS) > 0:
-        typer.echo(f"  and {rest} more, all of them with --json")
+    show.table(shown, f"Signals of interactions below 1, the lowest first{judged}", most=_MOST_SIGNALS)
     necessity = result.dimension("agent").necessity
     if necessity.unnecessary:
         listed = ", ".join(f"#{id}" for id in necessity.unnecessary)

@@ -15,11 +15,7 @@ def list_(json: show.Json = False) -> None:
     """The data sets of data/registry.toml."""
     from axisjudge.datasets import list_datasets
 
-    rows = [dataset.row() for dataset in list_datasets()]
-    if json:
-        show.as_json({"datasets": rows})
-    else:
-        show.table(rows)
+    show.listed("datasets", [dataset.row() for dataset in list_datasets()], json=json)
 
 
 @app.command("fetch", epilog="Example: axisjudge data fetch tau-bench-airline")

@@ -35,8 +35,7 @@ def doctor(
 
     judges = make_judges(judges_of(judge, panel))
     if not judges:
-        found = environment()
-        show.as_json({"environment": found}) if json else show.table(found)
+        show.listed("environment", environment(), json=json)
         return
     _say_price(judges, yes=yes)
     examined = asyncio.run(_examine(judges))

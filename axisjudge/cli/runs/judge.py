@@ -213,7 +213,9 @@ def judge(
             show.table(refused, "Files that could not be read")
     stop(code)
     show.stop_if_refused(reading.refused, quiet=json)
-    _stop_on_drift(watched, require_stable=require_stable)
+    codes = {each.exit_code for each in watched} or {4}
+    if require_stable:  # a judge that drifted before one of which it cannot be told
+        stop(1 if 1 in codes else max(codes))
 
 
 def _side(trajectories: Sequence[Trajectory], split: str | None) -> Sequence[Trajectory]:
@@ -243,13 +245,6 @@ def _watched(kept: pl.DataFrame, ratings: pl.DataFrame) -> list[Drift]:
     every = kept.join(ratings.select(question), on=question, how="semi", nulls_equal=True)
     by_rater = every.partition_by("rater", maintain_order=True)
     return [watch_drift(mine, mine["rater"][0]) for mine in by_rater if len(occasion_repeats(mine)) > 1]
-
-
-def _stop_on_drift(watched: Sequence[Drift], *, require_stable: bool) -> None:
-    """End with 1 where a judge drifted, with 4 where that cannot be told of one, or no judge has two occasions."""
-    codes = {each.exit_code for each in watched} or {4}
-    if require_stable and (code := 1 if 1 in codes else max(codes)):
-        raise typer.Exit(code)
 
 
 def print_drift(watched: Sequence[Drift]) -> None:

@@ -95,10 +95,8 @@ def make(
 def list_tokens(store: Store = STORE, json: show.Json = False) -> None:
     """The tokens of a store, revoked ones too; never the tokens themselves."""
     rows = [token.to_dict() for token in _book(store).listed()]
-    if json:
-        show.as_json({"tokens": rows})
-    elif rows:
-        show.table(rows, "Tokens")
+    if json or rows:
+        show.listed("tokens", rows, "Tokens", json=json)
     else:
         typer.echo("no tokens; make one by `axisjudge scorecard token make`")
 

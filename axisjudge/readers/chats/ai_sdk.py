@@ -45,16 +45,15 @@ def _are_messages(value: Any) -> bool:
 
 
 def _conversation(record: dict[str, Any], where: str, where_messages: str) -> Found:
-    talk = Conversation(FORMAT, where, record)
-    steps, notes = talk.steps, talk.notes
+    steps = Conversation(FORMAT, where, record)
     for number, message in enumerate(objects(record.get("messages"), where_messages)):
         place = at(where_messages, number)
         if isinstance(message.get("parts"), list):
             parts = objects(message["parts"], at(place, "parts"))
             message = {**message, "content": [typed for part in parts for typed in _typed(part, place)]}
             message = {key: value for key, value in message.items() if key not in ("parts", "toolInvocations")}
-        add_message(steps, message, place, notes)
-    return talk.found(agent=word(record.get("model")), policy=text_at(record, "system"))
+        add_message(steps, message, place)
+    return steps.found(agent=word(record.get("model")), policy=text_at(record, "system"))
 
 
 def _typed(part: dict[str, Any], where: str) -> Iterator[dict[str, Any]]:

@@ -87,24 +87,23 @@ def _has_blocks(messages: list[dict[str, Any]]) -> bool:
 
 def _conversation(parts: Exchange, where: str, where_messages: str) -> Found:
     request, response, outer, _ = parts
-    talk = Conversation(FORMAT, where, outer)
-    steps, notes = talk.steps, talk.notes
+    steps = Conversation(FORMAT, where, outer)
     messages = [] if request.get("messages") is None else objects(request["messages"], where_messages)
     for number, message in enumerate(messages):
-        add_message(steps, message, at(where_messages, number), notes)
+        add_message(steps, message, at(where_messages, number))
     again = bool(messages) and messages[-1].get("content") == response.get("content")
     if response.get("content") is not None and not again:
-        add_message(steps, {"role": "assistant", "content": response["content"]}, at(where, "response"), notes)
+        add_message(steps, {"role": "assistant", "content": response["content"]}, at(where, "response"))
     last = response or (messages[-1] if messages and messages[-1].get("role") == "assistant" else {})
     ended = outer.get("result") if isinstance(outer.get("result"), dict) else {}
     failure = {"error": ended["error"]} if ended and ended.get("error") else {}
     identity = word(response.get("id") or request.get("id"))
-    return talk.found(
+    return steps.found(
         identity=identity,
         agent=word(response.get("model") or request.get("model")),
         termination=word(last.get("stop_reason")) or (word(ended.get("type")) if ended else None),
-        policy=_policy(request, where, notes),
-        tools=_tools(request, where, notes),
+        policy=_policy(request, where, steps.notes),
+        tools=_tools(request, where, steps.notes),
         hosted=_hosted([*messages, response]),
         meta=failure,
     )

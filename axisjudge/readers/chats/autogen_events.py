@@ -86,19 +86,19 @@ def _threads(record: dict[str, Any], where: str) -> Iterator[tuple[str, list[dic
 
 
 def _conversation(record: dict[str, Any], messages: list[dict[str, Any]], where: str, where_messages: str) -> Found:
-    talk = Conversation(FORMAT, where, record)
-    run = _Run(messages, talk)
+    steps = Conversation(FORMAT, where, record)
+    run = _Run(messages, steps)
     for number, message in enumerate(objects(messages, where_messages)):
         run.add(message, at(where_messages, number))
     agents = sorted({step.agent for step in run.steps.all() if step.agent and step.role == "assistant"})
-    return talk.found(termination=word(record.get("stop_reason")), meta={"agents": agents} if len(agents) > 1 else {})
+    return steps.found(termination=word(record.get("stop_reason")), meta={"agents": agents} if len(agents) > 1 else {})
 
 
 class _Run:
     """A conversation as it grows: its steps, the calls that were made, and who are users."""
 
-    def __init__(self, messages: list[dict[str, Any]], talk: Conversation) -> None:
-        self.steps, self.notes = talk.steps, talk.notes
+    def __init__(self, messages: list[dict[str, Any]], steps: Conversation) -> None:
+        self.steps = steps
         self.asked: set[str] = set()
         self.answered: set[str] = set()
         asked_of = {
@@ -111,7 +111,7 @@ class _Run:
         time = text_at(message, "created_at")
         self.steps.where, self.steps.agent = where, source
         if kind in _NO_STEPS:
-            self.notes.append(Note(where, NO_STEP, kind))
+            self.steps.notes.append(Note(where, NO_STEP, kind))
         elif kind == "ThoughtEvent":
             self.steps.thinking(field(message, "content", str, where), time)
         elif kind == "ToolCallRequestEvent" or (kind == "AssistantMessage" and isinstance(message["content"], list)):
@@ -157,7 +157,7 @@ class _Run:
             ]
         if thought := text_at(message, "thought"):
             self.steps.thinking(thought, time)
-        parts = parts_of(content, at(where, "content"), self.notes)
+        parts = parts_of(content, at(where, "content"), self.steps.notes)
         grow(self.steps, role, parts or [Part("text")], where, time)
 
     def _calls(self, records: list[dict[str, Any]], where: str, time: str | None) -> None:

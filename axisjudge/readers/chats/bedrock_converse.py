@@ -54,8 +54,7 @@ def _is_record(record: dict[str, Any]) -> bool:
 
 def _conversation(record: dict[str, Any], where: str) -> Found:
     request, response, outer, place = exchange(record, where)
-    talk = Conversation(FORMAT, where, outer)
-    steps, notes = talk.steps, talk.notes
+    steps = Conversation(FORMAT, where, outer)
     messages = [] if request.get("messages") is None else objects(request["messages"], at(place, "messages"))
     response = response or (request if "output" in request else {})
     answer = dict_of(dict_of(response, "output"), "message")
@@ -65,13 +64,13 @@ def _conversation(record: dict[str, Any], where: str) -> Found:
         inside = (
             content if isinstance(content, str) else [_typed(part) for part in objects(content, at(spot, "content"))]
         )
-        add_message(steps, {**message, "content": inside}, spot, notes)
+        add_message(steps, {**message, "content": inside}, spot)
     system = [{"type": "text", **part} for part in list_of_objects(request.get("system")) if "text" in part]
-    return talk.found(
+    return steps.found(
         agent=word(request.get("modelId")),
         termination=word(response.get("stopReason")),
-        policy=text_of(system, at(place, "system"), notes) or None,
-        tools=_tools(request, place, notes),
+        policy=text_of(system, at(place, "system"), steps.notes) or None,
+        tools=_tools(request, place, steps.notes),
     )
 
 

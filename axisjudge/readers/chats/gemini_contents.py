@@ -28,6 +28,7 @@ from axisjudge.readers.messages import (
     at,
     call_of,
     carries_call,
+    left_out,
     members,
     objects,
     refuse_unread,
@@ -51,6 +52,7 @@ _READ = (
     *("candidates", "automaticFunctionCallingHistory", "tools", "toolConfig", "events", "contents"),
     *("history", "response"),
 )
+_SEARCHED = "a search of the model's own, told beside the answer, is no step"
 _NO_ERROR = {"OUTCOME_OK": False, "OUTCOME_FAILED": True, "OUTCOME_DEADLINE_EXCEEDED": True}
 
 
@@ -127,23 +129,24 @@ def _conversations(record: dict[str, Any], where: str) -> Iterator[Found]:
         refuse_unread(answered, where, _READ)
     for number, candidate in enumerate(candidates or [{}]):
         several = len(candidates) > 1
-        talk = Conversation(FORMAT, where, outer | dict.fromkeys(("key", "id", "custom_id")) if several else outer)
-        steps, notes = talk.steps, talk.notes
+        steps = Conversation(FORMAT, where, outer | dict.fromkeys(("key", "id", "custom_id")) if several else outer)
         stated = _camel(answered).get("automaticFunctionCallingHistory")
         for spot, content, agent in _contents({"history": stated} if stated else asked, place):
             steps.agent = agent
-            _add(steps, content, spot, notes)
+            _add(steps, content, spot)
         steps.agent = None
         if isinstance(answer := candidate.get("content"), dict) and answer.get("parts"):
-            _add(steps, {"role": "model", **answer}, at(where, "candidates", number), notes)
-        _note_of_search(_camel(candidate), where, notes)
+            _add(steps, {"role": "model", **answer}, at(where, "candidates", number))
+        searches = _camel(dict_of(_camel(candidate), "groundingMetadata")).get("webSearchQueries")
+        if isinstance(searches, list) and searches:
+            steps.notes.append(Note(where, _SEARCHED, as_text(searches)))
         identity = word(answered.get("responseId"))
-        yield talk.found(
+        yield steps.found(
             identity=f"{identity}/{number}" if identity and several else identity,
             agent=word(answered.get("modelVersion") or asked.get("model")),
             termination=word(_camel(candidate).get("finishReason")),
-            policy=_policy(asked, place, notes),
-            tools=_tools(asked, place, notes),
+            policy=_policy(asked, place, steps.notes),
+            tools=_tools(asked, place, steps.notes),
             meta={"candidate": number} if several else {},
         )
 
@@ -163,14 +166,14 @@ def _contents(request: dict[str, Any], where: str) -> Iterator[tuple[str, dict[s
             yield spot, event["content"], None if author == "user" else author
 
 
-def _add(steps: Steps, content: dict[str, Any], where: str, notes: list[Note]) -> None:
+def _add(steps: Steps, content: dict[str, Any], where: str) -> None:
     role = _ROLES.get(type_of(content, "role") if content.get("role") is not None else "user")
     if role is None:
         raise InputError(at(where, "role"), f"must be one of {', '.join(_ROLES)}", content.get("role"))
     steps.where = where
     given = content.get("parts")
     records = [given] if isinstance(given, dict) else objects(given or [], at(where, "parts"))
-    parts = (part_of(part, at(where, "parts", number), notes) for number, part in enumerate(records))
+    parts = (part_of(part, at(where, "parts", number), steps.notes) for number, part in enumerate(records))
     grow(steps, role, [part for part in parts if part], where)
 
 
@@ -195,8 +198,7 @@ def part_of(record: dict[str, Any], where: str, notes: list[Note]) -> Part | Non
     if kind is None:
         notes.append(Note(where, ENCRYPTED, "thoughtSignature"))
         return None
-    notes.append(Note(where, "content that is not text is left out", kind))
-    return Part("text", f"[{kind}]")
+    return Part("text", left_out(kind, where, notes))
 
 
 def _call(record: Any, where: str) -> ToolCall:
@@ -221,9 +223,7 @@ def _response(record: Any, where: str, notes: list[Note]) -> Part:
     stated = inner["content"] if isinstance(inner.get("content"), list) else alone
     text = result_text(response if stated is None else stated, where, notes)
     for part in list_of_objects(result.get("parts")):
-        kind = next(iter(part), "part")
-        notes.append(Note(where, "content that is not text is left out", kind))
-        text = f"{text}\n[{kind}]".strip()
+        text = f"{text}\n{left_out(next(iter(part), 'part'), where, notes)}".strip()
     name = text_at(result, "name") or _hosted(result) or None
     return Part(
         "result",
@@ -232,12 +232,6 @@ def _response(record: Any, where: str, notes: list[Note]) -> Part:
         name=name,
         error=bool(inner.get("error") or inner.get("isError")) or None,
     )
-
-
-def _note_of_search(candidate: dict[str, Any], where: str, notes: list[Note]) -> None:
-    searches = _camel(dict_of(candidate, "groundingMetadata")).get("webSearchQueries")
-    if isinstance(searches, list) and searches:
-        notes.append(Note(where, "a search of the model's own, told beside the answer, is no step", as_text(searches)))
 
 
 def _policy(request: dict[str, Any], where: str, notes: list[Note]) -> str | None:

@@ -34,13 +34,8 @@ from axisjudge.readers.messages import (
 from axisjudge.trajectory import Role, ToolCall
 
 FORMAT = "langchain_messages"
-_CLASSES = {"HumanMessage": "human", "AIMessage": "ai", "SystemMessage": "system", "ToolMessage": "tool"}
-_CLASSES |= {
-    "FunctionMessage": "function",
-    "ChatMessage": "chat",
-    "RemoveMessage": "remove",
-    "DeveloperMessage": "developer",
-}
+_KINDS = ("human", "system", "developer", "tool", "function", "chat", "remove")
+_CLASSES = {"AIMessage": "ai", **{f"{kind.capitalize()}Message": kind for kind in _KINDS}}
 _TYPES: dict[str, Role] = {"human": "user", "ai": "assistant", "system": "system", "developer": "system"}
 _KEYS = ("type", "content", "tool_calls", "invalid_tool_calls", "tool_call_chunks", "tool_call_id", "additional_kwargs")
 _INSIDE = ("values", "channel_values", "output", "outputs", "state", "kwargs")
@@ -57,11 +52,8 @@ def recognise(value: Any) -> bool:
 
 def read(value: Any, where: str, folder: Path) -> Iterator[Found]:
     """The conversations of a file."""
-    if _are_messages(value):
-        yield _conversation({}, value, where, where)
-        return
-    if updates := _updates(value):
-        yield _conversation({}, updates, where, where)
+    if messages := value if _are_messages(value) else _updates(value):
+        yield _conversation({}, messages, where, where)
         return
     for place, record in records_in(value, where):
         inside = _messages_in(record)
@@ -113,19 +105,18 @@ def _updates(value: Any) -> list[dict[str, Any]]:
 
 
 def _conversation(record: dict[str, Any], messages: list[dict[str, Any]], where: str, where_messages: str) -> Found:
-    talk = Conversation(FORMAT, where, record)
-    steps, notes = talk.steps, talk.notes
+    steps = Conversation(FORMAT, where, record)
     models: Counter[str] = Counter()
     ended = None
     for number, raw in enumerate(objects(messages, where_messages)):
         place = at(where_messages, number)
         message = _plain(raw, place)
-        _add(steps, message, place, notes)
+        _add(steps, message, place)
         stated = dict_of(message, "response_metadata")
         models.update(filter(None, [text_at(stated, "model_name", "model")]))
         if message["type"] == "ai":
             ended = text_at(stated, "finish_reason", "stop_reason")
-    return talk.found(
+    return steps.found(
         identity=word(record.get("thread_id") or record.get("run_id")),
         agent=models.most_common(1)[0][0] if models else None,
         termination=ended,
@@ -143,35 +134,35 @@ def _plain(message: dict[str, Any], where: str) -> dict[str, Any]:
     return {**inner, "type": _kind_of(message["type"])}
 
 
-def _add(steps: Steps, message: dict[str, Any], where: str, notes: list[Note]) -> None:
+def _add(steps: Steps, message: dict[str, Any], where: str) -> None:
     steps.where, steps.agent = where, None
     kind = message["type"]
     refuse_unread(message, where, _KEYS)
     if kind == "remove":
-        notes.append(Note(where, "an event that is no step", "remove"))
+        steps.notes.append(Note(where, "an event that is no step", "remove"))
     elif kind in ("tool", "function"):
-        _result(steps, message, where, notes)
+        _result(steps, message, where)
     elif kind == "ai":
-        _agent(steps, message, where, notes)
+        _agent(steps, message, where)
     else:
-        parts = parts_of(message.get("content"), at(where, "content"), notes)
+        parts = parts_of(message.get("content"), at(where, "content"), steps.notes)
         grow(steps, role_of(message, where) if kind == "chat" else _TYPES[kind], parts or [Part("text")], where)
 
 
-def _result(steps: Steps, message: dict[str, Any], where: str, notes: list[Note]) -> None:
+def _result(steps: Steps, message: dict[str, Any], where: str) -> None:
     if message.get("artifact") is not None:
-        notes.append(Note(where, "what a tool kept from the model is left out", "artifact"))
+        steps.notes.append(Note(where, "what a tool kept from the model is left out", "artifact"))
     status = message.get("status")
     steps.result(
         word(message.get("tool_call_id")),
-        result_text(message.get("content"), at(where, "content"), notes),
+        result_text(message.get("content"), at(where, "content"), steps.notes),
         None,
         error=status == "error" if isinstance(status, str) else None,
         name=word(message.get("name")),
     )
 
 
-def _agent(steps: Steps, message: dict[str, Any], where: str, notes: list[Note]) -> None:
+def _agent(steps: Steps, message: dict[str, Any], where: str) -> None:
     """The agent's message: its parts, its calls, those that could not be parsed, and those of the provider's tools.
 
     Calls stand in ``tool_calls`` and often in the content too, or in ``additional_kwargs`` as OpenAI writes them; each
@@ -188,11 +179,11 @@ def _agent(steps: Steps, message: dict[str, Any], where: str, notes: list[Note])
     reasoning = text_at(beside, "reasoning_content")
     grow(steps, "assistant", [Part("thinking", reasoning)] if reasoning else [], where)
     content, items = _content(message.get("content"), known)
-    parts = parts_of(content, at(where, "content"), notes)
+    parts = parts_of(content, at(where, "content"), steps.notes)
     parts = [part for part in parts if part.call is None or not part.call.id or part.call.id not in known]
     grow(steps, "assistant", parts, where)
     for item in [*items, *list_of_objects(beside.get("tool_outputs"))]:
-        add_item(steps, item, where, notes)
+        add_item(steps, item, where)
     grow(steps, "assistant", [Part("call", call=call) for call in calls], where)
     if not (parts or calls or items or reasoning or message.get("content")):
         grow(steps, "assistant", [Part("text")], where)

@@ -64,23 +64,22 @@ def _speaker(message: dict[str, Any]) -> str | None:
 def _conversation(record: dict[str, Any], messages: list[dict[str, Any]], where: str, where_messages: str) -> Found:
     named = {"id": record.get("id") or record.get("chat_id")}
     named |= {"task_id": record.get("task_id") or record.get("question_ID")}
-    talk = Conversation(FORMAT, where, {**record, **named})
-    steps, notes = talk.steps, talk.notes
+    steps = Conversation(FORMAT, where, {**record, **named})
     roles = _roles(messages)
     if roles:
         stated = ", ".join(f"{name}: {role}" for name, role in roles.items())
-        notes.append(Note(where, "roles tell whose history this is, so speakers are told apart by name", stated))
+        steps.notes.append(Note(where, "roles tell whose history this is, so speakers are told apart by name", stated))
     for number, message in enumerate(messages):
         speaker = _speaker(message)
         steps.agent = speaker or (message.get("name") if message["role"] == "tool" else None)
         role: Role | None = roles.get(speaker) if speaker else None
-        add_message(steps, message, at(where_messages, number), notes, role=role)
+        add_message(steps, message, at(where_messages, number), role=role)
     agents = sorted({step.agent for step in steps.all() if step.agent and step.role == "assistant"})
     system, place = record.get("system"), at(where, "tools")
     tools = [(at(place, n), tool) for n, tool in enumerate(members(record, "tools", where))]
-    return talk.found(
-        policy=text_of(system, at(where, "system"), notes) or None if isinstance(system, str) else None,
-        tools=schemas(tools, notes, place) if record.get("tools") is not None else None,
+    return steps.found(
+        policy=text_of(system, at(where, "system"), steps.notes) or None if isinstance(system, str) else None,
+        tools=schemas(tools, steps.notes, place) if record.get("tools") is not None else None,
         meta={"agents": agents} if agents else {},
     )
 

@@ -67,8 +67,7 @@ def _is_record(record: dict[str, Any]) -> bool:
 
 def _conversation(record: dict[str, Any], where: str) -> Found:
     request, response, outer, place = exchange(record, where)
-    talk = Conversation(FORMAT, where, outer)
-    steps, notes = talk.steps, talk.notes
+    steps = Conversation(FORMAT, where, outer)
     placed: list[tuple[str, dict[str, Any]]] = []
     response = response or request
     for source, key in ((request, "input"), (request, "items"), (request, "data"), (response, "output")):
@@ -80,17 +79,17 @@ def _conversation(record: dict[str, Any], where: str) -> Found:
             if "id" not in item or all(item != other for _, other in placed):  # input may repeat the output before it
                 placed.append((at(root, key, number), item))
     items = [item for _, item in placed]
-    add_items(steps, placed, notes)
+    add_items(steps, placed)
     if isinstance(response.get("error"), dict):
         steps.error(as_text(response["error"].get("message") or response["error"]), None)
     if earlier := request.get("previous_response_id") or response.get("previous_response_id"):
-        notes.append(Note(where, "what came before stands in another response", str(earlier)))
-    return talk.found(
+        steps.notes.append(Note(where, "what came before stands in another response", str(earlier)))
+    return steps.found(
         identity=word(response.get("id")),
         agent=word(response.get("model") or request.get("model")),
         termination=word(dict_of(response, "incomplete_details").get("reason") or response.get("status")),
-        policy=_policy(request, response, place, notes),
-        tools=_tools(request if request.get("tools") is not None else response, items, place, notes),
+        policy=_policy(request, response, place, steps.notes),
+        tools=_tools(request if request.get("tools") is not None else response, items, place, steps.notes),
         hosted=hosted_names(items),
     )
 

@@ -12,6 +12,7 @@ from axisjudge.readers.messages import (
     carries_call,
     chat_calls,
     field,
+    left_out,
     made,
     refuse_unread,
     role_of,
@@ -84,8 +85,7 @@ def part_of(part: Any, where: str, notes: list[Note]) -> Part | None:
         return _result(part, where, notes)
     if carries_call(part):
         raise Unread(where, part)
-    notes.append(Note(where, "content that is not text is left out", str(kind)))
-    return Part("text", f"[{kind}]")
+    return Part("text", left_out(kind, where, notes))
 
 
 def _thinking(part: dict[str, Any], where: str, notes: list[Note]) -> Part | None:
@@ -151,8 +151,7 @@ def _shown_part(part: Any, where: str, notes: list[Note]) -> str:
     if kind in _TEXTS and isinstance(part.get("text"), str):
         return str(part["text"])
     if kind in ("image", "document", "image_url", "input_image", "input_file", "file", "audio", "media", "video"):
-        notes.append(Note(where, "content that is not text is left out", kind))
-        return f"[{kind}]"
+        return left_out(kind, where, notes)
     return as_text(part)
 
 
@@ -169,9 +168,7 @@ def grow(steps: Steps, role: Role, parts: list[Part], message: str, timestamp: s
             steps.result(part.id, part.text, timestamp, error=part.error, name=part.name)
 
 
-def add_message(
-    steps: Steps, message: dict[str, Any], where: str, notes: list[Note], *, role: Role | None = None
-) -> None:
+def add_message(steps: Steps, message: dict[str, Any], where: str, *, role: Role | None = None) -> None:
     """Add a message with a role: its content, and calls or results that stand beside the content.
 
     Calls that stand both in the content and beside it count once, by their ids.
@@ -181,9 +178,9 @@ def add_message(
     role = role or role_of(message, where)
     timestamp = word(message.get("timestamp"))
     if role == "tool" and not _holds_results(message.get("content")):
-        _answer(steps, message, where, notes, timestamp)
+        _answer(steps, message, where, timestamp)
         return
-    parts = parts_of(message.get("content"), at(where, "content"), notes)
+    parts = parts_of(message.get("content"), at(where, "content"), steps.notes)
     known = {part.call.id for part in parts if part.call and part.call.id}
     asked = chat_calls(message, "user" if role == "user" else "assistant", where)
     parts += [Part("call", call=call) for call in asked if call.id is None or call.id not in known]
@@ -198,7 +195,7 @@ def _holds_results(content: Any) -> bool:
     return any(isinstance(part, dict) and type_of(part) in _RESULTS for part in parts)
 
 
-def _answer(steps: Steps, message: dict[str, Any], where: str, notes: list[Note], timestamp: str | None) -> None:
+def _answer(steps: Steps, message: dict[str, Any], where: str, timestamp: str | None) -> None:
     """A tool's message: one result, or those of several calls in ``tool_responses``."""
     answers = message.get("tool_responses") or [message]
     for answer in answers if isinstance(answers, list) else [answers]:
@@ -210,7 +207,7 @@ def _answer(steps: Steps, message: dict[str, Any], where: str, notes: list[Note]
             named = answer.get("name")
         steps.result(
             word(answer.get("tool_call_id")),
-            result_text(answer.get("content"), at(where, "content"), notes),
+            result_text(answer.get("content"), at(where, "content"), steps.notes),
             timestamp,
             error=stated if isinstance(stated, bool) else None,
             name=word(named),

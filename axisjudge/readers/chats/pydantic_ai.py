@@ -10,7 +10,20 @@ from typing import Any
 
 from axisjudge.readers.chats.records import Conversation, is_record_or_list, list_of_objects, records_in
 from axisjudge.readers.events import ENCRYPTED, Steps, as_text, text_at, type_of
-from axisjudge.readers.messages import Found, Note, Unread, at, call_of, carries_call, field, members, objects, word
+from axisjudge.readers.messages import (
+    Found,
+    Note,
+    Unread,
+    at,
+    call_of,
+    carries_call,
+    field,
+    left_out,
+    members,
+    objects,
+    word,
+)
+from axisjudge.trajectory import Role
 
 FORMAT = "pydantic_ai"
 _CALLS = ("tool-call", "builtin-tool-call")
@@ -41,38 +54,35 @@ def _are_messages(value: Any) -> bool:
 
 
 def _conversation(record: dict[str, Any], messages: list[dict[str, Any]], where: str, where_messages: str) -> Found:
-    talk = Conversation(FORMAT, where, record)
-    steps, notes = talk.steps, talk.notes
+    steps = Conversation(FORMAT, where, record)
     for number, message in enumerate(messages):
         place = at(where_messages, number)
         for position, part in enumerate(members(message, "parts", place)):
-            _add(steps, part, word(message.get("timestamp")), place, at(place, "parts", position), notes)
+            _add(steps, part, word(message.get("timestamp")), place, at(place, "parts", position))
     answers = [message for message in messages if message["kind"] == "response"]
     asked = filter(None, (text_at(message, "instructions") for message in messages))
-    return talk.found(
+    return steps.found(
         agent=next(filter(None, (text_at(answer, "model_name") for answer in answers)), None),
         termination=text_at(answers[-1], "finish_reason") if answers else None,
         policy=next(asked, None),
     )
 
 
-def _add(
-    steps: Steps, part: dict[str, Any], timestamp: str | None, message: str, where: str, notes: list[Note]
-) -> None:
+def _add(steps: Steps, part: dict[str, Any], timestamp: str | None, message: str, where: str) -> None:
     steps.where = where
     kind = type_of(part, "part_kind")
     timestamp = text_at(part, "timestamp") or timestamp
     identity, name = word(part.get("tool_call_id")), text_at(part, "tool_name")
     if kind in ("system-prompt", "user-prompt"):
-        role = "system" if kind == "system-prompt" else "user"
-        steps.text("system" if role == "system" else "user", _text(part.get("content"), where, notes), timestamp)
+        role: Role = "system" if kind == "system-prompt" else "user"
+        steps.text(role, _text(part.get("content"), where, steps.notes), timestamp)
     elif kind == "text":
         steps.text("assistant", field(part, "content", str, where), timestamp, message=message)
     elif kind == "thinking":
         if text := text_at(part, "content"):
             steps.thinking(text, timestamp)
         else:
-            notes.append(Note(where, ENCRYPTED, "thinking"))
+            steps.notes.append(Note(where, ENCRYPTED, "thinking"))
     elif kind in _CALLS:
         called = call_of(where, field(part, "tool_name", str, where), part.get("args"), id=identity)
         steps.call(called, timestamp, message=message)
@@ -87,8 +97,7 @@ def _add(
     elif carries_call(part) or "tool" in kind:
         raise Unread(where, part)
     else:
-        notes.append(Note(where, "content that is not text is left out", kind))
-        steps.text("assistant", f"[{kind}]", timestamp, message=message)
+        steps.text("assistant", left_out(kind, where, steps.notes), timestamp, message=message)
 
 
 def _text(content: Any, where: str, notes: list[Note]) -> str:
@@ -96,8 +105,7 @@ def _text(content: Any, where: str, notes: list[Note]) -> str:
     texts = []
     for part in content if isinstance(content, list) else [content]:
         if isinstance(part, dict):
-            notes.append(Note(where, "content that is not text is left out", type_of(part, "kind")))
-            texts.append(f"[{type_of(part, 'kind')}]")
+            texts.append(left_out(type_of(part, "kind"), where, notes))
         else:
             texts.append(as_text(part))
     return "\n".join(texts)

@@ -63,13 +63,12 @@ def list_of_objects(value: Any) -> list[dict[str, Any]]:
     return value if isinstance(value, list) and all(isinstance(member, dict) for member in value) else []
 
 
-class Conversation:
+class Conversation(Steps):
     """A conversation of a format as it grows, with what is noted of it; `outer` is the record that states more."""
 
     def __init__(self, source: str, where: str, outer: dict[str, Any]) -> None:
-        self.source, self.where, self.outer = source, where, outer
-        self.steps = Steps()
-        self.notes: list[Note] = []
+        super().__init__()
+        self.source, self.origin, self.outer = source, where, outer
 
     def found(
         self,
@@ -86,7 +85,7 @@ class Conversation:
 
         `hosted` names tools of the provider that were called: where the tools are known, they are among them.
         """
-        outer, where, done = self.outer, self.where, self.steps.all()
+        outer, where, done = self.outer, self.origin, self.all()
         if tools is not None:
             listed = {tool.name for tool in tools}
             tools += tuple(ToolSchema(name=name) for name in sorted(set(hosted) - listed))

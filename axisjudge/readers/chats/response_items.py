@@ -42,7 +42,7 @@ _WRITTEN = ("queries", "code", "revised_prompt", "actions")
 _ENDED = {"completed": False, "failed": True, "incomplete": True}
 
 
-def add_items(steps: Steps, placed: list[tuple[str, dict[str, Any]]], notes: list[Note]) -> None:
+def add_items(steps: Steps, placed: list[tuple[str, dict[str, Any]]]) -> None:
     """Add the items of a conversation, with their places, in their order.
 
     An approval that an MCP call refers to is told by that call; one that led to no call is a call without a result, or
@@ -57,61 +57,62 @@ def add_items(steps: Steps, placed: list[tuple[str, dict[str, Any]]], notes: lis
             if word(item.get("id")) not in ids:
                 raise Unread(place, item)
         elif kind == "mcp_approval_request" and word(item.get("id")) in approved:
-            notes.append(Note(place, NO_STEP, "mcp_approval_request"))
+            steps.notes.append(Note(place, NO_STEP, "mcp_approval_request"))
         else:
-            add_item(steps, item, place, notes)
+            add_item(steps, item, place)
 
 
-def add_item(steps: Steps, item: dict[str, Any], where: str, notes: list[Note], timestamp: str | None = None) -> None:
+def add_item(steps: Steps, item: dict[str, Any], where: str, timestamp: str | None = None) -> None:
     """Add one item; one of unknown type that may carry a call or a result is refused."""
     steps.where = where
     kind = type_of(item)
     if item.get("role") == "tool" or item.get("tool_calls"):  # a chat message among items
-        add_message(steps, item, where, notes)
+        add_message(steps, item, where)
     elif kind == "message" or (item.get("type") is None and "role" in item):
         refuse_unread(item, where)
-        parts = parts_of(item.get("content"), at(where, "content"), notes)
+        parts = parts_of(item.get("content"), at(where, "content"), steps.notes)
         grow(steps, role_of(item, where), parts or [Part("text")], where, timestamp)
     elif kind == "reasoning":
-        _reasoning(steps, item, where, notes, timestamp)
+        _reasoning(steps, item, where, timestamp)
     elif kind in CALLS:
-        steps.call(_call(item, kind, where), timestamp)
+        steps.call(item_call(item, kind, where), timestamp)
         if kind in _HOSTED:
             _hosted_result(steps, item, kind, timestamp)
     elif kind in _OUTPUTS:
-        _output(steps, item, kind, where, notes, timestamp)
+        _output(steps, item, kind, where, timestamp)
     elif kind == "mcp_approval_response":
         if item.get("approve") is False:
             text = text_at(item, "reason") or "the call was not approved"
             steps.result(word(item.get("approval_request_id")), text, timestamp, error=True)
         else:
-            notes.append(Note(where, NO_STEP, "mcp_approval_response"))
+            steps.notes.append(Note(where, NO_STEP, "mcp_approval_response"))
     elif kind in _NO_STEPS:
         if kind == "mcp_list_tools" and item.get("error"):
             steps.error(as_text(item["error"]), timestamp)
-        notes.append(Note(where, NO_STEP, kind))
+        steps.notes.append(Note(where, NO_STEP, kind))
     elif carries_call(item):
         raise Unread(where, kind)
     else:
-        notes.append(Note(where, "an item of unknown type is left out", kind))
+        steps.notes.append(Note(where, "an item of unknown type is left out", kind))
 
 
 def hosted_names(items: list[dict[str, Any]]) -> set[str]:
     """The names of the tools, called here, that the provider brings: an item of such a type says that it was there."""
     own = {"function_call", "custom_tool_call"}
     calls = ((type_of(item), item) for item in items)
-    return {_call(item, kind, "").name for kind, item in calls if kind in CALLS - own}
+    return {item_call(item, kind, "").name for kind, item in calls if kind in CALLS - own}
 
 
-def _reasoning(steps: Steps, item: dict[str, Any], where: str, notes: list[Note], timestamp: str | None) -> None:
+def _reasoning(steps: Steps, item: dict[str, Any], where: str, timestamp: str | None) -> None:
     parts = [part for key in ("summary", "content") for part in members(item, key, where)]
     if text := "\n".join(filter(None, (text_at(part, "text") for part in parts))):
         steps.thinking(text, timestamp)
     else:
-        notes.append(Note(where, ENCRYPTED, "reasoning"))
+        steps.notes.append(Note(where, ENCRYPTED, "reasoning"))
 
 
-def _call(item: dict[str, Any], kind: str, where: str) -> ToolCall:
+def item_call(item: dict[str, Any], kind: str, where: str) -> ToolCall:
+    """The call that an item of the kind is."""
     arguments: dict[str, Any] | str
     problem: str | None = None
     name = kind.removesuffix("_call")
@@ -155,19 +156,17 @@ def _hosted_result(steps: Steps, item: dict[str, Any], kind: str, timestamp: str
     steps.result(word(item.get("id")), text or f"[{status}]", timestamp, error=failed)
 
 
-def _output(
-    steps: Steps, item: dict[str, Any], kind: str, where: str, notes: list[Note], timestamp: str | None
-) -> None:
+def _output(steps: Steps, item: dict[str, Any], kind: str, where: str, timestamp: str | None) -> None:
     output, failed = item.get("output", item.get("result", item.get("tools"))), None
     if kind == "shell_call_output" and isinstance(output, list):
         ended = [dict_of(run, "outcome") for run in output if isinstance(run, dict)]
         failed = any(outcome.get("type") == "timeout" or outcome.get("exit_code") not in (0, None) for outcome in ended)
         text = "\n".join(_run(run) for run in output if isinstance(run, dict))
     elif isinstance(output, list) and kind != "tool_search_output":
-        text = "\n".join(part.text for part in parts_of(output, at(where, "output"), notes))
+        text = "\n".join(part.text for part in parts_of(output, at(where, "output"), steps.notes))
     elif kind == "computer_call_output":
         text = f"[{dict_of(item, 'output').get('type', 'screenshot')}]"
-        notes.append(Note(where, "content that is not text is left out", "screenshot"))
+        steps.notes.append(Note(where, "content that is not text is left out", "screenshot"))
     else:
         text = as_text(output)
     if item.get("status") == "failed":

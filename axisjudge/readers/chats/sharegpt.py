@@ -14,7 +14,7 @@ from axisjudge.readers.chats.in_text import read_calls
 from axisjudge.readers.chats.parts import add_message
 from axisjudge.readers.chats.records import Conversation, is_record_or_list, list_of_objects, records_in, schemas
 from axisjudge.readers.events import Steps, json_of, listed
-from axisjudge.readers.messages import Found, Note, Unread, at, call_of, field, objects, text_of, word
+from axisjudge.readers.messages import Found, Unread, at, call_of, field, objects, text_of, word
 from axisjudge.trajectory import Step
 
 FORMAT = "sharegpt"
@@ -59,21 +59,20 @@ def _conversation(record: dict[str, Any], key: str, where: str, where_turns: str
     if record.get("chosen") is not None and record.get("rejected") is not None:
         rule = "has two answers, chosen and rejected, and a run has one"
         raise InputError(where, rule, cure="make each answer the end of a conversation of its own")
-    talk = Conversation(FORMAT, where, record)
-    steps, notes = talk.steps, talk.notes
+    steps = Conversation(FORMAT, where, record)
     for number, turn in enumerate(objects(record.get(key), where_turns)):
-        _add(steps, turn, at(where_turns, number), notes)
+        _add(steps, turn, at(where_turns, number))
     tools = json_of(record.get("tools")) or None
     offered = [(at(where, "tools", n), tool) for n, tool in enumerate(objects(listed(tools), at(where, "tools")))]
     system = record.get("system") or record.get("system_prompt")
-    return talk.found(
+    return steps.found(
         agent=word(record.get("model")),
-        policy=text_of(system, at(where, "system"), notes) or None if isinstance(system, str) else None,
-        tools=schemas(offered, notes, at(where, "tools")) if tools is not None else None,
+        policy=text_of(system, at(where, "system"), steps.notes) or None if isinstance(system, str) else None,
+        tools=schemas(offered, steps.notes, at(where, "tools")) if tools is not None else None,
     )
 
 
-def _add(steps: Steps, turn: dict[str, Any], where: str, notes: list[Note]) -> None:
+def _add(steps: Steps, turn: dict[str, Any], where: str) -> None:
     speaker = field(turn, "from" if "from" in turn else "role", str, where)
     role = _ROLES.get(speaker.lower())
     if role is None:
@@ -83,7 +82,7 @@ def _add(steps: Steps, turn: dict[str, Any], where: str, notes: list[Note]) -> N
         _call(steps, content, where)
         return
     message = {name: inner for name, inner in turn.items() if name not in ("from", "value")}
-    add_message(steps, {**message, "role": role, "content": content}, where, notes)
+    add_message(steps, {**message, "role": role, "content": content}, where)
 
 
 def _call(steps: Steps, content: Any, where: str) -> None:

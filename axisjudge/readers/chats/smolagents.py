@@ -12,7 +12,7 @@ from typing import Any
 from axisjudge.readers.chats.parts import Part, grow, parts_of
 from axisjudge.readers.chats.records import Conversation, is_record_or_list, list_of_objects, records_in
 from axisjudge.readers.events import Steps, as_text, dict_of, iso, text_at
-from axisjudge.readers.messages import Found, Note, at, chat_calls, objects, refuse_unread
+from axisjudge.readers.messages import Found, Note, at, chat_calls, left_out, objects, refuse_unread
 from axisjudge.trajectory import ToolCall
 
 FORMAT = "smolagents"
@@ -40,8 +40,7 @@ def _is_memory(value: Any) -> bool:
 
 
 def _run(record: dict[str, Any], memory: list[dict[str, Any]], where: str, where_steps: str) -> Found:
-    talk = Conversation(FORMAT, where, record)
-    steps, notes = talk.steps, talk.notes
+    steps = Conversation(FORMAT, where, record)
     for number, step in enumerate(memory):
         steps.where = place = at(where_steps, number)
         if text := text_at(step, "system_prompt"):
@@ -49,30 +48,30 @@ def _run(record: dict[str, Any], memory: list[dict[str, Any]], where: str, where
         elif "task" in step:
             steps.text("user", as_text(step["task"]), None)
         elif "step_number" in step:
-            _act(steps, step, place, notes)
+            _act(steps, step, place)
         elif text := text_at(step, "plan"):
             steps.text("assistant", text, _moment(step))
         else:
             refuse_unread(step, place, ("model_input_messages", "model_output_message"))
     state = text_at(record, "state")
-    return talk.found(termination=state)
+    return steps.found(termination=state)
 
 
-def _act(steps: Steps, step: dict[str, Any], where: str, notes: list[Note]) -> None:
+def _act(steps: Steps, step: dict[str, Any], where: str) -> None:
     """One step of the agent: what it wrote, what it called, what it saw or what went wrong."""
     refuse_unread(step, where, _READ)
     moment = _moment(step)
     calls = tuple(map(_named_argument, chat_calls(step, "assistant", where)))
     written = step.get("model_output") or dict_of(step, "model_output_message").get("content")
-    parts = [part for part in parts_of(written, at(where, "model_output"), notes) if part.kind in ("text", "thinking")]
+    stated = parts_of(written, at(where, "model_output"), steps.notes)
+    parts = [part for part in stated if part.kind in ("text", "thinking")]
     grow(steps, "assistant", [*parts, *(Part("call", call=call) for call in calls)], where, moment)
     problem = text_at(dict_of(step, "error"), "message")
     seen = "\n".join(filter(None, (text_at(step, "observations"), problem)))
     if step.get("observations_images"):
-        notes.append(Note(where, "content that is not text is left out", "image"))
-        seen = f"{seen}\n[image]".strip()
+        seen = f"{seen}\n{left_out('image', where, steps.notes)}".strip()
     if calls and (seen or step.get("observations") is not None):
-        notes += [Note(where, _JOINT, ", ".join(call.name for call in calls))] if len(calls) > 1 else []
+        steps.notes += [Note(where, _JOINT, ", ".join(call.name for call in calls))] if len(calls) > 1 else []
         steps.result(calls[0].id, seen, moment, error=problem is not None, name=calls[0].name)
     elif problem:
         steps.error(problem, moment)

@@ -85,7 +85,7 @@ def _of_message(message: dict[str, Any]) -> Iterator[Piece]:
 def _of_item(item: dict[str, Any]) -> Iterator[Piece]:
     """An item of OpenAI's Responses that is no message: a call, a result, both of a provider's tool, or a thought."""
     steps = Steps()
-    add_item(steps, item, "item", [])
+    add_item(steps, item, "item")
     for step in steps.all():
         if step.role == "tool":
             yield Piece("result", "tool", step.content, step.tool_call_id, step.tool_name, error=step.error)

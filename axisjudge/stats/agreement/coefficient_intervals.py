@@ -67,14 +67,13 @@ class PatternBootstrap:
     patterns: RatingPatterns
     sums: list[Floats]
     rng: np.random.Generator
-    replicates: int = REPLICATES
 
     @cached_property
     def resampled(self) -> list[Floats]:
         """The sums of every coefficient in every resample, each of shape (replicates, terms)."""
         counts = self.patterns.counts
         n = round(counts.sum())
-        drawn = self.rng.multinomial(n, counts / n, size=self.replicates).astype(np.float64)
+        drawn = self.rng.multinomial(n, counts / n, size=REPLICATES).astype(np.float64)
         ends = np.cumsum([sums.shape[1] for sums in self.sums])[:-1]
         return np.split(drawn @ np.column_stack(self.sums), ends, axis=1)
 
@@ -155,7 +154,7 @@ def _bootstrap(
     draws = coefficient.estimate(bootstrap.resampled[number], patterns.categories)
     estimate = float(coefficient.estimate(patterns.counts @ sums, patterns.categories))
     low, high = bootstrap_interval(estimate, draws, n=patterns.n_clusters(), scale=scale, ci_level=ci_level)
-    return Ends(low, high, f"bootstrap of rating patterns on {named}, {bootstrap.replicates} replicates")
+    return Ends(low, high, f"bootstrap of rating patterns on {named}, {REPLICATES} replicates")
 
 
 def on_fishers_z(estimate: float, left_out: Floats, degrees: float, ci_level: float) -> Ends:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from axisjudge.stats.agreement.patterns import Floats, Ints, RatingPatterns
 Sums = Callable[[Ints, Floats], Floats]
 Disagreements = Callable[[Floats, Floats], tuple[Floats, Floats]]
 Distance = Callable[[Floats], Floats]
+#: Between categories that were used so often.
+SquaredDistance = Callable[[Floats, Floats], Floats]
 #: What a difference between two categories means: other or the same, nearer or farther, a distance.
 Level = Literal["nominal", "ordinal", "interval"]
 
@@ -177,7 +179,7 @@ def _gwet(distance: Distance) -> Disagreements:
     return disagreements
 
 
-def _krippendorff(squared_distance: Callable[[Floats, Floats], Floats]) -> Disagreements:
+def _krippendorff(squared_distance: SquaredDistance) -> Disagreements:
     def disagreements(sums: Floats, categories: Floats) -> tuple[Floats, Floats]:
         o = _square(sums, categories.size)
         n_c = o.sum(axis=-1)
@@ -197,99 +199,52 @@ def _ordinal_distance(n_c: Floats, categories: Floats) -> Floats:
     return np.asarray(((below[..., :, None] - below[..., None, :]) / total) ** 2)
 
 
-_PERCENT_SUMS = _unit_means(nominal_distance)
+def _of_cohen(name: str, label: str, distance: Distance, **shown: Any) -> Coefficient:
+    return Coefficient(name, label, _pair_table, _cohen(distance), two_raters=True, **shown)
+
+
+def _of_fleiss(name: str, label: str, distance: Distance, **shown: Any) -> Coefficient:
+    return Coefficient(name, label, _unit_means(distance), _fleiss(distance), **shown)
+
+
+def _of_gwet(name: str, label: str, distance: Distance, **shown: Any) -> Coefficient:
+    return Coefficient(name, label, _unit_means(distance), _gwet(distance), declared_categories=True, **shown)
+
+
+def _of_krippendorff(name: str, metric: str, distance: SquaredDistance, **shown: Any) -> Coefficient:
+    return Coefficient(name, f"Krippendorff's alpha, {metric}", _coincidences, _krippendorff(distance), **shown)
+
+
+def _however_often(distance: Distance) -> SquaredDistance:
+    return lambda n_c, categories: distance(categories)
+
+
+#: Categories in order: computed where it is asked for by name, or shown where all questions have an order.
+_ORDERED: dict[str, Any] = {"ordered": True, "column": ""}
+_ORDINAL: dict[str, Any] = {"ordered": True, "levels": ("ordinal",)}
+_QUADRATIC: dict[str, Any] = {"column": "quadratic_kappa", **_ORDINAL}
+_OF_WORDS: tuple[Level, ...] = ("nominal", "ordinal")
+_AGREED = _unit_means(nominal_distance)
 
 #: Every agreement coefficient offered, by name.
 COEFFICIENTS: dict[str, Coefficient] = {
     found.name: found
     for found in (
-        Coefficient(
-            "percent_agreement",
-            "percent agreement",
-            _PERCENT_SUMS,
-            _percent,
-            column="percent",
-            levels=("nominal", "ordinal"),
-        ),
-        Coefficient(
-            "cohen_kappa", "Cohen's kappa", _pair_table, _cohen(nominal_distance), two_raters=True, column="kappa"
-        ),
-        Coefficient(
-            "cohen_kappa_linear",
-            "Cohen's kappa, linear weights",
-            _pair_table,
-            _cohen(linear_distance),
-            two_raters=True,
-            ordered=True,
-            column="",
-        ),
-        Coefficient(
-            "cohen_kappa_quadratic",
-            "Cohen's kappa, quadratic weights",
-            _pair_table,
-            _cohen(quadratic_distance),
-            two_raters=True,
-            ordered=True,
-            column="quadratic_kappa",
-            levels=("ordinal",),
-        ),
+        Coefficient("percent_agreement", "percent agreement", _AGREED, _percent, column="percent", levels=_OF_WORDS),
+        _of_cohen("cohen_kappa", "Cohen's kappa", nominal_distance, column="kappa"),
+        _of_cohen("cohen_kappa_linear", "Cohen's kappa, linear weights", linear_distance, **_ORDERED),
+        _of_cohen("cohen_kappa_quadratic", "Cohen's kappa, quadratic weights", quadratic_distance, **_QUADRATIC),
         Coefficient("scott_pi", "Scott's pi", _pair_table, _scott, two_raters=True, column=""),
-        Coefficient("fleiss_kappa", "Fleiss' kappa", _PERCENT_SUMS, _fleiss(nominal_distance), column="kappa"),
-        Coefficient(
-            "fleiss_kappa_quadratic",
-            "Fleiss' kappa, quadratic weights",
-            _unit_means(quadratic_distance),
-            _fleiss(quadratic_distance),
-            ordered=True,
-            column="quadratic_kappa",
-            levels=("ordinal",),
+        _of_fleiss("fleiss_kappa", "Fleiss' kappa", nominal_distance, column="kappa"),
+        _of_fleiss("fleiss_kappa_quadratic", "Fleiss' kappa, quadratic weights", quadratic_distance, **_QUADRATIC),
+        _of_gwet("gwet_ac1", "Gwet's AC1", nominal_distance, column="ac1"),
+        _of_gwet("gwet_ac2_linear", "Gwet's AC2, linear weights", linear_distance, **_ORDERED),
+        _of_gwet("gwet_ac2_quadratic", "Gwet's AC2, quadratic weights", quadratic_distance, column="ac2", **_ORDINAL),
+        _of_krippendorff("krippendorff_alpha", "nominal", _however_often(nominal_distance), column="alpha"),
+        _of_krippendorff(
+            "krippendorff_alpha_ordinal", "ordinal", _ordinal_distance, column="ordinal_alpha", **_ORDINAL
         ),
-        Coefficient(
-            "gwet_ac1", "Gwet's AC1", _PERCENT_SUMS, _gwet(nominal_distance), declared_categories=True, column="ac1"
-        ),
-        Coefficient(
-            "gwet_ac2_linear",
-            "Gwet's AC2, linear weights",
-            _unit_means(linear_distance),
-            _gwet(linear_distance),
-            declared_categories=True,
-            ordered=True,
-            column="",
-        ),
-        Coefficient(
-            "gwet_ac2_quadratic",
-            "Gwet's AC2, quadratic weights",
-            _unit_means(quadratic_distance),
-            _gwet(quadratic_distance),
-            declared_categories=True,
-            ordered=True,
-            column="ac2",
-            levels=("ordinal",),
-        ),
-        Coefficient(
-            "krippendorff_alpha",
-            "Krippendorff's alpha, nominal",
-            _coincidences,
-            _krippendorff(lambda n_c, categories: nominal_distance(categories)),
-            column="alpha",
-        ),
-        Coefficient(
-            "krippendorff_alpha_ordinal",
-            "Krippendorff's alpha, ordinal",
-            _coincidences,
-            _krippendorff(_ordinal_distance),
-            ordered=True,
-            column="ordinal_alpha",
-            levels=("ordinal",),
-        ),
-        Coefficient(
-            "krippendorff_alpha_interval",
-            "Krippendorff's alpha, interval",
-            _coincidences,
-            _krippendorff(lambda n_c, categories: quadratic_distance(categories)),
-            ordered=True,
-            column="",
-        ),
+        _of_krippendorff("krippendorff_alpha_interval", "interval", _however_often(quadratic_distance), **_ORDERED),
     )
 }
 

@@ -189,12 +189,7 @@ def _two_way_sums(used: Floats) -> Floats:
 def _alpha(sums: Floats) -> Floats:
     m, total, squares, within = (sums[..., at] for at in (1, 3, 4, 6))
     expected = 2 * (m * squares - total**2) / np.maximum(m * (m - 1), 1.0)
-    return _ratio_above(within / m, expected, squares / m)
-
-
-def _ratio_above(observed: Floats, expected: Floats, size: Floats) -> Floats:
-    possible = expected > _ROUNDING * np.maximum(size, 1e-300)
-    return np.where(possible, 1 - observed / np.where(possible, expected, 1.0), np.nan)
+    return 1 - _quotient(within / m, expected, squares / m)
 
 
 def _one_way(sums: Floats) -> Floats:

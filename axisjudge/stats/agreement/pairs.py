@@ -13,7 +13,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,24 +32,30 @@ Floats = NDArray[np.float64]
 FEWEST_FOR_DIFFERENCE = 25
 
 
+class Sampled(TypedDict, total=False):
+    """The clusters of items, counted from 0, with `times` and `rows` of `rating_patterns`; and of which interval."""
+
+    clusters: NDArray[np.integer]
+    times: NDArray[np.integer] | None
+    rows: NDArray[np.integer] | None
+    cluster_unit: str
+    ci_level: float
+
+
 @dataclass(frozen=True, eq=False)
 class PairedCoefficient:
     """A coefficient of every two raters.
 
     `pairs` are positions of raters, `values` their coefficients (NaN where undefined), `without` the same without each
     cluster (pairs x clusters), `n_items` the items that both rated; `rare` says that a word is too rare for the
-    jackknife's correlation, `few` that too few items differ at all. `codes`, `clusters`, `times` and `rows` are as in
+    jackknife's correlation, `few` that too few items differ at all. `codes` are as in
     `paired_coefficient`.
     """
 
     coefficient: str
     codes: Floats
     n_categories: int
-    clusters: NDArray[np.integer]
-    times: NDArray[np.integer] | None
-    rows: NDArray[np.integer] | None
-    cluster_unit: str
-    ci_level: float
+    sample: Sampled
     pairs: tuple[tuple[int, int], ...]
     values: Floats
     without: Floats
@@ -69,7 +75,7 @@ class PairedCoefficient:
         """The mean over a group of pairs (positions in `pairs`), with its interval; `empty` says why there are none."""
         if len(group) == 1:  # a single pair has the interval that its coefficient has: a posterior where a word is rare
             both = list(self.pairs[group[0]])
-            return coefficient_of(self.codes[:, both], self.coefficient, self.n_categories, **self._sample)
+            return coefficient_of(self.codes[:, both], self.coefficient, self.n_categories, **self.sample)
         values, without = self.values[group], self.without[group]
         defined, n_items = ~np.isnan(values), int(self.n_items[group].max(initial=0))
         common: dict[str, Any] = {"n_items": n_items, "n_raters": 2, **self._about}
@@ -101,7 +107,7 @@ class PairedCoefficient:
         below = _apart(one.estimate - one.ci_low, other.ci_high - other.estimate, correlation)
         above = _apart(one.ci_high - one.estimate, other.estimate - other.ci_low, correlation)
         degrees = self._degrees  # few tasks carry most of a difference, hence half of them
-        wider = t_quantile(degrees / 2, self.ci_level) / t_quantile(degrees, self.ci_level)
+        wider = t_quantile(degrees / 2, self.sample["ci_level"]) / t_quantile(degrees, self.sample["ci_level"])
         return Estimate(
             estimate=estimate,
             ci_low=estimate - wider * below,
@@ -116,22 +122,19 @@ class PairedCoefficient:
 
     @property
     def _degrees(self) -> float:
-        return effective_degrees(np.bincount(self.clusters, weights=self.times))
-
-    @property
-    def _sample(self) -> dict[str, Any]:
-        items = {"clusters": self.clusters, "times": self.times, "rows": self.rows}
-        return {**items, "cluster_unit": self.cluster_unit, "ci_level": self.ci_level}
+        return effective_degrees(np.bincount(self.sample["clusters"], weights=self.sample.get("times")))
 
     @property
     def _about(self) -> dict[str, Any]:
-        return {"cluster_unit": self.cluster_unit, "ci_level": self.ci_level, "n_clusters": self._n_clusters}
+        unit, level = self.sample["cluster_unit"], self.sample["ci_level"]
+        return {"cluster_unit": unit, "ci_level": level, "n_clusters": self._n_clusters}
 
     def _jackknife(self, estimate: float, without: Floats) -> tuple[float, float, str]:
         if without.size < FEWEST_CLUSTERS:
             why = f"{without.size} clusters; an interval of a mean over pairs needs {FEWEST_CLUSTERS}"
             return math.nan, math.nan, why
-        low, high = jackknife_interval(estimate, without, scale="fisher", degrees=self._degrees, ci_level=self.ci_level)
+        degrees, level = self._degrees, self.sample["ci_level"]
+        low, high = jackknife_interval(estimate, without, scale="fisher", degrees=degrees, ci_level=level)
         undefined = "without some cluster a pair is undefined, or agrees fully"
         return low, high, undefined if math.isnan(low) else ""
 
@@ -141,23 +144,18 @@ def paired_coefficient(
     coefficient: str,
     *,
     n_categories: int,
-    clusters: NDArray[np.integer],
-    times: NDArray[np.integer] | None = None,
-    rows: NDArray[np.integer] | None = None,
-    cluster_unit: str,
-    ci_level: float,
+    **sample: Unpack[Sampled],
 ) -> PairedCoefficient:
     """The coefficient (a name of `COEFFICIENTS`) of every two columns of `codes`, shape (n_items, n_raters).
 
-    `codes` are positions of words below `n_categories`, NaN where a rater gave none; `clusters` count from 0. `times`
-    and `rows` are those of `rating_patterns`.
+    `codes` are positions of words below `n_categories`, NaN where a rater gave none.
     """
     chosen, categories = COEFFICIENTS[coefficient], range(n_categories)
     pairs = tuple(itertools.combinations(range(codes.shape[1]), 2))
+    items: Any = {name: sample.get(name) for name in ("clusters", "times", "rows")}
     values, without, counts, seldom, few = [], [], [], [], []
     for pair in pairs:
-        pairs_codes = codes[:, list(pair)]
-        patterns = rating_patterns(pairs_codes, categories=categories, clusters=clusters, times=times, rows=rows)
+        patterns = rating_patterns(codes[:, list(pair)], categories=categories, **items)
         by_cluster = cluster_sums(patterns, chosen.sums(patterns.codes, patterns.categories))
         total = by_cluster.sum(axis=0)
         values.append(float(chosen.estimate(total, patterns.categories)))
@@ -169,14 +167,10 @@ def paired_coefficient(
         coefficient=coefficient,
         codes=codes,
         n_categories=n_categories,
-        clusters=clusters,
-        times=times,
-        rows=rows,
-        cluster_unit=cluster_unit,
-        ci_level=ci_level,
+        sample=sample,
         pairs=pairs,
         values=np.array(values),
-        without=np.reshape(without, (len(pairs), _number(clusters))),
+        without=np.reshape(without, (len(pairs), _number(sample["clusters"]))),
         n_items=np.array(counts, dtype=np.intp),
         rare=np.array(seldom, dtype=bool),
         few=np.array(few, dtype=bool),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -95,36 +95,28 @@ def equivalence(
     lost = np.isnan(equal)
     agreement = clustered_proportion(equal, clusters, expected_icc=AGREEMENT_ICC, **about)
     shift = mean_change(new - old, clusters, **about)
-    reasons = (*_of_lost(lost, margin), *_of_shift(shift, margin), *_of_agreement(agreement, self_agreement, margin))
+    reasons = tuple(_reasons(lost, shift, agreement, self_agreement, margin))
     return Equivalence(shift, agreement, self_agreement, margin, level, reasons)
 
 
-def _of_lost(lost: NDArray[np.bool_], margin: float) -> list[str]:
-    """Verdicts are not lost at random, so that no more may be lost than may change."""
-    if not lost.size or lost.mean() <= margin:
-        return []
-    return [f"{lost.sum()} of {lost.size} items have no word of one of them, a share beyond {margin:.2f}"]
-
-
-def _of_shift(shift: Estimate, margin: float) -> list[str]:
-    if math.isnan(shift.ci_low):
-        return [f"the shift has no interval: {shift.reason}"]
-    if -margin < shift.ci_low and shift.ci_high < margin:
-        return []
-    return [f"the failure rate may have moved by {shift.ci_low:+.3f} to {shift.ci_high:+.3f}, beyond {margin:.2f}"]
-
-
-def _of_agreement(agreement: Estimate, own: Estimate | None, margin: float) -> list[str]:
+def _reasons(
+    lost: NDArray[np.bool_], shift: Estimate, agreement: Estimate, own: Estimate | None, margin: float
+) -> Iterator[str]:
+    """Why two judges do not count as equivalent; verdicts are not lost at random, so no more may be than may change."""
+    if lost.size and lost.mean() > margin:
+        yield f"{lost.sum()} of {lost.size} items have no word of one of them, a share beyond {margin:.2f}"
+    low, high = shift.ci_low, shift.ci_high
+    if math.isnan(low):
+        yield f"the shift has no interval: {shift.reason}"
+    elif not (-margin < low and high < margin):
+        yield f"the failure rate may have moved by {low:+.3f} to {high:+.3f}, beyond {margin:.2f}"
     if own is None:
-        return ["the old judge was asked once, so that its agreement with itself is not known"]
-    if math.isnan(agreement.ci_low) or math.isnan(own.estimate):
-        return [f"agreement has no interval: {agreement.reason or own.reason}"]
-    least = own.estimate - margin
-    if agreement.ci_low >= least:
-        return []
-    return [
-        f"agreement may be as low as {agreement.ci_low:.3f}, where the old judge reaches {own.estimate:.3f} with itself"
-    ]
+        yield "the old judge was asked once, so that its agreement with itself is not known"
+    elif math.isnan(agreement.ci_low) or math.isnan(own.estimate):
+        yield f"agreement has no interval: {agreement.reason or own.reason}"
+    elif agreement.ci_low < own.estimate - margin:
+        itself = f"where the old judge reaches {own.estimate:.3f} with itself"
+        yield f"agreement may be as low as {agreement.ci_low:.3f}, {itself}"
 
 
 Noise = Literal["measured", "not_measured"]

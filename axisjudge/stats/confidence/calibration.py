@@ -96,9 +96,9 @@ def reliability_curve(
     """
     positive("bins", bins)
     in_open_unit_interval("band_level", band_level)
-    given, outcome, missing = _pairs(confidence, correct)
+    given, outcome, kept = _pairs(confidence, correct)
     if given.size == 0:
-        raise InputError("confidence", "needs at least one item with a confidence and a label", missing)
+        raise InputError("confidence", "needs at least one item with a confidence and a label", kept.size)
     values, position, count = np.unique(given, return_inverse=True, return_counts=True)
     share = np.bincount(position, weights=outcome) / count
     fitted = isotonic_fit(share, count)
@@ -107,7 +107,7 @@ def reliability_curve(
     group = np.arange(values.size) * min(BAND_GROUPS, values.size) // values.size
     heavy = np.bincount(group, weights=count)
     centre = np.bincount(group, weights=count * values) / heavy
-    spread = math.sqrt(_design_effect(outcome - given, clusters, confidence, correct))
+    spread = math.sqrt(_design_effect(outcome - given, clusters, kept))
     shares = generator.binomial(heavy.astype(np.int64), centre, size=(BAND_RESAMPLES, centre.size)) / heavy
     drawn = centre + spread * (shares - centre)
     curves = np.array([isotonic_fit(row, heavy) for row in drawn]).clip(0, 1)
@@ -129,7 +129,7 @@ def reliability_curve(
         ece_if_calibrated=float(np.mean([_ece(centre, row, heavy, bins) for row in drawn])),
         ece_bins=bins,
         n_items=given.size,
-        n_missing=missing,
+        n_missing=int((~kept).sum()),
     )
 
 
@@ -178,8 +178,7 @@ def auroc(
     ----------
     Hanley and McNeil (1982), Radiology 143:29-36, doi:10.1148/radiology.143.1.7063747.
     """
-    given, outcome, missing = _pairs(confidence, correct)
-    kept = ~(np.isnan(np.asarray(confidence, float)) | np.isnan(np.asarray(correct, float)))
+    given, outcome, kept = _pairs(confidence, correct)
     groups = np.unique(cluster_codes(clusters, kept.size)[kept], return_inverse=True)[1]
     n_clusters = int(groups.max(initial=-1)) + 1
     right, wrong = outcome == 1, outcome == 0
@@ -205,7 +204,7 @@ def auroc(
         **ends._asdict(),
         ci_level=ci_level,
         n_items=given.size,
-        n_missing=missing,
+        n_missing=int((~kept).sum()),
         n_clusters=n_clusters,
         cluster_unit="item" if clusters is None else cluster_unit,
     )
@@ -230,16 +229,16 @@ def risk_coverage(confidence: ArrayLike, correct: ArrayLike) -> RiskCoverage:
     ----------
     El-Yaniv and Wiener (2010), J. Mach. Learn. Res. 11:1605-1641.
     """
-    given, outcome, missing = _pairs(confidence, correct)
+    given, outcome, kept = _pairs(confidence, correct)
     if given.size == 0:
-        raise InputError("confidence", "needs at least one item with a confidence and a label", missing)
+        raise InputError("confidence", "needs at least one item with a confidence and a label", kept.size)
     values, position, count = np.unique(-given, return_inverse=True, return_counts=True)
     kept = np.cumsum(count)
     risk = np.cumsum(np.bincount(position, weights=1 - outcome)) / kept
     return RiskCoverage(-values, kept / given.size, risk, float((risk * count).sum() / given.size))
 
 
-def _pairs(confidence: ArrayLike, correct: ArrayLike) -> tuple[Floats, Floats, int]:
+def _pairs(confidence: ArrayLike, correct: ArrayLike) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     given, outcome = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=np.float64)
     if given.ndim != 1 or given.shape != outcome.shape:
         raise InputError("correct", f"needs one entry for each of the {given.shape} confidences", outcome.shape)
@@ -247,7 +246,7 @@ def _pairs(confidence: ArrayLike, correct: ArrayLike) -> tuple[Floats, Floats, i
     if not np.isin(outcome[~np.isnan(outcome)], (0.0, 1.0)).all():
         raise InputError("correct", "must be 0, 1 or NaN", correct)
     kept = ~np.isnan(given) & ~np.isnan(outcome)
-    return given[kept], outcome[kept], int((~kept).sum())
+    return given[kept], outcome[kept], kept
 
 
 def _ece(values: Floats, share: Floats, count: ArrayLike, bins: int) -> float:
@@ -290,10 +289,9 @@ def _simultaneous(curves: Floats, level: float) -> tuple[Floats, Floats]:
     return ordered[depth - 1], ordered[n - depth]
 
 
-def _design_effect(residual: Floats, clusters: ArrayLike | None, confidence: ArrayLike, correct: ArrayLike) -> float:
+def _design_effect(residual: Floats, clusters: ArrayLike | None, kept: NDArray[np.bool_]) -> float:
     if clusters is None:
         return 1.0
-    kept = ~(np.isnan(np.asarray(confidence, float)) | np.isnan(np.asarray(correct, float)))
     groups = cluster_codes(clusters, kept.size)[kept]
     if np.unique(groups).size < 2:
         raise InputError("clusters", "must be two or more", 1, "leave clusters out for items that are independent")

@@ -27,7 +27,7 @@ from axisjudge.stats.clusters import effective_clusters
 from axisjudge.stats.estimate import ClusteredShare, Estimate
 from axisjudge.stats.panels.dawid_skene import dawid_skene
 from axisjudge.stats.panels.linear import Floats, LinearPanel, probability_of
-from axisjudge.stats.panels.votes import FOLDS, Votes, held_out
+from axisjudge.stats.panels.votes import Votes, held_out
 from axisjudge.stats.panels.ways import calibrated, fit_panel, refit_panel, ways_for
 from axisjudge.stats.rates.clustered import paired_share_difference
 from axisjudge.stats.rates.proportions import clustered_proportion, jackknife_interval
@@ -72,7 +72,6 @@ def nested(
     *,
     ways: Sequence[str] = (),
     seed: int = 0,
-    n_folds: int = FOLDS,
     cluster_unit: str = "task",
     ci_level: float = 0.95,
 ) -> dict[str, NestedWay]:
@@ -94,7 +93,7 @@ def nested(
     """
     rows = votes.labelled
     ways = ways or ways_for(votes)
-    held = {way: _left_out(votes, way, seed, n_folds) for way in dict.fromkeys([*ways, REFERENCE])}
+    held = {way: _left_out(votes, way, seed) for way in dict.fromkeys([*ways, REFERENCE])}
     terms = {"weights": votes.weights[rows], "cluster_unit": cluster_unit, "ci_level": ci_level}
     truth, groups = votes.labels[rows], votes.groups[rows]
     right = {way: (words == truth).astype(float) for way, (words, _) in held.items()}
@@ -155,7 +154,7 @@ def judges_worth(votes: Votes, way: str, panel: LinearPanel, *, seed: int = 0, *
     return worth
 
 
-def _left_out(votes: Votes, way: str, seed: int, n_folds: int) -> tuple[Floats, Floats]:
+def _left_out(votes: Votes, way: str, seed: int) -> tuple[Floats, Floats]:
     """Words and probabilities of the labelled items, each from a fit that did not see its task; NaN where none."""
     blind = dawid_skene(votes.words, votes.n_categories) if way == "dawid_skene" else None  # it sees no label anyhow
 
@@ -163,19 +162,17 @@ def _left_out(votes: Votes, way: str, seed: int, n_folds: int) -> tuple[Floats, 
         inner = np.random.default_rng([seed, 1])
         return calibrated(blind, training) if blind is not None else fit_panel(training, way, rng=inner)
 
-    return _crossed(votes, fit, seed, n_folds)
+    return _crossed(votes, fit, seed)
 
 
 def _refitted(votes: Votes, way: str, panel: LinearPanel, seed: int) -> tuple[Floats, Floats]:
     return _crossed(votes, lambda part: refit_panel(part, way, panel, rng=np.random.default_rng([seed, 1])), seed)
 
 
-def _crossed(
-    votes: Votes, fit: Callable[[Votes], LinearPanel], seed: int, n_folds: int = FOLDS
-) -> tuple[Floats, Floats]:
+def _crossed(votes: Votes, fit: Callable[[Votes], LinearPanel], seed: int) -> tuple[Floats, Floats]:
     p = np.full((votes.labels.size, votes.n_categories), np.nan)
     words = np.full(votes.labels.size, np.nan)
-    for training, inside in held_out(votes, np.random.default_rng(seed), n_folds):
+    for training, inside in held_out(votes, np.random.default_rng(seed)):
         panel = fit(training)
         p[inside] = panel.probabilities(votes.words[inside])
         words[inside] = panel.words(p[inside])

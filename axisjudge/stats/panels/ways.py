@@ -103,27 +103,11 @@ def _vote(votes: Votes, weights: Floats) -> LinearPanel:
 UNLABELLED_VOTE = 2.0
 
 
-def _majority(votes: Votes, rng: np.random.Generator) -> LinearPanel:
-    return _vote(votes, np.ones(votes.words.shape[1]))
-
-
-def _families_equal(votes: Votes, rng: np.random.Generator) -> LinearPanel:
-    return _vote(votes, family_weights(votes.families))
-
-
-def _dawid_skene(votes: Votes, rng: np.random.Generator) -> LinearPanel:
-    return calibrated(dawid_skene(votes.words, votes.n_categories), votes)
-
-
 def _best(votes: Votes, size: int) -> LinearPanel:
     order = np.argsort(-accuracies(votes), kind="stable")
     chosen = np.zeros(order.size)
     chosen[order[:size]] = 1.0
     return _vote(votes, chosen)
-
-
-def _best_single(votes: Votes, rng: np.random.Generator) -> LinearPanel:
-    return _best(votes, 1)
 
 
 def _best_majority(votes: Votes, rng: np.random.Generator) -> LinearPanel:
@@ -140,10 +124,12 @@ def _best_majority(votes: Votes, rng: np.random.Generator) -> LinearPanel:
 
 #: Every way by name.
 WAYS: dict[str, Way] = {
-    "majority": Way(_majority, by_labels=False),
-    "families_equal": Way(_families_equal, by_labels=False),
-    "dawid_skene": Way(_dawid_skene, by_labels=False),
-    "best_single": Way(_best_single, by_labels=True),
+    "majority": Way(lambda votes, rng: _vote(votes, np.ones(votes.words.shape[1])), by_labels=False),
+    "families_equal": Way(lambda votes, rng: _vote(votes, family_weights(votes.families)), by_labels=False),
+    "dawid_skene": Way(
+        lambda votes, rng: calibrated(dawid_skene(votes.words, votes.n_categories), votes), by_labels=False
+    ),
+    "best_single": Way(lambda votes, rng: _best(votes, 1), by_labels=True),
     "best_majority": Way(_best_majority, by_labels=True),
     "logistic": Way(logistic, by_labels=True),
     "ordered": Way(ordered, by_labels=True, in_order=True),

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -176,7 +176,7 @@ def alternative_annotator(
     tested = [position for position, person in enumerate(compared) if person.tested]
     rejected = benjamini_yekutieli([compared[position].p_value for position in tested], q=q)
     verdicts = dict(zip(tested, rejected, strict=True))
-    compared = [_with_verdict(person, verdicts.get(position, False)) for position, person in enumerate(compared)]
+    compared = [replace(person, rejected=verdicts.get(position, False)) for position, person in enumerate(compared)]
     refusal = _refusal(others, bool(tested), least_instances)
     return AlternativeAnnotator(
         epsilon=epsilon,
@@ -325,10 +325,6 @@ def _lower_tail(above: float, error: float, degrees: float) -> tuple[float, str]
             return math.nan, "all differences equal epsilon"
         return (0.0 if above < 0 else 1.0), ""
     return float(stdtr(degrees, above / error)), ""
-
-
-def _with_verdict(person: AgainstPerson, rejected: bool) -> AgainstPerson:
-    return AgainstPerson(**{**vars(person), "rejected": rejected})
 
 
 def _mean_advantage(wins: list[_Wins], groups: NDArray[np.intp], unit: str, ci_level: float, refusal: str) -> Estimate:

@@ -125,17 +125,10 @@ def chance_jaccard(n_first: int, n_second: int, n_steps: int) -> float:
     """
     if not 0 <= n_first <= n_steps or not 0 <= n_second <= n_steps:
         raise InputError("n_first, n_second", f"must lie between 0 and the {n_steps} steps", (n_first, n_second))
-    ways = math.comb(n_steps, n_second)
-    return (
-        sum(
-            shared
-            / (n_first + n_second - shared)
-            * math.comb(n_first, shared)
-            * math.comb(n_steps - n_first, n_second - shared)
-            for shared in range(max(1, n_first + n_second - n_steps), min(n_first, n_second) + 1)
-        )
-        / ways
-    )
+    shared = range(max(1, n_first + n_second - n_steps), min(n_first, n_second) + 1)
+    ways = [math.comb(n_first, x) * math.comb(n_steps - n_first, n_second - x) for x in shared]
+    total = math.comb(n_steps, n_second)
+    return sum(x / (n_first + n_second - x) * (n_ways / total) for x, n_ways in zip(shared, ways, strict=True))
 
 
 def step_distance(first: Collection[int], second: Collection[int]) -> float:
