@@ -141,14 +141,31 @@ class Trajectory(Record):
             return self.id
         return self.task_id if self.domain is None else f"{self.domain}/{self.task_id}"
 
-    @cached_property
+    @property
     def content_sha256(self) -> str:
         """Hash of all that a judge is shown: steps, tools, policy and how the run ended; not id, agent or reward."""
+        return self._content[0]
+
+    @property
+    def mark(self) -> str:
+        """Sixteen digits that stand nowhere in what a judge is shown, so that nothing there can pass for a heading."""
+        return self._content[1]
+
+    @cached_property
+    def _content(self) -> tuple[str, str]:
         shown = self.model_dump_json(include={"steps", "tools", "policy", "termination", "tool_kinds"})
-        return sha256(shown.encode()).hexdigest()
+        digest = sha256(shown.encode()).hexdigest()
+        return digest, absent_from(shown, digest)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Trajectory:
         """A copy with other fields; its hash is its own, not the one remembered here."""
         copy = super().model_copy(update=update, deep=deep)
-        copy.__dict__.pop("content_sha256", None)
+        copy.__dict__.pop("_content", None)
         return copy
+
+
+def absent_from(text: str, digest: str, digits: int = 16) -> str:
+    """The first hexadecimal digits of a hash, hashed again while a text contains them."""
+    while digest[:digits] in text:
+        digest = sha256(digest.encode()).hexdigest()
+    return digest[:digits]

@@ -105,6 +105,7 @@ class Prefix:
         return f"axisjudge-{self.mark}"
 
 
+_ENCODE = json.JSONEncoder(ensure_ascii=False, default=str).encode
 _KINDS = {"thinking": "thinking to itself: seen by nobody else", "error": "an error outside of any tool call"}
 
 #: Characters that are kept: of some thousand runs, so that what was rendered for the plan is there when it is sent.
@@ -139,7 +140,7 @@ def shared_prefix(trajectory: Trajectory, *, budget: int = BUDGET) -> Prefix:
 
 def build_prefix(trajectory: Trajectory, *, budget: int = BUDGET) -> Prefix:
     """Render and fence a trajectory, shortening long tool results where it exceeds `budget` characters."""
-    mark = mark_of(trajectory)
+    mark = trajectory.mark
     text = _render(trajectory, mark, {})
     if len(text) <= budget:
         return Prefix(text, mark)
@@ -190,15 +191,6 @@ def joint_question(rubrics: Mapping[Axis, Rubric], n_steps: int) -> str:
 
 def _steps(n_steps: int) -> str:
     return f"The record has {n_steps} steps, numbered 0 to {n_steps - 1}." if n_steps else "The record has no steps."
-
-
-def mark_of(trajectory: Trajectory, digits: int = 16) -> str:
-    """The first hexadecimal digits of a hash of what is shown, hashed again while the trajectory contains them."""
-    shown = trajectory.model_dump_json(include={"steps", "tools", "policy", "termination", "tool_kinds"})
-    digest = trajectory.content_sha256
-    while digest[:digits] in shown:
-        digest = sha256(digest.encode()).hexdigest()
-    return digest[:digits]
 
 
 def _common_length(lengths: list[int], excess: int, notice: int) -> int:
@@ -302,7 +294,7 @@ def _call(call: ToolCall, place: str) -> Iterator[str]:
 
 def quoted(value: object) -> str:
     """A value as JSON on one line: what breaks a line or is not seen is escaped, whatever alphabet it is from."""
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    text = _ENCODE(value)
     if text.isprintable():
         return text
     return "".join(letter if letter.isprintable() else json.dumps(letter)[1:-1] for letter in text)

@@ -239,30 +239,35 @@ class Lane:
             return Reply(answers)
         timeouts = retries = 0
         reply: Reply | None = None
-        while await self._admitted(call):
-            reply = after(reply, await self._asked(call))
-            failure = reply.failure
-            if failure is None or failure.kind in ("too_long", "refused"):
-                self._succeeded()
+        try:
+            while await self._admitted(call):
+                reply = after(reply, await self._asked(call))
+                failure = reply.failure
+                if failure is None or failure.kind in ("too_long", "refused"):
+                    self._succeeded()
+                    break
+                self.end.failures[failure.words] += 1
+                if failure.kind == "limit":
+                    self._wait_for(failure)
+                    continue
+                self._freed()
+                timeouts += failure.kind == "timeout"
+                if failure.kind == "timeout" and timeouts < 2:
+                    continue
+                if failure.kind == "passing" and retries < RETRIES:
+                    await self._back_off(failure, retries)
+                    retries += 1
+                    continue
+                if failure.kind in LASTING or failure.kind == "unreadable":
+                    self._count(failure, call.trajectory.id)
                 break
-            self.end.failures[failure.words] += 1
-            if failure.kind == "limit":
-                self._wait_for(failure)
-                continue
-            self._freed()
-            timeouts += failure.kind == "timeout"
-            if failure.kind == "timeout" and timeouts < 2:
-                continue
-            if failure.kind == "passing" and retries < RETRIES:
-                await self._back_off(failure, retries)
-                retries += 1
-                continue
-            if failure.kind in LASTING or failure.kind == "unreadable":
-                self._count(failure, call.trajectory.id)
-            break
-        else:
-            if reply is None or reply.cost_usd is None:
-                return None
+            else:
+                if reply is None or reply.cost_usd is None:
+                    return None
+        except asyncio.CancelledError:
+            if reply is not None and reply.cost_usd:  # what was paid stands on file, and is asked again
+                self._answered(call, reply)
+            raise
         return replace(reply, flags=(*reply.flags, f"{MAYBE_PAID}:{timeouts}")) if timeouts else reply
 
     async def _admitted(self, call: Call) -> bool:

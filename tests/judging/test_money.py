@@ -1,7 +1,10 @@
 """What a run costs: said before, kept to, and counted after."""
 
 import asyncio
+import os
 import random
+import signal
+import threading
 from math import isclose
 
 import pytest
@@ -246,4 +249,15 @@ def test_a_paid_try_is_a_loss_where_the_budget_ends_before_the_next_one(tmp_path
     assert run.outcome.code() == 3
     (cost,) = cost_of(read_every_line(out))
     assert isclose(cost.usd, 0.02)
+    assert judging_run(trajectories(1), [judge], ["termination"], out=out).plan().n_calls == 1
+
+
+def test_a_paid_try_is_a_loss_where_ctrl_c_comes_before_the_next_one(tmp_path):
+    judge, out = Stumbling(9), tmp_path / "r.jsonl"
+    run = judging_run(trajectories(1), [judge], ["termination"], out=out)
+    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()  # the second try waits for half a second
+    with pytest.raises(KeyboardInterrupt):
+        run.carry_out(progress=False, allow_unpriced=True)
+    (cost,) = cost_of(read_every_line(out))
+    assert isclose(cost.usd, 0.01 * sum(judge.tries.values()))
     assert judging_run(trajectories(1), [judge], ["termination"], out=out).plan().n_calls == 1

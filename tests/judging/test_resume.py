@@ -18,7 +18,8 @@ import polars as pl
 import pytest
 from judging.worlds import trajectories
 
-from axisjudge.ratings import read_ratings
+from axisjudge.cli import main
+from axisjudge.ratings import RatingsWriter, read_ratings
 from axisjudge.verdict import IDENTITY
 
 N, CONCURRENCY = 12, 4
@@ -150,13 +151,15 @@ def test_the_torn_line_of_a_kill_is_mended(command, tmp_path):
     assert all(pl.read_ndjson(out)["status"] == "ok")
 
 
-def test_a_second_process_is_told_that_the_file_is_taken(command, tmp_path):
-    from axisjudge.ratings import RatingsWriter
-
-    with RatingsWriter(tmp_path / "r.jsonl"):
-        process = command(tmp_path / "r.jsonl")
-        out, err = process.communicate(timeout=60)
-    assert process.returncode == 2
-    assert "another process has been writing here" in err
-    assert err.count("\n") == 1
-    assert "Traceback" not in err + out
+def test_who_finds_the_file_taken_is_told_in_one_line(tmp_path, monkeypatch, capsys):
+    source, out = tmp_path / "runs.jsonl", tmp_path / "r.jsonl"
+    source.write_text(trajectories(1)[0].model_dump_json() + "\n")
+    monkeypatch.setitem(RatingsWriter.__init__.__kwdefaults__, "wait", 0.2)
+    monkeypatch.setattr("sys.argv", ["axisjudge", "judge", str(source), "--out", str(out)])
+    with RatingsWriter(out), pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 2
+    printed = capsys.readouterr()
+    assert "another process has been writing here" in printed.err
+    assert printed.err.count("\n") == 1
+    assert "Traceback" not in printed.err + printed.out
