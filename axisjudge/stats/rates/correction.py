@@ -7,8 +7,7 @@ at random              post-stratified by the judge's verdict v, sum_v q_v P(inc
                        Beta(1/2) posterior and MOVER-Wilson; prediction-powered with Student's t from 200 labels on
 by judge's verdict     the same; without recorded probabilities only by this judge's own verdict
 by a recorded key      the same, with classes of about equal probability as strata too; prediction-powered where the
-                       labels are worth 200 of even weight; bets on labels where only theirs are known and few stand
-                       for many: .95 or more whatever no label shows, and five times as wide
+                       labels are worth 200 of even weight; bets, which are wide, where few of them stand for many
 by the human label     Rogan and Gladen with Lang and Reiczigel's interval
 in an unknown way      none: every estimator fails for some way
 =====================  ================================================================================================
@@ -109,9 +108,8 @@ def corrected_rate(
         Where all items are labelled there is nothing to correct, and the rate is that of the labels.
     probability : array, shape (n_items,), optional
         Inclusion probabilities; NaN where they are not known of items without a label. Of all items they may hold up to
-        a common factor. Drawn by a key, those of labels alone must stand for half of the items at least, or there is no
-        rate; for all but a standard error, and be worth 50 of even weight, or the interval is that of bets, as a kind
-        of item that was rarely drawn could be missing unseen (`uneven_draws.rate_by_bets`).
+        a common factor. Drawn by a key, those of labels alone must stand for half of the items, or there is no rate;
+        where they fall an error short of all, or are worth fewer than 50, a wide interval allows for kinds unseen.
     clusters : array, shape (n_items,), optional
         Which items belong together; without it items are taken as independent.
     rng : numpy.random.Generator or int, optional
