@@ -13,7 +13,7 @@ from axisjudge.checks import InputError
 from axisjudge.labels.columns import completed_rows, of_run
 from axisjudge.labels.crosswalk import BY_REASON as OPEN_AXIS
 from axisjudge.labels.crosswalk import NONE, category_key, read_crosswalk
-from axisjudge.labels.reading import read_json
+from axisjudge.labels.reading import holds_records, read_json
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import Axis
 
@@ -78,11 +78,9 @@ def read_agentrx(
 
 def _records(path: Path) -> list[Mapping[str, Any]]:
     records = read_json(path)
-    if not isinstance(records, list) or not all(
-        isinstance(record, dict) and {"trajectory_id", "failures"} <= record.keys() for record in records
-    ):
+    if records != [] and not holds_records(records, "trajectory_id", "failures"):
         raise InputError(str(path), "must be a list of runs with trajectory_id and failures")
-    return records
+    return list(records)
 
 
 def _category(failure: Mapping[str, Any], path: Path) -> str:

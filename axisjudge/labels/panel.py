@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -93,16 +94,9 @@ class LabelledPanel:
     def with_labels(self) -> LabelledPanel:
         """The items that some person labelled."""
         rows = np.flatnonzero((~np.isnan(self.labelled)).any(axis=1))
-        return replace(
-            self,
-            items=tuple(self.items[row] for row in rows),
-            runs=tuple(self.runs[row] for row in rows),
-            judged=self.judged[rows],
-            asked=self.asked[rows],
-            labelled=self.labelled[rows],
-            agents=self.agents[rows],
-            clusters=None if self.clusters is None else self.clusters[rows],
-        )
+        names: dict[str, Any] = {name: tuple(getattr(self, name)[row] for row in rows) for name in ("items", "runs")}
+        arrays = {name: getattr(self, name)[rows] for name in ("judged", "asked", "labelled", "agents")}
+        return replace(self, **names, **arrays, clusters=None if self.clusters is None else self.clusters[rows])
 
     @property
     def ordered(self) -> bool:

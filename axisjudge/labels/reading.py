@@ -48,6 +48,12 @@ def read_json_lines(path: Path) -> list[Any]:
     return records
 
 
+def holds_records(content: Any, *names: str) -> bool:
+    """Whether parsed JSON is a list of objects, one or more, none of which lacks one of these members."""
+    records = content if isinstance(content, list) else []
+    return bool(records) and all(isinstance(each, dict) and {*names} <= each.keys() for each in records)
+
+
 def columns_of(path: Path) -> list[str]:
     """The header of a CSV file."""
     head = path.read_bytes().decode("utf-8-sig", errors="replace").partition("\n")[0].strip()

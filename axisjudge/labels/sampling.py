@@ -61,7 +61,8 @@ METHODS: tuple[Method, ...] = get_args(Method)
 #: Ways from which no rate follows: somebody looked where judges were at odds.
 LOOKED_AT: tuple[Method, ...] = ("by_flip", "by_disagreement")
 
-_FLAGS = ("drawn", "drawn_by", "drawn_stratum", "drawn_probability", "drawn_from")
+#: What labels say of their draw, each with its type.
+_FLAGS = {"drawn": str, "drawn_by": str, "drawn_stratum": str, "drawn_probability": float, "drawn_from": int}
 _PLAN = "drawn_plan"
 #: The stratum of a trajectory to which a judge gave no verdict.
 LOST = "lost"
@@ -149,23 +150,15 @@ def drawn_of(flags: Iterable[str]) -> dict[str, Any]:
 
     Without flags `drawn` is ``unknown`` and the rest None.
     """
-    said = dict(flag.split(":", 1) for flag in flags if _is_drawn(flag))
-    probability, frame = said.get("drawn_probability"), said.get("drawn_from")
-    return {
-        "drawn": one_of("flag drawn", said.get("drawn", "unknown"), METHODS),
-        "drawn_by": said.get("drawn_by"),
-        "drawn_stratum": said.get("drawn_stratum"),
-        "drawn_probability": None if probability is None else float(probability),
-        "drawn_from": None if frame is None else int(frame),
-    }
+    given = dict(flag.split(":", 1) for flag in flags if _is_drawn(flag))
+    one_of("flag drawn", given.setdefault("drawn", "unknown"), METHODS)
+    return {name: kind(given[name]) if name in given else None for name, kind in _FLAGS.items()}
 
 
 def with_drawn(labels: pl.DataFrame) -> pl.DataFrame:
     """The ratings table with the columns drawn, drawn_by, drawn_stratum, drawn_probability and drawn_from added."""
-    types: dict[str, Any] = dict.fromkeys(_FLAGS, pl.String)
-    types |= {"drawn_probability": pl.Float64, "drawn_from": pl.Int64}
-    said = pl.DataFrame([drawn_of(flags or ()) for flags in labels["flags"].to_list()], schema=types)
-    return labels.with_columns(said.get_columns())
+    drawn = pl.DataFrame([drawn_of(flags or ()) for flags in labels["flags"].to_list()], schema=_FLAGS)
+    return labels.with_columns(drawn.get_columns())
 
 
 def set_drawn(labels: Iterable[Rating], drawn: Sequence[str]) -> list[Rating]:

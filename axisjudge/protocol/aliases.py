@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from axisjudge.results import Result, columns
 from axisjudge.spec import price_list_of
 
 READ_ON = "2026-11-22"
@@ -56,8 +57,10 @@ _DATED: dict[str, tuple[str, dict[str, str | None]]] = {
 
 
 @dataclass(frozen=True)
-class Alias:
+class Alias(Result):
     """A name that moves, the dated id it stood for when this was read (None where no page says), and who says so."""
+
+    _keys = columns("alias=name stands_for source read_on")
 
     name: str
     stands_for: str | None

@@ -260,13 +260,7 @@ def _aliases(specs: Sequence[JudgeSpec], ratings: pl.DataFrame | None, *, allow:
             rule = f"{alias.name} is an alias that its provider moves{now}"
             cure = "name the dated id, or allow it with --allow-alias"
             raise InputError(f"judge {spec.rater}", rule, cure=cure)
-        aliases[spec.rater] = {
-            "alias": alias.name,
-            "stands_for": alias.stands_for,
-            "source": alias.source,
-            "read_on": alias.read_on,
-            "returned_models": _returned(spec.rater, ratings),
-        }
+        aliases[spec.rater] = alias.to_dict() | {"returned_models": _returned(spec.rater, ratings)}
     return aliases
 
 

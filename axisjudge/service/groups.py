@@ -60,24 +60,24 @@ class GroupWriter:
     def _work(self) -> None:
         is_open = True
         while is_open:
-            first = self._asked.get()
-            group, is_open = self._gathered(first)
+            group, is_open = self._gathered()
             if group:
                 self._answer(group)
 
-    def _gathered(self, first: Any) -> tuple[list[Any], bool]:
-        group, size = [], 0
-        asked = first
-        while asked is not None:
-            group.append(asked)
-            size += len(asked[0])
-            if size >= _LARGEST_GROUP:
-                return group, True
-            try:
-                asked = self._asked.get_nowait()
-            except queue.Empty:
-                return group, True
-        return group, False
+    def _gathered(self) -> tuple[list[Any], bool]:
+        """What was asked for, and whether more may come."""
+        group: list[Any] = []
+        size = 0
+        try:
+            while size < _LARGEST_GROUP:
+                asked = self._asked.get(block=not group)
+                if asked is None:
+                    return group, False
+                group.append(asked)
+                size += len(asked[0])
+        except queue.Empty:
+            pass
+        return group, True
 
     def _answer(self, group: list[Any]) -> None:
         outcomes = self._stored([run for runs, _ in group for run in runs])

@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from operator import itemgetter
 from typing import Any
 from uuid import uuid4
 
@@ -14,6 +15,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from axisjudge.scores.run_score import Run, Scorecard, ScorecardRules
 from axisjudge.scores.run_score.single import RollingBaseline, ended_at, enters_baseline, score_single
+from axisjudge.service.database import Prepared
 from axisjudge.service.schema import agent_run_scores, agent_runs, superseded_scores, waiting_events
 
 EVENT = "agent.run.scored"
@@ -24,6 +26,7 @@ _RUNS = agent_runs.c
 _SAID = ("score", "tier", "formula_version", "weight_snapshot")
 #: What follows from a run and its baseline beside these.
 _BESIDE = ("axis_scores", "detail")
+_says, _says_beside = itemgetter(*_SAID), itemgetter(*_BESIDE)
 _ONLY_CURRENT = ("listed_at", "spec_id")
 #: What rows and events take over as it is from a run and from its score, and what of a score stands in `detail`.
 _IDS = ("run_id", "agent_id", "workspace_id", "spec_id")
@@ -58,7 +61,7 @@ _LAST_BEFORE = (
     .subquery()
 )
 _BESIDE_SCORE = ("ended_at", "enters_baseline", "facts")
-_NEAR = sa.union_all(sa.select(_LAST_BEFORE), sa.select(*_TIMES).where(*_REACHED))
+_NEAR = Prepared(sa.union_all(sa.select(_LAST_BEFORE), sa.select(*_TIMES).where(*_REACHED)))
 _LATER = (
     sa.select(*(_RUNS[name] for name in _BESIDE_SCORE), *agent_run_scores.c)
     .join(agent_run_scores, agent_run_scores.c.run_id == _RUNS.run_id)
@@ -66,10 +69,10 @@ _LATER = (
 )
 #: By dialect: runs that are not there yet, which are the ones returned.
 _NEW_RUNS = {
-    kind.__name__.rpartition(".")[2]: kind.insert(agent_runs).on_conflict_do_nothing().returning(_RUNS.run_id)
+    kind.__name__.rpartition(".")[2]: Prepared(kind.insert(agent_runs).on_conflict_do_nothing().returning(_RUNS.run_id))
     for kind in (sqlite, postgresql)
 }
-_NEW_SCORE, _NEW_EVENT = agent_run_scores.insert(), waiting_events.insert()
+_NEW_SCORE, _NEW_EVENT = Prepared(agent_run_scores.insert()), Prepared(waiting_events.insert().inline())
 _AT_OLD = agent_run_scores.update().where(agent_run_scores.c.score_id == sa.bindparam("held_id"))
 
 
@@ -109,7 +112,7 @@ def insert_and_score(
     now = datetime.now(UTC)
     timed_runs = [_Timed.of(run) for run, _ in offered]
     rows = [_run_row(timed, facts, now) for timed, (_, facts) in zip(timed_runs, offered, strict=True)]
-    new = set(connection.execute(_NEW_RUNS[connection.dialect.name], rows).scalars())
+    new = {run_id for (run_id,) in _NEW_RUNS[connection.dialect.name].run(connection, rows)}
     fresh = [timed for timed in timed_runs if timed.run.run_id in new]
     made: list[dict[str, Any]] = []
     held: dict[str, dict[str, Any]] = {}
@@ -157,7 +160,7 @@ def _around(
     if not ends:
         return [], []
     reach = {"workspace": workspace, "first": min(ends), "last": max(ends), "window": window, "back": window - 1}
-    near = connection.execute(_NEAR, reach).all()
+    near = _NEAR.run(connection, [reach])
     kept = [(ended_at, wall) for ended_at, wall, enters in near if enters]
     first = min((timed.ended_at for timed in fresh if timed.enters and timed.ended_at is not None), default=None)
     if first is None or sum(end > first for end, *_ in near) == sum(end > first for end in ends):
@@ -210,7 +213,7 @@ def _write(
     moved = [
         {"held_id": old["score_id"]} | {name: row[name] for name in _BESIDE}
         for row, old in pairs
-        if _says(row) == _says(old) and any(row[name] != old[name] for name in _BESIDE)
+        if _says(row) == _says(old) and _says_beside(row) != _says_beside(old)
     ]
     if moved:
         connection.execute(_AT_OLD, moved)
@@ -225,15 +228,11 @@ def _write(
             row["listed_at"] = old["listed_at"]
         connection.execute(_AT_OLD, [{"held_id": old["score_id"], **row} for row, old in changed])
     if fresh:
-        connection.execute(_NEW_SCORE, fresh)
+        _NEW_SCORE.run(connection, fresh)
     events = [*((row, None) for row in fresh if row["score"] is not None), *changed]
     if events:
         payloads = [{"score_id": row["score_id"], "payload": json.dumps(_event(row, old))} for row, old in events]
-        connection.execute(_NEW_EVENT, payloads)
-
-
-def _says(row: dict[str, Any]) -> tuple[Any, ...]:
-    return tuple(row[name] for name in _SAID)
+        _NEW_EVENT.run(connection, payloads)
 
 
 def _event(row: dict[str, Any], old: dict[str, Any] | None) -> dict[str, Any]:

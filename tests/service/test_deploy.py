@@ -79,7 +79,7 @@ def test_backup_and_restore_of_sqlite(page, tmp_path):
     live, kept = tmp_path / "scorecard.sqlite", tmp_path / "kept.sqlite"
     backup, restore = (
         line.replace("/var/lib/axisjudge/scorecard.sqlite", str(live)).replace(
-            "/var/backups/scorecard.sqlite", str(kept)
+            "/var/backups/axisjudge/scorecard.sqlite", str(kept)
         )
         for line in commands(page, "sqlite3")
     )
@@ -102,7 +102,7 @@ def test_backup_and_restore_of_postgresql(page, postgres, tmp_path):
 
     def on(line, url):
         words = shlex.split(line.replace("postgresql://axisjudge@localhost/scorecard", url))
-        words = [word.replace("/var/backups/scorecard.dump", str(dump)) for word in words]
+        words = [word.replace("/var/backups/axisjudge/scorecard.dump", str(dump)) for word in words]
         subprocess.run([str(binaries() / words[0]), *words[1:]], check=True)
 
     on(backup, live)

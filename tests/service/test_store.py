@@ -413,10 +413,10 @@ def test_the_facts_are_json_that_others_can_read(store):
 def test_a_write_does_not_grow_with_its_workspace(tmp_path):
     store, steps = ScoreStore(str(tmp_path / "s.sqlite")), [0]
 
-    def count_steps(connection, *_):
-        connection.set_progress_handler(lambda: steps.__setitem__(0, steps[0] + 1), 20)
+    def count_steps(connection):
+        connection.connection.set_progress_handler(lambda: steps.__setitem__(0, steps[0] + 1), 20)
 
-    sa.event.listen(store.database.engine, "checkout", count_steps)
+    sa.event.listen(store.database.engine, "begin", count_steps)
 
     def steps_of(number):
         steps[0] = 0

@@ -15,7 +15,7 @@ from axisjudge.checks import InputError
 from axisjudge.labels.agentrx import BY_REASON, NO_AXIS, read_agentrx
 from axisjudge.labels.crosswalk import category_key, read_crosswalk
 from axisjudge.labels.formats.terms import Naming, Read, Terms, grouped, of_one_rater, ratings_of
-from axisjudge.labels.reading import read_json
+from axisjudge.labels.reading import holds_records, read_json
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import Axis, Rating
 
@@ -29,8 +29,7 @@ _CATEGORIES = {
 
 def recognises(content: object) -> bool:
     """Whether parsed JSON is a list of runs with failures."""
-    runs = content if isinstance(content, list) else []
-    return bool(runs) and all(isinstance(run, dict) and {"trajectory_id", "failures"} <= run.keys() for run in runs)
+    return holds_records(content, "trajectory_id", "failures")
 
 
 def read_agentrx_failures(path: Path, terms: Naming) -> Read:

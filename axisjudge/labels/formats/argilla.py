@@ -29,7 +29,7 @@ from axisjudge.labels.formats.terms import (
     taken_back,
     word,
 )
-from axisjudge.labels.reading import read_json
+from axisjudge.labels.reading import holds_records, read_json
 from axisjudge.verdict import AXES, Rating
 
 _SIDES = ("note", "steps")
@@ -39,14 +39,10 @@ _UNSAID = (
 )
 
 
-def recognises(content: object) -> bool:
+def recognises(content: Any) -> bool:
     """Whether parsed JSON is a list of Argilla's records, nested or flat."""
-    records = content if isinstance(content, list) else []
-    return bool(records) and all(
-        isinstance(record, dict)
-        and "_server_id" in record
-        and ({"responses", "fields"} <= record.keys() or _flat(record))
-        for record in records
+    return holds_records(content, "_server_id") and all(
+        {"responses", "fields"} <= record.keys() or _flat(record) for record in content
     )
 
 

@@ -17,14 +17,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.labels.crosswalk import ANY_STEP, BY_REASON, NONE, category_key, numbered_modes, read_crosswalk
 from axisjudge.labels.formats.terms import Naming, Read, by_model, by_person
-from axisjudge.labels.reading import read_json
+from axisjudge.labels.reading import holds_records, read_json
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import AXES, Rating
 
@@ -36,15 +36,13 @@ _ONLY_FAILURES = "only failures are labelled here: neither specificity nor a fai
 
 def is_who_and_when(content: object) -> bool:
     """Whether parsed JSON is a run with its decisive error, or a list of such."""
-    return all(isinstance(one, dict) and one.keys() >= _DECISIVE for one in _listed(content)) and bool(_listed(content))
+    return holds_records(_listed(content), *_DECISIVE)
 
 
 def is_mast(content: object) -> bool:
     """Whether parsed JSON is a list of runs with modes of failure."""
-    return bool(_listed(content)) and all(
-        isinstance(one, dict) and "mas_name" in one and not one.keys().isdisjoint(("annotations", "mast_annotation"))
-        for one in _listed(content)
-    )
+    runs = _listed(content)
+    return holds_records(runs, "mas_name") and all({"annotations", "mast_annotation"} & one.keys() for one in runs)
 
 
 def read_who_and_when(path: Path, terms: Naming) -> Read:
@@ -150,5 +148,5 @@ def _axis_of(name: str, terms: Naming) -> tuple[str, str | None]:
     return label, None if axis in (BY_REASON, NONE) else axis
 
 
-def _listed(content: object) -> Sequence[Any]:
+def _listed(content: object) -> list[Any]:
     return content if isinstance(content, list) else [content] if isinstance(content, dict) else []

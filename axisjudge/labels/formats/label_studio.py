@@ -32,7 +32,7 @@ from axisjudge.labels.formats.terms import (
     taken_back,
     word,
 )
-from axisjudge.labels.reading import read_json
+from axisjudge.labels.reading import holds_records, read_json
 from axisjudge.verdict import AXES, Rating
 
 GROUND_TRUTH, CANCELLED, SAID = "ground_truth", "cancelled", "said"
@@ -45,8 +45,7 @@ Answers = dict[int | None, dict[str, Any]]
 
 def recognises(content: object) -> bool:
     """Whether parsed JSON is a list of tasks with annotations."""
-    tasks = content if isinstance(content, list) else []
-    return bool(tasks) and all(isinstance(task, dict) and {"data", "annotations"} <= task.keys() for task in tasks)
+    return holds_records(content, "data", "annotations")
 
 
 def read_label_studio(path: Path, terms: Naming) -> Read:

@@ -145,46 +145,33 @@ def score_single(run: Run, p50: float | None, samples: int | None, rules: Scorec
     rules : ScorecardRules
     """
     executed, passed = counted_stages(run.stages)
-    measured = {name: getattr(run, name) for name in ("wall_seconds", *FIELDS["resource_efficiency"])}
-    counts = {"stages_executed": executed, "stages_passed_first": passed}
-    reasons = {
+    use = {name: getattr(run, name) for name in FIELDS["resource_efficiency"]}
+    why = {
         "completion": _of_completion(run.outcome),
-        "error_rate": _of_stages(counts),
+        "error_rate": _of_stages(executed, passed),
         "latency": _of_latency(run, p50, samples, rules),
-        "resource_efficiency": _of_resources(measured),
+        "resource_efficiency": _of_resources(use),
     }
-    values = {
-        "completion": lambda: OUTCOMES[run.outcome or ""],
-        "error_rate": lambda: _passed_first(executed or 0.0, passed or 0.0),
-        "latency": lambda: _latency(measured["wall_seconds"], p50 or 0.0, rules),
-        "resource_efficiency": lambda: _resources(*(measured[name] for name in FIELDS["resource_efficiency"])),
-    }
-    computed = {name: values[name]() for name in COMPONENTS if reasons[name] is None}
-    score, low, high = (_weighted(computed, stand_in, rules) for stand_in in (NEUTRAL, 0, 100))
-    has_score = run.scored and not is_empty(run)
-    return Scorecard(
-        run_id=run.run_id,
-        score=score if has_score else None,
-        tier=tier_of(score) if has_score else UNRANKED,
-        low=low if has_score else None,
-        high=high if has_score else None,
-        components={name: computed.get(name, NEUTRAL) for name in COMPONENTS} if has_score else {},
-        reasons={name: why for name, why in reasons.items() if why is not None} if run.scored else {},
-        baseline_seconds=p50,
-        baseline_runs=samples or 0,
-    )
-
-
-def is_empty(run: Run) -> bool:
-    """Whether nothing was given that a score could be made of: no outcome, no stage, no wall time, no resources."""
-    fields = ("outcome", "wall_seconds", *FIELDS["resource_efficiency"])
-    return not counted_stages(run.stages)[0] and all(getattr(run, name) is None for name in fields)
-
-
-def _weighted(computed: dict[str, int], stand_in: int, rules: ScorecardRules) -> int:
-    weights = zip(COMPONENTS, rules.whole_weights, strict=True)
-    total = sum(computed.get(name, stand_in) * weight for name, weight in weights)
-    return int((2 * total + _UNIT) // (2 * _UNIT))
+    reasons = {name: reason for name, reason in why.items() if reason is not None}
+    is_empty = not executed and all(given is None for given in (run.outcome, run.wall_seconds, *use.values()))
+    if not run.scored or is_empty:
+        reasons = reasons if run.scored else {}
+        return Scorecard(run.run_id, None, UNRANKED, None, None, {}, reasons, p50, samples or 0)
+    computed: dict[str, int] = {}
+    if "completion" not in reasons:
+        computed["completion"] = OUTCOMES[run.outcome or ""]
+    if "error_rate" not in reasons:
+        computed["error_rate"] = _passed_first(executed or 0.0, passed or 0.0)
+    if "latency" not in reasons:
+        computed["latency"] = _latency(run.wall_seconds or 0.0, p50 or 0.0, rules)
+    if "resource_efficiency" not in reasons:
+        computed["resource_efficiency"] = _resources(*use.values())
+    weights = dict(zip(COMPONENTS, rules.whole_weights, strict=True))
+    known = sum(value * weights[name] for name, value in computed.items())
+    unknown = sum(weights[name] for name in reasons)
+    score, low, high = ((2 * (known + stand_in * unknown) + _UNIT) // (2 * _UNIT) for stand_in in (NEUTRAL, 0, 100))
+    components = {name: computed.get(name, NEUTRAL) for name in COMPONENTS}
+    return Scorecard(run.run_id, score, tier_of(score), low, high, components, reasons, p50, samples or 0)
 
 
 def _passed_first(executed: float, passed: float) -> int:
@@ -222,11 +209,10 @@ def _of_completion(outcome: str | None) -> str | None:
     return None if outcome in OUTCOMES else f"unknown outcome {outcome}"
 
 
-def _of_stages(counts: dict[str, float | None]) -> str | None:
-    executed, passed = counts.values()
+def _of_stages(executed: float | None, passed: float | None) -> str | None:
     if executed is None or passed is None:
         return "no stages given"
-    if wrong := next(filter(None, (_wrong(name, value) for name, value in counts.items())), None):
+    if wrong := _wrong("stages_executed", executed) or _wrong("stages_passed_first", passed):
         return wrong
     if executed == 0:
         return "no stage was executed"
@@ -238,19 +224,18 @@ def _of_latency(run: Run, p50: float | None, samples: int | None, rules: Scoreca
         return wrong
     if samples is None:
         return "no frozen baseline of this workspace" if p50 is None else None
-    if ended_at(run) is None:
+    if samples == 0 and ended_at(run) is None:  # else runs before its end were counted
         known = end_time(run.ended_at) is not None
         return "the end time lies outside 2000-2100" if known else "no usable end time"
     few = samples < rules.min_samples
     return f"{samples} completed runs before it; a baseline needs {rules.min_samples}" if few else None
 
 
-def _of_resources(measured: dict[str, float | None]) -> str | None:
-    fields = FIELDS["resource_efficiency"]
-    if all(measured[name] is None for name in fields):
+def _of_resources(use: dict[str, float | None]) -> str | None:
+    if not any(given is not None for given in use.values()):
         return "no resource data"
-    wrong = (_wrong(name, measured[name]) for name in fields)
-    nothing = (f"{name} is 0" for name in ("memory_limit_bytes", "cpu_wall_ms") if measured[name] == 0)
+    wrong = (_wrong(name, given) for name, given in use.items())
+    nothing = (f"{name} is 0" for name in ("memory_limit_bytes", "cpu_wall_ms") if use[name] == 0)
     return next(filter(None, (*wrong, *nothing)), None)
 
 

@@ -95,8 +95,9 @@ def disagreements(ratings: Given, panel: Pooled, *, most: int = 20) -> Disagreem
     """
     codes = panel.judged
     ranks, _ = confidence_ranks(ratings, panel)
-    split = np.flatnonzero(~_unanimous(codes) & ((~np.isnan(codes)).sum(axis=1) >= 2))
-    sureness = _mean_rank(ranks)
+    several = (~np.isnan(codes)).sum(axis=1) >= 2
+    split = np.flatnonzero(several & (np.fmin.reduce(codes, axis=1) < np.fmax.reduce(codes, axis=1)))
+    sureness = np.ma.masked_invalid(ranks).mean(axis=1).filled(np.nan)  # of the ranks that are given
     evenness = _evenness(codes, len(panel.categories), panel.ordered)
     if np.isnan(sureness[split]).all():
         order, key = Order.FARTHEST if panel.ordered else Order.MOST_EVEN, -evenness
@@ -111,18 +112,6 @@ def disagreements(ratings: Given, panel: Pooled, *, most: int = 20) -> Disagreem
         order=order,
         kind=panel.kind,
     )
-
-
-def _mean_rank(ranks: Floats) -> Floats:
-    """Mean of the judges' confidence ranks on each item; NaN where none is given."""
-    given = ~np.isnan(ranks)
-    total = np.where(given, ranks, 0.0).sum(axis=1)
-    return np.where(given.any(axis=1), total / np.maximum(given.sum(axis=1), 1), np.nan)
-
-
-def _unanimous(codes: Floats) -> NDArray[np.bool_]:
-    """Whether all judges that gave a verdict gave the same."""
-    return np.asarray(np.fmin.reduce(codes, axis=1) == np.fmax.reduce(codes, axis=1))
 
 
 def _evenness(codes: Floats, n_categories: int, ordered: bool) -> Floats:

@@ -186,13 +186,9 @@ def pooled_counts(panel: Sequence[PatternCounts], *, kind: Kind = "polars") -> P
         Questions of different scales.
     """
     raters = {rater[1]: rater for counts in panel for rater in counts.raters}
-    judges, labellers = (
-        [name for _, name, _ in sorted(part)]
-        for part in (
-            [rater for rater in raters.values() if rater[2] not in LABELS],
-            [rater for rater in raters.values() if rater[2] in LABELS],
-        )
-    )
+    by_family = sorted(raters.values())
+    judges = [name for _, name, kind in by_family if kind not in LABELS]
+    labellers = [name for _, name, kind in by_family if kind in LABELS]
     if len({(counts.scale, counts.categories) for counts in panel}) > 1:
         names = [counts.question for counts in panel]
         raise InputError("question", "questions that are pooled need one scale", names)

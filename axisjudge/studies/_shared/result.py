@@ -166,10 +166,6 @@ def _of_array(kind: Any) -> bool:
     return (typing.get_origin(kind) or kind) is np.ndarray
 
 
-def _to_array(values: Any, kind: Any) -> Any:
-    return np.array(values["values"], dtype=values["dtype"]).reshape(values["shape"])
-
-
 def _from_array(array: np.ndarray[Any, Any]) -> dict[str, Any]:
     return {"dtype": str(array.dtype), "shape": list(array.shape), "values": array.ravel().tolist()}
 
@@ -185,16 +181,6 @@ def _to_named(converter: JsonConverter, kind: Any) -> Callable[[Any, Any], Any]:
     return lambda values, _: kind(*(hook(value, each) for value, (hook, each) in zip(values, hooks, strict=True)))
 
 
-def _from_frame(frame: pl.DataFrame) -> dict[str, Any]:
-    return {"frame": frame.serialize(format="json")}
-
-
-def _to_frame(saved: dict[str, Any], _: Any) -> pl.DataFrame:
-    from io import StringIO
-
-    return pl.DataFrame.deserialize(StringIO(saved["frame"]), format="json")
-
-
 def _converter() -> JsonConverter:
     """Dataclasses to JSON's types and back, by the types of their fields; estimates keep their own class."""
     return _converter_of(tuple(sorted(_below(Estimate), key=lambda kind: kind.__qualname__)))
@@ -206,18 +192,24 @@ def _below(kind: type[Estimate]) -> set[type[Estimate]]:
 
 @cache
 def _converter_of(estimates: tuple[type[Estimate], ...]) -> JsonConverter:
+    from io import StringIO
+
     from cattrs.cols import is_frozenset, is_namedtuple
     from cattrs.preconf.json import make_converter
     from cattrs.strategies import configure_tagged_union, include_subclasses
 
     converter = make_converter()
     converter.register_unstructure_hook_func(_of_array, _from_array)
-    converter.register_structure_hook_func(_of_array, _to_array)
+    converter.register_structure_hook_func(
+        _of_array, lambda saved, _: np.array(saved["values"], dtype=saved["dtype"]).reshape(saved["shape"])
+    )
     converter.register_structure_hook(float, _to_number)
     converter.register_structure_hook_factory(is_namedtuple, partial(_to_named, converter))
     converter.register_unstructure_hook(np.generic, lambda number: number.item())
     converter.register_unstructure_hook_func(is_frozenset, sorted)  # sets have no order, files need one
-    converter.register_unstructure_hook(pl.DataFrame, _from_frame)
-    converter.register_structure_hook(pl.DataFrame, _to_frame)
+    converter.register_unstructure_hook(pl.DataFrame, lambda frame: {"frame": frame.serialize(format="json")})
+    converter.register_structure_hook(
+        pl.DataFrame, lambda saved, _: pl.DataFrame.deserialize(StringIO(saved["frame"]), format="json")
+    )
     include_subclasses(Estimate, converter, subclasses=estimates, union_strategy=partial(configure_tagged_union))
     return converter

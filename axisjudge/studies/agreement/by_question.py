@@ -9,17 +9,18 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from axisjudge.checks import TooLittle, one_of
 from axisjudge.ratings.counts import COUNTED, NOT_ASKED, PatternCounts, counted
 from axisjudge.ratings.scales import Level, level_of
 from axisjudge.ratings.selection import EMPTY_RUN
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.by_level import coefficients_at, columns_of
 from axisjudge.stats.agreement.chance_corrected import Agreement, Seed
 from axisjudge.stats.agreement.undecided import CaseBounds, case_bounds
 from axisjudge.stats.estimate import NamedEstimate, many, plural
-from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, native, to_polars
+from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, native, rows_of, to_polars, with_own_ends
 from axisjudge.studies._shared.scope import MADE_UP, SCOPE, banner
 from axisjudge.studies._shared.verdict_codes import code_counts
 from axisjudge.studies._shared.words import in_cell, sentence_case
@@ -85,18 +86,16 @@ class QuestionAgreement(Result):
         """One row of the table, unrounded."""
         common = max(self.shares, key=lambda word: self.shares[word], default=None)
         row: dict[str, Any] = {
-            **{name: getattr(self, name) for name in ("question", "scale", "n_items", "n_rated", "n_clusters")},
-            **{name: getattr(self, name) for name in ("cluster_unit", "n_common")},
+            **rows_of([self], columns("question scale n_items n_rated n_clusters cluster_unit n_common"))[0],
             "n_lost": sum(self.lost.values()),
             "n_undecided": sum(self.undecided.values()),
             "share_decided": self.share_decided,
             "commonest_verdict": common,
             "commonest_share": self.shares.get(common or "", None),
         }
-        for name in columns_of(self.level):
-            ends = {name: "estimate", f"{name}_low": "ci_low", f"{name}_high": "ci_high"}
-            row |= {key: self._figure(name, end) for key, end in ends.items()}
-        return row | {index: self._figure("percent", index) for index in ("prevalence_index", "bias_index")}
+        figures = {key: path for name in columns_of(self.level) for key, path in with_own_ends(name).items()}
+        figures |= {index: f"percent.{index}" for index in ("prevalence_index", "bias_index")}
+        return row | {key: self._figure(*path.split(".")) for key, path in figures.items()}
 
     def brief(self) -> dict[str, Any]:
         """One row as people read it: counts, and each coefficient with its interval in one cell."""
@@ -300,11 +299,17 @@ def _question(
         if level != "interval":
             of_all = asked.all(axis=1)
             bounds = case_bounds(numbered.decided[of_all], categories=numbered.sided, times=counts.items[of_all])
-    n, number = counts.items, (~np.isnan(numbered.codes)).sum(axis=1)
-    compared = number >= 2 if coefficients else number > 0
-    ratings = ~np.isnan(numbered.codes)
-    used = {code: float(n @ (numbered.codes == code).sum(axis=1)) for code in numbered.categories}
-    total = float(n @ number)
+    n, rated = counts.items, ~np.isnan(numbered.codes)
+    number = rated.sum(axis=1)
+    compared = number >= (2 if coefficients else 1)
+
+    def of_raters(cells: NDArray[np.bool_]) -> dict[str, int]:
+        return dict(zip(counts.names, (n @ cells).astype(int).tolist(), strict=True))
+
+    def of_words(codes: NDArray[np.float64], words: Sequence[float]) -> dict[str, int]:
+        return {counts.categories[int(code)]: int(n @ (codes == code).sum(axis=1)) for code in words}
+
+    used, total = of_words(numbered.codes, sorted(numbered.categories)), int(n @ number)
     return QuestionAgreement(
         question=counts.question,
         scale=counts.scale,
@@ -316,13 +321,11 @@ def _question(
         raters_an_item=(int(number[compared].min()), int(number[compared].max())) if compared.any() else (0, 0),
         n_clusters=int(np.count_nonzero(np.bincount(counts.clusters[compared[counts.pattern]]))),
         cluster_unit=numbered.cluster_unit,
-        n_common=int(n[ratings.all(axis=1)].sum()),
-        lost=dict(zip(counts.names, (n @ (asked & np.isnan(given))).astype(int).tolist(), strict=True)),
-        not_asked=dict(zip(counts.names, (n @ ~asked).astype(int).tolist(), strict=True)),
-        undecided={counts.categories[int(code)]: int(n @ (given == code).sum(axis=1)) for code in numbered.undecided},
-        shares={counts.categories[int(code)]: used[code] / total for code in sorted(numbered.categories)}
-        if total and counts.categories
-        else {},
+        n_common=int(n[rated.all(axis=1)].sum()),
+        lost=of_raters(asked & np.isnan(given)),
+        not_asked=of_raters(~asked),
+        undecided=of_words(given, numbered.undecided),
+        shares={word: times / total for word, times in used.items() if total},
         n_verdicts=int(n @ (~np.isnan(given)).sum(axis=1)),
         coefficients=coefficients,
         bounds=bounds,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import polars as pl
 
@@ -117,17 +119,15 @@ def _score(judge: str, family: str, judged: pl.DataFrame, labels: pl.DataFrame, 
     lost = both["verdict"].null_count()
     first = _first_errors(both)
     codes = both.select(pl.col("label", "verdict").replace_strict(_VALUES, return_dtype=pl.Float64)).to_numpy()
+    share = partial(clustered_proportion, cluster_unit=cluster_unit)
+    tasks: dict[str, Any] = {"clusters": both["cluster_id"], "cluster_unit": cluster_unit}
     return StepScore(
         judge=judge,
         family=family,
-        step_accuracy=clustered_proportion(
-            same.cast(float), both["cluster_id"], cluster_unit=cluster_unit, expected_icc=STEP_ICC
-        ),
+        step_accuracy=share(same.cast(float), both["cluster_id"], expected_icc=STEP_ICC),
         best_step_accuracy=(int(same.sum()) + lost) / both.height,
-        first_error_accuracy=clustered_proportion(first["same"], first["cluster_id"], cluster_unit=cluster_unit),
-        kappa=cohen_kappa(
-            codes, categories=tuple(_VALUES.values()), clusters=both["cluster_id"], cluster_unit=cluster_unit
-        ),
+        first_error_accuracy=share(first["same"], first["cluster_id"]),
+        kappa=cohen_kappa(codes, categories=tuple(_VALUES.values()), **tasks),
         n_lost=lost,
     )
 

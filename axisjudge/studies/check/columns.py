@@ -11,7 +11,7 @@ from axisjudge.families import family_of
 from axisjudge.imports.columns import KIND_WORDS, NAMES
 from axisjudge.ratings.scales import plain
 from axisjudge.studies.check.reading import Cells, CellTable
-from axisjudge.studies.check.words import MOST_WORDS, NO_VERDICT, is_word_of_a_side, word, words_in
+from axisjudge.studies.check.words import MOST_WORDS, NO_VERDICT, side, word, words_in
 
 _HUMAN = words_in("human humans people person gold golden truth groundtruth expert reviewer manual sme")
 _LABEL = words_in("label labels target expected reference actual annotation annotator")
@@ -78,8 +78,7 @@ def roles_of(table: CellTable, wishes: Roles) -> Roles:
     item = wishes.item or _item(table, {*judges, *people})
     cluster = _cluster(table, wishes, {*judges, *people, item})
     confidence = _confidences(table, judges, wishes)
-    read = {*judges, *people, item, cluster, *confidence.values()}
-    left_out = tuple(name for name in table.columns if name not in read)
+    left_out = table.others({*judges, *people, item, cluster, *confidence.values()})
     return Roles(tuple(judges), tuple(people), cluster, item, confidence, left_out=left_out)
 
 
@@ -106,11 +105,9 @@ def _wide_judges(table: CellTable, value: str, rater: str, wishes: Roles) -> boo
 
 
 def _long(table: CellTable, wishes: Roles) -> Roles:
-    rater = wishes.rater or _first(table, NAMES["rater"])
     value = _column(table, "--value", wishes.value or _first(table, NAMES["verdict"]))
-    rater = _column(table, "--rater", rater)
-    item = wishes.item or _first(table, _ITEMS) or _first(table, _CLUSTERS)
-    _column(table, "--item", item)
+    rater = _column(table, "--rater", wishes.rater or _first(table, NAMES["rater"]))
+    item = _column(table, "--item", wishes.item or _first(table, _ITEMS) or _first(table, _CLUSTERS))
     raters = list(dict.fromkeys(cell.strip() for cell in table.columns[rater] if cell and cell.strip()))
     people = wishes.people or _long_people(table, rater, raters, wishes)
     judges = wishes.judges or tuple(name for name in raters if name not in people)
@@ -120,8 +117,7 @@ def _long(table: CellTable, wishes: Roles) -> Roles:
     confidence_column = wishes.confidence.get("", "") or _first(table, tuple(_CONFIDENCE))
     confidence = dict.fromkeys(judges, confidence_column) if confidence_column else {}
     cluster = _cluster(table, wishes, {rater, value, item}, item=item)
-    read = {rater, value, item, cluster, confidence_column}
-    left_out = tuple(name for name in table.columns if name not in read)
+    left_out = table.others({rater, value, item, cluster, confidence_column})
     return Roles(tuple(judges), tuple(people), cluster, item, confidence, rater, value, left_out)
 
 
@@ -142,7 +138,8 @@ def _long_people(table: CellTable, rater: str, raters: Sequence[str], wishes: Ro
 
 def _people(table: CellTable, wishes: Roles) -> tuple[str, ...]:
     taken = {*wishes.judges, *wishes.confidence.values(), wishes.cluster, wishes.item}
-    free = [name for name in table.columns if name not in taken and _is_words(table.columns[name], wishes.missing)]
+    words = {name: _words(cells, wishes.missing) for name, cells in table.columns.items() if name not in taken}
+    free = [name for name, used in words.items() if 1 <= len(used) <= MOST_WORDS]
     found = [name for name in free if _tokens(name) & _HUMAN and not _tokens(name) & _CONFIDENCE]
     found += [
         name for name in free if name not in found and _tokens(name) & _LABEL and _tokens(name) <= _LABEL | {"id"}
@@ -242,10 +239,6 @@ def _words(cells: Cells, missing: frozenset[str]) -> set[str]:
     return {text for cell in set(cells) if (text := word(cell, missing)) is not None}
 
 
-def _is_words(cells: Cells, missing: frozenset[str]) -> bool:
-    return 1 <= len(_words(cells, missing)) <= MOST_WORDS
-
-
 def _shares_words(words: set[str], said: set[str], *, leave: bool = False) -> bool:
     """Whether a column answers the question that `said` answers: the same words, or words of the same two sides.
 
@@ -255,8 +248,7 @@ def _shares_words(words: set[str], said: set[str], *, leave: bool = False) -> bo
         return False
     if words <= said or (leave and len(words & said) * 2 >= len(words)):
         return True
-    sided = all(map(is_word_of_a_side, said)) and bool(said)
-    return sided and sum(map(is_word_of_a_side, words)) * 2 >= len(words)
+    return bool(said) and all(map(side, said)) and sum(map(bool, map(side, words))) * 2 >= len(words)
 
 
 def _tokens(name: str) -> set[str]:

@@ -111,7 +111,8 @@ def judge_check(votes: Votes, place: int, terms: Terms) -> JudgeCheck:
     """Everything about the judge at `place`."""
     said = votes.ratings[:, place]
     measures = _agreement(votes, said, terms)
-    by_word = _by_word(votes, said, terms)
+    right = {word: hits(said, votes.reference, code) for code, word in enumerate(votes.question.words)}
+    by_word = {word: share(values, votes, terms.ci_level) for word, values in right.items()}
     failing: dict[str, Any] = {}
     if votes.question.directed:
         measures = _directed(votes, said, terms) | measures
@@ -159,12 +160,6 @@ def _agreement(votes: Votes, said: Floats, terms: Terms) -> dict[str, Estimate]:
     truth = votes.reference
     same = np.where(np.isnan(said) | np.isnan(truth), np.nan, said == truth)
     return {"agreement": share(same, votes, terms.ci_level), **coefficients(votes, (said, truth), terms.ci_level)}
-
-
-def _by_word(votes: Votes, said: Floats, terms: Terms) -> dict[str, ClusteredShare]:
-    asked = votes.question
-    words = {asked.passing: 0, asked.failing: 1} if asked.directed else dict(zip(asked.words, range(99), strict=False))
-    return {word: share(hits(said, votes.reference, code), votes, terms.ci_level) for word, code in words.items()}
 
 
 def _directed(votes: Votes, said: Floats, terms: Terms) -> dict[str, Estimate]:

@@ -39,16 +39,11 @@ def _parts(result: Checked) -> dict[str, Any]:
         "source": result.source,
         "answer": answer(result),
         "parts": parts,
-        "measures": _measures(result),
+        "measures": [  # one block a measure, one bar a judge
+            {"heading": said, "bars": [_bar(*of, signed=signed) for of in figures.items()], "zero": 50 if signed else 0}
+            for said, signed, figures in abreast(result)
+        ],
     }
-
-
-def _measures(result: Checked) -> list[dict[str, Any]]:
-    """One block a measure, one bar a judge."""
-    return [
-        {"heading": said, "bars": [_bar(*of, signed=signed) for of in figures.items()], "zero": 50 if signed else 0}
-        for said, signed, figures in abreast(result)
-    ]
 
 
 def _bar(judge: str, found: Estimate, *, signed: bool) -> dict[str, Any]:

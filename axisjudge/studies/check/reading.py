@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,12 +37,13 @@ class CellTable:
                 raise InputError("--where", "must be COLUMN=WORD with a column of the file", condition, self.named())
             cells = self.columns[name]
             kept = [row for row in kept if (cells[row] or "").strip() == word.strip()]
-        if not conditions:
-            return self
         if not kept:
             raise InputError("--where", "leaves no row", ", ".join(conditions))
-        columns = {name: [cells[row] for row in kept] for name, cells in self.columns.items()}
-        return CellTable(columns, self.source, self.kind)
+        return replace(self, columns={name: [cells[row] for row in kept] for name, cells in self.columns.items()})
+
+    def others(self, names: Collection[str]) -> tuple[str, ...]:
+        """The columns that are none of these."""
+        return tuple(name for name in self.columns if name not in names)
 
     def named(self) -> str:
         """The columns, for the end of an error."""
@@ -77,8 +78,4 @@ def read_cells(table: Any) -> CellTable:
 
 
 def _cell(value: Any) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    if isinstance(value, float) and math.isnan(value):
-        return None
-    return str(value)
+    return None if value is None or (isinstance(value, float) and math.isnan(value)) else str(value)

@@ -35,16 +35,15 @@ def decide(result: Checked, requirements: Iterable[str]) -> tuple[Decision, ...]
     InputError
         Not of this form, an unknown measure or judge, or a measure that the question does not have.
     """
-    return tuple(each for text in requirements for each in _one(result, text))
-
-
-def _one(result: Checked, text: str) -> list[Decision]:
-    required = requirement_of(text, MEASURES)
-    judges = [judge for judge in result.judges if required.of in (None, judge.name)]
-    if not judges:
-        raise InputError("--require", "names no judge of the table", required.of)
-    name = MEASURES[required.measure]
-    return [required.decided(judge.name, _measure(judge, name)) for judge in judges]
+    decisions: list[Decision] = []
+    for text in requirements:
+        required = requirement_of(text, MEASURES)
+        judges = [judge for judge in result.judges if required.of in (None, judge.name)]
+        if not judges:
+            raise InputError("--require", "names no judge of the table", required.of)
+        name = MEASURES[required.measure]
+        decisions += [required.decided(judge.name, _measure(judge, name)) for judge in judges]
+    return tuple(decisions)
 
 
 def _measure(judge: JudgeCheck, name: str) -> Estimate:

@@ -85,11 +85,6 @@ def one_line(words: Sequence[str]) -> str:
     return line.getvalue()
 
 
-def is_word_of_a_side(text: str) -> bool:
-    """Whether a word is one of those that pass or fail."""
-    return bool({text} & (_PASSING | _FAILING | _AFFIRMING | _DENYING))
-
-
 def side(text: str) -> str:
     """``pass`` or ``fail``, or nothing for a word of no side."""
     return "pass" if text in _PASSING | _AFFIRMING else "fail" if text in _FAILING | _DENYING else ""
@@ -151,13 +146,14 @@ def _named(named: Sequence[str], counts: Counter[str]) -> Question:
 
 
 def _caught(positive: str, counts: Counter[str]) -> Question:
-    like = _like(positive)
+    kinds = (_PASSING, _FAILING, _AFFIRMING, _DENYING)
+    like = next((kind for kind in kinds if positive in kind), frozenset())  # words that mean the same
     caught = [each for each in counts if each == positive or each in like]
     if not caught:
         raise InputError("--positive", f"must be one of the words that occur: {', '.join(sorted(counts))}", positive)
     others = sorted((each for each in counts if each not in caught), key=lambda each: -counts[each])
     of_question, of_worth = _AFFIRMING | _DENYING, _PASSING | _FAILING
-    if counts.keys() & of_question and counts.keys() & of_worth and all(map(is_word_of_a_side, counts)):
+    if counts.keys() & of_question and counts.keys() & of_worth and all(map(side, counts)):
         both = ", ".join(sorted(counts))
         rule = f"is not enough where columns use words of two kinds ({both})"
         raise InputError("--positive", rule, positive, "write all columns in the same two words")
@@ -171,7 +167,7 @@ def _recognised(counts: Counter[str], columns: Mapping[str, Sequence[str | None]
     found = sorted(counts)
     if all(map(_is_number, found)):
         return _numbers(counts)
-    known = [each for each in found if is_word_of_a_side(each)]
+    known = [each for each in found if side(each)]
     if len(known) == len(found):
         code = {each: int(side(each) == "fail") for each in found}
         theirs = {each for name in people for each in columns[name]}
@@ -206,11 +202,6 @@ def _spoken(counts: Counter[str], code: Mapping[str, int], place: int, theirs: s
         if opposite in (one, other):
             return other if opposite == one else one
     return ("pass", "fail")[place]
-
-
-def _like(text: str) -> frozenset[str]:
-    """Words that mean the same as this one within its own kind."""
-    return next((kind for kind in (_PASSING, _FAILING, _AFFIRMING, _DENYING) if text in kind), frozenset())
 
 
 def _is_number(text: str) -> bool:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.studies._shared.frames import Kind, table_of
 from axisjudge.studies.failures import sentences as say
 from axisjudge.studies.failures.profiles import FailureProfile, profile_panel
@@ -18,7 +18,7 @@ from axisjudge.studies.failures.profiles import FailureProfile, profile_panel
 class DomainProfiles(Result):
     """One profile for each domain that the ratings name; `unnamed` runs name none and are in no part."""
 
-    _keys: ClassVar = {"unnamed": "unnamed", "domains": "parts"}
+    _keys = columns("unnamed domains=parts")
 
     parts: Mapping[str, FailureProfile]
     unnamed: int
@@ -39,18 +39,10 @@ class DomainProfiles(Result):
 
 def by_domain(profile: FailureProfile) -> DomainProfiles:
     """The same profile for each domain apart."""
-    domains = np.array(profile.panel.domains, dtype=object)
-    parts = {domain: domains == domain for domain in profile.panel.domain_names}
-    return DomainProfiles(
-        parts={
-            domain: profile_panel(
-                profile.panel.where(kept),
-                profile.rewards[kept],
-                success_at=profile.success_at,
-                ci_level=profile.ci_level,
-            )
-            for domain, kept in parts.items()
-        },
-        unnamed=profile.panel.domains.count(None),
-        kind=profile.panel.kind,
-    )
+    panel, domains = profile.panel, np.array(profile.panel.domains, dtype=object)
+    settings = {"success_at": profile.success_at, "ci_level": profile.ci_level}
+    parts = {
+        domain: profile_panel(panel.where(domains == domain), profile.rewards[domains == domain], **settings)
+        for domain in sorted({domain for domain in panel.domains if domain is not None})
+    }
+    return DomainProfiles(parts, panel.domains.count(None), panel.kind)

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from axisjudge.results import columns
 from axisjudge.stats.agreement.independent_panel import Coincidence, coincidence_test
 from axisjudge.stats.comparisons.sign_flips import holm
-from axisjudge.studies._shared.frames import table_of
+from axisjudge.studies._shared.frames import rows_of, table_of, with_ends
 from axisjudge.studies.failures import sentences
 from axisjudge.studies.failures.panel import Panel
 from axisjudge.studies.failures.profiles import FailureProfile
@@ -32,19 +33,14 @@ class SharedFailures:
 
     def to_frame(self) -> Any:
         """One row an axis: consensus observed and if independent, pairs of judges that coincide, p value."""
-        cells = {cell.axis: cell.consensus for cell in self.profile.totals}
+        consensus = columns(
+            "axis consensus=consensus.rate.estimate", with_ends("if_independent", "consensus.independent")
+        )
         rows = [
-            {
-                "axis": axis,
-                "consensus": cells[axis].rate.estimate,
-                "if_independent": cells[axis].independent.estimate,
-                "low": cells[axis].independent.ci_low,
-                "high": cells[axis].independent.ci_high,
-                "coinciding_pairs": test.observed,
-                "expected_pairs": test.expected,
-                "p_holm": self.p_holm[axis],
-            }
-            for axis, test in self.tests.items()
+            row
+            | rows_of([self.tests[row["axis"]]], columns("coinciding_pairs=observed expected_pairs=expected"))[0]
+            | {"p_holm": self.p_holm[row["axis"]]}
+            for row in rows_of(self.profile.totals, consensus)
         ]
         return table_of(rows, self.profile.panel.kind)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.comparisons.profiles import ProfileTest, profile_test
 from axisjudge.stats.comparisons.sign_flips import holm, paired_sign_flip
 from axisjudge.studies._shared.arrays import mean_of
@@ -20,16 +20,10 @@ from axisjudge.studies.failures import sentences
 from axisjudge.studies.failures.order import agents_by_task
 from axisjudge.studies.failures.profiles import FailureProfile
 
-_COLUMNS = {
-    "agents": "both",
-    **{name: name for name in ("success_gap", "success_p")},
-    "like_reward": "like",
-    "profile_p": "test.p_value",
-    "profile_p_holm": "p_holm",
-    **{name: name for name in ("widest_axis", "widest_gap")},
-    "tasks": "test.n_clusters",
-    "failures": "test.n_failures",
-}
+_COLUMNS = columns(
+    "agents=both success_gap success_p like_reward=like profile_p=test.p_value profile_p_holm=p_holm",
+    "widest_axis widest_gap tasks=test.n_clusters failures=test.n_failures",
+)
 
 
 @dataclass(frozen=True)
@@ -102,8 +96,7 @@ def compare_profiles(
         Success rates that differ by no more are called like. It is a convention, not a finding: with few tasks a small
         observed difference does not show that two agents are equally good.
     """
-    failed = profile.panel.any_judge() if measure == "any" else profile.panel.consensus()
-    table = np.stack([agents_by_task(profile, column) for column in failed.T], axis=2)
+    table = np.stack([agents_by_task(profile, column) for column in profile.panel.failed(measure).T], axis=2)
     success = agents_by_task(profile, profile.succeeded)
     numbers = list(combinations(range(len(profile.agents)), 2))
     several = len(profile.axes) > 1

@@ -15,14 +15,14 @@ from axisjudge.stats.rates.corrected_agents import ALL_AGENTS
 from axisjudge.studies._shared.ranking import Ranking
 from axisjudge.studies._shared.words import many
 from axisjudge.studies.failures.panel import Panel
-from axisjudge.studies.failures.profiles import MEASURES, FailureProfile
+from axisjudge.studies.failures.profiles import FailureProfile
 
 
 def rank_axes(
     profile: FailureProfile, *, agent: str = ALL_AGENTS, measure: str = "any", rng: np.random.Generator
 ) -> Ranking:
     """Rank the axes by how often they fail, for one agent or over all: which one to fix first."""
-    failed = _failed(profile.panel, measure)
+    failed = profile.panel.failed(measure)
     if agent != ALL_AGENTS:
         one_of("agent", agent, profile.agents)
     kept = np.array([agent in (ALL_AGENTS, name) for name in profile.panel.agents])
@@ -35,7 +35,7 @@ def rank_axes(
 
 def rank_agents(profile: FailureProfile, *, measure: str = "any", rng: np.random.Generator) -> Ranking:
     """Rank the agents by the share of axes on which their runs fail, all axes weighing the same."""
-    failed = _failed(profile.panel, measure)
+    failed = profile.panel.failed(measure)
     counted = ~np.isnan(failed)
     share = np.where(counted.any(axis=1), np.nansum(failed, axis=1) / np.maximum(counted.sum(axis=1), 1), np.nan)
     return _agents(profile, share, f"{_QUANTITY[measure]} over axes", rng)
@@ -62,19 +62,13 @@ def _agents(profile: FailureProfile, values: NDArray[np.float64], quantity: str,
     return Ranking(subject, quantity, profile.agents, sets, profile.panel.kind)
 
 
-def _failed(panel: Panel, measure: str) -> NDArray[np.float64]:
-    one_of("measure", measure, MEASURES)
-    return panel.any_judge() if measure == "any" else panel.consensus()
-
-
 def _by_task(values: NDArray[np.float64], clusters: NDArray[Any]) -> NDArray[np.float64]:
     """Mean of the values of every task; NaN where there is none."""
     codes = np.unique(clusters, return_inverse=True)[1]
     given = ~np.isnan(values)
     counts = np.bincount(codes, weights=given)
     sums = np.bincount(codes, weights=np.where(given, values, 0.0))
-    means: NDArray[np.float64] = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-    return means
+    return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
 
 
 def rank_reversal(profile: FailureProfile, ranking: Ranking, of: str, *, seed: int) -> Reversal | None:

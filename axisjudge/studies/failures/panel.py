@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,10 @@ from axisjudge.studies._shared.frames import Kind, kind_of
 from axisjudge.studies._shared.scope import questions_in_order
 
 UNNAMED = "(agent not named)"
-
+#: The two ways in which a panel fails a run on an axis.
+MEASURES = {"any": "any judge says incorrect", "consensus": "all judges that decide, two at least, say incorrect"}
+#: Fields of a panel with an entry a run, and arrays with a row a run.
+_OF_RUNS, _OF_VERDICTS = ("runs", "agents", "clusters", "domains"), ("incorrect", "not_applicable", "uncertain", "lost")
 
 Flags = NDArray[np.bool_]
 
@@ -50,11 +54,6 @@ class Panel:
         return tuple(sorted(set(self.agents)))
 
     @property
-    def domain_names(self) -> tuple[str, ...]:
-        """Every domain that is named, once."""
-        return tuple(sorted({domain for domain in self.domains if domain is not None}))
-
-    @property
     def not_rated(self) -> Flags:
         """True where there is no rating at all."""
         return np.isnan(self.incorrect) & ~self.uncertain & ~self.lost
@@ -67,10 +66,12 @@ class Panel:
     @property
     def applicable(self) -> Flags:
         """Runs x axes: False where every verdict given is not applicable."""
-        said_otherwise = np.logical_or.reduce(self.decided & ~self.not_applicable, axis=2)
-        said_so = np.logical_or.reduce(self.not_applicable, axis=2)
-        applicable: Flags = said_otherwise | ~said_so
-        return applicable
+        otherwise = (self.decided & ~self.not_applicable).any(axis=2)
+        return np.asarray(otherwise | ~self.not_applicable.any(axis=2))
+
+    def failed(self, measure: str) -> NDArray[np.float64]:
+        """Runs x axes: 1 where the panel fails a run on an axis by one of the two `MEASURES`, 0 where not, else NaN."""
+        return self.any_judge() if one_of("measure", measure, MEASURES) == "any" else self.consensus()
 
     def any_judge(self) -> NDArray[np.float64]:
         """Runs x axes: 1 where at least one judge says incorrect, 0 where one decides otherwise and none says so.
@@ -92,18 +93,8 @@ class Panel:
 
     def where(self, kept: Flags) -> Panel:
         """The panel on some of the runs."""
-        at = np.flatnonzero(kept)
-        return replace(
-            self,
-            runs=tuple(self.runs[i] for i in at),
-            agents=tuple(self.agents[i] for i in at),
-            clusters=tuple(self.clusters[i] for i in at),
-            domains=tuple(self.domains[i] for i in at),
-            incorrect=self.incorrect[at],
-            not_applicable=self.not_applicable[at],
-            uncertain=self.uncertain[at],
-            lost=self.lost[at],
-        )
+        chosen: dict[str, Any] = {name: tuple(compress(getattr(self, name), kept)) for name in _OF_RUNS}
+        return replace(self, **chosen, **{name: getattr(self, name)[kept] for name in _OF_VERDICTS})
 
 
 def panel_of(ratings: Any, *, judges: Sequence[str] | None = None, repeat: int = 0) -> Panel:
@@ -181,17 +172,15 @@ def _spread(votes: Sequence[_Votes], left_out: int, kind: Kind) -> Panel:
         for side, columns in (("runs", _RUN), ("judges", _JUDGE))
     )
     by_family = raters.sort("family", "rater")
+    judges = by_family["rater"].to_list()
     axes = questions_in_order(dict.fromkeys(axis for each in votes for axis in each.axes["question"]))
     words = np.zeros((runs.height, len(axes), raters.height), dtype=np.uint8)
     for each in votes:
-        at = (
-            runs["trajectory_id"].search_sorted(each.runs["trajectory_id"]).to_numpy()[each.cells["run"]],
-            np.array([axes.index(axis) for axis in each.axes["question"]])[each.cells["axis"]],
-            np.array([by_family["rater"].to_list().index(judge) for judge in each.judges["rater"]])[
-                each.cells["judge"]
-            ],
-        )
-        words[at] = each.cells["word"].to_numpy()
+        run = runs["trajectory_id"].search_sorted(each.runs["trajectory_id"]).to_numpy()
+        axis = np.array([axes.index(name) for name in each.axes["question"]])
+        judge = np.array([judges.index(name) for name in each.judges["rater"]])
+        cells = each.cells
+        words[run[cells["run"]], axis[cells["axis"]], judge[cells["judge"]]] = cells["word"].to_numpy()
     decided = np.array([np.nan, 0.0, 1.0, 0.0, np.nan, np.nan])  # of each word whether it says incorrect
     return Panel(
         runs=tuple(runs["trajectory_id"]),
@@ -199,7 +188,7 @@ def _spread(votes: Sequence[_Votes], left_out: int, kind: Kind) -> Panel:
         clusters=tuple(runs["cluster_id"]),
         domains=tuple(runs["domain"]),
         axes=tuple(axes),
-        judges=tuple(by_family["rater"]),
+        judges=tuple(judges),
         families=tuple(by_family["family"]),
         incorrect=decided[words],
         not_applicable=words == _WORDS["not_applicable"],
@@ -212,5 +201,4 @@ def _spread(votes: Sequence[_Votes], left_out: int, kind: Kind) -> Panel:
 
 def _most(votes: NDArray[np.float64]) -> NDArray[np.float64]:
     """The largest vote of each item; NaN where there is none."""
-    largest: NDArray[np.float64] = np.fmax.reduce(votes, axis=2)
-    return largest
+    return np.asarray(np.fmax.reduce(votes, axis=2))

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.independent_panel import independent_panel
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.corrected_agents import ALL_AGENTS
 from axisjudge.stats.rates.proportions import clustered_proportion
-from axisjudge.studies._shared.frames import frame_of, table_of, to_polars, with_ends
+from axisjudge.studies._shared.arrays import mean_of
+from axisjudge.studies._shared.frames import frame_of, rows_of, table_of, to_polars, with_ends, with_own_ends
 from axisjudge.studies._shared.words import many
-from axisjudge.studies.failures.panel import Panel, panel_of
-
-#: The two ways in which a panel fails a run on an axis.
-MEASURES = {"any": "any judge says incorrect", "consensus": "all judges that decide, two at least, say incorrect"}
+from axisjudge.studies.failures.panel import MEASURES, Panel, panel_of
 
 
 @dataclass(frozen=True)
@@ -42,27 +40,21 @@ class FailureRate:
 
 
 #: Columns of a table of failures by one measure, and where their figures stand.
-_FIGURES = {
-    "incorrect": "count",
-    "judged": "rate.n_items",
-    **with_ends("rate", "rate"),
-    "best": "best",
-    "worst": "worst",
-    **with_ends("independent", "independent", low="independent_low", high="independent_high"),
-}
+_FIGURES = columns(
+    "incorrect=count judged=rate.n_items", with_ends("rate", "rate"), "best worst", with_own_ends("independent")
+)
 
 
 @dataclass(frozen=True)
 class Cell(Result):
     """One agent on one axis; ratings without a verdict are counted by their reason."""
 
-    _keys: ClassVar[Mapping[str, str]] = {
-        **{name: name for name in ("agent", "axis", "n_runs", "not_applicable", "uncertain", "lost", "not_rated")},
-        **{f"any_{column}": f"any_judge.{path}" for column, path in _FIGURES.items()},
-        **{f"consensus_{column}": f"consensus.{path}" for column, path in _FIGURES.items()},
-        "n_tasks": "any_judge.rate.n_clusters",
-        "method": "any_judge.rate.method",
-    }
+    _keys = columns(
+        "agent axis n_runs not_applicable uncertain lost not_rated",
+        {f"any_{column}": f"any_judge.{path}" for column, path in _FIGURES.items()},
+        {f"consensus_{column}": f"consensus.{path}" for column, path in _FIGURES.items()},
+        "n_tasks=any_judge.rate.n_clusters method=any_judge.rate.method",
+    )
 
     agent: str
     axis: str
@@ -150,24 +142,17 @@ class FailureProfile(Result):
     @property
     def success_table(self) -> Any:
         """Agents with their end-task success beside the mean number of axes that failed in a run."""
+        success = columns("with_reward=n_items success=estimate low=ci_low high=ci_high")
         rows = [
-            {
-                "agent": agent,
-                "runs": self.panel.agents.count(agent),
-                "with_reward": self.success(agent).n_items,
-                "success": self.success(agent).estimate,
-                "low": self.success(agent).ci_low,
-                "high": self.success(agent).ci_high,
-                "axes_failed_any": self._axes_failed(agent, "any"),
-                "axes_failed_consensus": self._axes_failed(agent, "consensus"),
-            }
+            {"agent": agent, "runs": self.panel.agents.count(agent)}
+            | rows_of([self.success(agent)], success)[0]
+            | {f"axes_failed_{name}": self._axes_failed(agent, name) for name in MEASURES}
             for agent in self.agents
         ]
         return table_of(rows, self.panel.kind)
 
     def _axes_failed(self, agent: str, measure: str) -> float:
-        rates = [self.cell(agent, axis).failures(measure).rate.estimate for axis in self.axes]
-        return float(sum(rates))
+        return float(sum(self.cell(agent, axis).failures(measure).rate.estimate for axis in self.axes))
 
 
 @dataclass(frozen=True)
@@ -248,8 +233,14 @@ def _cell(panel: Panel, agent: str, axis: int, ci_level: float) -> Cell:
     said = panel.incorrect[applicable, axis]
     clusters = np.array(panel.clusters)[applicable]
     independent = independent_panel(said, clusters, ci_level=ci_level)
-    undecided = np.isnan(said)
-    worst, best = np.where(undecided, 1.0, said), np.where(undecided, 0.0, said)
+    worst, best = (np.nan_to_num(said, nan=taken) for taken in (1.0, 0.0))
+    two = 1.0 if len(panel.judges) > 1 else math.nan  # a consensus takes two judges
+
+    def failures(measure: str, best: NDArray[Any], worst: NDArray[Any], independent: Estimate) -> FailureRate:
+        failed = panel.failed(measure)[applicable, axis]
+        rate = _rate(failed, clusters, ci_level)
+        return FailureRate(int(np.nansum(failed)), rate, mean_of(best), mean_of(worst), independent)
+
     return Cell(
         agent=agent,
         axis=panel.axes[axis],
@@ -258,28 +249,8 @@ def _cell(panel: Panel, agent: str, axis: int, ci_level: float) -> Cell:
         uncertain=int(panel.uncertain[:, axis].sum()),
         lost=int(panel.lost[:, axis].sum()),
         not_rated=int(panel.not_rated[:, axis].sum()),
-        any_judge=_failures(
-            panel.any_judge()[applicable, axis], clusters, best.max(axis=1), worst.max(axis=1), independent.any_judge
-        ),
-        consensus=_failures(
-            panel.consensus()[applicable, axis],
-            clusters,
-            np.where(len(panel.judges) > 1, best.min(axis=1), np.nan),
-            np.where(len(panel.judges) > 1, worst.min(axis=1), np.nan),
-            independent.consensus,
-        ),
-    )
-
-
-def _failures(
-    failed: NDArray[np.float64], clusters: NDArray[Any], best: NDArray[Any], worst: NDArray[Any], independent: Estimate
-) -> FailureRate:
-    return FailureRate(
-        count=int(np.nansum(failed)),
-        rate=_rate(failed, clusters, independent.ci_level),
-        best=float(best.mean()) if best.size else math.nan,
-        worst=float(worst.mean()) if best.size else math.nan,
-        independent=independent,
+        any_judge=failures("any", best.max(axis=1), worst.max(axis=1), independent.any_judge),
+        consensus=failures("consensus", two * best.min(axis=1), two * worst.min(axis=1), independent.consensus),
     )
 
 

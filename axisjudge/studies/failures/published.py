@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, ClassVar
 
+import numpy as np
+
 from axisjudge.checks import InputError
-from axisjudge.results import reached
+from axisjudge.results import columns
 from axisjudge.stats.comparisons.ranking import count_contrast
 from axisjudge.stats.comparisons.sign_flips import holm
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_proportion
-from axisjudge.studies._shared.frames import Kind, Table, kind_of, table_of, to_polars
+from axisjudge.studies._shared.frames import Kind, Table, kind_of, rows_of, table_of, to_polars
 from axisjudge.studies.failures import sentences as say
 from axisjudge.studies.failures.profiles import RateGrid
-
-_RATE = {"rate": "estimate", "low": "ci_low", "high": "ci_high"}
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,10 @@ class PublishedProfile:
 
     def to_frame(self) -> Any:
         """One row per axis and agent."""
+        rates = rows_of((self.rates[cell] for cell in self.counts), columns("rate=estimate low=ci_low high=ci_high"))
         rows = [
-            {"axis": axis, "agent": agent, "incorrect": count, "n": self.n}
-            | {column: reached(self.rates[axis, agent], path) for column, path in _RATE.items()}
-            for (axis, agent), count in self.counts.items()
+            {"axis": axis, "agent": agent, "incorrect": count, "n": self.n} | rate
+            for ((axis, agent), count), rate in zip(self.counts.items(), rates, strict=True)
         ]
         return table_of(rows, self.kind)
 
@@ -76,45 +76,26 @@ class PublishedProfile:
         ]
         return {"cells": cells, "n": self.n, "smallest_p": self.smallest_p, "n_contrasts": len(self.contrasts)}
 
-    @property
-    def failed(self) -> dict[str, int]:
-        """Failed cells of each agent, over all axes."""
-        return {agent: sum(self.counts[axis, agent] for axis in self.axes) for agent in self.agents}
-
     def findings(self) -> Table:
         """One row a published finding: what the counts are, and what so few tasks allow."""
-        ordered = sorted(self.agents, key=lambda agent: self.failed[agent])
-        pair = min(combinations(self.agents, 2), key=self._apart)
+        of = {agent: np.array([self.counts[axis, agent] for axis in self.axes]) for agent in self.agents}
+        fewest, *_, most = sorted(self.agents, key=lambda agent: of[agent].sum())
+        first, second = min(combinations(self.agents, 2), key=lambda pair: np.abs(of[pair[0]] - of[pair[1]]).sum())
+        differ = [axis for axis, by in zip(self.axes, of[first] - of[second], strict=True) if by]
+        spared = [(axis, agent) for axis in self.axes for agent in (first, second) if not self.counts[axis, agent]]
+        open_to = max((self.rates[cell].ci_high for cell in spared), default=1.0)
         axis = max(self.axes, key=lambda axis: sum(self.counts[axis, agent] for agent in self.agents))
-        most = max(self.agents, key=lambda agent: self.counts[axis, agent])
+        by_agent = [self.counts[axis, agent] for agent in self.agents]
         rows = [
-            say.fewest_failures(ordered[0], self.failed[ordered[0]], self._cells, self._least_p(ordered[0])),
-            say.most_failures(ordered[-1], self.failed[ordered[-1]], self._cells, self._least_p(ordered[-1])),
-            say.alike(pair, self._differ_on(pair), self._widest(pair)),
-            say.most_failed(axis, [self.counts[axis, agent] for agent in self.agents], self.n, self.rates[axis, most]),
+            say.fewest_failures(fewest, of[fewest].sum(), self.n * len(self.axes), self._least_p(fewest)),
+            say.most_failures(most, of[most].sum(), self.n * len(self.axes), self._least_p(most)),
+            say.alike((first, second), differ, open_to),
+            say.most_failed(axis, by_agent, self.n, self.rates[axis, self.agents[int(np.argmax(by_agent))]]),
         ]
         return table_of(rows, self.kind)
 
-    @property
-    def _cells(self) -> int:
-        """Axes times runs of an agent."""
-        return self.n * len(self.axes)
-
     def _least_p(self, agent: str) -> float:
         return min(contrast.p_value for contrast in self.contrasts if agent in contrast.agents)
-
-    def _apart(self, pair: tuple[str, str]) -> int:
-        """By how many failures two agents lie apart, summed over axes."""
-        first, second = pair
-        return sum(abs(self.counts[axis, first] - self.counts[axis, second]) for axis in self.axes)
-
-    def _differ_on(self, pair: tuple[str, str]) -> list[str]:
-        return [axis for axis in self.axes if self.counts[axis, pair[0]] != self.counts[axis, pair[1]]]
-
-    def _widest(self, pair: tuple[str, str]) -> float:
-        """The largest failure rate that an axis without a failure of both leaves open."""
-        ends = [self.rates[axis, agent].ci_high for axis in self.axes for agent in pair if not self.counts[axis, agent]]
-        return max(ends, default=1.0)
 
     @property
     def sentence(self) -> str:
@@ -160,14 +141,10 @@ def published_profile(counts: Any, *, ci_level: float = 0.95) -> PublishedProfil
             for key, count in found.items()
         },
         contrasts=tuple(
-            Contrast(
-                axis,
-                pair,
-                (found[axis, pair[0]], found[axis, pair[1]]),
-                count_contrast(found[axis, pair[0]], found[axis, pair[1]], n),
-            )
+            Contrast(axis, (one, other), counts, count_contrast(*counts, n))
             for axis in axes
-            for pair in combinations(agents, 2)
+            for one, other in combinations(agents, 2)
+            for counts in [(found[axis, one], found[axis, other])]
         ),
         ci_level=ci_level,
         kind=kind_of(counts),
