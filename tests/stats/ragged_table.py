@@ -18,6 +18,7 @@ from pathlib import Path
 from zlib import crc32
 
 import numpy as np
+from scipy.special import ndtri
 from stats import ragged_worlds as worlds
 from stats.probit_panels import true_coefficient
 from stats.ragged_worlds import SIZES, Ends, Methods
@@ -149,16 +150,8 @@ def write(new: list[Row]) -> None:
 
 
 def _ac2(score: np.ndarray) -> float:
-    from scipy.special import ndtri
-
-    from axisjudge.stats.agreement.coefficients import COEFFICIENTS
-    from axisjudge.stats.agreement.patterns import rating_patterns
-
     words = np.searchsorted(ndtri(np.array(THREE_WORDS)), score).astype(float)
-    patterns, chosen = rating_patterns(words, categories=[0, 1, 2]), COEFFICIENTS["gwet_ac2_quadratic"]
-    return float(
-        chosen.estimate(patterns.counts @ chosen.sums(patterns.codes, patterns.categories), patterns.categories)
-    )
+    return worlds.coefficient_of("gwet_ac2_quadratic", words, range(3))
 
 
 def _soft(beliefs: np.ndarray) -> float:

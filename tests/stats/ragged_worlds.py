@@ -8,7 +8,7 @@ cluster on the probit scale, so that shares and correlations of the population a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import polars as pl
@@ -17,7 +17,9 @@ from stats.probit_panels import pattern_probabilities
 
 from axisjudge.datasets.votes import published_votes
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients, cohen_kappa
+from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 from axisjudge.stats.agreement.effective import effective_judges
+from axisjudge.stats.agreement.patterns import rating_patterns
 from axisjudge.stats.agreement.soft import soft_agreement
 from axisjudge.stats.agreement.undecided import case_bounds
 from axisjudge.stats.clusters import STEP_ICC, effective_clusters
@@ -58,9 +60,18 @@ RESAMPLES = 199
 def cr3_kish(value: np.ndarray, task: np.ndarray) -> Ends:
     """Mean with the leave-one-cluster-out error and t on Kish's effective clusters less one."""
     sums, sizes = np.bincount(task, weights=value), np.bincount(task)
-    mean, without = value.mean(), (sums.sum() - sums) / (sizes.sum() - sizes)
-    half = stdtrit(effective_clusters(sizes) - 1, 0.975) * math.sqrt(((without - mean) ** 2).sum())
-    return mean - half, mean + half
+    return left_out(value.mean(), (sums.sum() - sums) / (sizes.sum() - sizes), sizes)
+
+
+def cr3_kish_of(statistic: Callable[..., float], task: np.ndarray, *rows: np.ndarray) -> Ends:
+    """The same of any statistic of rows, one leave-one-cluster-out value after the other."""
+    without = [statistic(*(each[task != one] for each in rows)) for one in np.unique(task)]
+    return left_out(statistic(*rows), np.array(without), np.bincount(task))
+
+
+def left_out(whole: float, without: np.ndarray, sizes: np.ndarray) -> Ends:
+    half = stdtrit(effective_clusters(sizes) - 1, 0.975) * math.sqrt(float(((without - whole) ** 2).sum()))
+    return whole - half, whole + half
 
 
 def bootstrap_t(value: np.ndarray, task: np.ndarray, rng: np.random.Generator) -> Ends:
@@ -118,17 +129,19 @@ def kappas(design: str, prevalence: float, rng: np.random.Generator) -> Methods:
     score = score + math.sqrt(0.4) * rng.standard_normal((task.size, 1))
     score = score + math.sqrt(0.2) * rng.standard_normal((len(sizes), 2))[task]
     said = (score + math.sqrt(0.2) * rng.standard_normal((task.size, 2)) < ndtri(prevalence)).astype(float)
+    return _kappa_ends(said, task, rng)
+
+
+def _kappa_ends(said: np.ndarray, task: np.ndarray, rng: np.random.Generator) -> Methods:
     ours = cohen_kappa(said, categories=[0, 1], clusters=task, rng=rng)
     cells = np.array(
         [np.bincount(task, weights=(said == pair).all(axis=1)) for pair in ((0, 0), (0, 1), (1, 0), (1, 1))]
     )
-    without = _kappa(cells.sum(axis=1, keepdims=True) - cells)
-    whole = float(_kappa(cells.sum(axis=1, keepdims=True))[0])
+    every = cells.sum(axis=1, keepdims=True)
     with np.errstate(all="ignore"):
-        error = math.sqrt(float(((np.arctanh(without) - np.arctanh(whole)) ** 2).sum()))
-        half = stdtrit(effective_clusters(np.bincount(task)) - 1, 0.975) * error
-        kish = tuple(np.tanh(np.arctanh(whole) + np.array([-half, half])).tolist())
-    return {"ours": (ours.ci_low, ours.ci_high), "CR3-Kish": kish}
+        whole, without = np.arctanh(_kappa(every))[0], np.arctanh(_kappa(every - cells))
+        low, high = np.tanh(left_out(float(whole), without, np.bincount(task))).tolist()
+    return {"ours": ends(ours), "CR3-Kish": (low, high)}
 
 
 def _kappa(cells: np.ndarray) -> np.ndarray:
@@ -222,8 +235,18 @@ def coefficient(design: str, name: str, cuts: tuple[float, ...], rng: np.random.
     """A coefficient of two raters whose words are a latent score cut at these shares."""
     score, task = probit(SIZES[design], rng, n=2, task=0.2, item=0.4)
     words = np.searchsorted(ndtri(np.array(cuts)), score).astype(float)
-    given = agreement_coefficients(words, [name], categories=range(len(cuts) + 1), clusters=task, rng=rng)
-    return {"ours": ends(given[name])}
+    categories = range(len(cuts) + 1)
+    given = agreement_coefficients(words, [name], categories=categories, clusters=task, rng=rng)
+    kish = cr3_kish_of(lambda rows: coefficient_of(name, rows, categories), task, words)
+    return {"ours": ends(given[name]), "CR3-Kish": kish}
+
+
+def coefficient_of(name: str, words: np.ndarray, categories: Iterable[int]) -> float:
+    """A coefficient of independent items, without an interval."""
+    patterns, chosen = rating_patterns(words, categories=list(categories)), COEFFICIENTS[name]
+    return float(
+        chosen.estimate(patterns.counts @ chosen.sums(patterns.codes, patterns.categories), patterns.categories)
+    )
 
 
 def in_the_long_run(of: Callable[[np.ndarray], float], n: int, task: float, item: float) -> float:
@@ -235,7 +258,7 @@ def near_identical(design: str, rng: np.random.Generator) -> Methods:
     """Kappa of a judge and another that says the same but for 1 verdict in 50."""
     first, task = outcomes(SIZES[design], 0.3, 0.3, rng)
     both = np.column_stack([first, np.where(rng.random(task.size) < 0.02, 1 - first, first)])
-    return {"ours": ends(cohen_kappa(both, categories=[0, 1], clusters=task, rng=rng))}
+    return _kappa_ends(both, task, rng)
 
 
 def kappa_of_near_identical() -> float:
@@ -249,7 +272,13 @@ def effective(design: str, item: float, rng: np.random.Generator) -> Methods:
     score, task = probit(SIZES[design], rng, n=6, task=0.2, item=item)
     truth = (rng.random(task.size) < 0.4).astype(float)
     said = np.where(score < ndtri(0.7), truth[:, None], 1 - truth[:, None])
-    return {"ours": ends(effective_judges(said, truth, clusters=task).n_effective)}
+    ours = effective_judges(said, truth, clusters=task).n_effective
+    return {"ours": ends(ours), "CR3-Kish": cr3_kish_of(_worth, task, said == truth[:, None])}
+
+
+def _worth(right: np.ndarray) -> float:
+    k = right.shape[1]
+    return k / (1 + (k - 1) * (np.corrcoef(right.T).sum() - k) / (k * (k - 1)))
 
 
 def true_effective(item: float) -> float:
@@ -263,13 +292,20 @@ def balanced(design: str, rng: np.random.Generator) -> Methods:
     failed, task = outcomes(SIZES[design], 0.3, 0.3, rng)
     share = probit(SIZES[design], rng, n=1, task=0.3, item=0.0)[0][:, 0]
     right = share < ndtri(np.where(failed == 1, 0.7, 0.9))
-    return {"ours": ends(balanced_accuracy(right.astype(float), failed, task))}
+    kish = cr3_kish_of(lambda hit, of: (hit[of == 1].mean() + hit[of == 0].mean()) / 2, task, right, failed)
+    return {"ours": ends(balanced_accuracy(right.astype(float), failed, task)), "CR3-Kish": kish}
 
 
 def soft(design: str, share: float, rng: np.random.Generator) -> Methods:
     """Soft agreement of two judges whose confidences follow how clear an item is."""
     score, task = probit(SIZES[design], rng, n=2, task=0.2, item=0.4)
-    return {"ours": ends(soft_agreement(beliefs_of(score, share), clusters=task))}
+    beliefs = beliefs_of(score, share)
+    return {"ours": ends(soft_agreement(beliefs, clusters=task)), "CR3-Kish": cr3_kish_of(_soft, task, beliefs)}
+
+
+def _soft(beliefs: np.ndarray) -> float:
+    first, second = beliefs.T
+    return 1 - float(np.abs(first - second).mean() / np.abs(first[:, None] - second).mean())
 
 
 def beliefs_of(score: np.ndarray, share: float) -> np.ndarray:

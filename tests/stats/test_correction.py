@@ -16,8 +16,10 @@ from axisjudge.stats.rates.correction import (
     pairwise_level,
 )
 from axisjudge.stats.rates.misclassification import Counts, lang_reiczigel_interval, rogan_gladen
+from axisjudge.stats.rates.post_stratified import LabelledSample
 from axisjudge.stats.rates.prediction_powered import prediction_powered_mean
 from axisjudge.stats.rates.proportions import wilson_interval
+from axisjudge.stats.rates.uneven_draws import rate_by_bets
 
 NONE = math.nan
 
@@ -273,3 +275,34 @@ def test_the_change_of_estimator_in_large_samples_is_said():
     few, many = (np.where(np.arange(1500) < n, failed.astype(float), np.nan) for n in (150, 500))
     assert corrected_rate(said, few, sampling="random").rate.notes == ()
     assert "prediction-powered" in corrected_rate(said, many, sampling="random").rate.notes[0]
+
+
+def test_labels_that_miss_a_rarely_drawn_kind_bound_the_rate_by_bets():
+    """30% of the items fail in .8 and are drawn 120 times less often: without them .04 of intervals held .31."""
+    rng = np.random.default_rng(3)
+    rare = np.arange(1500) % 10 < 3
+    chance = np.where(rare, 0.0005, 0.06)
+    for _ in range(12):
+        failed = rng.random(1500) < np.where(rare, 0.8, 0.1)
+        said = np.where(rng.random(1500) < 0.8, failed, ~failed).astype(float)
+        asked = rng.random(1500) < chance
+        label, probability = (np.where(asked, of, np.nan) for of in (failed, chance))
+        found = corrected_rate(said, label, sampling="by_key", probability=probability)
+        assert found.rate.ci_low <= 0.31 <= found.rate.ci_high < 1, found.refusal
+        heavy = np.where(np.arange(1500) == int(np.flatnonzero(rare)[0]), 0.0005, probability)
+        more = corrected_rate(said, np.where(heavy == 0.0005, 1.0, label), sampling="by_key", probability=heavy)
+        assert more.rate.ci_low <= more.rate.estimate <= more.rate.ci_high, more.refusal
+
+
+def test_bets_on_equal_labels_win_what_a_formula_says_and_weights_that_add_up_to_too_many_are_refused():
+    """All 40 items labelled, 30 failing: mean over b of (1 + b (1/p - 1))^30 (1 - b)^10 reaches 40 at the lower end."""
+    sample = LabelledSample(np.zeros(40, int), np.repeat([1.0, 0.0], [30, 10]), np.ones(40), np.arange(40))
+    estimate, low, high = rate_by_bets(sample)
+    bets = 0.5 ** np.arange(1.0, 21)
+    assert np.mean((1 + bets * (1 / low - 1)) ** 30 * (1 - bets) ** 10) == pytest.approx(40, rel=1e-5)
+    assert np.mean((1 + bets * (1 / (1 - high) - 1)) ** 10 * (1 - bets) ** 30) == pytest.approx(40, rel=1e-5)
+    assert estimate == 0.75
+    label, said = np.r_[np.tile([1.0, 0.0], 100), np.full(200, np.nan)], np.tile([1.0, 0.0], 200)
+    probability = np.r_[np.full(10, 0.001), np.full(190, 0.1), np.full(200, np.nan)]
+    found = corrected_rate(said, label, sampling="by_key", probability=probability)
+    assert "more items than there are" in found.refusal

@@ -284,7 +284,7 @@ PARTS = {
         "beyond_constant",
         "leave_one_cluster_out",
         "bounded_share",
-        *("in_classes", "known_of_all", "probability_classes"),
+        *("in_classes", "known_of_all", "not_standing_for_all", "probability_classes", "rate_by_bets"),
     ),
 }
 #: Modules with tests of their own kind.

@@ -168,6 +168,7 @@ class _Reported:
         self.items, self.names, self.judges, self.ci_level = items, names, judges, ci_level
         self.n_tasks = len(np.unique(items.groups["task"]))
         self.n_labelled = int((~np.isnan(items.labels)).sum())
+        self.sizes = {"n_items": items.n_items, "n_tasks": self.n_tasks, "n_labelled": self.n_labelled}
         self.has_truth = self.n_labelled > 0 or items.n_judges >= FEWEST_UNLABELLED
         self.no_truth = (
             ""
@@ -179,7 +180,7 @@ class _Reported:
         """The result where the chains agree."""
         effective = "" if self.n_labelled else "effective judges are defined against labels only"
         effective = "one judge" if self.items.n_judges < 2 else effective
-        return self._panel(
+        return LatentPanel(
             cells=self._cells(found.failing, found.called),
             judges=self._judges(found),
             components=tuple(
@@ -189,13 +190,15 @@ class _Reported:
             effective=self._estimate(found.effective, effective),
             probabilities=probabilities if self.has_truth else np.full(self.items.n_items, np.nan),
             convergence=agreed,
+            refusal=NoModel.NONE,
+            **self.sizes,
         )
 
     def refused(self, refusal: NoModel, agreed: Convergence | None = None) -> LatentPanel:
         """The result where the model says nothing."""
         nothing = self._estimate(np.full((1, 1), np.nan), refusal.value)
         probabilities = np.full(self.items.n_items, np.nan)
-        return self._panel((), (), (), nothing, probabilities, agreed, refusal)
+        return LatentPanel((), (), (), nothing, probabilities, agreed, refusal, **self.sizes)
 
     def _cells(self, failing: Floats, called: Floats) -> tuple[CellRate, ...]:
         rows = []
@@ -205,14 +208,8 @@ class _Reported:
                 of_failing, of_called = (
                     each[:, :, agent, axis].reshape(*each.shape[:2], -1).mean(axis=-1) for each in (failing, called)
                 )
-                rows.append(
-                    CellRate(
-                        name,
-                        question,
-                        self._estimate(of_failing, self.no_truth, here),
-                        self._estimate(of_called, "", here),
-                    )
-                )
+                rates = self._estimate(of_failing, self.no_truth, here), self._estimate(of_called, "", here)
+                rows.append(CellRate(name, question, *rates))
         return tuple(rows)
 
     def _judges(self, found: Quantities) -> tuple[JudgeRates, ...]:
@@ -251,21 +248,6 @@ class _Reported:
             method="" if reason else METHOD,
             reason=reason,
         )
-
-    def _panel(
-        self,
-        cells: tuple[CellRate, ...],
-        judges: tuple[JudgeRates, ...],
-        components: tuple[VarianceShare, ...],
-        effective: Estimate,
-        probabilities: Floats,
-        convergence: Convergence | None,
-        refusal: NoModel = NoModel.NONE,
-    ) -> LatentPanel:
-        return LatentPanel(
-            cells, judges, components, effective, probabilities, convergence, refusal,
-            n_items=self.items.n_items, n_tasks=self.n_tasks, n_labelled=self.n_labelled,
-        )  # fmt: skip
 
 
 def tails(ci_level: float) -> tuple[float, float]:

@@ -74,13 +74,6 @@ class RatedItems:
                     kept[" x ".join(names)] = levels
         return kept
 
-    @cached_property
-    def patterns(self) -> tuple[Floats, Floats, Levels]:
-        """Different rows of verdicts (patterns, judges) as counts incorrect and correct, and each item's row."""
-        both = np.hstack([self.incorrect, self.given - self.incorrect])
-        rows, at = np.unique(both, axis=0, return_inverse=True)
-        return rows[:, : self.n_judges], rows[:, self.n_judges :], at.reshape(-1).astype(np.intp)
-
 
 def crossed(levels: Sequence[Levels]) -> Levels:
     """Levels of several groupings taken together, numbers from 0."""

@@ -113,14 +113,9 @@ def sample(
             kept[name].append(state.effect(name))
         failing += state.failing
     stacked = {name: np.stack(each, axis=1) for name, each in kept.items()}
+    effects = {name: stacked[name] for name in keep}
     return Draws(
-        intercept=stacked["mu"],
-        deviations=stacked["sd"],
-        effects={name: stacked[name] for name in keep},
-        right=stacked["right"],
-        shared=stacked["shared"],
-        flips=stacked["flips"],
-        failing=failing / draws,
+        stacked["mu"], stacked["sd"], effects, stacked["right"], stacked["shared"], stacked["flips"], failing / draws
     )
 
 

@@ -7,7 +7,7 @@ at random              post-stratified by the judge's verdict v, sum_v q_v P(inc
                        Beta(1/2) posterior and MOVER-Wilson; prediction-powered with Student's t from 200 labels on
 by judge's verdict     the same; without recorded probabilities only by this judge's own verdict
 by a recorded key      the same, with classes of about equal probability as strata too; prediction-powered where the
-                       labels are worth 200 of even weight
+                       labels are worth 200 of even weight; bets, which are wide, where few of them stand for many
 by the human label     Rogan and Gladen with Lang and Reiczigel's interval
 in an unknown way      none: every estimator fails for some way
 =====================  ================================================================================================
@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval, one_of
+from axisjudge.results import Result
 from axisjudge.stats.clusters import effective_clusters
 from axisjudge.stats.comparisons.ranking import RankSets
 from axisjudge.stats.estimate import Estimate, many
@@ -66,7 +67,7 @@ class Stratum:
 
 
 @dataclass(frozen=True)
-class CorrectedRate:
+class CorrectedRate(Result):
     """A corrected failure rate.
 
     `rate` is the corrected one, `apparent` the judge's own share of incorrect verdicts, `labels_alone` what the labels
@@ -80,16 +81,6 @@ class CorrectedRate:
     sampling: str
     warnings: tuple[str, ...] = ()
     refusal: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for a report."""
-        parts = {name: getattr(self, name).to_dict() for name in ("rate", "apparent", "labels_alone")}
-        strata = [
-            {name: None if value != value else value for name, value in vars(stratum).items()}
-            for stratum in self.strata
-        ]
-        said = {"sampling": self.sampling, "warnings": list(self.warnings), "refusal": self.refusal}
-        return {**parts, "strata": strata, **said}
 
 
 def corrected_rate(
@@ -117,8 +108,8 @@ def corrected_rate(
         Where all items are labelled there is nothing to correct, and the rate is that of the labels.
     probability : array, shape (n_items,), optional
         Inclusion probabilities; NaN where they are not known of items without a label. Of all items they may hold up to
-        a common factor. Drawn by a key, those of labels alone must stand for half of the items at least, or a kind of
-        item that was rarely drawn could be missing unseen.
+        a common factor. Drawn by a key, those of labels alone must stand for half of the items, or there is no rate;
+        where they fall an error short of all, or are worth fewer than 50, a wide interval allows for kinds unseen.
     clusters : array, shape (n_items,), optional
         Which items belong together; without it items are taken as independent.
     rng : numpy.random.Generator or int, optional
@@ -165,7 +156,8 @@ def corrected_rate(
         "cluster_unit": unit,
     }
     apparent = clustered_proportion(said, clusters, cluster_unit=cluster_unit, ci_level=ci_level)
-    standing = said.size if uneven_draws.known_of_all(probability) else float(weight.sum())
+    known = uneven_draws.known_of_all(probability)
+    standing = said.size if known else float(weight.sum())
     refusal = _refusal(sampling, probability is not None, told, found, standing)
     if refusal:
         nothing = Estimate(estimate=math.nan, reason=refusal, **about)
@@ -183,11 +175,12 @@ def corrected_rate(
             sample = replace(sample, weight=_as_drawn_by(strata, labelled))
         classes = uneven_draws.probability_classes(probability, labelled) if sampling == "by_key" else None
         alone = _labels_alone(sample, about, classes)
-        if classes is not None:
+        reason = "" if known or sampling != "by_key" else uneven_draws.not_standing_for_all(sample)
+        if classes is not None and not reason:
             sample, reason = uneven_draws.in_classes(sample, classes)
-            if reason:
-                nothing = Estimate(estimate=math.nan, reason=reason, **about)
-                return CorrectedRate(nothing, apparent, nothing, found, sampling, (), reason)
+        if reason:
+            alone = _without_strata(sample, reason, known, about)
+            return CorrectedRate(alone, apparent, alone, found, sampling, (), alone.reason)
         values = _with_the_judge(sample, said, found)
     if isinstance(values, str):
         return CorrectedRate(alone, apparent, alone, found, sampling, (values,), alone.reason)
@@ -356,6 +349,17 @@ def _labels_alone(sample: LabelledSample, about: dict[str, Any], classes: Ints |
     clusters = None if about["cluster_unit"] == "item" else sample.groups
     found = clustered_proportion(sample.label, clusters, cluster_unit=about["cluster_unit"], ci_level=sample.ci_level)
     return replace(found, n_items=about["n_items"], n_missing=about["n_missing"])
+
+
+def _without_strata(sample: LabelledSample, reason: str, known: bool, about: dict[str, Any]) -> Estimate:
+    """Nothing where every probability is known, up to a factor: the rare kind can be labelled; else what bets say."""
+    if known:
+        return Estimate(estimate=math.nan, reason=reason, **about)
+    estimate, low, high = uneven_draws.rate_by_bets(sample)
+    if low > high:
+        return Estimate(estimate=math.nan, reason=f"{reason}, and together for more items than there are", **about)
+    about |= {"method": "weighted, bets on labels", "notes": (reason,)}
+    return Estimate(estimate=estimate, ci_low=low, ci_high=high, **about)
 
 
 def _by_human_label(sample: LabelledSample, said: Floats) -> Values:

@@ -18,9 +18,11 @@ CLASS_RATIO = 3.0
 #: Labels of uneven weight must be worth so many of even weight (Kish) where every item's probability is known (True),
 #: and where only those of labelled items are; with fewer, intervals covered .75 to .92. In the first case a label of a
 #: class counts as many items as the class has for each of its labels: one that was hardly ever drawn stands for few. In
-#: the second its weight alone says how many it stands for, so that one very heavy label, which shows a kind of items
-#: that the others had not, ends an answer that was blind to them: the one case in which more labels do.
+#: the second its weight alone says how many it stands for: one very heavy label shows a kind of items that the others
+#: had not, and what they said before was blind to it. Then `rate_by_bets` answers.
 FEWEST_EFFECTIVE_LABELS = {True: 10, False: 50}
+#: Bets of `rate_by_bets`, as shares of what the largest cluster can lose.
+BETS = 0.5 ** np.arange(1, 21)
 #: Labels that a class needs under one verdict to be a stratum of its own.
 FEWEST_IN_CLASS = 3
 #: A verdict that nobody labelled may stand for at most this share of the items.
@@ -40,6 +42,15 @@ def probability_classes(probability: ArrayLike | None, labelled: NDArray[np.bool
     steps = np.floor(np.log(top / np.where(known, np.minimum(given, top), top)) / math.log(CLASS_RATIO) + 1e-9)
     classes = np.where(known, np.unique(steps, return_inverse=True)[1].reshape(-1), -1).astype(np.intp)
     return classes if classes.max() > 0 else None
+
+
+def not_standing_for_all(sample: LabelledSample) -> str:
+    """Why the labels' own probabilities show that some kind of item has none: they fall an error short of all."""
+    of_cluster = np.bincount(sample.groups, weights=sample.weight)
+    share = of_cluster.sum() / sample.label.size
+    if share >= 1 - 1 / math.sqrt(effective_clusters(of_cluster[of_cluster > 0])):
+        return ""
+    return f"by their probabilities the labels stand for {share:.0%} of the items: some kind has no label"
 
 
 def in_classes(sample: LabelledSample, classes: Ints) -> tuple[LabelledSample, str]:
@@ -64,6 +75,40 @@ def in_classes(sample: LabelledSample, classes: Ints) -> tuple[LabelledSample, s
         f"by their probabilities the labels of a verdict stand for {least:.0%} of its items: some kind has no label"
     )
     return replace(sample, classes=np.where(asked, classes, 0)), reason if least < LEAST_COVERED else ""
+
+
+def rate_by_bets(sample: LabelledSample) -> tuple[float, float, float]:
+    r"""The weighted rate with an interval that assumes nothing of kinds of items that no label shows.
+
+    .. math:: K(p) = \frac{1}{B} \sum_b \prod_c \left(1 + b \, \frac{z_c / p - n_c}{\max n}\right) \ge \frac{2}{\alpha}
+              \quad \text{excludes the rate } p \text{ and all below},
+
+    z_c the summed weights of the labels in cluster c that say failing and n_c its items: z_c - p n_c is 0 on average,
+    and no product falls below 0 however heavy a label is, so that K is a fair bet. The upper end is 1 less the lower
+    end of not failing; what no label stands for counts against both. The ends cross where the weights are no inverse
+    probabilities of these items.
+
+    References
+    ----------
+    Waudby-Smith and Ramdas (2024), doi:10.1093/jrsssb/qkad009 (bets of one size, and their mean).
+    """
+    failing = np.where(sample.labelled, sample.label, 0.0)
+    low, passing = (_least_rate(sample, word) for word in (failing, sample.labelled - failing))
+    estimate = float(np.average(failing, weights=sample.weight))
+    return float(np.clip(estimate, low, max(low, 1 - passing))), low, 1 - passing
+
+
+def _least_rate(sample: LabelledSample, hit: NDArray[np.float64]) -> float:
+    """The smallest rate of hits at which bets on a larger one are not won, by bisection."""
+    both = np.stack([np.bincount(sample.groups, weights=of) for of in (sample.weight * hit, np.ones(hit.size))])
+    (total, size), count = np.unique(both, axis=1, return_counts=True)
+    low, high = 0.0, 1.0
+    for _ in range(30):
+        rate = (low + high) / 2
+        log_won = np.log1p(np.outer(BETS, (total / rate - size) / size.max())) @ count
+        won = np.logaddexp.reduce(log_won) - math.log(BETS.size) >= math.log(2 / (1 - sample.ci_level))
+        low, high = (rate, high) if won else (low, rate)
+    return low
 
 
 def _items_a_label(strata: Ints, asked: NDArray[np.bool_]) -> NDArray[np.float64]:

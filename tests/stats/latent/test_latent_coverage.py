@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare
+from scipy.stats import chisquare, kstest
 from stats.latent.latent_table import by_design, by_model, simulated
 from stats.latent.latent_worlds import ORDINARY, PAIR
 
@@ -37,11 +37,24 @@ def test_intervals_cover_at_five_tasks_and_are_narrower_than_design_based_ones()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("world", [{}, {"labelled": 0.0, "judges": THREE}, {"repeats": 3, "flips": 0.08}], ids=str)
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(
+    "world",
+    [
+        {"tasks": 5},
+        {"tasks": 5, "labelled": 0.0, "judges": THREE},
+        {"tasks": 5, "repeats": 3, "flips": 0.08},
+        {"tasks": 10},
+        {"tasks": 20},
+    ],
+    ids=str,
+)
 def test_ranks_of_truths_drawn_from_the_prior_are_uniform(world):
-    for name, rank in ranks(200, tasks=5, **world).items():
+    """By chi-square in 8 cells, and within the 99.9% band of their distribution (Kolmogorov)."""
+    for name, rank in ranks(100 if world["tasks"] > 5 else 200, **world).items():
         counts = np.histogram(rank, bins=8, range=(0, 1))[0]
         assert chisquare(counts).pvalue > 1e-4, (name, counts)
+        assert kstest((100 * rank + 0.5) / 101, "uniform").pvalue > 1e-3, (name, counts)
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ import csv
 import math
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -37,8 +38,6 @@ COLUMNS = ("labels", "panel", "to", "tasks", "risk", "studies", "exceeded", "err
 SETS = tuple((subset, level) for subset in ("tau2", "hotpotqa") for level in ("final", "step"))
 RISKS = (0.02, 0.05, 0.1, 0.2)
 STACKS = {"ridge": ridge, "logistic": logistic}
-#: What is cross-fitted.
-CROSSED = (("final", "ridge"), ("final", "logistic"), ("step", "ridge"), ("step", "logistic"))
 #: Splits of the tasks into those that a stack is fitted on and those that studies are drawn from.
 SPLITS = 40
 
@@ -143,8 +142,8 @@ def together(level: str) -> Votes:
     return Votes(*columns, np.concatenate(groups), parts[0].families, parts[0].n_categories)
 
 
-def cross_fitted(studies: int, rng: np.random.Generator) -> Iterator[dict]:
-    for level, way in CROSSED:
+def cross_fitted(level: str, studies: int, rng: np.random.Generator) -> Iterator[dict]:
+    for way in STACKS:
         fit, votes, outcomes = STACKS[way], together(level), {risk: [] for risk in RISKS}
         for _ in range(studies):
             first = np.isin(votes.groups, rng.choice(np.unique(votes.groups), 25, replace=False))
@@ -178,7 +177,8 @@ if __name__ == "__main__":
         "families": (of_families, 1),
         "stacks": (of_stacks, 1),
         "scales": (of_scales, 1),
-        "crossed": (cross_fitted, 4),
+        "crossed finals": (partial(cross_fitted, "final"), 4),
+        "crossed steps": (partial(cross_fitted, "step"), 4),
     }
     for part, times in (every[name] for name in sys.argv[2:] or every):
         for each in part(number // times, np.random.default_rng(17)):
