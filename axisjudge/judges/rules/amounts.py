@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations
@@ -49,7 +50,7 @@ class KnownAmounts:
         self.direct |= numbers
         self.money |= money
 
-    def add_result(self, text: str, result_leaves: list[Leaf]) -> None:
+    def add_result(self, text: str, result_leaves: Sequence[Leaf]) -> None:
         """Take in a tool result: the numbers of its JSON, else of its words."""
         if not result_leaves:
             self.add_words(text)
@@ -59,7 +60,7 @@ class KnownAmounts:
             self.money |= {amount.cents for amount in amounts_in(text)}
         self.add_leaves(result_leaves)
 
-    def add_leaves(self, result_leaves: list[Leaf]) -> None:
+    def add_leaves(self, result_leaves: Sequence[Leaf]) -> None:
         """Take in the numbers of a JSON value, and their totals by key."""
         groups: dict[str, list[int]] = defaultdict(list)
         for name, value, owner in result_leaves:
