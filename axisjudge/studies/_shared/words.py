@@ -9,6 +9,7 @@ from dataclasses import replace
 from axisjudge.stats.comparisons.reversal import Reversal
 from axisjudge.stats.estimate import Estimate, plural
 from axisjudge.stats.estimate import many as many
+from axisjudge.stats.estimate import named as named
 
 
 def agreeing(count: int, noun: str, one: str, several: str) -> str:

@@ -94,7 +94,7 @@ def plot_reliability(curve: ReliabilityCurve, *, ax: Axes | None = None) -> Axes
     ax.plot([0, 1], [0, 1], color=QUIET, linewidth=1, linestyle=":")
     ax.fill_between(curve.confidence, curve.band_low, curve.band_high, color=FAINT, linewidth=0,
                     label="if perfectly calibrated")  # fmt: skip
-    ax.step(curve.confidence, curve.calibrated, where="mid", color=ACCENT, linewidth=2, label="seen")
+    ax.step(curve.confidence, curve.calibrated, where="mid", color=ACCENT, linewidth=2, label="observed")
     ax.set_xlim(max(0.0, float(curve.confidence.min()) - 0.02), 1.01)
     ax.set_ylim(0, 1.02)
     ax.set_xlabel("probability of the panel's word", fontsize=LABEL, color=INK)
@@ -102,7 +102,9 @@ def plot_reliability(curve: ReliabilityCurve, *, ax: Axes | None = None) -> Axes
     grid(ax, "both")
     ax.legend(frameon=False, fontsize=SMALL, labelcolor=QUIET, loc="lower right")
     dress(ax, "Can its probabilities be taken at their word?", f"{curve.n_items:,} labelled items, left out")
-    describe(ax, f"blue: seen; grey: the 90% band of a perfectly calibrated panel of {curve.n_items:,} labelled items")
+    describe(
+        ax, f"blue: observed; grey: the 90% band of a perfectly calibrated panel of {curve.n_items:,} labelled items"
+    )
     return ax
 
 

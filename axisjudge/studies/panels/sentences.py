@@ -170,8 +170,8 @@ def _more(found: Trust) -> str:
             "would not lower it."
         )
     return (
-        f" With about {found.alone.more_labels:,} more labels of such items {last.share:.0%} could stand (confidence "
-        f"{last.threshold:.3f} or more), if the error there stays at {last.error.estimate:.1%}."
+        f" With about {found.alone.more_labels:,} more labels of such items {last.share:.0%} of the verdicts could stand "
+        f"(confidence {last.threshold:.3f} or more), if the error there stays at {last.error.estimate:.1%}."
     )
 
 
@@ -185,10 +185,11 @@ def worst(found: Trust) -> str:
         if stratum.error.estimate > found.alone.risk
         else ""
     )
-    by = {"word": "the word", "agent": "the agent"}[stratum.by]
+    which = {"word": "that say", "agent": "on agent"}[stratum.by]
     return (
-        f"Worst among what stands at {100 * found.alone.risk:g}% is {by} {stratum.name}: {stratum.error.estimate:.1%} "
-        f"of {stratum.error.n_items:,} labelled ones are wrong ({stratum.error.interval('.0%')}).{beyond}"
+        f"Of the verdicts that stand at a risk of {100 * found.alone.risk:g}%, those {which} {stratum.name} err most: "
+        f"{stratum.error.estimate:.1%} of {stratum.error.n_items:,} labelled ones are wrong "
+        f"({stratum.error.interval('.0%')}).{beyond}"
     )
 
 
@@ -230,4 +231,4 @@ def _point(kind: Kind, judges: tuple[str, ...]) -> str:
 
 
 def _dollars(price: float) -> str:
-    return "nothing" if price == 0 else f"${price:.4f}"
+    return "$0" if price == 0 else f"${price:.4f}"

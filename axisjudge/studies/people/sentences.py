@@ -42,7 +42,7 @@ def weakest_sentence(comparison: HumanComparison) -> str:
     _, claim, reversal = min(known, key=lambda row: row[0])
     return (
         f"The claim that hangs on the fewest verdicts or labels is that {claim.judge} {claimed(claim)} "
-        f"({claim.question}): {overturned(reversal)}, given otherwise, would overturn it."
+        f"({claim.question}): it would be overturned with {overturned(reversal)} given otherwise."
     )
 
 
@@ -112,8 +112,8 @@ def count_sentence(comparison: HumanComparison) -> str:
     alone = f" Each is tested alone: were none true, about {chance:.0f} would pass by chance, so they are exploratory."
     return (
         f"Of {many(len(claims), 'claim')}, one for each kind, judge and question, {counts[Answer.MAY] or 'none'} may "
-        f"be made; {counts[Answer.NOT_SHOWN] or 'none'} not shown yet, {counts[Answer.MAY_NOT] or 'none'} shown false, "
-        f"{counts[Answer.NOT_CHECKED] or 'none'} not checked.{alone if chance >= 0.5 else ''}"
+        f"be made. The others: {counts[Answer.NOT_SHOWN]} not shown yet, {counts[Answer.MAY_NOT]} shown false, "
+        f"{counts[Answer.NOT_CHECKED]} not checked.{alone if chance >= 0.5 else ''}"
     )
 
 
@@ -144,7 +144,7 @@ def _with_more(claims: Sequence[Claim]) -> str:
     more = sorted(claim.more for claim in claims if claim.more is not None)
     if not more:
         return ""
-    return f", where it would take about {many(more[0], 'labelled item')} more at least"
+    return f", where it would take at least about {many(more[0], 'more labelled item')}"
 
 
 def _who(claims: Sequence[Claim], judges: Sequence[str]) -> str:

@@ -33,7 +33,7 @@ def _of_one_mind(run: TracedRun, n_judges: int) -> str:
     axes = many(len(run.axes), "axis")
     contested = f"contradict each other on {len(run.contested)} of {axes} ({listed(run.contested)})"
     clash = contested if run.contested else f"contradict each other on none of {axes}"
-    return f"{many(n_judges, 'judge')} {clash} and all say correct on {len(run.correct) or 'none'}"
+    return f"{many(n_judges, 'judge')} {clash}, and all of them say correct on {len(run.correct) or 'none'}"
 
 
 def verdicts(run: TracedRun) -> tuple[str, ...]:
