@@ -122,13 +122,13 @@ def test_judges_that_are_shut_down_are_named_on_the_page(monkeypatch: pytest.Mon
 
 def test_lost_verdicts_are_counted_in_the_scope_sentence() -> None:
     lost = rating(trajectory_id="t2", status="refused", verdict=None)
-    assert "Of 2 ratings 1 carries no verdict." in scope_of(ratings_frame([rating(), lost])).sentence
+    assert "1 of 2 ratings holds no verdict." in scope_of(ratings_frame([rating(), lost])).sentence
     assert "no verdict" not in scope_of(REAL).sentence
 
 
 def test_agents_and_tasks_without_a_name_are_said_to_have_none() -> None:
     sentence = scope_of(ratings_frame([rating(agent=None, task_id=None)])).sentence
-    assert "agents that are not named and tasks that are not named" in sentence
+    assert "agents without names and tasks without names" in sentence
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from axisjudge.stats.comparisons.ranking import FEWEST_CLUSTERS, RankSets
+from axisjudge.stats.comparisons.ranking import RankSets
 from axisjudge.stats.confidence.triage import Triage
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.raters.citations import CitationOverlap
+from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS
 from axisjudge.studies._shared.words import listed, many, p_words, sentence_case, share
 
 NOTHING_CITED = "No judge cites a step, so there is no evidence to compare."
@@ -72,7 +73,7 @@ def other_repeats(n_left_out: int) -> list[str]:
 def split_items(n_split: int, n_items: int, n_listed: int, order: str) -> str:
     """How many items are split, and the order of the list."""
     if not n_split:
-        return f"Judges do not differ in their verdict on any of {many(n_items, 'item')}."
+        return f"On none of {many(n_items, 'item')} did two judges give different verdicts."
     those = "it is listed" if n_split == 1 else f"{n_listed} are listed, {order}"
     return f"Judges are split (not all say the same) on {n_split:,} of {many(n_items, 'item')}; {those}."
 
@@ -83,12 +84,14 @@ def triage(where: str, of: Triage) -> str:
     on_sure = f"the judges agree on {sure.worded('.0%')} of {many(sure.n_items, 'item')} of which all of them are sure"
     if math.isnan(sure.estimate):
         on_sure = "of no item all judges are sure"
+    cannot = f"cannot be told: {of.auc.reason}"
+    auc = cannot if math.isnan(of.auc.estimate) else f"is an AUC of {of.auc.worded()}, where one half is chance"
     elsewhere = "there are no others"
     if not math.isnan(unsure.estimate):
         elsewhere = f"they agree on {unsure.worded('.0%')} of {many(unsure.n_items, 'item')} of which one is not"
     return (
         f"{where}: {on_sure}; {elsewhere}. How well the confidence of the least sure judge tells agreement from "
-        f"disagreement: AUC {of.auc.worded()}, where one half is chance ({of.auc.clusters}). Judges disagree on "
+        f"disagreement {auc} ({of.auc.clusters}). Judges disagree on "
         f"{many(of.disagree_sure, 'item') if of.disagree_sure else 'no item'} although all are sure (look at the "
         f"rubric), and on {of.disagree_unsure or 'none'} where one is not (look at the trajectory or the rubric)."
     )

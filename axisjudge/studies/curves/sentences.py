@@ -28,7 +28,7 @@ MOVED = (
     "{share:.1%} of the pairs of runs change their order."
 )
 WITHIN = "Within one dimension {pairs:,} pairs of runs change their order ({names}): a monotone curve cannot do that."
-KEPT = "The curve of {names} is the assumed one in both, because its fit is refused."
+KEPT = "For {names} the curve is the assumed one in both, because its fit is refused."
 CLIFF = (
     "The program gives {below} at raw {raw} and {top} at raw 1; between them {names} cannot occur. Divided by its "
     "value at raw 1 the curve ends at 100 without a jump, and every other score rises by {rise:.1%}."

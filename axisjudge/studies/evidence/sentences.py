@@ -71,7 +71,8 @@ def variance(question: str, judges: Sequence[str], found: VarianceComponents) ->
     known = {name: each for name, each in (parts | {"repeats": found.error}).items() if not math.isnan(each)}
     total = sum(known.values()) or 1.0
     shares = listed([f"{each / total:.0%} between {name}" for name, each in known.items()])
-    fixed = f" Judges are too few for a share of their own; the share each calls incorrect differs from their mean by {biases}."
+    lie = "the share that each calls incorrect differs from their mean by"
+    fixed = f" Judges are too few for a share of their own; {lie} {biases}."
     left = f"; {many(found.n_missing, 'run')} that lack a verdict left out" if found.n_missing else ""
     by_judge = fixed if math.isnan(found.judge) else ""
     return f"{question}: of the variance of verdicts {shares} ({sample}{left}).{by_judge}"

@@ -170,7 +170,7 @@ def _more(found: Trust) -> str:
             "would not lower it."
         )
     return (
-        f" With about {found.alone.more_labels:,} more labels of such items {last.share:.0%} of the verdicts could stand "
+        f" With about {found.alone.more_labels:,} more labels of such items {last.share:.0%} of verdicts could stand "
         f"(confidence {last.threshold:.3f} or more), if the error there stays at {last.error.estimate:.1%}."
     )
 

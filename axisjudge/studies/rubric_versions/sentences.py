@@ -8,14 +8,24 @@ from itertools import pairwise
 
 from axisjudge.stats.comparisons import progress
 from axisjudge.stats.comparisons.progress import Reason
-from axisjudge.studies._shared.words import directed, in_points, listed, many, named, p_words, sentence_case
+from axisjudge.studies._shared.words import (
+    briefly,
+    directed,
+    in_points,
+    listed,
+    many,
+    named,
+    p_words,
+    reasons,
+    sentence_case,
+)
 from axisjudge.studies.rubric_versions.flips import JudgeShift
 from axisjudge.studies.rubric_versions.version_agreement import SoftSplit, VersionAgreement
 from axisjudge.studies.rubric_versions.versions import LeftOut
 
 #: Why the rule says what it says; braces are filled with the numbers of the turn.
 REASONS = {
-    Reason.TOO_FEW_TASKS: "{tasks} with verdicts under both versions, and nothing is said of fewer than {fewest}",
+    Reason.TOO_FEW_TASKS: "both versions have verdicts on {tasks} alone, and nothing is said of fewer than {fewest}",
     Reason.ROSE: "agreement rose over tasks and beyond the noise of runs",
     Reason.FELL: "agreement fell over tasks and beyond the noise of runs",
     Reason.ROSE_UNREPEATED: "agreement rose over tasks, but a run that went differently as a whole would do the same",
@@ -66,7 +76,7 @@ def outcome(decision: progress.Decision) -> str:
 def answer(headline: str, versions: Sequence[VersionAgreement], agreement: progress.Moved, n_items: int) -> str:
     """The outcome and why, with agreement under the new version, the change, its interval and n."""
     percent, sample = versions[1].coefficients["percent"], f"{many(n_items, 'run')} in {agreement.change.clusters}"
-    now = f"Judges agree on {percent.worded('.0%')} of verdicts; that is {directed(in_points(agreement.change))}"
+    now = f"Judges agree on {briefly(percent, '.0%')} of verdicts; that is {directed(in_points(agreement.change))}"
     return f"{headline} {now} than under {versions[0].version} ({sample})."
 
 
@@ -96,12 +106,13 @@ def needed(decision: progress.Decision, agreement: progress.Moved) -> list[str]:
 
 def agreement(versions: Sequence[VersionAgreement], change: progress.Moved, n_items: int, n_axes: int) -> str:
     """Raw agreement under both versions, and the tested change."""
-    before, after = (version.coefficients["percent"].worded(".0%") for version in versions)
+    both = [version.coefficients["percent"] for version in versions]
+    before, after = (briefly(percent, ".0%") for percent in both)
     family = f", Holm over {n_axes} axes" if n_axes > 1 else ""
     return (
         f"The judges agree on {before} of verdicts under {versions[0].version} and on {after} under "
         f"{versions[1].version}: {directed(in_points(change.change))} on {many(n_items, 'run')} in "
-        f"{change.change.clusters} "
+        f"{change.change.clusters}{reasons(*both)} "
         f"({p_words(change.p_adjusted)} by sign flips of whole tasks{family}; level {progress.LEVEL:.2f})."
     )
 
@@ -110,14 +121,15 @@ def beyond_chance(versions: Sequence[VersionAgreement]) -> str:
     """Chance-corrected coefficients under both versions."""
     before, after = (version.coefficients for version in versions)
     pairs = [(named(before[name].label), before[name], after[name]) for name in ("alpha", "kappa", "ac1")]
-    values = [f"{label} went from {first.worded()} to {second.worded()}" for label, first, second in pairs]
-    corrected = f"Corrected for chance, {listed(values)}."
+    values = [f"{label} went from {briefly(first)} to {briefly(second)}" for label, first, second in pairs]
+    corrected = f"Corrected for chance, {listed(values)}{reasons(*(each for _, *ends in pairs for each in ends))}."
     if len(versions[0].soft) != 1:
         return corrected
     first, second = (version.soft[0].soft for version in versions)
+    ceilings = f"with these confidences, identical verdicts would give {first.ceiling:.2f} and {second.ceiling:.2f}"
     return (
-        f"{corrected} Soft agreement on normalised confidences went from {first.worded()} to {second.worded()}; with "
-        f"these confidences, identical verdicts would give {first.ceiling:.2f} and {second.ceiling:.2f}."
+        f"{corrected} Soft agreement on normalised confidences went from {briefly(first)} to {briefly(second)}"
+        f"{reasons(first, second)}; {ceilings}."
     )
 
 
@@ -152,7 +164,7 @@ def soft_split(soft: SoftSplit, n_flipped: int) -> str:
 def judge_shift(shift: JudgeShift) -> str:
     """One judge's flips beside noise, and its confidence where the verdict stayed."""
     ways = f" ({listed([f'{count} {name}' for name, count in shift.directions.items()])})" if shift.directions else ""
-    count = f"{shift.n_flipped or 'none'} of {many(shift.n_items, 'verdict')} flipped{ways}"
+    count = f"of {many(shift.n_items, 'verdict')} {shift.n_flipped or 'none'} flipped{ways}"
     noise = "" if math.isnan(shift.noise) else f", two from repeats of one version in {shift.noise:.1%}"
     differ = f"Two verdicts on one run, one from each version, differ in {shift.turnover:.1%} of pairs{noise}"
     flipped = f"{shift.judge}: {count}. {differ}"

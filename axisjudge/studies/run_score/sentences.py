@@ -53,9 +53,8 @@ def neutral(n_wide: int, span: float) -> str:
     if not n_wide:
         return ""
     return (
-        f"In {many(n_wide, 'run')} a component is the neutral 50 for want of data; between that component at 0 and at "
-        f"100 {'the score moves' if n_wide == 1 else 'scores move'} by {span:g} "
-        f"points{'' if n_wide == 1 else ' (median)'}."
+        f"In {many(n_wide, 'run')} a component is the neutral 50 for want of data; with that component at 0 the score "
+        f"is {span:g} points lower than with it at 100{'' if n_wide == 1 else ' (median)'}."
     )
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from axisjudge.studies._shared.words import directed, in_points, listed, many, p_words
+from axisjudge.studies._shared.words import by_text, directed, in_points, listed, many, p_words
 from axisjudge.studies.succession.bridge import Bridge
 from axisjudge.studies.succession.drift import Drift
 
@@ -53,11 +53,11 @@ def largest_shift(bridge: Bridge) -> str:
 
 def doubts(bridge: Bridge) -> list[str]:
     """Where equivalence is not shown, and why."""
-    return [
-        f"{each.question}: not shown, because {'; '.join(each.equivalence.reasons)}."
+    return by_text(
+        (each.question, f"not shown, because {'; '.join(each.equivalence.reasons)}.")
         for each in bridge.bridges
         if not each.equivalence.equivalent
-    ]
+    )
 
 
 def widened(bridge: Bridge) -> list[str]:

@@ -65,7 +65,8 @@ def _on_axis(run: TracedRun, axis: str) -> str:
         names = [
             each.judge if each.confidence is None else f"{each.judge} ({each.confidence:.2f} sure)" for each in who
         ]
-        parts.append(f"{listed(names)} {'say' if who[1:] else 'says'} {verdict}{cited}")
+        says = f"{'say' if who[1:] else 'says'} {verdict}{cited}"
+        parts.append(f"{listed(names)} {says if verdict in VERDICTS else f'gave no verdict: {verdict}'}")
     return f"{axis}: {'; '.join(parts)}."
 
 

@@ -123,7 +123,7 @@ def _counted(matrix: TwinMatrix, cells: Sequence[TwinCell]) -> str:
     for expected, (kind, met, refuted) in _MUST.items():
         started = [cell for cell in cells if cell.expected == expected and cell.started]
         if not started:
-            parts.append(f"No twin that {_NONE[expected]} starts from an original called correct")
+            parts.append(f"no twin that {_NONE[expected]} starts from an original called correct")
             continue
         failed = [cell for cell in started if cell.claim == "failed"]
         counts = Counter(cell.claim for cell in started)
@@ -135,4 +135,4 @@ def _counted(matrix: TwinMatrix, cells: Sequence[TwinCell]) -> str:
         if counts["not shown"] and (counts["met"] or failed):
             shown.append(f"{counts['not shown']} {'is' if counts['not shown'] == 1 else 'are'} open")
         parts.append(f"{many(len(started), 'kind')} of {kind.format(must=must, margin=margin)}: {listed(shown)}")
-    return ". ".join(parts)
+    return "; ".join(parts)

@@ -136,7 +136,7 @@ def test_interval_above_chance_is_counted(cited):
     assert found.pairs[0].found.excess.estimate == pytest.approx(0.75 - 0.1)
     assert found.pairs[0].found.excess.ci_low > 0
     (said,) = [said for said in found.sentences if "differs by +0.65 from chance within the run" in said]
-    assert said.endswith(" in 1.")
+    assert said.endswith("it is shown to lie above chance.")
 
 
 def test_no_citations_one_judge_and_an_empty_table(cited, table):
