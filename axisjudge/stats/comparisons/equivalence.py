@@ -103,7 +103,7 @@ def _of_lost(lost: NDArray[np.bool_], margin: float) -> list[str]:
     """Verdicts are not lost at random, so that no more may be lost than may change."""
     if not lost.size or lost.mean() <= margin:
         return []
-    return [f"{lost.sum()} of {lost.size} items have no word of one of them, a share beyond {margin:.2f}"]
+    return [f"{lost.sum()} of {lost.size} items lack a verdict of one of the two judges, a share beyond {margin:.2f}"]
 
 
 def _of_shift(shift: Estimate, margin: float) -> list[str]:

@@ -75,12 +75,11 @@ def lenient(judges: Sequence[JudgeBeside]) -> str:
             far = max(chosen, key=lambda one: abs(one.leniency.estimate))
             by = directed(in_points(far.leniency), "fewer", "more")
             count = f"{len(chosen)} of {many(len(known), 'judge')}"
-            verb = "is" if len(chosen) == 1 else "are"
-            parts.append(
-                f"{count} {verb} shown to be {words}, most of all {far.judge}, which calls {by} incorrect than fail"
-            )
+            verb, most = ("is", "") if len(chosen) == 1 else ("are", "most of all ")
+            parts.append(f"{count} {verb} shown to be {words}, {most}{far.judge}, which calls {by} incorrect than fail")
     if not parts:
-        return f"None of {many(len(known), 'judge')} is shown to be lenient or strict."
+        who = "The judge is not" if len(known) == 1 else f"None of {len(known)} judges is"
+        return f"{who} shown to be lenient or strict."
     return f"Looked at one by one, so exploratory: {'; '.join(parts)}."
 
 

@@ -32,8 +32,8 @@ def decided_sentences(decided: Sequence[Decided]) -> tuple[str, ...]:
         of_failed = sum(one.said_correct.n_items for one in own)
         said.append(
             f"{judge} takes a side on {taken:,} of {applies:,} pairs of a run and an axis "
-            f"({taken / max(applies, 1):.0%}); of {many(of_failed, 'such pair')} whose run failed it calls {missed:,} "
-            "correct."
+            f"({taken / max(applies, 1):.0%}); of {of_failed:,} pairs whose run failed it calls "
+            f"{missed or 'none'} correct."
         )
     return tuple(said)
 

@@ -87,7 +87,7 @@ def read(found: Combined) -> str:
     some = "" if found.n_voted == found.n_items else f"{found.n_voted:,} of "
     return (
         f"{many(len(found.panel.judges), 'judge')} of {of_families} voted on {some}{many(found.n_items, 'item')}; the "
-        f"panel asks {len(found.panel.asked)} of them.{_unread(found.n_confident)}"
+        f"panel asks {len(found.panel.asked)} of these judges.{_unread(found.n_confident)}"
     )
 
 
@@ -204,10 +204,10 @@ def spending(found: Frontier) -> str:
     where = f"{_point(first.kind, first.judges)} ({_dollars(first.price)} an item, {ends[0]})"
     if len(found.best) > 1:
         where = f"from {where} to {_point(last.kind, last.judges)} ({_dollars(last.price)}, {ends[1]})"
-    span = (
-        f"Of {many(len(found.points), 'choice')} {len(found.best)} {'is' if len(found.best) == 1 else 'are'} beaten by "
-        f"no other in price and {'kappa' if found.by_kappa else 'error'}: {where}."
-    )
+    by = "kappa" if found.by_kappa else "error"
+    are = "is" if len(found.best) == 1 else "are"
+    some = f"Of {len(found.points):,} choices {len(found.best)} {are} beaten by no other in price and {by}: {where}."
+    span = some if len(found.points) > 1 else f"The only choice with a price is {where}."
     return f"{span}{_cascade(found)}{unpriced}"
 
 
