@@ -52,8 +52,7 @@ def axis_result(
         str, typer.Option(help="documented (the published text) or upstream (the original program).")
     ] = "documented",
     curves: Annotated[
-        Path | None,
-        typer.Option(help="Curve file of `curve fit --dimension`: fitted curves in place of the program's."),
+        Path | None, typer.Option(help="Curve file of `curve fit --dimension`, to replace the program's curves.")
     ] = None,
     compare: Annotated[
         list[Path], typer.Option(help="Transcripts of the same tasks to compare with; those above come first.")

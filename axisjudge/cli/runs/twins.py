@@ -29,12 +29,8 @@ def twins(
     policy: options.Policy = None,
     labels: Annotated[Path | None, typer.Option(help="Labels of the originals, for the halo.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of where and how each run is edited.")] = 0,
-    must_rate: Annotated[
-        float, typer.Option(help="Share of twins in which a verdict that must move has to move.")
-    ] = 0.8,
-    margin: Annotated[
-        float, typer.Option(help="Share of twins in which a verdict that must not move may move.")
-    ] = 0.05,
+    must_rate: Annotated[float, typer.Option(help="Least share of twins in which what must move moves.")] = 0.8,
+    margin: Annotated[float, typer.Option(help="Largest share of twins in which what must not move moves.")] = 0.05,
     limit: options.Limit = None,
     write: Annotated[Path | None, typer.Option(help="Write the twins as trajectories to this file and stop.")] = None,
     out: Annotated[
