@@ -16,7 +16,7 @@ ToolKinds = Annotated[
 Policy = Annotated[Path | None, typer.Option(help="The agent's policy, where the source lacks it.")]
 Agent = Annotated[str | None, typer.Option(help="The agent's name, where the source lacks it.")]
 Domain = Annotated[str | None, typer.Option(help="The tasks' domain, where the source lacks it.")]
-Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first broken file, not list it.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first broken file instead of listing it.")]
 Judges = Annotated[
     list[str], typer.Option("--judge", help="A judge spec, of a plug-in too; may be given several times.")
 ]

@@ -131,13 +131,15 @@ def prepared(ratings: object, labels: object, repeat: int, step_level: bool) -> 
     chosen = [taken(table, level) for table in tables]
     judges, people = taken(chosen[0], ~BY_PEOPLE), chosen[1].filter(BY_PEOPLE & pl.col("verdict").is_not_null())
     numbers = chosen[1].filter(BY_PEOPLE & pl.col("value").is_not_null())["scale"]
+    level_words = "steps" if step_level else "whole runs"
+    and_level = f", and whether single steps were rated: {level_words} are read now"
     if people.is_empty() and len(numbers):
         rule = "are numbers, which are near or far from a judge's and never right or wrong"
         raise InputError("labels", rule, numbers[0], "axisjudge agreement gives their ICC and interval alpha")
     if people.is_empty():
-        raise TooLittle("labels", "must hold labels of people, or planted truth", cure="check the file and step level")
+        raise TooLittle("labels", "must hold labels of people, or planted truth", cure=f"check the file{and_level}")
     if judges.is_empty():
-        raise TooLittle("ratings", "must hold ratings of judges on such items", cure="check the file and step level")
+        raise TooLittle("ratings", f"must hold ratings of judges on {level_words}", cure=f"check the file{and_level}")
     return judges, people
 
 

@@ -110,10 +110,12 @@ class AnalysisPlan(Record):
     @property
     def sentence(self) -> str:
         """What was declared, in words."""
+        uncertain = {"exclude": "left out", "category": "as a verdict of their own"}[self.uncertain]
+        weighted = "unweighted" if self.weighting == "none" else f"weighted by the {self.weighting} of confidences"
         return (
-            f"Declared before opening: {self.statistic} on {', '.join(self.axes)}; uncertain: {self.uncertain}; "
-            f"weighting: {self.weighting}; margin {self.margin:g}; intervals between {self.cluster_unit}s at "
-            f"{self.ci_level:.0%}."
+            f"Declared before opening: {self.statistic} on {', '.join(self.axes)}, uncertain verdicts {uncertain}, "
+            f"{weighted}, differences up to {self.margin:g} counted as none, and {self.ci_level:.0%} intervals over "
+            f"{self.cluster_unit}s."
         )
 
 

@@ -247,7 +247,8 @@ def _bad_line(path: Path, raw: bytes) -> InputError:
             fault = error.errors()[0]
             field = ".".join(map(str, fault["loc"]))
             rule = f"not a rating: {field}{': ' if field else ''}{fault['msg'].removeprefix('Input ')}"
-            return InputError(f"{path}:{number}", rule, fault["input"])
+            no_json = "tables of other shapes come in by axisjudge import" if fault["type"] == "json_invalid" else ""
+            return InputError(f"{path}:{number}", rule, fault["input"], no_json)
     return InputError(str(path), "a value does not fit the ratings table: a number too large, or a type that varies")
 
 

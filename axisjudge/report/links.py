@@ -167,9 +167,10 @@ def write_links(ratings: Any, trajectories: Iterable[Trajectory], folder: Path |
     except InputError as error:
         return NO_LINKS, literal(f"There is no explorer of these ratings: {error}.")
     links = Links(frozenset(grid.runs), _names(grid))
-    sentence = f"[Explorer of {many(len(grid.runs), 'run')}]({EXPLORER}): every verdict at the steps that it cites."
-    rows = "the first cell of a row to the items that it is of"
-    return links, f"{sentence} Names of runs in tables lead there, {rows}, and browsers' Back returns."
+    link = f"[explorer of {many(len(grid.runs), 'run')}]({EXPLORER})"
+    rows = "the first cell of a row opens the items that the row is about"
+    sentence = f"The {link} shows every verdict at the steps that it cites. In tables the name of a run opens that run"
+    return links, f"{sentence} in it, and {rows}; the browser's Back button returns here."
 
 
 def _names(grid: Grid) -> dict[str, dict[str, str]]:

@@ -214,7 +214,7 @@ class Page:
         caption = alt or title_of_figure(figure) or name.replace("_", " ").capitalize()
         if is_empty(figure):
             plt.close(figure)
-            _show_nothing(f"No figure of this: nothing can be computed of these ratings ({literal(caption)}).")
+            _show_nothing(f"No figure here, as nothing can be computed of these ratings: {literal(caption)}.")
             return
         note = self.note(statistic, axis) if of_ratings else None
         png = drawn_bytes(figure, note)
@@ -272,7 +272,7 @@ class Page:
         """
         table, formats = as_polars(frame), formats or {}
         if table.is_empty():
-            _show_nothing(f"No table of this: it has no rows ({literal(caption or self.name)}).")
+            _show_nothing(f"No table here, as it would have no rows: {literal(caption or self.name)}.")
             return
         if unknown := set(formats) - set(table.columns):
             raise InputError("formats", f"columns are {', '.join(table.columns)}", sorted(unknown))

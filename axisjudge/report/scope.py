@@ -12,7 +12,7 @@ from axisjudge.judges.injection import FLAG, KIND_WORDS
 from axisjudge.judges.lifecycle import known_retirements
 from axisjudge.labels.simulated_people import FAMILY as SIMULATED_PEOPLE
 from axisjudge.ratings.selection import BY_JUDGE
-from axisjudge.studies._shared.words import many
+from axisjudge.studies._shared.words import listed, many
 from axisjudge.verdict import IDENTITY
 
 #: Columns that differ from one judging run to the next although the same was said.
@@ -131,18 +131,15 @@ def _names(ratings: pl.DataFrame, column: str) -> list[str]:
 
 
 def _sentence(named: dict[str, list[str]], raters: list[dict[str, Any]], n_ratings: int) -> str:
-    parts = [_counted(names, _ONE[kind], kind) for kind, names in named.items() if names or kind != "people"]
+    parts = [_counted(names, _ONE[kind], kind) for kind, names in named.items() if names or kind not in _KINDS]
     lost = sum(rater["lost"] for rater in raters)
-    loss = f" Of {many(n_ratings, 'rating')} {lost:,} {'carries' if lost == 1 else 'carry'} no verdict." if lost else ""
-    return (
-        f"Conditional on {', '.join(parts[:-1])} and {parts[-1]}; other judges, agents or tasks may read otherwise."
-        f"{loss}"
-    )
+    loss = f" {lost:,} of {many(n_ratings, 'rating')} {'holds' if lost == 1 else 'hold'} no verdict." if lost else ""
+    return f"All numbers here are about {listed(parts)}; others may give other numbers.{loss}"
 
 
 def _counted(names: list[str], one: str, many: str) -> str:
     if not names:
-        return f"{many} that are not named"
+        return f"{many} without names"
     rest = len(names) - _NAMED
     shown = ", ".join(names[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")
     return f"{len(names)} {one if len(names) == 1 else many} ({shown})"
@@ -165,7 +162,7 @@ def _injection(ratings: pl.DataFrame) -> str:
     are = "is" if flagged.height == 1 else "are"
     return (
         f"{flagged.height:,} of the {ratings.height:,} ratings {are} of {n_runs} with "
-        f"text that speaks to the judge ({kinds}). They bear a flag; whether a judge followed the text is not known."
+        f"text that speaks to the judge ({kinds}). These ratings are flagged; whether a judge followed it is not known."
     )
 
 

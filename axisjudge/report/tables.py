@@ -101,8 +101,8 @@ def laid_out(frame: pl.DataFrame, formats: Mapping[str, str], most: int) -> tupl
     same = [name for name in texts.columns[1:] if frame.height > 1 and texts[name].n_unique() == 1]
     if texts.width <= FEW or not same:
         return texts.head(most), numbers, ""
-    shared = "; ".join(f"{_label(name)} {text}" for name in same if (text := texts[name][0]) not in ("", MISSING))
-    return texts.drop(same).head(most), numbers, shared and f"In all rows: {shared}"
+    shared = "; ".join(f"{_label(name)} = {text}" for name in same if (text := texts[name][0]) not in ("", MISSING))
+    return texts.drop(same).head(most), numbers, shared and f"The same in all rows: {shared}"
 
 
 def _kind(texts: pl.Series) -> str:

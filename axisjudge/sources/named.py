@@ -185,9 +185,9 @@ def _agentrx(labels: str) -> Source:
 
 
 _STEPS_LABELLED = (
-    "every step of 250 agent runs labelled +1, 0 or -1 by people and by 20 judge configurations of six families. There "
-    "is one human label an item, no agent names and no confidences, so what people agree on among themselves, agents' "
-    "profiles and confidence-weighted variants cannot be had here."
+    "every step of 250 agent runs labelled +1, 0 or -1 by people and by 20 judge configurations of six families. Each "
+    "item has one human label; there are no names of agents and no confidences. So nothing here says how far people "
+    "agree among themselves, how agents differ, or what weighting by confidence would change."
 )
 
 

@@ -70,9 +70,9 @@ def _unknown(name: str) -> InputError:
     cure = (
         f"did you mean {near[0]!r}?"
         if near
-        else "one of your own comes by a plug-in, or in Python as itself: judges=[my_judge]"
+        else f"write PROVIDER:MODEL, such as openai:{name}; your own function is a judge in Python: judges=[my_judge]"
     )
-    return InputError("judge", f"must be one of {', '.join(known)}", name, cure)
+    return InputError("judge", f"must begin with one of {', '.join(known)}", name, cure)
 
 
 def _built_in(name: str) -> Provider:

@@ -109,6 +109,12 @@ def plural(noun: str) -> str:
     return next(re.sub(one, several, noun, count=1) for one, several in _PLURALS if re.search(one, noun))
 
 
+def named(label: str) -> str:
+    """A coefficient's label inside a sentence: what follows its comma stands in brackets."""
+    name, _, form = label.partition(", ")
+    return f"{name} ({form})" if form else name
+
+
 def many(count: int, noun: str) -> str:
     """A count with its noun: ``1 judge``, ``2,000 runs``, ``3 queries``."""
     return f"{count:,} {noun if count == 1 else plural(noun)}"

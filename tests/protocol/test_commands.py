@@ -48,7 +48,8 @@ def test_the_loop(command, bench):
     ratings = str(bench / "data" / "ratings" / "ratings.jsonl")
     code, out, _ = command("rubric lock --judge rules --axis termination --margin 0.1 --ratings", ratings)
     assert code == 0
-    assert "Declared before opening: cohen_kappa on termination; uncertain: exclude; weighting: none; margin 0.1" in out
+    assert "Declared before opening: cohen_kappa on termination, uncertain verdicts left out, unweighted" in out
+    assert "differences up to 0.1 counted as none" in out
     assert "Confidence maps: rules (mid_rank, " in out
     assert command("rubric status") == (0, "The lock holds: nothing has changed since.\n", "")
     code, _, err = command("judge RUNS --split evaluation")

@@ -92,7 +92,7 @@ def test_the_declared_results_stand_on_the_first_screen_adjusted_by_holm(demo_op
     made.banner()
     banner, first = shown  # that the judges are simulated stands on top, and the results in the next block
     assert banner["text/plain"].startswith("Simulated ratings: ")
-    assert "Declared and confirmed (Holm over 2 tests against agreement by chance)" in first["text/plain"]
+    assert "Confirmatory, as declared (Holm over 2 tests against agreement by chance)" in first["text/plain"]
     said = json.loads((staging / PAGE_FILE).read_text())["declared"]
     assert [each["axis"] for each in said] == ["sequencing", "termination"]
     least = min(said, key=lambda each: each["p_value"])

@@ -84,7 +84,7 @@ def test_the_scope_sentence_names_and_counts_judges_people_agents_and_tasks() ->
     )
     scope = scope_of(table)
     assert scope.sentence.startswith(
-        "Conditional on 1 judge (rules), 1 person (person-1), 2 agents (a, b) and 8 tasks ("
+        "All numbers here are about 1 judge (rules), 1 person (person-1), 2 agents (a, b) and 8 tasks ("
     )
     assert "and 2 more)" in scope.sentence
     assert scope.conditional_on["tasks"] == [f"task-{task}" for task in range(8)]
@@ -122,13 +122,13 @@ def test_judges_that_are_shut_down_are_named_on_the_page(monkeypatch: pytest.Mon
 
 def test_lost_verdicts_are_counted_in_the_scope_sentence() -> None:
     lost = rating(trajectory_id="t2", status="refused", verdict=None)
-    assert "Of 2 ratings 1 carries no verdict." in scope_of(ratings_frame([rating(), lost])).sentence
+    assert "1 of 2 ratings holds no verdict." in scope_of(ratings_frame([rating(), lost])).sentence
     assert "no verdict" not in scope_of(REAL).sentence
 
 
 def test_agents_and_tasks_without_a_name_are_said_to_have_none() -> None:
     sentence = scope_of(ratings_frame([rating(agent=None, task_id=None)])).sentence
-    assert "agents that are not named and tasks that are not named" in sentence
+    assert "agents without names and tasks without names" in sentence
 
 
 @pytest.mark.parametrize(

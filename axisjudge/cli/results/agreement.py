@@ -30,7 +30,7 @@ def agreement(
     question: Annotated[list[str], typer.Option(help="Only this question.")] = [],  # noqa: B006
     scale: Annotated[str, typer.Option(help="Only questions on this scale, as ratings name it.")] = "",
     coefficient: Annotated[
-        str, typer.Option(help="Of every two judges: one of those named below; by default Cohen's kappa of the scale.")
+        str, typer.Option(help="Coefficient of every two judges, named below; by default Cohen's kappa of the scale.")
     ] = "",
     weighted: Annotated[
         bool, typer.Option("--weighted", help="Add the confidence-weighted variants (slow on large tables).")

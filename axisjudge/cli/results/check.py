@@ -11,16 +11,16 @@ from axisjudge.cli import show
 
 def check(
     table: Annotated[Path, typer.Argument(help="CSV, TSV, JSON, JSON Lines or Parquet.")],
-    judge: Annotated[list[str], typer.Option(help="A judge's column (in a long table its name); once each.")] = [],  # noqa: B006
-    human: Annotated[list[str], typer.Option(help="People's column, or a person's name; once each.")] = [],  # noqa: B006
+    judge: Annotated[list[str], typer.Option(help="A judge's column (in a long table its name); repeatable.")] = [],  # noqa: B006
+    human: Annotated[list[str], typer.Option(help="People's column, or a person's name; repeatable.")] = [],  # noqa: B006
     cluster: Annotated[str, typer.Option(help="The column of tasks or queries; `none` for rows on their own.")] = "",
     confidence: Annotated[list[str], typer.Option(help="JUDGE=COLUMN, or COLUMN; in [0, 1].")] = [],  # noqa: B006
     item: Annotated[str, typer.Option(help="The column that names items.")] = "",
     rater: Annotated[str, typer.Option(help="Long table: the column of raters.")] = "",
     value: Annotated[str, typer.Option(help="Long table: the column of what they said.")] = "",
-    words: Annotated[str, typer.Option(help="PASS,FAIL; or every word of a question with more.")] = "",
+    words: Annotated[str, typer.Option(help="The words PASS,FAIL, or all words of a question that has more.")] = "",
     positive: Annotated[str, typer.Option(help="The word a judge should catch, asked against all others.")] = "",
-    missing: Annotated[list[str], typer.Option(help="One more word that is no verdict; once each.")] = [],  # noqa: B006
+    missing: Annotated[list[str], typer.Option(help="A further word that means no verdict; repeatable.")] = [],  # noqa: B006
     where: Annotated[list[str], typer.Option(help="COLUMN=WORD: only these rows.")] = [],  # noqa: B006
     sampling: Annotated[
         str,
@@ -33,7 +33,7 @@ def check(
     json: show.Json = False,
     html: Annotated[Path | None, typer.Option(help="Write one page that works offline.")] = None,
 ) -> None:
-    """What judges pass and catch against people's labels, with intervals by task; what the file supports and what not.
+    """How often judges pass what people pass and catch what people fail, by task; what the file supports and what not.
 
     Exit 1 when a requirement is shown to fall short, 4 when labels are too few to tell.
     """

@@ -150,7 +150,7 @@ def trust(
     level: Level = 0.95,
     sampling: Sampling = None,
     cross_fitted: Annotated[
-        bool, typer.Option("--cross-fitted", help="Count labels of tasks fitted on too, by fits without them.")
+        bool, typer.Option("--cross-fitted", help="Count labels of tasks fitted on as well, by fits without them.")
     ] = False,
     within: Annotated[int, typer.Option(help="On grades: a verdict so many grades from people's is no error.")] = 0,
     json: show.Json = False,

@@ -73,7 +73,7 @@ def labels(
     half_width: Annotated[float, typer.Option(help="Wanted half width of the corrected failure rate.")] = 0.05,
     prevalence: Prevalence = 0.2,
     sensitivity: Annotated[float, typer.Option(help="P(judge says incorrect | people say incorrect).")] = 0.9,
-    specificity: Annotated[float, typer.Option(help="P(judge does not | people do not).")] = 0.9,
+    specificity: Annotated[float, typer.Option(help="P(judge does not say incorrect | people do not).")] = 0.9,
     judged: Annotated[int, typer.Option(min=10, help="Runs that the judge rates.")] = 1000,
     pilot: Annotated[
         list[Path], typer.Option(help="Ratings and labels of a pilot, instead of the three assumptions above.")

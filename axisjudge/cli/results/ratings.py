@@ -67,7 +67,7 @@ def compact(
 ) -> None:
     """Ratings files, or a dataset of many small ones, as a dataset of Parquet: a folder a question, few large files.
 
-    `agreement`, `compare`, `profile` and what else takes ratings read it; `agreement` without holding it.
+    Every command that takes ratings reads it; `agreement` does so without holding it in memory.
     """
     from axisjudge.ratings.merging import write_dataset
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def report(
     names: Annotated[list[str], typer.Argument(help="Reports, with or without their number; all if none.")] = [],  # noqa: B006
-    parameter: Annotated[list[str], typer.Option("-p", help="KEY=VALUE of the notebook's parameters.")] = [],  # noqa: B006
+    parameter: Annotated[list[str], typer.Option("-p", help="KEY=VALUE, a parameter of the notebook.")] = [],  # noqa: B006
     force: Annotated[bool, typer.Option("--force", help="Run even where nothing has changed.")] = False,
     gallery: Annotated[bool, typer.Option("--gallery", help="Make the reports of reports/gallery.")] = False,
     publish: Annotated[str, typer.Option("--publish", help="Write a document of this name from ratings.")] = "",

@@ -48,9 +48,9 @@ def lock(
     ] = None,
     panel_file: Annotated[
         list[Path],
-        typer.Option(help="A fitted panel that will speak of the held-out side; may be given several times."),
+        typer.Option(help="A fitted panel that will be applied to the held-out side; may be given several times."),
     ] = [],  # noqa: B006
-    allow_alias: Annotated[bool, typer.Option("--allow-alias", help="Take models that their provider moves.")] = False,
+    allow_alias: Annotated[bool, typer.Option("--allow-alias", help="Take names whose model may change.")] = False,
     json: show.Json = False,
 ) -> None:
     """Freeze rubrics, prompts, judges, split and analysis plan; the held-out side can then be opened."""

@@ -24,7 +24,7 @@ def compare(
     ] = False,
     json: show.Json = False,
 ) -> None:
-    """Two versions each of one rubric or several on the calibration side: one family of tests, adjusted by Holm."""
+    """Compare two versions of a rubric, or of several, on the calibration side: one family of tests, by Holm."""
     from axisjudge.protocol import find_split
     from axisjudge.ratings import read_ratings
     from axisjudge.results import plain

@@ -30,7 +30,7 @@ def log(
     ratings: Annotated[list[Path] | None, typer.Option(help="A ratings file [default: data/ratings/*.jsonl]")] = None,
     json: show.Json = False,
 ) -> None:
-    """The trail of an axis: version, date, commit, the judges' agreement then, and its change on what both rows have.
+    """The trail of an axis: version, date, commit, the judges' agreement then, and how it changed on shared runs.
 
     Ratings are those given or found. `change` is of raw agreement, on the `on` runs of one side that both versions have
     from the same judges; `compared` says with which version, or why it cannot be.

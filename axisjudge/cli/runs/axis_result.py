@@ -34,7 +34,7 @@ def axis_result(
     judge: options.Judges = [],  # noqa: B006
     panel: options.Panel = None,
     combine: Annotated[
-        str, typer.Option(help="What several judges' numbers become, signal by signal: mean or median.")
+        str, typer.Option(help="How the numbers of several judges on a signal are combined: mean or median.")
     ] = "mean",
     allow_own_family: Annotated[
         bool, typer.Option("--allow-own-family", help="Let a judge judge agents of its own family; marks the result.")
@@ -52,7 +52,7 @@ def axis_result(
         str, typer.Option(help="documented (the published text) or upstream (the original program).")
     ] = "documented",
     curves: Annotated[
-        Path | None, typer.Option(help="Curve file of `curve fit --dimension`: fitted curves for the program's.")
+        Path | None, typer.Option(help="Curve file of `curve fit --dimension`, to replace the program's curves.")
     ] = None,
     compare: Annotated[
         list[Path], typer.Option(help="Transcripts of the same tasks to compare with; those above come first.")

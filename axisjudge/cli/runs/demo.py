@@ -23,7 +23,7 @@ ABOUT = {
 
 def demo(
     subset: Annotated[str, typer.Option(help="Part of AgentProcessBench: tau2, hotpotqa or bfcl.")] = "tau2",
-    seed: Annotated[int, typer.Option(help="Of the sign flips behind the ranks.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the sign flips behind the ranks.")] = 0,
     out: Annotated[
         Path | None, typer.Option(help="Write the votes of steps as a ratings file, .parquet or .jsonl.")
     ] = None,

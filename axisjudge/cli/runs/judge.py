@@ -53,7 +53,7 @@ def judge(
         bool,
         typer.Option(
             "--again",
-            help="Once more, or --repeats times, as the repeats after those in --out; tells whether a judge drifts.",
+            help="Ask once more, or --repeats times, numbered after the repeats in --out: does a judge drift?",
         ),
     ] = False,
     limit: options.Limit = None,
@@ -69,10 +69,10 @@ def judge(
     ] = False,
     keep_lost: Annotated[bool, typer.Option("--keep-lost", help="Do not ask again what was lost.")] = False,
     retry: Annotated[
-        str | None, typer.Option(help="Ask again what would be lost again: refused,truncated, or one of them.")
+        str | None, typer.Option(help="Also ask again what is often lost again: refused,truncated, or either.")
     ] = None,
     one_call: Annotated[
-        bool, typer.Option("--one-call", help="All axes of a run in one call: cheaper, and kept apart by name.")
+        bool, typer.Option("--one-call", help="All axes of a run in one call: cheaper; recorded as another judge.")
     ] = False,
     keep_prompts: Annotated[
         Path | None, typer.Option(help="Keep the whole prompt of each call beside its hash in this file (JSON Lines).")
@@ -81,7 +81,7 @@ def judge(
         str | None, typer.Option(help='"SPEC > SPEC": the second judge where the first is unsure, and on --audit.')
     ] = None,
     below: Annotated[float, typer.Option(help="A confidence below this is unsure, in a cascade.")] = 0.8,
-    audit: Annotated[float, typer.Option(help="Share of what is sure that the second judge is asked, too.")] = 0.1,
+    audit: Annotated[float, typer.Option(help="Share of sure verdicts that the second judge checks too.")] = 0.1,
     batch: Annotated[
         bool, typer.Option("--batch", help="By the providers' batch interfaces: half price, within a day; resumable.")
     ] = False,

@@ -28,9 +28,9 @@ def twins(
     tool_kind: options.ToolKinds = [],  # noqa: B006
     policy: options.Policy = None,
     labels: Annotated[Path | None, typer.Option(help="Labels of the originals, for the halo.")] = None,
-    seed: Annotated[int, typer.Option(help="Where and how each run is edited.")] = 0,
-    must_rate: Annotated[float, typer.Option(help="How often a verdict that must move has to.")] = 0.8,
-    margin: Annotated[float, typer.Option(help="How often one that must not move may.")] = 0.05,
+    seed: Annotated[int, typer.Option(help="Seed of where and how each run is edited.")] = 0,
+    must_rate: Annotated[float, typer.Option(help="Least share of twins in which what must move moves.")] = 0.8,
+    margin: Annotated[float, typer.Option(help="Largest share of twins in which what must not move moves.")] = 0.05,
     limit: options.Limit = None,
     write: Annotated[Path | None, typer.Option(help="Write the twins as trajectories to this file and stop.")] = None,
     out: Annotated[

@@ -180,7 +180,7 @@ class Writeup:
     def _limits(self) -> str:
         limits = [limit for part in self.parts for limit in part.limits]
         general = (
-            f"{SCOPE.rstrip('.')}; others may read otherwise.",
+            f"{SCOPE.rstrip('.')}; others may give other numbers.",
             "Judges answer differently on another day or under another version of a model; what was returned stands in "
             "the methods as far as it was recorded.",
         )

@@ -9,6 +9,7 @@ import numpy as np
 from axisjudge.scores.curves.curve import Floats
 from axisjudge.scores.curves.fitted import CurveFit, Reference, Refusal
 from axisjudge.scores.curves.sample import Sample
+from axisjudge.stats.estimate import many, plural
 from axisjudge.stats.link_lines import LinkLine
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS
 
@@ -24,8 +25,8 @@ def refusals_of(
     """Every reason against the fit; the first is the one to mend first."""
     n_tasks, unit = np.unique(sample.tasks).size, sample.cluster_unit
     if n_tasks < FEWEST_CLUSTERS or line is None:
-        few = f"{n_tasks} {unit}{'' if n_tasks == 1 else 's'}: fewer than {FEWEST_CLUSTERS} show no spread between them"
-        return (Refusal(few, f"runs of {FEWEST_CLUSTERS - n_tasks} or more further {unit}s"),)
+        few = f"with {many(n_tasks, unit)} it cannot be seen how far {plural(unit)} differ (it takes {FEWEST_CLUSTERS})"
+        return (Refusal(few, f"runs of {FEWEST_CLUSTERS - n_tasks} or more further {plural(unit)}"),)
     if reference == "norm":
         return _population_refusals(sample, line)
     spread = "people's scores of runs that do badly and of runs that do well, so that raw scores spread"

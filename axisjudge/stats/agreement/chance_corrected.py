@@ -26,7 +26,7 @@ from axisjudge.stats.agreement.coefficient_intervals import PatternBootstrap, co
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS, Coefficient, Level, alpha_of
 from axisjudge.stats.agreement.patterns import RatingPatterns, rating_patterns
 from axisjudge.stats.agreement.prevalence import bias_index, category_shares, prevalence_index
-from axisjudge.stats.estimate import Ends, NamedEstimate
+from axisjudge.stats.estimate import Ends, NamedEstimate, named
 
 Weights = Literal["unweighted", "linear", "quadratic"]
 Seed = np.random.Generator | int | None
@@ -80,8 +80,8 @@ class Agreement(NamedEstimate):
             causes.append(f"raters differ by {100 * self.bias_index:.0f} points in how often they use one")
         why = f" ({' and '.join(causes)})" if causes else ""
         return (
-            f"{self._agree}, yet {self.label} is {value:.2f}, as it counts on {self.expected_agreement:.0%} "
-            f"by chance{why}."
+            f"{self._agree}, yet {named(self.label)} is {value:.2f}, because it takes {self.expected_agreement:.0%} "
+            f"for what chance alone gives{why}."
         )
 
     @property

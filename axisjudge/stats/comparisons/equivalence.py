@@ -104,7 +104,7 @@ def _reasons(
 ) -> Iterator[str]:
     """Why two judges do not count as equivalent; verdicts are not lost at random, so no more may be than may change."""
     if lost.size and lost.mean() > margin:
-        yield f"{lost.sum()} of {lost.size} items have no word of one of them, a share beyond {margin:.2f}"
+        yield f"{lost.sum()} of {lost.size} items lack a verdict of one of the two judges, a share beyond {margin:.2f}"
     low, high = shift.ci_low, shift.ci_high
     if math.isnan(low):
         yield f"the shift has no interval: {shift.reason}"

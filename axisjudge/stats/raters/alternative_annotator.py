@@ -357,7 +357,7 @@ def _mean_advantage(wins: list[_Wins], groups: NDArray[np.intp], unit: str, ci_l
 
 def _refusal(people: Floats, any_tested: bool, least_instances: int) -> str:
     if not len(people):
-        return "no item of the judge is labelled by two people, so that a person has nobody to be compared with"
+        return "no item that the judge rated is labelled by two people, so that no person can be compared with another"
     if not any_tested:
         return f"nobody shares {max(least_instances, 2)} items with the judge and another person"
     return ""

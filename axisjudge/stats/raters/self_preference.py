@@ -104,7 +104,9 @@ def _refusal(
     judge_families: Sequence[str], agents: Sequence[str], agent_families: Sequence[str], failed: ArrayLike | None
 ) -> str:
     if failed is None:
-        return "differential leniency only: without labels it is leniency times agent quality, not preference"
+        return (
+            "differential leniency only: without labels a judge's leniency and an agent's quality cannot be told apart"
+        )
     if len(set(judge_families)) < FEWEST_FAMILIES:
         return f"differential leniency only: fewer than {FEWEST_FAMILIES} judge families"
     shared = set(judge_families) & set(agent_families)

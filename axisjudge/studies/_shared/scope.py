@@ -24,7 +24,7 @@ class Intervals(TypedDict):
     ci_level: float
 
 
-SCOPE = "All of this is conditional on these judges, agents and tasks."
+SCOPE = "All of this is about these judges, agents and tasks."
 
 
 def made_up_raters(*tables: pl.DataFrame | None) -> tuple[str, ...]:

@@ -9,7 +9,8 @@ from axisjudge.stats.comparisons.ranking import RankSets
 from axisjudge.stats.confidence.triage import Triage
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.raters.citations import CitationOverlap
-from axisjudge.studies._shared.words import agreeing, listed, many, p_words, sentence_case, share
+from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS
+from axisjudge.studies._shared.words import listed, many, p_words, sentence_case, share
 
 NOTHING_CITED = "No judge cites a step, so there is no evidence to compare."
 NO_TRIAGE = "{where}: no triage by confidence, because {reason}."
@@ -30,21 +31,23 @@ def cited_overlap(pairs: Sequence[CitationOverlap], without_chance: str) -> str:
     cited = [pair for pair in pairs if pair.n_both]
     if not cited:
         return "No run has citations of two judges on one question, so there is no overlap."
-    spread = f"Over {many(len(cited), 'pair')} of judges on a question the mean overlap (Jaccard) of cited steps"
+    n = len(cited)
+    spread = "The mean overlap of cited steps (cited by both judges, of those that either cites)"
+    where = f"over {many(n, 'pair')} of judges on {'one' if n == 1 else 'a'} question"
     if without_chance:
         figures = _range([pair.overlap.estimate for pair in cited])
-        return f"{spread} is {figures}; how much of it is chance is not known: {without_chance}."
+        return f"{spread} is {figures} {where}; how much of it is chance is not known: {without_chance}."
     above = sum(pair.excess.ci_low > 0 for pair in cited)
     by = _range([pair.excess.estimate for pair in cited], "+.2f")
-    return (
-        f"{spread} lies {by} from what chance within the run gives; it is shown to lie above that in {above or 'none'}."
-    )
+    shown = f"in {above or 'none'} of them it" if n > 1 else "it" if above else "it is not shown that it"
+    lies = "lies" if n == 1 and not above else "is shown to lie"
+    return f"{spread} differs by {by} from chance within the run, {where}; {shown} {lies} above chance."
 
 
 def other_evidence(same: int, apart: int, where: Sequence[str]) -> str:
     """Of equal verdicts, how many share no cited step; `where` names questions unless it is on all of them."""
     if not apart:
-        return f"Of {many(same, 'pair')} of equal verdicts, none cites steps that have nothing in common."
+        return f"Of {many(same, 'pair')} of equal verdicts, every one in which both cite steps has a step in common."
     start = (
         f"Of {many(same, 'pair')} of equal verdicts, {apart:,} {'cites' if apart == 1 else 'cite'} no step in common"
     )
@@ -55,7 +58,8 @@ def overlap_by_version(question: str, means: Mapping[str | None, float], n_pairs
     """The mean overlap of the same pairs of judges under each version of a rubric."""
     whose = "one pair" if n_pairs == 1 else f"the same {n_pairs} pairs"
     versions = listed([f"{mean:.2f} under {version}" for version, mean in means.items()])
-    return f"{question}: the steps that {whose} of judges cite overlap (Jaccard) by {versions}; the runs may differ."
+    overlap = f"the mean overlap of the steps that {whose} of judges cite (cited by both, of those that either cites)"
+    return f"{question}: {overlap} is {versions}; the versions may have been asked about different runs."
 
 
 def other_repeats(n_left_out: int) -> list[str]:
@@ -63,28 +67,33 @@ def other_repeats(n_left_out: int) -> list[str]:
     if not n_left_out:
         return []
     are = "is" if n_left_out == 1 else "are"
-    return [f"Citations are of one repeat; {many(n_left_out, 'rating')} of other repeats {are} left out."]
+    return [f"Only the steps cited in one repeat count; {many(n_left_out, 'rating')} of other repeats {are} left out."]
 
 
 def split_items(n_split: int, n_items: int, n_listed: int, order: str) -> str:
     """How many items are split, and the order of the list."""
     if not n_split:
-        return f"Judges are split on none of {many(n_items, 'item')}."
+        return f"On none of {many(n_items, 'item')} did two judges give different verdicts."
     those = "it is listed" if n_split == 1 else f"{n_listed} are listed, {order}"
-    return f"Judges are split on {n_split:,} of {many(n_items, 'item')}; {those}."
+    return f"Judges are split (not all say the same) on {n_split:,} of {many(n_items, 'item')}; {those}."
 
 
 def triage(where: str, of: Triage) -> str:
     """Agreement where all judges are sure and elsewhere, and what the AUC says."""
-    sure, unsure = (
-        "no item" if math.isnan(rate.estimate) else f"{rate.worded('.0%')} of {many(rate.n_items, 'item')}"
-        for rate in (of.agreement_sure, of.agreement_unsure)
-    )
+    sure, unsure = of.agreement_sure, of.agreement_unsure
+    on_sure = f"the judges agree on {sure.worded('.0%')} of {many(sure.n_items, 'item')} of which all of them are sure"
+    if math.isnan(sure.estimate):
+        on_sure = "of no item all judges are sure"
+    cannot = f"cannot be told: {of.auc.reason}"
+    auc = cannot if math.isnan(of.auc.estimate) else f"is an AUC of {of.auc.worded()}, where one half is chance"
+    elsewhere = "there are no others"
+    if not math.isnan(unsure.estimate):
+        elsewhere = f"they agree on {unsure.worded('.0%')} of {many(unsure.n_items, 'item')} of which one is not"
     return (
-        f"{where}: the judges agree on {sure} where all of them are sure, and on {unsure} elsewhere. The confidence of "
-        f"the least sure judge tells agreement from splits with an AUC of {of.auc.worded()}, {of.auc.clusters}. "
-        f"{agreeing(of.disagree_sure, 'item', 'is', 'are')} split although all are sure (look at the rubric), "
-        f"{many(of.disagree_unsure, 'item')} where one judge is not (look at the trajectory or the rubric)."
+        f"{where}: {on_sure}; {elsewhere}. How well the confidence of the least sure judge tells agreement from "
+        f"disagreement {auc} ({of.auc.clusters}). Judges disagree on "
+        f"{many(of.disagree_sure, 'item') if of.disagree_sure else 'no item'} although all are sure (look at the "
+        f"rubric), and on {of.disagree_unsure or 'none'} where one is not (look at the trajectory or the rubric)."
     )
 
 
@@ -93,8 +102,10 @@ def ranking(subject: str, quantity: str, names: Sequence[str], sets: RankSets, o
     head, top = sentence_case(subject), [names[j] for j in sets.first]
     if sets.refusal:
         alone = f"{names[0]} has nothing to be ranked against by {quantity}."
-        return alone if len(names) == 1 else f"{head} are not ranked by {quantity}: {sets.refusal}."
-    sure = f"observed {observed}; {sets.ci_level:.0%} jointly, {many(sets.n_clusters, unit)}"
+        few = f"{many(sets.n_clusters, unit)}, and a ranking needs at least {FEWEST_CLUSTERS}"
+        why = few if sets.n_clusters < FEWEST_CLUSTERS else sets.refusal
+        return alone if len(names) == 1 else f"{head} are not ranked by {quantity}: {why}."
+    sure = f"observed {observed}; {sets.ci_level:.0%} for all ranks together, {many(sets.n_clusters, unit)}"
     if sets.tied:
         return f"{head} cannot be told apart by {quantity} ({sure})."
     if len(top) == 1:
@@ -116,7 +127,7 @@ def declared(tests: Sequence[tuple[str, str, Sequence[str], Estimate, float]]) -
     ]
     family = f"Holm over {len(tests)} tests" if len(tests) > 1 else "one test"
     against = "" if all(math.isnan(p) for *_, p in tests) else f" ({family} against agreement by chance)"
-    return f"Declared and confirmed{against}: {'; '.join(parts)}."
+    return f"Confirmatory, as declared{against}: {'; '.join(parts)}."
 
 
 def _declared(estimate: Estimate, p: float) -> str:

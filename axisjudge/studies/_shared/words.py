@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from axisjudge.stats.comparisons.reversal import Reversal
 from axisjudge.stats.estimate import Estimate, plural
 from axisjudge.stats.estimate import many as many
+from axisjudge.stats.estimate import named as named
 
 
 def agreeing(count: int, noun: str, one: str, several: str) -> str:
@@ -57,6 +58,25 @@ def in_points(difference: Estimate) -> Estimate:
     """A difference of shares in percentage points."""
     low, high = 100 * difference.ci_low, 100 * difference.ci_high
     return replace(difference, estimate=100 * difference.estimate, ci_low=low, ci_high=high)
+
+
+def briefly(estimate: Estimate, spec: str = ".2f") -> str:
+    """Value and interval without the reason where either is missing: `reasons` says it once for several."""
+    return "undefined" if math.isnan(estimate.estimate) else in_cell(estimate, spec)
+
+
+def reasons(*estimates: Estimate) -> str:
+    """Why values or intervals are missing, each reason once, in brackets; empty where none is missing."""
+    missing = dict.fromkeys(one.reason for one in estimates if math.isnan(one.ci_low) and one.reason)
+    return f" (no value or no interval: {'; '.join(missing)})" if missing else ""
+
+
+def by_text(texts: Iterable[tuple[str, str]]) -> list[str]:
+    """``a and b: text`` for names of which the same is to be said, names with nothing to be said left out."""
+    names: dict[str, list[str]] = {}
+    for name, text in texts:
+        names.setdefault(text, []).append(name)
+    return [f"{listed(of)}: {text}" for text, of in names.items() if text]
 
 
 def in_cell(estimate: Estimate, spec: str = ".2f") -> str:

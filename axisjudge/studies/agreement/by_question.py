@@ -23,7 +23,7 @@ from axisjudge.stats.estimate import NamedEstimate, many, plural
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, native, rows_of, to_polars, with_own_ends
 from axisjudge.studies._shared.scope import MADE_UP, SCOPE, banner
 from axisjudge.studies._shared.verdict_codes import code_counts
-from axisjudge.studies._shared.words import in_cell, sentence_case
+from axisjudge.studies._shared.words import by_text, in_cell, sentence_case
 from axisjudge.studies.agreement import sentences as words
 from axisjudge.verdict import IDENTITY
 
@@ -190,8 +190,7 @@ class AgreementByAxis(Result):
 
     def remarks(self) -> list[str]:
         """What must be known to read the figures: of each question one paragraph, which says its name once."""
-        by_question = {question.question: question.remarks() for question in self.questions}
-        return [f"{name}: {' '.join(map(sentence_case, texts))}" for name, texts in by_question.items() if texts]
+        return by_text((each.question, " ".join(map(sentence_case, each.remarks()))) for each in self.questions)
 
     def __repr__(self) -> str:
         return f"AgreementByAxis({', '.join(question.question for question in self.questions)})"

@@ -11,10 +11,10 @@ from axisjudge.stats.agreement.effective import EffectiveJudges
 from axisjudge.stats.agreement.undecided import CaseBounds
 from axisjudge.stats.comparisons.reversal import Reversal
 from axisjudge.stats.estimate import Estimate, NamedEstimate
-from axisjudge.studies._shared.words import directed, listed, many, overturned, p_words
+from axisjudge.studies._shared.words import directed, listed, many, named, overturned, p_words
 
-#: So many raters are named in a row.
-_NAMED = 6
+#: So many raters are named in a row with a figure each.
+_NAMED = 3
 
 
 class NoWorth(StrEnum):
@@ -22,8 +22,8 @@ class NoWorth(StrEnum):
 
     NONE = ""
     NO_LABELS = (
-        "there are no labels: residuals from the panel's own mean correlate at -1/(k-1) by construction, whatever the "
-        "judges share"
+        "there are no labels: without them judges are compared with the panel's own mean alone, and distances from it "
+        "correlate at -1/(k-1) whatever the judges share"
     )
     TOO_FEW = "a panel needs two judges"
 
@@ -53,18 +53,12 @@ _AGREED = {
 _UNCOUNTED = {NoWorth.NO_LABELS: "without labels", NoWorth.TOO_FEW: "for fewer than two"}
 
 
-def _named(label: str) -> str:
-    """A coefficient's label inside a sentence: what follows its comma stands in brackets."""
-    name, _, form = label.partition(", ")
-    return f"{name} ({form})" if form else name
-
-
 def answer(agreed: Agreed, label: str, alpha: Estimate, share_decided: float, worth: str, apart: str) -> str:
     """Agreement of the panel in number, interval and n, what it is worth, and what is not shown."""
     if math.isnan(alpha.estimate):
         why = alpha.reason if alpha.n_items and alpha.reason else "no item has comparable verdicts of two judges"
         return f"{_AGREED[agreed]}: {why}. {worth}"
-    figure = f"{_named(label)} of all {alpha.n_raters} is {alpha.worded()}"
+    figure = f"{named(label)} of all {alpha.n_raters} is {alpha.worded()}"
     base = f"{many(alpha.n_items, 'item')} in {alpha.clusters}"
     if share_decided < 1:
         base += f", on the {share_decided:.0%} of verdicts that take a side"
@@ -90,7 +84,7 @@ def apart_in_short(label: str, difference: Estimate, labelled: bool) -> str:
 
 def _by_family(label: str, difference: Estimate) -> str:
     by = directed(difference, "higher", "lower", unit="", spec=".2f")
-    return f"{_named(label)} of two judges of one family is {by} than of two families"
+    return f"{named(label)} of two judges of one family is {by} than of two families"
 
 
 def worth_in_short(judges: Sequence[str], measured: EffectiveJudges | None, reason: NoWorth) -> str:
@@ -134,13 +128,15 @@ def unused(coefficient: NamedEstimate, never: Sequence[str]) -> list[str]:
 
 def gaps(what: str, counts: Mapping[str, int]) -> list[str]:
     """Who lacks how many ratings, those who lack most first; nothing where nobody does."""
-    most_first = sorted(counts.items(), key=lambda each: -each[1])
-    lacking = listed([f"{rater} {count:,}" for rater, count in most_first if count] or [""], most=_NAMED)
-    return [f"{what}: {lacking}."] if lacking else []
+    lacking = sorted(((count, rater) for rater, count in counts.items() if count), key=lambda each: -each[0])
+    most = [f"{count:,} of {rater}" for count, rater in lacking[:_NAMED]]
+    others = sum(count for count, _ in lacking[_NAMED:])
+    rest = [f"{others:,} of {many(len(lacking) - _NAMED, 'other')}"] if others else []
+    return [f"{what}: {listed([*most, *rest])}."] if most else []
 
 
 NO_WORTH = "{where}: the effective number of judges cannot be given, because {reason}."
-UNWEIGHTED = "{where}: no confidence-weighted variant, because {reason}."
+UNWEIGHTED = "{where}: agreement is not weighted by confidence, because {reason}."
 LOST = "lost verdicts, counted neither as correct nor as incorrect"
 NOT_ASKED = "items without a rating"
 
@@ -168,13 +164,13 @@ def left_out(counts: Mapping[str, int]) -> list[str]:
 def families(where: str, label: str, within: Estimate, across: Estimate, difference: Estimate) -> str:
     """Within against across, with intervals, or why it cannot be said."""
     if math.isnan(within.estimate) and math.isnan(across.estimate):
-        return f"{where}: no mean {_named(label)} within families ({within.reason}) nor across ({across.reason})."
+        return f"{where}: no mean {named(label)} within families ({within.reason}) nor across ({across.reason})."
     if math.isnan(within.estimate):
-        return f"{where}: {within.reason}; across families the mean {_named(label)} is {across.worded('.3f')}."
+        return f"{where}: {within.reason}; across families the mean {named(label)} is {across.worded('.3f')}."
     if math.isnan(across.estimate):
-        return f"{where}: {across.reason}; within it the mean {_named(label)} is {within.worded('.3f')}."
+        return f"{where}: {across.reason}; within it the mean {named(label)} is {within.worded('.3f')}."
     return (
-        f"{where}: the mean {_named(label)} of two judges is {within.worded('.3f')} within a family and "
+        f"{where}: the mean {named(label)} of two judges is {within.worded('.3f')} within a family and "
         f"{across.worded('.3f')} across families, "
         f"{directed(difference, 'higher within', 'lower within', unit='', spec='.3f')}; {difference.clusters}."
     )
@@ -183,7 +179,7 @@ def families(where: str, label: str, within: Estimate, across: Estimate, differe
 def alpha(where: str, label: str, judges: Estimate, people: Estimate) -> str:
     """Krippendorff's alpha of all judges together, and of people where there are two or more."""
     among = "" if math.isnan(people.estimate) else f"; of people among themselves {people.worded('.3f')}"
-    return f"{where}: {_named(label)} of all judges together is {judges.worded('.3f')}{among}."
+    return f"{where}: {named(label)} of all judges together is {judges.worded('.3f')}{among}."
 
 
 def worth_in_full(where: str, judges: Sequence[str], measured: EffectiveJudges, best: int, planted: bool) -> str:
@@ -205,9 +201,9 @@ def worth_in_full(where: str, judges: Sequence[str], measured: EffectiveJudges, 
     ties = f"{many(measured.n_tied, 'tie')}, shared among the words that tie" if measured.n_tied else "no ties"
     return (
         f"{first} Their majority is right on {measured.majority:.1%} of {many(measured.n_majority, 'labelled item')} "
-        f"that any of them judged ({ties}). The highest share of a single judge is {measured.best_single:.1%} "
-        f"({judges[best]}, {many(measured.n_answered[best], 'item')}); the highest of {len(judges)} is too "
-        "high on average."
+        f"that any of them judged ({ties}). The best single judge is right on {measured.best_single:.1%} "
+        f"({judges[best]}, {many(measured.n_answered[best], 'item')}); picked as the highest of {len(judges)}, this "
+        "is too high on average."
     )
 
 
@@ -224,9 +220,9 @@ def weighted(where: str, normalised: str, product: CaseWeighted, minimum: CaseWe
     by_product, by_minimum = (directed(each, "higher", "lower", unit="", spec=".2f") for each in (product, minimum))
     return (
         f"{where}: with cases weighted by the judges' confidence ({normalised}) alpha of the panel goes {change}: "
-        f"{by_product} with products of confidences, {by_minimum} with the smaller one. The weights leave "
-        f"{product.kish_n:.0f} of {many(product.n_items, 'item')}; {p_words(product.p_value)} if confidence said "
-        "nothing beyond the verdict."
+        f"{by_product} with products of confidences, {by_minimum} with the smaller one. With these weights "
+        f"{many(product.n_items, 'item')} count as much as {product.kish_n:.0f} of equal weight; "
+        f"{p_words(product.p_value)} for so large a change if confidence said nothing beyond the verdict."
     )
 
 
@@ -264,4 +260,4 @@ def reversals(counts: Sequence[tuple[str, Reversal]]) -> str:
     if not counts:
         return ""
     each = listed([f"{overturned(reversal)} on {where}" for where, reversal in counts])
-    return f"Agreement beyond chance would no longer be shown with {each} given otherwise."
+    return f"Agreement beyond chance hangs on {each}: with these given otherwise it would no longer be shown."

@@ -113,7 +113,7 @@ def comparison(
     reason: str = "",
 ) -> str:
     """The changes that are shown, that there are others, and those `without` an interval with the reason."""
-    runs = f"{many(n_before, 'run')} before and {n_after:,} after on {many(n_tasks, 'task')}"
+    runs = f"{many(n_before, 'run')} of the first and {n_after:,} of the second on {many(n_tasks, 'task')}"
     if without:
         told = comparison(changes, n_others, n_before, n_after, n_tasks) if changes or n_others else f"{runs}."
         return (

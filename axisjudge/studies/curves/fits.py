@@ -173,7 +173,9 @@ def curve_report(
     human = named.human if reference == "criterion" else None
     wanted = [named.raw, *filter(None, (human, named.task, named.dimension, named.run))]
     if missing := [name for name in wanted if name not in scores.columns]:
-        raise InputError("table", f"columns are {', '.join(scores.columns)}", missing[0], "name the column to take")
+        raise InputError(
+            "table", f"needs a column {missing[0]!r}", ", ".join(scores.columns), "name the column to take"
+        )
     parts = {ALL: scores}
     if named.dimension:
         parts = {str(name): part for (name,), part in scores.group_by(named.dimension, maintain_order=True)}
@@ -227,7 +229,7 @@ def apply_curves(
     if len(names) != 1:
         raise InputError("curve", "one table holds scores of one meaning", sorted(names), "apply them one by one")
     if named.raw not in scores.columns:
-        raise InputError("table", f"columns are {', '.join(scores.columns)}", named.raw, "name the column to take")
+        raise InputError("table", f"needs a column {named.raw!r}", ", ".join(scores.columns), "name the column to take")
     dimension = _names(scores, named.dimension) if named.dimension else np.full(scores.height, next(iter(fits)))
     if unknown := sorted(set(dimension.tolist()) - set(fits)):
         raise InputError("table", f"curves are of {', '.join(fits)}", unknown[0], "fit that dimension first")

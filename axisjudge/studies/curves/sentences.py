@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from axisjudge.scores.curves.fitted import CurveFit
 from axisjudge.scores.curves.forms import FormLoss
 from axisjudge.stats.estimate import Estimate
-from axisjudge.studies._shared.words import listed, many
+from axisjudge.studies._shared.words import directed, listed, many
 
 #: The name of the curve where a table has no dimensions.
 ALL = "all"
@@ -28,7 +28,7 @@ MOVED = (
     "{share:.1%} of the pairs of runs change their order."
 )
 WITHIN = "Within one dimension {pairs:,} pairs of runs change their order ({names}): a monotone curve cannot do that."
-KEPT = "The curve of {names} is the assumed one in both, because its fit is refused."
+KEPT = "For {names} the curve is the assumed one in both, because its fit is refused."
 CLIFF = (
     "The program gives {below} at raw {raw} and {top} at raw 1; between them {names} cannot occur. Divided by its "
     "value at raw 1 the curve ends at 100 without a jump, and every other score rises by {rise:.1%}."
@@ -44,7 +44,8 @@ def of_fit(dimension: str, fit: CurveFit) -> list[str]:
     if fit.curve is None:
         return [f"{dimension}: refused: {refusal}" for refusal in fit.refusals]
     first = (
-        f"{fit.score_name} from {_sample(fit)}, median {_ends(fit.median)} and sigma {_ends(fit.sigma)}; {fit.meaning}"
+        f"the {fit.score_name} is 50 at a raw score of {_ends(fit.median)}, the median, and its spread (sigma) is "
+        f"{_ends(fit.sigma)}, from {_sample(fit)}; {fit.meaning}"
     )
     return [f"{dimension}: {words[:1].lower()}{words[1:]}." for words in (first, *fit.warnings)]
 
@@ -55,9 +56,9 @@ def of_forms(dimension: str, forms: Iterable[FormLoss]) -> str:
     errors, excess = {form: f"{loss.error:.1f}" for form, loss in by_form.items()}, by_form["assumed"].excess
     return (
         f"{dimension}: on unseen tasks the fitted curve is {errors['log_normal']} points off, the isotonic one "
-        f"{errors['isotonic']}, the assumed one {errors['assumed']} and a constant {errors['constant']}; the squared "
-        f"error of the assumed one differs from the fitted one's by {excess.estimate:+.0f} ({excess.ci_low:+.0f} to "
-        f"{excess.ci_high:+.0f})."
+        f"{errors['isotonic']}, the assumed one {errors['assumed']} and a constant {errors['constant']}. The mean "
+        f"squared error of the assumed one is {directed(excess, 'higher', 'lower', unit='squared point')} than the "
+        "fitted one's."
     )
 
 
@@ -70,7 +71,8 @@ def held(name: str, planted: float, estimate: Estimate) -> str:
 def order(assumed: Sequence[str], fitted: Sequence[str]) -> str:
     """The agents by mean composite."""
     after = "the same" if assumed == fitted else ", ".join(fitted)
-    return f"By mean composite the agents stand {', '.join(assumed)} with assumed curves and {after} with fitted ones."
+    start = "From the highest mean composite (the weighted mean of a run's dimensions) down, the agents are"
+    return f"{start} {', '.join(assumed)} with assumed curves and {after} with fitted ones."
 
 
 def answer(fits: Mapping[str, CurveFit], worse: Sequence[str]) -> str:

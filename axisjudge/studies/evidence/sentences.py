@@ -67,14 +67,15 @@ def variance(question: str, judges: Sequence[str], found: VarianceComponents) ->
     if math.isnan(found.item):
         return f"{question}: no variance components, because {found.reason}."
     biases = listed([f"{judge} {bias:+.3f}" for judge, bias in zip(judges, found.bias, strict=True)])
-    parts = {"between items": found.item, "between judges": found.judge, "in a judge's view of one": found.item_judge}
-    known = {name: each for name, each in (parts | {"between repeats": found.error}).items() if not math.isnan(each)}
+    parts = {"items": found.item, "judges": found.judge, "judges' views of single items": found.item_judge}
+    known = {name: each for name, each in (parts | {"repeats": found.error}).items() if not math.isnan(each)}
     total = sum(known.values()) or 1.0
-    shares = listed([f"{each / total:.0%} {name}" for name, each in known.items()])
-    fixed = f"; judges are too few for a share of their own and lie off their mean by {biases}"
-    left = f"; {many(found.n_missing, 'run')} without all verdicts left out" if found.n_missing else ""
+    shares = listed([f"{each / total:.0%} between {name}" for name, each in known.items()])
+    lie = "the share that each calls incorrect differs from their mean by"
+    fixed = f" Judges are too few for a share of their own; {lie} {biases}."
+    left = f"; {many(found.n_missing, 'run')} that lack a verdict left out" if found.n_missing else ""
     by_judge = fixed if math.isnan(found.judge) else ""
-    return f"{question}: the variance of verdicts lies {shares} ({sample}{left}){by_judge}."
+    return f"{question}: of the variance of verdicts {shares} ({sample}{left}).{by_judge}"
 
 
 def published(judge: str, axis: str, simulation: int, calls: Sequence[tuple[str, float]], flips: Estimate) -> str:

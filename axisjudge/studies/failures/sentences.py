@@ -21,8 +21,8 @@ def answer(profile: FailureProfile, axes: Ranking, agents: Ranking) -> str:
     if not any(cell.any_judge.rate.n_items for cell in profile.totals):
         return f"No failure rate can be given: no verdict was decided ({sample})."
     return (
-        f"{_first(profile, axes)} {agents.sentence} Failed is what a judge calls incorrect ({sample}); how often the "
-        "judges are right is not shown here."
+        f"{_first(profile, axes)} {agents.sentence} A run fails on an axis if a judge calls it incorrect ({sample}); "
+        "how often the judges are right is not shown here."
     )
 
 
@@ -53,13 +53,13 @@ def sample(profile: FailureProfile) -> str:
     parts = [f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items() if count]
     asked = many(panel.incorrect.size, "verdict")
     others = ", all others decided" if sum(counts.values()) < panel.incorrect.size else ""
-    undecided = f"of {asked} {listed(parts)}{others}" if parts else f"all {asked} decided"
+    undecided = f"of {asked} asked for, {listed(parts)}{others}" if parts else f"all {asked} decided"
     return f"{runs} of {agents} on {tasks}, {many(len(profile.axes), 'axis')}, {judges}: {undecided}."
 
 
 def extremes(profile: FailureProfile, measure: str = "any") -> str:
     """The range of the observed rates with the cells at its ends, and how far undecided verdicts could move it."""
-    by = "By any judge" if measure == "any" else "By consensus"
+    by = "By the any-judge count" if measure == "any" else "By consensus"
     cells = [cell for cell in profile.cells if cell.failures(measure).rate.n_items]
     if not cells:
         few = "consensus takes two judges that decide" if measure == "consensus" else "nothing was decided"
@@ -67,17 +67,18 @@ def extremes(profile: FailureProfile, measure: str = "any") -> str:
     high, low = (pick(cells, key=lambda cell: cell.failures(measure).rate.estimate) for pick in (max, min))
     top, bottom = high.failures(measure), low.failures(measure)
     if top.rate.estimate == bottom.rate.estimate:
-        every = f"{by} the observed rate is {top.rate.estimate:.0%}"
-        sentence = f"{every} in every cell of an agent and an axis ({many(len(cells), 'cell')})."
+        every = f"{by} {top.rate.estimate:.0%} of runs fail"
+        sentence = f"{every}, whatever the agent and the axis ({many(len(cells), 'cell')} of the map)."
     else:
         least, most = (_end(cells, cell, measure) for cell in (low, high))
         sentence = (
-            f"{by} observed rates of one agent on one axis go from {least} to {most}. Single cells are not tested "
+            f"{by} the failure rate of one agent on one axis goes from {least} to {most}. Single cells are not tested "
             "against each other."
         )
     if top.worst - top.best < 1e-9:
         return sentence
-    return f"{sentence} As undecided verdicts may fall, the highest lies between {top.best:.0%} and {top.worst:.0%}."
+    ends = f"between {top.best:.0%} and {top.worst:.0%}"
+    return f"{sentence} Had the undecided verdicts been decided, either way, the highest rate would lie {ends}."
 
 
 def _end(cells: Sequence[Cell], end: Cell, measure: str) -> str:
@@ -126,11 +127,11 @@ def false_failures(profile: FailureProfile) -> str:
 def rank_reversals(axes: Reversal | None, agents: Reversal | None) -> str:
     """How many verdicts would change what may hold rank 1; empty where nothing is told apart."""
     told = [
-        f"{overturned(reversal)}, given otherwise, would change which {of} may fail most"
+        f"{overturned(reversal)} given otherwise would change which {of} may fail most"
         for of, reversal in (("axes", axes), ("agents", agents))
         if reversal is not None
     ]
-    return f"By any judge, {listed(told)}." if told else ""
+    return f"By the any-judge count, {listed(told)}." if told else ""
 
 
 def published(
@@ -244,4 +245,4 @@ def apart(agents: tuple[str, str], p_holm: float, axis: str, gap: float) -> str:
 
 def one_profile(p: float) -> str:
     """The test of all agents together."""
-    return f"That all agents have one profile in common is tested with {p_words(p)}."
+    return f"The test of whether all agents share one profile gives {p_words(p)}."

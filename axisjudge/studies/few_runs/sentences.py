@@ -56,8 +56,8 @@ def widths(rates: Sequence[Beside]) -> str:
         return "No rate has an interval both ways."
     model, design = (100 * median(column) for column in zip(*both, strict=True))
     return (
-        f"The interval of how much judges call incorrect, for an agent on an axis, is {model:.0f} points wide by the "
-        f"model and {design:.0f} as counted (median of {many(len(both), 'cell')})."
+        f"The interval of the share that judges call incorrect, for an agent on an axis, is {model:.0f} points wide by "
+        f"the model and {design:.0f} as counted{f' (median of {len(both)} cells)' if len(both) > 1 else ''}."
     )
 
 
@@ -75,12 +75,11 @@ def lenient(judges: Sequence[JudgeBeside]) -> str:
             far = max(chosen, key=lambda one: abs(one.leniency.estimate))
             by = directed(in_points(far.leniency), "fewer", "more")
             count = f"{len(chosen)} of {many(len(known), 'judge')}"
-            verb = "is" if len(chosen) == 1 else "are"
-            parts.append(
-                f"{count} {verb} shown to be {words}, most of all {far.judge}, which calls {by} incorrect than fail"
-            )
+            verb, most = ("is", "") if len(chosen) == 1 else ("are", "most of all ")
+            parts.append(f"{count} {verb} shown to be {words}, {most}{far.judge}, which calls {by} incorrect than fail")
     if not parts:
-        return f"None of {many(len(known), 'judge')} is shown to be lenient or strict."
+        who = "The judge is not" if len(known) == 1 else f"None of {len(known)} judges is"
+        return f"{who} shown to be lenient or strict."
     return f"Looked at one by one, so exploratory: {'; '.join(parts)}."
 
 
@@ -116,10 +115,11 @@ def hidden(found: LabelsHidden | None) -> str:
     worse = " (lower is better: it is too sure here)" if found.brier > found.votes_brier else ""
     held = "holds" if found.failing.ci_low <= found.labelled.estimate <= found.failing.ci_high else "does not hold"
     return (
-        f"{start} the model says that {found.failing.worded('.0%')} fail (the labels left alone say "
-        f"{found.alone.worded('.0%')}); its interval {held} the {found.labelled.estimate:.0%} of all labels. On the "
-        f"hidden ones it is right in {found.accuracy:.0%} and the majority of judges in {found.votes_accuracy:.0%}; "
-        f"its Brier score is {found.brier:.3f}, that of the share of votes {found.votes_brier:.3f}{worse}."
+        f"{start} the model says that {found.failing.worded('.0%')} of items fail; the labels that are left say "
+        f"{found.alone.worded('.0%')} by themselves. The model's interval {held} the {found.labelled.estimate:.0%} of "
+        f"all labels. Of the hidden labels the model gets {found.accuracy:.0%} right, the majority of judges "
+        f"{found.votes_accuracy:.0%}. Its probabilities have a mean squared error (Brier score) of {found.brier:.3f}, "
+        f"the shares of votes {found.votes_brier:.3f}{worse}."
     )
 
 

@@ -41,7 +41,7 @@ def plot_decided(decided: Sequence[Decided], *, ax: Axes | None = None) -> Axes:
     named_rows(ax, [f"{domain}, {in_words(axis).lower()}" for domain, axis in places])
     percent_axis(ax)
     dress(ax, "Share decided", f"runs to which the axis applies; at the right what {judges[-1]} says")
-    describe(ax, f"{_over_tasks(one.decided for one in rows)}; at the right verdicts of {judges[-1]}")
+    describe(ax, f"{_over_tasks(one.decided for one in rows)}; at the right: how many verdicts {judges[-1]} gave")
     return ax
 
 

@@ -15,6 +15,7 @@ from axisjudge.studies.located.parting import KindCount, Parting
 #: So many labellers stand in an answer.
 _LABELLERS, _SETS = 2, 4
 _VERSION = re.compile(r"-\d+$")
+_HALVES = {"looked at": "of the tasks that was looked at", "unseen": "that was not"}
 
 
 def decided_sentences(decided: Sequence[Decided]) -> tuple[str, ...]:
@@ -30,8 +31,9 @@ def decided_sentences(decided: Sequence[Decided]) -> tuple[str, ...]:
         )
         of_failed = sum(one.said_correct.n_items for one in own)
         said.append(
-            f"{judge} takes a side on {taken:,} of {applies:,} runs and axes ({taken / max(applies, 1):.0%}); of "
-            f"failed runs and axes it calls {missed:,} of {of_failed:,} correct."
+            f"{judge} takes a side on {taken:,} of {applies:,} pairs of a run and an axis "
+            f"({taken / max(applies, 1):.0%}); of {of_failed:,} pairs whose run failed it calls "
+            f"{missed or 'none'} correct."
         )
     return tuple(said)
 
@@ -64,8 +66,8 @@ def halves_sentence(decided: Sequence[Decided]) -> str:
         own = [one for one in rows if one.half == half and one.judge == last and one.n_incorrect]
         flagged = sum(one.n_incorrect for one in own)
         failed = sum(round(one.precision.estimate * one.n_incorrect) for one in own)
-        parts.append(f"{half}: {failed} of {flagged} flagged runs failed")
-    return f"{last}, by half of the tasks: {'; '.join(parts)}."
+        parts.append(f"{failed} of {flagged} in the half {_HALVES.get(half, half)}")
+    return f"Of the runs that {last} calls incorrect on some axis, failed: {'; '.join(parts)}."
 
 
 def faults_sentence(faults: Sequence[FaultsFound]) -> str:

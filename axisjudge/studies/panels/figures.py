@@ -95,7 +95,7 @@ def plot_reliability(curve: ReliabilityCurve, *, ax: Axes | None = None) -> Axes
     ax.fill_between(curve.confidence, curve.band_low, curve.band_high, color=FAINT, linewidth=0,
                     label="if perfectly calibrated")  # fmt: skip
     at_one = float(np.ptp(curve.confidence)) < 1e-3  # a step and a band of no width, which nobody sees
-    ax.step(curve.confidence, curve.calibrated, where="mid", color=ACCENT, linewidth=2, label="seen",
+    ax.step(curve.confidence, curve.calibrated, where="mid", color=ACCENT, linewidth=2, label="observed",
             marker="o" if at_one else None)  # fmt: skip
     if at_one:
         ends = [curve.band_low.min(), curve.band_high.max()]
@@ -107,7 +107,9 @@ def plot_reliability(curve: ReliabilityCurve, *, ax: Axes | None = None) -> Axes
     grid(ax, "both")
     ax.legend(frameon=False, fontsize=SMALL, labelcolor=QUIET, loc="lower right")
     dress(ax, "Can its probabilities be taken at their word?", f"{curve.n_items:,} labelled items, left out")
-    describe(ax, f"blue: seen; grey: the 90% band of a perfectly calibrated panel of {curve.n_items:,} labelled items")
+    describe(
+        ax, f"blue: observed; grey: the 90% band of a perfectly calibrated panel of {curve.n_items:,} labelled items"
+    )
     return ax
 
 

@@ -87,7 +87,7 @@ def read(found: Combined) -> str:
     some = "" if found.n_voted == found.n_items else f"{found.n_voted:,} of "
     return (
         f"{many(len(found.panel.judges), 'judge')} of {of_families} voted on {some}{many(found.n_items, 'item')}; the "
-        f"panel asks {len(found.panel.asked)} of them.{_unread(found.n_confident)}"
+        f"panel asks {len(found.panel.asked)} of these judges.{_unread(found.n_confident)}"
     )
 
 
@@ -170,8 +170,8 @@ def _more(found: Trust) -> str:
             "would not lower it."
         )
     return (
-        f" With about {found.alone.more_labels:,} more labels of such items {last.share:.0%} could stand (confidence "
-        f"{last.threshold:.3f} or more), if the error there stays at {last.error.estimate:.1%}."
+        f" With about {found.alone.more_labels:,} more labels of such items {last.share:.0%} of verdicts could stand "
+        f"(confidence {last.threshold:.3f} or more), if the error there stays at {last.error.estimate:.1%}."
     )
 
 
@@ -185,10 +185,11 @@ def worst(found: Trust) -> str:
         if stratum.error.estimate > found.alone.risk
         else ""
     )
-    by = {"word": "the word", "agent": "the agent"}[stratum.by]
+    which = {"word": "that say", "agent": "on agent"}[stratum.by]
     return (
-        f"Worst among what stands at {100 * found.alone.risk:g}% is {by} {stratum.name}: {stratum.error.estimate:.1%} "
-        f"of {stratum.error.n_items:,} labelled ones are wrong ({stratum.error.interval('.0%')}).{beyond}"
+        f"Of the verdicts that stand at a risk of {100 * found.alone.risk:g}%, those {which} {stratum.name} err most: "
+        f"{stratum.error.estimate:.1%} of {stratum.error.n_items:,} labelled ones are wrong "
+        f"({stratum.error.interval('.0%')}).{beyond}"
     )
 
 
@@ -203,10 +204,10 @@ def spending(found: Frontier) -> str:
     where = f"{_point(first.kind, first.judges)} ({_dollars(first.price)} an item, {ends[0]})"
     if len(found.best) > 1:
         where = f"from {where} to {_point(last.kind, last.judges)} ({_dollars(last.price)}, {ends[1]})"
-    span = (
-        f"Of {many(len(found.points), 'choice')} {len(found.best)} {'is' if len(found.best) == 1 else 'are'} beaten by "
-        f"no other in price and {'kappa' if found.by_kappa else 'error'}: {where}."
-    )
+    by = "kappa" if found.by_kappa else "error"
+    are = "is" if len(found.best) == 1 else "are"
+    some = f"Of {len(found.points):,} choices {len(found.best)} {are} beaten by no other in price and {by}: {where}."
+    span = some if len(found.points) > 1 else f"The only choice with a price is {where}."
     return f"{span}{_cascade(found)}{unpriced}"
 
 
@@ -230,4 +231,4 @@ def _point(kind: Kind, judges: tuple[str, ...]) -> str:
 
 
 def _dollars(price: float) -> str:
-    return "nothing" if price == 0 else f"${price:.4f}"
+    return "$0" if price == 0 else f"${price:.4f}"

@@ -10,7 +10,7 @@ from axisjudge.studies.people.judge_comparison import JudgeComparison
 _CLAIMED = {
     ClaimKind.BEATS_ONE_WORD: "is right more often than always saying the commonest word",
     ClaimKind.AS_A_PERSON: f"is at most {100 * MARGIN:.0f} points less often right than a person",
-    ClaimKind.STANDS_IN: "may stand in for one of these people (epsilon {epsilon:g})",
+    ClaimKind.STANDS_IN: "may stand in for one of these people (at epsilon {epsilon:g})",
     ClaimKind.FINDS_FAILURES: "finds more than half of the failures that people see",
     ClaimKind.RATE_HOLDS: "reports the failure rate that people would, without correction",
     ClaimKind.ADDS_TO_LABELS: "makes the failure rate clearly more exact than the labels alone",

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from axisjudge.stats.raters.fairness import Fair, StratumFairness
-from axisjudge.studies._shared.words import in_points, listed, many, p_words
+from axisjudge.studies._shared.words import by_text, in_points, listed, many, p_words
 from axisjudge.studies.people.fairness import QuestionFairness
 
 _RIGHT = {"sensitivity": "finds failures", "specificity": "spares what people pass"}
@@ -22,26 +22,25 @@ def fairness_sentences(fairness: Sequence[QuestionFairness]) -> list[str]:
         if each.refusal:
             refused[each.by, each.refusal].append(each.question)
     lines = [f"By {by} nothing is compared on {listed(questions)}: {why}." for (by, why), questions in refused.items()]
-    return [*(_sentence(each) for each in fairness if not each.refusal), *lines]
+    tried = ((f"{each.question} by {each.by}", _sentence(each)) for each in fairness if not each.refusal)
+    return [*by_text(tried), *lines]
 
 
 def _sentence(each: QuestionFairness) -> str:
     n_tried = sum(one.answer is not Fair.NOT_TRIED for one in each.differences)
-    head = f"{each.question} by {each.by}:"
     untried = len(each.differences) - n_tried
     rest = f" {many(untried, 'difference')} could not be tried." if untried else ""
     if not n_tried:
-        return f"{head} no difference could be tried: the strata hold too little."
+        return "no difference could be tried: the strata hold too little."
     if not each.unfair:
-        return (
-            f"{head} no difference is shown among {many(n_tried, 'comparison')}. That is not fairness: all that is "
-            f"shown is that no difference is larger than {100 * each.within:.0f} points.{rest}"
-        )
+        within = f"all that is shown is that no difference is larger than {100 * each.within:.0f} points"
+        left = within if each.within < 0.995 else "how large differences are is left open"
+        return f"no difference is shown among {many(n_tried, 'comparison')}. That is not fairness: {left}.{rest}"
     largest = sorted(each.unfair, key=lambda one: -abs(one.of.difference.estimate))
     named = "; ".join(_difference(one) for one in largest[:_MOST])
     more = f"; and {len(largest) - _MOST} more" if len(largest) > _MOST else ""
     hold = "holds" if len(largest) == 1 else "hold"
-    tried = f"{head} of {many(n_tried, 'difference')} {len(largest)} {hold} after Holm's correction"
+    tried = f"of {many(n_tried, 'difference')} {len(largest)} {hold} after Holm's correction"
     return f"{tried}: {named}{more}.{rest}"
 
 

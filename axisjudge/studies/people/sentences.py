@@ -7,8 +7,19 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.rates.corrected_agents import CorrectedRates
 from axisjudge.stats.rates.correction import FEWEST_LABELS
-from axisjudge.studies._shared.words import agreeing, directed, in_points, listed, many, overturned
+from axisjudge.studies._shared.words import (
+    agreeing,
+    briefly,
+    by_text,
+    directed,
+    in_points,
+    listed,
+    many,
+    overturned,
+    reasons,
+)
 from axisjudge.studies.people.claim_words import because, claimed
 from axisjudge.studies.people.claims import Answer, Claim, ClaimKind
 from axisjudge.studies.people.comparison import HumanComparison, QuestionComparison
@@ -42,7 +53,7 @@ def weakest_sentence(comparison: HumanComparison) -> str:
     _, claim, reversal = min(known, key=lambda row: row[0])
     return (
         f"The claim that hangs on the fewest verdicts or labels is that {claim.judge} {claimed(claim)} "
-        f"({claim.question}): {overturned(reversal)}, given otherwise, would overturn it."
+        f"({claim.question}): it would be overturned with {overturned(reversal)} given otherwise."
     )
 
 
@@ -53,7 +64,7 @@ def opening(comparison: HumanComparison) -> list[str]:
         count_sentence(comparison),
         *(claim_sentence(comparison, kind) for kind in dict.fromkeys(claim.kind for claim in comparison.claims)),
         *filter(None, [weakest_sentence(comparison)]),
-        *(question_sentence(question) for question in comparison.questions),
+        *by_text((question.question, question_sentence(question)) for question in comparison.questions),
     ]
 
 
@@ -112,8 +123,8 @@ def count_sentence(comparison: HumanComparison) -> str:
     alone = f" Each is tested alone: were none true, about {chance:.0f} would pass by chance, so they are exploratory."
     return (
         f"Of {many(len(claims), 'claim')}, one for each kind, judge and question, {counts[Answer.MAY] or 'none'} may "
-        f"be made; {counts[Answer.NOT_SHOWN] or 'none'} not shown yet, {counts[Answer.MAY_NOT] or 'none'} shown false, "
-        f"{counts[Answer.NOT_CHECKED] or 'none'} not checked.{alone if chance >= 0.5 else ''}"
+        f"be made. The others: {counts[Answer.NOT_SHOWN]} not shown yet, {counts[Answer.MAY_NOT]} shown false, "
+        f"{counts[Answer.NOT_CHECKED]} not checked.{alone if chance >= 0.5 else ''}"
     )
 
 
@@ -135,7 +146,7 @@ def claim_sentence(comparison: HumanComparison, kind: ClaimKind) -> str:
     if unchecked:
         where = f" for {_who(unchecked, judges)}" if may or may_not or not_shown else ""
         reasons = dict.fromkeys(because(claim) for claim in unchecked)
-        parts.append(f"could not be checked{where}: {', and '.join(reasons)}")
+        parts.append(f"could not be checked{where}, because {', or '.join(reasons)}")
     return f"'{claimed(asked[0])}' {'; '.join(parts)}."
 
 
@@ -144,7 +155,7 @@ def _with_more(claims: Sequence[Claim]) -> str:
     more = sorted(claim.more for claim in claims if claim.more is not None)
     if not more:
         return ""
-    return f", where it would take about {many(more[0], 'labelled item')} more at least"
+    return f", where it would take at least about {many(more[0], 'more labelled item')}"
 
 
 def _who(claims: Sequence[Claim], judges: Sequence[str]) -> str:
@@ -157,7 +168,7 @@ def _who(claims: Sequence[Claim], judges: Sequence[str]) -> str:
         if 1 < len(judges) > 2 * len(others):
             names = f"all judges but {listed(others, most=_NAMED)}" if others else "all judges"
         by_names.setdefault(names, []).append(question)
-    return "; ".join(f"{names} on {listed(questions)}" for names, questions in by_names.items())
+    return ", and ".join(f"{names} on {listed(questions)}" for names, questions in by_names.items())
 
 
 def question_sentence(question: QuestionComparison) -> str:
@@ -169,7 +180,7 @@ def question_sentence(question: QuestionComparison) -> str:
     problem = f": {panel.drawn.reason}" if panel.drawn.problem else ""
     left = f" Left out: {many(panel.n_unjudged, 'labelled item')} that no judge rated." if panel.n_unjudged else ""
     start = (
-        f"{question.question}: {question.n_reference:,} of {many(len(panel.items), 'item')} carry a label that takes a "
+        f"{question.n_reference:,} of {many(len(panel.items), 'item')} carry a label that takes a "
         f"side ({named}{ties}); {drawn}{problem}.{left}"
     )
     if people == ("reference",):
@@ -239,7 +250,8 @@ def _known(estimates: Iterable[Estimate]) -> list[Estimate]:
 
 
 def _span(known: Sequence[Estimate]) -> str:
-    return known[0].worded() if len(known) == 1 else f"from {known[0].worded()} to {known[-1].worded()}"
+    ends = (known[0], known[-1])
+    return known[0].worded() if len(known) == 1 else f"from {' to '.join(map(briefly, ends))}{reasons(*ends)}"
 
 
 def failing_sentence(comparison: HumanComparison) -> str:
@@ -298,9 +310,14 @@ def steps_sentence(comparison: HumanComparison) -> str:
     return f"Of the steps that people name for failures the judges name too: {listed(parts, most=_NAMED)}."
 
 
+def _rated(comparison: HumanComparison) -> list[tuple[QuestionComparison, str, CorrectedRates]]:
+    """The corrected rates of judges that gave a verdict."""
+    return [each for each in comparison.corrected if not math.isnan(each[2].overall.apparent.estimate)]
+
+
 def farthest_sentence(comparison: HumanComparison) -> str:
     """How far judges' own failure rates lie from the corrected ones at most, or why no rate was corrected."""
-    known = [each for *_, rates in comparison.corrected if not math.isnan((each := rates.overall).apparent.estimate)]
+    known = [rates.overall for *_, rates in _rated(comparison)]
     if not known:
         reasons = {judge.rates.overall.refusal for _, judge in comparison.pairs() if judge.rates} - {""}
         why = "no judge gave a verdict" if comparison.corrected else "the scale knows no failure"
@@ -315,7 +332,7 @@ def farthest_sentence(comparison: HumanComparison) -> str:
 
 def rates_sentence(comparison: HumanComparison) -> str:
     """How far judges' own failure rates lie from the corrected ones, and which agents can be told apart."""
-    known = comparison.corrected
+    known = _rated(comparison)
     if not known:
         return farthest_sentence(comparison)
     weak = sum(bool(rates.overall.warnings) for *_, rates in known)

@@ -9,13 +9,13 @@ from axisjudge.judges.pricing import price_list_version
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 from axisjudge.stats.estimate import plural
 from axisjudge.stats.planning.study_curve import ASSURANCE
-from axisjudge.studies._shared.words import listed, many, sentence_case
+from axisjudge.studies._shared.words import listed, many, named, sentence_case
 from axisjudge.studies.plan.pilots import LabelledPilot, Pilot
 from axisjudge.studies.plan.prices import JudgePrice, StudyPlan
 from axisjudge.studies.plan.repeats import PanelError
 
 #: Said of standard errors of a pilot with few judges.
-LOWER_BOUNDS = "With fewer than 5 judges the errors leave out by how much judges differ, and so are lower bounds."
+LOWER_BOUNDS = "With fewer than 5 judges these errors do not count how much judges differ, so they are lower bounds."
 
 
 #: Assumptions whose names are the code's.
@@ -45,8 +45,11 @@ def answer(
 def needs(plans: Mapping[str, StudyPlan]) -> str:
     """What one target takes: under one assumption, or under the easiest and the hardest of several."""
     order = sorted(plans.items(), key=lambda plan: plan[1].curve.needed or math.inf)
-    ends = [f"{_size(plan)} ({name})" for name, plan in (order if len(order) < 3 else (order[0], order[-1]))]
-    return f"{_wanted(order[0][1], together=True)} takes {' to '.join(ends)}"
+    ends = [(name, plan) for name, plan in (order if len(order) < 3 else (order[0], order[-1]))]
+    if all(plan.peak is None for _, plan in ends):
+        return f"{_together(ends[0][1])} takes {' to '.join(f'{_size(plan)} ({name})' for name, plan in ends)}"
+    takes = [f"{'takes ' if plan.peak is None else ''}{_size(plan)} ({name})" for name, plan in ends]
+    return f"{_together(ends[0][1])} {' and '.join(takes)}"
 
 
 def pilot_sentence(pilot: Pilot) -> str:
@@ -92,22 +95,25 @@ def repeats_sentence(errors: Sequence[PanelError]) -> str:
 _AGREEMENT = "agreement of two judges"
 
 
-def _wanted(plan: StudyPlan, *, together: bool = False) -> str:
+def _together(plan: StudyPlan) -> str:
     curve = plan.curve
-    what = COEFFICIENTS[curve.what].label if curve.what in COEFFICIENTS else curve.what
-    what = _AGREEMENT if together and curve.what in COEFFICIENTS else what
+    what = _AGREEMENT if curve.what in COEFFICIENTS else curve.what
+    return f"a power of {curve.target:.0%} for {what}" if curve.of_power else f"{what} to within {curve.target:.3g}"
+
+
+def _wanted(plan: StudyPlan) -> str:
+    curve = plan.curve
+    what = named(COEFFICIENTS[curve.what].label) if curve.what in COEFFICIENTS else curve.what
     if curve.of_power:
-        return f"{'a' if together else 'A'} power of {curve.target:.0%} for {what}"
-    if together:
-        return f"{what} to within {curve.target:.3g}"
-    return f"A half width of {curve.target:.3g} for {what} in {ASSURANCE:.0%} of studies"
+        return f"{what} a power of {curve.target:.0%}"
+    return f"the interval of {what} a half width of {curve.target:.3g} or less in {ASSURANCE:.0%} of studies"
 
 
 def _size(plan: StudyPlan) -> str:
     curve = plan.curve
     if curve.needed is None:
         tried = many(curve.points[-1].n, curve.unit)
-        return f"more than {tried}" if plan.peak is None else f"more {plural(curve.unit)} than there can be"
+        return f"more than {tried}" if plan.peak is None else f"cannot be had with any number of {plural(curve.unit)}"
     needed = many(curve.needed, curve.unit)
     return f"{needed} or fewer" if plan.met_by_smallest else f"about {needed}"
 
@@ -120,17 +126,16 @@ def _needed(plan: StudyPlan) -> str:
         if name != "coefficient"  # it is named already
     )
     if curve.needed is None:
-        return f"{_wanted(plan)} is not reached with up to {many(curve.points[-1].n, curve.unit)}. Assumed: {assumed}."
-    cost = "" if price is None else f", about {_usd(curve.needed * price)}"
-    about = "is met by" if plan.met_by_smallest else "needs about"
-    return f"{_wanted(plan)} {about} {many(curve.needed, curve.unit)}{cost}. Assumed: {assumed}."
+        return f"Up to {many(curve.points[-1].n, curve.unit)} do not give {_wanted(plan)}. Assumed: {assumed}."
+    cost = "" if price is None else f" (about {_usd(curve.needed * price)})"
+    return f"{sentence_case(_size(plan))}{cost} give {_wanted(plan)}. Assumed: {assumed}."
 
 
 def _one_more(plan: StudyPlan) -> str:
     if math.isnan(plan.one_more):
         return ""
     price = "" if plan.usd_per_unit is None else f" for {_usd(plan.usd_per_unit)}"
-    return f"One more {plan.curve.unit}{price} then narrows it by {plan.one_more:.2g}."
+    return f"One more {plan.curve.unit}{price} then narrows the half width by {plan.one_more:.2g}."
 
 
 def _fading(plan: StudyPlan) -> str:
@@ -138,8 +143,8 @@ def _fading(plan: StudyPlan) -> str:
         return ""
     return (
         f"The power is highest near {many(plan.peak.n, plan.curve.unit)} ({plan.peak.power:.0%}) and falls with more, "
-        "because the best constant judge passes too: ask for a smaller epsilon, or draw items by a recorded key so "
-        "that failures are not rare."
+        "because a judge that always says one word passes too: ask for a smaller epsilon, or draw items by a recorded "
+        "key so that failures are not rare."
     )
 
 

@@ -124,7 +124,7 @@ def plot_published_course(course: PublishedCourse, *, ax: Axes | None = None) ->
     ax.set_xlim(-0.2, len(course.versions) - 0.8)
     ax.set_ylim(-0.1, 1.05)
     ax.set_ylabel("belief that the run is correct", fontsize=theme.SMALL, color=theme.QUIET)
-    note = "one run of one task, so there is no interval; cross: incorrect"
+    note = "one run of one task, so there is no interval; a cross marks the verdict incorrect"
     return theme.dress(ax, f"The published run under {many(len(course.versions), 'version')}", note)
 
 

@@ -8,14 +8,24 @@ from itertools import pairwise
 
 from axisjudge.stats.comparisons import progress
 from axisjudge.stats.comparisons.progress import Reason
-from axisjudge.studies._shared.words import directed, in_points, listed, many, p_words, sentence_case
+from axisjudge.studies._shared.words import (
+    briefly,
+    directed,
+    in_points,
+    listed,
+    many,
+    named,
+    p_words,
+    reasons,
+    sentence_case,
+)
 from axisjudge.studies.rubric_versions.flips import JudgeShift
 from axisjudge.studies.rubric_versions.version_agreement import SoftSplit, VersionAgreement
 from axisjudge.studies.rubric_versions.versions import LeftOut
 
 #: Why the rule says what it says; braces are filled with the numbers of the turn.
 REASONS = {
-    Reason.TOO_FEW_TASKS: "{tasks} with verdicts under both versions, and nothing is said of fewer than {fewest}",
+    Reason.TOO_FEW_TASKS: "both versions have verdicts on {tasks} alone, and nothing is said of fewer than {fewest}",
     Reason.ROSE: "agreement rose over tasks and beyond the noise of runs",
     Reason.FELL: "agreement fell over tasks and beyond the noise of runs",
     Reason.ROSE_UNREPEATED: "agreement rose over tasks, but a run that went differently as a whole would do the same",
@@ -66,7 +76,7 @@ def outcome(decision: progress.Decision) -> str:
 def answer(headline: str, versions: Sequence[VersionAgreement], agreement: progress.Moved, n_items: int) -> str:
     """The outcome and why, with agreement under the new version, the change, its interval and n."""
     percent, sample = versions[1].coefficients["percent"], f"{many(n_items, 'run')} in {agreement.change.clusters}"
-    now = f"Judges agree on {percent.worded('.0%')} of verdicts; that is {directed(in_points(agreement.change))}"
+    now = f"Judges agree on {briefly(percent, '.0%')} of verdicts; that is {directed(in_points(agreement.change))}"
     return f"{headline} {now} than under {versions[0].version} ({sample})."
 
 
@@ -96,12 +106,13 @@ def needed(decision: progress.Decision, agreement: progress.Moved) -> list[str]:
 
 def agreement(versions: Sequence[VersionAgreement], change: progress.Moved, n_items: int, n_axes: int) -> str:
     """Raw agreement under both versions, and the tested change."""
-    before, after = (version.coefficients["percent"].worded(".0%") for version in versions)
+    both = [version.coefficients["percent"] for version in versions]
+    before, after = (briefly(percent, ".0%") for percent in both)
     family = f", Holm over {n_axes} axes" if n_axes > 1 else ""
     return (
         f"The judges agree on {before} of verdicts under {versions[0].version} and on {after} under "
         f"{versions[1].version}: {directed(in_points(change.change))} on {many(n_items, 'run')} in "
-        f"{change.change.clusters} "
+        f"{change.change.clusters}{reasons(*both)} "
         f"({p_words(change.p_adjusted)} by sign flips of whole tasks{family}; level {progress.LEVEL:.2f})."
     )
 
@@ -109,15 +120,16 @@ def agreement(versions: Sequence[VersionAgreement], change: progress.Moved, n_it
 def beyond_chance(versions: Sequence[VersionAgreement]) -> str:
     """Chance-corrected coefficients under both versions."""
     before, after = (version.coefficients for version in versions)
-    pairs = [(before[name].label, before[name], after[name]) for name in ("alpha", "kappa", "ac1")]
-    values = [f"{label} went from {first.worded()} to {second.worded()}" for label, first, second in pairs]
-    corrected = f"Corrected for chance, {listed(values)}."
+    pairs = [(named(before[name].label), before[name], after[name]) for name in ("alpha", "kappa", "ac1")]
+    values = [f"{label} went from {briefly(first)} to {briefly(second)}" for label, first, second in pairs]
+    corrected = f"Corrected for chance, {listed(values)}{reasons(*(each for _, *ends in pairs for each in ends))}."
     if len(versions[0].soft) != 1:
         return corrected
     first, second = (version.soft[0].soft for version in versions)
+    ceilings = f"with these confidences, identical verdicts would give {first.ceiling:.2f} and {second.ceiling:.2f}"
     return (
-        f"{corrected} Soft agreement on normalised confidences went from {first.worded()} to {second.worded()}; "
-        f"identical verdicts would give {first.ceiling:.2f} and {second.ceiling:.2f}."
+        f"{corrected} Soft agreement on normalised confidences went from {briefly(first)} to {briefly(second)}"
+        f"{reasons(first, second)}; {ceilings}."
     )
 
 
@@ -152,16 +164,18 @@ def soft_split(soft: SoftSplit, n_flipped: int) -> str:
 def judge_shift(shift: JudgeShift) -> str:
     """One judge's flips beside noise, and its confidence where the verdict stayed."""
     ways = f" ({listed([f'{count} {name}' for name, count in shift.directions.items()])})" if shift.directions else ""
-    count = f"{shift.n_flipped or 'none'} of {many(shift.n_items, 'verdict')} flipped{ways}"
-    noise = "" if math.isnan(shift.noise) else f"; two repeats of one version differ in {shift.noise:.1%} of pairs"
-    flipped = f"{shift.judge}: {count}. Across the versions {shift.turnover:.1%} of pairs of verdicts differ{noise}"
+    count = f"of {many(shift.n_items, 'verdict')} {shift.n_flipped or 'none'} flipped{ways}"
+    noise = "" if math.isnan(shift.noise) else f", two from repeats of one version in {shift.noise:.1%}"
+    differ = f"Two verdicts on one run, one from each version, differ in {shift.turnover:.1%} of pairs{noise}"
+    flipped = f"{shift.judge}: {count}. {differ}"
     if shift.confidence is None:
         return f"{flipped}; it gave no confidences."
     hidden = ", within run-to-run noise" if shift.confidence.hidden else ""
+    p = p_words(shift.confidence.p_adjusted)
     moved = directed(shift.confidence.change, "higher", "lower", unit="", spec=".2f")
     return (
-        f"{flipped}. Where the verdict stayed, mean confidence, {shift.confidence_before:.2f} before, is {moved} now; "
-        f"{p_words(shift.confidence.p_adjusted)}{hidden}."
+        f"{flipped}. Where the verdict stayed, mean confidence was {shift.confidence_before:.2f} before; now it is "
+        f"{moved}; {p}{hidden}."
     )
 
 
@@ -191,7 +205,7 @@ def aside(judges: Sequence[str], *, same_text: bool, left_out: LeftOut) -> list[
         parts = [f"{many(count, 'rating')} {what}" for what, count in counts.items() if count]
         remarks.append(f"Left out: {listed(parts)}.")
     if left_out.lost:
-        remarks.append(f"Counted neither way: {many(left_out.lost, 'lost verdict')}.")
+        remarks.append(f"Counted neither as agreeing nor as differing: {many(left_out.lost, 'lost verdict')}.")
     return remarks
 
 
@@ -208,7 +222,7 @@ def looked(times: Sequence[float], stopped: Sequence[tuple[str, int]]) -> list[s
     """What intervals of every look are for, `times` the tasks of a fixed number, and the axes that are told."""
     return [
         "These intervals hold however often you look, if the order of tasks does not depend on their verdicts.",
-        *([f"The price: up to {max(times):.1f} times the tasks of a number fixed in advance."] if times else []),
+        *([f"The price: up to {max(times):.1f} times as many tasks as one look at a fixed number."] if times else []),
         *(f"Stop: the agreement of {axis} changed, shown after {tasks} tasks." for axis, tasks in stopped),
     ]
 
@@ -222,8 +236,8 @@ def published_item(
     split = "; ".join(f"from {old} to {new}: {change}" for (old, new), change in turns)
     cited = listed([f"{word} under {version}" for version, word in zip(versions, overlaps, strict=True)])
     return (
-        f"On this one item raw soft agreement is {by_version}. {sentence_case(split)}. The published overlap of cited "
-        f"steps is {cited}."
+        f"On the one published item raw soft agreement, one minus the distance of the two judges' beliefs, is "
+        f"{by_version}. {sentence_case(split)}. The published overlap of cited steps is {cited}."
     )
 
 

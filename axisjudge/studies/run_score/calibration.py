@@ -125,7 +125,7 @@ def rated_labels(labels: Given) -> pl.DataFrame:
     if given.is_empty():
         scales = ratings["scale"].unique().to_list()
         error = TooLittle if "unit" in scales else InputError
-        raise error("labels", "needs ratings on the scale unit (0 to 1)", scales)
+        raise error("labels", "must be ratings on the scale unit (0 to 1)", scales)
     mean = given.group_by(pl.col("trajectory_id").alias("run_id"), maintain_order=True).agg(pl.col("value").mean())
     return mean.select("run_id", (pl.col("value") >= 0.5).cast(pl.Float64).alias("good"))
 

@@ -53,9 +53,8 @@ def neutral(n_wide: int, span: float) -> str:
     if not n_wide:
         return ""
     return (
-        f"In {many(n_wide, 'run')} a component is the neutral 50 for want of data; with that component at 0 and at 100 "
-        f"{'its score spans' if n_wide == 1 else 'their scores span'} {span:g} "
-        f"points{'' if n_wide == 1 else ' (median)'}."
+        f"In {many(n_wide, 'run')} a component is the neutral 50 for want of data; with that component at 0 the score "
+        f"is {span:g} points lower than with it at 100{'' if n_wide == 1 else ' (median)'}."
     )
 
 
@@ -129,7 +128,7 @@ def luck(wins: Mapping[str, Estimate]) -> str:
 
 def against_labels(labels: str, dropped: str, auc: Estimate, share_good: float) -> str:
     """How well the score goes with labels."""
-    left_out = f", with {dropped} left out because it was read off them" if dropped else ""
+    left_out = f", with {dropped} left out because it comes from the same source" if dropped else ""
     sample = f"{many(auc.n_items, 'run')} of {auc.clusters}"
     return f"Against {labels}{left_out}, the AUC of the score is {auc.worded()} ({sample}; {share_good:.0%} are good)."
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from axisjudge.studies._shared.words import directed, in_points, listed, many, p_words
+from axisjudge.studies._shared.words import by_text, directed, in_points, listed, many, p_words
 from axisjudge.studies.succession.bridge import Bridge
 from axisjudge.studies.succession.drift import Drift
 
@@ -23,7 +23,8 @@ def verdict(bridge: Bridge) -> str:
     asked, margin = len(bridge.bridges), bridge.bridges[0].equivalence.margin
     if not questions:
         where = f"on {bridge.bridges[0].question}" if asked == 1 else f"on any of {many(asked, 'question')}"
-        return f"That {bridge.new} is equivalent to {bridge.old} is not shown {where} (margin {margin:.2f})."
+        allowed = f"a margin of {margin:.2f} on the failure rate and on agreement"
+        return f"That {bridge.new} is equivalent to {bridge.old} is not shown {where}, with {allowed}."
     return (
         f"{bridge.new} is equivalent to {bridge.old} on {listed(questions)}, {len(questions)} of "
         f"{many(asked, 'question')}, with a margin of {margin:.2f} on the failure rate and on agreement."
@@ -52,11 +53,11 @@ def largest_shift(bridge: Bridge) -> str:
 
 def doubts(bridge: Bridge) -> list[str]:
     """Where equivalence is not shown, and why."""
-    return [
-        f"{each.question}: not shown, because {'; '.join(each.equivalence.reasons)}."
+    return by_text(
+        (each.question, f"not shown, because {'; '.join(each.equivalence.reasons)}.")
         for each in bridge.bridges
         if not each.equivalence.equivalent
-    ]
+    )
 
 
 def widened(bridge: Bridge) -> list[str]:
@@ -92,8 +93,9 @@ def _evidence(drift: Drift) -> list[str]:
     if drift.evidence is None:
         return []
     shown = "shown" if drift.evidence.stopped_at else "not shown"
-    reached = f"{drift.evidence.largest:.1f}, where {1 / drift.level:.0f} is asked"
-    return [f"Over all occasions together drift is {shown}: the evidence (an e-value) reached {reached}."]
+    reached = f"reached {drift.evidence.largest:.1f}, where {1 / drift.level:.0f} is asked for"
+    value = "the evidence against no drift (an e-value, which may be looked at after every occasion)"
+    return [f"Over all occasions together drift is {shown}: {value} {reached}."]
 
 
 def _in_short(drift: Drift) -> str:
@@ -104,7 +106,7 @@ def _in_short(drift: Drift) -> str:
             f"Over {looked} no change of {drift.judge} reaches the stop rule, which does not show that it is the same."
         )
     return (
-        f"{drift.judge} itself has changed by the stop rule, on occasion {drift.stopped_at} of {len(drift.seen)}: take "
+        f"By the stop rule {drift.judge} itself has changed, on occasion {drift.stopped_at} of {len(drift.seen)}: take "
         "its ratings since then for those of another judge."
     )
 
@@ -130,7 +132,7 @@ def _blind(drift: Drift) -> list[str]:
     stated = [f"Nothing can be compared with the first on occasion {listed(silent)}."] if silent else []
     if blind:
         numbers, tasks = listed([str(each.number) for each in blind]), blind[0].change.change.clusters
-        stated.append(f"On occasion {numbers} no verdicts on {tasks} could have stopped it: begin a new series.")
+        stated.append(f"On occasion {numbers}, with {tasks}, no verdicts could have said stop: begin a new series.")
     if any(each.noise == "not_measured" for each in drift.occasions):
         stated.append("Noise between runs is not measured, so that no shift of verdicts says stop.")
     return stated

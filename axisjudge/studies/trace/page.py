@@ -47,8 +47,8 @@ def _verdict_lines(run: TracedRun) -> list[str]:
 
 def _step_lines(step: TracedStep) -> list[str]:
     who = f"{step.role} ({literal(step.answers)})" if step.answers else step.role
-    cited = "; ".join(f"{in_words(each.axis)} {each.word} by {literal(each.judge)}" for each in step.cited_by)
-    head = f"**Step {step.index}, {who}**{' (error)' if step.error else ''}{f' (cited: {cited})' if cited else ''}"
+    cited = "; ".join(f"{in_words(each.axis)}, {each.word}, by {literal(each.judge)}" for each in step.cited_by)
+    head = f"**Step {step.index}, {who}**{' (error)' if step.error else ''}{f' (cited for {cited})' if cited else ''}"
     parts = [step.text, *(f"{name}({arguments})" for name, arguments, _ in step.calls)]
     return [head, "", *_fenced("\n".join(cut(part, CUT) for part in parts if part)), ""]
 

@@ -33,7 +33,7 @@ def _of_one_mind(run: TracedRun, n_judges: int) -> str:
     axes = many(len(run.axes), "axis")
     contested = f"contradict each other on {len(run.contested)} of {axes} ({listed(run.contested)})"
     clash = contested if run.contested else f"contradict each other on none of {axes}"
-    return f"{many(n_judges, 'judge')} {clash} and all say correct on {len(run.correct) or 'none'}"
+    return f"{many(n_judges, 'judge')} {clash}, and all of them say correct on {len(run.correct) or 'none'}"
 
 
 def verdicts(run: TracedRun) -> tuple[str, ...]:
@@ -65,7 +65,8 @@ def _on_axis(run: TracedRun, axis: str) -> str:
         names = [
             each.judge if each.confidence is None else f"{each.judge} ({each.confidence:.2f} sure)" for each in who
         ]
-        parts.append(f"{listed(names)} {'say' if who[1:] else 'says'} {verdict}{cited}")
+        says = f"{'say' if who[1:] else 'says'} {verdict}{cited}"
+        parts.append(f"{listed(names)} {says if verdict in VERDICTS else f'gave no verdict: {verdict}'}")
     return f"{axis}: {'; '.join(parts)}."
 
 

@@ -18,11 +18,11 @@ _NOTHING_STARTS = "No twin starts from an original that a judge called correct."
 #: What must become of a kind of verdict, what is shown of it where the claim is met, and where it is refuted.
 _MUST = {
     "must": (
-        "planted fault that must be noticed (in {must:.0%} of twins or more)",
+        "planted fault must be noticed, in {must:.0%} of twins or more",
         "be noticed",
         "be missed too often",
     ),
-    "must_not": ("verdict that must stay (moving in fewer than {margin:.0%} of twins)", "stay", "move too often"),
+    "must_not": ("verdict must stay, moving in fewer than {margin:.0%} of twins", "stay", "move too often"),
 }
 _NONE = {"must": "breaks an axis", "must_not": "leaves an axis whole"}
 
@@ -70,7 +70,7 @@ def injection_sentence(rows: Sequence[Injected], judge: str, of_many: str = "") 
     asked = [row for row in mine if row is not control and row.flips.n_items]
     if not asked:
         return f"{judge}: no pair of run and twin with text for the judge has two verdicts."
-    beside = "" if control is None else f" Plain text in the same places: {control.flips.worded('.1%')}."
+    beside = "" if control is None else f" Plain text in the same places flips {control.flips.worded('.1%')}."
     most = max(asked, key=lambda row: row.flips.estimate)
     if most.flips.estimate == 0:
         highest = max(asked, key=lambda row: row.flips.ci_high).flips
@@ -79,7 +79,7 @@ def injection_sentence(rows: Sequence[Injected], judge: str, of_many: str = "") 
     n_taken = most.taken_in.n_items
     taken = f" Of {many(n_taken, 'verdict')} other than correct, {most.taken_in.worded('.1%')} became correct."
     return (
-        f"{judge}{of_many}: of all kinds of text for the judge {most.edit} flips most verdicts: "
+        f"{judge}{of_many}: of all kinds of text for the judge, {most.edit} flips most verdicts, "
         f"{most.flips.worded('.1%')} of "
         f"{many(most.flips.n_items, 'pair')} over {most.flips.clusters}.{taken if n_taken else ''}{beside}"
     )
@@ -133,6 +133,6 @@ def _counted(matrix: TwinMatrix, cells: Sequence[TwinCell]) -> str:
             verb = "is" if len(failed) == 1 else "are"
             shown.append(f"{len(failed)} {verb} shown to {refuted} ({listed(by, most=_NAMED)})")
         if counts["not shown"] and (counts["met"] or failed):
-            shown.append(f"of {counts['not shown']} neither is shown")
-        parts.append(f"of {many(len(started), 'kind')} of {kind.format(must=must, margin=margin)} {listed(shown)}")
+            shown.append(f"{counts['not shown']} {'is' if counts['not shown'] == 1 else 'are'} open")
+        parts.append(f"{many(len(started), 'kind')} of {kind.format(must=must, margin=margin)}: {listed(shown)}")
     return "; ".join(parts)

@@ -121,7 +121,7 @@ def test_versions_are_kept_apart_and_a_judge_without_one_meets_each(cited):
     found = citation_report(table, steps=steps_of(table))
     assert [(pair.rubric_version, pair.found.overlap.estimate) for pair in found.pairs] == [("v1", 0), ("v2", 1)]
     assert [len(pair.no_common_step) for pair in found.pairs] == [12, 0]
-    assert "by 0.00 under v1 and 1.00 under v2" in found.sentences[-1]
+    assert "is 0.00 under v1 and 1.00 under v2" in found.sentences[-1]
     assert found.judges[0].n_verdicts == 24
 
 
@@ -135,8 +135,8 @@ def test_interval_above_chance_is_counted(cited):
     found = citation_report(table, steps=steps_of(table))
     assert found.pairs[0].found.excess.estimate == pytest.approx(0.75 - 0.1)
     assert found.pairs[0].found.excess.ci_low > 0
-    (said,) = [said for said in found.sentences if "lies +0.65 from what chance within the run gives" in said]
-    assert said.endswith(" in 1.")
+    (said,) = [said for said in found.sentences if "differs by +0.65 from chance within the run" in said]
+    assert said.endswith("it is shown to lie above chance.")
 
 
 def test_no_citations_one_judge_and_an_empty_table(cited, table):

@@ -141,7 +141,7 @@ def test_a_failure_rate_needs_one_judge_and_has_no_null():
         assert each.estimate.estimate == pytest.approx((said[each.axis][:, 0] == "incorrect").mean())
         assert each.estimate.n_clusters == 15
         assert np.isnan(each.p_holm)
-    assert declared_sentence(results).startswith("Declared and confirmed: failure_rate on tool_selection 0.27")
+    assert declared_sentence(results).startswith("Confirmatory, as declared: failure_rate on tool_selection 0.27")
 
 
 def test_soft_agreement_is_on_the_maps_of_the_plan_and_refused_without():

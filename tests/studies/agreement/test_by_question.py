@@ -60,7 +60,7 @@ def test_sentences_explain_kappa_zero_and_name_the_scope(twenty):
     text = "\n".join(agreement_by_axis(twenty).sentences())
     assert "20 items in 5 tasks" in text
     assert "agree on 95%, yet Cohen's kappa is 0.00" in text
-    assert text.endswith("conditional on these judges, agents and tasks.")
+    assert text.endswith("All of this is about these judges, agents and tasks.")
 
 
 def test_lost_verdicts_are_counted_per_judge_and_bounded():

@@ -102,7 +102,7 @@ def test_disagreements_show_the_least_sure_first_with_both_reasons():
     first = found.listed[0]
     assert (first.first.judge, first.first.rationale, first.first.confidence) == ("a", "a on t00001", 0.2)
     assert (first.second.judge, first.second.verdict, first.label) == ("b", NO, NO)
-    assert found.sentence.startswith("Judges are split on 3 of 4 items")
+    assert found.sentence.startswith("Judges are split (not all say the same) on 3 of 4 items")
 
 
 def test_disagreements_without_confidences_show_even_splits_first_and_name_two_families():

@@ -67,12 +67,12 @@ def test_one_more_label_narrows_as_the_curve_falls(curve):
 def test_a_target_that_the_smallest_study_meets_is_not_taken_for_a_width():
     plan = study_plan(plan_corrected_rate(0.4, sizes=(20, 40)))
     assert plan_sentence(plan).startswith(
-        "A half width of 0.4 for a corrected failure rate in 80% of studies is met by 20 labels. Assumed: "
+        "20 labels or fewer give the interval of a corrected failure rate a half width of 0.4 or less in 80% of studies"
     )
     assert math.isnan(plan.one_more)
     assert "One more" not in plan_sentence(plan)
     never = study_plan(plan_corrected_rate(0.001, sizes=(20, 40)))
-    assert "not reached with up to 40 labels" in plan_sentence(never)
+    assert "Up to 40 labels do not give" in plan_sentence(never)
     assert "One more" not in plan_sentence(never)
 
 
@@ -80,7 +80,7 @@ def test_a_target_that_the_smallest_study_meets_is_not_taken_for_a_width():
 def test_a_power_beyond_the_target_at_the_smallest_size_may_need_fewer(power, is_met):
     plan = study_plan(Curve("a claim", "item", 0.8, (Planned(40, math.nan, math.nan, 0.0, power, 0.02),), 40, {}))
     assert plan.met_by_smallest == is_met
-    assert ("is met by 40 items" in plan_sentence(plan)) == is_met
+    assert ("40 items or fewer give" in plan_sentence(plan)) == is_met
 
 
 def test_a_claim_that_fades_says_so():
