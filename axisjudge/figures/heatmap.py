@@ -62,9 +62,18 @@ def plot_heatmap(
     layout = figure.get_layout_engine()
     figure.set_layout_engine("none")  # seaborn draws it, with names that are not cut yet and would leave no room
     sns.heatmap(
-        table, ax=ax, cmap=shades(palette), norm=norm, vmin=0, vmax=1, cbar=False, linewidths=gap, linecolor="white",
-        xticklabels=list(columns), yticklabels=list(rows),
-    )  # fmt: skip
+        table,
+        ax=ax,
+        cmap=shades(palette),
+        norm=norm,
+        vmin=0,
+        vmax=1,
+        cbar=False,
+        linewidths=gap,
+        linecolor="white",
+        xticklabels=list(columns),
+        yticklabels=list(rows),
+    )
     figure.set_layout_engine(layout)
     ax.xaxis.tick_top()
     ax.tick_params(length=0)

@@ -26,9 +26,17 @@ class Ranged(Protocol):
 
 
 def interval_mark(
-    ax: Axes, found: Ranged, at: float, *, colour: str = ACCENT, marker: str = "o", filled: bool = True,
-    upright: bool = False, size: float = 7.0, **how: Any,
-) -> None:  # fmt: skip
+    ax: Axes,
+    found: Ranged,
+    at: float,
+    *,
+    colour: str = ACCENT,
+    marker: str = "o",
+    filled: bool = True,
+    upright: bool = False,
+    size: float = 7.0,
+    **how: Any,
+) -> None:
     """An estimate with its interval, lying at height `at` (upright: at that place of the axis across).
 
     Hollow where not `filled`; nothing where the estimate is NaN, and no bar where it has no interval.

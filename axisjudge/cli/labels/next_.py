@@ -88,8 +88,10 @@ def _by_panel(ratings: list[Path], panel: Path, draw: Draw, *, n: int, keep: Pat
         rest = replace(plan, items=tuple(item for item in plan.items if item.trajectory_id not in has))
         blind_page(draw.page, draw.trajectories, rest, draw.rater)
     write_sampling(draw.out, plan)
-    rows = [{"run": item.trajectory_id, "probability": item.probability, "labelled": item.trajectory_id in has}
-            for item in plan.items]  # fmt: skip
+    rows = [
+        {"run": item.trajectory_id, "probability": item.probability, "labelled": item.trajectory_id in has}
+        for item in plan.items
+    ]
     if draw.json:
         counts = {"plan": str(draw.out), "runs": rows, "to_label": len(rows) - len(again)}
         show.as_json({**counts, "keep": keep and str(keep)})

@@ -173,9 +173,13 @@ def trust(
         fitted = read_panel(panel)
         table = read_ratings(*(ratings or _same(fitted)), latest=True)
         votes = voted(
-            table, label_table, question=fitted.question, judges=list(fitted.asked), sampling=sampling,
+            table,
+            label_table,
+            question=fitted.question,
+            judges=list(fitted.asked),
+            sampling=sampling,
             step_level=bool(table.filter(question=fitted.question)["step_index"].is_not_null().any()),
-        )  # fmt: skip
+        )
         trust_result = trust_panel(fitted, votes, risk=risk, level=level, cross_fitted=cross_fitted, within=within)
     else:
         if not ratings:

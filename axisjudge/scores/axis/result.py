@@ -70,8 +70,12 @@ class AxisResult(Result):
     """
 
     _also: ClassVar = {
-        "band": "band", "insight": "insight", "signals": "signal_rows", "grades": "_grades", "dimensions": "_bands",
-    }  # fmt: skip
+        "band": "band",
+        "insight": "insight",
+        "signals": "signal_rows",
+        "grades": "_grades",
+        "dimensions": "_bands",
+    }
 
     trajectory_id: str
     agent: str | None

@@ -42,8 +42,10 @@ class FormLoss(Result):
     """
 
     _also: ClassVar = {
-        "excess": "excess.estimate", "excess_low": "excess.ci_low", "excess_high": "excess.ci_high",
-    }  # fmt: skip
+        "excess": "excess.estimate",
+        "excess_low": "excess.ci_low",
+        "excess_high": "excess.ci_high",
+    }
 
     form: str
     error: float

@@ -242,9 +242,12 @@ class _State:
         prior_mean = np.array([FAILING[0], *[0.0] * len(self.names)])
         prior_precision = np.array([FAILING[1] ** -2, *[FACTOR_SCALE**-2] * len(self.names)])
         self.beta = _regressed(
-            columns @ columns.swapaxes(1, 2), (columns @ behind[:, :, None])[..., 0], prior_mean, prior_precision,
+            columns @ columns.swapaxes(1, 2),
+            (columns @ behind[:, :, None])[..., 0],
+            prior_mean,
+            prior_precision,
             self.rng,
-        )  # fmt: skip
+        )
         for at in range(len(self.names)):
             self._shift_to_intercept(at)
         for parent, child, of in self.nested:
@@ -316,9 +319,10 @@ class _State:
         self.mean, self.spread = drawn[..., 0], drawn[..., 1]
         self.spread, self.judge = (
             np.stack(each, axis=1)
-            for each in zip(*(self._rescaled(self.spread[:, z], self.judge[:, z], JUDGE_SCALE) for z in (0, 1)),
-                            strict=True)
-        )  # fmt: skip
+            for each in zip(
+                *(self._rescaled(self.spread[:, z], self.judge[:, z], JUDGE_SCALE) for z in (0, 1)), strict=True
+            )
+        )
         left = np.where(self.asked, behind - self._own(), 0.0).sum(axis=2)
         precision = FACTOR_SCALE**-2 + (self.asked.sum(axis=2) * self.hard**2).sum(axis=1)
         centre = (left * self.hard).sum(axis=1) / precision

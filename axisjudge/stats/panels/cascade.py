@@ -100,9 +100,17 @@ def cascade(
         errors.append(np.where(labelled, error[deciding], np.nan))
         expected.append(1 - sure[deciding])
     alone = sequence(
-        ends, kept, judged, errors, expected, clusters, weights=weights, risk=risk,
-        confidence_level=confidence_level, cluster_unit=cluster_unit,
-    )  # fmt: skip
+        ends,
+        kept,
+        judged,
+        errors,
+        expected,
+        clusters,
+        weights=weights,
+        risk=risk,
+        confidence_level=confidence_level,
+        cluster_unit=cluster_unit,
+    )
     stages = stage_of(sure[judged], alone.threshold if not alone.refusal else np.inf)
     decided = tuple(float((stages == stage).mean()) for stage in range(n_stages))
     return Cascade(alone, decided, price_of(stages, prices))

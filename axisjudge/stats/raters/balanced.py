@@ -95,20 +95,25 @@ def balanced_accuracy(
     if without := [share.reason for share in shares if math.isnan(share.ci_low)]:
         return Estimate(estimate=mean, reason=without[0], **about)
     if min(min(share.effective_clusters / FEWEST_CLUSTERS, _rarer(share) / FEWEST_RARE) for share in shares) >= 1:
-        influence = sum(np.nan_to_num(of_word - share.estimate) / share.n_items / len(shares)
-                        for of_word, share in zip(of_words, shares, strict=True))  # fmt: skip
+        influence = sum(
+            np.nan_to_num(of_word - share.estimate) / share.n_items / len(shares)
+            for of_word, share in zip(of_words, shares, strict=True)
+        )
         groups = None if clusters is None else cluster_codes(clusters, outcome.size)[kept]
         error = clustered_variance(np.asarray(influence)[kept], groups).error / (mean * (1 - mean))
         degrees = min(share.effective_clusters for share in shares) - 1
         low, high = interval_on("logit", mean, error, degrees, ci_level)
         return Estimate(estimate=mean, ci_low=low, ci_high=high, method="linearised, t on the logit", **about)
-    below, above = (np.array([abs(getattr(share, end) - share.estimate) for share in shares])
-                    for end in ("ci_low", "ci_high"))  # fmt: skip
+    below, above = (
+        np.array([abs(getattr(share, end) - share.estimate) for share in shares]) for end in ("ci_low", "ci_high")
+    )
     together = np.eye(len(shares))
     for i, j in combinations(range(len(shares) if clusters is not None else 0), 2):
         together[i, j] = together[j, i] = max(0.0, cluster_correlation(of_words[i], of_words[j], clusters))
-    low, high = (mean - math.sqrt(below @ together @ below) / len(shares),
-                 mean + math.sqrt(above @ together @ above) / len(shares))  # fmt: skip
+    low, high = (
+        mean - math.sqrt(below @ together @ below) / len(shares),
+        mean + math.sqrt(above @ together @ above) / len(shares),
+    )
     method = f"MOVER of the shares of {len(shares)} words"
     return Estimate(estimate=mean, ci_low=max(0.0, low), ci_high=min(1.0, high), method=method, **about)
 

@@ -77,8 +77,10 @@ class StratumFairness(Result):
         share, gap = in_short(self.of.share), in_short(self.of.difference)
         names = {"judge": self.judge, "measure": self.measure, "stratum": self.of.stratum}
         ends = {"share": share, "less_elsewhere": gap, "n_items": self.of.share.n_items}
-        tested = {name: None if math.isnan(value) else value for name, value in
-                  (("p_adjusted", self.p_adjusted), ("within", self.within))}  # fmt: skip
+        tested = {
+            name: None if math.isnan(value) else value
+            for name, value in (("p_adjusted", self.p_adjusted), ("within", self.within))
+        }
         return {**names, **ends, **tested, "answer": self.answer.value}
 
     @property

@@ -155,9 +155,17 @@ def against_reference(
 
 
 def sensitivity_against(
-    said: ArrayLike, reference: ArrayLike, *, n_categories: int, failing: int, undecided: Sequence[int],
-    asked: ArrayLike, clusters: ArrayLike | None, ordered: bool = False, **about: Any,
-) -> Bounded:  # fmt: skip
+    said: ArrayLike,
+    reference: ArrayLike,
+    *,
+    n_categories: int,
+    failing: int,
+    undecided: Sequence[int],
+    asked: ArrayLike,
+    clusters: ArrayLike | None,
+    ordered: bool = False,
+    **about: Any,
+) -> Bounded:
     """The sensitivity of `against_reference` alone, for those who ask for it a thousand times."""
     sides = _sides(said, reference, n_categories, undecided, asked, clusters)
     return _share(sides.given == failing, sides, sides.truth == failing, **about)
@@ -332,9 +340,13 @@ class _Sides(NamedTuple):
 
 
 def _sides(
-    said: ArrayLike, reference: ArrayLike, n_categories: int, undecided: Sequence[int], asked: ArrayLike | None,
+    said: ArrayLike,
+    reference: ArrayLike,
+    n_categories: int,
+    undecided: Sequence[int],
+    asked: ArrayLike | None,
     clusters: ArrayLike | None,
-) -> _Sides:  # fmt: skip
+) -> _Sides:
     given, truth = _words("said", said, n_categories), _words("reference", reference, n_categories)
     if given.shape != truth.shape:
         raise InputError("reference", f"needs one word for each of the {given.size} items", truth.shape)

@@ -54,9 +54,17 @@ def _in_short(test: AlternativeAnnotator) -> dict[str, Any]:
 
 
 def standing_in(
-    judge: ArrayLike, people: ArrayLike, words: Sequence[str], *, scale: Scale, epsilon: float, names: Sequence[str],
-    clusters: ArrayLike | None, cluster_unit: str, ci_level: float,
-) -> StandIn:  # fmt: skip
+    judge: ArrayLike,
+    people: ArrayLike,
+    words: Sequence[str],
+    *,
+    scale: Scale,
+    epsilon: float,
+    names: Sequence[str],
+    clusters: ArrayLike | None,
+    cluster_unit: str,
+    ci_level: float,
+) -> StandIn:
     """Test a judge and the best constant judge, words as they come and with all counting alike.
 
     `judge` and `people` hold positions in `words`; the rest is as in `alternative_annotator`.

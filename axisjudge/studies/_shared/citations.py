@@ -216,10 +216,14 @@ def citation_report(
 
 def _once(kept: pl.DataFrame) -> pl.DataFrame:
     return once(
-        kept, "trajectory_id", "question", "rater", "rubric_version",
+        kept,
+        "trajectory_id",
+        "question",
+        "rater",
+        "rubric_version",
         rule="one rating for each run, question, judge and rubric version",
         cure="filter by prompt_sha256 or rater_version first",
-    )  # fmt: skip
+    )
 
 
 def _checked_steps(n_steps: dict[str, Any], kept: pl.DataFrame) -> dict[str, int]:

@@ -37,7 +37,7 @@ class Change(Result):
     tasks, with the sign-flip test of whole tasks; its interval needs ten tasks.
     """
 
-    _also = columns("change=direction over_tasks=over_tasks.change p_over_tasks=over_tasks.p_value")  # fmt: skip
+    _also = columns("change=direction over_tasks=over_tasks.change p_over_tasks=over_tasks.p_value")
 
     quantity: str
     before: float

@@ -30,9 +30,10 @@ def plot_reliability(calibration: Calibration) -> Figure:
         ax.set_ylabel("share of correct verdicts", fontsize=SMALL, color=QUIET)
     figure.supxlabel("confidence; below each diagram how often it was given", fontsize=SMALL, color=QUIET)
     describe(
-        figure, "line: share of correct verdicts; grey: where that line would lie, as a whole in 90% of draws, for a "
-        "judge whose confidences are exactly right (its band widens with items that belong together)"
-    )  # fmt: skip
+        figure,
+        "line: share of correct verdicts; grey: where that line would lie, as a whole in 90% of draws, for a "
+        "judge whose confidences are exactly right (its band widens with items that belong together)",
+    )
     return figure
 
 

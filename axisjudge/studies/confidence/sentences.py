@@ -30,9 +30,15 @@ class Word(StrEnum):
 
 
 def judge(
-    name: str, source: str, accuracy: float, confidence: float, *, curve: ReliabilityCurve, auc: Estimate,
+    name: str,
+    source: str,
+    accuracy: float,
+    confidence: float,
+    *,
+    curve: ReliabilityCurve,
+    auc: Estimate,
     left_out: Mapping[str, int],
-) -> str:  # fmt: skip
+) -> str:
     """Over- or underconfident, more than chance or not, and whether confidence ranks right before wrong."""
     counts = ", ".join(f"{count} {what}" for what, count in left_out.items() if count)
     return (

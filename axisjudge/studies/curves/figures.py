@@ -119,9 +119,15 @@ def plot_form_errors(report: CurveReport, *, ax: Axes | None = None) -> Axes:
     if losses:
         names = [name for name, _ in losses]
         sns.scatterplot(
-            x=[loss.error for _, loss in losses], y=[loss.form.replace("_", "-") for _, loss in losses], ax=ax,
-            hue=names, style=names, palette=sns.color_palette("colorblind", len(set(names))), s=55, linewidth=0,
-        )  # fmt: skip
+            x=[loss.error for _, loss in losses],
+            y=[loss.form.replace("_", "-") for _, loss in losses],
+            ax=ax,
+            hue=names,
+            style=names,
+            palette=sns.color_palette("colorblind", len(set(names))),
+            s=55,
+            linewidth=0,
+        )
         ax.margins(y=0.15)
         theme.legend_below(ax, inches=0.5, ncols=3)
     ax.set_xlim(left=0)

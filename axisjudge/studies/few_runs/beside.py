@@ -72,8 +72,9 @@ def beside(panel: RatedPanel, model: LatentPanel, *, ci_level: float) -> tuple[B
             here = np.ones(panel.items.n_items, dtype=bool)
             here &= (groups["agent"] == panel.agents.index(agent)) if agent != "all" else True
             here &= (groups["axis"] == panel.axes.index(axis)) if axis != "all" else True
-            called, labelled = (_share(panel, np.where(here, values, np.nan), ci_level)
-                                for values in (said, panel.items.labels))  # fmt: skip
+            called, labelled = (
+                _share(panel, np.where(here, values, np.nan), ci_level) for values in (said, panel.items.labels)
+            )
             of_model = next((one for one in model.cells if (one.agent, one.axis) == (agent, axis)), None)
             if of_model is None:
                 nothing = replace(model.effective, n_items=int(here.sum()))

@@ -73,9 +73,11 @@ def rated_panel(
     items = rated.select("item_id", "question", "trajectory_id", "cluster_id", "agent").unique(["item_id", "question"])
     items = items.sort("cluster_id", "trajectory_id", "item_id", "question").with_row_index("item")
     names = rated.select("family", "rater").unique("rater").sort("family", "rater")["rater"].to_list()
-    counts = decided.join(items, on=["item_id", "question"]).group_by("item", "rater").agg(
-        pl.col("failing").sum().alias("incorrect"), pl.len().cast(pl.Float64).alias("given")
-    )  # fmt: skip
+    counts = (
+        decided.join(items, on=["item_id", "question"])
+        .group_by("item", "rater")
+        .agg(pl.col("failing").sum().alias("incorrect"), pl.len().cast(pl.Float64).alias("given"))
+    )
     at = counts["item"].to_numpy(), np.array([names.index(name) for name in counts["rater"]], dtype=np.intp)
     incorrect, n_given = np.zeros((items.height, len(names))), np.zeros((items.height, len(names)))
     incorrect[at], n_given[at] = counts["incorrect"].to_numpy(), counts["given"].to_numpy()

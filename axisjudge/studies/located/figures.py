@@ -89,8 +89,16 @@ def plot_partings(partings: Sequence[Parting], *, ax: Axes | None = None) -> Axe
             ax.barh(height, width, left=left, color=colour, height=0.62, hatch=hatch, **_HATCHED)
             if width > 0.04:
                 under = {"facecolor": colour, "edgecolor": "none", "pad": 1.5}
-                ax.text(left + width / 2, height, str(count), ha="center", va="center", fontsize=SMALL, color=ink,
-                        bbox=under)  # fmt: skip
+                ax.text(
+                    left + width / 2,
+                    height,
+                    str(count),
+                    ha="center",
+                    va="center",
+                    fontsize=SMALL,
+                    color=ink,
+                    bbox=under,
+                )
             left += width
         at_the_right(ax, height, f"{total} runs")
     for colour, _, hatch, label in names.values():

@@ -60,8 +60,9 @@ def plot_ways(ways: Mapping[str, NestedWay], *, ax: Axes | None = None) -> Axes:
             interval_mark(ax, each.gain, row)
     named_rows(ax, [NAMES[way] for way in ways])
     ax.xaxis.set_major_formatter(lambda share, _: f"{100 * share:+.3g}" if share else "0")
-    ax.set_xlabel("points of accuracy more than the best single judge; at the right the accuracy", fontsize=SMALL,
-                  color=QUIET)  # fmt: skip
+    ax.set_xlabel(
+        "points of accuracy more than the best single judge; at the right the accuracy", fontsize=SMALL, color=QUIET
+    )
     grid(ax)
     accuracy = ways[REFERENCE].accuracy
     note = f"{accuracy.n_items:,} labelled items; paired {intervals(accuracy)}"
@@ -92,11 +93,19 @@ def plot_reliability(curve: ReliabilityCurve, *, ax: Axes | None = None) -> Axes
     """The panel's probability of its own word against how often it is right, on tasks left out."""
     ax = new_axes(5.2, 4.6) if ax is None else ax
     ax.plot([0, 1], [0, 1], color=QUIET, linewidth=1, linestyle=":")
-    ax.fill_between(curve.confidence, curve.band_low, curve.band_high, color=FAINT, linewidth=0,
-                    label="if perfectly calibrated")  # fmt: skip
+    ax.fill_between(
+        curve.confidence, curve.band_low, curve.band_high, color=FAINT, linewidth=0, label="if perfectly calibrated"
+    )
     at_one = float(np.ptp(curve.confidence)) < 1e-3  # a step and a band of no width, which nobody sees
-    ax.step(curve.confidence, curve.calibrated, where="mid", color=ACCENT, linewidth=2, label="observed",
-            marker="o" if at_one else None)  # fmt: skip
+    ax.step(
+        curve.confidence,
+        curve.calibrated,
+        where="mid",
+        color=ACCENT,
+        linewidth=2,
+        label="observed",
+        marker="o" if at_one else None,
+    )
     if at_one:
         ends = [curve.band_low.min(), curve.band_high.max()]
         ax.plot(curve.confidence[[0, 0]], ends, color=FAINT, linewidth=7, zorder=1)
@@ -118,17 +127,36 @@ def plot_trust(trusts: Sequence[Trust], *, ax: Axes | None = None) -> Axes:
     ax = new_axes(7.0, 4.0) if ax is None else ax
     longest = max(trusts, key=lambda each: len(each.alone.tests))
     shares = [test.share for test in longest.alone.tests]
-    ax.plot(shares, [test.error.estimate for test in longest.alone.tests], "o-", color=ACCENT, markersize=4,
-            label="error among the labelled")  # fmt: skip
+    ax.plot(
+        shares,
+        [test.error.estimate for test in longest.alone.tests],
+        "o-",
+        color=ACCENT,
+        markersize=4,
+        label="error among the labelled",
+    )
     bounds = [test.error.ci_high for test in longest.alone.tests]
     ax.plot(shares, bounds, "-", color=ACCENT, linewidth=1, alpha=0.6)
-    ax.fill_between(shares, [test.error.estimate for test in longest.alone.tests], bounds, color=ACCENT, alpha=0.12,
-                    linewidth=0, label=f"up to the bound ({100 * longest.alone.confidence_level:g}% sure)")  # fmt: skip
+    ax.fill_between(
+        shares,
+        [test.error.estimate for test in longest.alone.tests],
+        bounds,
+        color=ACCENT,
+        alpha=0.12,
+        linewidth=0,
+        label=f"up to the bound ({100 * longest.alone.confidence_level:g}% sure)",
+    )
     for each in trusts:
         ax.axhline(each.alone.risk, color=QUIET, linewidth=0.9, linestyle="--")
         words = f"{each.alone.share:.0%} stand" if each.granted else "none stand"
-        ax.annotate(f"risk {100 * each.alone.risk:g}%: {words}", (1.01, each.alone.risk),
-                    xycoords=("axes fraction", "data"), va="center", fontsize=SMALL, color=INK)  # fmt: skip
+        ax.annotate(
+            f"risk {100 * each.alone.risk:g}%: {words}",
+            (1.01, each.alone.risk),
+            xycoords=("axes fraction", "data"),
+            va="center",
+            fontsize=SMALL,
+            color=INK,
+        )
         if each.granted and each.alone.error is not None:
             ax.plot(each.alone.share, each.alone.error.ci_high, "s", color="#D55E00", markersize=7)
     ax.set_xlim(-0.02, 1.0)
@@ -159,8 +187,14 @@ def plot_frontier(found: Frontier, *, ax: Axes | None = None) -> Axes:
                 point.price, outcome(point).estimate, KINDS[point.kind][1], color="#c4c4c4", markersize=4.5, zorder=1
             )
     best = found.best
-    ax.step([point.price for point in best], [outcome(point).estimate for point in best], where="post", color=QUIET,
-            linewidth=0.9, zorder=2)  # fmt: skip
+    ax.step(
+        [point.price for point in best],
+        [outcome(point).estimate for point in best],
+        where="post",
+        color=QUIET,
+        linewidth=0.9,
+        zorder=2,
+    )
     for point in best:
         colour, marker = KINDS[point.kind]
         ends = [outcome(point).ci_low, outcome(point).ci_high]

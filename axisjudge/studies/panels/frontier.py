@@ -133,9 +133,14 @@ def frontier(
         wrong = np.where(np.isnan(words), np.nan, words != seen.labels[:, None])
         if votes.draw.carries:
             guaranteed = cascade(
-                sure, wrong, cost[ladder].tolist(), seen.groups, risk=risk, confidence_level=level,
+                sure,
+                wrong,
+                cost[ladder].tolist(),
+                seen.groups,
+                risk=risk,
+                confidence_level=level,
                 **terms,  # type: ignore[arg-type]
-            )  # fmt: skip
+            )
     marked = tuple(replace(each, dominated=_dominated(each, points, votes.ordered)) for each in points)
     return Frontier(marked, unpriced, tuple(votes.judges[j] for j in ladder), guaranteed, votes.ordered)
 

@@ -114,8 +114,11 @@ def calibrated(found: Combined) -> str:
 
 def members(found: Combined) -> str:
     """How many independent judges the panel is worth, and whether it is all one family."""
-    asked = [family for name, family in zip(found.panel.judges, found.panel.families, strict=True)
-             if name in found.panel.asked]  # fmt: skip
+    asked = [
+        family
+        for name, family in zip(found.panel.judges, found.panel.families, strict=True)
+        if name in found.panel.asked
+    ]
     one = f" All of them are of one family ({asked[0]}), whose errors they may share." if len(set(asked)) == 1 else ""
     if len(asked) == 1:
         return f"The panel asks one judge, {found.panel.asked[0]}."
@@ -199,8 +202,10 @@ def spending(found: Frontier) -> str:
         return "No judge has labelled verdicts and a price, so error cannot be set against price."
     unpriced = f" Without a known price, and so in no point: {listed(found.unpriced)}." if found.unpriced else ""
     first, last = found.best[0], found.best[-1]
-    ends = [f"kappa {each.kappa.estimate:.2f}" if found.by_kappa else f"error {each.error.estimate:.1%}"
-            for each in (first, last)]  # fmt: skip
+    ends = [
+        f"kappa {each.kappa.estimate:.2f}" if found.by_kappa else f"error {each.error.estimate:.1%}"
+        for each in (first, last)
+    ]
     where = f"{_point(first.kind, first.judges)} ({_dollars(first.price)} an item, {ends[0]})"
     if len(found.best) > 1:
         where = f"from {where} to {_point(last.kind, last.judges)} ({_dollars(last.price)}, {ends[1]})"

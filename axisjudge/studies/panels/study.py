@@ -179,9 +179,14 @@ def panels(
     if not risks:
         raise InputError("risks", "must name an error that is allowed")
     votes = voted(
-        ratings, labels, question=question, judges=judges, step_level=step_level, sampling=sampling,
+        ratings,
+        labels,
+        question=question,
+        judges=judges,
+        step_level=step_level,
+        sampling=sampling,
         cluster_unit=cluster_unit,
-    )  # fmt: skip
+    )
     arrays = votes.votes
     voiced = ~np.isnan(votes.words).all(axis=1)
     enough = bool(voiced.any()) and arrays.n_labelled_groups >= FEWEST_TASKS

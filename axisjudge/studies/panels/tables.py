@@ -36,8 +36,11 @@ def ways_table(ways: Mapping[str, NestedWay], kind: Kind) -> Table:
 def judges_table(found: Combined) -> Table:
     """Each judge of the panel: weight, accuracy alone, what it adds, and its price."""
     worth = {each.judge: each for each in found.worth}
-    alike = [family for name, family in zip(found.panel.judges, found.panel.families, strict=True)
-             if name in found.panel.asked]  # fmt: skip
+    alike = [
+        family
+        for name, family in zip(found.panel.judges, found.panel.families, strict=True)
+        if name in found.panel.asked
+    ]
     rows: list[dict[str, Any]] = []
     for column, name in enumerate(found.panel.judges):
         each, price, family = worth.get(column), found.prices.get(name), found.panel.families[column]
@@ -91,13 +94,22 @@ def strata_table(trust: Trust | None, kind: Kind) -> Table:
         dict(
             zip(
                 _STRATA,
-                (each.by, each.name, each.n_items, each.n_kept, each.share, each.error.n_items, each.error.estimate,
-                 each.error.ci_low, each.error.ci_high),
+                (
+                    each.by,
+                    each.name,
+                    each.n_items,
+                    each.n_kept,
+                    each.share,
+                    each.error.n_items,
+                    each.error.estimate,
+                    each.error.ci_low,
+                    each.error.ci_high,
+                ),
                 strict=True,
             )
         )
         for each in (trust.strata if trust else ())
-    ]  # fmt: skip
+    ]
     return table_of(rows, kind, columns=_STRATA)
 
 
@@ -110,12 +122,20 @@ def frontier_table(found: Frontier, kind: Kind) -> Table:
         dict(
             zip(
                 _SPENDING,
-                (point.kind.value if point.sure is None else f"{point.kind.value} at {point.sure:g}",
-                 ", ".join(point.judges), point.price, point.error.estimate, point.error.ci_low, point.error.ci_high,
-                 point.kappa.estimate, point.kappa.ci_low, point.kappa.ci_high),
+                (
+                    point.kind.value if point.sure is None else f"{point.kind.value} at {point.sure:g}",
+                    ", ".join(point.judges),
+                    point.price,
+                    point.error.estimate,
+                    point.error.ci_low,
+                    point.error.ci_high,
+                    point.kappa.estimate,
+                    point.kappa.ci_low,
+                    point.kappa.ci_high,
+                ),
                 strict=True,
             )
         )
         for point in found.best
-    ]  # fmt: skip
+    ]
     return table_of(rows, kind, columns=_SPENDING)

@@ -170,9 +170,14 @@ def _trust(
         alone = Alone(0.0, np.nan, None, risk, level, int((~np.isnan(sure)).sum()), verdict.value)
     else:
         alone = decides_alone(
-            sure, wrong, tasks, weights=votes.weights, risk=risk, confidence_level=level,
+            sure,
+            wrong,
+            tasks,
+            weights=votes.weights,
+            risk=risk,
+            confidence_level=level,
             cluster_unit=votes.cluster_unit,
-        )  # fmt: skip
+        )
         verdict = Verdict.NOT_SHOWN if alone.refusal else Verdict.GRANTED
     kept = sure >= alone.threshold  # False everywhere where the threshold is NaN
     return Trust(
@@ -204,8 +209,11 @@ def _strata(
                 continue
             counted = kept & inside
             error = clustered_proportion(
-                np.where(counted, wrong, np.nan), tasks, weights=votes.weights,
-                cluster_unit=votes.cluster_unit, ci_level=2 * level - 1,
-            )  # fmt: skip
+                np.where(counted, wrong, np.nan),
+                tasks,
+                weights=votes.weights,
+                cluster_unit=votes.cluster_unit,
+                ci_level=2 * level - 1,
+            )
             strata.append(Stratum(by, name, int(inside.sum()), int(counted.sum()), error))
     return tuple(strata)

@@ -76,9 +76,14 @@ def plot_transitions(turn: Turn) -> Figure:
         for row, column in np.ndindex(*counts.shape):
             flipped = row != column and counts[row, column] > 0
             cell_text(
-                ax, row, column, f"{counts[row, column]:.0f}", quiet=not counts[row, column],
-                fontweight="bold" if flipped else "normal", fontsize=theme.LABEL,
-            )  # fmt: skip
+                ax,
+                row,
+                column,
+                f"{counts[row, column]:.0f}",
+                quiet=not counts[row, column],
+                fontweight="bold" if flipped else "normal",
+                fontsize=theme.LABEL,
+            )
         ax.tick_params(labelsize=theme.SMALL)
         ax.set_xticklabels([name.replace(" ", "\n") for name in names])
         ax.set_xlabel(f"{shift.n_flipped} of {shift.n_items} flipped", fontsize=theme.SMALL, color=theme.QUIET)

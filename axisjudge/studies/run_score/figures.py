@@ -147,6 +147,12 @@ def _tier_bands(ax: Axes) -> None:
     for (tier, low), high in zip(starts, [*(low for _, low in starts[1:]), 101], strict=True):
         ax.axvspan(low - 0.5, high - 0.5, color=_TIER_COLOURS[tier], zorder=0)
         ax.annotate(
-            tier, ((low + min(high, 100)) / 2, 1), xycoords=("data", "axes fraction"), xytext=(0, -9),
-            textcoords="offset points", ha="center", fontsize=theme.SMALL, color=theme.QUIET,
-        )  # fmt: skip
+            tier,
+            ((low + min(high, 100)) / 2, 1),
+            xycoords=("data", "axes fraction"),
+            xytext=(0, -9),
+            textcoords="offset points",
+            ha="center",
+            fontsize=theme.SMALL,
+            color=theme.QUIET,
+        )

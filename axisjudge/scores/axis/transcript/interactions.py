@@ -192,9 +192,20 @@ class _Walk:
         )
         name = "unknown" if use.tool_name is None else use.tool_name
         return Interaction(
-            self._count, "tool_use", tuple(members), categories, name, failed, duration,
-            self._start(use.time_ms), context_bytes, summary or "", answered, duration is not None, wait,
-        )  # fmt: skip
+            self._count,
+            "tool_use",
+            tuple(members),
+            categories,
+            name,
+            failed,
+            duration,
+            self._start(use.time_ms),
+            context_bytes,
+            summary or "",
+            answered,
+            duration is not None,
+            wait,
+        )
 
     def _wait(self, use: Entry, result: Entry, duration: int | None) -> Wait | None:
         name = (use.tool_name or "").lower()
@@ -215,9 +226,16 @@ class _Walk:
         return None
 
     def _new(
-        self, at: int, kind: str, members: tuple[int, ...], categories: Categories, name: str | None, failed: bool,
-        *, text: str,
-    ) -> Interaction:  # fmt: skip
+        self,
+        at: int,
+        kind: str,
+        members: tuple[int, ...],
+        categories: Categories,
+        name: str | None,
+        failed: bool,
+        *,
+        text: str,
+    ) -> Interaction:
         start = self._start(self.entries[at].time_ms)
         return Interaction(self._count, kind, members, categories, name, failed, None, start, utf8_length(text), text)
 

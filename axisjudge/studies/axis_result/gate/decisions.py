@@ -34,9 +34,14 @@ class Outcome(StrEnum):
 
 #: Exit codes of the command; the gate's is 1 where one decision has it, else 4, else 0.
 EXIT = {
-    Outcome.HELD: 0, Outcome.NEW: 0, Outcome.CANNOT_TELL: 4, Outcome.MISSING: 4,
-    Outcome.REGRESSED: 1, Outcome.COLLAPSED: 1, Outcome.BELOW_FLOOR: 1,
-}  # fmt: skip
+    Outcome.HELD: 0,
+    Outcome.NEW: 0,
+    Outcome.CANNOT_TELL: 4,
+    Outcome.MISSING: 4,
+    Outcome.REGRESSED: 1,
+    Outcome.COLLAPSED: 1,
+    Outcome.BELOW_FLOOR: 1,
+}
 #: The fall in points that fails where no rule is given.
 DEFAULT_FALL = -5.0
 _SHORT = {"goal": "goal_achievement", "axis_result": "composite", "axis": "composite"}
