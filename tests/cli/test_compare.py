@@ -34,7 +34,7 @@ def test_words_first_then_tables_and_the_whole_as_json(ratings, called):
     outcomes = {what: int(n) for n, what in re.findall(r"(\d+) (not shown yet|shown false|not checked)", first)}
     assert sum(outcomes.values()) == 60, first  # none is made
     assert any(
-        line.startswith("'may stand in for one of these people (epsilon 0.2)' could not be checked") for line in rest
+        line.startswith("'may stand in for one of these people (at epsilon 0.2)' could not be checked") for line in rest
     )
     assert "Against the majority of people" in rest
     assert "Alternative annotator test" not in rest  # one labeller: the reason stands above

@@ -36,7 +36,7 @@ def test_fit_writes_a_curve_that_apply_reads(table: Path, tmp_path: Path) -> Non
     curve, out = tmp_path / "curve.json", tmp_path / "scored.csv"
     done = run("curve", "fit", table, "--out", curve)
     assert done.exit_code == 0, done.output
-    assert "all: criterion_score from " in done.output
+    assert "all: the criterion_score is 50 at a raw score of " in done.output
     assert "noise is unknown" in done.output
     done = run("curve", "apply", table, "--curve", curve, "--out", out)
     assert done.exit_code == 0, done.output
@@ -89,7 +89,7 @@ def test_the_effect_of_a_floor_is_printed_where_raw_scores_are_0(table: Path, tm
     ("arguments", "message"),
     [
         (("fit", "none.csv"), "no such table"),
-        (("fit", "TABLE", "--raw", "rw"), "found 'rw'"),
+        (("fit", "TABLE", "--raw", "rw"), "needs a column 'rw'"),
         (("fit", "TABLE", "--reference", "nrom"), "did you mean 'norm'"),
         (("fit", "TABLE", "--human", "label"), "label: must hold numbers"),
         (("fit", "TABLE", "--floor", "2"), "floor: must lie between 0 and 1"),

@@ -88,12 +88,12 @@ def test_one_person_and_no_overlap_and_few_items_are_refused_where_the_original_
     judge, people = judges_people(60, 0.4, 0.9, np.random.default_rng(7))
     assert alternative_annotator(judge, people[:, :1], balanced=True).refusal
     alone = alternative_annotator(judge, people[:, :1])
-    assert "nobody to be compared with" in alone.refusal
+    assert "no person can be compared with another" in alone.refusal
     assert math.isnan(alone.winning_rate)
     assert not alone.passed
     apart = people.copy()
     apart[np.arange(60)[:, None] % 3 != np.arange(3)] = np.nan  # each item has one person
-    assert "nobody to be compared with" in alternative_annotator(judge, apart).refusal
+    assert "no person can be compared with another" in alternative_annotator(judge, apart).refusal
     never = alternative_annotator(np.full(60, np.nan), people)
     assert never.n_items == 0
     assert stand_in(never, never) == never.refusal != ""

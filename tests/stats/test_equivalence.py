@@ -71,7 +71,7 @@ def test_verdicts_that_are_lost_are_not_taken_for_equal_ones():
     lost[:80] = np.nan
     equal = np.where(np.isnan(lost), np.nan, 1.0)
     found = equivalence(same, lost, equal, self_agreement=ALWAYS)
-    assert found.reasons == ("80 of 400 items have no word of one of them, a share beyond 0.05",)
+    assert found.reasons == ("80 of 400 items lack a verdict of one of the two judges, a share beyond 0.05",)
 
 
 def test_the_margin_is_rarely_passed_by_a_judge_that_stands_on_it():

@@ -69,7 +69,7 @@ def test_lost_verdicts_are_counted_per_judge_and_bounded():
     assert found.n_common == 5
     assert found.coefficients["percent"].estimate == 1
     assert (found.bounds.percent_worst, found.bounds.percent_best) == (5 / 8, 1)
-    assert any("lost verdicts" in text and "alpha 3" in text for text in found.sentences())
+    assert any("lost verdicts" in text and "3 of alpha" in text for text in found.sentences())
     (remark,) = agreement_by_axis(ratings_frame(panel("cccci---", "cccciccc"))).remarks()
     assert "Lost verdicts" in remark
     assert "A verdict is undecided or lost" in remark

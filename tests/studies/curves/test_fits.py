@@ -201,7 +201,7 @@ def test_published_points_and_the_cliff() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda table: curve_report(table, ScoreColumns(raw="rw")), "found 'rw'"),
+        (lambda table: curve_report(table, ScoreColumns(raw="rw")), "needs a column 'rw'"),
         (lambda table: curve_report(table, ScoreColumns(human="agent")), "agent: must hold numbers"),
         (lambda table: curve_report(table.with_columns(task=pl.lit(None))), "task: every row needs one"),
         (lambda table: curve_report(table, reference="nrom"), "did you mean 'norm'"),

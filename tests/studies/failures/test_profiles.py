@@ -226,7 +226,7 @@ def test_one_judge_alone_has_no_consensus(table):
     assert (cell.count, cell.rate.n_items) == (0, 0)
     assert math.isnan(cell.best)
     assert "consensus takes two judges" in extremes(profile, "consensus")
-    assert "0 clusters" in rank_axes(profile, measure="consensus", rng=rng()).sentence
+    assert "0 tasks" in rank_axes(profile, measure="consensus", rng=rng()).sentence
 
 
 def test_one_agent_has_no_other_to_be_compared_with(table, two_agents):
@@ -250,7 +250,7 @@ def test_ranking_sentences_cover_alone_tied_and_refused(two_agents, table):
     assert (alone.answer, either.leader) == ("tool_selection", "tool_selection (30%)")
     few = failure_profile(table({f"ant-{task}": {AXIS: "ii", "termination": "cc"} for task in range(5)}))
     assert "not ranked" in rank_axes(few, rng=rng()).sentence
-    assert "5 clusters" in rank_axes(few, rng=rng()).sentence
+    assert "5 tasks" in rank_axes(few, rng=rng()).sentence
 
 
 def test_an_unknown_agent_or_measure_is_named(two_agents):

@@ -82,12 +82,12 @@ def test_with_one_person_only_the_claims_about_people_are_not_checked_and_say_wh
     found = human_comparison(judged(j=[F, C] * 40), people(ann=[F, C] * 40))
     unchecked = {claim.kind: sentences.because(claim) for claim in found.claims if claim.answer == "not checked"}
     assert "one person labelled" in unchecked["as a person"]
-    assert "nobody to be compared with" in unchecked["stands in"]
+    assert "no person can be compared with another" in unchecked["stands in"]
     assert found.questions[0].ceiling == {}
     assert not found.has_ceiling
     said = " ".join(sentences.opening(found))
     assert "One person labelled" in said
-    assert "could not be checked: one person labelled" in said
+    assert "could not be checked, because one person labelled" in said
     assert sentences.behind_sentence(found).startswith("One person labelled")
 
 

@@ -185,7 +185,7 @@ def test_a_rule_that_cannot_stop_says_so(bridged):
     mine = bridged.filter((pl.col("rater") == OLD) & pl.col("task_id").is_in(["01-01", "01-02", "01-03"]))
     found = watch_drift(mine, OLD)
     assert found.exit_code == 4
-    assert "On occasion 2 and 3 no verdicts on 3 tasks could have stopped it" in drift_sentence(found)
+    assert "On occasion 2 and 3, with 3 tasks, no verdicts could have said stop" in drift_sentence(found)
 
 
 def test_one_occasion_is_no_drift(bridged):

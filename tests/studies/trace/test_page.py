@@ -83,7 +83,7 @@ def test_text_has_the_colour_of_the_page_around_it_or_one_with_its_ground():
 
 def test_cited_steps_are_marked_where_they_stand():
     markdown = page("hello", rater="j1").to_markdown()
-    assert "**Step 2, tool (hello)** (cited: sequencing incorrect by j1)" in markdown
+    assert "**Step 2, tool (hello)** (cited for sequencing, incorrect, by j1)" in markdown
     assert "**Step 0, user**\n" in markdown
     html = page("hello", rater="j1").to_html()
     assert html.count("✗ sequencing · j1") == 1
