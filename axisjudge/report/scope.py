@@ -162,7 +162,7 @@ def _injection(ratings: pl.DataFrame) -> str:
     are = "is" if flagged.height == 1 else "are"
     return (
         f"{flagged.height:,} of the {ratings.height:,} ratings {are} of {n_runs} with "
-        f"text that speaks to the judge ({kinds}). These ratings are flagged; whether a judge followed it is not known."
+        f"text that speaks to the judge ({kinds}). They are flagged; whether a judge followed the text is not known."
     )
 
 

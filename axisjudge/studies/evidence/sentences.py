@@ -75,7 +75,7 @@ def variance(question: str, judges: Sequence[str], found: VarianceComponents) ->
     fixed = f" Judges are too few for a share of their own; {lie} {biases}."
     left = f"; {many(found.n_missing, 'run')} that lack a verdict left out" if found.n_missing else ""
     by_judge = fixed if math.isnan(found.judge) else ""
-    return f"{question}: of the variance of verdicts {shares} ({sample}{left}).{by_judge}"
+    return f"{question}: of the variance of verdicts there lie {shares} ({sample}{left}).{by_judge}"
 
 
 def published(judge: str, axis: str, simulation: int, calls: Sequence[tuple[str, float]], flips: Estimate) -> str:
