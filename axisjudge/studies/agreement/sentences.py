@@ -131,7 +131,7 @@ def gaps(what: str, counts: Mapping[str, int]) -> list[str]:
     lacking = sorted(((count, rater) for rater, count in counts.items() if count), key=lambda each: -each[0])
     most = [f"{count:,} of {rater}" for count, rater in lacking[:_NAMED]]
     others = sum(count for count, _ in lacking[_NAMED:])
-    rest = [f"{others:,} of {many(len(lacking) - _NAMED, 'other')}"] if others else []
+    rest = [f"{others:,} of {many(len(lacking) - _NAMED, 'other')} together"] if others else []
     return [f"{what}: {listed([*most, *rest])}."] if most else []
 
 
