@@ -69,7 +69,7 @@ def test_only_what_was_asked_is_returned(tmp_path):
     ("arguments", "message"),
     [
         ({"axes": ["terminaton"]}, "axis: must be one of .*did you mean 'termination'"),
-        ({"judges": ["rule"]}, "judge: must be one of .*did you mean 'rules'"),
+        ({"judges": ["rule"]}, "judge: must begin with one of .*did you mean 'rules'"),
         ({"versions": {"argument_validity": "v99"}}, "version of argument_validity: must be one of v1, v2, v3"),
         ({"axes": ["termination"], "versions": {"sequencing": "v1"}}, "versions: must name an axis that is judged"),
         ({"repeats": 0}, "repeats: must be greater than 0"),

@@ -470,6 +470,10 @@ def test_axes_with_one_mark_are_not_empty(mark: str) -> None:
         axes.fill_between([0, 1], [0, 0], [1, 1])
     elif mark == "vlines":
         axes.vlines([1], 0, 1)
+    elif mark == "plot":
+        axes.plot([1], [1])
+        assert is_empty(figure), "a line of no length is not seen"
+        axes.plot([1], [1], marker="o")
     else:
         getattr(axes, mark)([1], [1])
     assert not is_empty(figure)

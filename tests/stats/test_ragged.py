@@ -201,8 +201,8 @@ def test_the_readme_quotes_the_measured_table():
         pytest.approx(min(covered), abs=5e-4),
     ]
     small = re.search(
-        r"Which axis fails most is told in (\d+)% of simulated studies at (\d+) tasks x 4 agents, in (\d+)% at (\d+), "
-        r"and at (\d+) never \(`data/reference/small_studies\.csv`\)",
+        r"Which axis fails most can be said in (\d+)% of simulated studies at (\d+) tasks x 4 agents, in (\d+)% at "
+        r"(\d+), and at (\d+) never \(`data/reference/small_studies\.csv`\)",
         text,
     )
     assert small

@@ -264,7 +264,17 @@ PARTS = {
         "post_stratified_interval",
         "cluster_worth",
     ),
-    *("majority", "in_short", "many", "plural", "behind_people", "over_constant"),
+    *(
+        "majority",
+        "sensitivity_against",
+        "share_at",
+        "in_short",
+        "many",
+        "named",
+        "plural",
+        "behind_people",
+        "over_constant",
+    ),
     *(
         "effective_clusters",
         "effective_degrees",
