@@ -7,6 +7,7 @@ result on any number of workers.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -237,6 +238,7 @@ def workers_of(cluster: str | None) -> Iterator[Workers]:
     except ModuleNotFoundError as error:
         cure = "install axisjudge[cluster]"
         raise InputError("--cluster", "needs dask.distributed", error.name, cure) from error
+    gc.collect()  # a client that found no scheduler, and is collected while another one starts, waits for ever
     with dask.config.set(_LEAN):
         if form == "local":
             with _workers_here(int(rest), begin) as here, Client(here) as client:  # type: ignore[no-untyped-call]

@@ -75,6 +75,32 @@ def test_what_is_no_cluster_is_refused(tmp_path, named, content):
         pass
 
 
+def test_a_scheduler_may_be_looked_for_again_after_none_answered():
+    code = """
+import gc, threading
+from axisjudge.checks import InputError
+from axisjudge.cluster import workers_of
+
+def look():
+    try:
+        with workers_of("nonsense://x"):
+            pass
+    except InputError as error:
+        print(error)
+
+def collecting(thread, *given, made=threading.Thread.__init__, **named):
+    gc.collect()
+    made(thread, *given, **named)
+
+gc.disable()
+look()
+threading.Thread.__init__ = collecting  # what the first look left is collected while the second one starts
+look()
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert ended.stdout.count("--cluster") == 2, ended.stderr
+
+
 @pytest.mark.slow
 def test_a_lost_worker_loses_nothing(tmp_path):
     """The first attempt at part 3 takes its worker along."""
