@@ -29,7 +29,7 @@ test: install  ## the fast suite (under 6 minutes on two cores)
 	$(BIN)/python -m pytest -n 3 -m "not slow" --ignore=tests/benchmarks tests
 
 test-slow: install  ## everything, the full coverage grids included
-	$(BIN)/python -m pytest -n 2 --ignore=tests/benchmarks tests
+	$(BIN)/python -m pytest -n 3 --ignore=tests/benchmarks tests
 
 reports: install  ## regenerate every report from the shipped demo, offline
 	$(BIN)/axisjudge report
