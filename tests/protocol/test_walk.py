@@ -1,6 +1,8 @@
 """The walk from the split to the held-out report, each value typed once; what would spoil it is named in time."""
 
 import json
+import re
+import shlex
 import shutil
 import sys
 
@@ -73,6 +75,37 @@ def test_the_fifth_command_writes_the_report(command, bench):
     assert results["standing"]["opening"] == 1
     assert not results["standing"]["exploratory"]
     assert "report.html" in out
+
+
+@pytest.mark.slow
+def test_the_loop_prints_what_the_readme_says(tmp_path, monkeypatch, capsys):
+    text = (workbench.home() / "README.md").read_text(encoding="utf-8")
+    quoted = text.partition("$ axisjudge split make")[2].partition("```")[0]
+    commands = re.split(r"\n\$ axisjudge ", f"split make{quoted}")
+    assert len(commands) == 7
+    folder = tmp_path / "bench"
+    monkeypatch.delenv("AXISJUDGE_HOME", raising=False)
+
+    def printed(*words):
+        monkeypatch.setattr(sys, "argv", ["axisjudge", *words])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        assert not ended.value.code
+        return " ".join(capsys.readouterr().out.split())
+
+    printed("init", str(folder), "--demo")
+    monkeypatch.chdir(folder)
+    for command in commands:
+        words, _, shown = command.partition("\n")
+        if words.startswith("rubric lint"):
+            new, old = (folder / "rubrics" / AXIS / f"{version}.md" for version in ("v3", "v2"))
+            edited = re.sub(r"(?m)^changes: .*", "changes: A goodbye is no new work.", new.read_text())
+            edited = edited.replace("status: draft", "status: current") + "\nA goodbye is no new work.\n"
+            new.write_text(edited)
+            old.write_text(old.read_text().replace("status: current", "status: superseded"))
+        out = printed(*shlex.split(words)).replace(f"{folder}/", "")
+        for part in re.split(r"(?m)^  \.\.\.$", shown):
+            assert " ".join(part.split()) in out, (words, part)
 
 
 def test_before_its_turn_each_command_says_what_comes_first(command):
