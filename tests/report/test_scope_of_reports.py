@@ -20,7 +20,7 @@ def test_nobody_who_labels_is_counted_among_judges(path: Path) -> None:
     others = {name for kind, names in found["conditional_on"].items() if kind not in agents_and_tasks for name in names}
     assert not {*judges} & {*others, "people", "reference", "planted"}
     counted = re.search(
-        r"on (\d+) judges? ", found["scope"]["sentence"] if isinstance(found["scope"], dict) else found["scope"]
+        r"from (\d+) judges? ", found["scope"]["sentence"] if isinstance(found["scope"], dict) else found["scope"]
     )
     assert int(counted[1] if counted else 0) == len(judges)
 
