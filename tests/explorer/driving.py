@@ -13,13 +13,13 @@ KEPT = "() => JSON.stringify(Object.entries(localStorage))"
 
 
 def reload(page):
-    """Reload once another tab reads what this one keeps: the store takes a moment to the next process."""
-    page.evaluate("dispatchEvent(new Event('pagehide'))")  # said first, while another tab can still wait for it
-    kept, other = page.evaluate(KEPT), page.context.new_page()
-    other.goto(page.url)
-    other.wait_for_function(f"kept => ({KEPT})() === kept", arg=kept)
-    other.close()
+    """Reload until the page begins with what it kept: a new process may read the store too early."""
+    page.evaluate("dispatchEvent(new Event('pagehide'))")
+    kept = page.evaluate(KEPT)
     page.reload()
+    if page.evaluate(KEPT) != kept:
+        page.wait_for_function(f"kept => ({KEPT})() === kept", arg=kept)
+        page.reload()
 
 
 def verdict_on(page, axis):

@@ -254,7 +254,7 @@ def test_decisions_outlive_the_file_that_is_written_anew(visit, runs, file, tmp_
     of_run_1 = pl.col("trajectory_id") == "run-1"
     said = pl.when(of_run_1).then(pl.lit("said otherwise")).otherwise("rationale")
     write_explorer(file, Grid.of(table.with_columns(rationale=said), runs[::-1]))
-    page.reload()
+    reload(page)
     press(page, "d")
     page.get_by_text("1 decided, 1 new right").wait_for()
     with page.expect_download() as download:
