@@ -223,5 +223,8 @@ def test_the_table_is_what_is_measured_again(what):
     """Another run of rows gives what was written, within four Monte Carlo errors of both."""
     written = {(row.what, row.design, row.method): row for row in measured()}
     for row in table(200, [what]):
-        before = written[row.what, row.design, row.method]
+        before = written.get((row.what, row.design, row.method))
+        if before is None:
+            assert row.method != "ours", "a competitor may not be measured yet"
+            continue
         assert abs(row.covered - before.covered) <= 4 * math.hypot(row.error, before.error), (row, before)
