@@ -18,7 +18,7 @@ def reload(page):
     kept = page.evaluate(KEPT)
     page.reload()
     if page.evaluate(KEPT) != kept:
-        page.wait_for_function(f"kept => ({KEPT})() === kept", arg=kept)
+        page.wait_for_timeout(1000)
         page.reload()
 
 
