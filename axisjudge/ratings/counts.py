@@ -215,12 +215,12 @@ def in_sum(parts: Sequence[PatternCounts]) -> PatternCounts:
     patterns = pl.concat(seen).unique().sort(seen[0].columns)
     numbered = patterns.with_row_index("pattern")
     cluster_ids = first.cluster_ids
-    if not all(part.cluster_ids.equals(cluster_ids) for part in parts[1:]):
+    if not (are_alike := all(part.cluster_ids.equals(cluster_ids) for part in parts[1:])):
         cluster_ids = pl.concat([part.cluster_ids for part in parts]).unique().sort()
     rows = [
         _moved(
             part.rows,
-            cluster=cluster_ids.search_sorted(part.cluster_ids),
+            **({} if are_alike else {"cluster": cluster_ids.search_sorted(part.cluster_ids)}),
             pattern=own.join(numbered, on=own.columns, how="left", maintain_order="left")["pattern"],
         )
         for part, own in zip(parts, seen, strict=True)
@@ -265,10 +265,10 @@ def _moved(rows: pl.DataFrame, **positions: pl.Series) -> pl.DataFrame:
 
 
 def _distinct(rows: pl.DataFrame) -> pl.DataFrame:
-    """Like rows as one with their number, by cluster and pattern; both go through as one number, which takes least."""
+    """Like rows as one with their number, by cluster and pattern; both go through as one number, in order."""
     base = pl.lit(rows["pattern"].max() or 0, dtype=pl.UInt64) + 1
-    number = rows.select(pl.col("cluster").cast(pl.UInt64) * base + pl.col("pattern"), "n")
-    summed = number.group_by("cluster").agg(pl.col("n").sum().cast(pl.UInt32)).sort("cluster")
+    number = rows.select(pl.col("cluster").cast(pl.UInt64) * base + pl.col("pattern"), "n").sort("cluster")
+    summed = number.group_by("cluster", maintain_order=True).agg(pl.col("n").sum().cast(pl.UInt32))
     parted = {"cluster": pl.col("cluster") // base, "pattern": pl.col("cluster") % base}
     return summed.select(**{name: part.cast(pl.UInt32) for name, part in parted.items()}, n="n")
 
