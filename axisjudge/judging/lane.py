@@ -153,6 +153,9 @@ class Lane:
             while True:
                 while self._is_left and len(self._tasks) < self._width and not self.has_ended:
                     self._start(self._next())
+                    await asyncio.sleep(
+                        0
+                    )  # each is on its way before the next: replies come one by one, not all at once
                 if not self._tasks:
                     return
                 self._wake.clear()

@@ -1,7 +1,9 @@
 """The judging run: every question asked once, every answer kept, whatever happens on the way."""
 
 import asyncio
+import gc
 from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -200,3 +202,28 @@ def test_the_progress_bar_shows_done_cached_and_failed(capsys, tmp_path):
     assert "5/5" in shown
     assert "cached 0, failed 1" in shown
     assert "ratings/s" in shown
+
+
+@pytest.mark.parametrize("theirs", [False, True])
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_collector_is_as_it_was_after_a_run(theirs, fails):
+    """The plan is kept from it while a run goes on; what a program has frozen itself stays so, whatever happens."""
+    during: list[int] = []
+
+    class Looks(CoinJudge):
+        async def grade(self, *args, **options):
+            during.append(gc.get_freeze_count())
+            if fails:
+                raise InputError("judge", "is broken")
+            return await super().grade(*args, **options)
+
+    if theirs:
+        gc.freeze()
+    try:
+        with pytest.raises(InputError) if fails else nullcontext():
+            run(make_plan(trajectories(2), [Looks()], rubrics()))
+        after = gc.get_freeze_count()
+    finally:
+        gc.unfreeze()
+    assert min(during) > 0
+    assert (after > 0) == theirs
