@@ -58,6 +58,11 @@ class Estimate(Result):
         """The number of clusters with their unit, in words."""
         return many(self.n_clusters, self.cluster_unit)
 
+    @property
+    def in_short(self) -> tuple[float, float, float]:
+        """Estimate and ends of the interval, for results that hold many."""
+        return self.estimate, self.ci_low, self.ci_high
+
     def _repr_html_(self) -> str:
         return f"<code>{html.escape(repr(self))}</code>"
 

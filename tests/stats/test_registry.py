@@ -268,7 +268,6 @@ PARTS = {
         "majority",
         "sensitivity_against",
         "share_at",
-        "in_short",
         "many",
         "named",
         "plural",

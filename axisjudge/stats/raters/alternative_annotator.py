@@ -89,6 +89,11 @@ class AlternativeAnnotator(Result):
         return self.winning_rate >= PASSES  # NaN does not pass
 
     @property
+    def in_short(self) -> dict[str, Any]:
+        """Whether it passes, and by how much."""
+        return {"winning_rate": self.winning_rate, "passed": self.passed, "advantage": self.advantage.in_short}
+
+    @property
     def tested(self) -> tuple[AgainstPerson, ...]:
         """The people with enough items."""
         return tuple(person for person in self.people if person.tested)

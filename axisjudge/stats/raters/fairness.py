@@ -25,10 +25,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.comparisons.sign_flips import holm
 from axisjudge.stats.estimate import ClusteredShare, Estimate
-from axisjudge.stats.raters.reference import in_short
 from axisjudge.stats.rates.proportions import clustered_proportion, share_at
 
 Floats = NDArray[np.float64]
@@ -66,22 +65,16 @@ class StratumFairness(Result):
     (Bonferroni); NaN where it has no interval.
     """
 
+    _keys = columns(
+        "judge measure stratum=of.stratum share=of.share.in_short less_elsewhere=of.difference.in_short",
+        "n_items=of.share.n_items p_adjusted within answer",
+    )
+
     judge: str
     measure: str
     of: StratumShare
     p_adjusted: float
     within: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """One flat row of plain values."""
-        share, gap = in_short(self.of.share), in_short(self.of.difference)
-        names = {"judge": self.judge, "measure": self.measure, "stratum": self.of.stratum}
-        ends = {"share": share, "less_elsewhere": gap, "n_items": self.of.share.n_items}
-        tested = {
-            name: None if math.isnan(value) else value
-            for name, value in (("p_adjusted", self.p_adjusted), ("within", self.within))
-        }
-        return {**names, **ends, **tested, "answer": self.answer.value}
 
     @property
     def answer(self) -> Fair:

@@ -82,6 +82,13 @@ class CorrectedRate(Result):
     warnings: tuple[str, ...] = ()
     refusal: str = ""
 
+    @property
+    def in_short(self) -> dict[str, Any]:
+        """The rates with their intervals alone, and what they rest on."""
+        rates = {name: getattr(self, name).in_short for name in ("rate", "apparent", "labels_alone")}
+        of = {"n_items": self.rate.n_items, "n_labelled": self.rate.n_items - self.rate.n_missing}
+        return {**rates, **of, "warnings": self.warnings, "refusal": self.refusal}
+
 
 def corrected_rate(
     verdict: ArrayLike,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from axisjudge.results import Result
 from axisjudge.stats.comparisons.ranking import RankSets
 from axisjudge.studies._shared import sentences as words
 from axisjudge.studies._shared.frames import Kind, table_of
@@ -14,11 +15,14 @@ from axisjudge.studies._shared.words import listed
 
 
 @dataclass(frozen=True, eq=False)
-class Ranking:
+class Ranking(Result):
     """Names with their rank sets. `subject` says what is ranked and `quantity` by what; rank 1 has the most of it.
 
     `unit` names what the rank sets take as independent; `share` says that the means are shares.
     """
+
+    _keys = ("subject", "quantity", "names")
+    _flat = ("sets",)
 
     subject: str
     quantity: str
@@ -59,10 +63,6 @@ class Ranking:
             for j in self.sets.order
         ]
         return table_of(rows, self.kind)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for a report."""
-        return {"subject": self.subject, "quantity": self.quantity, "names": list(self.names), **self.sets.to_dict()}
 
     @property
     def observed(self) -> str:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from axisjudge.results import Result, plain
+from axisjudge.results import Result
 from axisjudge.stats.comparisons.ranking import RankSets, rank_sets
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.clustered import paired_share_difference
@@ -38,12 +37,11 @@ class Difference(Result):
 class PeoplePair(Result):
     """Two people on the items that both labelled."""
 
+    _keys = ("people",)
+    _flat = ("coefficients",)
+
     people: tuple[str, str]
     coefficients: dict[str, Estimate]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {"people": list(self.people), **plain(self.coefficients)}
 
 
 def differences(votes: Votes, ci_level: float) -> tuple[Difference, ...]:
