@@ -78,6 +78,20 @@ class Estimate(Result):
         return f"{self.estimate:{spec}} ({self.interval(spec)}{because})"
 
 
+def difference_ends(first: Estimate, second: Estimate) -> tuple[float, float]:
+    """Ends of `first` minus `second` by MOVER, independent of each other; NaN where either has no interval.
+
+    With l and u the ends of each, L = d - sqrt((e1 - l1)^2 + (u2 - e2)^2), U = d + sqrt((u1 - e1)^2 + (e2 - l2)^2).
+
+    References
+    ----------
+    Zou and Donner (2008), Stat. Med. 27:1693-1702, doi:10.1002/sim.3095.
+    """
+    gap = first.estimate - second.estimate
+    low = gap - math.hypot(first.estimate - first.ci_low, second.ci_high - second.estimate)
+    return low, gap + math.hypot(first.ci_high - first.estimate, second.estimate - second.ci_low)
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class NamedEstimate(Estimate):
     """An estimate whose `label` names the coefficient in full: its level, weights or form."""

@@ -266,6 +266,7 @@ PARTS = {
     ),
     *(
         "majority",
+        "difference_ends",
         "sensitivity_against",
         "share_at",
         "many",

@@ -57,10 +57,17 @@ class CorrectedRates(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; of single agents and of differences the estimates in short."""
-        by_agent = {agent: rate.in_short for agent, rate in self.by_agent.items()}
+        by_agent = {agent: _in_short(rate) for agent, rate in self.by_agent.items()}
         gaps = [{"agent": one, "other": other, "difference": gap.in_short} for one, other, gap in self.differences]
         values: dict[str, Any] = plain({**self.named_values(), "by_agent": by_agent, "differences": gaps})
         return values
+
+
+def _in_short(corrected: CorrectedRate) -> dict[str, Any]:
+    rates = {name: getattr(corrected, name).in_short for name in ("rate", "apparent", "labels_alone")}
+    n_items, n_missing = corrected.rate.n_items, corrected.rate.n_missing
+    rest = {"warnings": corrected.warnings, "refusal": corrected.refusal}
+    return {**rates, "n_items": n_items, "n_labelled": n_items - n_missing, **rest}
 
 
 def corrected_by_agent(
