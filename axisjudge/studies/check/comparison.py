@@ -48,17 +48,17 @@ def differences(votes: Votes, ci_level: float) -> tuple[Difference, ...]:
     """Every pair of judges."""
     truth = votes.reference
     how = votes.how(pairwise_level(len(votes.judges), ci_level))
-    found = []
+    every = []
     for first, second in itertools.combinations(range(len(votes.judges)), 2):
         one, other = votes.ratings[:, first], votes.ratings[:, second]
-        right = [np.where(np.isnan(said) | np.isnan(truth), np.nan, said == truth) for said in (one, other)]
+        right = [np.where(np.isnan(codes) | np.isnan(truth), np.nan, codes == truth) for codes in (one, other)]
         sides = {}
         if votes.question.directed:
             for name, word in (("caught", 1), ("passed", 0)):
                 sides[name] = paired_share_difference(hits(one, truth, word), hits(other, truth, word), **how)
         agreement = paired_share_difference(*right, **how)
-        found.append(Difference((votes.judges[first], votes.judges[second]), agreement, **sides))
-    return tuple(found)
+        every.append(Difference((votes.judges[first], votes.judges[second]), agreement, **sides))
+    return tuple(every)
 
 
 def ranks(votes: Votes, ci_level: float) -> RankSets | None:
