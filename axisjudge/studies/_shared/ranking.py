@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from axisjudge.results import Result
 from axisjudge.stats.comparisons.ranking import RankSets
 from axisjudge.studies._shared import sentences as words
-from axisjudge.studies._shared.frames import Kind, table_of
+from axisjudge.studies._shared.frames import Kind, Table, table_of
 from axisjudge.studies._shared.words import listed
 
 
@@ -50,7 +49,7 @@ class Ranking(Result):
             return f"not ranked: {self.sets.refusal}"
         return "cannot be told apart" if self.sets.tied else listed(self.first, "or")
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> Table:
         """One row a name, highest first."""
         rows = [
             {

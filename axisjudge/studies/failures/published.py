@@ -59,7 +59,7 @@ class PublishedProfile:
             note=f"{self.ci_level:.0%} exact intervals; 2 judges, {self.n} runs an agent, {self.n} tasks",
         )
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> Table:
         """One row per axis and agent."""
         rates = rows_of((self.rates[cell] for cell in self.counts), columns("rate=estimate low=ci_low high=ci_high"))
         rows = [
