@@ -20,11 +20,13 @@ class Result:
     """A frozen dataclass that gives itself as plain values: its fields, or what `_keys` names, and what `_also` names.
 
     `_keys` and `_also` hold names of fields or properties, or a mapping of key to such a name where the two differ. A
-    name with dots reaches into a part (``rate.ci_low``); where the part is None, so is the value.
+    name with dots reaches into a part (``rate.ci_low``); where the part is None, so is the value. `_flat` names parts
+    whose own values stand beside these.
     """
 
     _keys: ClassVar[Iterable[str]] = ()
     _also: ClassVar[Iterable[str]] = ()
+    _flat: ClassVar[Iterable[str]] = ()
 
     def named_values(self) -> dict[str, Any]:
         """The named values as they are, NaN and parts included: a row of a table."""
@@ -34,7 +36,9 @@ class Result:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, unrounded; NaN becomes None, so that the result is valid JSON."""
-        return {key: plain(value, key) for key, value in self.named_values().items()}
+        flat = (plain(getattr(self, name), name) or {} for name in self._flat)
+        own = {key: plain(value, key) for key, value in self.named_values().items()}
+        return {key: value for part in flat for key, value in part.items()} | own
 
 
 def columns(*parts: str | Mapping[str, str]) -> dict[str, str]:
@@ -70,7 +74,7 @@ def plain(value: Any, where: str = "value") -> Any:
     ----------
     value : object
         A number, text, list, dict, numpy array, polars or pandas frame, a dataclass or NamedTuple (by the names of its
-        fields), or anything with ``to_dict()``.
+        fields), a model of pydantic, or anything with ``to_dict()``.
     where : str
         Its name in error messages.
 
@@ -112,6 +116,8 @@ def plain(value: Any, where: str = "value") -> Any:
         return plain(pandas_rows(value), where)
     if hasattr(value, "to_dict"):
         return plain(value.to_dict(), where)
+    if hasattr(value, "model_dump"):  # pydantic's
+        return plain(value.model_dump(mode="json"), where)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name), where) for field in dataclasses.fields(value)}
     raise InputError(where, "must be a number, text, list, dict, table or result", type(value).__name__)

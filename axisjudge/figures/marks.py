@@ -54,6 +54,11 @@ def intervals(of: Estimate) -> str:
     return f"{of.ci_level:.0%} intervals over {of.clusters}"
 
 
+def percent_ends(found: Ranged) -> str:
+    """The interval in per cent, ``12–34%``."""
+    return "no interval" if math.isnan(found.ci_low) else f"{100 * found.ci_low:.0f}–{100 * found.ci_high:.0f}%"
+
+
 def named_rows(ax: Axes, names: Sequence[str]) -> None:
     """One row a name, the first on top."""
     ax.set_yticks(range(len(names)), list(names))

@@ -69,8 +69,7 @@ def export_ratings(
     if form == "inspect":
         return _inspect(records, trajectories or {})
     made = export_labels(records, form, Terms(trajectories=trajectories or {}))
-    options = [f"--rater {made.import_terms.rater!r}"] if made.import_terms.rater else []
-    options += [f"--scale {question}={scale}" for question, scale in made.import_terms.scales.items()]
+    options = made.import_terms.as_options
     notes = [f"to import it again: {' '.join(options)}"] if options else []
     return Written(made.text.encode(), len(records), tuple(notes), made.lost)
 

@@ -87,7 +87,7 @@ class JudgeEstimate:
 
 
 @dataclass(frozen=True)
-class Estimate:
+class PlanEstimate:
     """What a plan will take, judge by judge; judges that are programs are left out."""
 
     judges: tuple[JudgeEstimate, ...]
@@ -123,7 +123,7 @@ class Estimate:
         return [each.row() for each in self.judges]
 
 
-def estimate_of(plan: Plan, history: pl.DataFrame, options: RunOptions | None = None) -> Estimate:
+def estimate_of(plan: Plan, history: pl.DataFrame, options: RunOptions | None = None) -> PlanEstimate:
     """The estimate of a plan.
 
     Parameters
@@ -140,7 +140,7 @@ def estimate_of(plan: Plan, history: pl.DataFrame, options: RunOptions | None = 
         if group[0].judge.kind in ("llm", "decision_model") and group[0].inquiry.by_definition() is None:
             groups.setdefault(group[0].judge, []).append(group)
     judges = (_of_judge(judge, mine, history, options.concurrency) for judge, mine in groups.items())
-    return Estimate(tuple(each.in_a_batch if options.batch else each for each in judges))
+    return PlanEstimate(tuple(each.in_a_batch if options.batch else each for each in judges))
 
 
 @dataclass(frozen=True)
@@ -240,7 +240,7 @@ def span(ends: tuple[float, float], digits: int = 0) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def agree(estimate: Estimate, options: RunOptions) -> None:
+def agree(estimate: PlanEstimate, options: RunOptions) -> None:
     """Say what a paid run will cost, and let it begin only where that was agreed to.
 
     Raises

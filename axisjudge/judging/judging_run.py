@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from axisjudge.checks import InputError
 from axisjudge.judging.batch import Batches, check_batch
-from axisjudge.judging.estimate import Estimate, agree, estimate_of
+from axisjudge.judging.estimate import PlanEstimate, agree, estimate_of
 from axisjudge.judging.kept import KeptPrompts, KeptRatings
 from axisjudge.judging.options import RunOptions
 from axisjudge.judging.outcome import Outcome
@@ -122,7 +122,7 @@ class JudgingRun:
             self.kept.wrote_all()
             self.outcome = replace(self.outcome, ends=tuple(running.ends))
 
-    def estimate(self, options: RunOptions | None = None) -> Estimate:
+    def estimate(self, options: RunOptions | None = None) -> PlanEstimate:
         """What carrying it out would take and cost, by the judges' own history in the file where there is one."""
         return estimate_of(self.plan(), self.kept.table(), options)
 

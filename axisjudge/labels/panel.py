@@ -16,7 +16,7 @@ from axisjudge.labels.draw import Draw, draw_of
 from axisjudge.labels.simulated_people import BY_PEOPLE
 from axisjudge.ratings import to_matrix
 from axisjudge.ratings.edge import as_ratings
-from axisjudge.ratings.selection import EMPTY_RUN, taken
+from axisjudge.ratings.selection import EMPTY_RUN, raters_of, taken
 from axisjudge.stats.agreement.undecided import set_aside
 from axisjudge.stats.raters.reference import AgainstReference, against_reference, majority
 
@@ -158,9 +158,7 @@ def labelled_panel(
     asked = judges.filter(pl.col("question") == question)
     every_label = people.filter(pl.col("question") == question)
     labels = every_label.filter(pl.col("item_id").is_in(asked["item_id"].unique().implode()))
-    raters = [
-        table.select("family", "rater").unique().sort("family", "rater")["rater"].to_list() for table in (asked, labels)
-    ]
+    raters = [raters_of(table) for table in (asked, labels)]
     both = pl.concat([asked, labels])
     step_level = bool(both["step_index"].is_not_null().any())
     matrix = to_matrix(both, question, raters=[*raters[0], *raters[1]], repeat=both["repeat"][0], step_level=step_level)

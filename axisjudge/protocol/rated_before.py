@@ -39,6 +39,11 @@ class RatedBefore:
         return f"{self.n_ratings:,} ratings of {self.n_runs:,} runs of {tasks} are there already"
 
     @property
+    def sentence(self) -> str:
+        """What is there, by whom, and what to do about it."""
+        return f"Not held out in truth: {self.rule} ({', '.join(self.raters)}); {self.cure}."
+
+    @property
     def cure(self) -> str:
         """What to do about it."""
         return "keep their tasks open (axisjudge split make PATHS --rated-open), or go on with --despite-ratings"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from axisjudge.protocol.plan import AnalysisPlan
 from axisjudge.protocol.records import changes, digest
 from axisjudge.protocol.split import SHARES, Split, find_split, locked_rule
 from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER
+from axisjudge.results import Result
 from axisjudge.stats.comparisons.optimism import optimism_bound, optimism_of_one
 from axisjudge.stats.confidence.recalibration import ConfidenceMap
 
@@ -30,7 +31,7 @@ _FLAG = re.compile(r"opening:(\d+):[0-9a-f]+")
 
 
 @dataclass(frozen=True)
-class Standing:
+class Standing(Result):
     """The standing of a ratings table.
 
     Attributes
@@ -52,6 +53,8 @@ class Standing:
         None where fewer than two raters share held-out tasks.
     plan : AnalysisPlan or None
     """
+
+    _also = ("exploratory", "banner", "headline")
 
     held_out: int = 0
     runs: int = 0
@@ -102,11 +105,6 @@ class Standing:
     def headline(self) -> str:
         """What belongs on the first screen: EXPLORATORY and why, else opening and optimism."""
         return (self.banner or " ".join(self._seen())) if self.matters else ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for a report."""
-        fields = {**asdict(self), "plan": self.plan.model_dump(mode="json") if self.plan else None}
-        return {**fields, "exploratory": self.exploratory, "banner": self.banner, "headline": self.headline}
 
     def _seen(self) -> Iterator[str]:
         if self.held_out:

@@ -24,6 +24,11 @@ EMPTY_RUN = pl.col("flags").list.contains("empty_run").fill_null(False)
 SEVERAL = "filter by rubric_version, prompt_sha256 or rater_version first"
 
 
+def raters_of(table: pl.DataFrame) -> list[str]:
+    """The names of all raters, by family and name."""
+    return table.select("family", "rater").unique().sort("family", "rater")["rater"].to_list()
+
+
 def taken(table: pl.DataFrame, rule: pl.Expr) -> pl.DataFrame:
     """The rows of which `rule` holds; where it holds of all, the table itself and no copy."""
     rows = table.select(rule.fill_null(value=False)).to_series()

@@ -27,7 +27,7 @@ from axisjudge.report.room import read_so_far
 from axisjudge.report.scope import asked_of, ratings_sha256, scope_of
 from axisjudge.report.table_files import write_table
 from axisjudge.report.tables import as_polars, html_table, markdown_table
-from axisjudge.results import dumps, plain
+from axisjudge.results import columns, dumps, plain, reached
 from axisjudge.studies._shared.declared import Declared, declared_results, declared_sentence
 
 if TYPE_CHECKING:
@@ -45,6 +45,12 @@ PAGE_FILE = "page.json"
 _BANNER_STYLE = "border-left: 4px solid #b3261e; background-color: #fdf0ee; color: #5c1410; padding: 8px 14px"
 
 _ANSWER_STYLE = "border-left: 4px solid #174ea6; padding: 8px 14px"
+
+#: What a page says beside its results, and where each of it stands.
+_SAID = columns(
+    "scope=scope.sentence banner=scope.banner conditional_on=scope.conditional_on raters=scope.raters",
+    "costs judged_with inputs figures findings finding",
+)
 
 Value = TypeVar("Value")
 
@@ -334,19 +340,7 @@ class Page:
     def _save(self) -> None:
         if self._folder is None:
             return
-        said = {
-            "scope": self.scope.sentence,
-            "banner": self.scope.banner,
-            "conditional_on": self.scope.conditional_on,
-            "raters": self.scope.raters,
-            "costs": self.costs,
-            "judged_with": self.judged_with,
-            "inputs": self.inputs,
-            "read": read_so_far(),
-            "figures": self.figures,
-            "findings": self.findings,
-            "finding": self.finding,
-        }
+        said = {key: reached(self, path) for key, path in _SAID.items()} | {"read": read_so_far()}
         notes = {"answer": self.answer_text, "retirement": self.scope.retirement, "injection": self.scope.injection}
         said |= {name: note for name, note in notes.items() if note}
         if self.standing.matters:

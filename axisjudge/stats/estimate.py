@@ -58,6 +58,11 @@ class Estimate(Result):
         """The number of clusters with their unit, in words."""
         return many(self.n_clusters, self.cluster_unit)
 
+    @property
+    def in_short(self) -> tuple[float, float, float]:
+        """Estimate and ends of the interval, for results that hold many."""
+        return self.estimate, self.ci_low, self.ci_high
+
     def _repr_html_(self) -> str:
         return f"<code>{html.escape(repr(self))}</code>"
 
@@ -71,6 +76,20 @@ class Estimate(Result):
             return f"undefined ({self.reason})"
         because = f": {self.reason}" if math.isnan(self.ci_low) and self.reason else ""
         return f"{self.estimate:{spec}} ({self.interval(spec)}{because})"
+
+
+def difference_ends(first: Estimate, second: Estimate) -> tuple[float, float]:
+    """Ends of `first` minus `second` by MOVER, independent of each other; NaN where either has no interval.
+
+    With l and u the ends of each, L = d - sqrt((e1 - l1)^2 + (u2 - e2)^2), U = d + sqrt((u1 - e1)^2 + (e2 - l2)^2).
+
+    References
+    ----------
+    Zou and Donner (2008), Stat. Med. 27:1693-1702, doi:10.1002/sim.3095.
+    """
+    gap = first.estimate - second.estimate
+    low = gap - math.hypot(first.estimate - first.ci_low, second.ci_high - second.estimate)
+    return low, gap + math.hypot(first.ci_high - first.estimate, second.estimate - second.ci_low)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -12,6 +12,8 @@ from axisjudge.checks import InputError
 from axisjudge.stats.estimate import Estimate
 
 Outcome = Literal["met", "short", "cannot_tell"]
+#: By which names a requirement may be of a judge, what a decision calls it, and its estimates (None: not measured).
+Measured = tuple[tuple[str, ...], str, Callable[[str], Estimate | None]]
 #: Exit codes of commands, the worst of all decisions.
 EXIT = {"met": 0, "short": 1, "cannot_tell": 4}
 
@@ -74,6 +76,32 @@ def requirement_of(text: str, measures: Collection[str]) -> Requirement:
         cure = f"{number:g}% is {number / 100:g}" if number <= 100 else ""
         raise InputError("--require", "compares a share or a coefficient, at most 1", text, cure)
     return Requirement(text.strip(), match["of"], match["name"].casefold(), match["sign"], number)
+
+
+def decided(
+    requirements: Iterable[str], measures: Collection[str], judges: Collection[Measured]
+) -> tuple[Decision, ...]:
+    """Decide ``MEASURE>=NUMBER`` for every judge, ``NAME.MEASURE>=NUMBER`` for those of that name.
+
+    A requirement is met when the lower bound reaches the number, fallen short of when the upper bound does not, and
+    otherwise cannot be told from these labels; with ``<=`` the ends change places.
+
+    Raises
+    ------
+    InputError
+        Not of this form, an unknown measure or name, or a measure that none of these judges has.
+    """
+    decisions: list[Decision] = []
+    for text in requirements:
+        required = requirement_of(text, measures)
+        named = [(judge, estimates) for names, judge, estimates in judges if required.of in (None, *names)]
+        if not named:
+            raise InputError("--require", "names no judge or question of these ratings", required.of)
+        known = [(judge, estimates(required.measure)) for judge, estimates in named]
+        if all(estimate is None for _, estimate in known):
+            raise InputError("--require", f"{required.measure} is no measure of {required.of or 'these'}", text)
+        decisions += [required.decided(judge, estimate) for judge, estimate in known if estimate is not None]
+    return tuple(decisions)
 
 
 def exit_code(decisions: Collection[Decision]) -> int:

@@ -88,8 +88,7 @@ def renamed_user(run: Trajectory, rng: Random) -> Edited | Refused:
     rest = text_of_all(steps).lower()
     if last.lower() in rest or re.search(rf"(?<![a-z]){re.escape(first.lower())}(?![a-z])", rest):
         return Refused("a part of the user's name cannot be told from other words")
-    changed = tuple(index for index, step in enumerate(steps) if step != run.steps[index])
-    return Edited(steps, changed, f"The user is called {new_first} {new_last} instead of {first} {last}.")
+    return Edited.in_place(run, steps, f"The user is called {new_first} {new_last} instead of {first} {last}.")
 
 
 def _name_of_user(run: Trajectory) -> tuple[str, str] | None:
@@ -142,8 +141,7 @@ def reworded(run: Trajectory, rng: Random) -> Edited | Refused:
         steps.append(step if content == step.content else step.model_copy(update={"content": content}))
     if changes < FEWEST_REWORDINGS:
         return Refused(f"fewer than {FEWEST_REWORDINGS} phrases have a rewording")
-    changed = tuple(index for index, step in enumerate(steps) if step != run.steps[index])
-    return Edited(tuple(steps), changed, f"{changes} phrases of the agent are said in other words.")
+    return Edited.in_place(run, steps, f"{changes} phrases of the agent are said in other words.")
 
 
 def _reworded(content: str, rng: Random) -> tuple[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +28,11 @@ class Edited:
     termination: str | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)
     place: str | None = None
+
+    @classmethod
+    def in_place(cls, run: Trajectory, steps: Sequence[Step], what: str) -> Edited:
+        """An edit that neither adds nor takes out a step."""
+        return cls(tuple(steps), tuple(at for at, step in enumerate(steps) if step != run.steps[at]), what)
 
 
 @dataclass(frozen=True)

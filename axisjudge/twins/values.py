@@ -42,10 +42,9 @@ def fabricated_argument(run: Trajectory, rng: Random) -> Edited | Refused:
     steps = run.steps[: block.start] + tuple(
         rewritten(step, lambda text: text.replace(old, new)) for step in run.steps[block.start :]
     )
-    changed = tuple(index for index, step in enumerate(steps) if step != run.steps[index])
     names = ", ".join(call.name for call in block.calls if old in identifiers_in(call.arguments))
-    return Edited(
-        steps, changed, f"Step {block.start} calls {names} with {new}, which no step holds, instead of {old}."
+    return Edited.in_place(
+        run, steps, f"Step {block.start} calls {names} with {new}, which no step holds, instead of {old}."
     )
 
 
@@ -102,8 +101,7 @@ def misreported_amount(run: Trajectory, rng: Random) -> Edited | Refused:
         rewritten(step, lambda text: exact.sub(new, text)) if step.index >= at and step.role != "tool" else step
         for step in run.steps
     )
-    changed = tuple(index for index, step in enumerate(steps) if step != run.steps[index])
-    return Edited(steps, changed, f"Step {at} tells the user {new} where a result holds {old}.")
+    return Edited.in_place(run, steps, f"Step {at} tells the user {new} where a result holds {old}.")
 
 
 def _tellings(run: Trajectory) -> Iterator[tuple[int, str]]:

@@ -11,7 +11,7 @@ from scipy.special import gammaln, ndtri
 from scipy.stats import betabinom, binom
 
 from axisjudge.checks import InputError
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Estimate, difference_ends
 from axisjudge.stats.rates.proportions import (
     clopper_pearson_interval,
     cluster_codes,
@@ -209,3 +209,13 @@ def test_few_clusters_and_equal_values_have_a_mean_without_an_interval():
     undefined = clustered_mean([math.nan])
     assert "no value" in undefined.reason
     assert math.isnan(undefined.estimate)
+
+
+def test_ends_of_a_difference_are_newcombes():
+    """Newcombe (1998), Stat. Med. 17:873-890, table II (a), method 10: 56/70 less 48/80 from Wilson's ends."""
+    first, second = (
+        Estimate(estimate=hits / n, ci_low=low, ci_high=high, n_items=n, n_clusters=n)
+        for hits, n in ((56, 70), (48, 80))
+        for low, high in [wilson_interval(hits, n)]
+    )
+    assert difference_ends(first, second) == pytest.approx((0.0524, 0.3339), abs=5e-5)

@@ -266,9 +266,9 @@ PARTS = {
     ),
     *(
         "majority",
+        "difference_ends",
         "sensitivity_against",
         "share_at",
-        "in_short",
         "many",
         "named",
         "plural",

@@ -128,8 +128,7 @@ def export(
     made = export_labels(ratings, str(form), Terms(trajectories=by_id(trajectories)))
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(made.text, encoding="utf-8", newline="")
-    needed = [f"--rater {made.import_terms.rater!r}"] if made.import_terms.rater else []
-    needed += [f"--scale {question}={scale}" for question, scale in made.import_terms.scales.items()]
+    needed = made.import_terms.as_options
     if json:
         show.as_json({"out": str(out), "labels": len(ratings), "not_held": made.lost, "import_with": needed})
         return

@@ -21,6 +21,7 @@ def profile(
     from axisjudge.ratings.selection import MADE_UP
     from axisjudge.ratings.table import ratings_in_parts
     from axisjudge.readers import read_trajectories
+    from axisjudge.results import plain
     from axisjudge.studies._shared.scope import banner
     from axisjudge.studies.failures.panel import panel_of_parts
     from axisjudge.studies.failures.profiles import failure_profile, reward_table
@@ -42,7 +43,7 @@ def profile(
         return
     if warning := banner([rater for rater in panel.judges if rater in made_up]):
         typer.echo(warning)
-    show.table([_row(row) for row in failures.to_frame().to_dicts()], "Failed runs per agent and axis")
+    show.table([_row(row) for row in plain(failures.to_frame())], "Failed runs per agent and axis")
     show.lines(
         (sample(failures), extremes(failures), extremes(failures, "consensus"), false_failures(failures)), apart=True
     )

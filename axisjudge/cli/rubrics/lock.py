@@ -105,7 +105,7 @@ def lock(
     maps = ", ".join(f"{rater} ({each['kind']}, {each['n_fitted']})" for rater, each in frozen)
     typer.echo(f"Planned for {plan_of(locked).n} held-out runs. Confidence maps: {maps or 'none'}.")
     if early := rated_before(every, split):
-        typer.echo(f"Not held out in truth: {early.rule} ({', '.join(early.raters)}); {early.cure}.")
+        typer.echo(early.sentence)
     typer.echo(f'\nLock: {PLACE}. Next: axisjudge holdout open --reason "..."')
 
 

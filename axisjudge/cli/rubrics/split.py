@@ -110,7 +110,7 @@ def _print(split: "Split", runs: "Sequence[Trajectory]", *, json: bool, rated: "
         share = f"{n_tasks} of {of} tasks, {n_tasks / of:.0%}, where its share is {split.shares[side]:.0%}"
         typer.echo(f"Lopsided: {side} holds {share}. {_BALANCE}")
     if rated:
-        typer.echo(f"Not held out in truth: {rated.rule} ({', '.join(rated.raters)}); {rated.cure}.")
+        typer.echo(rated.sentence)
     if runs:
         _print_leaks(split, leaks)
     typer.echo(f"\nSplit: {PLACE}")

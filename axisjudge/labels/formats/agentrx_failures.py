@@ -14,7 +14,7 @@ from typing import Any
 from axisjudge.checks import InputError
 from axisjudge.labels.agentrx import BY_REASON, NO_AXIS, read_agentrx
 from axisjudge.labels.crosswalk import category_key, read_crosswalk
-from axisjudge.labels.formats.terms import Naming, Read, Terms, grouped, of_one_rater, ratings_of
+from axisjudge.labels.formats.terms import ONLY_FAILURES, Naming, Read, Terms, grouped, of_one_rater, ratings_of
 from axisjudge.labels.reading import holds_records, read_json
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import Axis, Rating
@@ -55,8 +55,7 @@ def read_agentrx_failures(path: Path, terms: Naming) -> Read:
     if terms.rater:
         ratings = [rating.model_copy(update={"rater": terms.rater}) for rating in ratings]
     users = sum(rating.question == NO_AXIS for rating in ratings)
-    limit = "only failures are labelled here: neither specificity nor a failure rate can be estimated"
-    return ratings, [limit, f"{users} failures of the user's are kept under {NO_AXIS}"]
+    return ratings, [ONLY_FAILURES, f"{users} failures of the user's are kept under {NO_AXIS}"]
 
 
 def write_agentrx_failures(ratings: Sequence[Rating], terms: Terms) -> str:

@@ -23,7 +23,7 @@ from typing import Any
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.labels.crosswalk import ANY_STEP, BY_REASON, NONE, category_key, numbered_modes, read_crosswalk
-from axisjudge.labels.formats.terms import Naming, Read, by_model, by_person
+from axisjudge.labels.formats.terms import ONLY_FAILURES, Naming, Read, by_model, by_person
 from axisjudge.labels.reading import holds_records, read_json
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import AXES, Rating
@@ -31,7 +31,6 @@ from axisjudge.verdict import AXES, Rating
 _DECISIVE = {"history", "mistake_agent", "mistake_step"}
 _NUMBERED = re.compile(r"\s*(?:FM-)?(\d\.\d)\s*")
 _ANNOTATOR = re.compile(r"annotator_\w+")
-_ONLY_FAILURES = "only failures are labelled here: neither specificity nor a failure rate can be estimated"
 
 
 def is_who_and_when(content: object) -> bool:
@@ -65,7 +64,7 @@ def read_who_and_when(path: Path, terms: Naming) -> Read:
         else:
             ratings.append(_decisive(record, run, path, terms))
     lost = [f"{without} labels belong to no run among the trajectories, and are left out"] if without else []
-    return ratings, [_ONLY_FAILURES, *lost]
+    return ratings, [ONLY_FAILURES, *lost]
 
 
 def _decisive(record: Mapping[str, Any], run: Trajectory, path: Path, terms: Naming) -> Rating:
@@ -116,7 +115,7 @@ def read_mast(path: Path, terms: Naming) -> Read:
             flags = [f"mode:{mode}" for mode in modes]
             ratings.append(Rating(**fields, scale="verdict", verdict="incorrect", flags=flags))
     names = ", ".join(f"{mode} {count}" for mode, count in sorted(left.items()))
-    notes = [_ONLY_FAILURES, "MAST states no steps, and its traces are logs in a string, which no reader takes"]
+    notes = [ONLY_FAILURES, "MAST states no steps, and its traces are logs in a string, which no reader takes"]
     return ratings, notes + ([f"failures of modes that map to no axis are left out: {names}"] if left else [])
 
 

@@ -24,6 +24,8 @@ SIDES = ("note", "confidence", "steps")
 ANY = "*"
 _OPEN_NOMINAL = "nominal"
 OF_RUN = ("task_id", "cluster_id", "agent", "domain")
+#: What to say of files that name failures alone.
+ONLY_FAILURES = "only failures are labelled here: neither specificity nor a failure rate can be estimated"
 #: What a reader gives back: ratings, and what must be said aloud of the file.
 Read = tuple[list[Rating], list[str]]
 
@@ -109,6 +111,12 @@ class Terms(Naming):
     def __post_init__(self) -> None:
         for axis in self.axes.values():
             one_of("axis map", axis, (*AXES, NO_AXIS))
+
+    @property
+    def as_options(self) -> list[str]:
+        """The rater and the scales as a command is told them."""
+        rater = [f"--rater {self.rater!r}"] if self.rater else []
+        return rater + [f"--scale {question}={scale}" for question, scale in self.scales.items()]
 
 
 def by_person(rater: str) -> dict[str, Any]:

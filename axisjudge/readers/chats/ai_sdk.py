@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.readers.chats.parts import add_message
-from axisjudge.readers.chats.records import Conversation, is_record_or_list, list_of_objects, records_in
+from axisjudge.readers.chats.records import Conversation, holds_list, list_of_objects, threads_in
 from axisjudge.readers.events import dict_of, text_at, type_of
 from axisjudge.readers.messages import Found, Unread, at, objects, word
 
@@ -22,16 +22,12 @@ _NO_PARTS = ("step-start", "source-url", "source-document")
 
 def recognise(value: Any) -> bool:
     """Whether the JSON value holds messages of the AI SDK, or a record with ``messages`` of it."""
-    return _are_messages(value) or is_record_or_list(value, lambda record: _are_messages(record.get("messages")))
+    return holds_list(value, _are_messages, "messages")
 
 
 def read(value: Any, where: str, folder: Path) -> Iterator[Found]:
     """The conversations of a file."""
-    if _are_messages(value):
-        yield _conversation({"messages": value}, where, where)
-        return
-    for place, record in records_in(value, where):
-        yield _conversation(record, place, at(place, "messages"))
+    return (_conversation(*thread) for thread in threads_in(value, where, _are_messages, "messages"))
 
 
 def _are_messages(value: Any) -> bool:
@@ -44,9 +40,9 @@ def _are_messages(value: Any) -> bool:
     )
 
 
-def _conversation(record: dict[str, Any], where: str, where_messages: str) -> Found:
+def _conversation(record: dict[str, Any], messages: list[dict[str, Any]], where: str, where_messages: str) -> Found:
     steps = Conversation(FORMAT, where, record)
-    for number, message in enumerate(objects(record.get("messages"), where_messages)):
+    for number, message in enumerate(messages):
         place = at(where_messages, number)
         if isinstance(message.get("parts"), list):
             parts = objects(message["parts"], at(place, "parts"))

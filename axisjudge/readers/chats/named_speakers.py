@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.readers.chats.parts import add_message
-from axisjudge.readers.chats.records import Conversation, is_record_or_list, list_of_objects, records_in, schemas
-from axisjudge.readers.messages import Found, Note, at, members, objects, text_of
+from axisjudge.readers.chats.records import Conversation, is_record_or_list, list_of_objects, schemas, threads_in
+from axisjudge.readers.messages import Found, Note, at, members, text_of
 from axisjudge.trajectory import Role
 
 FORMAT = "named_speakers"
@@ -32,12 +32,11 @@ def recognise(value: Any) -> bool:
 
 def read(value: Any, where: str, folder: Path) -> Iterator[Found]:
     """The chats of a file."""
-    if _is_chat(value):
-        yield _conversation({}, value, where, where)
-        return
-    for place, record in records_in(value, where):
-        key = _list_in(record) or next((key for key in _LISTS if key in record), _LISTS[0])
-        yield _conversation(record, objects(record.get(key), at(place, key)), place, at(place, key))
+    return (_conversation(*thread) for thread in threads_in(value, where, _is_chat, _key_of))
+
+
+def _key_of(record: dict[str, Any]) -> str:
+    return _list_in(record) or next((key for key in _LISTS if key in record), _LISTS[0])
 
 
 def _list_in(record: dict[str, Any]) -> str | None:

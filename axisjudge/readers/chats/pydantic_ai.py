@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from axisjudge.readers.chats.records import Conversation, is_record_or_list, list_of_objects, records_in
+from axisjudge.readers.chats.records import Conversation, holds_list, list_of_objects, threads_in
 from axisjudge.readers.events import ENCRYPTED, Steps, as_text, text_at, type_of
 from axisjudge.readers.messages import (
     Found,
@@ -20,7 +20,6 @@ from axisjudge.readers.messages import (
     field,
     left_out,
     members,
-    objects,
     word,
 )
 from axisjudge.trajectory import Role
@@ -32,17 +31,12 @@ _RETURNS = ("tool-return", "builtin-tool-return")
 
 def recognise(value: Any) -> bool:
     """Whether the JSON value is a list of such messages, or a record or list of records with ``messages`` of them."""
-    return _are_messages(value) or is_record_or_list(value, lambda record: _are_messages(record.get("messages")))
+    return holds_list(value, _are_messages, "messages")
 
 
 def read(value: Any, where: str, folder: Path) -> Iterator[Found]:
     """The conversations of a file."""
-    if _are_messages(value):
-        yield _conversation({}, value, where, where)
-        return
-    for place, record in records_in(value, where):
-        messages = objects(record.get("messages"), at(place, "messages"))
-        yield _conversation(record, messages, place, at(place, "messages"))
+    return (_conversation(*thread) for thread in threads_in(value, where, _are_messages, "messages"))
 
 
 def _are_messages(value: Any) -> bool:

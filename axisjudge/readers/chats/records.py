@@ -58,6 +58,27 @@ def is_record_or_list(value: Any, test: Callable[[dict[str, Any]], bool]) -> boo
     return isinstance(first, dict) and test(first)
 
 
+#: A record (empty for a bare list), its messages, where it stands, and where they stand.
+Thread = tuple[dict[str, Any], list[dict[str, Any]], str, str]
+
+
+def holds_list(value: Any, is_list: Callable[[Any], bool], key: str) -> bool:
+    """Whether a value is such a list of messages, or a record, or list of records, with one under `key`."""
+    return is_list(value) or is_record_or_list(value, lambda record: is_list(record.get(key)))
+
+
+def threads_in(
+    value: Any, where: str, is_list: Callable[[Any], bool], key: str | Callable[[dict[str, Any]], str]
+) -> Iterator[Thread]:
+    """The lists of messages of a value: the value itself, or what its records have under `key`."""
+    if is_list(value):
+        yield {}, value, where, where
+        return
+    for place, record in records_in(value, where):
+        name = key if isinstance(key, str) else key(record)
+        yield record, objects(record.get(name), at(place, name)), place, at(place, name)
+
+
 def list_of_objects(value: Any) -> list[dict[str, Any]]:
     """A list whose members are all objects; an empty one for anything else. For questions, not for reading."""
     return value if isinstance(value, list) and all(isinstance(member, dict) for member in value) else []

@@ -12,7 +12,7 @@ from typing import Any
 from axisjudge.checks import InputError
 from axisjudge.readers.chats.in_text import read_calls
 from axisjudge.readers.chats.parts import add_message
-from axisjudge.readers.chats.records import Conversation, is_record_or_list, list_of_objects, records_in, schemas
+from axisjudge.readers.chats.records import Conversation, is_record_or_list, list_of_objects, schemas, threads_in
 from axisjudge.readers.events import Steps, json_of, listed
 from axisjudge.readers.messages import Found, Unread, at, call_of, field, objects, text_of, word
 from axisjudge.trajectory import Step
@@ -35,12 +35,8 @@ def recognise(value: Any) -> bool:
 
 def read(value: Any, where: str, folder: Path) -> Iterator[Found]:
     """The conversations of a file."""
-    if _are_turns(value):
-        yield _conversation({"conversations": value}, "conversations", where, where)
-        return
-    for place, record in records_in(value, where):
-        key = _list_in(record) or _LISTS[0]
-        yield _conversation(record, key, place, at(place, key))
+    threads = threads_in(value, where, _are_turns, lambda record: _list_in(record) or _LISTS[0])
+    return (_conversation(*thread) for thread in threads)
 
 
 def _list_in(record: dict[str, Any]) -> str | None:
@@ -55,12 +51,12 @@ def _are_turns(value: Any) -> bool:
     return bool(turns) and all(isinstance(turn.get("from"), str) and "value" in turn for turn in turns)
 
 
-def _conversation(record: dict[str, Any], key: str, where: str, where_turns: str) -> Found:
+def _conversation(record: dict[str, Any], turns: list[dict[str, Any]], where: str, where_turns: str) -> Found:
     if record.get("chosen") is not None and record.get("rejected") is not None:
         rule = "has two answers, chosen and rejected, and a run has one"
         raise InputError(where, rule, cure="make each answer the end of a conversation of its own")
     steps = Conversation(FORMAT, where, record)
-    for number, turn in enumerate(objects(record.get(key), where_turns)):
+    for number, turn in enumerate(turns):
         _add(steps, turn, at(where_turns, number))
     tools = json_of(record.get("tools")) or None
     offered = [(at(where, "tools", n), tool) for n, tool in enumerate(objects(listed(tools), at(where, "tools")))]

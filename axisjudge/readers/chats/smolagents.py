@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.readers.chats.parts import Part, grow, parts_of
-from axisjudge.readers.chats.records import Conversation, is_record_or_list, list_of_objects, records_in
+from axisjudge.readers.chats.records import Conversation, holds_list, list_of_objects, threads_in
 from axisjudge.readers.events import Steps, as_text, dict_of, iso, text_at
-from axisjudge.readers.messages import Found, Note, at, chat_calls, left_out, objects, refuse_unread
+from axisjudge.readers.messages import Found, Note, at, chat_calls, left_out, refuse_unread
 from axisjudge.trajectory import ToolCall
 
 FORMAT = "smolagents"
@@ -22,16 +22,12 @@ _JOINT = "several calls have one observation, kept as the result of the first"
 
 def recognise(value: Any) -> bool:
     """Whether the JSON value is the memory of an agent, or a record or list of records with ``steps`` of it."""
-    return _is_memory(value) or is_record_or_list(value, lambda record: _is_memory(record.get("steps")))
+    return holds_list(value, _is_memory, "steps")
 
 
 def read(value: Any, where: str, folder: Path) -> Iterator[Found]:
     """The runs of a file."""
-    if _is_memory(value):
-        yield _run({}, value, where, where)
-        return
-    for place, record in records_in(value, where):
-        yield _run(record, objects(record.get("steps"), at(place, "steps")), place, at(place, "steps"))
+    return (_run(*thread) for thread in threads_in(value, where, _is_memory, "steps"))
 
 
 def _is_memory(value: Any) -> bool:

@@ -125,9 +125,7 @@ def soft_agreement(
     ----------
     King and Chinchilli (2001), Stat. Med. 20:2131-2147, doi:10.1002/sim.845.
     """
-    pair = np.asarray(beliefs_of_two, dtype=np.float64)
-    if pair.ndim != 2 or pair.shape[1] != 2:
-        raise InputError("beliefs_of_two", "must be items x 2", pair.shape)
+    pair = _of_two(beliefs_of_two)
     groups = cluster_codes(clusters, len(pair))
     kept = ~np.isnan(pair).any(axis=1)
     first, second = pair[kept].T
@@ -163,6 +161,13 @@ def soft_agreement(
     )
 
 
+def _of_two(beliefs: ArrayLike) -> Floats:
+    pair = np.asarray(beliefs, dtype=np.float64)
+    if pair.ndim != 2 or pair.shape[1] != 2:
+        raise InputError("beliefs_of_two", "must be items x 2", pair.shape)
+    return pair
+
+
 def soft_ceiling(beliefs_of_two: ArrayLike, *, squared: bool = False) -> float:
     """Soft agreement with identical verdicts and these confidences: what unequal confidence alone leaves of 1.
 
@@ -185,9 +190,7 @@ def soft_ceiling(beliefs_of_two: ArrayLike, *, squared: bool = False) -> float:
     >>> round(soft_agreement(of_two).estimate, 1) == round(soft_ceiling(of_two), 1)
     True
     """
-    pair = np.asarray(beliefs_of_two, dtype=np.float64)
-    if pair.ndim != 2 or pair.shape[1] != 2:
-        raise InputError("beliefs_of_two", "must be items x 2", pair.shape)
+    pair = _of_two(beliefs_of_two)
     pair = pair[~np.isnan(pair).any(axis=1)]
     far, items = np.abs(pair - 0.5), np.arange(len(pair))
     found = []

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from axisjudge.checks import InputError
 from axisjudge.stats.clusters import AGREEMENT_ICC
 from axisjudge.stats.comparisons.sign_flips import paired_sign_flip, sign_flips
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Estimate, difference_ends
 from axisjudge.stats.rates.proportions import FEWEST_RARE, cluster_codes, clustered_mean, clustered_proportion
 
 Floats = NDArray[np.float64]
@@ -164,6 +164,5 @@ def mean_change(
     )
     if math.isnan(up.ci_low):
         return replace(mean, reason=up.reason)
-    low = mean.estimate - math.hypot(up.estimate - up.ci_low, down.ci_high - down.estimate)
-    high = mean.estimate + math.hypot(up.ci_high - up.estimate, down.estimate - down.ci_low)
+    low, high = difference_ends(up, down)
     return replace(mean, ci_low=low, ci_high=high, reason="", method=f"MOVER of the shares that change, {up.method}")

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval
+from axisjudge.results import Result, columns
 from axisjudge.stats.confidence.calibration import auroc
 from axisjudge.stats.confidence.recalibration import fit_mid_rank
 from axisjudge.stats.estimate import Estimate
@@ -17,7 +18,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Triage:
+class Triage(Result):
     """Agreement by confidence.
 
     A judge is sure of an item when its confidence reaches its own `quantile`; an item is sure when all judges are.
@@ -28,6 +29,10 @@ class Triage:
     agreements; each by the lowest rank of confidence. Items that lack a verdict or a confidence are left out and
     counted.
     """
+
+    _keys = columns(
+        "agree_sure agree_unsure disagree_sure disagree_unsure n_missing quantile agreement_sure agreement_unsure auc"
+    )
 
     agree_sure: int
     agree_unsure: int

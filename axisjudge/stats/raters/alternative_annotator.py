@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -87,6 +88,11 @@ class AlternativeAnnotator(Result):
     def passed(self) -> bool:
         """Whether the winning rate is one half or more."""
         return self.winning_rate >= PASSES  # NaN does not pass
+
+    @property
+    def in_short(self) -> dict[str, Any]:
+        """Whether it passes, and by how much."""
+        return {"winning_rate": self.winning_rate, "passed": self.passed, "advantage": self.advantage.in_short}
 
     @property
     def tested(self) -> tuple[AgainstPerson, ...]:
@@ -331,15 +337,10 @@ def _mean_advantage(wins: list[_Wins], groups: NDArray[np.intp], unit: str, ci_l
     """Mean over people of their advantage probabilities, with the linearised error between clusters on the logit."""
     items = np.unique(np.concatenate([won.items for won in wins])) if wins else np.array([], dtype=np.intp)
     n_clusters = np.unique(groups[items]).size
-    about: dict[str, Any] = {
-        "ci_level": ci_level,
-        "n_items": items.size,
-        "n_raters": len(wins),
-        "n_clusters": n_clusters,
-        "cluster_unit": unit,
-    }
+    result = partial(Estimate, ci_level=ci_level, n_clusters=n_clusters, cluster_unit=unit)
+    result = partial(result, n_items=items.size, n_raters=len(wins))
     if not wins:
-        return Estimate(estimate=math.nan, reason=refusal, **about)
+        return result(estimate=math.nan, reason=refusal)
     shares = [float(np.average(won.judge, weights=won.weight)) for won in wins]
     mean = float(np.mean(shares))
     influence = np.zeros(groups.size)
@@ -348,11 +349,11 @@ def _mean_advantage(wins: list[_Wins], groups: NDArray[np.intp], unit: str, ci_l
     if n_clusters < FEWEST_CLUSTERS or not influence.any() or not 0 < mean < 1:
         few = f"{many(n_clusters, 'independent unit')}; an interval needs {FEWEST_CLUSTERS}"
         reason = few if n_clusters < FEWEST_CLUSTERS else "the judge never, or always, does as well as each person"
-        return Estimate(estimate=mean, reason=reason, **about)
+        return result(estimate=mean, reason=reason)
     variance = clustered_variance(influence[items], groups[items])
     low, high = interval_on("logit", mean, variance.error / (mean * (1 - mean)), variance.degrees, ci_level)
     method = f"linearised on the logit, t on {variance.degrees:.1f} degrees"
-    return Estimate(estimate=mean, ci_low=low, ci_high=high, method=method, **about)
+    return result(estimate=mean, ci_low=low, ci_high=high, method=method)
 
 
 def _refusal(people: Floats, any_tested: bool, least_instances: int) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -81,19 +81,20 @@ def balanced_accuracy(
     kept = ~np.isnan(outcome) & (words >= 0)
     of_words = [np.where(words == word, outcome, np.nan) for word in np.unique(words[kept])]
     shares = [clustered_proportion(each, clusters, cluster_unit=cluster_unit, ci_level=ci_level) for each in of_words]
-    about: dict[str, Any] = {
-        "ci_level": ci_level,
-        "n_items": int(kept.sum()),
-        "n_missing": int((np.isnan(outcome) & (words >= 0)).sum()),
-        "n_clusters": np.unique(cluster_codes(clusters, outcome.size)[kept]).size,
-        "cluster_unit": "item" if clusters is None else cluster_unit,
-    }
+    result = partial(
+        Estimate,
+        ci_level=ci_level,
+        n_items=int(kept.sum()),
+        n_missing=int((np.isnan(outcome) & (words >= 0)).sum()),
+        n_clusters=np.unique(cluster_codes(clusters, outcome.size)[kept]).size,
+        cluster_unit="item" if clusters is None else cluster_unit,
+    )
     if len(shares) < 2:
         reason = "the reference needs two words: a mean over one word is plain accuracy"
-        return Estimate(estimate=math.nan, reason=reason, **about)
+        return result(estimate=math.nan, reason=reason)
     mean = float(np.mean([share.estimate for share in shares]))
     if without := [share.reason for share in shares if math.isnan(share.ci_low)]:
-        return Estimate(estimate=mean, reason=without[0], **about)
+        return result(estimate=mean, reason=without[0])
     if min(min(share.effective_clusters / FEWEST_CLUSTERS, _rarer(share) / FEWEST_RARE) for share in shares) >= 1:
         influence = sum(
             np.nan_to_num(of_word - share.estimate) / share.n_items / len(shares)
@@ -103,7 +104,7 @@ def balanced_accuracy(
         error = clustered_variance(np.asarray(influence)[kept], groups).error / (mean * (1 - mean))
         degrees = min(share.effective_clusters for share in shares) - 1
         low, high = interval_on("logit", mean, error, degrees, ci_level)
-        return Estimate(estimate=mean, ci_low=low, ci_high=high, method="linearised, t on the logit", **about)
+        return result(estimate=mean, ci_low=low, ci_high=high, method="linearised, t on the logit")
     below, above = (
         np.array([abs(getattr(share, end) - share.estimate) for share in shares]) for end in ("ci_low", "ci_high")
     )
@@ -115,7 +116,7 @@ def balanced_accuracy(
         mean + math.sqrt(above @ together @ above) / len(shares),
     )
     method = f"MOVER of the shares of {len(shares)} words"
-    return Estimate(estimate=mean, ci_low=max(0.0, low), ci_high=min(1.0, high), method=method, **about)
+    return result(estimate=mean, ci_low=max(0.0, low), ci_high=min(1.0, high), method=method)
 
 
 def _rarer(share: ClusteredShare) -> float:

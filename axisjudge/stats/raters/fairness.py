@@ -19,16 +19,15 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.comparisons.sign_flips import holm
-from axisjudge.stats.estimate import ClusteredShare, Estimate
-from axisjudge.stats.raters.reference import in_short
+from axisjudge.stats.estimate import ClusteredShare, Estimate, difference_ends
 from axisjudge.stats.rates.proportions import clustered_proportion, share_at
 
 Floats = NDArray[np.float64]
@@ -66,22 +65,16 @@ class StratumFairness(Result):
     (Bonferroni); NaN where it has no interval.
     """
 
+    _keys = columns(
+        "judge measure stratum=of.stratum share=of.share.in_short less_elsewhere=of.difference.in_short",
+        "n_items=of.share.n_items p_adjusted within answer",
+    )
+
     judge: str
     measure: str
     of: StratumShare
     p_adjusted: float
     within: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """One flat row of plain values."""
-        share, gap = in_short(self.of.share), in_short(self.of.difference)
-        names = {"judge": self.judge, "measure": self.measure, "stratum": self.of.stratum}
-        ends = {"share": share, "less_elsewhere": gap, "n_items": self.of.share.n_items}
-        tested = {
-            name: None if math.isnan(value) else value
-            for name, value in (("p_adjusted", self.p_adjusted), ("within", self.within))
-        }
-        return {**names, **ends, **tested, "answer": self.answer.value}
 
     @property
     def answer(self) -> Fair:
@@ -189,17 +182,18 @@ def share_difference(first: ClusteredShare, second: ClusteredShare) -> Estimate:
     Estimate(0.400 [0.085 to 0.644], 40 items in 40 items)
     """
     gap = first.estimate - second.estimate
-    about: dict[str, Any] = {
-        "n_items": first.n_items + second.n_items,
-        "n_clusters": first.n_clusters + second.n_clusters,
-        "cluster_unit": first.cluster_unit,
-        "ci_level": first.ci_level,
-    }
+    result = partial(
+        Estimate,
+        estimate=gap,
+        n_items=first.n_items + second.n_items,
+        n_clusters=first.n_clusters + second.n_clusters,
+        cluster_unit=first.cluster_unit,
+        ci_level=first.ci_level,
+    )
     if math.isnan(first.ci_low) or math.isnan(second.ci_low):
-        return Estimate(estimate=gap, reason=first.reason or second.reason, **about)
-    low = gap - math.hypot(first.estimate - first.ci_low, second.ci_high - second.estimate)
-    high = gap + math.hypot(first.ci_high - first.estimate, second.estimate - second.ci_low)
-    return Estimate(estimate=gap, ci_low=max(-1.0, low), ci_high=min(1.0, high), method="MOVER of two shares", **about)
+        return result(reason=first.reason or second.reason)
+    low, high = difference_ends(first, second)
+    return result(ci_low=max(-1.0, low), ci_high=min(1.0, high), method="MOVER of two shares")
 
 
 def _p_value(difference: Estimate, at: Callable[[float], Estimate]) -> float:
@@ -236,17 +230,19 @@ def post_stratified_sum(rates: list[Estimate], sizes: ArrayLike) -> Estimate:
     size = np.asarray(sizes, dtype=np.float64)
     weight = size / size.sum()
     point = np.array([rate.estimate for rate in rates])
-    about: dict[str, Any] = {
-        "n_items": sum(rate.n_items for rate in rates),
-        "n_missing": sum(rate.n_missing for rate in rates),
-        "n_clusters": sum(rate.n_clusters for rate in rates),
-        "cluster_unit": rates[0].cluster_unit,
-        "ci_level": rates[0].ci_level,
-    }
     estimate = float(weight @ point)
+    result = partial(
+        Estimate,
+        estimate=estimate,
+        n_items=sum(rate.n_items for rate in rates),
+        n_missing=sum(rate.n_missing for rate in rates),
+        n_clusters=sum(rate.n_clusters for rate in rates),
+        cluster_unit=rates[0].cluster_unit,
+        ci_level=rates[0].ci_level,
+    )
     if reasons := [rate.reason for rate in rates if math.isnan(rate.ci_low)]:
-        return Estimate(estimate=estimate, reason=reasons[0], **about)
+        return result(reason=reasons[0])
     low, high = (np.array([getattr(rate, end) for rate in rates]) for end in ("ci_low", "ci_high"))
     below, above = (float(np.sqrt(((weight * gap) ** 2).sum())) for gap in (point - low, high - point))
-    about |= {"ci_low": max(0.0, estimate - below), "ci_high": min(1.0, estimate + above)}
-    return Estimate(estimate=estimate, method="MOVER over strata of their own", **about)
+    ends = max(0.0, estimate - below), min(1.0, estimate + above)
+    return result(ci_low=ends[0], ci_high=ends[1], method="MOVER over strata of their own")

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
-from axisjudge.results import Result, plain
+from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients
 from axisjudge.stats.agreement.coefficients import coefficient_names
 from axisjudge.stats.agreement.undecided import set_aside
@@ -31,11 +31,6 @@ COEFFICIENTS = {column: name for column, name in coefficient_names(2).items() if
 OF_ORDERED = {"kappa": "cohen_kappa_quadratic", "ac2": "gwet_ac2_quadratic", "alpha": "krippendorff_alpha_ordinal"}
 
 
-def in_short(found: Estimate) -> list[float | None]:
-    """Estimate and interval, for results that hold many: [estimate, low, high], None where there is none."""
-    return [None if math.isnan(value) else value for value in (found.estimate, found.ci_low, found.ci_high)]
-
-
 @dataclass(frozen=True)
 class Bounded(Result):
     """A share of the verdicts given, and what it would be had every missing one been wrong, or right.
@@ -45,6 +40,7 @@ class Bounded(Result):
     """
 
     _keys = ("worst", "best", "low", "high")
+    _flat = ("given",)
 
     given: Estimate
     worst: float
@@ -52,13 +48,9 @@ class Bounded(Result):
     low: float
     high: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for a report."""
-        return {**self.given.to_dict(), **super().to_dict()}
-
 
 @dataclass(frozen=True, eq=False)
-class AgainstReference:
+class AgainstReference(Result):
     """One rater against one reference, on the items that have a reference and on which the rater was asked.
 
     `accuracy` is the share of equal words; `sensitivity` and `specificity` are of the failing word against all others,
@@ -66,6 +58,9 @@ class AgainstReference:
     a verdict) and in the bounds. `constant_accuracy` is what always saying the commonest word would reach. `confusion`
     is reference x (words, no verdict).
     """
+
+    _keys = columns("accuracy sensitivity specificity coverage constant_accuracy confusion n_items")
+    _flat = ("coefficients",)
 
     accuracy: Bounded
     sensitivity: Bounded
@@ -76,20 +71,11 @@ class AgainstReference:
     confusion: NDArray[np.int64]
     n_items: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for a report."""
-        parts = {
-            **{name: getattr(self, name) for name in ("accuracy", "sensitivity", "specificity", "coverage")},
-            **self.coefficients,
-            **{name: getattr(self, name) for name in ("constant_accuracy", "confusion", "n_items")},
-        }
-        values: dict[str, Any] = plain(parts)
-        return values
-
+    @property
     def in_short(self) -> dict[str, Any]:
         """Estimates with their intervals alone."""
-        shares = {name: in_short(getattr(self, name).given) for name in ("accuracy", "sensitivity", "specificity")}
-        return {**shares, **{name: in_short(found) for name, found in self.coefficients.items()}, "n": self.n_items}
+        shares = {name: getattr(self, name).given for name in ("accuracy", "sensitivity", "specificity")}
+        return {name: each.in_short for name, each in (shares | self.coefficients).items()} | {"n": self.n_items}
 
 
 def against_reference(
@@ -190,8 +176,10 @@ def majority(people: ArrayLike, n_categories: int) -> Floats:
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class LeftOut(Result):
     """A judge and one person, both against the majority of the other people, on the items that person labelled."""
+
+    _keys = columns("person judge=judge.in_short themselves=themselves.in_short")
 
     person: str
     judge: AgainstReference

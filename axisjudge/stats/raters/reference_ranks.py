@@ -16,7 +16,7 @@ from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 from axisjudge.stats.agreement.patterns import RatingPatterns, rating_patterns
 from axisjudge.stats.clusters import effective_clusters
 from axisjudge.stats.comparisons.ranking import RankSets, rank_sets
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import difference_ends
 from axisjudge.stats.rates.correction import pairwise_level
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS
 
@@ -84,7 +84,7 @@ def reference_ranks(
     above = np.nan_to_num(sets.p_values, nan=1.0) <= left
     for j, k in itertools.permutations(range(len(pairs)), 2):
         if few[j] or few[k]:
-            above[j, k] = _difference_low(known[j][coefficient], known[k][coefficient]) > 0
+            above[j, k] = difference_ends(known[j][coefficient], known[k][coefficient])[0] > 0
     return replace(
         sets,
         means=np.array([each[coefficient].estimate for each in known]),
@@ -106,8 +106,3 @@ def _pseudo_values(coefficient: str, patterns: RatingPatterns) -> Floats:
     decided = np.bincount(patterns.cluster[patterns.compared], minlength=without.size) > 0
     n = int(decided.sum())
     return np.where(decided, n * whole - (n - 1) * without, math.nan)
-
-
-def _difference_low(one: Estimate, other: Estimate) -> float:
-    """Lower end of `one` minus `other` by MOVER; NaN where either has no interval."""
-    return one.estimate - other.estimate - math.hypot(one.estimate - one.ci_low, other.ci_high - other.estimate)

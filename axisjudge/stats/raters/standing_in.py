@@ -10,6 +10,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from axisjudge.results import Result, columns
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.raters.alternative_annotator import (
     AlternativeAnnotator,
@@ -19,16 +20,20 @@ from axisjudge.stats.raters.alternative_annotator import (
     beyond_constant,
     stand_in,
 )
-from axisjudge.stats.raters.reference import in_short
 
 
 @dataclass(frozen=True, eq=False)
-class StandIn:
+class StandIn(Result):
     """The alternative annotator test of a judge, and of the constant judge that does best on the same items.
 
     `balanced` and `balanced_constant` weight items so that rare words count as much as common ones. `beyond_constant`
     is how much better the judge matches people than the constant does, item by item.
     """
+
+    _keys = columns(
+        "judge constant=constant.in_short balanced=balanced.in_short balanced_constant=balanced_constant.in_short",
+        "constant_word beyond_constant=beyond_constant.in_short",
+    )
 
     judge: AlternativeAnnotator
     constant: AlternativeAnnotator
@@ -41,16 +46,6 @@ class StandIn:
     def refusal(self) -> str:
         """Why 'this judge may stand in for people' may not be claimed; empty where it may."""
         return stand_in(self.judge, self.constant, self.beyond_constant)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, those of the other tests in short."""
-        beside = {name: _in_short(getattr(self, name)) for name in ("constant", "balanced", "balanced_constant")}
-        word, beyond = self.constant_word, in_short(self.beyond_constant)
-        return {"judge": self.judge.to_dict(), **beside, "constant_word": word, "beyond_constant": beyond}
-
-
-def _in_short(test: AlternativeAnnotator) -> dict[str, Any]:
-    return {"winning_rate": test.winning_rate, "passed": test.passed, "advantage": in_short(test.advantage)}
 
 
 def standing_in(

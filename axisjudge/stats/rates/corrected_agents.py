@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from axisjudge.results import Result
+from axisjudge.results import Result, plain
 from axisjudge.stats.comparisons.ranking import RankSets
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.raters.reference import in_short
 from axisjudge.stats.rates.correction import (
     CorrectedRate,
     corrected_difference,
@@ -58,22 +57,17 @@ class CorrectedRates(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; of single agents and of differences the estimates in short."""
-        return super().to_dict() | {
-            "by_agent": {agent: _in_short(rate) for agent, rate in self.by_agent.items()},
-            "differences": [
-                {"agent": one, "other": other, "difference": in_short(gap)} for one, other, gap in self.differences
-            ],
-        }
+        by_agent = {agent: _in_short(rate) for agent, rate in self.by_agent.items()}
+        gaps = [{"agent": one, "other": other, "difference": gap.in_short} for one, other, gap in self.differences]
+        values: dict[str, Any] = plain({**self.named_values(), "by_agent": by_agent, "differences": gaps})
+        return values
 
 
-def _in_short(rate: CorrectedRate) -> dict[str, Any]:
-    return {
-        **{name: in_short(getattr(rate, name)) for name in ("rate", "apparent", "labels_alone")},
-        "n_items": rate.rate.n_items,
-        "n_labelled": rate.rate.n_items - rate.rate.n_missing,
-        "warnings": list(rate.warnings),
-        "refusal": rate.refusal,
-    }
+def _in_short(corrected: CorrectedRate) -> dict[str, Any]:
+    rates = {name: getattr(corrected, name).in_short for name in ("rate", "apparent", "labels_alone")}
+    n_items, n_missing = corrected.rate.n_items, corrected.rate.n_missing
+    rest = {"warnings": corrected.warnings, "refusal": corrected.refusal}
+    return {**rates, "n_items": n_items, "n_labelled": n_items - n_missing, **rest}
 
 
 def corrected_by_agent(

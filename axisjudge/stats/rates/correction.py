@@ -21,6 +21,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -30,7 +31,7 @@ from axisjudge.checks import InputError, in_open_unit_interval, one_of
 from axisjudge.results import Result
 from axisjudge.stats.clusters import effective_clusters
 from axisjudge.stats.comparisons.ranking import RankSets
-from axisjudge.stats.estimate import Estimate, many
+from axisjudge.stats.estimate import Estimate, difference_ends, many
 from axisjudge.stats.rates import uneven_draws
 from axisjudge.stats.rates.misclassification import Counts, lang_reiczigel_interval, rogan_gladen
 from axisjudge.stats.rates.post_stratified import Floats, Ints, LabelledSample, cluster_worth, post_stratified_interval
@@ -191,25 +192,19 @@ def corrected_rate(
 
 
 def corrected_difference(first: CorrectedRate, second: CorrectedRate) -> Estimate:
-    """First minus second, from their two intervals (MOVER); takes the two sets of labels as independent.
-
-    References
-    ----------
-    Zou and Donner (2008), Stat. Med. 27:1693-1702, doi:10.1002/sim.3095.
-    """
+    """First minus second, by `difference_ends`, which takes the two sets of labels as independent."""
     a, b = first.rate, second.rate
-    about: dict[str, Any] = {
-        "ci_level": a.ci_level,
-        "n_items": a.n_items + b.n_items,
-        "n_clusters": min(a.n_clusters, b.n_clusters),
-        "cluster_unit": a.cluster_unit,
-    }
-    difference = a.estimate - b.estimate
+    result = partial(
+        Estimate,
+        ci_level=a.ci_level,
+        n_items=a.n_items + b.n_items,
+        n_clusters=min(a.n_clusters, b.n_clusters),
+        cluster_unit=a.cluster_unit,
+    )
     if first.refusal or second.refusal:
-        return Estimate(estimate=math.nan, reason=first.refusal or second.refusal, **about)
-    low = difference - math.hypot(a.estimate - a.ci_low, b.ci_high - b.estimate)
-    high = difference + math.hypot(a.ci_high - a.estimate, b.estimate - b.ci_low)
-    return Estimate(estimate=difference, ci_low=low, ci_high=high, method="MOVER", **about)
+        return result(estimate=math.nan, reason=first.refusal or second.refusal)
+    low, high = difference_ends(a, b)
+    return result(estimate=a.estimate - b.estimate, ci_low=low, ci_high=high, method="MOVER")
 
 
 def pairwise_level(n_rates: int, ci_level: float = 0.95) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -63,15 +63,16 @@ def prediction_powered_mean(
     w = asked.astype(np.float64) if weight is None else np.where(asked, np.asarray(weight, dtype=np.float64), 0.0)
     groups = cluster_codes(clusters, f.size)
     n_clusters = np.unique(groups[asked]).size
-    about: dict[str, Any] = {
-        "ci_level": ci_level,
-        "n_items": f.size,
-        "n_missing": int((~asked).sum()),
-        "n_clusters": n_clusters,
-        "cluster_unit": "item" if clusters is None else cluster_unit,
-    }
+    result = partial(
+        Estimate,
+        ci_level=ci_level,
+        n_items=f.size,
+        n_missing=int((~asked).sum()),
+        n_clusters=n_clusters,
+        cluster_unit="item" if clusters is None else cluster_unit,
+    )
     if not asked.any():
-        return Estimate(estimate=math.nan, reason="no item has a label", **about)
+        return result(estimate=math.nan, reason="no item has a label")
     y = np.where(asked, y, 0.0)
     mean_y, mean_f = float(w @ y / w.sum()), float(w @ f / w.sum())
     of_labels = w * (y - mean_y) / w.sum()
@@ -84,7 +85,7 @@ def prediction_powered_mean(
     estimate = mean_y + float(w @ (tuned * (f.mean() - f)) / w.sum())
     if n_clusters < FEWEST_CLUSTERS:
         reason = f"labels of {many(n_clusters, 'cluster')}; a standard error needs {FEWEST_CLUSTERS}"
-        return Estimate(estimate=estimate, reason=reason, **about)
+        return result(estimate=estimate, reason=reason)
     labelled = of_labels - w * tuned * (f - mean_f) / w.sum()
     own = np.unique(groups[asked], return_inverse=True)[1]
     known = clustered_variance(labelled[asked], own, weights=w[asked])
@@ -94,7 +95,7 @@ def prediction_powered_mean(
     bounds = (0.0, 1.0) if ((y >= 0) & (y <= 1)).all() else (-math.inf, math.inf)
     estimate, low, high = (min(bounds[1], max(bounds[0], x)) for x in (estimate, estimate - half, estimate + half))
     method = f"prediction-powered, weight of the judge {weight_of_judge:.2f}, t on {known.degrees:.1f} degrees"
-    return Estimate(estimate=estimate, ci_low=low, ci_high=high, method=method, **about)
+    return result(estimate=estimate, ci_low=low, ci_high=high, method=method)
 
 
 def _folds(w: Floats, y: Floats, f: Floats, groups: NDArray[np.intp]) -> NDArray[np.intp]:

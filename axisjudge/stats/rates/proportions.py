@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -148,8 +149,8 @@ def clustered_proportion(
     outcome = np.asarray(values, dtype=np.float64)
     if outcome.ndim != 1 or not ((outcome == 0) | (outcome == 1) | np.isnan(outcome)).all():
         raise InputError("values", "must be one row of 0, 1 or NaN", values)
-    about: dict[str, Any] = {"cluster_unit": cluster_unit, "expected_icc": expected_icc, "ci_level": ci_level}
-    return bounded_share(outcome, clusters, weights=weights, times=times, **about)
+    share = partial(bounded_share, cluster_unit=cluster_unit, expected_icc=expected_icc, ci_level=ci_level)
+    return share(outcome, clusters, weights=weights, times=times)
 
 
 def bounded_share(
@@ -191,31 +192,32 @@ def bounded_share(
     n = int(number.sum())
     sizes = np.bincount(groups, weights=number * weight)[np.bincount(groups) > 0]
     independent = bool((weight == 1).all()) and (clusters is None or bool((sizes == 1).all()))
-    about: dict[str, Any] = {
-        "ci_level": ci_level,
-        "n_items": n,
-        "n_missing": n_missing,
-        "n_clusters": n if clusters is None else sizes.size,
-        "cluster_unit": "item" if clusters is None else cluster_unit,
-        "effective_clusters": effective_clusters(weight, number) if clusters is None else effective_clusters(sizes),
-    }
+    result = partial(
+        ClusteredShare,
+        ci_level=ci_level,
+        n_items=n,
+        n_missing=n_missing,
+        n_clusters=n if clusters is None else sizes.size,
+        cluster_unit="item" if clusters is None else cluster_unit,
+        effective_clusters=effective_clusters(weight, number) if clusters is None else effective_clusters(sizes),
+    )
     if outcome.size == 0:
-        return ClusteredShare(estimate=math.nan, reason="no value is given: a proportion needs at least one", **about)
+        return result(estimate=math.nan, reason="no value is given: a proportion needs at least one")
     ones, total = float((number * weight * outcome).sum()), float((number * weight).sum())
-    about["estimate"] = share = ones / total
+    share = ones / total
     if independent:
         low, high, method = _independent(ones, n, ci_level)
-        return ClusteredShare(ci_low=low, ci_high=high, method=method, **about)
+        return result(estimate=share, ci_low=low, ci_high=high, method=method)
     if sizes.size == 1:
         reason = f"all values are of one {cluster_unit}, which does not show how far clusters differ"
-        return ClusteredShare(reason=reason, **about)
+        return result(estimate=share, reason=reason)
     influence = weight * (outcome - share) / total
     variance = clustered_variance(influence, groups, weights=weight, times=number, prior=expected_icc)
     items = effective_clusters(weight, number) / variance.design_effect
     low, high = score_interval(share, items, t_quantile(variance.degrees, ci_level))
     method = f"Wilson at n / {n / items:.2f}, t on {variance.degrees:.1f} degrees"
-    about |= {"design_effect": n / items, "degrees": variance.degrees}
-    return ClusteredShare(ci_low=low, ci_high=high, method=method, **about)
+    of_clusters = partial(result, design_effect=n / items, degrees=variance.degrees)
+    return of_clusters(estimate=share, ci_low=low, ci_high=high, method=method)
 
 
 def share_at(found: ClusteredShare, ci_level: float) -> ClusteredShare:
@@ -266,31 +268,26 @@ def clustered_mean(
     groups = cluster_codes(clusters, value.size)[kept]
     value = value[kept]
     n_clusters = np.unique(groups).size
-    about: dict[str, Any] = {
-        "ci_level": ci_level,
-        "n_items": value.size,
-        "n_missing": int((~kept).sum()),
-        "n_clusters": n_clusters,
-        "cluster_unit": "item" if clusters is None else cluster_unit,
-    }
+    result = partial(
+        Estimate,
+        ci_level=ci_level,
+        n_items=value.size,
+        n_missing=int((~kept).sum()),
+        n_clusters=n_clusters,
+        cluster_unit="item" if clusters is None else cluster_unit,
+    )
     if value.size == 0:
-        return Estimate(estimate=math.nan, reason="no value is given: a mean needs at least one", **about)
+        return result(estimate=math.nan, reason="no value is given: a mean needs at least one")
     mean = float(value.mean())
     if n_clusters < FEWEST_CLUSTERS:
         reason = f"{many(n_clusters, 'independent unit')}: too few for a standard error ({FEWEST_CLUSTERS} or more)"
-        return Estimate(estimate=mean, reason=reason, **about)
+        return result(estimate=mean, reason=reason)
     variance = clustered_variance((value - mean) / value.size, groups)
     half = t_quantile(variance.degrees, ci_level) * variance.error
     if half == 0:
-        reason = "all values are equal, so how far they vary cannot be seen"
-        return Estimate(estimate=mean, reason=reason, **about)
-    return Estimate(
-        estimate=mean,
-        ci_low=mean - half,
-        ci_high=mean + half,
-        method=f"linearised, t on {variance.degrees:.1f} degrees",
-        **about,
-    )
+        return result(estimate=mean, reason="all values are equal, so how far they vary cannot be seen")
+    method = f"linearised, t on {variance.degrees:.1f} degrees"
+    return result(estimate=mean, ci_low=mean - half, ci_high=mean + half, method=method)
 
 
 def jackknife_interval(

@@ -26,7 +26,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -208,16 +209,11 @@ def _sequence(
 ) -> ConfidenceSequence:
     """The sequence of values that were brought from [low, high] to [0, 1], and back."""
     n = int(tasks.items.sum())
-    about: dict[str, Any] = {
-        "ci_level": ci_level,
-        "n_items": n,
-        "n_missing": tasks.n_missing,
-        "n_clusters": tasks.items.size,
-        "cluster_unit": unit,
-    }
+    result = partial(ConfidenceSequence, ci_level=ci_level, cluster_unit=unit, n_clusters=tasks.items.size)
+    result = partial(result, n_items=n, n_missing=tasks.n_missing)
     if not n:
         nothing, reason = np.empty(0), "no item counts: a rate needs at least one"
-        return ConfidenceSequence(estimate=math.nan, lows=nothing, highs=nothing, reason=reason, **about)
+        return result(estimate=math.nan, lows=nothing, highs=nothing, reason=reason)
     x, w = relative(tasks, largest)
     rates, threshold = np.linspace(0, 1, GRID + 1), math.log(2 / (1 - ci_level))
     up, down = capital(x, w, rates, 1 - ci_level)
@@ -228,6 +224,6 @@ def _sequence(
     estimate = low + (high - low) * float(x.sum() / w.sum())
     if lows[-1] > highs[-1]:
         reason = f"no rate fits all {unit}s in this order: it changed on the way, or the order was not random"
-        return ConfidenceSequence(estimate=estimate, lows=lows, highs=highs, reason=reason, **about)
-    about |= {"ci_low": float(lows[-1]), "ci_high": float(highs[-1]), "method": "betting, holds at every look"}
-    return ConfidenceSequence(estimate=estimate, lows=lows, highs=highs, **about)
+        return result(estimate=estimate, lows=lows, highs=highs, reason=reason)
+    last = partial(result, ci_low=float(lows[-1]), ci_high=float(highs[-1]), method="betting, holds at every look")
+    return last(estimate=estimate, lows=lows, highs=highs)

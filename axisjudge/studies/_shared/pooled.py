@@ -15,7 +15,7 @@ from axisjudge.ratings import to_matrix
 from axisjudge.ratings.counts import PatternCounts, in_sum
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.scales import Level, level_of
-from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER
+from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER, raters_of
 from axisjudge.ratings.selection import LABELS as LABELS
 from axisjudge.stats.raters.reference import majority
 from axisjudge.studies._shared.arrays import Floats
@@ -145,10 +145,7 @@ def pooled(ratings: Given, question: str | Sequence[str], *, repeat: int = 0, st
     table = as_ratings(ratings)
     questions = (question,) if isinstance(question, str) else tuple(question)
     chosen = table.filter(pl.col("question").is_in(questions))
-    judges, labellers = (
-        chosen.filter(kept).select("family", "rater").unique().sort("family", "rater")["rater"].to_list()
-        for kept in (BY_JUDGE, BY_LABELLER)
-    )
+    judges, labellers = (raters_of(chosen.filter(kept)) for kept in (BY_JUDGE, BY_LABELLER))
     matrices = [
         to_matrix(chosen, name, raters=[*judges, *labellers], repeat=repeat, step_level=step_level)
         for name in questions

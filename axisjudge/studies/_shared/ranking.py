@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from axisjudge.results import Result
 from axisjudge.stats.comparisons.ranking import RankSets
 from axisjudge.studies._shared import sentences as words
-from axisjudge.studies._shared.frames import Kind, table_of
+from axisjudge.studies._shared.frames import Kind, Table, table_of
 from axisjudge.studies._shared.words import listed
 
 
 @dataclass(frozen=True, eq=False)
-class Ranking:
+class Ranking(Result):
     """Names with their rank sets. `subject` says what is ranked and `quantity` by what; rank 1 has the most of it.
 
     `unit` names what the rank sets take as independent; `share` says that the means are shares.
     """
+
+    _keys = ("subject", "quantity", "names")
+    _flat = ("sets",)
 
     subject: str
     quantity: str
@@ -46,7 +49,7 @@ class Ranking:
             return f"not ranked: {self.sets.refusal}"
         return "cannot be told apart" if self.sets.tied else listed(self.first, "or")
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> Table:
         """One row a name, highest first."""
         rows = [
             {
@@ -59,10 +62,6 @@ class Ranking:
             for j in self.sets.order
         ]
         return table_of(rows, self.kind)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for a report."""
-        return {"subject": self.subject, "quantity": self.quantity, "names": list(self.names), **self.sets.to_dict()}
 
     @property
     def observed(self) -> str:

@@ -20,6 +20,7 @@ import polars as pl
 from axisjudge.checks import InputError
 from axisjudge.results import Result
 from axisjudge.stats.estimate import Estimate
+from axisjudge.studies._shared.frames import Table
 from axisjudge.studies._shared.scope import banner
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class StudyResult(Result):
 
     @property
     @abstractmethod
-    def table(self) -> Any:
+    def table(self) -> Table:
         """The main table: a DataFrame of the caller's kind."""
 
     @property

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from axisjudge.results import Result, columns, plain
+from axisjudge.results import Result, columns
 from axisjudge.stats.confidence.calibration import auroc
 from axisjudge.stats.confidence.triage import Triage
 from axisjudge.stats.confidence.triage import triage as triage_of
@@ -19,12 +18,6 @@ from axisjudge.studies._shared.frames import Kind, Table, frame_of, with_ends
 from axisjudge.studies._shared.pooled import Pooled
 from axisjudge.studies._shared.ranked_confidence import NoRanks
 from axisjudge.studies._shared.scope import Intervals
-
-#: What a report keeps of the 2 x 2.
-_RECORDED = (
-    *("agree_sure", "agree_unsure", "disagree_sure", "disagree_unsure", "n_missing", "quantile"),
-    *("agreement_sure", "agreement_unsure", "auc"),
-)
 
 
 @dataclass(frozen=True)
@@ -52,6 +45,7 @@ class PanelTriage(Result):
     """
 
     _keys = ("judges", "reason")
+    _flat = ("table",)
 
     where: str
     table: Triage | None
@@ -64,10 +58,6 @@ class PanelTriage(Result):
         means = "confidence_when_siding=mean_when_siding confidence_when_opposed=mean_when_opposed"
         shown = columns("judge family", with_ends("auc", "auc"), means, "siding=n_siding opposed=n_opposed")
         return frame_of(self.judges, shown, self.kind)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for a report."""
-        return super().to_dict() | {name: plain(getattr(self.table, name)) for name in _RECORDED if self.table}
 
     @property
     def sentence(self) -> str:

@@ -12,7 +12,7 @@ import polars as pl
 
 from axisjudge.figures import theme
 from axisjudge.figures.heatmap import cell_text, plot_heatmap
-from axisjudge.figures.marks import interval_mark, intervals, named_rows, percent_tick
+from axisjudge.figures.marks import interval_mark, intervals, named_rows, percent_ends, percent_tick
 from axisjudge.stats.estimate import Estimate, many
 from axisjudge.studies._shared.triage import PanelTriage
 from axisjudge.studies._shared.words import in_cell, sentence_case
@@ -254,5 +254,4 @@ def _nothing(ax: Axes, title: str, reason: str) -> Axes:
 
 
 def _agree(rate: Estimate) -> str:
-    interval = "no interval" if math.isnan(rate.ci_low) else f"{100 * rate.ci_low:.0f}–{100 * rate.ci_high:.0f}%"
-    return f"{rate.estimate:.0%} agree ({interval})"
+    return f"{rate.estimate:.0%} agree ({percent_ends(rate)})"

@@ -12,16 +12,18 @@ import polars as pl
 
 from axisjudge.checks import TooLittle
 from axisjudge.protocol import no_such_run
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.scores.axis.judged.signals import SIGNALS
 from axisjudge.scores.axis.result import DIMENSIONS, AxisResult
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_mean
+from axisjudge.studies._shared.frames import rows_of
 
 #: What is compared: the composite and the four dimensions.
 QUANTITIES = ("composite", *DIMENSIONS)
 _OF_INTERACTIONS = SIGNALS[:4]
 _MOST_ROWS = 20
+_MEAN = columns("mean=estimate low=ci_low high=ci_high runs=n_items tasks=n_clusters")
 
 
 def chosen(results: Sequence[AxisResult], run_id: str = "") -> AxisResult:
@@ -96,15 +98,7 @@ def agent_means(results: Sequence[AxisResult], *, ci_level: float = 0.95) -> lis
 def means_frame(agents: Sequence[AgentMeans]) -> pl.DataFrame:
     """One row an agent and quantity, with the interval over tasks where there is one."""
     rows = [
-        {
-            "agent": each.agent,
-            "quantity": name,
-            "mean": mean.estimate,
-            "low": mean.ci_low,
-            "high": mean.ci_high,
-            "runs": mean.n_items,
-            "tasks": mean.n_clusters,
-        }
+        {"agent": each.agent, "quantity": name, **rows_of([mean], _MEAN)[0]}
         for each in agents
         for name, mean in each.means.items()
         if mean.n_items

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from axisjudge.results import Result, plain
+from axisjudge.results import Result
 from axisjudge.stats.comparisons.ranking import RankSets, rank_sets
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.clustered import paired_share_difference
@@ -38,29 +37,28 @@ class Difference(Result):
 class PeoplePair(Result):
     """Two people on the items that both labelled."""
 
+    _keys = ("people",)
+    _flat = ("coefficients",)
+
     people: tuple[str, str]
     coefficients: dict[str, Estimate]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return {"people": list(self.people), **plain(self.coefficients)}
 
 
 def differences(votes: Votes, ci_level: float) -> tuple[Difference, ...]:
     """Every pair of judges."""
     truth = votes.reference
     how = votes.how(pairwise_level(len(votes.judges), ci_level))
-    found = []
+    every = []
     for first, second in itertools.combinations(range(len(votes.judges)), 2):
         one, other = votes.ratings[:, first], votes.ratings[:, second]
-        right = [np.where(np.isnan(said) | np.isnan(truth), np.nan, said == truth) for said in (one, other)]
+        right = [np.where(np.isnan(codes) | np.isnan(truth), np.nan, codes == truth) for codes in (one, other)]
         sides = {}
         if votes.question.directed:
             for name, word in (("caught", 1), ("passed", 0)):
                 sides[name] = paired_share_difference(hits(one, truth, word), hits(other, truth, word), **how)
         agreement = paired_share_difference(*right, **how)
-        found.append(Difference((votes.judges[first], votes.judges[second]), agreement, **sides))
-    return tuple(found)
+        every.append(Difference((votes.judges[first], votes.judges[second]), agreement, **sides))
+    return tuple(every)
 
 
 def ranks(votes: Votes, ci_level: float) -> RankSets | None:

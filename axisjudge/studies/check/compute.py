@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from axisjudge.stats.rates.correction import SAMPLING, CorrectedRate, corrected_
 from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies.check.votes import Votes
+
+E = TypeVar("E", bound=Estimate)
 
 
 def coefficients_of(level: Level) -> dict[str, str]:
@@ -107,25 +109,25 @@ def comparable(votes: Votes, terms: Terms) -> bool:
     return votes.in_full or "sensitivity" not in _SPOILT.get(terms.sampling, ())
 
 
-def judge_check(votes: Votes, place: int, terms: Terms) -> JudgeCheck:
-    """Everything about the judge at `place`."""
-    said = votes.ratings[:, place]
-    measures = _agreement(votes, said, terms)
-    right = {word: hits(said, votes.reference, code) for code, word in enumerate(votes.question.words)}
+def judge_check(votes: Votes, number: int, terms: Terms) -> JudgeCheck:
+    """Everything about the judge at `number`."""
+    codes = votes.ratings[:, number]
+    measures = _agreement(votes, codes, terms)
+    right = {word: hits(codes, votes.reference, code) for code, word in enumerate(votes.question.words)}
     by_word = {word: share(values, votes, terms.ci_level) for word, values in right.items()}
     failing: dict[str, Any] = {}
     if votes.question.directed:
-        measures = _directed(votes, said, terms) | measures
-        failing = _failing(votes, place, measures, terms)
-    alone = _alone(votes, place, terms)
-    measures = {name: _allowed(each, name, votes, terms, place) for name, each in measures.items()}
+        measures = _directed(votes, codes, terms) | measures
+        failing = _failing(votes, number, measures, terms)
+    alone = _alone(votes, number, terms)
+    measures = {name: _allowed(each, name, votes, terms, number) for name, each in measures.items()}
     return JudgeCheck(
-        name=votes.judges[place],
-        n_judged=int((~np.isnan(said)).sum()),
-        n_compared=int((~np.isnan(said) & votes.labelled).sum()),
-        n_missing=int((votes.labelled & np.isnan(said)).sum()),
+        name=votes.judges[number],
+        n_judged=int((~np.isnan(codes)).sum()),
+        n_compared=int((~np.isnan(codes) & votes.labelled).sum()),
+        n_missing=int((votes.labelled & np.isnan(codes)).sum()),
         measures=measures,
-        by_word={word: _allowed(each, "sensitivity", votes, terms, place) for word, each in by_word.items()},
+        by_word={word: _allowed(each, "sensitivity", votes, terms, number) for word, each in by_word.items()},
         **failing,
         **({"alone": alone} if isinstance(alone, Alone) else {"no_alone": alone}),
     )
@@ -136,10 +138,10 @@ def share(values: Floats, votes: Votes, ci_level: float) -> ClusteredShare:
     return clustered_proportion(values, **votes.how(ci_level))
 
 
-def hits(said: Floats, truth: Floats, word: float) -> Floats:
+def hits(codes: Floats, truth: Floats, word: float) -> Floats:
     """1 where a judge says `word` of an item of that word, 0 where another, NaN where it does not count."""
-    counts = (truth == word) & ~np.isnan(said)
-    return np.where(counts, said == word, np.nan)
+    counts = (truth == word) & ~np.isnan(codes)
+    return np.where(counts, codes == word, np.nan)
 
 
 def coefficients(votes: Votes, pair: Sequence[Floats], ci_level: float) -> dict[str, Estimate]:
@@ -152,26 +154,26 @@ def coefficients(votes: Votes, pair: Sequence[Floats], ci_level: float) -> dict[
         order = np.array(asked.values)
         values = np.where(np.isnan(values), np.nan, order[np.nan_to_num(values).astype(np.intp)])
         categories = list(asked.values)
-    found = agreement_coefficients(values, list(names.values()), categories=categories, **votes.how(ci_level))
-    return {name: found[of] for name, of in names.items()}
+    estimates = agreement_coefficients(values, list(names.values()), categories=categories, **votes.how(ci_level))
+    return {name: estimates[of] for name, of in names.items()}
 
 
-def _agreement(votes: Votes, said: Floats, terms: Terms) -> dict[str, Estimate]:
+def _agreement(votes: Votes, codes: Floats, terms: Terms) -> dict[str, Estimate]:
     truth = votes.reference
-    same = np.where(np.isnan(said) | np.isnan(truth), np.nan, said == truth)
-    return {"agreement": share(same, votes, terms.ci_level), **coefficients(votes, (said, truth), terms.ci_level)}
+    same = np.where(np.isnan(codes) | np.isnan(truth), np.nan, codes == truth)
+    return {"agreement": share(same, votes, terms.ci_level), **coefficients(votes, (codes, truth), terms.ci_level)}
 
 
-def _directed(votes: Votes, said: Floats, terms: Terms) -> dict[str, Estimate]:
+def _directed(votes: Votes, codes: Floats, terms: Terms) -> dict[str, Estimate]:
     truth, level = votes.reference, terms.ci_level
-    caught, passed = hits(said, truth, 1), hits(said, truth, 0)
-    either = (said == 1) | (truth == 1)
-    known = ~np.isnan(said) & ~np.isnan(truth)
-    overlap = share(np.where(either & known, (said == 1) & (truth == 1), np.nan), votes, level)
+    caught, passed = hits(codes, truth, 1), hits(codes, truth, 0)
+    either = (codes == 1) | (truth == 1)
+    known = ~np.isnan(codes) & ~np.isnan(truth)
+    overlap = share(np.where(either & known, (codes == 1) & (truth == 1), np.nan), votes, level)
     return {
         "sensitivity": share(caught, votes, level),
         "specificity": share(passed, votes, level),
-        "precision": share(hits(truth, said, 1), votes, level),
+        "precision": share(hits(truth, codes, 1), votes, level),
         "f1": _f1(overlap),
         "balanced_accuracy": balanced_accuracy(np.where(truth == 1, caught, passed), truth, **votes.how(level)),
     }
@@ -185,32 +187,34 @@ def _f1(overlap: ClusteredShare) -> Estimate:
     return replace(overlap, **ends, method=overlap.method and f"2 J / (1 + J), J by {overlap.method}")
 
 
-def _failing(votes: Votes, place: int, measures: dict[str, Any], terms: Terms) -> dict[str, Any]:
-    said, truth = votes.ratings[:, place], votes.reference
+def _failing(votes: Votes, number: int, measures: dict[str, Any], terms: Terms) -> dict[str, Any]:
+    codes, truth = votes.ratings[:, number], votes.reference
     sensitivity = measures["sensitivity"]
-    n, n_lost = int((truth == 1).sum()), int(((truth == 1) & np.isnan(said)).sum())
-    n_caught = float(np.nansum(hits(said, truth, 1)))
-    sampling: Any = "unknown" if _by_another(terms, votes, place) else terms.sampling
+    n, n_lost = int((truth == 1).sum()), int(((truth == 1) & np.isnan(codes)).sum())
+    n_caught = float(np.nansum(hits(codes, truth, 1)))
+    sampling: Any = "unknown" if _by_another(terms, votes, number) else terms.sampling
     corrected = None
     if not votes.in_full:
-        corrected = corrected_rate(said, truth, sampling=sampling, **votes.how(terms.ci_level))
+        corrected = corrected_rate(codes, truth, sampling=sampling, **votes.how(terms.ci_level))
     return {
-        "said_failing": share(np.where(votes.labelled, said, np.nan) if votes.in_full else said, votes, terms.ci_level),
+        "said_failing": share(
+            np.where(votes.labelled, codes, np.nan) if votes.in_full else codes, votes, terms.ci_level
+        ),
         "corrected": corrected,
         "more_failures": more_for_half_width(sensitivity, WANTED_HALF_WIDTH),
         "caught_bounds": (n_caught / n, (n_caught + n_lost) / n) if n_lost else None,
     }
 
 
-def _alone(votes: Votes, place: int, terms: Terms) -> Alone | str:
-    said, sure = votes.ratings[:, place], votes.confidence[:, place]
+def _alone(votes: Votes, number: int, terms: Terms) -> Alone | str:
+    codes, sure = votes.ratings[:, number], votes.confidence[:, number]
     if np.isnan(sure).all():
         return "no confidence of it is in the table"
     if not votes.in_full and terms.sampling != "random":
         return "labels of some items show a bound for all only if drawn at random (--sampling random)"
-    wrong = np.where(np.isnan(said) | ~votes.labelled, np.nan, said != votes.reference)
+    wrong = np.where(np.isnan(codes) | ~votes.labelled, np.nan, codes != votes.reference)
     return decides_alone(
-        np.where(np.isnan(said), np.nan, sure),
+        np.where(np.isnan(codes), np.nan, sure),
         wrong,
         votes.clusters,
         risk=terms.risk,
@@ -219,15 +223,15 @@ def _alone(votes: Votes, place: int, terms: Terms) -> Alone | str:
     )
 
 
-def _by_another(terms: Terms, votes: Votes, place: int) -> bool:
+def _by_another(terms: Terms, votes: Votes, number: int) -> bool:
     """Whether the labelled items were drawn by the verdicts of another judge."""
-    return terms.sampling == "by_judge_verdict" and terms.drawn_for != votes.judges[place]
+    return terms.sampling == "by_judge_verdict" and terms.drawn_for != votes.judges[number]
 
 
-def _allowed(each: Any, name: str, votes: Votes, terms: Terms, place: int) -> Any:
+def _allowed(each: E, name: str, votes: Votes, terms: Terms, number: int) -> E:
     """The estimate, or nothing where the draw of the labels would bend it."""
     base = "agreement" if name in CHANCE_CORRECTED else name
-    spoilt = base in _SPOILT.get(terms.sampling, ()) or (name == "precision" and _by_another(terms, votes, place))
+    spoilt = base in _SPOILT.get(terms.sampling, ()) or (name == "precision" and _by_another(terms, votes, number))
     if votes.in_full or not spoilt:
         return each
     reason = f"labelled items were drawn {terms.sampling.replace('_', ' ')}, which bends it"

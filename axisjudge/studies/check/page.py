@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from axisjudge.figures.markup import template
 from axisjudge.stats.estimate import Estimate
@@ -22,14 +22,9 @@ _TITLES = {
 }
 
 
-def page(result: Checked) -> str:
-    """The whole page."""
-    return template("axisjudge.studies.check", "page.html.j2").render(**_parts(result))
-
-
-def fragment(result: Checked) -> str:
-    """The same without its frame, for a notebook."""
-    return template("axisjudge.studies.check", "fragment.html.j2").render(**_parts(result))
+def markup(result: Checked, form: Literal["page", "fragment"]) -> str:
+    """The whole page, or the same without its frame, for a notebook."""
+    return template("axisjudge.studies.check", f"{form}.html.j2").render(**_parts(result))
 
 
 def _parts(result: Checked) -> dict[str, Any]:

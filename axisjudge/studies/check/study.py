@@ -9,15 +9,14 @@ from functools import partial
 from typing import Any
 
 from axisjudge.checks import in_open_unit_interval
-from axisjudge.studies._shared.frames import table_of
+from axisjudge.studies._shared.frames import Table, table_of
 from axisjudge.studies._shared.result import Plot, StudyResult
 from axisjudge.studies.check.checked import Checked
 from axisjudge.studies.check.columns import Roles, roles_of
 from axisjudge.studies.check.comparison import differences, people_pairs, ranks
 from axisjudge.studies.check.compute import comparable, judge_check, terms_of
 from axisjudge.studies.check.figures import plot_agreement, plot_shares
-from axisjudge.studies.check.page import fragment
-from axisjudge.studies.check.page import page as whole_page
+from axisjudge.studies.check.page import markup
 from axisjudge.studies.check.reading import read_cells
 from axisjudge.studies.check.sentences import answer as first_finding
 from axisjudge.studies.check.sentences import report
@@ -31,7 +30,7 @@ class Check(Checked, StudyResult):
     """What a table supports, and what it does not, as one result."""
 
     @property
-    def table(self) -> Any:
+    def table(self) -> Table:
         """One row a judge and measure, as a DataFrame of the caller's kind (pandas where a file or dict was given)."""
         return table_of(rows(self), self.kind, columns=COLUMNS)
 
@@ -51,10 +50,10 @@ class Check(Checked, StudyResult):
 
     def page(self) -> str:
         """The whole as one HTML page without scripts."""
-        return whole_page(self)
+        return markup(self, "page")
 
     def _repr_html_(self) -> str:
-        return fragment(self) or html.escape(repr(self))
+        return markup(self, "fragment") or html.escape(repr(self))
 
 
 def check(
@@ -141,7 +140,7 @@ def check(
         votes=votes,
         roles=roles,
         terms=terms,
-        judges=tuple(judge_check(votes, place, terms) for place in range(len(votes.judges))),
+        judges=tuple(judge_check(votes, number, terms) for number in range(len(votes.judges))),
         differences=differences(votes, ci_level) if compared else (),
         ranks=ranks(votes, ci_level) if compared else None,
         people=people_pairs(votes, ci_level),

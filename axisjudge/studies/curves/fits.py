@@ -41,6 +41,7 @@ class DimensionCurve(Result):
     """One dimension's fit, the rival forms on unseen tasks, and the effect of the judge's noise."""
 
     _keys = ("forms", "noise", "sentences")
+    _flat = ("fit",)
 
     dimension: str
     fit: CurveFit
@@ -80,10 +81,6 @@ class DimensionCurve(Result):
         """The fit in words, its warnings or why it is refused, and the judge's noise."""
         noise = [f"{self.dimension}: {self.noise.sentence}"] if self.noise else []
         return [*say.of_fit(self.dimension, self.fit), *noise]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fit with forms, noise and sentences."""
-        return {**self.fit.to_dict(), **super().to_dict()}
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.raters.balanced import balanced_accuracy, balanced_pseudo_values
 from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies._shared.arrays import Floats
-from axisjudge.studies._shared.frames import Kind, frame_of, kind_of, with_own_ends
+from axisjudge.studies._shared.frames import Kind, Table, frame_of, kind_of, with_own_ends
 from axisjudge.studies._shared.pooled import Pooled, pooled
 from axisjudge.studies._shared.scope import Intervals
 from axisjudge.studies._shared.words import listed, many
@@ -83,7 +83,7 @@ class ErrorFinding(Result):
         """The judges whose interval holds what always giving one vote reaches, or lies below it."""
         return tuple(judge.judge for judge in self.judges if not judge.balanced.ci_low > CHANCE)
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> Table:
         """One row a judge."""
         shares = map(with_own_ends, ("found", "passed", "balanced"))
         shown = columns("judge family", *shares, "rank_from=rank_low rank_to=rank_high lost=n_lost")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from axisjudge.results import Result, columns
-from axisjudge.studies._shared.frames import Kind, table_of
+from axisjudge.studies._shared.frames import Kind, Table, table_of
 from axisjudge.studies.failures import sentences as say
 from axisjudge.studies.failures.profiles import FailureProfile, profile_panel
 
@@ -24,7 +23,7 @@ class DomainProfiles(Result):
     unnamed: int
     kind: Kind
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> Table:
         """One row per domain and axis, over all agents."""
         rows = [
             {"domain": domain, **cell.named_values()} for domain, part in self.parts.items() for cell in part.totals

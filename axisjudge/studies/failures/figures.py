@@ -9,9 +9,9 @@ import numpy as np
 
 from axisjudge.figures.heatmap import cell_text, plot_heatmap
 from axisjudge.figures.legible import LONGEST
-from axisjudge.figures.marks import at_the_right, interval_mark, named_rows, percent_axis
+from axisjudge.figures.marks import at_the_right, interval_mark, named_rows, percent_axis, percent_ends
 from axisjudge.figures.theme import ACCENT, LABEL, QUIET, SMALL, describe, dress, grid, in_words, legend_below, new_axes
-from axisjudge.stats.estimate import Estimate, many
+from axisjudge.stats.estimate import many
 from axisjudge.stats.rates.corrected_agents import ALL_AGENTS
 from axisjudge.studies._shared.ranking import Ranking
 from axisjudge.studies.failures.profiles import FailureProfile, RateGrid
@@ -44,7 +44,7 @@ def plot_profile_heatmap(grid: RateGrid, *, ax: Axes | None = None) -> Axes:
                 cell_text(ax, row, column, "not judged", quiet=True, fontsize=SMALL)
                 continue
             cell_text(ax, row, column, f"{count}/{rate.n_items}", down=-0.15, fontsize=LABEL + 1.5)
-            cell_text(ax, row, column, _ends(rate), down=0.22, fontsize=SMALL)
+            cell_text(ax, row, column, percent_ends(rate), down=0.22, fontsize=SMALL)
     if ALL_AGENTS in grid.agents[1:]:
         apart = ax.axhline if down else ax.axvline
         apart(grid.agents.index(ALL_AGENTS), color="white", linewidth=9)
@@ -115,7 +115,3 @@ def plot_success(profile: FailureProfile, *, ax: Axes | None = None) -> Axes:
     percent_axis(ax)
     tasks = len(set(profile.panel.clusters))
     return dress(ax, "End-task success", f"share of runs; {profile.ci_level:.0%} intervals over {many(tasks, 'task')}")
-
-
-def _ends(rate: Estimate) -> str:
-    return "no interval" if np.isnan(rate.ci_low) else f"{100 * rate.ci_low:.0f}–{100 * rate.ci_high:.0f}%"

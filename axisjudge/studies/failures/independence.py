@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from axisjudge.results import columns
 from axisjudge.stats.agreement.independent_panel import Coincidence, coincidence_test
 from axisjudge.stats.comparisons.sign_flips import holm
-from axisjudge.studies._shared.frames import rows_of, table_of, with_ends
+from axisjudge.studies._shared.frames import Table, rows_of, table_of, with_ends
 from axisjudge.studies.failures import sentences
 from axisjudge.studies.failures.panel import Panel
 from axisjudge.studies.failures.profiles import FailureProfile
@@ -31,7 +31,7 @@ class SharedFailures:
         """The axes on which the judges fail the same runs more often than chance."""
         return tuple(axis for axis, p in self.p_holm.items() if p <= 1 - self.profile.ci_level)
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> Table:
         """One row an axis: consensus observed and if independent, pairs of judges that coincide, p value."""
         consensus = columns(
             "axis consensus=consensus.rate.estimate", with_ends("if_independent", "consensus.independent")

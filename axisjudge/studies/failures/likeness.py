@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,7 @@ from axisjudge.results import Result, columns
 from axisjudge.stats.comparisons.profiles import ProfileTest, profile_test
 from axisjudge.stats.comparisons.sign_flips import holm, paired_sign_flip
 from axisjudge.studies._shared.arrays import mean_of
-from axisjudge.studies._shared.frames import Kind, frame_of
+from axisjudge.studies._shared.frames import Kind, Table, frame_of
 from axisjudge.studies.failures import sentences
 from axisjudge.studies.failures.order import agents_by_task
 from axisjudge.studies.failures.profiles import FailureProfile
@@ -66,7 +65,7 @@ class ProfileComparison(Result):
         known = any(pair.like is not None for pair in self.pairs)
         return like if known else self.pairs
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> Table:
         """One row a pair."""
         return frame_of(self.pairs, _COLUMNS, self.kind)
 

@@ -18,7 +18,7 @@ from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.corrected_agents import ALL_AGENTS
 from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies._shared.arrays import mean_of
-from axisjudge.studies._shared.frames import frame_of, rows_of, table_of, to_polars, with_ends, with_own_ends
+from axisjudge.studies._shared.frames import Table, frame_of, rows_of, table_of, to_polars, with_ends, with_own_ends
 from axisjudge.studies._shared.words import many
 from axisjudge.studies.failures.panel import MEASURES, Panel, panel_of
 
@@ -125,7 +125,7 @@ class FailureProfile(Result):
             f"{many(len(self.panel.runs), 'run')}, {many(len(set(self.panel.clusters)), 'task')}",
         )
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> Table:
         """One row per agent and axis and, last, per axis over all agents: a table of the kind that was passed in."""
         return frame_of((*self.cells, *self.totals), Cell._keys, self.panel.kind)
 
@@ -140,7 +140,7 @@ class FailureProfile(Result):
         }
 
     @property
-    def success_table(self) -> Any:
+    def success_table(self) -> Table:
         """Agents with their end-task success beside the mean number of axes that failed in a run."""
         success = columns("with_reward=n_items success=estimate low=ci_low high=ci_high")
         rows = [

@@ -59,7 +59,7 @@ class PublishedProfile:
             note=f"{self.ci_level:.0%} exact intervals; 2 judges, {self.n} runs an agent, {self.n} tasks",
         )
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> Table:
         """One row per axis and agent."""
         rates = rows_of((self.rates[cell] for cell in self.counts), columns("rate=estimate low=ci_low high=ci_high"))
         rows = [
@@ -87,8 +87,10 @@ class PublishedProfile:
         axis = max(self.axes, key=lambda axis: sum(self.counts[axis, agent] for agent in self.agents))
         by_agent = [self.counts[axis, agent] for agent in self.agents]
         rows = [
-            say.fewest_failures(fewest, of[fewest].sum(), self.n * len(self.axes), self._least_p(fewest)),
-            say.most_failures(most, of[most].sum(), self.n * len(self.axes), self._least_p(most)),
+            *(
+                say.extreme_agent(which, agent, of[agent].sum(), self.n * len(self.axes), self._least_p(agent))
+                for which, agent in (("strongest", fewest), ("weakest", most))
+            ),
             say.alike((first, second), differ, open_to),
             say.most_failed(axis, by_agent, self.n, self.rates[axis, self.agents[int(np.argmax(by_agent))]]),
         ]

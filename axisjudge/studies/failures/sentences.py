@@ -153,15 +153,9 @@ def published(
     )
 
 
-def fewest_failures(agent: str, failed: int, cells: int, least_p: float) -> dict[str, str]:
-    """The finding that one agent is strongest."""
-    what = f"{agent} is the strongest agent of the sample"
-    return _finding(what, f"{failed} of {cells} runs and axes failed", _not_apart(agent, least_p))
-
-
-def most_failures(agent: str, failed: int, cells: int, least_p: float) -> dict[str, str]:
-    """The finding that one agent is weakest."""
-    what = f"{agent} is the weakest agent of the sample"
+def extreme_agent(which: str, agent: str, failed: int, cells: int, least_p: float) -> dict[str, str]:
+    """The finding that one agent is the strongest or the weakest (`which`)."""
+    what = f"{agent} is the {which} agent of the sample"
     return _finding(what, f"{failed} of {cells} runs and axes failed", _not_apart(agent, least_p))
 
 

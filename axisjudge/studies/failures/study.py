@@ -12,7 +12,7 @@ import polars as pl
 
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.stats.comparisons.reversal import Reversal
-from axisjudge.studies._shared.frames import table_of
+from axisjudge.studies._shared.frames import Table, table_of
 from axisjudge.studies._shared.ranking import Ranking
 from axisjudge.studies._shared.result import Plot, RatedResult
 from axisjudge.studies._shared.scope import made_up_raters
@@ -48,7 +48,7 @@ class Failures(RatedResult):
     agents_reversal: Reversal | None = None
 
     @property
-    def table(self) -> Any:
+    def table(self) -> Table:
         """Failures per agent and axis, last over all agents."""
         return self.profile.to_frame()
 
@@ -75,7 +75,7 @@ class Failures(RatedResult):
         )
 
     @property
-    def first_to_fix(self) -> Any:
+    def first_to_fix(self) -> Table:
         """For each agent the axis that fails most often, and whether it can be told apart: a table."""
         rows = [
             {"agent": agent, "highest": ranking.leader, "first_to_fix": ranking.answer}

@@ -61,6 +61,11 @@ class FittedPanel:
         return f"panel:{self.name}"
 
     @property
+    def asked_families(self) -> tuple[str, ...]:
+        """The family of each judge that it asks."""
+        return tuple(family for family, needed in zip(self.families, self.linear.asked, strict=True) if needed)
+
+    @property
     def linear(self) -> LinearPanel:
         """The panel as arrays."""
         intercept, table, weights = (np.array(part, float) for part in (self.intercept, self.table, self.weights))

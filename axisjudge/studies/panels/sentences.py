@@ -114,11 +114,7 @@ def calibrated(found: Combined) -> str:
 
 def members(found: Combined) -> str:
     """How many independent judges the panel is worth, and whether it is all one family."""
-    asked = [
-        family
-        for name, family in zip(found.panel.judges, found.panel.families, strict=True)
-        if name in found.panel.asked
-    ]
+    asked = found.panel.asked_families
     one = f" All of them are of one family ({asked[0]}), whose errors they may share." if len(set(asked)) == 1 else ""
     if len(asked) == 1:
         return f"The panel asks one judge, {found.panel.asked[0]}."

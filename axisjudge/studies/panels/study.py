@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from axisjudge.stats.panels.linear import probability_of
 from axisjudge.stats.panels.nested import NestedWay, judges_worth, nested
 from axisjudge.stats.panels.votes import Votes
 from axisjudge.stats.panels.ways import FEWEST_TASKS, fit_panel
-from axisjudge.studies._shared.frames import Given, kind_of
+from axisjudge.studies._shared.frames import Given, Table, kind_of
 from axisjudge.studies._shared.scope import banner
 from axisjudge.studies.panels import sentences, tables
 from axisjudge.studies.panels.combined import Combined
@@ -47,27 +47,27 @@ class Panels(Combined):
         return banner(self.made_up)
 
     @property
-    def table(self) -> Any:
+    def table(self) -> Table:
         """Every way on tasks left out; without labels the judges' weights."""
         return tables.ways_table(self.ways, self.kind) if self.ways else tables.judges_table(self)
 
     @property
-    def judges(self) -> Any:
+    def judges(self) -> Table:
         """Each judge: weight, accuracy, what it adds, price: a table."""
         return tables.judges_table(self)
 
     @property
-    def stands(self) -> Any:
+    def stands(self) -> Table:
         """What may stand without a person, by risk: a table."""
         return tables.trust_table(self.trust, self.kind)
 
     @property
-    def strata(self) -> Any:
+    def strata(self) -> Table:
         """The same by word and agent, at the largest risk: a table."""
         return tables.strata_table(self.trust[-1], self.kind) if self.trust else tables.strata_table(None, self.kind)
 
     @property
-    def spending(self) -> Any:
+    def spending(self) -> Table:
         """The undominated ways of spending money on an item: a table."""
         return tables.frontier_table(self.frontier, self.kind)
 

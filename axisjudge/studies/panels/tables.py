@@ -36,11 +36,7 @@ def ways_table(ways: Mapping[str, NestedWay], kind: Kind) -> Table:
 def judges_table(found: Combined) -> Table:
     """Each judge of the panel: weight, accuracy alone, what it adds, and its price."""
     worth = {each.judge: each for each in found.worth}
-    alike = [
-        family
-        for name, family in zip(found.panel.judges, found.panel.families, strict=True)
-        if name in found.panel.asked
-    ]
+    alike = found.panel.asked_families
     rows: list[dict[str, Any]] = []
     for column, name in enumerate(found.panel.judges):
         each, price, family = worth.get(column), found.prices.get(name), found.panel.families[column]

@@ -16,7 +16,7 @@ from axisjudge.labels.sampling import LOOKED_AT, with_drawn
 from axisjudge.labels.simulated_people import FAMILY
 from axisjudge.ratings import to_matrix
 from axisjudge.ratings.scales import level_of
-from axisjudge.ratings.selection import BY_LABELLER
+from axisjudge.ratings.selection import BY_LABELLER, raters_of
 from axisjudge.stats.panels.votes import Votes
 from axisjudge.stats.raters.reference import majority
 from axisjudge.stats.rates.correction import SAMPLING
@@ -144,7 +144,7 @@ def voted(
     if labels is not None and people.is_empty():
         cure = "check that question and trajectory ids are the same"
         raise TooLittle("labels", f"must hold words of people on {asked} for items that judges rated", None, cure)
-    names = judged.select("family", "rater").unique().sort("family", "rater")["rater"].to_list()
+    names = raters_of(judged)
     if judges is not None:
         names = [name for name in judges if name in set(names)]
     labellers = people["rater"].unique().sort().to_list()

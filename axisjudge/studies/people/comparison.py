@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,7 +12,7 @@ import polars as pl
 from axisjudge.labels.lint.finding import LabelFault, NotChecked
 from axisjudge.labels.lint.strangers import strangers
 from axisjudge.labels.panel import LabelledPanel
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients
 from axisjudge.stats.agreement.coefficients import coefficient_names, coefficient_of_two
 from axisjudge.stats.comparisons.ranking import RankSets
@@ -33,7 +32,10 @@ class QuestionComparison(Result):
     `kappa_ranks` the simultaneous rank sets of the judges' kappas with the majority.
     """
 
-    _keys = ("question", "n_reference", "n_tied", "ceiling", "judges", "kappa_ranks")
+    _keys = columns(
+        "question n_reference n_tied ceiling judges kappa_ranks categories=panel.categories people=panel.people",
+        "sampling=panel.drawn.sampling",
+    )
 
     panel: LabelledPanel
     judges: tuple[JudgeComparison, ...]
@@ -55,12 +57,6 @@ class QuestionComparison(Result):
         """How many items have labels without a majority."""
         labelled = (~np.isnan(self.panel.decided_labels)).any(axis=1)
         return int((labelled & np.isnan(self.panel.reference)).sum())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, without what single raters said."""
-        panel = self.panel
-        names = {"categories": list(panel.categories), "people": list(panel.people), "sampling": panel.drawn.sampling}
-        return super().to_dict() | names
 
     @cached_property
     def claims(self) -> tuple[Claim, ...]:

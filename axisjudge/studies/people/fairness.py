@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from axisjudge.labels.panel import LabelledPanel
 from axisjudge.ratings.strata import Strata
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.raters.fairness import Fair, StratumFairness, fair_shares, post_stratified_sum
-from axisjudge.stats.raters.reference import in_short
 from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies.people.corrected_rates import corrected_of
 
@@ -25,13 +23,11 @@ NO_LENGTHS = "it needs the runs themselves (trajectories)"
 class OwnStrataRate(Result):
     """A judge's failure rate corrected by all labels together, and by each stratum's own labels and then joined."""
 
+    _keys = columns("judge together=together.in_short own_strata=own_strata.in_short")
+
     judge: str
     together: Estimate
     own_strata: Estimate
-
-    def to_dict(self) -> dict[str, Any]:
-        """Both rates in short."""
-        return {"judge": self.judge, "together": in_short(self.together), "own_strata": in_short(self.own_strata)}
 
 
 @dataclass(frozen=True, eq=False)

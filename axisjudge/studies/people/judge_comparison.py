@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from axisjudge.labels.panel import LabelledPanel
-from axisjudge.results import Result
+from axisjudge.results import Result, columns
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.raters.failing_word import FailingWord, failing_word
 from axisjudge.stats.raters.reference import (
@@ -42,7 +42,9 @@ class JudgeComparison(Result):
     scale without one).
     """
 
-    _keys = ("judge", "family", "majority", "over_constant", "behind", "stand_in", "cited", "rates", "failing")
+    _keys = columns(
+        "judge family majority over_constant behind stand_in cited rates failing persons=persons_in_short left_out"
+    )
 
     judge: str
     family: str
@@ -61,14 +63,10 @@ class JudgeComparison(Result):
         """The failure rate of all agents, where it could be corrected."""
         return None if self.rates is None or self.rates.overall.refusal else self.rates.overall
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values; against single people the estimates in short."""
-        left_out = [
-            {"person": one.person, "judge": one.judge.in_short(), "themselves": one.themselves.in_short()}
-            for one in self.left_out
-        ]
-        persons = {name: against.in_short() for name, against in self.persons.items()}
-        return super().to_dict() | {"persons": persons, "left_out": left_out}
+    @property
+    def persons_in_short(self) -> dict[str, Any]:
+        """Against single people, the estimates with their intervals alone."""
+        return {name: against.in_short for name, against in self.persons.items()}
 
 
 def compare_judge(panel: LabelledPanel, number: int, *, epsilon: float, ci_level: float, seed: int) -> JudgeComparison:

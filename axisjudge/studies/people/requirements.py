@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
-from axisjudge.checks import InputError
 from axisjudge.results import reached
-from axisjudge.stats.requirements import Decision, requirement_of
+from axisjudge.stats.requirements import Decision, decided
 
 if TYPE_CHECKING:
     from axisjudge.stats.estimate import Estimate
@@ -31,22 +31,12 @@ def decide(comparison: HumanComparison, requirements: Iterable[str]) -> tuple[De
     Raises
     ------
     InputError
-        Not of this form, an unknown measure, judge or question, or a measure that none of them has.
+        As `axisjudge.stats.requirements.decided` does.
     """
     pairs = [(question.question, judge) for question in comparison.questions for judge in question.judges]
     coefficients = dict.fromkeys(name for _, judge in pairs for name in judge.majority.coefficients)
-    decisions: list[Decision] = []
-    for text in requirements:
-        required = requirement_of(text, [*_SHARES, *coefficients])
-        named = [(question, judge) for question, judge in pairs if required.of in (None, question, judge.judge)]
-        if not named:
-            raise InputError("--require", "names no judge or question of these ratings", required.of)
-        known = [(f"{judge.judge}, {question}", _measure(judge, required.measure)) for question, judge in named]
-        decided = [required.decided(name, measure) for name, measure in known if measure is not None]
-        if not decided:
-            raise InputError("--require", f"{required.measure} is no measure of {required.of}", text)
-        decisions += decided
-    return tuple(decisions)
+    judges = [((question, one.judge), f"{one.judge}, {question}", partial(_measure, one)) for question, one in pairs]
+    return decided(requirements, [*_SHARES, *coefficients], judges)
 
 
 def _measure(judge: JudgeComparison, name: str) -> Estimate | None:

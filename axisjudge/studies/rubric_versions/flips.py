@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any
 
@@ -29,23 +29,23 @@ class Judgement:
 
 
 @dataclass(frozen=True)
-class Flip:
+class Flip(Result):
     """A run on which a judge's verdict changed between the versions, both side by side.
 
     `agreement_change` is above 0 where the flip brought judges together on this run.
     """
+
+    _keys = columns(
+        "item judge verdict_before=before.verdict confidence_before=before.confidence cited_before=before.cited",
+        "rationale_before=before.rationale verdict_after=after.verdict confidence_after=after.confidence",
+        "cited_after=after.cited rationale_after=after.rationale agreement_change",
+    )
 
     item: str
     judge: str
     before: Judgement
     after: Judgement
     agreement_change: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """One row, both versions next to each other."""
-        sides = {"before": asdict(self.before), "after": asdict(self.after)}
-        values = {f"{name}_{side}": value for side, of in sides.items() for name, value in of.items()}
-        return {"item": self.item, "judge": self.judge, **values, "agreement_change": self.agreement_change}
 
 
 @dataclass(frozen=True)

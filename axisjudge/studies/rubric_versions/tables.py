@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from axisjudge.figures.markup import cut
 from axisjudge.figures.theme import in_words, look_of
 from axisjudge.results import columns
-from axisjudge.studies._shared.frames import Table, frame_of, table_of
+from axisjudge.studies._shared.frames import Table, frame_of, rows_of, table_of
 from axisjudge.studies.rubric_versions.flips import Judgement
 from axisjudge.studies.rubric_versions.turn import Turn
 from axisjudge.verdict import VERDICTS
@@ -33,16 +33,9 @@ def agreement_table(turns: Sequence[Turn]) -> Table:
     """One row an axis, version and coefficient, with its interval; every version once, in the order of the turns."""
     versions = {(turn.axis, version.version): version for turn in turns for version in turn.versions}
     rows = [
-        {
-            "axis": axis,
-            "version": version.version,
-            "coefficient": name,
-            "estimate": value.estimate,
-            "low": value.ci_low,
-            "high": value.ci_high,
-            "tasks": value.n_clusters,
-            "repeats": version.n_repeats,
-        }
+        {"axis": axis, "version": version.version, "coefficient": name}
+        | rows_of([value], columns("estimate low=ci_low high=ci_high tasks=n_clusters"))[0]
+        | {"repeats": version.n_repeats}
         for (axis, _), version in versions.items()
         for name, value in version.named.items()
     ]

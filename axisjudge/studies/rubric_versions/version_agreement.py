@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -20,15 +19,14 @@ from axisjudge.verdict import VERDICTS
 
 
 @dataclass(frozen=True)
-class PairAgreement:
+class PairAgreement(Result):
     """Soft agreement of two judges on normalised confidences."""
+
+    _keys = ("judges",)
+    _flat = ("soft",)
 
     judges: tuple[str, str]
     soft: SoftAgreement
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values: the judges beside the estimate's own."""
-        return {"judges": list(self.judges), **self.soft.to_dict()}
 
 
 @dataclass(frozen=True)
