@@ -4,7 +4,7 @@ import csv
 
 import polars as pl
 import pytest
-from explorer.driving import assert_accessible, press, reload
+from explorer.driving import STORE_WAITS, assert_accessible, press
 from explorer.rated import ratings_of
 from playwright.sync_api import expect
 
@@ -28,6 +28,7 @@ def visit(browser, file):
 
     def open_page(address="", **options):
         context = browser.new_context(**{"viewport": {"width": 1400, "height": 900}, **options})
+        context.add_init_script(STORE_WAITS)
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(30_000)
@@ -182,7 +183,7 @@ def test_a_link_to_a_step_can_be_sent_and_back_restores_the_list(visit):
     assert runs_shown(page) == ["run-2"]
     page.go_forward()
     assert opened(page)[0] == "run-2"
-    reload(page)
+    page.reload()
     assert opened(page)[0] == "run-2"
     assert runs_shown(page) == ["run-2"]
 
@@ -204,7 +205,7 @@ def test_a_decision_is_kept_downloaded_and_read_back(visit, runs, tmp_path):
     page.get_by_text("2 decided").wait_for()
     page.get_by_role("button", name="not applicable").click()
     page.get_by_text("Decided: both wrong, not applicable").wait_for()
-    reload(page)
+    page.reload()
     page.get_by_text("2 decided").wait_for()
     with page.expect_download() as download:
         page.get_by_role("button", name="Decisions").click()
@@ -249,12 +250,13 @@ def test_decisions_outlive_the_file_that_is_written_anew(visit, runs, file, tmp_
     page.locator(".opened h2", has_text="run-1").wait_for()
     press(page, "w", "1")
     page.get_by_text("2 decided").wait_for()
-    reload(page)
+    page.reload()
     table = ratings_of(runs)
     of_run_1 = pl.col("trajectory_id") == "run-1"
     said = pl.when(of_run_1).then(pl.lit("said otherwise")).otherwise("rationale")
     write_explorer(file, Grid.of(table.with_columns(rationale=said), runs[::-1]))
-    reload(page)
+    page.reload()
+    page.wait_for_selector(".filters")
     press(page, "d")
     page.get_by_text("1 decided, 1 new right").wait_for()
     with page.expect_download() as download:
