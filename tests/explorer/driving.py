@@ -59,3 +59,11 @@ def focused(page):
             return element?.getAttribute("aria-label") ?? element?.textContent.slice(0, 40) ?? "";
         }"""
     )
+
+
+def opened(page):
+    """(run, axis, step) that are open in the explorer."""
+    page.wait_for_selector(".opened article[aria-current]")
+    axis = page.locator(".tabs [aria-pressed=true] .axis-name").text_content()
+    step = page.locator(".opened article[aria-current] .number").text_content()
+    return page.locator(".opened h2").text_content(), axis, int(step)
