@@ -43,6 +43,7 @@ COUNTS: dict[str, dict[str, str]] = {
     "incorrect": {"word": "incorrect"},
     "lost": {"word": "lost"},
     "flipped": {"only": "flipped"},
+    "no_common_step": {"only": "steps", "repeat": "0"},
     "labels": {"label": "any"},
     "no verdict": {"word": UNDECIDED},
     "flagged, with label": {"word": "incorrect"},

@@ -53,9 +53,45 @@ def run(number: int) -> Trajectory:
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def runs():
     return tuple(run(number) for number in range(3))
+
+
+@pytest.fixture(scope="session")
+def explorer_file(runs, tmp_path_factory):
+    """The explorer of these runs, written once."""
+    from explorer.rated import ratings_of
+
+    from axisjudge.explorer import Grid, write_explorer
+
+    return write_explorer(tmp_path_factory.mktemp("explorer") / "explorer.html", Grid.of(ratings_of(runs), runs))
+
+
+@pytest.fixture
+def visit(browser, explorer_file):
+    """Open the explorer in a fresh browser; whatever goes wrong in it, or leaves it, is an error of the test."""
+    from explorer.driving import STORE_WAITS
+
+    contexts, faults = [], []
+
+    def open_page(address="", file=explorer_file, **options):
+        context = browser.new_context(**{"viewport": {"width": 1400, "height": 900}, **options})
+        context.add_init_script(STORE_WAITS)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(30_000)
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on("console", lambda message: message.type == "error" and faults.append(message.text))
+        page.on("request", lambda request: request.url.startswith(("file:", "blob:")) or faults.append(request.url))
+        page.goto(f"{file.as_uri()}#{address}")
+        page.wait_for_selector(".filters")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert not faults
 
 
 @pytest.fixture

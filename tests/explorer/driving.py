@@ -9,17 +9,21 @@ def press(page, *keys):
         page.keyboard.press(key)
 
 
-KEPT = "() => JSON.stringify(Object.entries(localStorage))"
-
-
-def reload(page):
-    """Reload until the page begins with what it kept: a new process may read the store too early."""
-    page.evaluate("dispatchEvent(new Event('pagehide'))")
-    kept = page.evaluate(KEPT)
-    page.reload()
-    if page.evaluate(KEPT) != kept:
-        page.wait_for_timeout(1000)
-        page.reload()
+#: A fault of any page that touches its store before the browser has answered it: Chromium may then keep nothing.
+STORE_WAITS = """{
+    let isAnswered = false;
+    const ask = LockManager.prototype.query;
+    LockManager.prototype.query = function () {
+        return ask.call(this).then((answer) => ((isAnswered = true), answer));
+    };
+    for (const name of ["getItem", "setItem", "removeItem"]) {
+        const touch = Storage.prototype[name];
+        Storage.prototype[name] = function (...given) {
+            if (!isAnswered) console.error(`${name} before the browser answers`);
+            return touch.apply(this, given);
+        };
+    }
+}"""
 
 
 def verdict_on(page, axis):
@@ -55,3 +59,11 @@ def focused(page):
             return element?.getAttribute("aria-label") ?? element?.textContent.slice(0, 40) ?? "";
         }"""
     )
+
+
+def opened(page):
+    """(run, axis, step) that are open in the explorer."""
+    page.wait_for_selector(".opened article[aria-current]")
+    axis = page.locator(".tabs [aria-pressed=true] .axis-name").text_content()
+    step = page.locator(".opened article[aria-current] .number").text_content()
+    return page.locator(".opened h2").text_content(), axis, int(step)

@@ -1,55 +1,18 @@
-"""The explorer's file in a real browser: from a filter to the cited step, who is right, a link sent and opened."""
+"""The explorer's file in a real browser: from a filter to the cited step, a link sent and opened."""
 
 import csv
 
 import polars as pl
 import pytest
-from explorer.driving import assert_accessible, press, reload
+from explorer.driving import assert_accessible, opened, press
 from explorer.rated import ratings_of
 from playwright.sync_api import expect
 
 from axisjudge.explorer import Grid, write_explorer
-from axisjudge.labels.decisions import decisions_of
-from axisjudge.ratings import ratings_frame, read_ratings
+from axisjudge.ratings import ratings_frame
 from axisjudge.verdict import Rating
 
 HOST = "#explorer"
-
-
-@pytest.fixture
-def file(runs, tmp_path):
-    return write_explorer(tmp_path / "explorer.html", Grid.of(ratings_of(runs), runs))
-
-
-@pytest.fixture
-def visit(browser, file):
-    """Open the file in a fresh browser; whatever goes wrong in it, or leaves it, is an error of the test."""
-    contexts, faults = [], []
-
-    def open_page(address="", **options):
-        context = browser.new_context(**{"viewport": {"width": 1400, "height": 900}, **options})
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(30_000)
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        page.on("console", lambda message: message.type == "error" and faults.append(message.text))
-        page.on("request", lambda request: request.url.startswith(("file:", "blob:")) or faults.append(request.url))
-        page.goto(f"{file.as_uri()}#{address}")
-        page.wait_for_selector(".filters")
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert not faults
-
-
-def opened(page):
-    """(run, axis, step) that are open."""
-    page.wait_for_selector(".opened article[aria-current]")
-    axis = page.locator(".tabs [aria-pressed=true] .axis-name").text_content()
-    step = page.locator(".opened article[aria-current] .number").text_content()
-    return page.locator(".opened h2").text_content(), axis, int(step)
 
 
 def runs_shown(page):
@@ -182,7 +145,7 @@ def test_a_link_to_a_step_can_be_sent_and_back_restores_the_list(visit):
     assert runs_shown(page) == ["run-2"]
     page.go_forward()
     assert opened(page)[0] == "run-2"
-    reload(page)
+    page.reload()
     assert opened(page)[0] == "run-2"
     assert runs_shown(page) == ["run-2"]
 
@@ -190,78 +153,6 @@ def test_a_link_to_a_step_can_be_sent_and_back_restores_the_list(visit):
 def test_a_link_to_what_is_not_here_says_so(visit):
     page = visit("run=run-9&axis=sequencing")
     expect(page.locator(".explorer > .said[role=status]")).to_contain_text("No run run-9")
-
-
-def test_a_decision_is_kept_downloaded_and_read_back(visit, runs, tmp_path):
-    page = visit("only=undecided")
-    press(page, "d")
-    assert opened(page)[0] == "run-0"
-    press(page, "w")
-    page.keyboard.type("Ann")
-    press(page, "Enter", "1")
-    page.get_by_text("1 decided, 1 new right").wait_for()
-    press(page, "d", "w", "3")
-    page.get_by_text("2 decided").wait_for()
-    page.get_by_role("button", name="not applicable").click()
-    page.get_by_text("Decided: both wrong, not applicable").wait_for()
-    reload(page)
-    page.get_by_text("2 decided").wait_for()
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Decisions").click()
-    assert download.value.suggested_filename == "Ann.decisions.jsonl"
-    download.value.save_as(tmp_path / "back.jsonl")
-    back = read_ratings(tmp_path / "back.jsonl")
-    assert {each.way: each.decided for each in decisions_of(back)} == {"by_flip": 1, "by_disagreement": 1}
-    assert sorted(back["verdict"]) == ["incorrect", "not_applicable"]
-    again = Grid.of(pl.concat([ratings_of(runs), back]), runs)
-    base = again.base(0, "argument_validity")
-    assert base["prompt_sha256"] == back.filter(trajectory_id="run-0")["prompt_sha256"][0]
-    write_explorer(tmp_path / "again.html", again)
-    page.goto((tmp_path / "again.html").as_uri() + "#run=run-0&axis=argument_validity")
-    page.get_by_text("decision: new right").wait_for()
-
-
-def test_what_is_decided_stays_when_the_page_is_left_at_once_or_open_twice(visit, browser):
-    page = visit("only=undecided")
-    press(page, "d", "w")
-    page.keyboard.type("Ann")
-    press(page, "Enter", "1")
-    page.get_by_text("1 decided").wait_for()
-    press(page, "d")
-    page.locator(".opened h2", has_text="run-1").wait_for()
-    page.wait_for_selector(".deciding button")
-    other = page.context.new_page()
-    other.goto(page.url)
-    other.get_by_text("1 decided").wait_for()
-    page.bring_to_front()
-    press(page, "w", "1")
-    page.reload()
-    page.get_by_text("2 decided").wait_for()
-    other.get_by_text("2 decided").wait_for()
-    other.close()
-
-
-def test_decisions_outlive_the_file_that_is_written_anew(visit, runs, file, tmp_path):
-    page = visit("only=undecided")
-    press(page, "d", "w")
-    page.keyboard.type("Ann")
-    press(page, "Enter", "1", "d")
-    page.locator(".opened h2", has_text="run-1").wait_for()
-    press(page, "w", "1")
-    page.get_by_text("2 decided").wait_for()
-    reload(page)
-    table = ratings_of(runs)
-    of_run_1 = pl.col("trajectory_id") == "run-1"
-    said = pl.when(of_run_1).then(pl.lit("said otherwise")).otherwise("rationale")
-    write_explorer(file, Grid.of(table.with_columns(rationale=said), runs[::-1]))
-    reload(page)
-    press(page, "d")
-    page.get_by_text("1 decided, 1 new right").wait_for()
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Decisions").click()
-    download.value.save_as(tmp_path / "back.jsonl")
-    back = read_ratings(tmp_path / "back.jsonl")
-    assert sorted(back["trajectory_id"]) == ["run-0", "run-1"], "what was decided on other words is given back too"
 
 
 def test_a_verdict_is_never_told_by_colour_alone(visit):

@@ -27,9 +27,13 @@ ROOT = Path(__file__).resolve().parents[2]
 TOKEN = "not-a-secret"
 HOST = ".axisjudge-labeller"
 #: When the explorer's first rows were drawn, on the clock of the machine.
-PAINTED = """setInterval(() => {
-    if (document.querySelector(".axisjudge-explorer")?.shadowRoot?.querySelector(".rows .cell")) window.painted ??= Date.now();
-}, 10)"""  # noqa: E501
+PAINTED = """{
+    const looking = setInterval(() => {
+        if (!document.querySelector(".axisjudge-explorer")?.shadowRoot?.querySelector(".rows .cell")) return;
+        window.painted = Date.now();
+        clearInterval(looking);
+    }, 10);
+}"""
 
 
 @dataclass(frozen=True)
@@ -311,6 +315,15 @@ UNTIL_DRAWN = """async ([label, value]) => {
     await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
     return (performance.now() - began) / 1000;
 }"""  # noqa: E501
+#: From the click on a cell until the run is drawn at its cited step, in seconds: what a person waits for.
+UNTIL_OPEN = """async () => {
+    const root = document.querySelector(".axisjudge-explorer").shadowRoot, began = performance.now();
+    const drawn = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+    root.querySelector(".rows .cell").click();
+    while (!root.querySelector("article[aria-current] .body")) await drawn();
+    await drawn();
+    return (performance.now() - began) / 1000;
+}"""
 
 
 @pytest.mark.slow
@@ -325,10 +338,7 @@ def test_thousands_of_runs_open_in_a_notebook(visit, workbench, n, capsys):
     began, ended = map(float, page.locator(".jp-OutputArea-output pre", has_text="took ").text_content().split()[1:])
     drawn = [page.evaluate(UNTIL_DRAWN, each) for each in (("Verdict", "incorrect"), ("Order", "unsure"))]
     page.locator(f"{host} .counted", has_text=f"of {n:,} runs").wait_for()
-    clicked = time.time()
-    page.locator(f"{host} .rows .cell").first.click()
-    page.wait_for_selector(f"{host} article[aria-current] .body")
-    opened, load = time.time() - clicked, os.getloadavg()[0]
+    opened, load = page.evaluate(UNTIL_OPEN), os.getloadavg()[0]
     nodes = page.locator(host).evaluate("host => host.shadowRoot.querySelectorAll('*').length")
     first = page.evaluate("window.painted") / 1000 - began
     with capsys.disabled():

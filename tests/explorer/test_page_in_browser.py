@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from explorer.driving import assert_accessible, focused, press, reload, verdict_on, wait_for_trajectory
+from explorer.driving import STORE_WAITS, assert_accessible, focused, press, verdict_on, wait_for_trajectory
 from playwright.sync_api import expect
 
 from axisjudge.explorer import write_page
@@ -22,7 +22,7 @@ def visit(browser, session, tmp_path):
     def open_page(*, rater="rater one", script="", **options):
         path = write_page(tmp_path / "page.html", replace(session, rater=rater))
         context = browser.new_context(**{"viewport": {"width": 1360, "height": 850}, **options})
-        context.add_init_script(script)
+        context.add_init_script(STORE_WAITS + script)
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: faults.append(str(error)))
@@ -59,7 +59,7 @@ def test_three_trajectories_by_keyboard_with_a_reload_between(visit, session, tm
     assert page.locator(".pace").text_content() == "1 done, about 1 min left"
     press(page, "1", "Enter", "2")
 
-    reload(page)
+    page.reload()
     wait_for_trajectory(page, 1)
     assert [verdict_on(page, axis) for axis in AXES[:3]] == ["correct", "incorrect", None]
     press(page, "u")
@@ -92,7 +92,7 @@ def test_every_letter_of_a_note_is_there_after_a_reload(visit):
     page.keyboard.type("half a thou", delay=20)
     note = page.get_by_label("Note on Tool selection")
     expect(note).to_have_value("half a thou")
-    reload(page)
+    page.reload()
     expect(note).to_have_value("half a thou")
     page.locator("article").first.focus()
     press(page, "u")
@@ -107,7 +107,7 @@ def test_who_labels_is_asked_once_where_the_page_does_not_know(visit, pictures, 
     press(page, "Enter")
     page.wait_for_selector("article")
     press(page, "1")
-    reload(page)
+    page.reload()
     page.wait_for_selector("article")
     with page.expect_download() as download:
         page.get_by_role("button", name="Download").click()

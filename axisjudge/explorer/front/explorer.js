@@ -82,6 +82,7 @@ class Explorer {
     const notes = items.index.notes.map((words) => make("p", { class: "note" }, words));
     const browse = make("div", { class: "browse" }, this.filters.element, notes, this.list.outer);
     this.element = make("div", { class: "explorer", tabindex: "-1" }, make("h1", { class: "said" }, "Explorer"), browse, this.opened.element, this.said, this.keys);
+    this.element.addEventListener("keydown", (event) => this.#waits(event), { capture: true });
     this.element.addEventListener("keydown", (event) => this.press(event));
   }
 
@@ -103,9 +104,9 @@ class Explorer {
   }
 
   open(place, isMove = true) {
-    const done = this.#open(place, isMove);
-    this.#hold(done);
-    return done;
+    this.begun = this.#open(place, isMove);
+    this.#hold(this.begun);
+    return this.begun;
   }
 
   /** Until this is done keys wait: none may land on the item that is left. */
@@ -309,8 +310,8 @@ class Explorer {
   /** What a key does. */
   press(event) {
     const target = event.composedPath()[0];
-    const isText = target.tagName === "INPUT" && target.type !== "checkbox";
-    if (this.keys.open || event.ctrlKey || event.metaKey || event.altKey) return;
+    const isText = takesText(target);
+    if (this.keys.open || event.ctrlKey || event.metaKey || event.altKey || this.#waits(event)) return;
     if (event.key === "Escape") {
       event.preventDefault();
       if (this.opened.deciding.isArmed) this.opened.deciding.arm(false);
@@ -323,15 +324,34 @@ class Explorer {
       return target.click();
     }
     if (isText || target.tagName === "SELECT") return;
-    const { key, shiftKey } = event;
-    if (this.pending && key.length === 1) {
-      event.preventDefault();
-      return this.#hold(this.pending.then(() => this.#action({ key, shiftKey })?.()));
-    }
-    const action = this.#action({ key, shiftKey });
+    const action = this.#action(event);
     if (!action) return;
     event.preventDefault();
-    action();
+    this.begun = action();
+  }
+
+  /** A key that comes while an item opens is pressed again when it is open, on what has the focus then. */
+  #waits(event) {
+    const { key, shiftKey } = event;
+    const target = event.composedPath()[0];
+    const isKey = (key.length === 1 || key === "Enter") && !(event.ctrlKey || event.metaKey || event.altKey);
+    if (!this.pending || !isKey || event === this.again || this.keys.open || takesText(target) || target.tagName === "SELECT") return false;
+    event.preventDefault();
+    event.stopPropagation();
+    this.#hold(this.pending.then(() => this.#pressAgain(key, shiftKey)));
+    return true;
+  }
+
+  #pressAgain(key, shiftKey) {
+    const target = this.element.getRootNode().activeElement ?? this.element;
+    if (takesText(target) && key.length === 1) {
+      target.setRangeText(key, target.selectionStart, target.selectionEnd, "end");
+      return target.dispatchEvent(new Event("input", { bubbles: true }));
+    }
+    this.begun = null;
+    this.again = new KeyboardEvent("keydown", { key, shiftKey, bubbles: true, cancelable: true });
+    target.dispatchEvent(this.again);
+    return this.begun;
   }
 
   #action(event) {
@@ -360,6 +380,8 @@ class Explorer {
     }[name];
   }
 }
+
+const takesText = (element) => element.tagName === "INPUT" && element.type !== "checkbox";
 
 /** A value of a table: quoted where it must be, and never a formula to a spreadsheet. */
 function quoted(value, mark) {

@@ -69,7 +69,7 @@ function stored(name) {
 }
 
 /** What was decided: here for whoever looks, and in the store for the next page, which may read it late. */
-const KEPT = { path: location.pathname, rater: null, labels: {}, ...stored(PLACE) };
+const KEPT = { path: location.pathname, rater: null, labels: {} };
 
 /** Take over what another page kept; of two decisions on an item the later one stands. True where that page lacks one. */
 function takeOver({ rater, labels = {} }) {
@@ -114,7 +114,7 @@ async function ofEarlierFiles() {
 
 const pageHost = {
   index: INDEX,
-  rater: KEPT.rater,
+  rater: null,
   run: openedRun,
   search: searched,
   prepareSearch,
@@ -153,7 +153,10 @@ const pageHost = {
   },
 };
 
-function beginExploring() {
+async function beginExploring() {
+  await browserAnswers();
+  Object.assign(KEPT, stored(PLACE));
+  pageHost.rater = KEPT.rater;
   const parent = document.getElementById("explorer");
   followTheme(parent);
   const explorer = new Explorer(pageHost);

@@ -71,6 +71,7 @@ class List {
 
   /** Mark an item, and bring its row into view. */
   point(run, question, intoView = true) {
+    const left = this.cursor?.run;
     this.cursor = { run, question };
     const at = this.place.get(run);
     if (at !== undefined && intoView) {
@@ -78,7 +79,15 @@ class List {
       if (top < this.element.scrollTop) this.element.scrollTop = top;
       if (top + ROW > this.element.scrollTop + height) this.element.scrollTop = top + ROW - height;
     }
-    this.clear();
+    for (const each of new Set([left, run])) this.#drawAnew(this.place.get(each));
+    this.draw();
+  }
+
+  #drawAnew(at) {
+    if (!this.drawn.has(at)) return;
+    const row = this.#row(at);
+    this.drawn.get(at).replaceWith(row);
+    this.drawn.set(at, row);
   }
 
   /** Draw what is in view, or the first `all` rows: paper does not scroll. */

@@ -17,7 +17,7 @@ class Opened {
       make(
         "header",
         {},
-        make("div", { class: "line" }, this.title, make("div", { class: "tools" }, button("←", "K", () => on.turn(-1), "previous item"), button("→", "J", () => on.turn(1), "next item"), button("Link", null, on.link, "copy a link to this item"), button("Print", null, () => print(), "print this run"), button("Close", "Esc", on.close, "back to the grid"))),
+        make("div", { class: "line" }, this.title, make("div", { class: "tools" }, button("←", "K", () => on.turn(-1), "previous item"), button("→", "J", () => on.turn(1), "next item"), button("Link", null, on.link, "copy a link to this item"), button("Print", null, () => print(), "print this run; what is folded stays so (Shift+O opens all)"), button("Close", "Esc", on.close, "back to the grid"))),
         this.about,
         this.tabs,
       ),

@@ -58,6 +58,7 @@ function browserHost(state) {
 }
 
 async function begin() {
+  await browserAnswers();
   const parent = document.getElementById("labeller");
   followTheme(parent);
   const state = { times: {}, ...kept() };
@@ -68,7 +69,8 @@ async function begin() {
     mount(parent, labeller.element);
     await labeller.open(item);
   };
-  addEventListener("pagehide", () => labeller.flush());
+  // A page that is reloaded in another process is hidden only when the new one has read the store already.
+  for (const end of ["beforeunload", "pagehide"]) addEventListener(end, () => labeller.flush());
   // What another tab says comes with the event; read from the store it may be older, for each process has its own copy.
   addEventListener("storage", (event) => {
     if (event.key !== PLACE || !event.newValue) return;

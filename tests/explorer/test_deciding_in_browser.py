@@ -1,0 +1,103 @@
+"""Deciding who is right in the explorer's file, in a real browser: by keys, kept, read back, never lost."""
+
+from pathlib import Path
+from shutil import copy
+
+import polars as pl
+from explorer.driving import opened, press
+from explorer.rated import ratings_of
+from playwright.sync_api import expect
+
+from axisjudge.explorer import Grid, write_explorer
+from axisjudge.labels.decisions import decisions_of
+from axisjudge.ratings import read_ratings
+
+
+def test_a_decision_is_kept_downloaded_and_read_back(visit, runs, tmp_path):
+    page = visit("only=undecided")
+    press(page, "d")
+    assert opened(page)[0] == "run-0"
+    press(page, "w")
+    page.keyboard.type("Ann")
+    press(page, "Enter", "1")
+    page.get_by_text("1 decided, 1 new right").wait_for()
+    press(page, "d", "w", "3")
+    page.get_by_text("2 decided").wait_for()
+    page.get_by_role("button", name="not applicable").click()
+    page.get_by_text("Decided: both wrong, not applicable").wait_for()
+    page.reload()
+    page.get_by_text("2 decided").wait_for()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Decisions").click()
+    assert download.value.suggested_filename == "Ann.decisions.jsonl"
+    download.value.save_as(tmp_path / "back.jsonl")
+    back = read_ratings(tmp_path / "back.jsonl")
+    assert {each.way: each.decided for each in decisions_of(back)} == {"by_flip": 1, "by_disagreement": 1}
+    assert sorted(back["verdict"]) == ["incorrect", "not_applicable"]
+    again = Grid.of(pl.concat([ratings_of(runs), back]), runs)
+    base = again.base(0, "argument_validity")
+    assert base["prompt_sha256"] == back.filter(trajectory_id="run-0")["prompt_sha256"][0]
+    write_explorer(tmp_path / "again.html", again)
+    page.goto((tmp_path / "again.html").as_uri() + "#run=run-0&axis=argument_validity")
+    page.get_by_text("decision: new right").wait_for()
+
+
+def test_what_is_typed_while_a_run_opens_is_typed_when_it_is_open(visit):
+    page = visit("only=undecided")
+    page.evaluate("() => { pageHost.run = (at) => new Promise((go) => { window.go = () => go(openedRun(at)); }); }")
+    press(page, "d", "w")
+    page.keyboard.type("Ann")
+    press(page, "Enter", "1")
+    expect(page.locator(".waiting")).to_have_text("Opening…")
+    page.evaluate("go()")
+    page.get_by_text("1 decided, 1 new right").wait_for()
+    assert opened(page) == ("run-0", "Argument validity", 6)
+    assert page.evaluate("KEPT.rater") == "Ann"
+    press(page, "/")
+    page.keyboard.type("no answer")
+    expect(page.locator(".rows .name")).to_have_text(["run-2"])
+
+
+def test_what_is_decided_stays_when_the_page_is_left_at_once_or_open_twice(visit):
+    page = visit("only=undecided")
+    press(page, "d", "w")
+    page.keyboard.type("Ann")
+    press(page, "Enter", "1")
+    page.get_by_text("1 decided").wait_for()
+    press(page, "d")
+    page.locator(".opened h2", has_text="run-1").wait_for()
+    page.wait_for_selector(".deciding button")
+    other = page.context.new_page()
+    other.goto(page.url)
+    other.get_by_text("1 decided").wait_for()
+    page.bring_to_front()
+    press(page, "w", "1")
+    page.reload()
+    page.get_by_text("2 decided").wait_for()
+    other.get_by_text("2 decided").wait_for()
+    other.close()
+
+
+def test_decisions_outlive_the_file_that_is_written_anew(visit, runs, explorer_file, tmp_path):
+    file = Path(copy(explorer_file, tmp_path))
+    page = visit("only=undecided", file)
+    press(page, "d", "w")
+    page.keyboard.type("Ann")
+    press(page, "Enter", "1", "d")
+    page.locator(".opened h2", has_text="run-1").wait_for()
+    press(page, "w", "1")
+    page.get_by_text("2 decided").wait_for()
+    page.reload()
+    table = ratings_of(runs)
+    of_run_1 = pl.col("trajectory_id") == "run-1"
+    said = pl.when(of_run_1).then(pl.lit("said otherwise")).otherwise("rationale")
+    write_explorer(file, Grid.of(table.with_columns(rationale=said), runs[::-1]))
+    page.reload()
+    page.wait_for_selector(".filters")
+    press(page, "d")
+    page.get_by_text("1 decided, 1 new right").wait_for()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Decisions").click()
+    download.value.save_as(tmp_path / "back.jsonl")
+    back = read_ratings(tmp_path / "back.jsonl")
+    assert sorted(back["trajectory_id"]) == ["run-0", "run-1"], "what was decided on other words is given back too"
