@@ -133,7 +133,7 @@ class TurningFile(logging.handlers.RotatingFileHandler):
     """A file that turns over once it is full; for that it asks the open file, and once, where logging's own looks at
     the path, writes the line out and seeks: half of what a line costs."""
 
-    def shouldRollover(self, record: logging.LogRecord) -> int:  # noqa: N802
+    def shouldRollover(self, record: logging.LogRecord) -> int:
         """Whether the file is full."""
         return int(self.stream is not None and os.fstat(self.stream.fileno()).st_size >= self.maxBytes)
 

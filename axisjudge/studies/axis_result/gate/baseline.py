@@ -36,8 +36,8 @@ class ScoredRun(Result):
     """What a baseline keeps of one run.
 
     `scores` has the composite and the four dimensions, None where there is none; `ends` are those of the composite.
-    `broken` is None, or says why nothing of the run can have worked: it failed, or each of its calls did. `calls` is how
-    many it made; baselines made before it was kept do not know.
+    `broken` is None, or says why nothing of the run can have worked: it failed, or each of its calls did. `calls` is
+    how many it made; baselines made before it was kept do not know.
     """
 
     scenario: str
