@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
@@ -283,17 +282,8 @@ def _add_reading(app: FastAPI, store: ScoreStore) -> None:
         rows = store.ranking(part.of(Wanted(workspace_id=workspace_id, spec_id=spec_id)), limit=part.limit)
         if not rows:
             raise HTTPException(404, f"no scored run of spec {spec_id} in workspace {workspace_id}")
-        runs = [
-            answers.RankedScore(
-                **answers.full_score(row | {"rank": rank, "wall_seconds": _finite(row["wall_seconds"])})
-            )
-            for rank, row in enumerate(rows, 1)
-        ]
+        runs = [answers.RankedScore(**answers.full_score(row | {"rank": rank})) for rank, row in enumerate(rows, 1)]
         return answers.SpecRanking(spec_id=spec_id, tie_breaks=list(TIE_BREAKS), runs=runs)
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
 
 
 def _microseconds(moment: datetime | None) -> int | None:

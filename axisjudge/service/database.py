@@ -11,6 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from filelock import FileLock
+from pydantic_core import to_json
 
 from axisjudge.checks import InputError
 
@@ -19,7 +20,15 @@ _WAIT = 30
 #: Errors of the connection, not of what was written.
 UNREACHABLE = (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError)
 _POOL = {"pool_size": 20, "max_overflow": 30}
-_NAMED: dict[str, Any] = {"paramstyle": "named"}  # parameters by name, as PostgreSQL's driver has them
+
+
+def json_text(value: Any) -> str:
+    """A value as JSON text; the standard library takes three times as long, and a write has four of them."""
+    return to_json(value, ensure_ascii=True, inf_nan_mode="constants").decode()
+
+
+#: Parameters go by name, as PostgreSQL's driver has them.
+_NAMED: dict[str, Any] = {"paramstyle": "named", "json_serializer": json_text}
 
 
 class Database:
@@ -52,7 +61,7 @@ class Database:
         if self.is_sqlite:
             self.engine = _sqlite_engine(self.url)
         else:
-            self.engine = sa.create_engine(self.url, **_POOL, pool_pre_ping=True)
+            self.engine = sa.create_engine(self.url, **_POOL, pool_pre_ping=True, json_serializer=json_text)
         self._reader = self.engine if self.is_sqlite else self.engine.execution_options(isolation_level="AUTOCOMMIT")
 
     def __str__(self) -> str:
@@ -173,9 +182,8 @@ def _as_url(text: str) -> sa.URL:
 
 def _sqlite_engine(url: sa.URL) -> sa.Engine:
     if url.database in (None, "", ":memory:"):
-        engine = sa.create_engine(
-            url, **_NAMED, poolclass=sa.pool.StaticPool, connect_args={"check_same_thread": False}
-        )
+        memory: dict[str, Any] = {"poolclass": sa.pool.StaticPool, "connect_args": {"check_same_thread": False}}
+        engine = sa.create_engine(url, **_NAMED, **memory)
     else:
         if not Path(str(url.database)).parent.is_dir():
             raise InputError(str(url.database), "the folder of the store does not exist")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ import sqlalchemy as sa
 
 from axisjudge.checks import InputError
 from axisjudge.scores.run_score import Run, Scorecard, ScorecardRules, runs_frame
-from axisjudge.scores.run_score.runs import end_time
+from axisjudge.scores.run_score.single import ended_at, usable_wall
 from axisjudge.service import schema
 from axisjudge.service.database import Database
 from axisjudge.service.writing import card_of, facts_of, insert_and_score, run_from, scores_of
@@ -177,8 +176,9 @@ class ScoreStore:
             lowest = connection.execute(best.limit(1).offset(limit - 1)).scalar()  # ties with the last are cut below
             asked = sa.select(schema.agent_run_scores, schema.agent_runs.c.facts).select_from(joined).where(here)
             rows = connection.execute(asked if lowest is None else asked.where(scores.score >= lowest)).all()
-        ranked = [dict(row._mapping) | {"wall_seconds": run_from(row.facts).wall_seconds} for row in rows]
-        return sorted(ranked, key=_tie_breaks)[:limit]
+        ranked = [(run_from(row.facts), dict(row._mapping)) for row in rows]
+        ranked.sort(key=lambda each: _tie_breaks(*each))
+        return [row | {"wall_seconds": usable_wall(run)} for run, row in ranked[:limit]]
 
     def runs(self) -> pl.DataFrame:
         """All runs as a table, by id."""
@@ -253,11 +253,7 @@ class ScoreStore:
         return outcomes
 
 
-def _tie_breaks(row: dict[str, Any]) -> tuple[Any, ...]:
-    axes, wall = row["axis_scores"], row["wall_seconds"]
-    ended = end_time(row["detail"]["ended_at"])
-    unknown_wall = (wall is None, wall is not None and math.isnan(wall), wall or 0.0)
-    return (
-        *(-row["score"], -axes["completion"], -axes["error_rate"]),
-        *(unknown_wall, (ended is None, ended and ended.timestamp()), row["run_id"]),
-    )
+def _tie_breaks(run: Run, row: dict[str, Any]) -> tuple[Any, ...]:
+    axes, wall, ended = row["axis_scores"], usable_wall(run), ended_at(run)
+    best = (-row["score"], -axes["completion"], -axes["error_rate"])
+    return *best, wall is None, wall, ended is None, ended, run.run_id

@@ -15,7 +15,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from axisjudge.scores.run_score import Run, Scorecard, ScorecardRules
 from axisjudge.scores.run_score.single import RollingBaseline, ended_at, enters_baseline, score_single
-from axisjudge.service.database import Prepared
+from axisjudge.service.database import Prepared, json_text
 from axisjudge.service.schema import agent_run_scores, agent_runs, superseded_scores, waiting_events
 
 EVENT = "agent.run.scored"
@@ -231,7 +231,7 @@ def _write(
         _NEW_SCORE.run(connection, fresh)
     events = [*((row, None) for row in fresh if row["score"] is not None), *changed]
     if events:
-        payloads = [{"score_id": row["score_id"], "payload": json.dumps(_event(row, old))} for row, old in events]
+        payloads = [{"score_id": row["score_id"], "payload": json_text(_event(row, old))} for row, old in events]
         _NEW_EVENT.run(connection, payloads)
 
 

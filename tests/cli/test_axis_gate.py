@@ -15,14 +15,15 @@ SCENARIO = "broken-build"
 REFUSED = "connect ECONNREFUSED 127.0.0.1:5432"
 
 
-def session(number, *, change=None, refused=False, error=None):
-    """One recorded session of the demo as an AXIS report; `change` alters its entries one by one."""
+def session(number, *, change=None, refused=False, error=None, idle=None):
+    """One recorded session of the demo as an AXIS report; `change` alters its entries, of which `idle` keeps the first
+    few."""
     name = f"{SCENARIO}.{number}"
     path = next(each for each in demo_transcripts() if each.parts[-2:] == ("cedar-mini", f"{name}.json"))
     report = json.loads(path.read_text())
     output = report["output"]
     for place, entry in enumerate(output["transcript"]):
-        entry["content"]["session_id"] = output["metadata"]["sessionId"] = f"{name}{change or ''}{refused}{error}"
+        entry["content"]["session_id"] = output["metadata"]["sessionId"] = f"{name}{change or ''}{refused}{error}{idle}"
         if entry["type"] == "tool_result":
             block = entry["content"]["message"]["content"][0]
             if refused:
@@ -31,6 +32,9 @@ def session(number, *, change=None, refused=False, error=None):
                 block.update(content="Error: the service answered 503", is_error=True)
     if error:
         output["metadata"]["error"], output["result"] = error, None
+    if idle is not None:
+        assert not any(entry["type"] == "tool_result" for entry in output["transcript"][:idle])
+        output["transcript"], output["result"] = output["transcript"][:idle], "There are no tools here."
     return report
 
 
@@ -85,7 +89,7 @@ def test_a_real_regression_between_recorded_sessions_fails_and_the_baselines_own
     assert "**regressed**" in table[0]
 
 
-@pytest.mark.parametrize("how", [{"refused": True}, {"error": "timed out"}])
+@pytest.mark.parametrize("how", [{"refused": True}, {"error": "timed out"}, {"idle": 0}, {"idle": 2}])
 @pytest.mark.parametrize("repeats", [1, 3])
 def test_a_collapse_fails_however_few_the_repeats(bench, how, repeats):
     bench.record("after", [session(number, **how) for number in range(1, repeats + 1)])

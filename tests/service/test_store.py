@@ -29,6 +29,10 @@ from .load import made_run
 NOON = datetime(2026, 11, 1, 12, tzinfo=UTC)
 
 
+#: Minutes from noon to 1969.
+A_BROKEN_CLOCK = -30_000_000
+
+
 def run(run_id="run-1", **fields):
     return Run.model_validate({"run_id": run_id, "agent_id": "a", "workspace_id": "w", **fields})
 
@@ -238,8 +242,8 @@ def test_the_ranking_is_that_of_the_table(store):
     runs = [
         completed(
             number,
-            wall=dice.choice([None, 30.0, 60.0]),
-            minute=dice.randrange(9),
+            wall=dice.choice([None, 30.0, 60.0, -5.0, math.nan, 1e308]),
+            minute=dice.choice([*range(9), A_BROKEN_CLOCK]),
             spec_id="spec",
             artefact=f"branch-{number}",
             stages=[{"attempts": dice.choice([1, 2]), "passed": True}],
@@ -253,7 +257,28 @@ def test_the_ranking_is_that_of_the_table(store):
         rows = store.ranking(Wanted(workspace_id="w", spec_id="spec"), limit=limit)
         assert [row["run_id"] for row in rows] == ranked["run_id"].to_list()[:limit]
         assert [row["detail"]["artefact"] for row in rows] == ranked["artefact"].to_list()[:limit]
+        assert [row["wall_seconds"] for row in rows] == ranked["wall_seconds"].to_list()[:limit]
+    assert set(ranked["wall_seconds"]) == {None, 30.0, 60.0}  # what cannot be true wins no tie
     assert store.ranking(Wanted(workspace_id="v", spec_id="spec")) == []
+
+
+@pytest.mark.parametrize("wall", [-5.0, math.nan, math.inf, 1e308, None])
+def test_a_time_that_cannot_be_true_wins_no_tie(store, wall):
+    late = completed(1, wall=30.0, minute=9, spec_id="spec")
+    store.add(
+        [
+            completed(0, wall=wall, minute=1, spec_id="spec"),
+            late,
+            completed(2, wall=30.0, minute=A_BROKEN_CLOCK, spec_id="spec"),
+        ]
+    )
+    ranked = store.ranking(Wanted(workspace_id="w", spec_id="spec"))
+    assert len({row["score"] for row in ranked}) == 1
+    assert [(row["run_id"], row["wall_seconds"]) for row in ranked] == [
+        ("run-1", 30.0),
+        ("run-2", 30.0),
+        ("run-0", None),
+    ]
 
 
 class TestLists:

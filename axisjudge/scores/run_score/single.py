@@ -102,9 +102,14 @@ def ended_at(run: Run) -> int | None:
     return (ended - _EPOCH) // _MICROSECOND if ended is not None and EARLIEST <= ended <= LATEST else None
 
 
+def usable_wall(run: Run) -> float | None:
+    """The seconds that a run took, None where they are not known or cannot be true."""
+    return run.wall_seconds if _wrong("wall_seconds", run.wall_seconds) is None else None
+
+
 def enters_baseline(run: Run) -> bool:
     """Whether baselines are made of this run: completed, with a usable end and wall time."""
-    return run.outcome == "COMPLETED" and _wrong("wall_seconds", run.wall_seconds) is None and ended_at(run) is not None
+    return run.outcome == "COMPLETED" and usable_wall(run) is not None and ended_at(run) is not None
 
 
 class RollingBaseline:

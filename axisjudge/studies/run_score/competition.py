@@ -11,6 +11,7 @@ import polars as pl
 
 from axisjudge.checks import InputError, TooLittle
 from axisjudge.results import Result, columns
+from axisjudge.scores.run_score.reasons import of_end_time, of_measurement
 from axisjudge.scores.run_score.rules import TIE_BREAKS
 from axisjudge.scores.run_score.winning import win_probability
 from axisjudge.stats.comparisons.ranking import rank_sets
@@ -107,7 +108,12 @@ def comparable(scored: pl.DataFrame) -> pl.DataFrame:
 
 
 def in_order(scored: pl.DataFrame) -> pl.DataFrame:
-    """Runs best first: by score, then by the tie-breaks; runs without a score come last. Needs ``wall_seconds``."""
+    """Runs best first: by score, then by the tie-breaks; runs without a score come last. Needs ``wall_seconds``.
+
+    A wall time or an end that cannot be true is not known, and wins no tie.
+    """
+    unusable = {"wall_seconds": of_measurement("wall_seconds"), "ended_at": of_end_time()}
+    scored = scored.with_columns(pl.when(why.is_null()).then(name).alias(name) for name, why in unusable.items())
     keys = ("score", "completion", "error_rate", "wall_seconds", "ended_at", "run_id")
     ordered = scored.sort(*keys, descending=[True, True, True, False, False, False], nulls_last=True)
     scores = ("score", "tier", "score_low", "score_high", "completion", "error_rate", "latency", "resource_efficiency")

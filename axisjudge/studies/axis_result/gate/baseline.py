@@ -6,7 +6,7 @@ import json
 import re
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -36,7 +36,8 @@ class ScoredRun(Result):
     """What a baseline keeps of one run.
 
     `scores` has the composite and the four dimensions, None where there is none; `ends` are those of the composite.
-    `broken` is None, or says why nothing of the run can have worked: it failed, or each of its calls did.
+    `broken` is None, or says why nothing of the run can have worked: it failed, or each of its calls did. `calls` is
+    how many it made; baselines made before it was kept do not know.
     """
 
     scenario: str
@@ -45,6 +46,7 @@ class ScoredRun(Result):
     scores: Mapping[str, float | None]
     ends: tuple[float, float]
     broken: str | None = None
+    calls: int | None = field(default=None, compare=False)
 
     @property
     def pair(self) -> tuple[str, str]:
@@ -85,6 +87,7 @@ def scored_runs(trajectories: Sequence[Trajectory], results: Sequence[AxisResult
                 scores={name: {**dimensions, "composite": result.composite}[name] for name in QUANTITIES},
                 ends=result.interval,
                 broken=_broken(trajectory, result),
+                calls=sum(each.is_call for each in result.interactions),
             )
         )
     return tuple(sorted(runs, key=lambda each: (*each.pair, each.trajectory_id)))

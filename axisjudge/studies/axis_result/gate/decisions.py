@@ -155,7 +155,8 @@ def gate(
     A fall is shown when the change's whole interval lies below the rule's margin, at a level shared out over all
     decisions, so that a gate of many does not fail by chance. It is excluded when the interval at `ci_level` lies
     above the margin: to let all pass, each must hold, which needs no sharing out. Between the two, repeats are too few
-    to tell. Runs of which nothing worked, where the baseline's did, collapsed, however few they are.
+    to tell. Runs of which nothing worked, where the baseline's did, collapsed, however few they are; so did runs that
+    called nothing, where each of the baseline's called something: an environment that is not there deducts nothing.
 
     Parameters
     ----------
@@ -220,6 +221,8 @@ def _compared(pair: _Pair, rules: Sequence[Rule], ci_level: float, strict: float
     broken = [each.broken for each in pair.new if each.broken is not None]
     if len(broken) == len(pair.new) and not all(each.broken for each in pair.old):
         return [pair.decided("runs work", Outcome.COLLAPSED, broken[0])]
+    if all(each.calls == 0 for each in pair.new) and all(each.calls for each in pair.old):
+        return [pair.decided("runs work", Outcome.COLLAPSED, say.NO_CALLS)]
     return [_fall(pair, rule, ci_level, strict) for rule in rules]
 
 

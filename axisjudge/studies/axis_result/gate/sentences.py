@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.words import listed, many
 
+NO_CALLS = "none of them called anything, as the baseline's did"
 SAME_RUNS = "these are the baseline's own runs"
 NOT_AMONG_MANY = "beyond the margin on its own, but not surely so among as many decisions"
 _VERDICT = {0: "passed", 1: "failed", 4: "cannot be told: repeats are too few, or runs or scores are missing"}
