@@ -125,13 +125,16 @@ def test_lost_and_uncertain_verdicts_are_a_stratum_of_their_own():
     assert found.apparent.n_missing == 50
 
 
-def test_a_common_verdict_without_labels_leaves_the_labels_alone_or_is_refused():
+def test_a_common_verdict_without_labels_leaves_the_labels_alone_or_counts_against_both_ends():
     said, told = items((1, NONE, 60), (0, 0, 20), (0, 1, 5), (0, NONE, 100))
     at_random = corrected_rate(said, told, sampling="random")
     assert at_random.rate == at_random.labels_alone
     assert "labels stand alone" in at_random.warnings[0]
     by_verdict = corrected_rate(said, told, sampling="by_judge_verdict")
-    assert by_verdict.refusal == "no item with the judge's verdict 'incorrect' was labelled (32% of the items)"
+    assert by_verdict.rate.ci_low < 125 / 185 * 5 / 25 < 60 / 185 + 125 / 185 * 5 / 25 < by_verdict.rate.ci_high
+    assert by_verdict.rate.estimate == pytest.approx(0.5 * 60 / 185 + 125 / 185 * 5 / 25)
+    assert "32% of the items" in by_verdict.warnings[0]
+    assert math.isnan(by_verdict.labels_alone.estimate)
 
 
 def test_where_all_items_are_labelled_the_rate_is_theirs_however_good_the_judge():

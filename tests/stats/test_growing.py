@@ -153,6 +153,38 @@ def test_the_model_of_few_runs_answers_more_tasks_labels_and_judges():
         assert (found.refusal is NoModel.NONE) == answered == (tasks > 1), (tasks, found.convergence)
 
 
+@pytest.mark.parametrize("ratio", [10, 160, 2000])
+@pytest.mark.parametrize("known", [True, False], ids=["all probabilities", "those of labels"])
+def test_ever_more_labels_of_an_uneven_draw_are_answered_from_the_first_ten_on(ratio, known):
+    """Labels that stood for under half of the items were refused, and known kinds without a label."""
+    rng = np.random.default_rng(ratio)
+    for _ in range(5):
+        failed, drawn = rng.random(600) < 0.2, rng.random(600)
+        said = np.where(rng.random(600) < 0.8, failed, ~failed).astype(float)
+        odds = np.where(rng.random(600) < np.where(failed, 0.5, 0.1), 1.0, 1 / ratio)
+        for n in (12, 20, 40, 80, 160, 320):
+            probability = np.minimum(1.0, n * odds / odds.sum())
+            label = np.where(drawn < probability, failed, np.nan)
+            if np.isfinite(label).sum() < 10:
+                continue
+            stated = probability if known else np.where(np.isnan(label), np.nan, probability)
+            rate = corrected_rate(said, label, sampling="by_key", probability=stated).rate
+            assert 0 <= rate.ci_low <= rate.estimate <= rate.ci_high <= 1, (n, rate.reason)
+
+
+@pytest.mark.parametrize("sampling", ["by_judge_verdict", "by_key"])
+def test_more_items_of_a_kind_that_was_not_drawn_widen_the_interval_by_their_share(sampling):
+    said = np.r_[np.ones(100), np.zeros(400), np.full(600, np.nan)]
+    label = np.where(np.arange(1100) % 5 == 0, np.arange(1100) % 25 < np.where(said == 1, 15, 5), np.nan)
+    label[500:] = np.nan
+    probability = np.r_[np.full(500, 0.2), np.full(600, 0.001)]
+    ends = []
+    for n in (500, 510, 600, 1100):
+        found = corrected_rate(said[:n], label[:n], sampling=sampling, probability=probability[:n])
+        ends.append([n * found.rate.ci_low, n * (1 - found.rate.ci_high)])
+    assert np.ptp(ends, axis=0) == pytest.approx([0, 0], abs=6)  # so many items surely fail, and so many surely do not
+
+
 def test_a_label_of_a_rare_kind_is_no_reason_to_refuse_where_every_item_s_probability_is_known():
     """One of 20 in 1,000 items that are drawn once in 100,000 times: by its own weight it outweighs all others."""
     rng = np.random.default_rng(0)

@@ -155,18 +155,20 @@ def test_case_weighted_agreement_answers_at_forty_tasks_of_four_and_with_more():
         assert found.ci_low <= found.estimate <= found.ci_high
 
 
-def test_labels_drawn_by_an_uneven_key_cover_or_are_refused():
-    """10:1, 40 studies; a draw of 160:1 of which the rare kind has no label has no rate."""
+@pytest.mark.parametrize(("n_labels", "ratio"), [(120, 10), (60, 160)])
+def test_labels_drawn_by_an_uneven_key_cover(n_labels, ratio):
     rng = np.random.default_rng(6)
-    found = np.array([keyed(120, 10, 0.2, rng)["ours"] for _ in range(40)])
-    given = ~np.isnan(found[:, 0])
-    assert given.mean() > 0.9
-    held = (found[given, 0] <= 0.2) & (found[given, 1] >= 0.2)
+    found = np.array([keyed(n_labels, ratio, 0.2, rng)["ours"] for _ in range(40)])
+    held = (found[:, 0] <= 0.2) & (found[:, 1] >= 0.2)
     assert held.mean() >= 0.93 - 2 * math.sqrt(0.93 * 0.07 / 40)
+
+
+def test_a_kind_that_was_drawn_160_times_less_often_and_has_no_label_may_all_fail_or_none():
     probability = np.r_[np.full(100, 0.8), np.full(900, 0.005)]
     label = np.r_[np.tile([1.0, 0.0], 50), np.full(900, np.nan)]
-    said = np.tile([1.0, 0.0], 500)
-    assert "have no label" in corrected_rate(said, label, sampling="by_key", probability=probability).refusal
+    found = corrected_rate(np.tile([1.0, 0.0], 500), label, sampling="by_key", probability=probability)
+    assert found.rate.ci_low < 0.1 * 0.5 < 0.9 + 0.1 * 0.5 < found.rate.ci_high
+    assert "90% of the items" in found.warnings[0]
 
 
 def test_the_measured_table_keeps_the_rule_or_refuses():

@@ -7,12 +7,14 @@ at random              post-stratified by the judge's verdict v, sum_v q_v P(inc
                        Beta(1/2) posterior and MOVER-Wilson; prediction-powered with Student's t from 200 labels on
 by judge's verdict     the same; without recorded probabilities only by this judge's own verdict
 by a recorded key      the same, with classes of about equal probability as strata too; prediction-powered where the
-                       labels are worth 200 of even weight; bets, which are wide, where few of them stand for many
+                       labels are worth 200 of even weight; bets, which are wide, where few of them stand for many and
+                       the probabilities of other items are not known
 by the human label     Rogan and Gladen with Lang and Reiczigel's interval
 in an unknown way      none: every estimator fails for some way
 =====================  ================================================================================================
 
-A verdict that takes no side, and a lost one, is a stratum of its own: what people say of such items counts.
+A verdict that takes no side, and a lost one, is a stratum of its own: what people say of such items counts. Items of a
+kind that was not drawn may hold no failure, or nothing else: they widen the interval by their share.
 """
 
 from __future__ import annotations
@@ -34,7 +36,14 @@ from axisjudge.stats.comparisons.ranking import RankSets
 from axisjudge.stats.estimate import Estimate, difference_ends, many
 from axisjudge.stats.rates import uneven_draws
 from axisjudge.stats.rates.misclassification import Counts, lang_reiczigel_interval, rogan_gladen
-from axisjudge.stats.rates.post_stratified import Floats, Ints, LabelledSample, cluster_worth, post_stratified_interval
+from axisjudge.stats.rates.post_stratified import (
+    Floats,
+    Ints,
+    LabelledSample,
+    cluster_worth,
+    post_stratified_interval,
+    unlabelled_share,
+)
 from axisjudge.stats.rates.prediction_powered import prediction_powered_mean
 from axisjudge.stats.rates.proportions import cluster_codes, clustered_proportion
 
@@ -109,8 +118,8 @@ def corrected_rate(
         Where all items are labelled there is nothing to correct, and the rate is that of the labels.
     probability : array, shape (n_items,), optional
         Inclusion probabilities; NaN where they are not known of items without a label. Of all items they may hold up to
-        a common factor. Drawn by a key, those of labels alone must stand for half of the items, or there is no rate;
-        where they fall an error short of all, or are worth fewer than 50, a wide interval allows for kinds unseen.
+        a common factor. Drawn by a key, those of labels alone give a wide interval, which allows for kinds unseen,
+        where labels fall an error short of standing for all items, or are worth fewer than 50 of even weight.
     clusters : array, shape (n_items,), optional
         Which items belong together; without it items are taken as independent.
     rng : numpy.random.Generator or int, optional
@@ -144,7 +153,7 @@ def corrected_rate(
     one_of("sampling", sampling, SAMPLING)
     in_open_unit_interval("ci_level", ci_level)
     labelled = ~np.isnan(told)
-    weight = _weights(probability, labelled)
+    weight = uneven_draws.label_weights(probability, labelled)
     groups = cluster_codes(clusters, said.size)
     strata = np.where(np.isnan(said), 2, np.where(said == 1, 0, 1)).astype(np.intp)
     found = tuple(_stratum(strata, told, weight, kind) for kind in range(len(WORDS)) if (strata == kind).any())
@@ -157,9 +166,7 @@ def corrected_rate(
         "cluster_unit": unit,
     }
     apparent = clustered_proportion(said, clusters, cluster_unit=cluster_unit, ci_level=ci_level)
-    known = uneven_draws.known_of_all(probability)
-    standing = said.size if known else float(weight.sum())
-    refusal = _refusal(sampling, probability is not None, told, found, standing)
+    refusal = _refusal(sampling, probability is not None, told)
     if refusal:
         nothing = Estimate(estimate=math.nan, reason=refusal, **about)
         return CorrectedRate(nothing, apparent, nothing, found, sampling, (), refusal)
@@ -168,27 +175,33 @@ def corrected_rate(
         alone = _labels_alone(sample, about)
         return CorrectedRate(alone, apparent, alone, found, sampling, (), "" if alone.n_items else alone.reason)
     values: Values | str
+    unseen = 0.0
     if sampling == "by_human_label":
         alone = Estimate(estimate=math.nan, reason="labels drawn by the human label have no rate of their own", **about)
         values = _by_human_label(sample, said)
     else:
         if sampling == "by_judge_verdict" and probability is None:
-            sample = replace(sample, weight=_as_drawn_by(strata, labelled))
+            sample = replace(sample, weight=uneven_draws.weights_within(strata, labelled))
         classes = uneven_draws.probability_classes(probability, labelled) if sampling == "by_key" else None
+        known = sampling != "by_key" or uneven_draws.known_of_all(probability)
         alone = _labels_alone(sample, about, classes)
-        reason = "" if known or sampling != "by_key" else uneven_draws.not_standing_for_all(sample)
+        reason = "" if known else uneven_draws.not_standing_for_all(sample)
         if classes is not None and not reason:
             sample, reason = uneven_draws.in_classes(sample, classes)
         if reason:
-            alone = _without_strata(sample, reason, known, about)
+            alone = _by_bets(sample, reason, about)
             return CorrectedRate(alone, apparent, alone, found, sampling, (), alone.reason)
-        values = _with_the_judge(sample, said, found)
+        if sampling == "by_judge_verdict" or classes is not None:  # otherwise chance alone leaves a verdict unlabelled
+            unseen = unlabelled_share(sample)
+        if sampling == "by_judge_verdict" and unseen > uneven_draws.MOST_UNLABELLED:
+            alone = Estimate(estimate=math.nan, reason="labels of some verdicts have no rate of their own", **about)
+        values = _post_stratified(sample) if unseen else _with_the_judge(sample, said, found)
     if isinstance(values, str):
         return CorrectedRate(alone, apparent, alone, found, sampling, (values,), alone.reason)
     rate = _estimate(values, about)
     if math.isnan(rate.estimate):
         return CorrectedRate(rate, apparent, alone, found, sampling, (), rate.reason)
-    return CorrectedRate(rate, apparent, alone, found, sampling, _warnings(rate, alone))
+    return CorrectedRate(rate, apparent, alone, found, sampling, _warnings(rate, alone, unseen))
 
 
 def corrected_difference(first: CorrectedRate, second: CorrectedRate) -> Estimate:
@@ -261,21 +274,6 @@ def _binary(where: str, values: ArrayLike) -> Floats:
     return found
 
 
-def _weights(probability: ArrayLike | None, labelled: NDArray[np.bool_]) -> Floats:
-    if probability is None:
-        return labelled.astype(np.float64)
-    given = np.asarray(probability, dtype=np.float64)
-    if given.shape != labelled.shape or not ((given[labelled] > 0) & (given[labelled] <= 1)).all():
-        raise InputError("probability", "must lie in (0, 1] for every labelled item", probability)
-    return np.where(labelled, 1 / np.where(labelled, given, 1.0), 0.0)
-
-
-def _as_drawn_by(strata: Ints, labelled: NDArray[np.bool_]) -> Floats:
-    """Weights n_items / n_labelled of each stratum."""
-    share = np.bincount(strata, weights=labelled) / np.maximum(np.bincount(strata), 1)
-    return np.where(labelled, 1 / np.where(labelled, share[strata], 1.0), 0.0)
-
-
 def _stratum(strata: Ints, told: Floats, weight: Floats, kind: int) -> Stratum:
     inside = strata == kind
     asked = inside & ~np.isnan(told)
@@ -283,7 +281,7 @@ def _stratum(strata: Ints, told: Floats, weight: Floats, kind: int) -> Stratum:
     return Stratum(WORDS[kind], int(inside.sum()), int(asked.sum()), share)
 
 
-def _refusal(sampling: str, weighted: bool, told: Floats, strata: tuple[Stratum, ...], standing: float) -> str:
+def _refusal(sampling: str, weighted: bool, told: Floats) -> str:
     n_labelled = int((~np.isnan(told)).sum())
     if sampling == "unknown":
         return "how the labelled items were drawn is not known, and every estimator fails for some way of drawing them"
@@ -297,13 +295,6 @@ def _refusal(sampling: str, weighted: bool, told: Floats, strata: tuple[Stratum,
         return ""
     if sampling == "by_key" and not weighted:
         return "labels drawn by a key need the probability of each, and it was not recorded"
-    if sampling == "by_key" and standing < uneven_draws.LEAST_COVERED * told.size:
-        seen = f"by their probabilities the labels stand for {standing:.0f} of {told.size} items"
-        return f"{seen}: those that were rarely drawn have no label, or their probabilities are missing"
-    for stratum in strata:
-        share = stratum.n_items / told.size
-        if sampling != "random" and not stratum.n_labelled and share > uneven_draws.MOST_UNLABELLED:
-            return f"no item with the judge's verdict {stratum.verdict!r} was labelled ({share:.0%} of the items)"
     return ""
 
 
@@ -320,7 +311,7 @@ def _with_the_judge(sample: LabelledSample, said: Floats, strata: tuple[Stratum,
     of_cluster = np.bincount(sample.groups[sample.labelled], weights=sample.weight[sample.labelled])
     n_units = effective_clusters(of_cluster)
     if n_units < LARGE_SAMPLE or min(told.sum(), (1 - told).sum()) < LARGE_SAMPLE_RARE:
-        return *post_stratified_interval(sample), POST_STRATIFIED
+        return _post_stratified(sample)
     found = prediction_powered_mean(
         np.where(np.isnan(said), 0.5, said),
         sample.label,
@@ -346,10 +337,12 @@ def _labels_alone(sample: LabelledSample, about: dict[str, Any], classes: Ints |
     return replace(found, n_items=about["n_items"], n_missing=about["n_missing"])
 
 
-def _without_strata(sample: LabelledSample, reason: str, known: bool, about: dict[str, Any]) -> Estimate:
-    """Nothing where every probability is known, up to a factor: the rare kind can be labelled; else what bets say."""
-    if known:
-        return Estimate(estimate=math.nan, reason=reason, **about)
+def _post_stratified(sample: LabelledSample) -> Values:
+    return *post_stratified_interval(sample), POST_STRATIFIED
+
+
+def _by_bets(sample: LabelledSample, reason: str, about: dict[str, Any]) -> Estimate:
+    """What bets on the labels say, with the reason why they must."""
     estimate, low, high = uneven_draws.rate_by_bets(sample)
     if low > high:
         return Estimate(estimate=math.nan, reason=f"{reason}, and together for more items than there are", **about)
@@ -381,7 +374,10 @@ def _estimate(values: Values, about: dict[str, Any]) -> Estimate:
     return Estimate(estimate=estimate, ci_low=low, ci_high=high, method=method, notes=notes, **about)
 
 
-def _warnings(rate: Estimate, alone: Estimate) -> tuple[str, ...]:
+def _warnings(rate: Estimate, alone: Estimate, unseen: float) -> tuple[str, ...]:
+    if unseen > uneven_draws.MOST_UNLABELLED:
+        kinds = f"kinds of items that were not drawn have no label ({unseen:.0%} of the items)"
+        return (f"{kinds}: the interval allows that all of them fail, or none",)
     width, without = rate.ci_high - rate.ci_low, alone.ci_high - alone.ci_low
     if not width >= LITTLE_HELP * without:  # NaN where labels have no rate of their own
         return ()

@@ -58,7 +58,10 @@ class LabelledSample:
 
 
 def post_stratified_interval(sample: LabelledSample) -> tuple[float, float, float]:
-    """The post-stratified rate and its interval; a stratum without a label counts as one half, known not at all."""
+    """The post-stratified rate and its interval.
+
+    A stratum without a label counts as one half, and wholly against both ends: it may hold no failure, or nothing else.
+    """
     kinds, strata = np.unique(sample.strata, return_inverse=True)
     n_kinds, n = kinds.size, strata.size
     asked, weight = sample.labelled, sample.weight
@@ -87,11 +90,18 @@ def post_stratified_interval(sample: LabelledSample) -> tuple[float, float, floa
         p = _over_classes(sample, strata, sample.classes, of_labels, rng)
         bounds = np.quantile(p, [(1 - sample.ci_level) / 2, (1 + sample.ci_level) / 2], axis=0)
     q = rng.standard_gamma(n_items * of_verdicts, size=p.shape)
-    draws = (p * q).sum(axis=1) / q.sum(axis=1)
-    low, high = np.quantile(draws, [(1 - sample.ci_level) / 2, (1 + sample.ci_level) / 2])
+    tails = (1 - sample.ci_level) / 2, (1 + sample.ci_level) / 2
+    low, high = (np.quantile((np.where(given, p, word) * q).sum(1) / q.sum(1), at) for word, at in enumerate(tails))
     of_shares = normal_quantile(sample.ci_level) ** 2 * float(share @ deviation_of_strata**2) / (n * of_verdicts)
-    below, above = _mover(rate, bounds, share, of_shares)
-    return estimate, max(0.0, min(float(low), estimate - below)), min(1.0, max(float(high), estimate + above))
+    below, above = _mover(rate[given], bounds[:, given], share[given], of_shares)
+    unknown = float(share[~given].sum()) / 2
+    low, high = min(float(low), estimate - unknown - below), max(float(high), estimate + unknown + above)
+    return estimate, max(0.0, low), min(1.0, high)
+
+
+def unlabelled_share(sample: LabelledSample) -> float:
+    """The share of the items that lie in strata without a label."""
+    return float((np.bincount(sample.strata, weights=sample.labelled) == 0)[sample.strata].mean())
 
 
 def _over_classes(

@@ -1,4 +1,4 @@
-"""Labels drawn with uneven probabilities: classes of about equal ones, and what such a draw does not allow."""
+"""Labels drawn with uneven probabilities: classes of about equal ones, and bets where labels may not speak for all."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from axisjudge.checks import InputError
 from axisjudge.stats.clusters import effective_clusters
 from axisjudge.stats.rates.post_stratified import Ints, LabelledSample
 
@@ -15,18 +16,33 @@ from axisjudge.stats.rates.post_stratified import Ints, LabelledSample
 LEAST_COVERED = 0.5
 #: Inclusion probabilities up to this ratio are of one class.
 CLASS_RATIO = 3.0
-#: Labels of uneven weight must be worth so many of even weight (Kish) where every item's probability is known (True),
-#: and where only those of labelled items are; with fewer, intervals covered .75 to .92. In the first case a label of a
-#: class counts as many items as the class has for each of its labels: one that was hardly ever drawn stands for few. In
-#: the second its weight alone says how many it stands for: one very heavy label shows a kind of items that the others
-#: had not, and what they said before was blind to it. Then `rate_by_bets` answers.
-FEWEST_EFFECTIVE_LABELS = {True: 10, False: 50}
+#: Labels of uneven weight must be worth so many of even weight (Kish) where the probabilities of labelled items alone
+#: are known; with fewer, intervals covered .75 to .92. Where every item's is, classes have known sizes, and few labels
+#: of one make a wide interval. Without, a weight alone says how many items a label stands for: one very heavy label
+#: shows a kind of items that the others had not, and what they said was blind to it. Then `rate_by_bets` answers.
+FEWEST_EFFECTIVE_LABELS = 50
 #: Bets of `rate_by_bets`, as shares of what the largest cluster can lose.
 BETS = 0.5 ** np.arange(1, 21)
 #: Labels that a class needs under one verdict to be a stratum of its own.
 FEWEST_IN_CLASS = 3
-#: A verdict that nobody labelled may stand for at most this share of the items.
+#: Kinds of items that nobody labelled are spoken of where they are more than this share.
 MOST_UNLABELLED = 0.05
+
+
+def label_weights(probability: ArrayLike | None, labelled: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """1 / probability of labelled items, 0 of others; 1 where no probability is given."""
+    if probability is None:
+        return labelled.astype(np.float64)
+    given = np.asarray(probability, dtype=np.float64)
+    if given.shape != labelled.shape or not ((given[labelled] > 0) & (given[labelled] <= 1)).all():
+        raise InputError("probability", "must lie in (0, 1] for every labelled item", probability)
+    return np.where(labelled, 1 / np.where(labelled, given, 1.0), 0.0)
+
+
+def weights_within(strata: Ints, labelled: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Weights n_items / n_labelled of each stratum."""
+    share = np.bincount(strata, weights=labelled) / np.maximum(np.bincount(strata), 1)
+    return np.where(labelled, 1 / np.where(labelled, share[strata], 1.0), 0.0)
 
 
 def known_of_all(probability: ArrayLike | None) -> bool:
@@ -38,8 +54,9 @@ def probability_classes(probability: ArrayLike | None, labelled: NDArray[np.bool
     """Classes of inclusion probability from the highest, -1 where it is not known; None where all are about equal."""
     given = np.asarray(probability, dtype=np.float64)
     top = float(np.nanmax(given[labelled]))
-    known = given > 0
-    steps = np.floor(np.log(top / np.where(known, np.minimum(given, top), top)) / math.log(CLASS_RATIO) + 1e-9)
+    known = ~np.isnan(given)
+    with np.errstate(divide="ignore"):  # items that could not be drawn are the last class
+        steps = np.floor(np.log(top / np.where(known, np.minimum(given, top), top)) / math.log(CLASS_RATIO) + 1e-9)
     classes = np.where(known, np.unique(steps, return_inverse=True)[1].reshape(-1), -1).astype(np.intp)
     return classes if classes.max() > 0 else None
 
@@ -54,20 +71,19 @@ def not_standing_for_all(sample: LabelledSample) -> str:
 
 
 def in_classes(sample: LabelledSample, classes: Ints) -> tuple[LabelledSample, str]:
-    """The sample with classes of inclusion probability told apart, and why it allows no rate (empty: it does)."""
+    """The sample with classes of inclusion probability told apart, and why its labels may not speak for all items.
+
+    The reason is empty where every item's class is known: a class without a label then bounds the rate.
+    """
     asked = sample.labelled
-    known = bool((classes >= 0).all())
-    strata = _merged(sample.strata, classes, asked) if known else sample.strata
-    weight = _items_a_label(strata, asked) if known else sample.weight[asked]
-    worth, enough = effective_clusters(weight), FEWEST_EFFECTIVE_LABELS[known]
+    if (classes >= 0).all():
+        strata = _merged(sample.strata, classes, asked)
+        many = np.unique(sample.strata).size / np.unique(strata).size
+        return replace(sample, strata=strata, prior=0.5 * many), ""
+    worth, enough = effective_clusters(sample.weight[asked]), FEWEST_EFFECTIVE_LABELS
     if worth < enough:
         few = f"labels drawn with so uneven probabilities are worth {worth:.0f} of even weight; a rate needs {enough}"
-        return sample, few if known else f"{few}, or the probability of every item"
-    if known:
-        unseen = float((np.bincount(classes, weights=asked) == 0)[classes].mean())
-        reason = f"kinds of items that were rarely drawn have no label ({unseen:.0%} of the items): label some of them"
-        many = np.unique(sample.strata).size / np.unique(strata).size
-        return replace(sample, strata=strata, prior=0.5 * many), reason if unseen > MOST_UNLABELLED else ""
+        return sample, f"{few}, or the probability of every item"
     n_items, standing = (np.bincount(sample.strata, weights=of) for of in (np.ones(asked.size), sample.weight))
     covered = standing / standing.sum() * asked.size / np.maximum(n_items, 1)
     least = float(covered[n_items > MOST_UNLABELLED * asked.size].min(initial=1.0))
@@ -109,12 +125,6 @@ def _least_rate(sample: LabelledSample, hit: NDArray[np.float64]) -> float:
         won = np.logaddexp.reduce(log_won) - math.log(BETS.size) >= math.log(2 / (1 - sample.ci_level))
         low, high = (rate, high) if won else (low, rate)
     return low
-
-
-def _items_a_label(strata: Ints, asked: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Items of its stratum for each of the stratum's labels, of every labelled item."""
-    n_items, n_labels = np.bincount(strata), np.bincount(strata, weights=asked)
-    return np.asarray(n_items[strata[asked]] / n_labels[strata[asked]], dtype=np.float64)
 
 
 def _merged(strata: Ints, classes: Ints, asked: NDArray[np.bool_]) -> Ints:
