@@ -27,7 +27,7 @@ def marks_of(
     marks += _time_marks(interactions)
     for each in process:
         missing = [
-            f"{signal.name} of {signal.n_missing}" if signal.n else signal.name
+            f"{signal.name} of {signal.n_missing} interactions" if signal.n else f"{signal.name} of all interactions"
             for signal in each.signals
             if signal.n_missing and signal.weight and signal.name != "speed"
         ]
