@@ -135,7 +135,7 @@ def _diff(before: str, after: str, json: bool) -> None:
     elif not rows:
         typer.echo("The results are the same.")
     else:
-        short = [{key: _short(value) for key, value in row.items()} for row in rows]
+        short = [{key: _short(value) for key, value in row.items()} | {"where": _ends(row["where"])} for row in rows]
         show.table(short, "Differences", most=_MOST)
 
 
@@ -149,6 +149,11 @@ def _short(value: Any) -> Any:
         return None if value is None else f"{value:.10g}"
     text = str(value)
     return text if len(text) <= 60 else text[:59] + "…"
+
+
+def _ends(where: str) -> str:
+    """A long place by its ends: the last part says what differs."""
+    return where if len(where) <= 60 else f"{where[:19]}…{where[-40:]}"
 
 
 def _progress(result: "ReportResult", done: int, of: int) -> None:
