@@ -70,7 +70,6 @@ def _agreement(inputs: Inputs) -> Iterator[Part]:
         _findings(
             agreement_matrix=found.together.alpha_sentence if found.together else "",
             families=found.together.sentence if found.together else "",
-            effective_judges=found.worth.sentence if found.worth else "",
         ),
         ("with_labels",) if _labelled(inputs) else (),
     )
@@ -101,7 +100,7 @@ def _people(inputs: Inputs) -> Iterator[Part]:
         {
             "calderon2025": "the alternative annotator test",
             "rogan1978": "failure rates corrected by sensitivity and specificity",
-            "angelopoulos2023": "and by prediction-powered inference",
+            "angelopoulos2023": "rates corrected by prediction-powered inference",
         },
         ("Labels are the standard here, and people err as well; where one person labelled, no ceiling can be given.",),
         {name: each for name, each in tables.items() if not each[1].is_empty()},

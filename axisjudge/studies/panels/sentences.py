@@ -136,8 +136,9 @@ def stands(found: Trust) -> str:
         error = found.alone.error
         return (
             f"At {terms} {found.n_kept:,} of {found.n_items:,} verdicts ({found.n_kept / found.n_items:.0%}) may stand "
-            f"without a person: those with a confidence of {found.alone.threshold:.3f} or more, of which "
-            f"{error.estimate:.1%} are wrong by {many(error.n_items, 'label')} and {error.ci_high:.1%} at most; "
+            f"without a person: those with a confidence of {found.alone.threshold:.3f} or more; of the "
+            f"{error.n_items:,} labelled among them {error.estimate:.1%} are wrong, with a bound of "
+            f"{error.ci_high:.1%}; "
             f"{f'the other {found.n_rest:,} are left' if found.n_rest else 'none is left'} to people."
         )
     return f"At {terms} no verdict of {found.subject} may stand without a person: {_why(found)}."
