@@ -84,18 +84,24 @@ def differences(before: Any, after: Any, where: str = "") -> Iterator[Difference
 
 def _by_name(before: list[Any], after: list[Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The items of two lists by what names each in both; by their places where that fails."""
-    named = [{_name(item): item for item in items} for items in (before, after)]
-    if all(len(found) == len(items) for found, items in zip(named, (before, after), strict=True)):
-        return named[0], named[1]
+    for name in (_name, _full_name):
+        named = [{name(item): item for item in items} for items in (before, after)]
+        if all(len(found) == len(items) for found, items in zip(named, (before, after), strict=True)):
+            return named[0], named[1]
     return {str(at): item for at, item in enumerate(before)}, {str(at): item for at, item in enumerate(after)}
 
 
 def _name(item: Any) -> str:
-    """What names a row: its texts, and the texts in its lists; a text names itself."""
-    if isinstance(item, str):
-        return item
+    """What names a row: its texts; a text names itself."""
+    if isinstance(item, dict):
+        return _full_name({key: value for key, value in item.items() if not isinstance(value, list)})
+    return item if isinstance(item, str) else ""
+
+
+def _full_name(item: Any) -> str:
+    """The same with the texts in its lists."""
     if not isinstance(item, dict):
-        return ""
+        return _name(item)
     texts = (text for value in item.values() for text in (value if isinstance(value, list) else [value]))
     return ", ".join(text for text in texts if isinstance(text, str) and len(text) <= 80)
 

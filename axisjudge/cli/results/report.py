@@ -95,6 +95,7 @@ def _publish(
     if json:
         show.as_json({**asdict(made), "folder": str(made.folder)})
         return
+    typer.echo(made.about)
     typer.echo(f"{', '.join(made.parts)}: {made.n_figures} figures, {made.n_tables} tables")
     if made.without_pdf:
         typer.echo(f"No PDF: {made.without_pdf}; print article.html from a browser, or install chromium.")
@@ -104,6 +105,7 @@ def _publish(
 
 def _check(folder: str, json: bool) -> None:
     from axisjudge.report.bundle import check_bundle
+    from axisjudge.stats.estimate import many
 
     checked = check_bundle(folder)
     if json:
@@ -114,7 +116,7 @@ def _check(folder: str, json: bool) -> None:
             typer.echo(f"Made with axisjudge {checked.made_with}, checked with {checked.checked_with}.")
         if checked.differences:
             first = checked.differences[0]
-            typer.echo(f"{len(checked.differences):,} differences; the first: {first.where}")
+            typer.echo(f"{many(len(checked.differences), 'difference')}; the first: {first.where}")
             typer.echo(f"  the bundle says  {show.text(first.before)}\n  its ratings say  {show.text(first.after)}")
         else:
             typer.echo(f"The ratings give the same results: {checked.n_numbers:,} numbers.")
@@ -133,7 +135,7 @@ def _diff(before: str, after: str, json: bool) -> None:
     elif not rows:
         typer.echo("The results are the same.")
     else:
-        short = [{key: _short(value) for key, value in row.items()} for row in rows]
+        short = [{key: _short(value) for key, value in row.items()} | {"where": _ends(row["where"])} for row in rows]
         show.table(short, "Differences", most=_MOST)
 
 
@@ -147,6 +149,11 @@ def _short(value: Any) -> Any:
         return None if value is None else f"{value:.10g}"
     text = str(value)
     return text if len(text) <= 60 else text[:59] + "…"
+
+
+def _ends(where: str) -> str:
+    """A long place by its ends: the last part says what differs."""
+    return where if len(where) <= 60 else f"{where[:19]}…{where[-40:]}"
 
 
 def _progress(result: "ReportResult", done: int, of: int) -> None:

@@ -16,7 +16,7 @@ from axisjudge.report.paper import slug
 from axisjudge.report.scope import Scope
 from axisjudge.report.tables import markdown_table
 from axisjudge.studies._shared.scope import SCOPE
-from axisjudge.studies._shared.words import listed
+from axisjudge.studies._shared.words import listed, sentence_case
 
 #: Columns of a table on the page; the rest stands in its CSV.
 COLUMNS = 9
@@ -108,7 +108,7 @@ class Writeup:
             "the others, so that several ratings of one do not count as several observations. Where no correction is "
             f"named, each of several claims is to be read alone. The seed is {self.settings['seed']}.",
             f"**Software.** {', '.join(f'{name} {version}' for name, version in self.versions.items())}.",
-            f"**Coefficients and corrections.** {self._cited()}" if self.works else "",
+            f"**Coefficients and corrections.** {self._cited()}" if any(part.cites for part in self.parts) else "",
         ]
 
     def _asked(self) -> str:
@@ -147,12 +147,8 @@ class Writeup:
         )
 
     def _cited(self) -> str:
-        of_parts = ((part.heading, [key for key in part.cites if key in self.works]) for part in self.parts)
-        return " ".join(
-            f"{literal(heading)} See {listed([f'[{self._number(key)}]' for key in keys])}."
-            for heading, keys in of_parts
-            if keys
-        )
+        cited = [f"{what} [{self._number(key)}]" for part in self.parts for key, what in part.cites.items()]
+        return sentence_case(f"{listed(cited)}.")
 
     def _number(self, key: str) -> int:
         return list(self.works).index(key) + 1
@@ -187,7 +183,7 @@ class Writeup:
         return "\n".join(f"- {literal(limit)}" for limit in (*limits, *general))
 
     def _availability(self) -> list[str]:
-        files = "\n".join(f"| `{literal(name)}` | {digest} |" for name, digest in self.files.items())
+        files = "\n".join(f"| {literal(name)} | {digest} |" for name, digest in self.files.items())
         return [
             "The ratings and labels behind every number stand in `inputs/`, the numbers in `results.json`, every table "
             "as CSV and LaTeX in `tables/`, every figure as PNG, SVG and PDF in `figures/`, the hash of every file in "

@@ -84,9 +84,14 @@ def check_bundle(folder: str | Path) -> Checked:
     results, _, parts = compute(place, settings)
     again = json.loads(dumps(results))
     made_with = str(said.pop("axisjudge", "unknown")) if isinstance(said, dict) else "unknown"
-    found = tuple(differences(said, {key: value for key, value in again.items() if key != "axisjudge"}))
+    found = list(differences(said, {key: value for key, value in again.items() if key != "axisjudge"}))
+    found.sort(key=lambda each: each.where.startswith("inputs."))  # numbers first, then the hash that goes with them
     return Checked(
-        found, (*_changed_tables(place, parts), *changed_files(place)), _count(said), made_with, again["axisjudge"]
+        tuple(found),
+        (*_changed_tables(place, parts), *changed_files(place)),
+        _count(said),
+        made_with,
+        again["axisjudge"],
     )
 
 

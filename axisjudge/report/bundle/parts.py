@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +10,7 @@ import polars as pl
 
 from axisjudge.ratings.scales import has_words
 from axisjudge.report.bundle.inputs import Inputs
+from axisjudge.report.paper import sentences_of
 from axisjudge.report.tables import as_polars
 from axisjudge.studies._shared.result import StudyResult
 from axisjudge.verdict import AXES
@@ -17,14 +18,19 @@ from axisjudge.verdict import AXES
 
 @dataclass(frozen=True)
 class Part:
-    """One question: its heading, the study that answers it, the works it cites, and its tables by name."""
+    """One question: its heading, the study that answers it, what it takes from which works, and its tables by name.
+
+    `findings` are what figures show, by name, and `shown_elsewhere` those that another part has.
+    """
 
     name: str
     heading: str
     study: StudyResult
-    cites: tuple[str, ...]
+    cites: Mapping[str, str]
     limits: tuple[str, ...]
     tables: dict[str, tuple[str, pl.DataFrame]] = field(default_factory=dict)
+    findings: Mapping[str, str] = field(default_factory=dict)
+    shown_elsewhere: tuple[str, ...] = ()
 
 
 def parts_of(inputs: Inputs) -> list[Part]:
@@ -54,17 +60,27 @@ def _agreement(inputs: Inputs) -> Iterator[Part]:
         "agreement",
         "Do the judges agree, and what is their agreement worth?",
         found,
-        ("cohen1960", "gwet2008", "hayes2007"),
+        {
+            "cohen1960": "Cohen's kappa",
+            "gwet2008": "Gwet's AC1 and AC2",
+            "hayes2007": "Krippendorff's alpha",
+        },
         ("Agreement is not accuracy: judges may share a mistake, and without labels nothing here would show it.",),
         tables,
+        _findings(
+            agreement_matrix=found.together.alpha_sentence if found.together else "",
+            families=found.together.sentence if found.together else "",
+        ),
+        ("with_labels",) if _labelled(inputs) else (),
     )
 
 
 def _people(inputs: Inputs) -> Iterator[Part]:
+    from axisjudge.studies.people import sentences
     from axisjudge.studies.people.study import people
 
     source, settings = inputs.source, inputs.settings
-    if inputs.labels.is_empty() or not source.judges or not _in_words(inputs):
+    if not _labelled(inputs):
         return
     how = {"epsilon": settings["epsilon"], "ci_level": settings["ci_level"], "seed": settings["seed"]}
     found = people(source.ratings, n_draws=0, **how, **source.how)
@@ -81,9 +97,17 @@ def _people(inputs: Inputs) -> Iterator[Part]:
         "people",
         "May a judge stand in for people?",
         found,
-        ("calderon2025", "rogan1978", "angelopoulos2023"),
+        {
+            "calderon2025": "the alternative annotator test",
+            "rogan1978": "failure rates corrected by sensitivity and specificity",
+            "angelopoulos2023": "rates corrected by prediction-powered inference",
+        },
         ("Labels are the standard here, and people err as well; where one person labelled, no ceiling can be given.",),
         {name: each for name, each in tables.items() if not each[1].is_empty()},
+        _findings(
+            against_people=sentences.kappa_sentence(found.comparison),
+            corrected_rates=sentences.rates_sentence(found.comparison),
+        ),
     )
 
 
@@ -100,7 +124,7 @@ def _confidence(inputs: Inputs) -> Iterator[Part]:
             "confidence",
             "How far can confidences be taken at their word?",
             found,
-            ("naeini2015",),
+            {"naeini2015": "the calibration error"},
             ("Calibration is measured on the labelled items alone.",),
             {"confidence": ("Confidence against labels", as_polars(found.table))},
         )
@@ -122,7 +146,7 @@ def _failures(inputs: Inputs) -> Iterator[Part]:
         "failures",
         "Where do the agents fail?",
         found,
-        ("wilson1927",),
+        {"wilson1927": "intervals of failure rates"},
         ("Failure rates say what these judges call incorrect; how often they are right takes labels.",),
         {"failures": ("Failed runs per agent and axis, by any judge and by consensus", as_polars(found.table))},
     )
@@ -142,7 +166,7 @@ def _evidence(inputs: Inputs) -> Iterator[Part]:
         "evidence",
         "Do judges point at the same steps, and does a judge agree with itself?",
         found,
-        (),
+        {},
         ("Judges that cite the same wrong step share evidence too.",),
         {"evidence": ("Shared evidence, or verdicts asked again", as_polars(found.table))},
     )
@@ -157,6 +181,16 @@ def results_of(parts: list[Part]) -> dict[str, Any]:
 
 def _in_words(inputs: Inputs) -> bool:
     return all(has_words(scale) for scale in inputs.source.ratings["scale"].unique())
+
+
+def _labelled(inputs: Inputs) -> bool:
+    """Whether judges can be set beside people."""
+    return bool(inputs.source.judges) and not inputs.labels.is_empty() and _in_words(inputs)
+
+
+def _findings(**said: str) -> dict[str, str]:
+    """The first sentence of what is said of each figure."""
+    return {name: sentences_of(text)[0] for name, text in said.items() if text}
 
 
 def _in_title(name: str) -> str:

@@ -35,12 +35,13 @@ _NAMED = ("axisjudge", "python", "numpy", "scipy", "polars", "matplotlib")
 
 @dataclass(frozen=True)
 class Published:
-    """A bundle: its folder, the parts it has, and why there is no PDF where there is none."""
+    """A bundle: its folder, the parts it has, of which ratings, and why there is no PDF where there is none."""
 
     folder: Path
     parts: tuple[str, ...]
     n_figures: int
     n_tables: int
+    about: str
     without_pdf: str
 
 
@@ -123,7 +124,8 @@ def publish(
             shutil.rmtree(target)
         folder.replace(target)
     n_tables = sum(len(part.tables) for part in parts)
-    return Published(target, tuple(part.name for part in parts), sum(map(len, figures.values())), n_tables, without_pdf)
+    n_figures = sum(map(len, figures.values()))
+    return Published(target, tuple(part.name for part in parts), n_figures, n_tables, inputs.source.about, without_pdf)
 
 
 def _said_of(inputs: Inputs) -> dict[str, Any]:
@@ -144,7 +146,7 @@ def _figures(part: Part, folder: Path) -> list[tuple[str, str]]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # it is drawn as a box
         for name, figure in part.study.figures().items():
-            if is_empty(figure):  # as on a page: nothing of it can be computed
+            if name in part.shown_elsewhere or is_empty(figure):  # as on a page: nothing of it can be computed
                 plt.close(figure)
                 continue
             named = f"{part.name}_{name}"
@@ -152,7 +154,8 @@ def _figures(part: Part, folder: Path) -> list[tuple[str, str]]:
             for kind in KINDS:
                 (folder / f"{named}.{kind}").write_bytes(drawn_bytes(figure, note, kind))
             title = title_of_figure(figure) or name.replace("_", " ").capitalize()
-            made.append((named, f"{title.rstrip('.')}. {reading_of(figure)}".strip()))
+            parts = (f"{title.rstrip('.')}.", part.findings.get(name, ""), reading_of(figure))
+            made.append((named, " ".join(filter(None, parts))))
             plt.close(figure)
     return made
 

@@ -26,14 +26,13 @@ def marks_of(
         )
     marks += _time_marks(interactions)
     for each in process:
-        missing = [
-            f"{signal.name} of {signal.n_missing}" if signal.n else signal.name
-            for signal in each.signals
-            if signal.n_missing and signal.weight and signal.name != "speed"
-        ]
+        missing: dict[str, list[str]] = {}
+        for signal in each.signals:
+            if signal.n_missing and signal.weight and signal.name != "speed":
+                missing.setdefault(str(signal.n_missing) if signal.n else "all", []).append(signal.name)
         if missing:
-            ends = f"{each.low:g} and {each.high:g}"
-            marks.append(f"{each.name}: {' and '.join(missing)} not judged, so its score lies between {ends}")
+            of = " and ".join(f"{', '.join(names)} of {count} interactions" for count, names in missing.items())
+            marks.append(f"{each.name}: {of} not judged, so its score lies between {each.low:g} and {each.high:g}")
         if each.no_data:
             marks.append(
                 f"{each.name}: no interactions, for which the program sets {each.score:g}; that is no measurement"

@@ -49,8 +49,8 @@ class NoiseEffect(Result):
                 "large for raw scores without noise) by an amount that these data cannot show. To collect: two or more "
                 "judgings of the same runs."
             )
-        known = f"Judged again, the logarithm of a run's raw score varies by {self.noise_sd:.3f} (standard deviation; "
-        known += f"reliability {self.reliability:.2f}, {self.n_repeated:,} runs). "
+        known = f"Between judgings of one run the logarithm of its raw score varies by {self.noise_sd:.3f} "
+        known += f"(standard deviation; reliability {self.reliability:.2f}, {self.n_repeated:,} runs). "
         if math.isnan(self.sigma):
             return known + "That is enough to explain the whole of sigma: without noise the curve may be a step."
         return known + (

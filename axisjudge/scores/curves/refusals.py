@@ -40,18 +40,18 @@ def refusals_of(
         return ()
     below = median < inner[0]
     outside = (
-        f"the median would be at raw {median:.3g}, {'below' if below else 'above'} nine in ten of the raw scores "
-        f"({inner[0]:.3g} to {inner[1]:.3g}): an extrapolation"
+        f"the median would be at raw {median:.3g}, {'below' if below else 'above'} the range that holds nine in ten of "
+        f"the raw scores ({inner[0]:.3g} to {inner[1]:.3g}): an extrapolation"
     )
     where = f"people's scores of {'worse' if below else 'better'} runs, some of them {'below' if below else 'above'} 50"
-    return (Refusal(outside, f"{where}, until raw scores lie on both sides of it"),)
+    return (Refusal(outside, f"{where}, until there are raw scores on both sides of the median"),)
 
 
 def _population_refusals(sample: Sample, line: LinkLine) -> tuple[Refusal, ...]:
     at_top = float((sample.raw == 1).mean())
     harder = "runs of harder tasks, or a raw score that still tells the best runs apart; or fit people's scores instead"
     if at_top > MOST_AT_TOP:
-        mass = f"{at_top:.0%} of the population are at raw 1: no log-normal curve describes such a mass"
+        mass = f"{at_top:.0%} of the population have a raw score of 1, and no log-normal curve has so many at one value"
         return (Refusal(mass, harder),)
     if float((sample.raw == 0).mean()) >= 0.5:
         return (Refusal("half of the population or more are at raw 0: their median has no logarithm", "better runs"),)

@@ -161,7 +161,7 @@ def _why_no_interval(weighted: float, unweighted: float, patterns: RatingPattern
     if np.ptp(weights) < 1e-12:
         return "all confidences are equal: weighting changes nothing"
     if patterns.n_clusters() < FEWEST_CLUSTERS or shows_few(patterns):
-        return "too few clusters or disagreements for an interval"
+        return "too few clusters or disagreements"
     return ""
 
 

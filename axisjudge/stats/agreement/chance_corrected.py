@@ -77,7 +77,7 @@ class Agreement(NamedEstimate):
         if self.prevalence_index > 0.5:
             causes.append(f"{common:.0%} of the ratings are of one category")
         if self.bias_index > 0.1:
-            causes.append(f"raters differ by {100 * self.bias_index:.0f} points in how often they use one")
+            causes.append(f"raters differ by {100 * self.bias_index:.0f} points in how often they use the same one")
         why = f" ({' and '.join(causes)})" if causes else ""
         return (
             f"{self._agree}, yet {named(self.label)} is {value:.2f}, because it takes {self.expected_agreement:.0%} "

@@ -140,7 +140,7 @@ def soft_agreement(
     elif n_clusters < FEWEST_CLUSTERS:
         ends = too_few_clusters(n_clusters, FEWEST_CLUSTERS)
     elif shows_few(rating_patterns(np.sign(pair[kept] - 0.5))):
-        rarer = "too few items on which the judges take different sides, or of the rarer side, for an interval"
+        rarer = "too few items on which the judges take different sides, or of the rarer side"
         ends = Ends(reason=rarer)
     else:
         moved = _corrected(same.sum() - same, row.sum() - row - column + inside, n.sum() - n)

@@ -191,7 +191,7 @@ def auroc(
         n_right, n_wrong = float(right.sum()), float(wrong.sum())
         estimate = float(wins.sum() / (n_right * n_wrong))
         if n_clusters < FEWEST_CLUSTERS or min(n_right, n_wrong) < FEWEST_RARE:
-            ends = Ends(reason="too few clusters, or too few of one outcome, for an interval")
+            ends = Ends(reason="too few clusters, or too few of one outcome")
         else:
             left_out = _auc_left_out(given, outcome, groups, n_clusters, wins, losses)
             degrees = effective_clusters(np.bincount(groups)) - 1

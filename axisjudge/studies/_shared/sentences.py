@@ -41,7 +41,7 @@ def cited_overlap(pairs: Sequence[CitationOverlap], without_chance: str) -> str:
     by = _range([pair.excess.estimate for pair in cited], "+.2f")
     shown = f"in {above or 'none'} of them it" if n > 1 else "it" if above else "it is not shown that it"
     lies = "lies" if n == 1 and not above else "is shown to lie"
-    return f"{spread} differs by {by} from chance within the run, {where}; {shown} {lies} above chance."
+    return f"{spread} differs from that by chance within the run by {by}, {where}; {shown} {lies} above chance."
 
 
 def other_evidence(same: int, apart: int, where: Sequence[str]) -> str:
@@ -81,19 +81,19 @@ def split_items(n_split: int, n_items: int, n_listed: int, order: str) -> str:
 def triage(where: str, of: Triage) -> str:
     """Agreement where all judges are sure and elsewhere, and what the AUC says."""
     sure, unsure = of.agreement_sure, of.agreement_unsure
-    on_sure = f"the judges agree on {sure.worded('.0%')} of {many(sure.n_items, 'item')} of which all of them are sure"
+    on_sure = f"the judges agree on {sure.worded('.0%')} of {many(sure.n_items, 'item')} on which all of them are sure"
     if math.isnan(sure.estimate):
-        on_sure = "of no item all judges are sure"
+        on_sure = "on no item are all judges sure"
     cannot = f"cannot be told: {of.auc.reason}"
-    auc = cannot if math.isnan(of.auc.estimate) else f"is an AUC of {of.auc.worded()}, where one half is chance"
+    auc = cannot if math.isnan(of.auc.estimate) else f"is said by an AUC of {of.auc.worded()}; one half is chance"
     elsewhere = "there are no others"
     if not math.isnan(unsure.estimate):
-        elsewhere = f"they agree on {unsure.worded('.0%')} of {many(unsure.n_items, 'item')} of which one is not"
+        elsewhere = f"they agree on {unsure.worded('.0%')} of {many(unsure.n_items, 'item')} on which one is not"
     return (
         f"{where}: {on_sure}; {elsewhere}. How well the confidence of the least sure judge tells agreement from "
         f"disagreement {auc} ({of.auc.clusters}). Judges disagree on "
-        f"{many(of.disagree_sure, 'item') if of.disagree_sure else 'no item'} although all are sure (look at the "
-        f"rubric), and on {of.disagree_unsure or 'none'} where one is not (look at the trajectory or the rubric)."
+        f"{of.disagree_sure or 'none'} of the items on which all are sure (such items question the rubric) and on "
+        f"{of.disagree_unsure or 'none'} of the others (such items question the trajectory or the rubric)."
     )
 
 

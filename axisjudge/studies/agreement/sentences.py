@@ -93,7 +93,7 @@ def worth_in_short(judges: Sequence[str], measured: EffectiveJudges | None, reas
         return f"How many independent judges they are worth cannot be told {_UNCOUNTED[reason]}."
     if math.isnan(measured.n_effective.estimate):
         return f"How many independent judges they are worth is undefined: {measured.n_effective.reason}."
-    return f"Against labels {len(judges)} judges are worth {measured.n_effective.worded()} independent ones."
+    return f"Judged by where they err, {len(judges)} judges are worth {measured.n_effective.worded()} independent ones."
 
 
 def headline(
@@ -108,7 +108,7 @@ def headline(
         return f"{question}: {len(raters)} raters, but no item has comparable verdicts of two."
     values = ", ".join(f"{each.label} {each.worded()}" for each in coefficients.values() if each is not percent)
     agree = "gave numbers to" if percent is None else f"agree on {percent.worded('.0%')} of"
-    return f"{question}: {len(raters)} raters {agree} {items}, of which all judged {n_common:,}; {values}."
+    return f"{question}: {len(raters)} raters {agree} {items} ({n_common:,} with a verdict of every rater); {values}."
 
 
 def raters_an_item(fewest: int, most: int, n_single: int) -> list[str]:
@@ -259,5 +259,8 @@ def reversals(counts: Sequence[tuple[str, Reversal]]) -> str:
     """On how many verdicts the agreement beyond chance hangs; empty where there is none."""
     if not counts:
         return ""
-    each = listed([f"{overturned(reversal)} on {where}" for where, reversal in counts])
-    return f"Agreement beyond chance hangs on {each}: with these given otherwise it would no longer be shown."
+    each = [
+        f"{overturned(reversal)}{'' if reversal.changes is None else ' given otherwise'} on {where}"
+        for where, reversal in counts
+    ]
+    return f"What would leave agreement beyond chance no longer shown: {listed(each)}."

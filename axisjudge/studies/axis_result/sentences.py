@@ -40,6 +40,7 @@ WAITS: dict[Wait, str] = {
     "permission": "perhaps a permission",
 }
 REFUSED = "There is no comparison: {reason}."
+UNGRADED = "No run has a graded goal, so that every AXIS Result is an interval and no number."
 #: What must be known of every AXIS Result.
 ASSUMED = "The curve behind these scores is assumed, not fitted to what people think of the runs."
 

@@ -73,7 +73,8 @@ class AxisResults(RatedResult):
     def answer(self) -> str:
         """What changed between the two sets; where there is one, the agents' means, or the one run."""
         if not self.comparison.refusal:
-            return f"{self.change} {say.ASSUMED}"
+            graded = any(each.means["composite"].n_items for each in self.agents)
+            return " ".join([self.change, *([] if graded else [say.UNGRADED]), say.ASSUMED])
         if len(self.results) == 1:
             return say.one_run(self.run)
         return f"{say.of_means(self.agents)} {self.comparison.sentence} {say.ASSUMED}"

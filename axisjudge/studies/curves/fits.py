@@ -79,7 +79,7 @@ class DimensionCurve(Result):
     @property
     def sentences(self) -> list[str]:
         """The fit in words, its warnings or why it is refused, and the judge's noise."""
-        noise = [f"{self.dimension}: {self.noise.sentence}"] if self.noise else []
+        noise = [f"{self.dimension}: {self.noise.sentence[:1].lower()}{self.noise.sentence[1:]}"] if self.noise else []
         return [*say.of_fit(self.dimension, self.fit), *noise]
 
 

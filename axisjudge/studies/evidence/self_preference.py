@@ -49,6 +49,7 @@ class SelfPreferenceReport(Result):
         rows = [
             (c.judge_family, c.agent_family, c.judge_family == c.agent_family, c.says_correct, c.n_verdicts, c.n_agents)
             for c in self.found.table
+            if c.n_verdicts
         ]
         return table_of([dict(zip(_CELLS, row, strict=True)) for row in rows], self.kind, columns=_CELLS)
 

@@ -67,15 +67,20 @@ def variance(question: str, judges: Sequence[str], found: VarianceComponents) ->
     if math.isnan(found.item):
         return f"{question}: no variance components, because {found.reason}."
     biases = listed([f"{judge} {bias:+.3f}" for judge, bias in zip(judges, found.bias, strict=True)])
-    parts = {"items": found.item, "judges": found.judge, "judges' views of single items": found.item_judge}
-    known = {name: each for name, each in (parts | {"repeats": found.error}).items() if not math.isnan(each)}
+    parts = {
+        "lies between items": found.item,
+        "between judges": found.judge,
+        "in what judges differ on from item to item": found.item_judge,
+        "between repeats": found.error,
+    }
+    known = {name: each for name, each in parts.items() if not math.isnan(each)}
     total = sum(known.values()) or 1.0
-    shares = listed([f"{each / total:.0%} between {name}" for name, each in known.items()])
+    shares = listed([f"{each / total:.0%} {name}" for name, each in known.items()])
     lie = "the share that each calls incorrect differs from their mean by"
-    fixed = f" Judges are too few for a share of their own; {lie} {biases}."
+    fixed = f" A share between judges takes more judges; {lie} {biases}."
     left = f"; {many(found.n_missing, 'run')} that lack a verdict left out" if found.n_missing else ""
     by_judge = fixed if math.isnan(found.judge) else ""
-    return f"{question}: of the variance of verdicts there lie {shares} ({sample}{left}).{by_judge}"
+    return f"{question}: of the variance of verdicts {shares} ({sample}{left}).{by_judge}"
 
 
 def published(judge: str, axis: str, simulation: int, calls: Sequence[tuple[str, float]], flips: Estimate) -> str:
@@ -131,6 +136,6 @@ def answer(overlap: str, again: Mapping[str, SelfAgreement]) -> str:
         which = f"{next(iter(known))} repeats its verdict" if len(known) == 1 else "judges repeat their verdicts"
         return f"{overlap} Asked again, {which} in {least.worded('.0%')} of pairs of calls ({sample}). {last}"
     return (
-        f"{overlap} Asked again, judges repeat their verdicts in {least.worded('.0%')} to {most.worded('.0%')} of "
-        f"pairs of calls, by judge and question ({sample} at the lower end). {last}"
+        f"{overlap} Asked again, a judge repeats its verdict on a question in {least.worded('.0%')} of pairs of calls "
+        f"at least ({sample}) and {most.worded('.0%')} at most. {last}"
     )

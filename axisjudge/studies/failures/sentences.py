@@ -239,4 +239,5 @@ def apart(agents: tuple[str, str], p_holm: float, axis: str, gap: float) -> str:
 
 def one_profile(p: float) -> str:
     """The test of all agents together."""
-    return f"The test of whether all agents share one profile gives {p_words(p)}."
+    differs = "is shown to be false" if p < 0.05 else "is not shown to be false"
+    return f"That all agents together share one profile {differs} ({p_words(p)})."

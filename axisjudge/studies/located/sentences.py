@@ -33,7 +33,7 @@ def decided_sentences(decided: Sequence[Decided]) -> tuple[str, ...]:
         said.append(
             f"{judge} takes a side on {taken:,} of {applies:,} pairs of a run and an axis "
             f"({taken / max(applies, 1):.0%}); of {of_failed:,} pairs whose run failed it calls "
-            f"{missed or 'none'} correct."
+            f"{f'{missed:,}' if missed else 'none'} correct."
         )
     return tuple(said)
 
@@ -66,8 +66,8 @@ def halves_sentence(decided: Sequence[Decided]) -> str:
         own = [one for one in rows if one.half == half and one.judge == last and one.n_incorrect]
         flagged = sum(one.n_incorrect for one in own)
         failed = sum(round(one.precision.estimate * one.n_incorrect) for one in own)
-        parts.append(f"{failed} of {flagged} in the half {_HALVES.get(half, half)}")
-    return f"Of the runs that {last} calls incorrect on some axis, failed: {'; '.join(parts)}."
+        parts.append(f"{failed} of {flagged} failed in the half {_HALVES.get(half, half)}")
+    return f"Of the runs that {last} calls incorrect on some axis, {' and '.join(parts)}."
 
 
 def faults_sentence(faults: Sequence[FaultsFound]) -> str:
@@ -86,8 +86,8 @@ def faults_sentence(faults: Sequence[FaultsFound]) -> str:
         with_step = [one.at_step for one in own if one.at_step.n_items]
         step = sum(round(one.estimate * one.n_items) for one in with_step)
         parts.append(
-            f"Of {many(n, 'fault')} {_located(labeller)}, {judge} finds {on_axis or 'none'} on the fault's own axis "
-            f"({step or 'none'} at its step), and {on_any or 'none'} on that or another axis."
+            f"Of {many(n, 'fault')} {_located(labeller)}, {judge} finds {on_axis or 'none'} on the fault's own axis"
+            f"{f' ({step or 0} at its step too)' if on_axis else ''}, and {on_any or 'none'} on any axis."
         )
     return " ".join(parts)
 
@@ -157,5 +157,8 @@ def kinds_sentence(kinds: Sequence[KindCount]) -> str:
     most = sorted(kinds, key=lambda one: -one.n_flagged)[:3]
     named = listed([f"{one.kind} ({one.n_failed} of {one.n_flagged} failed)" for one in most])
     low = [one.kind for one in kinds if one.n_flagged >= FEWEST_FLAGGED and one.precision.estimate < STATED_PRECISION]
-    rest = f"Below {STATED_PRECISION:.0%} with {FEWEST_FLAGGED} runs or more: {listed(low)}." if low else ""
+    seldom = (
+        f"Of kinds that flag {FEWEST_FLAGGED} runs or more, fewer than {STATED_PRECISION:.0%} of the runs failed in"
+    )
+    rest = f"{seldom} {listed(low)}." if low else ""
     return f"The kinds that flag most are {named}. {rest}".strip()

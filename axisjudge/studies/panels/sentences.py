@@ -132,8 +132,9 @@ def stands(found: Trust) -> str:
         error = found.alone.error
         return (
             f"At {terms} {found.n_kept:,} of {found.n_items:,} verdicts ({found.n_kept / found.n_items:.0%}) may stand "
-            f"without a person: of those with a confidence of {found.alone.threshold:.3f} or more "
-            f"{error.estimate:.1%} are wrong, at most {error.ci_high:.1%} ({error.n_items:,} labelled); "
+            f"without a person: those with a confidence of {found.alone.threshold:.3f} or more; of the "
+            f"{error.n_items:,} labelled among them {error.estimate:.1%} are wrong, with a bound of "
+            f"{error.ci_high:.1%}; "
             f"{f'the other {found.n_rest:,} are left' if found.n_rest else 'none is left'} to people."
         )
     return f"At {terms} no verdict of {found.subject} may stand without a person: {_why(found)}."
@@ -141,7 +142,10 @@ def stands(found: Trust) -> str:
 
 def stands_in_full(found: Trust) -> str:
     """The same with how many labels more would let more stand, and how far the bound holds."""
-    nearly = " As the panel was fitted on these tasks, its probabilities are cross-fitted: the bound holds nearly."
+    nearly = (
+        " As the panel was fitted on these tasks, each probability is that of a fit without the item's own task, and "
+        "the bound holds approximately."
+    )
     return f"{stands(found)}{_more(found)}{nearly if found.cross_fitted and found.granted else ''}"
 
 

@@ -91,7 +91,9 @@ class Panels(Combined):
 
     def plots(self) -> Mapping[str, Plot]:
         """Ways side by side, weights, what may stand, and error against price."""
-        drawn: dict[str, Plot] = {"panel_weights": partial(plot_weights, self.panel)}
+        drawn: dict[str, Plot] = {}
+        if self.n_voted:  # weights of judges that said nothing weigh nothing
+            drawn["panel_weights"] = partial(plot_weights, self.panel)
         if self.ways:
             drawn = {"panel_ways": partial(plot_ways, self.ways), **drawn}
         if self.reliability is not None:

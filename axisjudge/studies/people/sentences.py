@@ -235,12 +235,12 @@ def best_by_kappa(question: QuestionComparison) -> str:
         return f"Which judge is best on {question.question} is not shown: {ranks.refusal}."
     sure, first = f"{ranks.ci_level:.0%} jointly", [judges[j] for j in ranks.first]
     if one_best(question):
-        return f"Of {len(judges)} judges {first[0]} has the highest kappa on {question.question} ({sure})."
+        return f"Of {len(judges)} judges, {first[0]} has the highest kappa on {question.question} ({sure})."
     if len(first) in (1, len(judges)):
         return f"Which of {len(judges)} judges has the highest kappa on {question.question} cannot be told ({sure})."
     return (
-        f"Of {len(judges)} judges {listed(first, 'or', most=_NAMED)} may have the highest kappa on {question.question} "
-        f"and cannot be told apart ({sure})."
+        f"Of {len(judges)} judges, {listed(first, 'or', most=_NAMED)} may have the highest kappa on "
+        f"{question.question} and cannot be told apart ({sure})."
     )
 
 
@@ -337,9 +337,10 @@ def rates_sentence(comparison: HumanComparison) -> str:
         return farthest_sentence(comparison)
     weak = sum(bool(rates.overall.warnings) for *_, rates in known)
     apart = [f"{question.question} ({judge})" for question, judge, rates in known if rates.apart]
-    agents = (
-        f"Agents can be told apart on {listed(apart, most=_NAMED)}." if apart else "No two agents can be told apart."
-    )
+    several = any(len(rates.by_agent) > 1 for *_, rates in known)
+    agents = "No two agents can be told apart." if several else "No two agents are named that could be told apart."
+    if apart:
+        agents = f"Agents can be told apart on {listed(apart, most=_NAMED)}."
     too_weak = f" In {weak} the judge is too weak to narrow the interval of the labels alone." if weak else ""
     return f"{farthest_sentence(comparison)}{too_weak} {agents}"
 
@@ -365,8 +366,9 @@ def few_labels_sentence(few: FewLabels) -> str:
     return (
         f"Had people labelled only {few.n_runs} runs, one of a task ({few.n_draws} draws), the corrected "
         f"interval would hold the rate of all labels in {held.mean():.0%} of the draws, averaged over judges (least "
-        f"{held.min():.0%}), and that of the labels alone in {alone.mean():.0%}. Mean widths are {width.mean():.2f} "
-        f"and {without.mean():.2f}; the shortest with a judge is {width.min():.2f}."
+        f"{held.min():.0%}), and that of the labels alone in {alone.mean():.0%}. The corrected intervals are "
+        f"{width.mean():.2f} wide on average ({width.min():.2f} with the best judge), those of the labels alone "
+        f"{without.mean():.2f}."
     )
 
 

@@ -22,10 +22,12 @@ LOWER_BOUNDS = "With fewer than 5 judges these errors do not count how much judg
 _NAMES = {"ci_level": "interval level", "per_task": "items a task"}
 
 
-def plan_sentence(plan: StudyPlan) -> str:
-    """What is needed, what it costs, what one more buys, and on which assumptions."""
+def plan_sentence(plan: StudyPlan, of: str = "") -> str:
+    """What is needed, what it costs, what one more buys, on which assumptions; `of` names the line that is meant."""
     prices = f"Judges at the list prices of genai-prices {plan.price_list}." if plan.price_list else ""
-    return " ".join(filter(None, (_needed(plan), _one_more(plan), _fading(plan), prices)))
+    needed = _needed(plan)
+    start = f"{of}: {needed[:1].lower()}{needed[1:]}" if of else needed
+    return " ".join(filter(None, (start, _one_more(plan), _fading(plan), prices)))
 
 
 def answer(
@@ -45,11 +47,15 @@ def answer(
 def needs(plans: Mapping[str, StudyPlan]) -> str:
     """What one target takes: under one assumption, or under the easiest and the hardest of several."""
     order = sorted(plans.items(), key=lambda plan: plan[1].curve.needed or math.inf)
-    ends = [(name, plan) for name, plan in (order if len(order) < 3 else (order[0], order[-1]))]
-    if all(plan.peak is None for _, plan in ends):
-        return f"{_together(ends[0][1])} takes {' to '.join(f'{_size(plan)} ({name})' for name, plan in ends)}"
-    takes = [f"{'takes ' if plan.peak is None else ''}{_size(plan)} ({name})" for name, plan in ends]
-    return f"{_together(ends[0][1])} {' and '.join(takes)}"
+    ends = order if len(order) < 3 else (order[0], order[-1])
+    short = [(f"({name.partition(' (')[0]})", plan) for name, plan in ends]
+    what = _together(ends[0][1])
+    takes = " to ".join(f"{_size(plan)} {name}" for name, plan in short if plan.peak is None)
+    never = [name for name, plan in short if plan.peak is not None]
+    none = f"no number of {plural(ends[0][1].curve.unit)}"
+    if not takes:
+        return f"{none} gives {what} {listed(never)}"
+    return f"{what} takes {takes}{f'; {none} gives it {listed(never)}' if never else ''}"
 
 
 def pilot_sentence(pilot: Pilot) -> str:
@@ -113,7 +119,7 @@ def _size(plan: StudyPlan) -> str:
     curve = plan.curve
     if curve.needed is None:
         tried = many(curve.points[-1].n, curve.unit)
-        return f"more than {tried}" if plan.peak is None else f"cannot be had with any number of {plural(curve.unit)}"
+        return f"more than {tried}"
     needed = many(curve.needed, curve.unit)
     return f"{needed} or fewer" if plan.met_by_smallest else f"about {needed}"
 

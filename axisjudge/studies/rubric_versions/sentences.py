@@ -26,11 +26,11 @@ from axisjudge.studies.rubric_versions.versions import LeftOut
 #: Why the rule says what it says; braces are filled with the numbers of the turn.
 REASONS = {
     Reason.TOO_FEW_TASKS: "both versions have verdicts on {tasks} alone, and nothing is said of fewer than {fewest}",
-    Reason.ROSE: "agreement rose over tasks and beyond the noise of runs",
-    Reason.FELL: "agreement fell over tasks and beyond the noise of runs",
-    Reason.ROSE_UNREPEATED: "agreement rose over tasks, but a run that went differently as a whole would do the same",
-    Reason.FELL_UNREPEATED: "agreement fell over tasks, but a run that went differently as a whole would do the same",
-    Reason.WITHIN_NOISE: "the change of {change:+.2f} does not exceed what runs of one version differ by "
+    Reason.ROSE: "agreement rose over tasks, by more than repeats of one version differ",
+    Reason.FELL: "agreement fell over tasks, by more than repeats of one version differ",
+    Reason.ROSE_UNREPEATED: "agreement rose over tasks, but one version asked twice might differ as much",
+    Reason.FELL_UNREPEATED: "agreement fell over tasks, but one version asked twice might differ as much",
+    Reason.WITHIN_NOISE: "the change of {change:+.2f} does not exceed what repeats of one version differ by "
     "({threshold:.2f} on {degrees} degrees of freedom)",
     Reason.ONE_WORD: "under the new version all verdicts are one word, so that chance alone agrees",
     Reason.CHANCE: "beyond chance agreement fell (alpha {alphas[0]:.2f} to {alphas[1]:.2f}) although raw agreement "
@@ -68,7 +68,7 @@ def advice(decision: progress.Decision) -> tuple[str, ...]:
 
 def outcome(decision: progress.Decision) -> str:
     """The outcome, never without the remark that noise was not measured where it was not."""
-    remark = " (run-to-run noise was not measured)"
+    remark = " (noise between repeats was not measured)"
     is_stated = decision.noise_measured or decision.outcome is progress.VersionOutcome.NOISE_NOT_MEASURED
     return f"{decision.outcome}{'' if is_stated else remark}"
 
@@ -86,8 +86,9 @@ NOT_CORRECTNESS = "Agreement is not correctness, and only held-out tasks confirm
 
 def before(earlier: Sequence[tuple[str, str]]) -> str:
     """How the turns before the newest one came out."""
-    turns = listed([f"{title} was {outcome}" for title, outcome in earlier], most=4)
-    return f"Before it, {turns}; agreement is not correctness."
+    turns = listed([f"{title}: {outcome}" for title, outcome in earlier], most=4)
+    start = "The turn before it was" if len(earlier) == 1 else "The turns before it were"
+    return f"{start} {turns}. Agreement is not correctness."
 
 
 def needed(decision: progress.Decision, agreement: progress.Moved) -> list[str]:
@@ -126,7 +127,7 @@ def beyond_chance(versions: Sequence[VersionAgreement]) -> str:
     if len(versions[0].soft) != 1:
         return corrected
     first, second = (version.soft[0].soft for version in versions)
-    ceilings = f"with these confidences, identical verdicts would give {first.ceiling:.2f} and {second.ceiling:.2f}"
+    ceilings = f"were all verdicts the same, these confidences would give {first.ceiling:.2f} and {second.ceiling:.2f}"
     return (
         f"{corrected} Soft agreement on normalised confidences went from {briefly(first)} to {briefly(second)}"
         f"{reasons(first, second)}; {ceilings}."
@@ -137,14 +138,14 @@ def run_noise(versions: Sequence[VersionAgreement], noise: progress.RunNoise | N
     """How far runs of one version differ, or that it was not measured."""
     if noise is None:
         return (
-            "Run-to-run noise was not measured: no version was asked twice. The test allows for noise that differs "
-            "from task to task, not for a run that went differently as a whole. Ask again with "
+            "Noise between repeats was not measured: no version was asked twice. The test allows for noise that "
+            "differs from task to task, not for judges that answer differently on all tasks at once. Ask again with "
             f"repeats={progress.REPEATS}, both {versions[0].version} and {versions[1].version}."
         )
     return (
         f"Between repeats of one version agreement varies by {100 * noise.spread:.1f} points (standard deviation; "
         f"{noise.repeats[0]} and {noise.repeats[1]} repeats), so that only a change of more than "
-        f"{100 * noise.threshold:.1f} points exceeds run-to-run noise."
+        f"{100 * noise.threshold:.1f} points exceeds this noise."
     )
 
 
@@ -170,7 +171,7 @@ def judge_shift(shift: JudgeShift) -> str:
     flipped = f"{shift.judge}: {count}. {differ}"
     if shift.confidence is None:
         return f"{flipped}; it gave no confidences."
-    hidden = ", within run-to-run noise" if shift.confidence.hidden else ""
+    hidden = ", within the noise between repeats" if shift.confidence.hidden else ""
     p = p_words(shift.confidence.p_adjusted)
     moved = directed(shift.confidence.change, "higher", "lower", unit="", spec=".2f")
     return (
@@ -262,5 +263,5 @@ def refused_task(task: str, counts: tuple[int, int], side: str, held_out: Sequen
         f"Task {task} was looked at while the rubric was tuned, and {counts[0]} of the {counts[1]} published "
         f"evaluation runs are of it. Named to the split, it stands on the {side} side, and "
         f"{many(len(held_out), 'task')} are left to hold out ({listed(held_out)}). Moved to the evaluation side by "
-        f"hand it is refused: {refusal}."
+        f"hand it is refused with these words: \u201c{refusal}\u201d."
     )

@@ -39,7 +39,7 @@ def means(of_agents: Mapping[str, Estimate]) -> str:
         return "No agent has a scored run, so that there is no mean score."
     if len(known) == 1:
         return f"The mean score is {known[0]:.1f}; one agent has nothing to be ranked against."
-    return f"Mean scores of {many(len(known), 'agent')} go from {known[0]:.1f} to {known[-1]:.1f}."
+    return f"Over runs, the mean scores of {many(len(known), 'agent')} go from {known[0]:.1f} to {known[-1]:.1f}."
 
 
 def gain(points: Estimate) -> str:

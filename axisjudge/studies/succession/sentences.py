@@ -94,7 +94,7 @@ def _evidence(drift: Drift) -> list[str]:
         return []
     shown = "shown" if drift.evidence.stopped_at else "not shown"
     reached = f"reached {drift.evidence.largest:.1f}, where {1 / drift.level:.0f} is asked for"
-    value = "the evidence against no drift (an e-value, which may be looked at after every occasion)"
+    value = "the evidence of drift (an e-value, which may be looked at after every occasion)"
     return [f"Over all occasions together drift is {shown}: {value} {reached}."]
 
 

@@ -33,7 +33,7 @@ def _of_one_mind(run: TracedRun, n_judges: int) -> str:
     axes = many(len(run.axes), "axis")
     contested = f"contradict each other on {len(run.contested)} of {axes} ({listed(run.contested)})"
     clash = contested if run.contested else f"contradict each other on none of {axes}"
-    return f"{many(n_judges, 'judge')} {clash}, and all of them say correct on {len(run.correct) or 'none'}"
+    return f"{many(n_judges, 'judge')} {clash}, and on {len(run.correct) or 'none'} do all of them say correct"
 
 
 def verdicts(run: TracedRun) -> tuple[str, ...]:
@@ -50,9 +50,9 @@ def evidence(run: TracedRun) -> str:
         return "No two judges give the same verdict on an axis, so that there is no common evidence to look for."
     grounded = sum(bool(pair.shared) for pair in agree)
     alone = dict.fromkeys(pair.axis for pair in agree if not pair.shared and pair.n_either)
-    cite = f"they cite a common step {many(grounded, 'time')}" if grounded else "they never cite a common step"
-    apart = f"; those without one are on {listed(list(alone))}" if alone else ""
-    return f"Where two judges give the same verdict ({many(len(agree), 'time')}), {cite}{apart}."
+    cite = f"in {grounded} of them they cite a common step" if grounded else "they never cite a common step"
+    apart = f"; the pairs without one are on {listed(list(alone))}" if alone else ""
+    return f"In {many(len(agree), 'pair')} of verdicts two judges say the same on an axis; {cite}{apart}."
 
 
 def _on_axis(run: TracedRun, axis: str) -> str:
@@ -89,7 +89,7 @@ def published(judgements: Sequence[Judgement]) -> str:
     by = {judge: {each.axis: each.confidence or 0.0 for each in judgements if each.judge == judge} for judge in judges}
     lower = sum(by[judges[-1]].get(axis, 0.0) < by[judges[0]].get(axis, 0.0) for axis in axes)
     incorrect = f", incorrect on {listed(failed)}" if failed else ""
-    steps = f" Published steps are the same on {listed(same)}." if same else " No cited steps were published."
+    steps = f" They cite the same steps on {listed(same)}." if same else " No cited steps were published."
     return (
         f"As published, {listed(judges)} give one verdict on {len(agree)} of "
         f"{many(len(axes), 'axis')}{incorrect}.{steps} {judges[-1]} is the less confident on {lower} of "

@@ -15,14 +15,20 @@ from axisjudge.studies.twins.matrix import TwinCell, TwinMatrix
 #: So many names stand in a row.
 _NAMED = 6
 _NOTHING_STARTS = "No twin starts from an original that a judge called correct."
-#: What must become of a kind of verdict, what is shown of it where the claim is met, and where it is refuted.
+#: What is counted, what must become of it, what is shown where the claim is met, and where it is refuted.
 _MUST = {
     "must": (
-        "planted fault must be noticed, in {must:.0%} of twins or more",
+        "kind",
+        " of planted fault must be noticed, in {must:.0%} of twins or more",
         "be noticed",
         "be missed too often",
     ),
-    "must_not": ("verdict must stay, moving in fewer than {margin:.0%} of twins", "stay", "move too often"),
+    "must_not": (
+        "pair",
+        " of an edit and an axis that it leaves whole must keep their verdict, in all but {margin:.0%} of twins",
+        "keep it",
+        "lose it too often",
+    ),
 }
 _NONE = {"must": "breaks an axis", "must_not": "leaves an axis whole"}
 
@@ -77,7 +83,7 @@ def injection_sentence(rows: Sequence[Injected], judge: str, of_many: str = "") 
         bound = "" if np.isnan(highest.ci_high) else f", with an upper bound of up to {highest.ci_high:.1%} a kind"
         return f"{judge}: no text for the judge flipped a verdict{bound}.{beside}"
     n_taken = most.taken_in.n_items
-    taken = f" Of {many(n_taken, 'verdict')} other than correct, {most.taken_in.worded('.1%')} became correct."
+    taken = f" Of {many(n_taken, 'verdict')} that did not say correct, {most.taken_in.worded('.1%')} came to say it."
     return (
         f"{judge}{of_many}: of all kinds of text for the judge, {most.edit} flips most verdicts, "
         f"{most.flips.worded('.1%')} of "
@@ -120,7 +126,7 @@ def brief(cell: TwinCell) -> str:
 def _counted(matrix: TwinMatrix, cells: Sequence[TwinCell]) -> str:
     several, parts = len({cell.judge for cell in cells}) > 1, []
     must, margin = matrix.thresholds.must_rate, matrix.thresholds.margin
-    for expected, (kind, met, refuted) in _MUST.items():
+    for expected, (unit, must_be, met, refuted) in _MUST.items():
         started = [cell for cell in cells if cell.expected == expected and cell.started]
         if not started:
             parts.append(f"no twin that {_NONE[expected]} starts from an original called correct")
@@ -134,5 +140,5 @@ def _counted(matrix: TwinMatrix, cells: Sequence[TwinCell]) -> str:
             shown.append(f"{len(failed)} {verb} shown to {refuted} ({listed(by, most=_NAMED)})")
         if counts["not shown"] and (counts["met"] or failed):
             shown.append(f"{counts['not shown']} {'is' if counts['not shown'] == 1 else 'are'} open")
-        parts.append(f"{many(len(started), 'kind')} of {kind.format(must=must, margin=margin)}: {listed(shown)}")
+        parts.append(f"{many(len(started), unit)}{must_be.format(must=must, margin=margin)}: {listed(shown)}")
     return "; ".join(parts)

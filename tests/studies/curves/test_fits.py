@@ -43,7 +43,7 @@ def test_each_dimension_is_fitted_or_refused_with_a_sentence(report) -> None:
     assert any(
         "agent: refused: the median would be at raw" in each and "To collect" in each for each in report.sentences
     )
-    assert any("Judged again" in sentence for sentence in report.sentences)
+    assert any("judgings of one run" in sentence for sentence in report.sentences)
     assert report.forms_frame()["dimension"].unique().sort().to_list() == ["environment", "service"]
 
 

@@ -25,7 +25,7 @@ def test_each_reason_has_words_without_gaps(reason):
 
 def test_the_outcome_is_never_without_the_remark_that_noise_was_not_measured():
     once = decide(change_of([0.0] * 40, repeats=1), (0.5, 0.5), [])
-    assert sentences.outcome(once) == "no change (run-to-run noise was not measured)"
+    assert "not measured" in sentences.outcome(once)
     assert sentences.outcome(decide(change_of([0.0] * 40), (0.5, 0.5), [])) == "no change"
 
 

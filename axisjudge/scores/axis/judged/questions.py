@@ -153,8 +153,9 @@ def marks_of_judges(ratings: pl.DataFrame | None, agent_family: str | None) -> l
         marks.append("EXPLORATORY: held-out runs judged without lock and opening")
     lost = asked.filter(pl.col("status") != "ok").group_by("status").len().sort("status").rows()
     if lost:
-        counts = ", ".join(f"{status} {count}" for status, count in lost)
-        marks.append(f"answers of judges lost, by status: {counts}")
+        counts = ", ".join(f"{count} by {status}" for status, count in lost)
+        what = "the goal" if asked["question"].str.starts_with(f"{_GOAL}.").all() else "signals"
+        marks.append(f"answers of judges on {what} were lost: {counts}")
     return marks
 
 
