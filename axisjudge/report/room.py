@@ -19,6 +19,9 @@ _NOT_INPUTS = ("/dev", "/etc", "/lib", "/proc", "/sys", "/usr", sys.prefix, sys.
 
 _IMPORTERS = ("<frozen importlib._bootstrap_external>", "metadata", "pkgutil.py", "completerlib.py")
 
+#: What is imported is not looked at again whenever a page is saved: most of what a notebook opens.
+_OF_PYTHON = tuple(part.rstrip(os.sep) + os.sep for part in (sys.prefix, sys.base_prefix, str(Path(__file__).parent.parent)))
+
 _opened: dict[str, None] = {}
 _listed: dict[tuple[str, str], None] = {}  # folder and pattern
 _made: set[str] = set()
@@ -121,8 +124,13 @@ def _open(path: Any, mode: Any, flags: Any) -> None:
     written = any(letter in mode for letter in "wax+") if mode else bool(flags & (os.O_WRONLY | os.O_RDWR))
     if written:
         _made.add(_full(path))
-    elif not _called_from("shutil.py"):
-        _opened[_full(path)] = None
+    elif not _is_of_python(full := _full(path)) and not _called_from("shutil.py"):
+        _opened[full] = None
+
+
+def _is_of_python(path: str) -> bool:
+    """Whether a path is below Python, its packages or this one, links not followed."""
+    return path.startswith(_OF_PYTHON)
 
 
 def _called_from(*names: str) -> bool:

@@ -27,7 +27,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from axisjudge.judges.injection.rules import CORES, LATIN, RULES, UNSEEN
-from axisjudge.trajectory import Trajectory
+from axisjudge.trajectory import ToolSchema, Trajectory
 
 FLAG = "injection"
 #: Texts shorter than this are no padding.
@@ -99,11 +99,16 @@ def _first_places(trajectory: Trajectory) -> dict[str, str]:
     """Kind -> where it first occurs."""
     first: dict[str, str] = {}
     for text in _texts(trajectory):
-        kinds = _kinds_in_shared if text.where == "tools" or len(text.text) < LONG else kinds_in
+        kinds = _kinds_in_shared if len(text.text) < LONG else kinds_in
         for kind in kinds(text.text, writes_calls=text.writes_calls):
             first.setdefault(kind, text.where)
-    for kind in _kinds_in_shared(trajectory.policy or "", writes_calls=True):
-        first.setdefault(kind, "policy")
+    for where, kinds_there in (
+        ("tools", {kind for tool in trajectory.tools or () for kind in _kinds_in_tool(tool.model_dump_json())}),
+        ("ending", _kinds_in_shared(trajectory.termination or "", writes_calls=False)),
+        ("policy", _kinds_in_shared(trajectory.policy or "", writes_calls=True)),
+    ):
+        for kind in kinds_there:
+            first.setdefault(kind, where)
     return first
 
 
@@ -119,6 +124,14 @@ def kinds_in(text: str, *, writes_calls: bool = False) -> frozenset[str]:
 
 #: Many runs have the same policy and tools, and a twin most of the steps of its run.
 _kinds_in_shared = lru_cache(maxsize=4_096)(kinds_in)
+
+
+@lru_cache(maxsize=1_024)
+def _kinds_in_tool(written: str) -> frozenset[str]:
+    """The kinds that occur in a tool, given as JSON: by this the same tool is known again in other runs."""
+    tool = ToolSchema.model_validate_json(written)
+    texts = (tool.name, tool.description, *_strings(tool.parameters))
+    return frozenset(kind for text in texts for kind in kinds_in(text))
 
 
 def _spoken(text: str, writes_calls: bool) -> set[str]:
@@ -173,7 +186,7 @@ class _Text(NamedTuple):
 
 
 def _texts(trajectory: Trajectory) -> Iterator[_Text]:
-    """All that a judge is shown, text by text."""
+    """All that a judge is shown of the steps, text by text."""
     has_begun, calls_are_text = False, not any(step.tool_calls for step in trajectory.steps)
     for step in trajectory.steps:
         where = f"step {step.index}"
@@ -186,9 +199,6 @@ def _texts(trajectory: Trajectory) -> Iterator[_Text]:
         arguments = (value for call in step.tool_calls for value in _strings(call.arguments))
         faults = (call.arguments_error or "" for call in step.tool_calls)
         yield from (_Text(where, text) for text in (*names, *arguments, *faults))
-    for tool in trajectory.tools or ():
-        yield from (_Text("tools", text) for text in (tool.name, tool.description, *_strings(tool.parameters)))
-    yield _Text("ending", trajectory.termination or "")
 
 
 def _json(text: str) -> object:

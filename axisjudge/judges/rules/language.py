@@ -48,10 +48,11 @@ def is_english(texts: Iterable[str]) -> bool:
     return english >= foreign and (english > 0 or words < _ENOUGH_WORDS)
 
 
-@lru_cache
+@lru_cache(maxsize=4_096)
 def _counts(text: str) -> tuple[int, int, int, int, int]:
     """Words of a text, letters, letters beyond ASCII, and words of grammar of English and of others."""
     words = [word.lower().replace("\u2019", "'") for word in _WORD.findall(text)]
     letters = "".join(words)
-    english, foreign = (sum(word in known for word in words) for known in (_ENGLISH, _FOREIGN))
-    return len(words), len(letters), sum(not letter.isascii() for letter in letters), english, foreign
+    ascii_letters = letters.encode("ascii", "ignore")
+    english, foreign = (sum(map(known.__contains__, words)) for known in (_ENGLISH, _FOREIGN))
+    return len(words), len(letters), len(letters) - len(ascii_letters), english, foreign
