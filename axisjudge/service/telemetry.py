@@ -131,7 +131,7 @@ class FloodGate(logging.Filter):
 
 class TurningFile(logging.handlers.RotatingFileHandler):
     """A file that turns over once it is full; for that it asks the open file, and once, where logging's own looks at
-    the path, writes the line out and seeks: half of what a line costs."""
+    the path, writes the line out and seeks: two fifths of what a line costs."""
 
     def shouldRollover(self, record: logging.LogRecord) -> int:
         """Whether the file is full."""

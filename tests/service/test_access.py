@@ -1,6 +1,7 @@
 """Rights, rates and tokens while the service runs; bulk, filters, ranking, pages, logs."""
 
 import json
+import logging
 import os
 import re
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 
 from axisjudge.service.access import NOTICED
 from axisjudge.service.store import ScoreStore
+from axisjudge.service.telemetry import TurningFile
 from axisjudge.service.tokens import TokenBook
 
 from .load import Service
@@ -197,3 +199,18 @@ def test_the_access_log_is_json_with_the_ids_of_requests(service):
     (line,) = (line for line in lines if line["request_id"] == "mine-7")
     assert (line["status"], line["path"], line["token"]) == (404, "/v1/runs/x", "operator-1")
     assert os.environ.get("AXISJUDGE_SCORECARD_TOKENS", "not-a-key-not-a-key") not in json.dumps(lines)
+
+
+def test_the_access_log_turns_over_when_it_is_full(tmp_path):
+    log = logging.getLogger("tests.turning")
+    log.propagate = False
+    log.setLevel(logging.INFO)
+    log.addHandler(TurningFile(tmp_path / "a.jsonl", maxBytes=1000, backupCount=2, delay=True))
+    for number in range(100):
+        log.info("%s", f"{number:099}")
+    log.handlers.pop().close()
+    files = sorted(tmp_path.iterdir(), reverse=True)
+    assert [file.name for file in files] == ["a.jsonl.2", "a.jsonl.1", "a.jsonl"]
+    assert all(file.stat().st_size < 1000 + 100 for file in files)
+    kept = [int(line) for file in files for line in file.read_text().splitlines()]
+    assert kept == list(range(100))[-len(kept) :]
