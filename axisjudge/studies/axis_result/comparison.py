@@ -122,7 +122,8 @@ def compare_runs(
     """Compare two sets of runs on the tasks that both have, with intervals over repeats.
 
     The original program calls a difference of more than one point a change, whatever its noise; here a change is shown
-    when its interval leaves out 0.
+    when its interval leaves out 0. Runs that called nothing are not compared with runs that each called something: an
+    environment that is not there deducts nothing.
     """
     tasks = {name: {each.cluster_id for each in side} for name, side in (("before", before), ("after", after))}
     shared = tasks["before"] & tasks["after"]
@@ -130,6 +131,9 @@ def compare_runs(
         only = (_sorted(tasks["before"]), _sorted(tasks["after"]))
         return RunComparison(names, (), len(before), len(after), (), *only, refusal=Refused.NO_SHARED_TASK)
     kept = [[each for each in side if each.cluster_id in shared] for side in (before, after)]
+    n_silent = [sum(not any(step.is_call for step in each.interactions) for each in side) for side in kept]
+    if n_silent in ([0, len(kept[1])], [len(kept[0]), 0]):
+        return RunComparison(names, (), len(kept[0]), len(kept[1]), _sorted(shared), refusal=Refused.CALLED_NOTHING)
     changes = tuple(_change(name, *kept, ci_level=ci_level) for name in QUANTITIES)
     return RunComparison(
         names=names,

@@ -30,6 +30,7 @@ class Refused(StrEnum):
 
     ONE_SET = "it takes two sets of runs, or two agents in one"
     NO_SHARED_TASK = "the two sets of runs share no task"
+    CALLED_NOTHING = "the runs of one set called nothing, and what is not called loses no points"
 
 
 #: What a wait is called.

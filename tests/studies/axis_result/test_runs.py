@@ -160,6 +160,21 @@ def test_sets_without_a_shared_task_are_refused(results):
     assert compare_sources(results[:12], (), names=NAMES).refusal is Refused.ONE_SET
 
 
+@pytest.mark.parametrize("n_quiet", [1, 2, 3])
+@pytest.mark.parametrize("turned", [False, True])
+def test_runs_that_called_nothing_show_no_better_environment(n_quiet, turned):
+    """An environment that is not there deducts nothing; one run of several that called something is compared."""
+    busy = [timed("t", f"b{number}") for number in range(3)]
+    silent = (Step(index=0, role="user", content="Fix it."), Step(index=1, role="assistant", content="I cannot."))
+    quiet = [
+        timed("t", f"q{number}").model_copy(update={"steps": silent} if number < n_quiet else {}) for number in range(3)
+    ]
+    sides = [axis_results(side) for side in (busy, quiet)]
+    found = compare_runs(*(reversed(sides) if turned else sides))
+    assert (found.refusal is Refused.CALLED_NOTHING) == (n_quiet == 3)
+    assert bool(found.changes) == (n_quiet < 3)
+
+
 def test_the_answer_is_the_change_the_means_or_the_run(runs, grades):
     compared = studies.axis_result(runs[:12], runs[12:], grades=grades, names=("old", "new"))
     assert compared.answer.startswith("From old to new")
