@@ -20,7 +20,9 @@ _NOT_INPUTS = ("/dev", "/etc", "/lib", "/proc", "/sys", "/usr", sys.prefix, sys.
 _IMPORTERS = ("<frozen importlib._bootstrap_external>", "metadata", "pkgutil.py", "completerlib.py")
 
 #: What is imported is not looked at again whenever a page is saved: most of what a notebook opens.
-_OF_PYTHON = tuple(part.rstrip(os.sep) + os.sep for part in (sys.prefix, sys.base_prefix, str(Path(__file__).parent.parent)))
+_OF_PYTHON = tuple(
+    part.rstrip(os.sep) + os.sep for part in (sys.prefix, sys.base_prefix, str(Path(__file__).parent.parent))
+)
 
 _opened: dict[str, None] = {}
 _listed: dict[tuple[str, str], None] = {}  # folder and pattern
