@@ -29,20 +29,32 @@ _METADATA: dict[str, dict[str, Any]] = {
 }
 
 
-def drawn_bytes(figure: Any, banner: str | None, kind: str = "png") -> bytes:
-    """The figure as PNG, SVG or PDF: no date, no version, fixed fonts and resolution; the banner stands above it."""
+def drawn_bytes(figure: Any, banner: str | None, *kinds: str) -> list[bytes]:
+    """The figure as PNG, SVG or PDF: no date, no version, fixed fonts and resolution; the banner stands above it.
+
+    It is laid out and measured once, as for PNG, and then drawn once for each of `kinds`.
+    """
     import matplotlib as mpl
 
-    stream = io.BytesIO()
     cut_names(figure)
     with mpl.rc_context(_FONTS), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # it is drawn as a box
         warnings.filterwarnings("ignore", message="constrained_layout not applied")  # said of names that leave no room
         text = banner and figure.text(0, 1, banner.upper(), va="bottom", fontsize=8, weight="bold", color="#b3261e")
-        options = {"bbox_inches": "tight", "pad_inches": 0.15, "metadata": _METADATA[kind]}
-        figure.savefig(stream, format=kind, dpi=DPI, **options)
+        figure.set_dpi(DPI)
+        if engine := figure.get_layout_engine():
+            engine.execute(figure)
+            figure.set_layout_engine("none")
+        seen = figure.get_tightbbox().padded(0.15)
+        made = [_saved(figure, kind, seen) for kind in kinds]
         if text:
             text.remove()
+    return made
+
+
+def _saved(figure: Any, kind: str, seen: Any) -> bytes:
+    stream = io.BytesIO()
+    figure.savefig(stream, format=kind, dpi=DPI, bbox_inches=seen, metadata=_METADATA[kind])
     return stream.getvalue()
 
 

@@ -223,13 +223,13 @@ class Page:
             _show_nothing(f"No figure here, as nothing can be computed of these ratings: {literal(caption)}.")
             return
         note = self.note(statistic, axis) if of_ratings else None
-        png = drawn_bytes(figure, note)
+        kinds = ("png", "svg") if self._folder else ("png",)
+        pictures = dict(zip(kinds, drawn_bytes(figure, note, *kinds), strict=True))
         if self._folder:
             folder = self._folder / "figures"
             folder.mkdir(exist_ok=True)
-            figure.set_layout_engine("none")  # it has been laid out
-            (folder / f"{name}.png").write_bytes(png)
-            (folder / f"{name}.svg").write_bytes(drawn_bytes(figure, note, "svg"))
+            for kind, picture in pictures.items():
+                (folder / f"{name}.{kind}").write_bytes(picture)
         plt.close(figure)
         if name not in self.figures:
             self.figures.append(name)
@@ -239,11 +239,11 @@ class Page:
         about["items"] = self.links.of_figure(behind or {}) if of_ratings else None
         _show(
             {
-                "image/png": base64.b64encode(png).decode(),
+                "image/png": base64.b64encode(pictures["png"]).decode(),
                 "text/plain": f"Figure {about['number']}. {caption}",
                 MARKDOWN_MIME: f"![{literal(caption)}](figures/{name}.png)",
             },
-            {"image/png": {"width": width_of(png), "alt": caption}, ABOUT: about},
+            {"image/png": {"width": width_of(pictures["png"]), "alt": caption}, ABOUT: about},
         )
 
     def table(

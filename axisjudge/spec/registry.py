@@ -6,11 +6,14 @@ does not ask for it.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Any
 
 from axisjudge.checks import InputError
@@ -33,7 +36,7 @@ GROUP = "axisjudge.judges"
 
 def provider_names() -> list[str]:
     """The providers that a spec may name: the built-in ones, then those of installed plug-ins."""
-    return list(dict.fromkeys([*BUILT_IN, *sorted(entry.name for entry in entry_points(group=GROUP))]))
+    return list(dict.fromkeys([*BUILT_IN, *sorted(entry.name for entry in _plug_ins())]))
 
 
 def find_provider(name: str) -> Provider:
@@ -45,7 +48,7 @@ def find_provider(name: str) -> Provider:
         There is none; two packages claim the name; or its plug-in cannot be loaded or is not one. The message names
         the package and its error.
     """
-    plugged = list(entry_points(group=GROUP, name=name))
+    plugged = [entry for entry in _plug_ins() if entry.name == name]
     if not plugged and name not in BUILT_IN:
         raise _unknown(name)
     claimed_by = [*(["axisjudge"] if name in BUILT_IN else []), *map(_package, plugged)]
@@ -61,6 +64,17 @@ def price_list_of(name: str) -> str | None:
     It loads no plug-in: ratings on file name providers that need not be there.
     """
     return _built_in(name).price_list if name in BUILT_IN else name
+
+
+def _plug_ins() -> tuple[EntryPoint, ...]:
+    """The entry points of installed packages, read again only when a folder that packages stand in has changed."""
+    folders = (Path(folder or ".") for folder in sys.path)
+    return _plug_ins_in(tuple((str(folder), folder.stat().st_mtime_ns) for folder in folders if folder.exists()))
+
+
+@lru_cache(maxsize=1)
+def _plug_ins_in(folders: tuple[tuple[str, int], ...]) -> tuple[EntryPoint, ...]:
+    return tuple(entry_points(group=GROUP))
 
 
 def _unknown(name: str) -> InputError:

@@ -151,8 +151,8 @@ def _figures(part: Part, folder: Path) -> list[tuple[str, str]]:
                 continue
             named = f"{part.name}_{name}"
             note = (part.study.banner or "").partition(":")[0] or None
-            for kind in KINDS:
-                (folder / f"{named}.{kind}").write_bytes(drawn_bytes(figure, note, kind))
+            for kind, picture in zip(KINDS, drawn_bytes(figure, note, *KINDS), strict=True):
+                (folder / f"{named}.{kind}").write_bytes(picture)
             title = title_of_figure(figure) or name.replace("_", " ").capitalize()
             parts = (f"{title.rstrip('.')}.", part.findings.get(name, ""), reading_of(figure))
             made.append((named, " ".join(filter(None, parts))))

@@ -292,9 +292,11 @@ def _wins(judge: Floats, people: Floats, person: int, scale: Scale, balanced: bo
 
 
 def _score(label: Floats, others: Floats, scale: Scale) -> Floats:
-    if scale == "nominal":
-        return np.asarray(np.nanmean(np.where(np.isnan(others), np.nan, others == label[:, None]), axis=1))
-    return np.asarray(-np.sqrt(np.nanmean((others - label[:, None]) ** 2, axis=1)))
+    given = ~np.isnan(others)
+    if scale == "nominal":  # a label that is missing is like none
+        return np.asarray((others == label[:, None]).sum(axis=1) / given.sum(axis=1))
+    distances = np.where(given, (others - label[:, None]) ** 2, 0.0)
+    return np.asarray(-np.sqrt(distances.sum(axis=1) / given.sum(axis=1)))
 
 
 def _balancing(others: Floats) -> Floats:
@@ -311,7 +313,7 @@ def _against(name: str, won: _Wins, groups: NDArray[np.intp], epsilon: float, le
         reason = f"{n} items with the judge and another person; {max(least_instances, 2)} are needed"
         return AgainstPerson(name, n, math.nan, math.nan, math.nan, False, False, reason)
     gap = won.person - won.judge
-    difference = float(np.average(gap, weights=won.weight))
+    difference = _mean(gap, won.weight)
     own = groups[won.items]
     if np.unique(own[won.weight > 0]).size < 2:
         p_value, reason = math.nan, "all items are of one cluster"
@@ -319,8 +321,12 @@ def _against(name: str, won: _Wins, groups: NDArray[np.intp], epsilon: float, le
         influence = (gap - difference) * won.weight / won.weight.sum()
         variance = clustered_variance(influence, own, weights=won.weight)
         p_value, reason = _lower_tail(difference - epsilon, variance.error, variance.degrees)
-    advantage = float(np.average(won.judge, weights=won.weight))
+    advantage = _mean(won.judge, won.weight)
     return AgainstPerson(name, n, advantage, difference, p_value, False, True, reason)
+
+
+def _mean(values: Floats, weight: Floats) -> float:
+    return float((values * weight).sum() / weight.sum())
 
 
 def _lower_tail(above: float, error: float, degrees: float) -> tuple[float, str]:
@@ -341,7 +347,7 @@ def _mean_advantage(wins: list[_Wins], groups: NDArray[np.intp], unit: str, ci_l
     result = partial(result, n_items=items.size, n_raters=len(wins))
     if not wins:
         return result(estimate=math.nan, reason=refusal)
-    shares = [float(np.average(won.judge, weights=won.weight)) for won in wins]
+    shares = [_mean(won.judge, won.weight) for won in wins]
     mean = float(np.mean(shares))
     influence = np.zeros(groups.size)
     for won, share in zip(wins, shares, strict=True):

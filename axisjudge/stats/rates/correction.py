@@ -35,6 +35,7 @@ from axisjudge.stats.clusters import effective_clusters
 from axisjudge.stats.comparisons.ranking import RankSets
 from axisjudge.stats.estimate import Estimate, difference_ends, many
 from axisjudge.stats.rates import uneven_draws
+from axisjudge.stats.rates.again import proportion_again
 from axisjudge.stats.rates.misclassification import Counts, lang_reiczigel_interval, rogan_gladen
 from axisjudge.stats.rates.post_stratified import (
     Floats,
@@ -45,7 +46,7 @@ from axisjudge.stats.rates.post_stratified import (
     unlabelled_share,
 )
 from axisjudge.stats.rates.prediction_powered import prediction_powered_mean
-from axisjudge.stats.rates.proportions import cluster_codes, clustered_proportion
+from axisjudge.stats.rates.proportions import cluster_codes
 
 Sampling = Literal["random", "by_judge_verdict", "by_key", "by_human_label", "unknown"]
 SAMPLING: tuple[Sampling, ...] = get_args(Sampling)
@@ -157,15 +158,14 @@ def corrected_rate(
     groups = cluster_codes(clusters, said.size)
     strata = np.where(np.isnan(said), 2, np.where(said == 1, 0, 1)).astype(np.intp)
     found = tuple(_stratum(strata, told, weight, kind) for kind in range(len(WORDS)) if (strata == kind).any())
-    unit = "item" if clusters is None else cluster_unit
     about: dict[str, Any] = {
         "ci_level": ci_level,
         "n_items": said.size,
         "n_missing": int((~labelled).sum()),
         "n_clusters": int(groups.max(initial=-1)) + 1,
-        "cluster_unit": unit,
+        "cluster_unit": "item" if clusters is None else cluster_unit,
     }
-    apparent = clustered_proportion(said, clusters, cluster_unit=cluster_unit, ci_level=ci_level)
+    apparent = proportion_again(said, None if clusters is None else groups, cluster_unit, ci_level)
     refusal = _refusal(sampling, probability is not None, told)
     if refusal:
         nothing = Estimate(estimate=math.nan, reason=refusal, **about)
@@ -269,7 +269,7 @@ def corrected_rank_sets(rates: Sequence[CorrectedRate], *, ci_level: float = 0.9
 
 def _binary(where: str, values: ArrayLike) -> Floats:
     found = np.asarray(values, dtype=np.float64)
-    if found.ndim != 1 or not np.isin(found[~np.isnan(found)], (0.0, 1.0)).all():
+    if found.ndim != 1 or not ((found == 0) | (found == 1) | np.isnan(found)).all():
         raise InputError(where, "must be one row of 1 (incorrect), 0 or NaN", values)
     return found
 
@@ -332,8 +332,8 @@ def _labels_alone(sample: LabelledSample, about: dict[str, Any], classes: Ints |
         return _estimate(
             (*post_stratified_interval(one_stratum), "weighted, hull of Beta(1/2) posterior and MOVER"), about
         )
-    clusters = None if about["cluster_unit"] == "item" else sample.groups
-    found = clustered_proportion(sample.label, clusters, cluster_unit=about["cluster_unit"], ci_level=sample.ci_level)
+    unit = about["cluster_unit"]
+    found = proportion_again(sample.label, None if unit == "item" else sample.groups, unit, sample.ci_level)
     return replace(found, n_items=about["n_items"], n_missing=about["n_missing"])
 
 
