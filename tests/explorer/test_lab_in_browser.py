@@ -145,7 +145,7 @@ def command(page, name, **options):
 def visit(browser, lab):
     """Open the notebook in a fresh page and run it; no request may leave this machine."""
     context = browser.new_context(viewport={"width": 1500, "height": 950})
-    context.set_default_timeout(60_000)
+    context.set_default_timeout(180_000)  # a turn of the loop takes 10 s of a core, which others may want too
     away, faults = [], []
 
     def open_page(name="label.ipynb", host=HOST):
