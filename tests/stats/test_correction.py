@@ -16,7 +16,7 @@ from axisjudge.stats.rates.correction import (
     pairwise_level,
 )
 from axisjudge.stats.rates.misclassification import Counts, lang_reiczigel_interval, rogan_gladen
-from axisjudge.stats.rates.post_stratified import LabelledSample
+from axisjudge.stats.rates.post_stratified import LabelledSample, post_stratified_interval
 from axisjudge.stats.rates.prediction_powered import prediction_powered_mean
 from axisjudge.stats.rates.proportions import wilson_interval
 from axisjudge.stats.rates.uneven_draws import rate_by_bets
@@ -295,6 +295,16 @@ def test_labels_that_miss_a_rarely_drawn_kind_bound_the_rate_by_bets():
         heavy = np.where(np.arange(1500) == int(np.flatnonzero(rare)[0]), 0.0005, probability)
         more = corrected_rate(said, np.where(heavy == 0.0005, 1.0, label), sampling="by_key", probability=heavy)
         assert more.rate.ci_low <= more.rate.estimate <= more.rate.ci_high, more.refusal
+
+
+def test_labels_of_one_class_count_by_their_weights():
+    """Those of half the weight all fail, so that their share, .5, is far above the rate: the interval lay above it."""
+    weight, label = np.repeat([2.0, 1.0, 20.0], [150, 150, 20]), np.repeat([0.0, 1.0, 0.0], [150, 150, 20])
+    item = np.zeros(label.size, dtype=int)
+    sample = LabelledSample(item, label, weight, np.arange(label.size), classes=np.repeat([0, 1], [300, 20]))
+    estimate, low, high = post_stratified_interval(sample)
+    assert estimate == pytest.approx(150 / 850)
+    assert estimate - low == pytest.approx(high - estimate, rel=0.6)
 
 
 def test_bets_on_equal_labels_win_what_a_formula_says_and_weights_that_add_up_to_too_many_are_refused():

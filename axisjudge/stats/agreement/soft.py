@@ -23,6 +23,10 @@ from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, cluster_codes
 
 Floats = NDArray[np.float64]
 
+#: Of the degrees of freedom of the effective clusters half are used, but so many where there are: with t on one or two
+#: the interval of 12 clusters of 60 to 2 items was twice as wide as needed.
+LEAST_DEGREES = 3.0
+
 #: What the words mean to a judge that is sure.
 _SURE = {"correct": 1.0, "incorrect": 0.0, "uncertain": 0.5}
 
@@ -117,7 +121,8 @@ def soft_agreement(
     Notes
     -----
     The interval is the delete-one-cluster jackknife on Fisher's z with t on half the degrees of freedom of the
-    effective clusters (with all of them it covers .926 at 20 items where failures are rare). With fewer than 10
+    effective clusters (with all of them it covers .926 at 20 items where failures are rare), but on 3 where there are
+    (42 cells of 12 to 51 clusters, 500 replicates each: .968 in the mean, .922 +- .012 at least). With fewer than 10
     clusters, or fewer than 5 items on which the judges take different sides or of the rarer side, there is none: with
     sharp confidences it would cover .54 at 20 items and .86 at 100. Beside the figure belongs its `ceiling`.
 
@@ -144,7 +149,8 @@ def soft_agreement(
         ends = Ends(reason=rarer)
     else:
         moved = _corrected(same.sum() - same, row.sum() - row - column + inside, n.sum() - n)
-        ends = on_fishers_z(estimate, moved, (effective_clusters(n) - 1) / 2, ci_level)
+        degrees = effective_clusters(n) - 1
+        ends = on_fishers_z(estimate, moved, max(degrees / 2, min(degrees, LEAST_DEGREES)), ci_level)
     mean = same.sum() / first.size if first.size else math.nan
     return SoftAgreement(
         estimate=estimate,

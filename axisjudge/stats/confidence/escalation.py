@@ -249,7 +249,7 @@ def _speak_for(weight: Floats, inside: Flags, judged: Flags, labelled: Flags) ->
     if not mine.size or all_labels.max() <= uneven_draws.CLASS_RATIO * all_labels.min():
         return True
     covered, worth = mine.sum() / all_labels.sum() * judged.sum() / inside.sum(), effective_clusters(mine)
-    return bool(worth >= uneven_draws.FEWEST_EFFECTIVE_LABELS[False] and covered >= 1 - 1 / math.sqrt(worth))
+    return bool(worth >= uneven_draws.FEWEST_EFFECTIVE_LABELS and covered >= 1 - 1 / math.sqrt(worth))
 
 
 def _more_labels(error: ClusteredShare, risk: float) -> int | None:

@@ -114,10 +114,13 @@ def _over_classes(
     asked, n_classes = sample.labelled, int(classes.max()) + 1
     cell = (strata * n_classes + classes)[asked]
     shape = (int(strata.max()) + 1, n_classes)
-    n, hits, total = (
+    n, failing, total = (
         np.bincount(cell, weights=of, minlength=shape[0] * n_classes).reshape(shape).astype(np.float64)
-        for of in (np.ones(cell.size), sample.label[asked], sample.weight[asked])
+        for of in (np.ones(cell.size), (sample.weight * sample.label)[asked], sample.weight[asked])
     )
+    hits = n * _over(failing.ravel(), total.ravel()).reshape(
+        shape
+    )  # by weight: within a class, too, it may go with failing
     prior = 0.5 / np.maximum((n > 0).sum(axis=1, keepdims=True), 1)
     rates = rng.beta(worth * hits + prior, worth * (n - hits) + prior, size=(POSTERIOR_DRAWS, *shape))
     items = rng.standard_gamma(n * worth, size=rates.shape) * _over(total.ravel(), n.ravel()).reshape(shape)
