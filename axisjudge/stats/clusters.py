@@ -53,6 +53,8 @@ PRIOR_DEGREES = 4.0
 MOST_PRIOR_DEGREES = 12.0
 #: With fewer effective clusters the expected design effect joins any estimate, not only that of a share.
 FEW = 5.0
+#: Degrees that halving leaves.
+LEAST_HALVED = 3.0
 _NORMAL_KURTOSIS = 3.0
 
 
@@ -105,6 +107,14 @@ def relative_weights(weights: ArrayLike | None, kept: NDArray[np.bool_]) -> Floa
 def effective_degrees(sizes: ArrayLike) -> float:
     """Degrees of freedom of a jackknife over clusters of these sizes: effective clusters less one, 1 at least."""
     return max(effective_clusters(sizes) - 1, 1.0)
+
+
+def halved_degrees(degrees: float) -> float:
+    """Half the degrees, for estimates that few clusters carry, but `LEAST_HALVED` where there are so many.
+
+    With t on one or two degrees intervals of few effective clusters were two to four times as wide as needed.
+    """
+    return max(degrees / 2, min(degrees, LEAST_HALVED))
 
 
 def clustered_variance(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
-from axisjudge.stats.clusters import effective_degrees
+from axisjudge.stats.clusters import effective_degrees, halved_degrees
 from axisjudge.stats.estimate import Ends, Estimate, too_few_clusters
 from axisjudge.stats.rates.proportions import cluster_codes, jackknife_interval
 
@@ -122,7 +122,7 @@ def effective_judges(
     elif (n_errors := int((right == 0).sum(axis=0).min())) < FEWEST_ERRORS:
         ends = Ends(reason=f"a judge with {n_errors} errors has too few for an interval ({FEWEST_ERRORS} or more)")
     else:
-        degrees = min(n_errors, effective_degrees(np.bincount(groups))) / 2
+        degrees = halved_degrees(min(n_errors, effective_degrees(np.bincount(groups))))
         ends = _interval(sums, mean_rho, k, degrees, ci_level)
     band = [(error, _mean(_rho(_without_label_error(total, words, error, known.size)))) for error in label_errors]
     majority, n_tied = _majority(verdict, truth)

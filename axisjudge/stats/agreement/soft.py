@@ -17,15 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from axisjudge.checks import InputError, all_in_unit_interval
 from axisjudge.stats.agreement.coefficient_intervals import on_fishers_z, shows_few
 from axisjudge.stats.agreement.patterns import rating_patterns
-from axisjudge.stats.clusters import effective_clusters
+from axisjudge.stats.clusters import effective_clusters, halved_degrees
 from axisjudge.stats.estimate import Ends, Estimate, many, too_few_clusters
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, cluster_codes
 
 Floats = NDArray[np.float64]
-
-#: Of the degrees of freedom of the effective clusters half are used, but so many where there are: with t on one or two
-#: the interval of 12 clusters of 60 to 2 items was twice as wide as needed.
-LEAST_DEGREES = 3.0
 
 #: What the words mean to a judge that is sure.
 _SURE = {"correct": 1.0, "incorrect": 0.0, "uncertain": 0.5}
@@ -149,8 +145,7 @@ def soft_agreement(
         ends = Ends(reason=rarer)
     else:
         moved = _corrected(same.sum() - same, row.sum() - row - column + inside, n.sum() - n)
-        degrees = effective_clusters(n) - 1
-        ends = on_fishers_z(estimate, moved, max(degrees / 2, min(degrees, LEAST_DEGREES)), ci_level)
+        ends = on_fishers_z(estimate, moved, halved_degrees(effective_clusters(n) - 1), ci_level)
     mean = same.sum() / first.size if first.size else math.nan
     return SoftAgreement(
         estimate=estimate,

@@ -191,8 +191,9 @@ def corrected_rate(
         if reason:
             alone = _by_bets(sample, reason, about)
             return CorrectedRate(alone, apparent, alone, found, sampling, (), alone.reason)
-        if sampling == "by_judge_verdict" or classes is not None:  # otherwise chance alone leaves a verdict unlabelled
-            unseen = unlabelled_share(sample)
+        if sampling == "by_judge_verdict":
+            sample = replace(sample, undrawn=True)
+        unseen = unlabelled_share(sample)
         if sampling == "by_judge_verdict" and unseen > uneven_draws.MOST_UNLABELLED:
             alone = Estimate(estimate=math.nan, reason="labels of some verdicts have no rate of their own", **about)
         values = _post_stratified(sample) if unseen else _with_the_judge(sample, said, found)

@@ -50,6 +50,7 @@ class LabelledSample:
     rng: np.random.Generator | int | None = None
     prior: float = 0.5  # both parameters of each stratum's Beta prior
     classes: Ints | None = None  # of inclusion probability, of labelled items; how many items each has is estimated
+    undrawn: bool = False  # strata without a label have none because they were not drawn, not by chance
 
     @property
     def labelled(self) -> NDArray[np.bool_]:
@@ -60,7 +61,8 @@ class LabelledSample:
 def post_stratified_interval(sample: LabelledSample) -> tuple[float, float, float]:
     """The post-stratified rate and its interval.
 
-    A stratum without a label counts as one half, and wholly against both ends: it may hold no failure, or nothing else.
+    A stratum without a label counts as one half, known not at all; where it was not drawn, wholly against both ends: it
+    may hold no failure, or nothing else.
     """
     kinds, strata = np.unique(sample.strata, return_inverse=True)
     n_kinds, n = kinds.size, strata.size
@@ -91,17 +93,18 @@ def post_stratified_interval(sample: LabelledSample) -> tuple[float, float, floa
         bounds = np.quantile(p, [(1 - sample.ci_level) / 2, (1 + sample.ci_level) / 2], axis=0)
     q = rng.standard_gamma(n_items * of_verdicts, size=p.shape)
     tails = (1 - sample.ci_level) / 2, (1 + sample.ci_level) / 2
-    low, high = (np.quantile((np.where(given, p, word) * q).sum(1) / q.sum(1), at) for word, at in enumerate(tails))
+    held = given | (not sample.undrawn)
+    low, high = (np.quantile((np.where(held, p, word) * q).sum(1) / q.sum(1), at) for word, at in enumerate(tails))
     of_shares = normal_quantile(sample.ci_level) ** 2 * float(share @ deviation_of_strata**2) / (n * of_verdicts)
-    below, above = _mover(rate[given], bounds[:, given], share[given], of_shares)
-    unknown = float(share[~given].sum()) / 2
+    below, above = _mover(rate[held], bounds[:, held], share[held], of_shares)
+    unknown = float(share[~held].sum()) / 2
     low, high = min(float(low), estimate - unknown - below), max(float(high), estimate + unknown + above)
     return estimate, max(0.0, low), min(1.0, high)
 
 
 def unlabelled_share(sample: LabelledSample) -> float:
-    """The share of the items that lie in strata without a label."""
-    return float((np.bincount(sample.strata, weights=sample.labelled) == 0)[sample.strata].mean())
+    """The share of the items that lie in strata which were not drawn."""
+    return sample.undrawn * float((np.bincount(sample.strata, weights=sample.labelled) == 0)[sample.strata].mean())
 
 
 def _over_classes(

@@ -79,7 +79,7 @@ def in_classes(sample: LabelledSample, classes: Ints) -> tuple[LabelledSample, s
     if (classes >= 0).all():
         strata = _merged(sample.strata, classes, asked)
         many = np.unique(sample.strata).size / np.unique(strata).size
-        return replace(sample, strata=strata, prior=0.5 * many), ""
+        return replace(sample, strata=strata, prior=0.5 * many, undrawn=True), ""
     worth, enough = effective_clusters(sample.weight[asked]), FEWEST_EFFECTIVE_LABELS
     if worth < enough:
         few = f"labels drawn with so uneven probabilities are worth {worth:.0f} of even weight; a rate needs {enough}"
