@@ -87,14 +87,15 @@ def test_adjudicating_disagreements_alone_moves_accuracy_one_way():
     assert ONE_WAY in report_sentences(found[0][1])
 
 
-def test_the_thirty_agreements_of_the_default_give_a_rate_and_three_do_not():
+def test_the_thirty_agreements_of_the_default_give_a_rate_and_three_one_that_says_little():
     """The queue's design tells the probability of every item, whether it was drawn or not."""
     first, report, *_ = figures(4, n_agreements=30)
     assert report.wrong.refusal == first.after.refusal == ""
     assert first.after.rate.ci_low < 0.853 < first.after.rate.ci_high
-    first, report, *_ = figures(4, n_agreements=3)
-    assert report.wrong.refusal
-    assert first.after.refusal
+    few = figures(4, n_agreements=3)[0].after
+    assert few.rate.ci_low < 0.853 < few.rate.ci_high
+    assert few.rate.ci_high - few.rate.ci_low > 0.4 > 3 * (first.after.rate.ci_high - first.after.rate.ci_low)
+    assert any("too weak to help" in warning for warning in few.warnings)
 
 
 @pytest.mark.slow

@@ -38,6 +38,6 @@ def test_from_split_to_opened_held_out_report(bench):
 def test_without_repeats_it_says_that_noise_was_not_measured(bench):
     folder = run_report(NAME, {"repeats": 1}, workbench=bench).folder
     page = (folder / "report.md").read_text(encoding="utf-8")
-    assert "Run-to-run noise was not measured" in page
+    assert "Noise between repeats was not measured" in page
     found = json.loads((folder / "results.json").read_text(encoding="utf-8"))["results"]
     assert found["v2_to_v3"]["word"] != "progress"

@@ -46,6 +46,7 @@ from axisjudge.stats.raters.failing_word import failing_word
 from axisjudge.stats.raters.reference import against_reference, cited_steps, leave_one_out
 from axisjudge.stats.raters.repeats import flips_by_confidence, self_agreement, variance_components
 from axisjudge.stats.raters.self_preference import self_preference
+from axisjudge.stats.rates.again import proportion_again
 from axisjudge.stats.rates.clustered import paired_share_difference
 from axisjudge.stats.rates.correction import corrected_rate
 from axisjudge.stats.rates.prediction_powered import prediction_powered_mean
@@ -136,6 +137,11 @@ STATISTICS: dict[str, tuple[Callable[[Sample], float], bool, bool]] = {
     "case_weighted": (lambda s: case_weighted(s.ratings, s.confidence).estimate, True, True),
     "balanced_accuracy": (lambda s: balanced_accuracy(s.right, s.label, s.task).estimate, False, True),
     "clustered_proportion": (lambda s: clustered_proportion(s.right, s.task).estimate, False, True),
+    "proportion_again": (
+        lambda s: proportion_again(s.right, s.task.astype(np.intp), "task", 0.95).estimate,
+        False,
+        True,
+    ),
     "paired_share_difference": (
         lambda s: paired_share_difference(s.right, s.label, s.task).estimate,
         False,
@@ -263,6 +269,9 @@ PARTS = {
         "lang_reiczigel_interval",
         "post_stratified_interval",
         "cluster_worth",
+        "label_weights",
+        "unlabelled_share",
+        "weights_within",
     ),
     *(
         "majority",
@@ -278,6 +287,7 @@ PARTS = {
     *(
         "effective_clusters",
         "effective_degrees",
+        "halved_degrees",
         "clustered_variance",
         "more_for_half_width",
         "score_interval",

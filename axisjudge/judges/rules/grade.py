@@ -53,6 +53,13 @@ def grade_trajectory(
     return {axis: _grade(facts, axis, every_kind) for axis in axes}
 
 
+def findings_of(trajectory: Trajectory) -> list[Finding]:
+    """Every finding of every kind on all axes, those that are off by default included: data/reference counts them."""
+    facts = Facts.of(trajectory)
+    axes = AXES if trajectory.steps else ("termination",)
+    return [finding for axis in axes for finding in _found(facts, axis)]
+
+
 def _grade(facts: Facts, axis: Axis, every_kind: bool) -> Answer:
     if not facts.trajectory.steps and axis != "termination":
         return answer((), _EMPTY)

@@ -15,7 +15,8 @@ def proportion_again(
     values: NDArray[np.float64], groups: NDArray[np.intp] | None, cluster_unit: str, ci_level: float
 ) -> ClusteredShare:
     """`clustered_proportion` of values and codes of clusters, remembered by what they hold."""
-    return _proportion(values.tobytes(), None if groups is None else groups.tobytes(), cluster_unit, ci_level)
+    codes = None if groups is None else np.asarray(groups, dtype=np.intp).tobytes()
+    return _proportion(np.asarray(values, dtype=np.float64).tobytes(), codes, cluster_unit, ci_level)
 
 
 @lru_cache(maxsize=512)

@@ -88,7 +88,7 @@ def before(earlier: Sequence[tuple[str, str]]) -> str:
     """How the turns before the newest one came out."""
     turns = listed([f"{title}: {outcome}" for title, outcome in earlier], most=4)
     start = "The turn before it was" if len(earlier) == 1 else "The turns before it were"
-    return f"{start} {turns}. Agreement is not correctness."
+    return f"{start} {turns}; agreement is not correctness."
 
 
 def needed(decision: progress.Decision, agreement: progress.Moved) -> list[str]:

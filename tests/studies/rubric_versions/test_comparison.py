@@ -143,7 +143,7 @@ def test_without_repeats_the_words_say_so_and_what_to_run(progress):
     turn = compare_versions(table(codes[..., :1], confidences[..., :1], task), AXIS, "v1", "v2")
     assert turn.decision.outcome == "noise not measured"
     said = " ".join(turn.details)
-    assert "Run-to-run noise was not measured" in said
+    assert "Noise between repeats was not measured" in said
     assert "repeats=3" in said
 
 
@@ -243,7 +243,7 @@ def test_versions_of_several_axes_are_families_turn_by_turn(progress):
     assert [len(turn.family) for turn in result.turns] == [2, 2, 1]
     assert len(result.table) == 3
     assert result.answer.startswith(result.turns[-1].answer)
-    assert all(f"{turn.title} was {turn.outcome}" in result.answer for turn in result.turns[:-1])
+    assert all(f"{turn.title}: {turn.outcome}" in result.answer for turn in result.turns[:-1])
     assert len(result.agreement) == 5 * 5
     assert f"agreement_by_version_{AXIS}" in result.plots()
     with pytest.raises(InputError, match="two versions or more"):
