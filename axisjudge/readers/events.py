@@ -110,9 +110,9 @@ def mended(content: bytes) -> Any:
         return None
     try:
         whole = json.dumps(json.loads(content), ensure_ascii=False)
+        return from_json(whole.encode(errors="replace"))
     except (ValueError, RecursionError):
         return None
-    return from_json(whole.encode(errors="replace"))
 
 
 def events_of(lines: Iterable[Line], tally: Tally) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -8,7 +8,7 @@ from axisjudge.checks import InputError
 from axisjudge.readers import axis_report, claude_code, codex, codex_exec, gemini
 from axisjudge.readers.events import Line, Tally, log_lines, mended
 from axisjudge.readers.messages import Found, at
-from axisjudge.readers.source import json_values
+from axisjudge.readers.source import BrokenJson, json_values
 from axisjudge.readers.traces import langfuse, langsmith, mlflow, opentelemetry
 
 #: Traces of services, whose records resemble requests and responses of an API: asked before those.
@@ -32,25 +32,23 @@ def log_in(stream: BinaryIO) -> Iterator[tuple[str, Found]] | None:
 def _lines(stream: BinaryIO) -> Iterator[Line]:
     """The events of a file: its one JSON value, the members of that where it is a list, else its lines."""
     stream.seek(0)
+    half = False
     try:
         values = list(islice(json_values(stream), 2))
-    except InputError as error:
+    except BrokenJson:
+        stream.seek(0)
+        whole = mended(stream.read())
+        half, values = whole is not None, [("", whole)]
+    except InputError:
         values = []
-        if "hex escape" in error.rule and (whole := _mended(stream)) is not None:
-            yield Line("", whole, mended=True)
-            return
-    if len(values) != 1:
+    if len(values) != 1 or values[0][1] is None:
         stream.seek(0)
         yield from log_lines(stream)
     elif isinstance(values[0][1], list):
-        yield from (Line(at("", number), member) for number, member in enumerate(values[0][1]))
+        members = enumerate(values[0][1])
+        yield from (Line(at("", number), member, mended=half and not number) for number, member in members)
     else:
-        yield Line(*values[0])
-
-
-def _mended(stream: BinaryIO) -> Any:
-    stream.seek(0)
-    return mended(stream.read())
+        yield Line(*values[0], mended=half)
 
 
 def _read(reader: Any, lines: Iterable[Line]) -> Iterator[tuple[str, Found]]:

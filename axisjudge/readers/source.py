@@ -18,11 +18,15 @@ from axisjudge.checks import InputError
 
 _GZIP, _ZIP, _UTF8_MARK, _UTF16_MARKS = b"\x1f\x8b", b"PK\x03\x04", b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
 _LOOKS_LIKE_JSON = re.compile(rb'(\xef\xbb\xbf)?\s*(\[\s*)*(\{\s*["}]|\[\s*\])')
-_PLACE = re.compile(r" at line (\d+) column (\d+)$")
+_SPOT = re.compile(r" at line (\d+) column (\d+)$")
 
 
 class NotTrajectories(InputError):
     """The file is sound, as far as one can tell, but of no format that is known here."""
+
+
+class BrokenJson(InputError):
+    """The file is JSON and breaks: it is cut off, or something stands in it that JSON does not have."""
 
 
 class Span(NamedTuple):
@@ -189,7 +193,7 @@ def _lines(
 
 
 def _broken(content: bytes, error: ValueError, lines_before: int) -> InputError:
-    """What is wrong with JSON that cannot be parsed, and where."""
+    """What is wrong with JSON that cannot be parsed, and where; `BrokenJson` where it is text at all."""
     if content.startswith(_UTF16_MARKS):
         return InputError("byte 0", "must be UTF-8, and this is UTF-16", cure="save the file as UTF-8")
     try:
@@ -200,12 +204,21 @@ def _broken(content: bytes, error: ValueError, lines_before: int) -> InputError:
         found = content[max(0, wrong.start - 10) : wrong.start + 10]
         return InputError(f"line {line}, byte {column}", "must be UTF-8", found, "save the file as UTF-8")
     message = str(error)
-    place = _PLACE.search(message)
-    where = f"line {int(place[1]) + lines_before}, column {place[2]}" if place else f"line {lines_before + 1}"
-    reason = _PLACE.sub("", message)
-    if reason.startswith("EOF"):
-        return InputError(where, "the file is cut off in the middle of its JSON", cure="copy or export it again")
-    return InputError(where, f"is not valid JSON ({reason})", cure="mend it there or export the file again")
+    spot = _SPOT.search(message)
+    where = f"line {int(spot[1]) + lines_before}, column {spot[2]}" if spot else f"line {lines_before + 1}"
+    if _fault(content + b" ") != message:  # the parser was at the end: it would have read on
+        return BrokenJson(where, "the file is cut off in the middle of its JSON", cure="copy or export it again")
+    rule = f"is not valid JSON ({_SPOT.sub('', message)})"
+    return BrokenJson(where, rule, cure="mend it there or export the file again")
+
+
+def _fault(content: bytes) -> str:
+    """What the parser says of JSON, and where; nothing where it is sound."""
+    try:
+        from_json(content)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 _Test = Callable[[dict[str, Any]], bool]

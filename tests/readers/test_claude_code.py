@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from readers.made_logs import at, claude, counted, gave, log, only, outline, use
 
+from axisjudge.checks import InputError
 from axisjudge.readers import read_trajectories
 from axisjudge.trajectory import Step, ToolCall, Trajectory
 
@@ -181,3 +182,20 @@ def test_text_cut_in_the_middle_of_a_character_pair_is_mended_and_counted(tmp_pa
     reading = log(tmp_path / "s.jsonl", line, claude("assistant", "Yes.", 1))
     assert outline(only(reading)) == [("user", "parcel ?"), ("assistant", "Yes.")]
     assert [warning.position for warning in reading.warnings] == ["line 1"]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_half_a_character_in_a_log_that_is_one_value_is_mended_too(tmp_path: Path, indent: int | None) -> None:
+    events = [claude("user", "parcel \ud83d", 0), claude("assistant", "Yes.", 1)]
+    file = tmp_path / "s.json"
+    file.write_text(json.dumps(events, indent=indent))
+    reading = read_trajectories(file)
+    assert outline(only(reading)) == [("user", "parcel ?"), ("assistant", "Yes.")]
+
+
+@pytest.mark.parametrize("spoilt", ["\\ud83d", "\\ud83d\\ude00"])
+def test_a_log_that_breaks_elsewhere_than_at_half_a_character_is_refused(tmp_path: Path, spoilt: str) -> None:
+    file = tmp_path / "s.json"
+    file.write_text(json.dumps([claude("user", "SPOT", 0)], indent=2).replace("SPOT", spoilt)[:-3])
+    with pytest.raises(InputError, match=r"s\.json"):
+        read_trajectories(file)
