@@ -202,7 +202,9 @@ def _is_held_out(split: Split | None, judged: pl.DataFrame | pl.LazyFrame) -> pl
 
 
 def _not_locked(rows: pl.DataFrame, lock: Mapping[str, Any] | None) -> Iterator[str]:
-    yield from (reason for reason in status().reasons if lock or reason != "nothing is locked")
+    state = status()
+    if lock or state.locked or state.faults:
+        yield from state.reasons
     if lock is None:
         return
     panels = lock.get("panels", {})

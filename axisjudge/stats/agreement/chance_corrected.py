@@ -15,8 +15,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, TypedDict, Unpack
+from dataclasses import dataclass, field, fields, replace
+from typing import Literal, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,6 +49,14 @@ _SAME = 1e-9
 MOVED = 0.005
 
 
+class Remarks(NamedTuple):
+    """What must be known to read a coefficient, in words; each is empty where there is nothing to say."""
+
+    unused: str = ""  # categories that nobody used move it
+    one_category: str = ""  # a rater used a single one
+    single: str = ""  # items that one rater alone rated
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Agreement(NamedEstimate):
     """An agreement coefficient, 1 - observed / expected disagreement, with what is needed to read it.
@@ -56,8 +64,14 @@ class Agreement(NamedEstimate):
     `prevalence` is the share of each category among the ratings used. `prevalence_index` is 0 when all categories are
     equally common and 1 when there is only one; for two raters and two categories it is |a - d| / n of Byrt, Bishop and
     Carlin (1993, doi:10.1016/0895-4356(93)90018-V). `bias_index` is the largest distance between two raters' category
-    shares, |b - c| / n there.
+    shares, |b - c| / n there. `remarks` are its notes by what they are about.
     """
+
+    _keys = (
+        *(each.name for each in fields(NamedEstimate)),
+        *("coefficient", "observed_agreement", "expected_agreement", "percent_agreement"),
+        *("prevalence", "prevalence_index", "bias_index"),
+    )
 
     coefficient: str
     observed_agreement: float
@@ -66,6 +80,7 @@ class Agreement(NamedEstimate):
     prevalence: dict[float, float]
     prevalence_index: float
     bias_index: float
+    remarks: Remarks = field(default_factory=Remarks)
 
     def sentence(self) -> str:
         """Why this value and percent agreement tell different stories; empty where they do not."""
@@ -279,7 +294,7 @@ def _agreement(
     estimate = coefficient.value(patterns) if comparable else math.nan
     reason = _why_undefined(coefficient, patterns) if math.isnan(estimate) else ""
     ends = Ends(reason=reason) if reason else coefficient_interval(coefficient, patterns, bootstrap, number, ci_level)
-    shares = category_shares(patterns)
+    shares, remarks = category_shares(patterns), _remarks(coefficient, patterns)
     return Agreement(
         estimate=estimate,
         **ends._asdict(),
@@ -289,7 +304,8 @@ def _agreement(
         n_missing=int(patterns.items @ (patterns.n_raters - patterns.n_ratings)),
         n_clusters=patterns.n_clusters(),
         cluster_unit=cluster_unit if patterns.grouped else "item",
-        notes=_notes(coefficient, patterns),
+        notes=tuple(filter(None, remarks)),
+        remarks=remarks,
         coefficient=coefficient.name,
         label=coefficient.label,
         observed_agreement=observed,
@@ -309,8 +325,8 @@ def _why_undefined(coefficient: Coefficient, patterns: RatingPatterns) -> str:
     return f"{coefficient.label}: all ratings are of one category, so that chance alone agrees always"
 
 
-def _notes(coefficient: Coefficient, patterns: RatingPatterns) -> tuple[str, ...]:
-    notes = []
+def _remarks(coefficient: Coefficient, patterns: RatingPatterns) -> Remarks:
+    unused = one_category = ""
     occurring = np.unique(patterns.codes[patterns.codes >= 0])
     declared = patterns.categories.size
     if coefficient.declared_categories and 2 <= occurring.size < declared:
@@ -321,11 +337,10 @@ def _notes(coefficient: Coefficient, patterns: RatingPatterns) -> tuple[str, ...
         )
         value = coefficient.value(narrow)
         if not abs(value - coefficient.value(patterns)) < MOVED:
-            notes.append(f"over {declared} possible categories; over the {occurring.size} that occur it is {value:.3f}")
+            unused = f"over {declared} possible categories; over the {occurring.size} that occur it is {value:.3f}"
     if coefficient.name.startswith("cohen") and any(
         np.unique(column[(patterns.codes >= 0).all(axis=1)]).size == 1 for column in patterns.codes.T
     ):
-        notes.append("a rater used one category only, which makes kappa 0 whatever the agreement")
-    if single := int(patterns.items[patterns.n_ratings == 1].sum()):
-        notes.append(f"items with a single rating: {single}")
-    return tuple(notes)
+        one_category = "a rater used one category only, which makes kappa 0 whatever the agreement"
+    single = int(patterns.items[patterns.n_ratings == 1].sum())
+    return Remarks(unused, one_category, f"items with a single rating: {single}" if single else "")

@@ -129,11 +129,13 @@ class QuestionAgreement(Result):
     def remarks(self) -> list[str]:
         """What must be known to read the figures: why they differ, and what they leave out."""
         kappa = self.coefficients.get("kappa", self.coefficients.get("quadratic_kappa"))
-        notes = [kappa.sentence(), *kappa.notes] if isinstance(kappa, Agreement) else []
+        of_kappa: tuple[str, ...] = ()
+        if isinstance(kappa, Agreement):
+            of_kappa = (kappa.sentence(), kappa.remarks.unused, kappa.remarks.one_category)
         never = [word for word, share in self.shares.items() if not share]
         fewest, most = self.raters_an_item
         return [
-            *(text for text in notes if text and not text.startswith("items with a single rating")),
+            *filter(None, of_kappa),
             *(text for coefficient in self.coefficients.values() for text in words.unused(coefficient, never)),
             *words.raters_an_item(fewest, most, self.n_single),
             *words.gaps(words.LOST, self.lost),

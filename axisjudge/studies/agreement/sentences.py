@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 from axisjudge.stats.agreement.case_weighted import CaseWeighted
+from axisjudge.stats.agreement.chance_corrected import Agreement
 from axisjudge.stats.agreement.effective import EffectiveJudges
 from axisjudge.stats.agreement.undecided import CaseBounds
 from axisjudge.stats.comparisons.reversal import Reversal
@@ -119,11 +120,10 @@ def raters_an_item(fewest: int, most: int, n_single: int) -> list[str]:
 
 def unused(coefficient: NamedEstimate, never: Sequence[str]) -> list[str]:
     """That words which nobody said move a coefficient; nothing where they do not."""
-    return [
-        f"{coefficient.label} is {coefficient.estimate:.3f} {note} (never said: {', '.join(never)})."
-        for note in coefficient.notes
-        if never and note.startswith("over ")
-    ]
+    if not never or not isinstance(coefficient, Agreement) or not coefficient.remarks.unused:
+        return []
+    moved = f"{coefficient.label} is {coefficient.estimate:.3f} {coefficient.remarks.unused}"
+    return [f"{moved} (never said: {', '.join(never)})."]
 
 
 def gaps(what: str, counts: Mapping[str, int]) -> list[str]:
