@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from axisjudge.figures.theme import ACCENT, INK, LABEL, grid
+from axisjudge.stats.estimate import no_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,14 +50,19 @@ def interval_mark(
     ax.plot(*point, marker, color=colour, markersize=size, markerfacecolor=colour if filled else "white")
 
 
-def intervals(of: Estimate) -> str:
+def level(of: Estimate | None, kind: str = "intervals") -> str:
+    """The level of an interval, ``95% intervals``; ``no intervals`` where there is nothing that has one."""
+    return "no intervals" if of is None else f"{of.ci_level:.0%} {kind}"
+
+
+def intervals(of: Estimate | None) -> str:
     """The level and the unit of an interval, ``95% intervals over 28 tasks``."""
-    return f"{of.ci_level:.0%} intervals over {of.clusters}"
+    return level(of) if of is None else f"{level(of)} over {of.clusters}"
 
 
 def percent_ends(found: Ranged) -> str:
     """The interval in per cent, ``12–34%``."""
-    return "no interval" if math.isnan(found.ci_low) else f"{100 * found.ci_low:.0f}–{100 * found.ci_high:.0f}%"
+    return no_interval() if math.isnan(found.ci_low) else f"{100 * found.ci_low:.0f}–{100 * found.ci_high:.0f}%"
 
 
 def named_rows(ax: Axes, names: Sequence[str]) -> None:

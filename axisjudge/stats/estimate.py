@@ -20,6 +20,16 @@ class Ends(NamedTuple):
     reason: str = ""
 
 
+def no_interval(reason: str = "") -> str:
+    """What stands where an interval would: ``no interval: 3 clusters``, or ``no interval`` without a reason."""
+    return f"no interval: {reason}" if reason else "no interval"
+
+
+def without_interval(why: str) -> Ends:
+    """No interval, as a sample of such a kind cannot have one: ``agreement is perfect in the sample: no interval``."""
+    return Ends(reason=f"{why}: {no_interval()}")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Estimate(Result):
     """An estimate with its interval.
@@ -48,9 +58,7 @@ class Estimate(Result):
     def __str__(self) -> str:
         if math.isnan(self.estimate):
             return f"undefined: {self.reason}"
-        interval = (
-            f"no interval: {self.reason}" if math.isnan(self.ci_low) else f"{self.ci_low:.3f} to {self.ci_high:.3f}"
-        )
+        interval = no_interval(self.reason) if math.isnan(self.ci_low) else self.interval(".3f")
         return f"{self.estimate:.3f} [{interval}], {many(self.n_items, 'item')} in {self.clusters}"
 
     @property
@@ -68,14 +76,14 @@ class Estimate(Result):
 
     def interval(self, spec: str = ".2f") -> str:
         """The interval in words, ``0.51 to 0.87`` with the ends as `spec` says, or ``no interval``."""
-        return "no interval" if math.isnan(self.ci_low) else f"{self.ci_low:{spec}} to {self.ci_high:{spec}}"
+        return no_interval() if math.isnan(self.ci_low) else f"{self.ci_low:{spec}} to {self.ci_high:{spec}}"
 
     def worded(self, spec: str = ".2f") -> str:
         """Value and interval, ``0.71 (0.51 to 0.87)``; where there is none, the reason."""
         if math.isnan(self.estimate):
             return f"undefined ({self.reason})"
-        because = f": {self.reason}" if math.isnan(self.ci_low) and self.reason else ""
-        return f"{self.estimate:{spec}} ({self.interval(spec)}{because})"
+        interval = no_interval(self.reason) if math.isnan(self.ci_low) else self.interval(spec)
+        return f"{self.estimate:{spec}} ({interval})"
 
 
 def difference_ends(first: Estimate, second: Estimate) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from axisjudge.checks import InputError
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Estimate, no_interval
 
 Outcome = Literal["met", "short", "cannot_tell"]
 #: By which names a requirement may be of a judge, what a decision calls it, and its estimates (None: not measured).
@@ -33,7 +33,7 @@ class Decision:
     def sentence(self) -> str:
         """What was required, what is known."""
         if math.isnan(self.ci_low):
-            known = f"no interval: {self.reason}" if self.reason else "no interval"
+            known = no_interval(self.reason)
         else:
             known = f"{self.estimate:.3f}, {self.ci_low:.3f} to {self.ci_high:.3f}"
         said = {"met": "met", "short": "fell short", "cannot_tell": "too few labels to tell"}[self.outcome]

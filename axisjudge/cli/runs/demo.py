@@ -68,7 +68,7 @@ def demo(
 
 def _interval(estimate: "Estimate") -> str:
     if estimate.ci_low != estimate.ci_low:
-        return f"{estimate.estimate:.2f} (no interval)"
+        return f"{estimate.estimate:.2f} ({estimate.interval()})"
     return f"{estimate.estimate:.2f} ({estimate.ci_low:.2f}-{estimate.ci_high:.2f})"
 
 

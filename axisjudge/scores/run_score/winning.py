@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Estimate, without_interval
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, cluster_codes, jackknife_interval
 
 #: With fewer repeats the best of a task's runs is luck that nothing can be said about.
@@ -105,7 +105,7 @@ def _estimate(
             left_out = (n * estimate - shares) / (n - 1)
             low, high = jackknife_interval(estimate, left_out, scale="logit", ci_level=ci_level)
             if math.isnan(low):
-                reason = "it wins always or never, with or without any one of them: no interval"
+                reason = without_interval("it wins always or never, with or without any one of them").reason
     return Estimate(
         estimate=estimate,
         ci_low=low,

@@ -30,7 +30,7 @@ from axisjudge.stats.clusters import (
     effective_clusters,
     normal_part_of,
 )
-from axisjudge.stats.estimate import Ends
+from axisjudge.stats.estimate import Ends, without_interval
 from axisjudge.stats.rates.proportions import (
     FEWEST_CLUSTERS,
     FEWEST_RARE,
@@ -157,11 +157,15 @@ def _bootstrap(
     return Ends(low, high, f"bootstrap of rating patterns on {named}, {REPLICATES} replicates")
 
 
+#: Where the scale that the interval is taken on ends.
+PERFECT = "agreement is perfect in the sample or without one cluster"
+
+
 def on_fishers_z(estimate: float, left_out: Floats, degrees: float, ci_level: float) -> Ends:
     """The jackknife-t interval of a coefficient by its values without each cluster."""
     low, high = jackknife_interval(estimate, left_out, scale="fisher", degrees=degrees, ci_level=ci_level)
     if math.isnan(low):
-        return Ends(reason="agreement is perfect in the sample or without one cluster: no interval")
+        return without_interval(PERFECT)
     return Ends(low, high, "jackknife-t over clusters on Fisher’s z")
 
 
@@ -207,12 +211,13 @@ def _linearised(coefficient: Coefficient, patterns: RatingPatterns, sums: Floats
     scale, named = _scale(coefficient)
     moved = influences(coefficient, patterns, sums, scale)
     if not np.isfinite(moved).all():
-        return Ends(reason="agreement is perfect in the sample or without one item: no interval")
+        return without_interval("agreement is perfect in the sample or without one item")
     variance = _variance(patterns, moved)
     estimate = float(coefficient.estimate(patterns.counts @ sums, patterns.categories))
     low, high = interval_on(scale, estimate, variance.error, variance.degrees, ci_level)
-    reason = "agreement is perfect in the sample: no interval" if math.isnan(low) else ""
-    return Ends(low, high, f"linearised on {named}, t on {variance.degrees:.1f} degrees", reason)
+    method = f"linearised on {named}, t on {variance.degrees:.1f} degrees"
+    ends = without_interval("agreement is perfect in the sample") if math.isnan(low) else Ends(low, high)
+    return ends._replace(method=method)
 
 
 # the posterior

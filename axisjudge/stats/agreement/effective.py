@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
 from axisjudge.stats.clusters import effective_degrees, halved_degrees
-from axisjudge.stats.estimate import Ends, Estimate, too_few_clusters
+from axisjudge.stats.estimate import Ends, Estimate, too_few_clusters, without_interval
 from axisjudge.stats.rates.proportions import cluster_codes, jackknife_interval
 
 Floats = NDArray[np.float64]
@@ -285,7 +285,7 @@ def _interval(sums: Floats, mean_rho: float, k: int, degrees: float, ci_level: f
     without = np.where(defined > 0, np.nansum(rho, axis=1) / np.maximum(defined, 1), np.nan)
     least, most = jackknife_interval(mean_rho, without, scale="fisher", degrees=degrees, ci_level=ci_level)
     if math.isnan(least):
-        return Ends(reason="errors are identical or too few: no interval")
+        return without_interval("errors are identical or too few")
     low, high = _n_effective(k, most), _n_effective(k, least)
     method = "jackknife-t over clusters on Fisher’s z of mean rho"
     return Ends(low, math.inf if math.isnan(high) else high, method)

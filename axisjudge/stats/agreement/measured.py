@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval, one_of
-from axisjudge.stats.agreement.coefficient_intervals import on_fishers_z
+from axisjudge.stats.agreement.coefficient_intervals import PERFECT, on_fishers_z
 from axisjudge.stats.clusters import effective_degrees
-from axisjudge.stats.estimate import Ends, NamedEstimate, too_few_clusters
+from axisjudge.stats.estimate import Ends, NamedEstimate, too_few_clusters, without_interval
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS, cluster_codes
 
 Floats = NDArray[np.float64]
@@ -34,8 +34,6 @@ FORMS: tuple[Form, ...] = ("1", "A,1", "C,1", "k", "A,k", "C,k")
 
 #: Below this share of the squares of the scores a mean square is rounding, not variance.
 _ROUNDING = 1e-12
-
-_PERFECT = "agreement is perfect in the sample or without one cluster: no interval"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -108,7 +106,7 @@ def intraclass_correlation(
         return _result(value, equal, matrix, used, groups, label, cluster_unit, ci_level)
     if np.unique(groups).size == len(used) and np.ptp(number[kept]) == 0:
         low, high = _by_f(form, sums.sum(axis=0), used.shape[1] if two_way else int(number[kept][0]), value, ci_level)
-        ends = Ends(reason=_PERFECT) if math.isnan(low) else Ends(low, high, "F distribution")
+        ends = without_interval(PERFECT) if math.isnan(low) else Ends(low, high, "F distribution")
     else:
         ends = _jackknife(single, sums, groups, value, ci_level)
     if form.endswith("k"):

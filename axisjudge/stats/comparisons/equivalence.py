@@ -15,7 +15,7 @@ from axisjudge.results import Result
 from axisjudge.stats.clusters import AGREEMENT_ICC
 from axisjudge.stats.comparisons.paired import PairedChange, mean_change, paired_change
 from axisjudge.stats.comparisons.sign_flips import DRAWS
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Estimate, no_interval
 from axisjudge.stats.rates.proportions import clustered_proportion, t_quantile
 
 #: A shift of the failure rate, and a loss of agreement, up to which two judges count as equivalent. A choice, to be
@@ -107,13 +107,13 @@ def _reasons(
         yield f"{lost.sum()} of {lost.size} items lack a verdict of one of the two judges, a share beyond {margin:.2f}"
     low, high = shift.ci_low, shift.ci_high
     if math.isnan(low):
-        yield f"the shift has no interval: {shift.reason}"
+        yield f"the shift has {no_interval(shift.reason)}"
     elif not (-margin < low and high < margin):
         yield f"the failure rate may have moved by {low:+.3f} to {high:+.3f}, beyond {margin:.2f}"
     if own is None:
         yield "the old judge was asked once, so that its agreement with itself is not known"
     elif math.isnan(agreement.ci_low) or math.isnan(own.estimate):
-        yield f"agreement has no interval: {agreement.reason or own.reason}"
+        yield f"agreement has {no_interval(agreement.reason or own.reason)}"
     elif agreement.ci_low < own.estimate - margin:
         itself = f"where the old judge reaches {own.estimate:.3f} with itself"
         yield f"agreement may be as low as {agreement.ci_low:.3f}, {itself}"

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, all_in_unit_interval, in_open_unit_interval, positive
 from axisjudge.stats.clusters import AGREEMENT_ICC, clustered_variance, effective_clusters
-from axisjudge.stats.estimate import Ends, Estimate
+from axisjudge.stats.estimate import Ends, Estimate, without_interval
 from axisjudge.stats.rates.proportions import (
     FEWEST_CLUSTERS,
     FEWEST_RARE,
@@ -198,7 +198,7 @@ def auroc(
             low, high = jackknife_interval(estimate, left_out, scale="logit", degrees=degrees, ci_level=ci_level)
             ends = Ends(low, high, "jackknife-t over clusters on the logit")
             if math.isnan(low):
-                ends = Ends(reason="the ranking is perfect in the sample or without one cluster: no interval")
+                ends = without_interval("the ranking is perfect in the sample or without one cluster")
     return Estimate(
         estimate=estimate,
         **ends._asdict(),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from axisjudge.stats.comparisons.reversal import Reversal
-from axisjudge.stats.estimate import Estimate, plural
+from axisjudge.stats.estimate import Estimate, no_interval, plural
 from axisjudge.stats.estimate import many as many
 from axisjudge.stats.estimate import named as named
 
@@ -43,7 +43,7 @@ def directed(
         head = f"{size}{_unit(unit, size)} {more if difference.estimate > 0 else less}"
     low, high = difference.ci_low, difference.ci_high
     if math.isnan(low):
-        return f"{head} (no interval{f': {difference.reason}' if difference.reason else ''})"
+        return f"{head} ({no_interval(difference.reason)})"
     ends = [f"{abs(end):{spec}}" for end in (low, high)]
     if low * high > 0:
         first, second = ends if low > 0 else reversed(ends)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from axisjudge.figures import theme
-from axisjudge.figures.marks import at_the_right, interval_mark, named_rows
+from axisjudge.figures.marks import at_the_right, interval_mark, level, named_rows
 from axisjudge.scores.axis.result import AxisResult
 from axisjudge.scores.axis.transcript.interactions import ACTING, Interaction
 from axisjudge.studies._shared.words import many
@@ -110,8 +110,8 @@ def plot_axis_comparison(comparison: RunComparison, *, ax: Axes | None = None) -
         fontsize=theme.SMALL,
     )
     theme.grid(ax)
-    level = f"{rows[0].over_repeats.ci_level:.0%} intervals" if rows else "no intervals"
-    note = f"{many(comparison.n_before, 'run')} and {many(comparison.n_after, 'run')}; {level} over repeats"
+    bars = level(rows[0].over_repeats if rows else None)
+    note = f"{many(comparison.n_before, 'run')} and {many(comparison.n_after, 'run')}; {bars} over repeats"
     note = comparison.reason or f"{note} of {many(len(comparison.tasks), 'task')}"
     return theme.dress(ax, "Change on the same tasks", note)
 

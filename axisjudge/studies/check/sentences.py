@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS, Coefficient, coefficient_of_two
 from axisjudge.stats.clusters import effective_clusters
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Estimate, no_interval
 from axisjudge.studies._shared.words import listed, many
 from axisjudge.studies.check.columns import repeating_id
 from axisjudge.studies.check.compute import WANTED_HALF_WIDTH, JudgeCheck, comparable
@@ -357,7 +357,7 @@ def _share(found: Estimate) -> str:
     if math.isnan(found.estimate):
         return "an unknown share"
     if math.isnan(found.ci_low):
-        return f"{found.estimate:.0%} (no interval: {found.reason})"
+        return f"{found.estimate:.0%} ({no_interval(found.reason)})"
     return f"{found.estimate:.0%} ({found.ci_low * 100:.0f} to {found.ci_high * 100:.0f})"
 
 
@@ -365,7 +365,7 @@ def _points(found: Estimate) -> str:
     """A difference in points, ``12 points more (3 to 21)``."""
     size = abs(found.estimate) * 100
     ends = sorted(end * 100 * (1 if found.estimate >= 0 else -1) for end in (found.ci_low, found.ci_high))
-    interval = "no interval" if math.isnan(found.ci_low) else f"{ends[0]:.0f} to {ends[1]:.0f}"
+    interval = no_interval() if math.isnan(found.ci_low) else f"{ends[0]:.0f} to {ends[1]:.0f}"
     return f"{size:.0f} points {'more' if found.estimate >= 0 else 'less'} ({interval})"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
-from axisjudge.stats.estimate import ClusteredShare, Estimate
+from axisjudge.stats.estimate import ClusteredShare, Estimate, no_interval
 from axisjudge.studies.check.compute import CHANCE_CORRECTED
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def spoken(found: Estimate) -> str:
     if found.estimate != found.estimate:
         return "-"
     if found.ci_low != found.ci_low:
-        return f"{_points(found.estimate)} (no interval)"
+        return f"{_points(found.estimate)} ({no_interval()})"
     return f"{_points(found.estimate)} ({_points(found.ci_low)} to {_points(found.ci_high)})"
 
 

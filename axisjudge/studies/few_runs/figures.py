@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from axisjudge.figures.legible import LONGEST
-from axisjudge.figures.marks import at_the_right, interval_mark, named_rows, percent_axis
+from axisjudge.figures.marks import at_the_right, interval_mark, level, named_rows, percent_axis
 from axisjudge.figures.theme import ACCENT, describe, dress, in_words, legend_below, new_axes
 from axisjudge.stats.estimate import Estimate, plural
 from axisjudge.stats.latent.panel import VarianceShare
@@ -65,16 +65,14 @@ def plot_components(components: Sequence[VarianceShare], *, ax: Axes | None = No
             at_the_right(ax, row, f"{one.share.estimate:.0%}")
     named_rows(ax, [one.source for one in components])
     percent_axis(ax)
-    level = f"{components[0].share.ci_level:.0%} posterior intervals" if components else "no intervals"
-    return dress(ax, "Where the variance of one verdict comes from", f"posterior means with {level}")
+    bars = level(components[0].share if components else None, "posterior intervals")
+    return dress(ax, "Where the variance of one verdict comes from", f"posterior means with {bars}")
 
 
 def _described(ax: Axes, modelled: Estimate, counted: Estimate) -> Axes:
     """Filled and hollow marks in the words of a caption."""
-    posterior = f"filled: the model's, {modelled.ci_level:.0%} posterior intervals"
-    describe(
-        ax, f"{posterior}; hollow: as counted, {counted.ci_level:.0%} intervals over {plural(counted.cluster_unit)}"
-    )
+    posterior = f"filled: the model's, {level(modelled, 'posterior intervals')}"
+    describe(ax, f"{posterior}; hollow: as counted, {level(counted)} over {plural(counted.cluster_unit)}")
     return ax
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from axisjudge.figures.marks import at_the_right, interval_mark, named_rows, percent_axis
+from axisjudge.figures.marks import at_the_right, interval_mark, level, named_rows, percent_axis
 from axisjudge.figures.theme import ACCENT, INK, QUIET, SMALL, describe, dress, in_words, legend_below, new_axes
 from axisjudge.stats.estimate import Estimate, plural
 from axisjudge.studies._shared.words import many
@@ -114,7 +114,7 @@ def plot_partings(partings: Sequence[Parting], *, ax: Axes | None = None) -> Axe
 def _over_tasks(rates: Iterable[Estimate]) -> str:
     """Level and unit of intervals whose numbers of tasks differ."""
     first = next(iter(rates), None)
-    return "no intervals" if first is None else f"{first.ci_level:.0%} intervals over {plural(first.cluster_unit)}"
+    return level(first) if first is None else f"{level(first)} over {plural(first.cluster_unit)}"
 
 
 def _who(one: Parting) -> str:

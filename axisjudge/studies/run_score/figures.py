@@ -54,7 +54,7 @@ def plot_score_spread(summary: ScoreSummary, *, ax: Axes | None = None) -> Axes:
     )
     theme.dress(ax, "Scores per agent", "bands: Bronze, Silver, Gold, Elite")
     widest = max(summary.means.values(), key=lambda mean: mean.n_clusters, default=None)
-    theme.describe(ax, f"a dot is a run, a diamond the mean; {intervals(widest) if widest else 'no intervals'}")
+    theme.describe(ax, f"a dot is a run, a diamond the mean; {intervals(widest)}")
     return ax
 
 

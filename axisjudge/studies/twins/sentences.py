@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from axisjudge.stats.estimate import no_interval
 from axisjudge.studies._shared.words import listed, many
 from axisjudge.studies.twins.halo import Halo
 from axisjudge.studies.twins.injections import ANYWHERE, CONTROL, Injected
@@ -109,7 +110,7 @@ def percent_interval(cell: TwinCell) -> str:
     """The interval of the rate in percent, the bound that decides the claim with one digit more."""
     low, high = 100 * cell.rate.ci_low, 100 * cell.rate.ci_high
     if np.isnan(low):
-        return "no interval"
+        return no_interval()
     return f"{low:.{int(cell.expected == 'must')}f}–{high:.{int(cell.expected == 'must_not')}f}%"
 
 
