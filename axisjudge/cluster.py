@@ -42,6 +42,7 @@ _LEAN = {
     "distributed.admin.system-monitor.interval": "10s",
     "distributed.admin.tick.interval": "500ms",
     "distributed.admin.large-graph-warning-threshold": "1GiB",  # a part may be the counts of 10^8 ratings
+    "distributed.scheduler.unknown-task-duration": "10s",  # work worth its way to a worker that has none
 }
 _FORMS = "is local:N, the address of a scheduler (tcp://HOST:8786), or jobqueue:FILE.json, the file that it wrote"
 
@@ -50,7 +51,7 @@ class Workers:
     """What carries out the parts of a piece of work: here one part after another in this process."""
 
     def map(
-        self, work: Callable[[Part], Result], parts: Sequence[Part], name: Callable[[Part], str]
+        self, work: Callable[[Part], Result], parts: Sequence[Part], name: Callable[[Part], str], *, at_once: int = 1
     ) -> Iterator[Result]:
         """`work` of each part, in the order of the parts; the first that fails ends it."""
         return map(work, parts)
@@ -63,14 +64,18 @@ class Workers:
         name: Callable[[Part], str],
     ) -> list[Any]:
         """What `combine` makes of `work` of each group's parts, left where it was made: `map` takes it in a part."""
-        return [_combined([combine([*map(work, lot)]) for lot in _lots(group)], combine) for group in groups]
+        return [_combined([combine(_each(work, lot)) for lot in _lots(group)], combine) for group in groups]
 
 
 InTurn = Workers
 
 
-def _lots(parts: Sequence[Part]) -> Iterator[Sequence[Part]]:
-    return (parts[at : at + _AT_ONCE] for at in range(0, len(parts), _AT_ONCE))
+def _lots(parts: Sequence[Part], at_once: int = _AT_ONCE) -> Iterator[Sequence[Part]]:
+    return (parts[at : at + at_once] for at in range(0, len(parts), at_once))
+
+
+def _each(work: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
+    return [*map(work, parts)]
 
 
 def _combined(made: list[Any], combine: Callable[[Sequence[Any]], Any]) -> Any:
@@ -90,20 +95,28 @@ class OnCluster(Workers):
         self._client, self._ours = client, ours
 
     def map(
-        self, work: Callable[[Part], Result], parts: Sequence[Part], name: Callable[[Part], str]
+        self, work: Callable[[Part], Result], parts: Sequence[Part], name: Callable[[Part], str], *, at_once: int = 1
     ) -> Iterator[Result]:
         """`work` of each part; failed parts are done anew, then named when the others are done.
 
-        The first parts are under way before the first result is asked for.
+        A worker takes so many parts `at_once`, which pays where the work of each is short. The first parts are under
+        way before the first result is asked for.
 
         Raises
         ------
         InputError
             Parts failed; `name` says which.
         """
+        from dask.utils import funcname
+
         ahead = _AHEAD * max(1, self._n_workers())
-        submit = partial(self._client.submit, work, retries=RETRIES, pure=False)
-        return self._results(submit, parts, name, [submit(part) for part in parts[:ahead]])
+        lots = [*_lots(parts, at_once)]
+
+        def submit(lot: Sequence[Part]) -> Any:  # what bears the name of one work is thought to take as long
+            key = f"{funcname(work)}-{uuid4().hex}"
+            return self._client.submit(_each, work, lot, key=key, retries=RETRIES, pure=False)
+
+        return self._results(submit, lots, name, [submit(lot) for lot in lots[:ahead]])
 
     def kept(
         self,
@@ -133,27 +146,31 @@ class OnCluster(Workers):
         return whole
 
     def _results(
-        self, submit: Callable[[Part], Any], parts: Sequence[Part], name: Callable[[Part], str], begun: list[Any]
+        self,
+        submit: Callable[[Sequence[Part]], Any],
+        lots: Sequence[Sequence[Part]],
+        name: Callable[[Part], str],
+        begun: list[Any],
     ) -> Iterator[Any]:
         from tqdm import tqdm
 
         ahead = len(begun)
         failed: list[str] = []
-        for at, part in enumerate(tqdm(parts, unit=" parts", disable=None, dynamic_ncols=True)):
-            while len(begun) < min(len(parts), at + ahead):
-                begun.append(submit(parts[len(begun)]))
+        for at, lot in enumerate(tqdm(lots, unit=" parts", disable=None, dynamic_ncols=True)):
+            while len(begun) < min(len(lots), at + ahead):
+                begun.append(submit(lots[len(begun)]))
             self._until_done(begun[at])
             try:
-                result = begun[at].result()
+                results = begun[at].result()
             except Exception as error:  # whatever a worker raised, its loss included
-                failed.append(f"{name(part)}: {' '.join(str(error).split())}")
+                failed.append(f"{', '.join(map(name, lot))}: {' '.join(str(error).split())}")
             else:
-                yield result
+                yield from results
             begun[at] = None  # the cluster forgets a result that nobody holds
         if failed:
             more = f"; and {len(failed) - _MOST_NAMED} more" if len(failed) > _MOST_NAMED else ""
             named = "; ".join(failed[:_MOST_NAMED]) + more
-            raise InputError("--cluster", f"{len(failed)} of {len(parts)} parts failed {RETRIES + 1} times: {named}")
+            raise InputError("--cluster", f"{len(failed)} of {len(lots)} parts failed {RETRIES + 1} times: {named}")
 
     def _n_workers(self) -> int:
         return len(self._client.scheduler_info(n_workers=-1)["workers"])

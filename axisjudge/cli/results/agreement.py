@@ -100,14 +100,15 @@ def _of_dataset(ratings: list[Path], cluster: str | None, json: bool, **choice: 
 
     from axisjudge.cluster import workers_of
     from axisjudge.ratings.dataset import is_dataset, parts_of
-    from axisjudge.studies.agreement.counted import agreement_of_dataset
+    from axisjudge.studies.agreement.counted import A_LOOK, agreement_of_dataset
     from axisjudge.workbench import home
 
     if len(ratings) > 1 or not is_dataset(ratings[0]):
         cure = "make one first: axisjudge ratings compact RATINGS... --out FOLDER"
         raise InputError("--cluster", "takes one dataset", ", ".join(map(str, ratings)), cure)
     with workers_of(cluster) as workers:
-        parts = workers.map(partial(_standing_rows, home=home()), parts_of(ratings[0]), attrgetter("name"))
+        standing = partial(_standing_rows, home=home())
+        parts = workers.map(standing, parts_of(ratings[0]), attrgetter("name"), at_once=A_LOOK)
         rows, n_judged = zip(*parts, strict=True)
         results = agreement_of_dataset(str(ratings[0]), workers=workers, **choice)
     stamped = pl.concat(rows), sum(n_judged)

@@ -24,6 +24,8 @@ from axisjudge.studies.agreement.study import PanelAgreement
 
 #: Of several ratings of an item by one rater, under other prompts or versions, the one written last counts.
 _ONCE = ("item_id", "question", "rater", "repeat")
+#: Parts of which a worker looks at a column or two at once.
+A_LOOK = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +76,7 @@ def agreement_of_dataset(
     step_level = steps or not of_runs
     for question in questions:
         one_of("question", question, sorted({part.question for part in parts}))
-    empty = {run for runs in workers.map(_empty_runs, parts, _name) for run in runs}
+    empty = {run for runs in workers.map(_empty_runs, parts, _name, at_once=A_LOOK) for run in runs}
     names = questions_in_order(part.question for part in parts)
     groups = [[part for part in parts if part.question == name] for name in names]
     kept = workers.kept(partial(_count, step_level=step_level, empty=sorted(empty)), groups, _sum, _name)
@@ -126,15 +128,16 @@ def _agreement(
     judges = {name for name, kind in kinds.items() if kind not in LABELS}
     rated = [name for name in kinds if not judges or name in judges]
     families = bool(judges) and has_words(own[0].counts.scale)
-    work = partial(_of_questions, raters=rated, families=families, coefficient=coefficient, intervals=intervals)
-    together = [("all questions", [each.kept for each in own])] if families and len(own) > 1 else []  # takes longest
     apart = [(each.name, [each.kept]) for each in own]
-    results = list(workers.map(work, [*together, *apart], itemgetter(0)))
-    questions, of_families = zip(*results[len(together) :], strict=True)
+    together = [("all questions", [each.kept for each in own])] if len(own) > 1 else []  # takes longest, hence first
+    panels = [*together, *apart] if families else []
+    found = workers.map(partial(_of_families, coefficient=coefficient, intervals=intervals), panels, itemgetter(0))
+    questions = workers.map(partial(_of_question, raters=rated, intervals=intervals), apart, itemgetter(0))
+    of_families = list(found)
     result = PanelAgreement(
         about=about,
         overall=AgreementByAxis(
-            questions,
+            tuple(questions),
             uncertain="exclude",
             made_up=tuple(sorted(name for name in rated if kinds[name] in MADE_UP)),
             left_out={"repeats": sum(each.n_repeats for each in own), "empty_runs": n_empty},
@@ -142,29 +145,29 @@ def _agreement(
         steps=(),
         made_up=tuple(sorted(name for name, kind in kinds.items() if kind in MADE_UP)),
     )
-    if (whole := results[0][1]) is None:
+    if not of_families:
         return result
-    by_question = tuple(each for each, _ in of_families)
-    return replace(result, by_question=by_question, together=whole[0], share_decided=whole[1])
+    (whole, share_decided), *_ = of_families
+    by_question = tuple(each for each, _ in of_families[-len(own) :])
+    return replace(result, by_question=by_question, together=whole, share_decided=share_decided)
 
 
-def _of_questions(
-    of: tuple[str, Sequence[_Counted]],
-    *,
-    raters: Sequence[str],
-    families: bool,
-    coefficient: str,
-    intervals: Intervals,
-) -> tuple[QuestionAgreement | None, tuple[CrossFamily, float] | None]:
-    """The agreement of these raters on one question, and that of the judges' families on one or several."""
-    counts = [each.counts for each in of[1] if each.counts is not None]
-    of_families = families_of_counts(counts, coefficient, intervals) if families else None
-    if len(counts) > 1:
-        return None, of_families
-    own = counts[0].of([name for name in counts[0].names if name in raters])
+def _of_families(
+    of: tuple[str, Sequence[_Counted]], *, coefficient: str, intervals: Intervals
+) -> tuple[CrossFamily, float]:
+    """The agreement of the judges' families on one question or several."""
+    return families_of_counts([each.counts for each in of[1] if each.counts is not None], coefficient, intervals)
+
+
+def _of_question(
+    of: tuple[str, Sequence[_Counted]], *, raters: Sequence[str], intervals: Intervals
+) -> QuestionAgreement:
+    """The agreement of these raters on one question."""
+    [counts] = [each.counts for each in of[1] if each.counts is not None]
+    own = counts.of([name for name in counts.names if name in raters])
     unit = "" if intervals["cluster_unit"] == "task" else intervals["cluster_unit"]
     (agreement,) = agreement_of_counts([own], cluster_unit=unit, ci_level=intervals["ci_level"]).questions
-    return agreement, of_families
+    return agreement
 
 
 def _empty_runs(part: Part) -> list[str]:
