@@ -166,3 +166,21 @@ def test_paths_that_contributing_names_are_there() -> None:
     paths = {word for word in words if word.startswith(("axisjudge/", "tests/")) and "NAME" not in word}
     assert paths
     assert {path for path in paths if not (ROOT.parent / path).exists()} == set()
+
+
+def test_a_public_class_has_a_name_of_its_own() -> None:
+    """Two things of one name puzzle whoever reads across rooms."""
+    homes: dict[str, list[str]] = {}
+    for path in FILES:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(str(path.relative_to(ROOT)))
+    assert {name: files for name, files in homes.items() if len(files) > 1} == {}
+
+
+def test_contributing_names_every_room_in_its_tier() -> None:
+    text = (ROOT.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = {int(tier): rooms for tier, rooms in re.findall(r"^\| (\d+) \| (.+) \|$", text, re.MULTILINE)}
+    assert sorted(rows) == list(range(len(TIERS)))
+    missing = {room: tier for room, tier in TIER.items() if not re.search(rf"(?<![\w/]){room}\b", rows[tier])}
+    assert missing == {}

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 INK, QUIET, FAINT = "#222222", "#6b6b6b", "#dddddd"
 
 
-class Look(NamedTuple):
+class VerdictMark(NamedTuple):
     """How a verdict is drawn; never by colour alone."""
 
     colour: str
@@ -23,12 +23,12 @@ class Look(NamedTuple):
 
 #: Colours after Okabe and Ito.
 VERDICTS = {
-    "correct": Look("#0072B2", "o", "✓"),
-    "incorrect": Look("#D55E00", "X", "✗"),
-    "uncertain": Look("#8a8a8a", "s", "?"),
-    "not_applicable": Look("#b5b5b5", "_", "–"),
+    "correct": VerdictMark("#0072B2", "o", "✓"),
+    "incorrect": VerdictMark("#D55E00", "X", "✗"),
+    "uncertain": VerdictMark("#8a8a8a", "s", "?"),
+    "not_applicable": VerdictMark("#b5b5b5", "_", "–"),
 }
-LOST = Look("#8a8a8a", "x", "!")
+LOST = VerdictMark("#8a8a8a", "x", "!")
 
 ACCENT = "#0072B2"
 TITLE, LABEL, SMALL = 11.5, 9.5, 8.0
@@ -83,7 +83,7 @@ def grid(ax: Axes, axis: Literal["x", "y", "both"] = "x") -> None:
     ax.set_axisbelow(True)
 
 
-def look_of(verdict: str | None) -> Look:
+def look_of(verdict: str | None) -> VerdictMark:
     """How a verdict is drawn, a lost one too."""
     return VERDICTS.get(verdict or "", LOST)
 

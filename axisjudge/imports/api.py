@@ -15,7 +15,7 @@ from axisjudge.families import family_of
 from axisjudge.imports import inspect_scores, promptfoo, sets, tracing
 from axisjudge.imports.columns import read_table
 from axisjudge.imports.finishing import ratings_of_judgements
-from axisjudge.imports.judgement import Judgement, Reading
+from axisjudge.imports.judgement import ImportedFile, Judgement
 from axisjudge.imports.options import ImportOptions
 from axisjudge.imports.sheets import SUFFIXES, heads_of, json_content, read_rows, rows_in
 from axisjudge.labels.formats import Terms, agentrx_failures, argilla, failure_sets, label_studio, own
@@ -93,7 +93,9 @@ def _files(paths: Sequence[Path]) -> Iterator[tuple[Path, bool]]:
             yield from ((file, False) for file in found)
 
 
-def _together(readings: Sequence[tuple[Path, Reading]], options: ImportOptions, passed_over: Sequence[str]) -> Imported:
+def _together(
+    readings: Sequence[tuple[Path, ImportedFile]], options: ImportOptions, passed_over: Sequence[str]
+) -> Imported:
     judgements = [one for _, reading in readings for one in _named_items(reading, readings)]
     unused = _unused(judgements, [reading for _, reading in readings], options)
     stated = [_named_by_us(reading, options) for _, reading in readings if reading.ratings is not None]
@@ -127,7 +129,7 @@ def _short(path: Path, names: Mapping[str, int]) -> str:
     return path.name if names[path.name] == 1 else f"{path.parent.name}/{path.name}"
 
 
-def _named_items(reading: Reading, readings: Sequence[tuple[Path, Reading]]) -> Iterable[Judgement]:
+def _named_items(reading: ImportedFile, readings: Sequence[tuple[Path, ImportedFile]]) -> Iterable[Judgement]:
     """AltTest's judgements with what all items' names say together, those of the other files of the set as well."""
     if reading.format != sets.ALTTEST:
         return reading.judgements
@@ -136,14 +138,14 @@ def _named_items(reading: Reading, readings: Sequence[tuple[Path, Reading]]) -> 
     return sets.with_names(reading.judgements, mine)
 
 
-def _named_by_us(reading: Reading, options: ImportOptions) -> pl.DataFrame:
+def _named_by_us(reading: ImportedFile, options: ImportOptions) -> pl.DataFrame:
     """Ratings that state all themselves, their questions by the names that they are to have."""
     assert reading.ratings is not None
     named = options.axes if reading.format in _STATED else {}
     return reading.ratings.with_columns(pl.col("question").replace(named)) if named else reading.ratings
 
 
-def _unused(judgements: Sequence[Judgement], readings: Sequence[Reading], options: ImportOptions) -> list[str]:
+def _unused(judgements: Sequence[Judgement], readings: Sequence[ImportedFile], options: ImportOptions) -> list[str]:
     """What was told of questions, words and columns that no file has; labelling tools' readers use it themselves."""
     formats = {reading.format for reading in readings if reading.ratings is not None}
     if formats - _STATED:
@@ -215,7 +217,7 @@ def _strangers(ratings: pl.DataFrame) -> list[str]:
     return [f"no family is known of {', '.join(unknown)}; each stands for its own (else: --family NAME=FAMILY)"]
 
 
-def _reading(path: Path, options: ImportOptions) -> Reading:
+def _reading(path: Path, options: ImportOptions) -> ImportedFile:
     """One file, by its content."""
     if path.suffix == ".eval":
         return inspect_scores.read_log(path)
@@ -235,7 +237,7 @@ def _reading(path: Path, options: ImportOptions) -> Reading:
     return _sheet(path, rows, options)
 
 
-def _tool(path: Path, content: Any, options: ImportOptions) -> Reading | None:
+def _tool(path: Path, content: Any, options: ImportOptions) -> ImportedFile | None:
     if inspect_logs.recognise(content):
         return inspect_scores.read_log(path)
     if inspect_scores.recognises_scores(content):
@@ -247,7 +249,7 @@ def _tool(path: Path, content: Any, options: ImportOptions) -> Reading | None:
     return None
 
 
-def _labels(path: Path, content: Any, options: ImportOptions) -> Reading | None:
+def _labels(path: Path, content: Any, options: ImportOptions) -> ImportedFile | None:
     """Files of labelling tools, which say themselves who is a person and who a model."""
     tools = {
         "label-studio": (label_studio.recognises, label_studio.read_label_studio),
@@ -259,18 +261,18 @@ def _labels(path: Path, content: Any, options: ImportOptions) -> Reading | None:
     for name, (recognises, read) in tools.items():
         if recognises(content):
             ratings, notes = read(path, options)
-            return Reading(name, ratings=ratings_frame(ratings), notes=tuple(notes))
+            return ImportedFile(name, ratings=ratings_frame(ratings), notes=tuple(notes))
     return None
 
 
-def _sheet(path: Path, rows: Sequence[dict[str, Any]], options: ImportOptions) -> Reading:
+def _sheet(path: Path, rows: Sequence[dict[str, Any]], options: ImportOptions) -> ImportedFile:
     """A table: ours, one of a tool whose columns are known, or any other."""
     heads = heads_of(rows)
     ours = {"trajectory_id", "question", "rater", "rater_kind", "family", "status"}
     if ours <= set(heads) and path.suffix != ".csv" and set(heads) <= set(Rating.model_fields):
-        return Reading("axisjudge", ratings=read_ratings(path))
+        return ImportedFile("axisjudge", ratings=read_ratings(path))
     if set(heads) == set(Rating.model_fields):
-        return Reading("axisjudge", ratings=ratings_frame(own.read_own_csv(path, Terms())[0]))
+        return ImportedFile("axisjudge", ratings=ratings_frame(own.read_own_csv(path, Terms())[0]))
     for is_of_tool, read in tracing.SHEETS:
         if is_of_tool(heads):
             return read(path, rows)

@@ -10,7 +10,7 @@ from typing import Any
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.imports.cells import mended
-from axisjudge.imports.judgement import Judgement, Reading
+from axisjudge.imports.judgement import ImportedFile, Judgement
 from axisjudge.imports.options import ImportOptions
 from axisjudge.imports.sheets import Row, heads_of
 from axisjudge.labels.formats.terms import steps_of
@@ -103,7 +103,7 @@ class Layout:
         return f"columns: {'; '.join(said)} (else: --column THEIRS=OURS)" if said else ""
 
 
-def read_table(path: Path, rows: Sequence[Row], options: ImportOptions, form: str) -> Reading:
+def read_table(path: Path, rows: Sequence[Row], options: ImportOptions, form: str) -> ImportedFile:
     """Judgements of a table, long or wide.
 
     Raises
@@ -112,14 +112,14 @@ def read_table(path: Path, rows: Sequence[Row], options: ImportOptions, form: st
         Columns that are needed are missing (all are named), or a cell cannot be read.
     """
     if not rows:
-        return Reading(form)
+        return ImportedFile(form)
     rows, changed = mended(rows, {*options.words, *options.missing})
     layout = layout_of(str(path), rows, options)
     first = 2 if path.suffix in (".csv", ".tsv") else 1
     found: list[Judgement] = []
     for number, row in enumerate(rows, start=first):
         found.extend(_judgements(f"{path}:{number}", row, layout))
-    return Reading(form, tuple(found), notes=tuple(filter(None, [layout.note(), *changed])))
+    return ImportedFile(form, tuple(found), notes=tuple(filter(None, [layout.note(), *changed])))
 
 
 def layout_of(where: str, rows: Sequence[Row], options: ImportOptions) -> Layout:

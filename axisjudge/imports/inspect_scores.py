@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.checks import InputError
-from axisjudge.imports.judgement import Judgement, Reading
+from axisjudge.imports.judgement import ImportedFile, Judgement
 from axisjudge.ratings.scales import has_words
 from axisjudge.readers import inspect_logs
 from axisjudge.readers.events import text_at
@@ -37,7 +37,7 @@ _SCORERS: dict[str, RaterKind] = {
 }
 
 
-def read_log(path: Path) -> Reading:
+def read_log(path: Path) -> ImportedFile:
     """The scores of a ``.json`` or ``.eval`` log.
 
     Raises
@@ -54,7 +54,7 @@ def read_log(path: Path) -> Reading:
         scored += bool(made)
         found.extend(made)
     notes = [f"{samples - scored} of {samples} samples have no score"] if scored < samples else []
-    return Reading(FORMAT, tuple(found), notes=tuple(notes))
+    return ImportedFile(FORMAT, tuple(found), notes=tuple(notes))
 
 
 def _sample(
@@ -157,12 +157,12 @@ def _is_ours(score: Mapping[str, Any]) -> bool:
     return isinstance(said := score.get("metadata"), dict) and said.keys() >= _OURS
 
 
-def read_scores(path: Path, content: Iterable[dict[str, Any]]) -> Reading:
+def read_scores(path: Path, content: Iterable[dict[str, Any]]) -> ImportedFile:
     """The ratings that a scores file of ours says."""
     found: list[Judgement] = []
     for number, record in enumerate(content):
         found.extend(_ours(f"{path}, record {number}", record["metadata"], {"task_id": record["id"]}))
-    return Reading("inspect-scores", tuple(found))
+    return ImportedFile("inspect-scores", tuple(found))
 
 
 def _ours(where: str, said: Mapping[str, Any], about: Mapping[str, Any]) -> Iterator[Judgement]:

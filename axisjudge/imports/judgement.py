@@ -44,7 +44,7 @@ class Judgement(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Reading:
+class ImportedFile:
     """What a file holds: judgements, or ratings that say all themselves; and what must be said aloud of it."""
 
     format: str

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.checks import InputError
-from axisjudge.imports.judgement import Judgement, Reading
+from axisjudge.imports.judgement import ImportedFile, Judgement
 from axisjudge.verdict import RaterKind, Status
 
 FORMAT = "promptfoo"
@@ -44,7 +44,7 @@ def results_in(content: object) -> list[Any] | None:
     return results if results and known else None
 
 
-def read_results(path: Path, content: Any) -> Reading:
+def read_results(path: Path, content: Any) -> ImportedFile:
     """The judgements of a promptfoo output file."""
     results = results_in(content) or []
     default = ((content.get("config") or {}).get("defaultTest") or {}) if isinstance(content, dict) else {}
@@ -54,7 +54,7 @@ def read_results(path: Path, content: Any) -> Reading:
         found.extend(_result(f"{path}, result {number}", result, grader))
     failed = sum(result.get("failureReason") == _ERROR for result in results)
     notes = [f"{failed} of {len(results)} results are errors and were not graded"] if failed else []
-    return Reading(FORMAT, tuple(found), notes=tuple(notes))
+    return ImportedFile(FORMAT, tuple(found), notes=tuple(notes))
 
 
 def _result(where: str, result: Mapping[str, Any], grader: str | None) -> Iterator[Judgement]:

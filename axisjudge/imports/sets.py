@@ -11,7 +11,7 @@ from pydantic_core import from_json
 
 from axisjudge.checks import InputError
 from axisjudge.families import family_of
-from axisjudge.imports.judgement import Judgement, Reading
+from axisjudge.imports.judgement import ImportedFile, Judgement
 from axisjudge.imports.options import ImportOptions
 from axisjudge.labels.agentprocessbench import step_labels
 from axisjudge.labels.alttest import JUDGES, PEOPLE, is_annotations, named_items, one_question
@@ -48,7 +48,7 @@ def is_alttest(content: object, path: Path) -> bool:
     return is_annotations(content)
 
 
-def read_alttest_file(path: Path, content: Any, options: ImportOptions) -> Reading:
+def read_alttest_file(path: Path, content: Any, options: ImportOptions) -> ImportedFile:
     """The labels of one file; its name says whether people or models gave them.
 
     Raises
@@ -71,7 +71,7 @@ def read_alttest_file(path: Path, content: Any, options: ImportOptions) -> Readi
         for rater, labels in content.items()
         for item, label in labels.items()
     ]
-    return Reading(ALTTEST, tuple(found))
+    return ImportedFile(ALTTEST, tuple(found))
 
 
 def _fields(rater: str, kind: str | None, name: str) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def is_agentprocessbench(content: object) -> bool:
     return isinstance(content, list) and bool(content) and all(recognises(record) for record in content)
 
 
-def read_agentprocessbench_file(path: Path, records: Sequence[dict[str, Any]], options: ImportOptions) -> Reading:
+def read_agentprocessbench_file(path: Path, records: Sequence[dict[str, Any]], options: ImportOptions) -> ImportedFile:
     """Step and final labels of one file, by people or by one judge.
 
     The folder says who labelled as its authors lay it out; elsewhere the records name a judge, or nobody: people.
@@ -126,7 +126,7 @@ def read_agentprocessbench_file(path: Path, records: Sequence[dict[str, Any]], o
     who = {"rater": rater, "rater_kind": kind, "family": family, "model": None if kind == "human" else model}
     table = step_labels(records, **who)
     lost = table.filter(pl.col("status") != "ok").height
-    return Reading(AGENTPROCESSBENCH, ratings=table, notes=(f"{lost} labels did not come",) if lost else ())
+    return ImportedFile(AGENTPROCESSBENCH, ratings=table, notes=(f"{lost} labels did not come",) if lost else ())
 
 
 def _kind(folder: Path, in_judges: bool, model: object) -> str | None:

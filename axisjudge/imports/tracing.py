@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.checks import InputError
-from axisjudge.imports.judgement import Judgement, Reading
+from axisjudge.imports.judgement import ImportedFile, Judgement
 from axisjudge.imports.sheets import Row
 from axisjudge.readers.events import json_of
 from axisjudge.verdict import RaterKind, Status
@@ -66,7 +66,7 @@ def _is_assessment(one: object) -> bool:
     )
 
 
-def read_assessments(path: Path, found: Iterable[tuple[str | None, Mapping[str, Any]]]) -> Reading:
+def read_assessments(path: Path, found: Iterable[tuple[str | None, Mapping[str, Any]]]) -> ImportedFile:
     """MLflow's assessments as judgements; one that another overrides is left out and counted."""
     judgements: list[Judgement] = []
     old = 0
@@ -76,7 +76,7 @@ def read_assessments(path: Path, found: Iterable[tuple[str | None, Mapping[str, 
             continue
         judgements.extend(_assessment(f"{path}, assessment {number}", trace, one))
     notes = [f"{old} assessments were overridden by later ones and are left out"] if old else []
-    return Reading("mlflow", tuple(judgements), notes=tuple(notes))
+    return ImportedFile("mlflow", tuple(judgements), notes=tuple(notes))
 
 
 def _assessment(where: str, trace: str | None, one: Mapping[str, Any]) -> Iterator[Judgement]:
@@ -140,7 +140,7 @@ def is_langfuse(heads: Iterable[str]) -> bool:
     return {"name", "source", "dataType"} <= names and bool({"traceId", "sessionId", "subject", "subject.kind"} & names)
 
 
-def read_langfuse(path: Path, rows: Sequence[Row]) -> Reading:
+def read_langfuse(path: Path, rows: Sequence[Row]) -> ImportedFile:
     """Langfuse's scores; a score of a span is a rating of that part of the trace.
 
     Who scored is the annotator, else the evaluator's name. Text and corrections are no ratings and are left out.
@@ -174,7 +174,7 @@ def read_langfuse(path: Path, rows: Sequence[Row]) -> Reading:
     if evaluators := sorted({str(one.rater) for one in found if one.kind == "llm"}):
         said = ", ".join(evaluators)
         notes.append(f"Langfuse's own evaluators are models: {said}; one that is code: --kind NAME=rules")
-    return Reading("langfuse", tuple(found), notes=tuple(notes))
+    return ImportedFile("langfuse", tuple(found), notes=tuple(notes))
 
 
 def _subject(row: Row) -> tuple[str | None, str | None]:
@@ -208,7 +208,7 @@ def is_phoenix(heads: Iterable[str]) -> bool:
     return {"name", "annotator_kind"} <= names and any(name.removeprefix("result.") in _RESULTS for name in names)
 
 
-def read_phoenix(path: Path, rows: Sequence[Row]) -> Reading:
+def read_phoenix(path: Path, rows: Sequence[Row]) -> ImportedFile:
     """Phoenix's annotations: the label where there is one, else the score."""
     found, empty = [], 0
     for number, row in enumerate(rows):
@@ -226,7 +226,7 @@ def read_phoenix(path: Path, rows: Sequence[Row]) -> Reading:
         fields = {"rationale": why or None, "created_at": row.get("created_at")}
         found.append(Judgement(where, str(thing), str(row["name"]), rater, word, kind, None, fields))
     notes = [f"{empty} annotations hold neither a label nor a score and are left out"] if empty else []
-    return Reading("phoenix", tuple(found), notes=tuple(notes))
+    return ImportedFile("phoenix", tuple(found), notes=tuple(notes))
 
 
 def is_langsmith(heads: Iterable[str]) -> bool:
@@ -236,7 +236,7 @@ def is_langsmith(heads: Iterable[str]) -> bool:
     return {"run_id", "key"} <= names and bool({"score", "value"} & names) and (source or "correction" in names)
 
 
-def read_langsmith(path: Path, rows: Sequence[Row]) -> Reading:
+def read_langsmith(path: Path, rows: Sequence[Row]) -> ImportedFile:
     """LangSmith's feedback: the value where it is a word, else the score; what nobody scored is left out."""
     found, empty = [], 0
     for number, row in enumerate(rows):
@@ -268,7 +268,7 @@ def read_langsmith(path: Path, rows: Sequence[Row]) -> Reading:
         word = None if failed else word
         found.append(Judgement(where, str(thing), str(row["key"]), str(rater), word, kind, lost, fields))
     notes = [f"{empty} pieces of feedback hold neither a score nor a word and are left out"] if empty else []
-    return Reading("langsmith", tuple(found), notes=tuple(notes))
+    return ImportedFile("langsmith", tuple(found), notes=tuple(notes))
 
 
 def _source(row: Row) -> Mapping[str, Any]:

@@ -23,8 +23,8 @@ from axisjudge.judging.estimate import estimate_of
 from axisjudge.judging.judging_run import JudgingRun
 from axisjudge.judging.options import RunOptions
 from axisjudge.judging.outcome import AT_BUDGET
-from axisjudge.judging.plan import Plan, together
-from axisjudge.protocol import Source, Split, check_tuning, find_split, make_split
+from axisjudge.judging.plan import JudgingPlan, together
+from axisjudge.protocol import RunSource, Split, check_tuning, find_split, make_split
 from axisjudge.results import plain
 from axisjudge.rubric import Rubric, list_rubrics, load_rubric
 from axisjudge.spec import PANELS, panel
@@ -58,7 +58,7 @@ class Iteration:
     """
 
     notes: tuple[str, ...]
-    plan: Plan
+    plan: JudgingPlan
     result: RubricVersions | None
     looked_at: LookedAt | None = None
     ratings: pl.DataFrame | None = None
@@ -235,7 +235,7 @@ def _offer_split(trajectories: Given, wanted: bool | None) -> Split | None:
         return None
     if wanted is None and not asked_yes(sentences.OFFER):
         return None
-    made = make_split(read_trajectories(*paths).trajectories, source=Source.of(paths))
+    made = make_split(read_trajectories(*paths).trajectories, source=RunSource.of(paths))
     print(sentences.split_made(made), flush=True)
     return made
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from axisjudge.iterating.looked_at import Looked, LookedAt
 from axisjudge.judging.estimate import PlanEstimate
-from axisjudge.judging.plan import Plan
+from axisjudge.judging.plan import JudgingPlan
 from axisjudge.protocol import Split
 from axisjudge.studies._shared.words import listed, many
 
@@ -53,7 +53,7 @@ def split_made(split: Split) -> str:
     return f"Split made: {sides}; held out: {', '.join(split.held_out)}."
 
 
-def cost(plan: Plan, estimate: PlanEstimate) -> str:
+def cost(plan: JudgingPlan, estimate: PlanEstimate) -> str:
     """What is to come, to be read before anything is asked."""
     there = many(plan.cached + plan.kept_lost, "rating")
     if not plan.n_calls:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
 from axisjudge.judges.answer import lost
 from axisjudge.judges.failure import broken_off, failure_in_batch
 from axisjudge.judges.pricing import Tokens
-from axisjudge.judges.prompt import Page
+from axisjudge.judges.prompt import CallPrompt
 from axisjudge.judges.remote import (
     LONG_THINKING,
     MAX_TOKENS,
@@ -95,7 +95,7 @@ class AnthropicJudge(WrittenJudge):
     def default_mechanism(self) -> str:
         return "forced_tool" if takes_forced_tool_use(self.model or "") else "json_schema_output"
 
-    def body(self, page: Page) -> Body:
+    def body(self, page: CallPrompt) -> Body:
         kept = {} if page.alone else {"cache_control": {"type": "ephemeral"}}
         shared = {"type": "text", "text": page.prefix.text, **kept}
         asked = {"type": "text", "text": page.question}

@@ -34,7 +34,7 @@ from typing import ClassVar
 from axisjudge.checks import one_of
 from axisjudge.judges.answer import Answer, Reply
 from axisjudge.judges.base import Rubrics
-from axisjudge.judges.simulated import PERSISTENCE, PROFILES, Planted, Profile, SimulatedJudge, uniform
+from axisjudge.judges.simulated import PERSISTENCE, PROFILES, PlantedVerdict, Profile, SimulatedJudge, uniform
 from axisjudge.rubric import MIN_EXAMPLES, Rubric
 from axisjudge.spec import JudgeSpec, Provider
 from axisjudge.trajectory import Trajectory
@@ -104,7 +104,7 @@ class AttentiveJudge(SimulatedJudge):
         """The first peer axis with a planted fault, where this axis has none."""
         if self._planted(trajectory, axis).verdict != "correct":
             return None
-        peers: list[tuple[Axis, Planted]] = [
+        peers: list[tuple[Axis, PlantedVerdict]] = [
             (peer, planted) for peer in AXES if peer != axis and (planted := self.truth.get((trajectory.id, peer)))
         ]
         return next((peer for peer, planted in peers if planted.verdict == "incorrect"), None)

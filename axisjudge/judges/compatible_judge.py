@@ -11,7 +11,7 @@ from axisjudge.judges.base import Rubrics
 from axisjudge.judges.failure import broken_off, failure_in_reply
 from axisjudge.judges.openai_judge import cached_and_written
 from axisjudge.judges.pricing import Tokens
-from axisjudge.judges.prompt import BUDGET, Page
+from axisjudge.judges.prompt import BUDGET, CallPrompt
 from axisjudge.judges.remote import LONG_THINKING, Body, NoReplyError, Received
 from axisjudge.judges.remote import MAX_TOKENS as LONG_REPLY
 from axisjudge.judges.written import JOINT_REPLY_TOKENS, Said, WrittenJudge
@@ -67,7 +67,7 @@ class CompatibleJudge(WrittenJudge):
             cure = "start the server with a longer context, or give a smaller max_tokens"
             raise InputError(f"context of {self.rater}", rule, self.options["context"], cure)
 
-    def body(self, page: Page) -> Body:
+    def body(self, page: CallPrompt) -> Body:
         asked = f"{page.prefix.text}\n{page.question}"
         form = {"name": page.form, "schema": page.schema, "strict": True}
         body: Body = {

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from axisjudge.judges.answer import lost
 from axisjudge.judges.failure import broken_off, failure_in_batch, failure_in_reply
 from axisjudge.judges.pricing import Tokens
-from axisjudge.judges.prompt import Page
+from axisjudge.judges.prompt import CallPrompt
 from axisjudge.judges.remote import (
     LONG_THINKING,
     MAX_TOKENS,
@@ -84,7 +84,7 @@ class OpenAIJudge(WrittenJudge):
     price_list: ClassVar[str | None] = "openai"
     can_batch: ClassVar[bool] = True
 
-    def body(self, page: Page) -> Body:
+    def body(self, page: CallPrompt) -> Body:
         shared = {"type": "input_text", "text": page.prefix.text}
         asked = {"type": "input_text", "text": page.question}
         form = {"type": "json_schema", "name": page.form, "schema": page.schema, "strict": True}

@@ -153,7 +153,7 @@ def build_prefix(trajectory: Trajectory, *, budget: int = BUDGET) -> Prefix:
 
 
 @dataclass(frozen=True)
-class Page:
+class CallPrompt:
     """One call's prompt, and the form of its answer.
 
     `form` names the answer and `schema` is its JSON schema; `about` says in a few words what is to be written down.
@@ -171,7 +171,7 @@ class Page:
     alone: bool = False
 
     @property
-    def by_hash(self) -> Page:
+    def by_hash(self) -> CallPrompt:
         """The same page with the hash of its prefix in place of the prefix."""
         return replace(self, prefix=self.prefix.by_hash)
 

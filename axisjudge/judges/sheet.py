@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from axisjudge.judges.answer import Answer
-from axisjudge.judges.prompt import Page
+from axisjudge.judges.prompt import CallPrompt
 from axisjudge.rubric import RubricText
 from axisjudge.trajectory import Trajectory
 
@@ -49,7 +49,7 @@ class Sheet:
 
     trajectory: Trajectory
     scale: str
-    page: Page
+    page: CallPrompt
     rubrics: Mapping[str, RubricText]
     read: Callable[[str], Told] = field(repr=False)
     by_rules: Mapping[str, Answer] = field(default_factory=dict)

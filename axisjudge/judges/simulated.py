@@ -98,7 +98,7 @@ PROFILES: dict[str, Profile] = {
 
 
 @dataclass(frozen=True)
-class Planted:
+class PlantedVerdict:
     """The planted verdict on one axis of one trajectory, and the steps where the fault was planted."""
 
     verdict: Word
@@ -129,7 +129,7 @@ class SimulatedJudge(Judge):
         return Path(named) if named else find("data/demo") / "planted.jsonl"
 
     @cached_property
-    def truth(self) -> Mapping[tuple[str, str], Planted]:
+    def truth(self) -> Mapping[tuple[str, str], PlantedVerdict]:
         """Planted truth by (trajectory id, axis)."""
         return read_planted(self.truth_file)
 
@@ -187,7 +187,7 @@ class SimulatedJudge(Judge):
         known = sheet.by_rules.get(point)
         return SILENT if known is None or known.value is None else known.value
 
-    def _planted(self, trajectory: Trajectory, axis: Axis) -> Planted:
+    def _planted(self, trajectory: Trajectory, axis: Axis) -> PlantedVerdict:
         if (planted := self.truth.get((trajectory.id, axis))) is None:
             cure = "judge the demo, name the truth with ,truth=FILE, or take another judge"
             where = f"judge {self.rater}"
@@ -211,7 +211,7 @@ class SimulatedJudge(Judge):
         return round(self.profile.low + (self.profile.high - self.profile.low) * height, 2)
 
     def _cited(
-        self, trajectory: Trajectory, axis: Axis, repeat: int, planted: Planted, verdict: Word
+        self, trajectory: Trajectory, axis: Axis, repeat: int, planted: PlantedVerdict, verdict: Word
     ) -> tuple[int, ...]:
         key = (self.seed, "cited", self.name, trajectory.id, axis, repeat)
         if verdict == planted.verdict == "incorrect":
@@ -221,7 +221,7 @@ class SimulatedJudge(Judge):
         return (acted[int(uniform(*key) * len(acted))],) if acted else ()
 
 
-def read_planted(path: Path) -> dict[tuple[str, str], Planted]:
+def read_planted(path: Path) -> dict[tuple[str, str], PlantedVerdict]:
     """Planted verdicts by (trajectory id, axis) from a ratings file.
 
     Raises
@@ -236,7 +236,7 @@ def read_planted(path: Path) -> dict[tuple[str, str], Planted]:
     columns = ("trajectory_id", "question", "verdict", "cited_step_indices", "rater_kind", "step_index")
     rows = read_ratings(path).select(columns).iter_rows(named=True)
     planted = {
-        (row["trajectory_id"], row["question"]): Planted(row["verdict"], tuple(row["cited_step_indices"] or ()))
+        (row["trajectory_id"], row["question"]): PlantedVerdict(row["verdict"], tuple(row["cited_step_indices"] or ()))
         for row in rows
         if row["rater_kind"] == "planted" and row["step_index"] is None and row["verdict"] in _OPPOSITE
     }

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from axisjudge.judges.answer import ONE_CALL, Answer, Reply, all_lost, fault_of, lost
 from axisjudge.judges.base import Rubrics
-from axisjudge.judges.prompt import INSTRUCTIONS, JOINT_INSTRUCTIONS, Page, Prefix, joint_question, question
+from axisjudge.judges.prompt import INSTRUCTIONS, JOINT_INSTRUCTIONS, CallPrompt, Prefix, joint_question, question
 from axisjudge.judges.redaction import head
 from axisjudge.judges.remote import VERDICT, Body, NoReplyError, RemoteJudge
 from axisjudge.judges.sheet import Sheet, Told
@@ -41,7 +41,7 @@ class WrittenJudge(RemoteJudge):
     """A judge behind an API that writes; subclasses turn a page into a request."""
 
     @abstractmethod
-    def body(self, page: Page) -> Body:
+    def body(self, page: CallPrompt) -> Body:
         """The request: messages, schema, mechanism and parameters, nothing of transport."""
 
     def __init__(self, spec: JudgeSpec) -> None:
@@ -57,9 +57,9 @@ class WrittenJudge(RemoteJudge):
             asked, about = joint_question(rubrics, n_steps), "Record your verdict on each axis."
             reply = JOINT_REPLY_TOKENS * len(rubrics)
             schema = joint_schema(tuple(rubrics))
-            return self.body(Page(JOINT_INSTRUCTIONS, prefix, asked, VERDICTS, schema, about, reply, alone=True))
+            return self.body(CallPrompt(JOINT_INSTRUCTIONS, prefix, asked, VERDICTS, schema, about, reply, alone=True))
         asked = question(rubrics[only_axis(rubrics)], n_steps)
-        return self.body(Page(INSTRUCTIONS, prefix, asked, VERDICT, SCHEMA, "Record your verdict on the axis."))
+        return self.body(CallPrompt(INSTRUCTIONS, prefix, asked, VERDICT, SCHEMA, "Record your verdict on the axis."))
 
     def axes_answers(self, said: Said, rubrics: Rubrics) -> dict[Axis, Answer]:
         if self.joint:

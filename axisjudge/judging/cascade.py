@@ -18,7 +18,7 @@ from axisjudge.checks import InputError
 from axisjudge.judges import JudgeLike, make_judges
 from axisjudge.judging.api import How, judging_run
 from axisjudge.judging.judging_run import JudgingRun
-from axisjudge.judging.plan import Call, Done, Plan, plan_calls
+from axisjudge.judging.plan import Call, Done, JudgingPlan, plan_calls
 from axisjudge.labels.sampling import drawn_flags
 from axisjudge.trajectory import Trajectory
 
@@ -130,7 +130,7 @@ def second_run(
 
     whole = run.plan_of({})
 
-    def plan_of(done: Done) -> Plan:
+    def plan_of(done: Done) -> JudgingPlan:
         groups = ([made for call in group if (made := stamped(call))] for group in whole.groups)
         return plan_calls(groups, judges, done=done, keep_lost=keep_lost, retry=retry)
 

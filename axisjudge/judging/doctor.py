@@ -14,7 +14,7 @@ from axisjudge.judges.base import Judge
 from axisjudge.judges.lifecycle import Retirement
 from axisjudge.judges.remote import RemoteJudge
 from axisjudge.judging.lane import Lane, Pause
-from axisjudge.judging.plan import Call, Plan, make_plan
+from axisjudge.judging.plan import Call, JudgingPlan, make_plan
 from axisjudge.rubric import load_rubric
 from axisjudge.trajectory import Step, ToolCall, Trajectory
 from axisjudge.verdict import Axis
@@ -88,7 +88,7 @@ class Examination:
         }
 
 
-def examination_plan(judge: Judge) -> Plan:
+def examination_plan(judge: Judge) -> JudgingPlan:
     """The two calls: two axes of one run, so that the second one reads what the first one left in the cache."""
     rubrics = {axis: load_rubric(axis) for axis in AXES}
     return make_plan([PROBE], [judge], rubrics, repeats=2 if judge.joint else 1)

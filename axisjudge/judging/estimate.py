@@ -19,7 +19,7 @@ from axisjudge.judges.remote import RemoteJudge
 from axisjudge.judging.asking import asked_yes
 from axisjudge.judging.cost import call_key
 from axisjudge.judging.options import RunOptions
-from axisjudge.judging.plan import Call, Plan
+from axisjudge.judging.plan import Call, JudgingPlan
 
 if TYPE_CHECKING:
     import polars as pl
@@ -123,7 +123,7 @@ class PlanEstimate:
         return [each.row() for each in self.judges]
 
 
-def estimate_of(plan: Plan, history: pl.DataFrame, options: RunOptions | None = None) -> PlanEstimate:
+def estimate_of(plan: JudgingPlan, history: pl.DataFrame, options: RunOptions | None = None) -> PlanEstimate:
     """The estimate of a plan.
 
     Parameters

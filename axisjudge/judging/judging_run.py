@@ -18,7 +18,7 @@ from axisjudge.judging.estimate import PlanEstimate, agree, estimate_of
 from axisjudge.judging.kept import KeptPrompts, KeptRatings
 from axisjudge.judging.options import RunOptions
 from axisjudge.judging.outcome import Outcome
-from axisjudge.judging.plan import Done, Plan
+from axisjudge.judging.plan import Done, JudgingPlan
 from axisjudge.judging.run import Running, Sink
 from axisjudge.protocol.gate import Admitted
 from axisjudge.verdict import IDENTITY, Rating
@@ -44,13 +44,15 @@ class JudgingRun:
         The ratings file; without it the ratings live in memory only.
     """
 
-    def __init__(self, plan_of: Callable[[Done], Plan], admitted: Admitted, out: str | Path | None = None) -> None:
+    def __init__(
+        self, plan_of: Callable[[Done], JudgingPlan], admitted: Admitted, out: str | Path | None = None
+    ) -> None:
         self.admitted, self.kept = admitted, KeptRatings(out)
         self.plan_of = plan_of
-        self._plan: Plan | None = None
+        self._plan: JudgingPlan | None = None
         self.outcome = Outcome()
 
-    def plan(self) -> Plan:
+    def plan(self) -> JudgingPlan:
         """What is to be asked. Nothing is asked and nothing written."""
         if self._plan is None or not self.kept.is_current:
             self._plan = self.plan_of(self.kept.done())
@@ -132,7 +134,7 @@ def _to_all(sinks: Sequence[Sink], ratings: Sequence[Rating]) -> None:
         sink(ratings)
 
 
-def of_plan(table: pl.DataFrame, plan: Plan) -> pl.DataFrame:
+def of_plan(table: pl.DataFrame, plan: JudgingPlan) -> pl.DataFrame:
     """The rows of a ratings table that answer a question of the plan."""
     mine = [row in plan.identities for row in table.select(*IDENTITY).iter_rows()]
     return table.filter(mine)

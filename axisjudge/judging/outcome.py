@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from axisjudge.judging.lane import LaneEnd
-from axisjudge.judging.plan import Plan
+from axisjudge.judging.plan import JudgingPlan
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,7 +33,9 @@ class Outcome:
     was_interrupted: bool = False
 
     @classmethod
-    def of(cls, plan: Plan, ratings: pl.DataFrame, ends: Sequence[LaneEnd], *, was_interrupted: bool = False) -> Self:
+    def of(
+        cls, plan: JudgingPlan, ratings: pl.DataFrame, ends: Sequence[LaneEnd], *, was_interrupted: bool = False
+    ) -> Self:
         """The outcome of a plan whose ratings are these."""
         wanted = Counter(str(identity[2]) for identity in plan.identities)
         answered = Counter(ratings.filter(ratings["status"] == "ok")["rater"].to_list())

@@ -60,7 +60,7 @@ def call_of(judge: Judge, inquiry: Inquiry, repeat: int, stamp: Stamp | None = N
 
 
 @dataclass(frozen=True)
-class Plan:
+class JudgingPlan:
     """What a run will do.
 
     `groups` holds the calls, those of one trajectory, judge and repeat together: the first of a group goes ahead, so
@@ -118,7 +118,7 @@ def make_plan(
     keep_lost: bool = False,
     retry: Sequence[str] = (),
     stamps: Mapping[str, Stamp] | None = None,
-) -> Plan:
+) -> JudgingPlan:
     """Work out which calls are missing.
 
     Parameters
@@ -165,7 +165,7 @@ def check_ids(where: str, trajectories: Sequence[Trajectory]) -> None:
         raise InputError(where, "each id may occur once", twice)
 
 
-def together(plans: Sequence[Plan]) -> Plan:
+def together(plans: Sequence[JudgingPlan]) -> JudgingPlan:
     """Several plans that are carried out in turn as one, to be counted and priced: no call is made twice."""
     groups: list[tuple[Call, ...]] = []
     there: set[Identity] = set()
@@ -174,7 +174,7 @@ def together(plans: Sequence[Plan]) -> Plan:
         there.update(call.identity(point) for call in new for point in call.wanted)
         if new:
             groups.append(tuple(new))
-    return Plan(
+    return JudgingPlan(
         tuple(groups),
         frozenset().union(*(plan.identities for plan in plans)),
         sum(plan.cached for plan in plans),
@@ -190,7 +190,7 @@ def plan_calls(
     done: Done,
     keep_lost: bool = False,
     retry: Sequence[str] = (),
-) -> Plan:
+) -> JudgingPlan:
     """The plan of groups of calls, of which those that are there already are left out.
 
     Raises
@@ -223,7 +223,7 @@ def plan_calls(
                 group.append(replace(call, wanted=tuple(wanted)))
         if group:
             groups.append(tuple(group))
-    return Plan(tuple(groups), frozenset(identities), cached, kept_lost, tuple(judges))
+    return JudgingPlan(tuple(groups), frozenset(identities), cached, kept_lost, tuple(judges))
 
 
 def _next_repeat(calls: Iterable[Call], done: Done) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Self
 
 from axisjudge.judging.lane import LaneEnd
-from axisjudge.judging.plan import Plan
+from axisjudge.judging.plan import JudgingPlan
 from axisjudge.verdict import Rating
 
 _KEPT = 60
@@ -20,7 +20,7 @@ class Progress:
     Without `show` it is shown on a terminal, and in a notebook where a judge may cost something.
     """
 
-    def __init__(self, plan: Plan, *, show: bool | None) -> None:
+    def __init__(self, plan: JudgingPlan, *, show: bool | None) -> None:
         self.plan = plan
         self.show = _is_seen(plan) if show is None else show
 
@@ -67,7 +67,7 @@ def _forecast(ends: Sequence[LaneEnd]) -> float:
     return total
 
 
-def _is_seen(plan: Plan) -> bool:
+def _is_seen(plan: JudgingPlan) -> bool:
     if sys.stderr.isatty():
         return True
     costs = any(judge.kind in ("llm", "decision_model") for judge in plan.judges)

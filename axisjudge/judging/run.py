@@ -19,7 +19,7 @@ from axisjudge.judging.budget import Budget
 from axisjudge.judging.kept import KeptPrompts
 from axisjudge.judging.lane import Lane, LaneEnd, Pause
 from axisjudge.judging.options import RunOptions
-from axisjudge.judging.plan import Call, Plan
+from axisjudge.judging.plan import Call, JudgingPlan
 from axisjudge.judging.progress import Progress
 from axisjudge.judging.rated import ratings_of
 from axisjudge.verdict import Rating
@@ -44,7 +44,7 @@ class Running:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: JudgingPlan,
         sink: Sink,
         options: RunOptions | None = None,
         *,

@@ -12,7 +12,7 @@ from axisjudge.judges import Judge, JudgeLike, make_judges
 from axisjudge.judges.sheet import Sheet
 from axisjudge.judging.inquiry import OfSheet
 from axisjudge.judging.judging_run import JudgingRun
-from axisjudge.judging.plan import Done, Plan, call_of, check_ids, plan_calls
+from axisjudge.judging.plan import Done, JudgingPlan, call_of, check_ids, plan_calls
 from axisjudge.protocol.gate import Admitted, admit
 from axisjudge.scores.axis.judged.questions import MODELS
 from axisjudge.scores.axis.judged.sheets import load_signal_rubrics, sheets_of
@@ -117,7 +117,7 @@ class _Asked:
             raise InputError(f"judge {idle[0].rater}", rule, cure="leave it out, or take a record that holds them")
         return cls(admitted, raters, inquiries)
 
-    def plan(self, done: Done, *, repeats: int, keep_lost: bool, retry: Sequence[str]) -> Plan:
+    def plan(self, done: Done, *, repeats: int, keep_lost: bool, retry: Sequence[str]) -> JudgingPlan:
         calls = (
             call_of(judge, inquiry, repeat, self.admitted.stamps.get(inquiry.trajectory.id))
             for judge, inquiry in self.inquiries

@@ -147,7 +147,7 @@ def _shuffled(items: Sequence[Item], seed: int, purpose: str) -> list[Item]:
 
 
 @dataclass(frozen=True)
-class Decision:
+class AdjudicatedItem:
     """An adjudicated item: the key before, the word after, its stratum and inclusion probability."""
 
     item: Item
@@ -162,7 +162,7 @@ class Decision:
         return self.before is not None and self.before != self.after
 
 
-def adjudicate(items: dict[Item, Labelled], decisions: Sequence[Rating], queue: Sampling) -> list[Decision]:
+def adjudicate(items: dict[Item, Labelled], decisions: Sequence[Rating], queue: Sampling) -> list[AdjudicatedItem]:
     """The adjudicator's words beside the key.
 
     Raises
@@ -171,7 +171,7 @@ def adjudicate(items: dict[Item, Labelled], decisions: Sequence[Rating], queue: 
         A word is of an item that is not in the queue, several people decided one item, or nothing is decided.
     """
     planned = {(one.trajectory_id, str(one.question)): one for one in queue.items}
-    decided: dict[Item, Decision] = {}
+    decided: dict[Item, AdjudicatedItem] = {}
     for label in decisions:
         item = (label.trajectory_id, label.question)
         if label.verdict is None:
@@ -182,7 +182,7 @@ def adjudicate(items: dict[Item, Labelled], decisions: Sequence[Rating], queue: 
         if item in decided and decided[item].after != label.verdict:
             raise InputError("decisions", "an item was decided twice, in different ways", " ".join(item))
         drawn = planned[item]
-        decided[item] = Decision(
+        decided[item] = AdjudicatedItem(
             item, items[item].key, label.verdict, str(drawn.stratum), float(drawn.probability or 1.0)
         )
     if not decided:

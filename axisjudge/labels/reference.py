@@ -80,7 +80,7 @@ class Fault:
 
 
 @dataclass(frozen=True, eq=False)
-class Change:
+class WriteCall:
     """A call of a tool that writes: made at a step, or expected (no step)."""
 
     name: str
@@ -93,7 +93,7 @@ class Change:
         """The call as one line."""
         return f"{self.name}({', '.join(f'{key}={json.dumps(value)}' for key, value in self.arguments.items())})"
 
-    def differing(self, made: Change) -> list[str]:
+    def differing(self, made: WriteCall) -> list[str]:
         """The arguments in which a call that was made differs from this expected one."""
         names = self.compare if self.compare is not None else sorted({*self.arguments, *made.arguments})
         if _rows(self.arguments) == _rows(made.arguments):
@@ -124,7 +124,7 @@ def reference_faults(run: Trajectory, kinds: Mapping[str, str]) -> list[Fault]:
     if expected["database_matches"] is not True:
         kinds = {**kinds, **run.kinds}
         wanted = [
-            Change(
+            WriteCall(
                 action["name"], action["arguments"], None, None if (names := action["compare"]) is None else (*names,)
             )
             for action in expected["actions"]
@@ -166,7 +166,7 @@ def _rows_of(run: Trajectory, faults: list[Fault]) -> Iterator[dict[str, Any]]:
         }
 
 
-def _differences(run: Trajectory, wanted: list[Change], made: list[Change], *, differs: bool) -> Iterator[Fault]:
+def _differences(run: Trajectory, wanted: list[WriteCall], made: list[WriteCall], *, differs: bool) -> Iterator[Fault]:
     pairs, left, extra = _matched(wanted, made)
     for one, other in pairs:
         if names := one.differing(other):
@@ -190,8 +190,8 @@ def _differences(run: Trajectory, wanted: list[Change], made: list[Change], *, d
 
 
 def _matched(
-    wanted: list[Change], made: list[Change]
-) -> tuple[list[tuple[Change, Change]], list[Change], list[Change]]:
+    wanted: list[WriteCall], made: list[WriteCall]
+) -> tuple[list[tuple[WriteCall, WriteCall]], list[WriteCall], list[WriteCall]]:
     """Pairs of expected and made changes of one tool, fewest differences first; then what is left of each."""
     candidates = sorted(
         (len(one.differing(other)), i, j)
@@ -208,10 +208,10 @@ def _matched(
     return pairs, left, [other for j, other in enumerate(made) if j not in of_wanted.values()]
 
 
-def _changes(run: Trajectory, kinds: Mapping[str, str]) -> list[Change]:
+def _changes(run: Trajectory, kinds: Mapping[str, str]) -> list[WriteCall]:
     """The agent's calls of tools that write, those that failed left out."""
     return [
-        Change(call.name, call.arguments, step.index)
+        WriteCall(call.name, call.arguments, step.index)
         for step in run.steps
         for position, call in enumerate(step.tool_calls)
         if call.requestor == "assistant" and kinds.get(call.name) == "write" and isinstance(call.arguments, dict)
@@ -239,11 +239,11 @@ def _last(run: Trajectory) -> tuple[int, ...]:
     return tuple([step.index for step in run.steps if step.role == "assistant"][-1:])
 
 
-def _at(change: Change) -> tuple[int, ...]:
+def _at(change: WriteCall) -> tuple[int, ...]:
     return () if change.step is None else (change.step,)
 
 
-def _of_one_record(one: Change, other: Change) -> bool:
+def _of_one_record(one: WriteCall, other: WriteCall) -> bool:
     """Whether two changes are of one record: they bear the same identifier, a way to pay left aside."""
     records = [key for key in one.arguments if key.endswith("_id") and not key.startswith("payment")]
     return any(key in other.arguments and other.arguments[key] == one.arguments[key] for key in records)

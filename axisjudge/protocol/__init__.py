@@ -35,13 +35,13 @@ from axisjudge.protocol.aliases import Alias, alias_of
 from axisjudge.protocol.claims import check_held_out, check_panel, check_tuning, tuned_tasks
 from axisjudge.protocol.gate import Admitted, Stamp, admit, open_holdout, open_runs
 from axisjudge.protocol.leakage import Leak, find_leaks
-from axisjudge.protocol.ledger import Entry, LedgerError, read_ledger
+from axisjudge.protocol.ledger import LedgerEntry, LedgerError, read_ledger
 from axisjudge.protocol.lock import Status, locked_judges, make_lock, plan_of, read_lock, status
 from axisjudge.protocol.plan import AnalysisPlan, freeze_maps
 from axisjudge.protocol.rated_before import RatedBefore, kept_ratings, rated_before, rated_tasks
-from axisjudge.protocol.records import Change
+from axisjudge.protocol.records import ChangedField
 from axisjudge.protocol.rehearsal import rehearsal
-from axisjudge.protocol.sources import Source, read_sources
+from axisjudge.protocol.sources import RunSource, read_sources
 from axisjudge.protocol.split import (
     Holding,
     Split,
@@ -58,13 +58,13 @@ __all__ = [
     "Admitted",
     "Alias",
     "AnalysisPlan",
-    "Change",
-    "Entry",
+    "ChangedField",
     "Holding",
     "Leak",
+    "LedgerEntry",
     "LedgerError",
     "RatedBefore",
-    "Source",
+    "RunSource",
     "Split",
     "Stamp",
     "Standing",

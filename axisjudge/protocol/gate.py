@@ -125,7 +125,7 @@ def open_runs(trajectories: Sequence[Trajectory]) -> tuple[list[Trajectory], tup
     return mine, (left,) if held_out else ()
 
 
-def open_for(split: Split, judges: Sequence[Judge], rubrics: Rubrics, side: str) -> ledger.Entry:
+def open_for(split: Split, judges: Sequence[Judge], rubrics: Rubrics, side: str) -> ledger.LedgerEntry:
     """The opening under which these judges may judge a held-out side with these rubrics.
 
     Raises
@@ -155,7 +155,9 @@ def open_for(split: Split, judges: Sequence[Judge], rubrics: Rubrics, side: str)
     return opened[-1]
 
 
-def open_holdout(reason: str, *, ratings: pl.DataFrame | None = None, despite_ratings: bool = False) -> ledger.Entry:
+def open_holdout(
+    reason: str, *, ratings: pl.DataFrame | None = None, despite_ratings: bool = False
+) -> ledger.LedgerEntry:
     """Open the held-out side: an entry of the ledger with the reason, the lock and the data it is opened for.
 
     Parameters

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from axisjudge.checks import InputError
-from axisjudge.protocol.records import Record, digest
+from axisjudge.protocol.records import ProtocolRecord, digest
 from axisjudge.workbench import home, own
 
 PLACE = "rubrics/ledger.jsonl"
@@ -33,7 +33,7 @@ class LedgerError(InputError):
     """The chain is broken; the message says at which line and how."""
 
 
-class Entry(Record):
+class LedgerEntry(ProtocolRecord):
     """One line of the ledger.
 
     `number` counts lines from 1 and `opening` the openings so far, this one included. `lock` is the whole lock, in
@@ -57,7 +57,7 @@ class Entry(Record):
         return f"opening:{self.opening}:{self.sha256[:_SHORT]}"
 
 
-def read_ledger() -> list[Entry]:
+def read_ledger() -> list[LedgerEntry]:
     """All entries, the chain checked.
 
     Raises
@@ -68,7 +68,7 @@ def read_ledger() -> list[Entry]:
     path = home() / PLACE
     if not path.exists():
         return []
-    entries: list[Entry] = []
+    entries: list[LedgerEntry] = []
     text = path.read_text(encoding="utf-8", errors="replace").removesuffix("\n")
     for number, line in enumerate(text.split("\n") if text else (), start=1):  # a reason may hold other line ends
         entries.append(_checked(line, number, entries[-1] if entries else None))
@@ -77,7 +77,7 @@ def read_ledger() -> list[Entry]:
 
 def append(
     kind: Kind, reason: str, *, lock_sha256: str | None, data_sha256: str | None, lock: dict[str, Any] | None = None
-) -> Entry:
+) -> LedgerEntry:
     """Write an entry at the end: one writer at a time, on the disk before this returns.
 
     Raises
@@ -112,17 +112,17 @@ def append(
     return entry
 
 
-def openings(entries: list[Entry]) -> list[Entry]:
+def openings(entries: list[LedgerEntry]) -> list[LedgerEntry]:
     """The openings among the entries."""
     return [entry for entry in entries if entry.kind == "opening"]
 
 
-def looks(entries: list[Entry]) -> int:
+def looks(entries: list[LedgerEntry]) -> int:
     """How often the held-out side was looked at: openings and exploratory looks."""
     return sum(entry.kind in ("opening", "exploratory") for entry in entries)
 
 
-def _next(entries: list[Entry], fields: dict[str, Any]) -> Entry:
+def _next(entries: list[LedgerEntry], fields: dict[str, Any]) -> LedgerEntry:
     """The entry that follows, with its number, its time and both hashes."""
     numbered = fields | {
         "number": len(entries) + 1,
@@ -130,13 +130,13 @@ def _next(entries: list[Entry], fields: dict[str, Any]) -> Entry:
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "previous": entries[-1].sha256 if entries else FIRST,
     }
-    return Entry.model_validate({**numbered, "sha256": digest(numbered)})
+    return LedgerEntry.model_validate({**numbered, "sha256": digest(numbered)})
 
 
-def _checked(line: str, number: int, before: Entry | None) -> Entry:
+def _checked(line: str, number: int, before: LedgerEntry | None) -> LedgerEntry:
     where, cure = f"{PLACE}:{number}", "put the ledger back as git has it; what was opened stays opened"
     try:
-        entry = Entry.model_validate_json(line)
+        entry = LedgerEntry.model_validate_json(line)
     except ValidationError as error:
         raise LedgerError(where, "the chain is broken: this is not an entry", line, cure) from error
     fields = json.loads(line)

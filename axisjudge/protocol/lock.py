@@ -19,7 +19,7 @@ from axisjudge.protocol import ledger
 from axisjudge.protocol.aliases import alias_of
 from axisjudge.protocol.plan import AnalysisPlan
 from axisjudge.protocol.probe import prompt_hashes, truncation_sha256
-from axisjudge.protocol.records import ABSENT, Change, changes, digest, read_json, write_json
+from axisjudge.protocol.records import ABSENT, ChangedField, changes, digest, read_json, write_json
 from axisjudge.protocol.split import find_split, read_split
 from axisjudge.rubric import Rubric, check_versions, load_rubric
 from axisjudge.spec import JudgeSpec, parse_specs
@@ -38,7 +38,7 @@ class Status:
     """Whether the lock still holds: every field that changed since, or what is wrong with lock or ledger."""
 
     locked: bool
-    changes: tuple[Change, ...] = ()
+    changes: tuple[ChangedField, ...] = ()
     faults: tuple[str, ...] = ()
 
     @property
@@ -169,7 +169,7 @@ def status() -> Status:
         return Status(True, faults=(" ".join(str(error).split()),))
 
 
-def _since(lock: dict[str, Any]) -> list[Change]:
+def _since(lock: dict[str, Any]) -> list[ChangedField]:
     """What is there now against the lock."""
     rubrics: dict[Axis, Rubric] = {axis: load_rubric(axis, lock["rubrics"][axis]["version"]) for axis in AXES}
     panels = [panel["file"] for panel in lock.get("panels", {}).values()]

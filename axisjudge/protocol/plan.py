@@ -9,7 +9,7 @@ import polars as pl
 from pydantic import Field, ValidationError, field_validator
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.protocol.records import Record, faults_of
+from axisjudge.protocol.records import ProtocolRecord, faults_of
 from axisjudge.protocol.split import Split
 from axisjudge.ratings.selection import BY_JUDGE
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
@@ -25,7 +25,7 @@ def statistics() -> tuple[str, ...]:
     return (*(name for name, coefficient in COEFFICIENTS.items() if not coefficient.ordered), *OTHER_STATISTICS)
 
 
-class AnalysisPlan(Record):
+class AnalysisPlan(ProtocolRecord):
     """What is declared before the held-out side is opened; all else on a report is exploratory.
 
     Parameters

@@ -19,14 +19,14 @@ ABSENT = "absent"
 _SHOWN, _HASH = 24, 12
 
 
-class Record(BaseModel):
+class ProtocolRecord(BaseModel):
     """Frozen record that refuses unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 @dataclass(frozen=True)
-class Change:
+class ChangedField:
     """A field that is no longer what it was: its dotted path and both values."""
 
     path: str
@@ -48,14 +48,14 @@ def digest(value: Any) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def changes(was: Any, now: Any, path: str = "") -> Iterator[Change]:
+def changes(was: Any, now: Any, path: str = "") -> Iterator[ChangedField]:
     """Every leaf in which two values of JSON's types differ; a key that one side lacks counts as absent there."""
     if isinstance(was, Mapping) and isinstance(now, Mapping):
         for key in dict.fromkeys([*was, *now]):
             inner = f"{path}.{key}" if path else str(key)
             yield from changes(was.get(key, ABSENT), now.get(key, ABSENT), inner)
     elif was != now:
-        yield Change(path, was, now)
+        yield ChangedField(path, was, now)
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from axisjudge.checks import InputError
-from axisjudge.protocol.records import Record
+from axisjudge.protocol.records import ProtocolRecord
 from axisjudge.workbench import home
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 NEXT = "axisjudge split make PATHS"
 
 
-class Source(Record):
+class RunSource(ProtocolRecord):
     """Files, folders or globs, and what they lack: arguments of `axisjudge.read_trajectories`.
 
     Paths are relative to the workbench.
@@ -61,7 +61,7 @@ class Source(Record):
         return read_trajectories(*paths, tool_kinds=self.tool_kinds, strict=strict, **lacking)  # type: ignore[arg-type]
 
 
-def read_sources(sources: Sequence[Source], *, strict: bool = True) -> Reading:
+def read_sources(sources: Sequence[RunSource], *, strict: bool = True) -> Reading:
     """The runs of all sources, each run once.
 
     Raises

@@ -20,9 +20,9 @@ from pydantic import Field, ValidationError
 from axisjudge.checks import InputError, one_of
 from axisjudge.protocol.balance import balanced_salt, lopsided, off_shares
 from axisjudge.protocol.ledger import read_ledger
-from axisjudge.protocol.records import Record, digest, faults_of, read_json, write_json
+from axisjudge.protocol.records import ProtocolRecord, digest, faults_of, read_json, write_json
 from axisjudge.protocol.sources import NEXT as _NEXT
-from axisjudge.protocol.sources import Source
+from axisjudge.protocol.sources import RunSource
 from axisjudge.trajectory import Trajectory
 from axisjudge.workbench import home, own
 
@@ -33,7 +33,7 @@ _FINGERPRINT = 16
 _RULE = ("salt", "shares", "held_out", "tuned_on")
 
 
-class Split(Record):
+class Split(ProtocolRecord):
     """Which side each task stands on.
 
     Parameters
@@ -60,7 +60,7 @@ class Split(Record):
     tuned_on: dict[str, str] = Field(default_factory=dict)
     tasks: dict[str, dict[str, list[str]]] = Field(default_factory=dict)
     runs: dict[str, str] = Field(default_factory=dict)
-    sources: tuple[Source, ...] = ()
+    sources: tuple[RunSource, ...] = ()
 
     def side_of(self, task: Trajectory | str) -> str:
         """The side of a trajectory, or of a task by its name (a trajectory's `cluster_id`)."""
@@ -129,7 +129,7 @@ def make_split(
     shares: Mapping[str, float] | None = None,
     held_out: Sequence[str] | None = None,
     tuned_on: Mapping[str, str] | None = None,
-    source: Source | None = None,
+    source: RunSource | None = None,
 ) -> Split:
     """Make the split of the workbench, or add trajectories to the one that is there, and write it.
 

@@ -226,7 +226,7 @@ def _not_locked(rows: pl.DataFrame, lock: Mapping[str, Any] | None) -> Iterator[
 
 
 def _not_opened(
-    rows: pl.DataFrame, split: Split | None, entries: Iterable[ledger.Entry], lock: Mapping[str, Any] | None
+    rows: pl.DataFrame, split: Split | None, entries: Iterable[ledger.LedgerEntry], lock: Mapping[str, Any] | None
 ) -> Iterator[str]:
     entries = list(entries)
     flags = pl.col("flags").list.join(" ").fill_null("")
@@ -248,7 +248,9 @@ def _not_opened(
             yield f"{early:,} ratings are older than opening {number}, whose stamp they bear"
 
 
-def _other_lock(entry: ledger.Entry, entries: Iterable[ledger.Entry], lock: Mapping[str, Any]) -> Iterator[str]:
+def _other_lock(
+    entry: ledger.LedgerEntry, entries: Iterable[ledger.LedgerEntry], lock: Mapping[str, Any]
+) -> Iterator[str]:
     then = next((other.lock for other in entries if other.lock and other.lock_sha256 == entry.lock_sha256), None)
     changed = [change for change in changes(then, lock) if change.path != "locked_at"] if then else []
     what = f": {changed[0]}" if changed else ""

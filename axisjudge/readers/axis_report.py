@@ -109,7 +109,7 @@ def _model(entries: list[Any]) -> str | None:
 
 def _steps(entries: list[Any], position: str, tally: Tally) -> Any:
     """Claude Code's entries are events of its own and read as such; the others state tool, input and output plainly."""
-    session = claude_code.Session(FORMAT, position, tally)
+    session = claude_code.ClaudeSession(FORMAT, position, tally)
     calls: set[str] = set()
     for number, entry in enumerate(entries):
         place = f"entry {number}"

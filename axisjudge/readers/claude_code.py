@@ -46,7 +46,7 @@ def recognise(value: Any) -> bool:
 
 def read_log(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
     """The sessions of a log and their subagents, in the order in which they begin."""
-    runs: dict[tuple[str | None, str | None], Session] = {}
+    runs: dict[tuple[str | None, str | None], ClaudeSession] = {}
     chains: dict[str, str] = {}
     seen: set[str] = set()
     session: str | None = None
@@ -58,7 +58,7 @@ def read_log(lines: Iterable[Line], tally: Tally) -> Iterator[Found]:
                 tally.add(REPEATED, kind, position)
             elif kind in ("user", "assistant", "system", "result") or _queued(event):
                 session = text_at(event, "session_id", "sessionId") or session
-                run = runs.setdefault((session, _subagent(event, chains)), Session(FORMAT, position, tally))
+                run = runs.setdefault((session, _subagent(event, chains)), ClaudeSession(FORMAT, position, tally))
                 run.add(event, kind, position)
             elif kind in _BOOKKEEPING:
                 tally.add(NO_STEP, kind, position)
@@ -86,7 +86,7 @@ def _queued(event: dict[str, Any]) -> str | None:
     return text_at(attachment, "prompt") if attachment.get("type") == "queued_command" else None
 
 
-class Session(LoggedRun):
+class ClaudeSession(LoggedRun):
     """One session, or one subagent of it, as it grows."""
 
     def add(self, event: dict[str, Any], kind: str, position: str) -> None:

@@ -30,7 +30,7 @@ from axisjudge.readers.source import (
 )
 from axisjudge.readers.summary import (
     NOT_STATED,
-    Entry,
+    FileEntry,
     FileRead,
     Made,
     ReadWarning,
@@ -141,7 +141,7 @@ def iter_trajectories(
     return TrajectoryStream(paths, context, strict=strict, files=files)
 
 
-def entries_of(file: Candidate, context: Context) -> Iterator[Entry[Trajectory]]:
+def entries_of(file: Candidate, context: Context) -> Iterator[FileEntry[Trajectory]]:
     """What stands in one file (or span of it), whatever stands in others; `context` is what the user supplies.
 
     Raises
@@ -154,12 +154,16 @@ def entries_of(file: Candidate, context: Context) -> Iterator[Entry[Trajectory]]
             inner = str(found.file.relative_to(file.path.parent)) if found.file else ""
             places = ((_joined(inner, note.position), note) for note in found.notes)
             notes = tuple(ReadWarning(file.shown, at, note.rule, note.detail, note.times) for at, note in places)
-            entry = Entry[Trajectory](form, _joined(inner, found.position), notes, found.file and found.file.resolve())
+            entry = FileEntry[Trajectory](
+                form, _joined(inner, found.position), notes, found.file and found.file.resolve()
+            )
             run = found.trajectory and _with_calls(found, form, context)
             yield entry if run is None else _of_trajectory(entry, file.shown, run, context)
 
 
-def _of_trajectory(entry: Entry[Trajectory], file: str, trajectory: Trajectory, context: Context) -> Entry[Trajectory]:
+def _of_trajectory(
+    entry: FileEntry[Trajectory], file: str, trajectory: Trajectory, context: Context
+) -> FileEntry[Trajectory]:
     full = _filled(trajectory, entry.form, context)
     lacking = None
     if context.tools and full.tools is None:
@@ -209,7 +213,7 @@ class TrajectoryStream(Generic[Made]):
         context: Context,
         *,
         strict: bool = True,
-        files: Iterable[tuple[Candidate, Iterable[Entry[Made]]]],
+        files: Iterable[tuple[Candidate, Iterable[FileEntry[Made]]]],
     ) -> None:
         self.files: list[FileRead] = []
         self.warnings: list[ReadWarning] = []
@@ -228,7 +232,7 @@ class TrajectoryStream(Generic[Made]):
     def __next__(self) -> Made:
         return next(self._trajectories)
 
-    def _read_all(self, files: Iterable[tuple[Candidate, Iterable[Entry[Made]]]]) -> Iterator[Made]:
+    def _read_all(self, files: Iterable[tuple[Candidate, Iterable[FileEntry[Made]]]]) -> Iterator[Made]:
         first_error: InputError | None = None
         for file, entries in files:
             path = file.path.resolve()
@@ -262,7 +266,7 @@ class TrajectoryStream(Generic[Made]):
             )
             raise InputError(self._given, rule, cure=f"known are {_KNOWN}")
 
-    def _whole_or_nothing(self, file: Candidate, entries: Iterable[Entry[Made]]) -> list[Made]:
+    def _whole_or_nothing(self, file: Candidate, entries: Iterable[FileEntry[Made]]) -> list[Made]:
         """The trajectories of a file; where it breaks, it leaves no trace but its error."""
         warned, ids, done = len(self.warnings), len(self._ids), len(self._done)
         try:
@@ -275,7 +279,7 @@ class TrajectoryStream(Generic[Made]):
                 self._done.popitem()
             raise
 
-    def _read_file(self, file: Candidate, entries: Iterable[Entry[Made]]) -> Iterator[Made]:
+    def _read_file(self, file: Candidate, entries: Iterable[FileEntry[Made]]) -> Iterator[Made]:
         count, form = 0, ""
         try:
             for entry in entries:
@@ -292,7 +296,7 @@ class TrajectoryStream(Generic[Made]):
             raise error.inside(file.shown) from error
         self.files.append(FileRead(file.shown, form, count))
 
-    def _is_new(self, file: str, entry: Entry[Made]) -> bool:
+    def _is_new(self, file: str, entry: FileEntry[Made]) -> bool:
         """Whether the trajectory was not seen before; what is odd about a new one is kept."""
         self._kinds_without_tool -= entry.kinds
         if entry.id not in self._ids:

@@ -29,7 +29,7 @@ class BrokenJson(InputError):
     """The file is JSON and breaks: it is cut off, or something stands in it that JSON does not have."""
 
 
-class Span(NamedTuple):
+class LineSpan(NamedTuple):
     """Whole lines of a file, from byte `start` to before `end`, after `lines_before` others."""
 
     start: int
@@ -43,7 +43,7 @@ class Candidate(NamedTuple):
     shown: str
     path: Path
     named: bool
-    span: Span | None = None
+    span: LineSpan | None = None
 
 
 def candidates(paths: tuple[str | Path, ...]) -> Iterator[Candidate]:
@@ -87,7 +87,7 @@ def _unreadable(error: OSError) -> None:
 
 
 @contextmanager
-def opened(path: Path, span: Span | None = None) -> Iterator[BinaryIO]:
+def opened(path: Path, span: LineSpan | None = None) -> Iterator[BinaryIO]:
     """The bytes of a file, unpacked where they are gzip; a broken gzip stream raises InputError.
 
     Of a span the lines before are empty, so that lines keep their numbers.

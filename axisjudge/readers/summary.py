@@ -92,7 +92,7 @@ class Summary(Result):
 
 
 @dataclass(frozen=True)
-class Entry(Generic[Made]):
+class FileEntry(Generic[Made]):
     """What stands at one position of a file: warnings, another file that it brings in, a trajectory or nothing.
 
     Of a trajectory `made` is itself, or what a worker made of it; `content` is alike in two of one id that are the

@@ -18,7 +18,7 @@ ABSENT = "absent"
 
 
 @dataclass(frozen=True)
-class Difference:
+class ResultDifference:
     """One place at which two results differ; `before` or `after` is ``"absent"`` where there is nothing."""
 
     where: str
@@ -36,7 +36,7 @@ class Difference:
         return {"where": self.where, "before": self.before, "after": self.after, "change": self.change}
 
 
-def compare_results(before: str | Path, after: str | Path) -> list[Difference]:
+def compare_results(before: str | Path, after: str | Path) -> list[ResultDifference]:
     """The differences between two results.json, or the folders of reports or bundles that hold them.
 
     Rows of tables are matched by what names them (a judge, a question), so that a row that came in is one difference.
@@ -68,7 +68,7 @@ def read_results(path: str | Path) -> Any:
         raise InputError(str(file), "must be JSON", str(error)) from None
 
 
-def differences(before: Any, after: Any, where: str = "") -> Iterator[Difference]:
+def differences(before: Any, after: Any, where: str = "") -> Iterator[ResultDifference]:
     """Where two plain values differ, in order."""
     if isinstance(before, dict) and isinstance(after, dict):
         for key in [*before, *(key for key in after if key not in before)]:
@@ -79,7 +79,7 @@ def differences(before: Any, after: Any, where: str = "") -> Iterator[Difference
         for key in [*first, *(key for key in second if key not in first)]:
             yield from differences(first.get(key, ABSENT), second.get(key, ABSENT), f"{where}[{key}]")
     elif not _equal(before, after):
-        yield Difference(where, before, after)
+        yield ResultDifference(where, before, after)
 
 
 def _by_name(before: list[Any], after: list[Any]) -> tuple[dict[str, Any], dict[str, Any]]:

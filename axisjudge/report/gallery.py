@@ -25,7 +25,7 @@ _ABOUT = (
 
 
 @dataclass(frozen=True)
-class Entry:
+class GalleryEntry:
     """A report of the gallery: its notebook, what its data are called, and the parameters that it is run with."""
 
     notebook: str
@@ -33,7 +33,7 @@ class Entry:
     parameters: dict[str, Any]
 
 
-def read_gallery(home: Path) -> dict[str, Entry]:
+def read_gallery(home: Path) -> dict[str, GalleryEntry]:
     """The entries of reports/gallery/gallery.toml, in their order.
 
     Raises
@@ -45,7 +45,8 @@ def read_gallery(home: Path) -> dict[str, Entry]:
     try:
         listed = tomllib.loads(path.read_text(encoding="utf-8"))
         return {
-            name: Entry(str(entry.pop("notebook")), str(entry.pop("data")), entry) for name, entry in listed.items()
+            name: GalleryEntry(str(entry.pop("notebook")), str(entry.pop("data")), entry)
+            for name, entry in listed.items()
         }
     except (OSError, tomllib.TOMLDecodeError, KeyError, AttributeError) as error:
         cure = 'an entry is [name], notebook = "02_agreement", data = "AltTest", and a line for each parameter'

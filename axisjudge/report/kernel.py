@@ -24,7 +24,7 @@ class ReportError(OneLine, RuntimeError):
     """A notebook failed; its old report stays as it is."""
 
 
-class Lane:
+class WarmKernels:
     """One warm kernel after another: notebooks that run in it find its imports done and nothing else left.
 
     A lane belongs to one thread. A kernel in which a notebook failed is not used again.

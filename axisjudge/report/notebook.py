@@ -46,7 +46,7 @@ def find_notebook(name: str, workbench: Path) -> Path:
 
 
 @dataclass(frozen=True)
-class Cell:
+class NotebookCell:
     """A cell as it stands in the source of a notebook."""
 
     cell_type: str
@@ -55,13 +55,13 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Source:
+class NotebookSource:
     """The cells of a notebook, without outputs."""
 
-    cells: tuple[Cell, ...]
+    cells: tuple[NotebookCell, ...]
 
 
-def read_source(path: Path) -> Source:
+def read_source(path: Path) -> NotebookSource:
     """The cells of the notebook in a file: what decides whether its report is up to date, read in no time.
 
     Raises
@@ -73,8 +73,11 @@ def read_source(path: Path) -> Source:
         book = json.loads(path.read_text(encoding="utf-8"))
         if book["nbformat"] != 4:
             raise InputError(str(path), "must be a notebook of format 4", book["nbformat"])
-        return Source(
-            tuple(Cell(cell["cell_type"], "".join(cell["source"]), cell.get("metadata", {})) for cell in book["cells"])
+        return NotebookSource(
+            tuple(
+                NotebookCell(cell["cell_type"], "".join(cell["source"]), cell.get("metadata", {}))
+                for cell in book["cells"]
+            )
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, InputError):

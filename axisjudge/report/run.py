@@ -18,11 +18,11 @@ from axisjudge import workbench as place
 from axisjudge.checks import InputError, one_of
 from axisjudge.cluster import workers_of
 from axisjudge.report import digest
-from axisjudge.report.kernel import Lane, ReportError, stop_kernels
+from axisjudge.report.kernel import ReportError, WarmKernels, stop_kernels
 from axisjudge.report.links import EXPLORER
 from axisjudge.report.made import NOTES, figures_in, read_note, tables_in, why_stale, write_note
 from axisjudge.report.notebook import (
-    Source,
+    NotebookSource,
     checked_parameters,
     find_notebook,
     parameters_of,
@@ -71,7 +71,7 @@ class Job:
 
     name: str
     source: Path
-    notebook: Source
+    notebook: NotebookSource
     given: dict[str, Any]
     parameters: dict[str, Any]
     folder: Path
@@ -240,7 +240,7 @@ def _on_workers(jobs: list[Job], home: Path, cluster: str) -> Iterator[tuple[Job
 
 def _make_alone(job: Job, *, home: Path) -> ReportResult | ReportError:
     """One report, in a kernel of its own."""
-    with Lane(home) as lane:
+    with WarmKernels(home) as lane:
         try:
             return _make(job, home, lane)
         except ReportError as error:
@@ -252,7 +252,7 @@ def _name(job: Job) -> str:
 
 
 def _run_lane(waiting: Any, ended: Any, home: Path) -> None:
-    with Lane(home) as lane:
+    with WarmKernels(home) as lane:
         while True:
             try:
                 job = waiting.get_nowait()
@@ -298,7 +298,7 @@ def _result(job: Job, status: Literal["written", "up to date"], seconds: float) 
     return ReportResult(job.folder.name, job.folder, html, status, seconds, len(results), why)
 
 
-def _make(job: Job, home: Path, lane: Lane) -> ReportResult:
+def _make(job: Job, home: Path, lane: WarmKernels) -> ReportResult:
     """Run one notebook in a staging folder and publish what it made; one process at a time makes a report."""
     from filelock import FileLock
 
@@ -317,7 +317,7 @@ def _make(job: Job, home: Path, lane: Lane) -> ReportResult:
     return _result(job, "written", time.perf_counter() - start)
 
 
-def _run(job: Job, home: Path, staging: Path, lane: Lane) -> Any:
+def _run(job: Job, home: Path, staging: Path, lane: WarmKernels) -> Any:
     """Run the notebook; if it fails, leave it beside the old report as far as it came."""
     from axisjudge.report.page import PAGE_FILE
 

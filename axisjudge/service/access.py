@@ -26,7 +26,7 @@ READ, WRITE = "read", "write"
 NOTICED = 0.1
 
 
-class Refused(Exception):
+class RefusedRequest(Exception):
     """A request that is answered before anything of it is read."""
 
     def __init__(self, answer: Response) -> None:
@@ -60,14 +60,14 @@ class Door:
             self._look()
 
     async def admitted(self, authorization: str | None) -> AccessToken:
-        """The token that a header ``Authorization`` bears; raises `Refused`."""
+        """The token that a header ``Authorization`` bears; raises `RefusedRequest`."""
         token = ANYBODY if self._book is None else await self._token_of(authorization)
         if token.token_id not in self._limits:
             rate = token.rate or self._rate
             self._limits[token.token_id] = AsyncLimiter(max(1.0, rate), max(1.0, 1 / rate))
         limit = self._limits[token.token_id]
         if not limit.has_capacity():
-            raise Refused(problem(429, "this token's rate is used up", headers={"Retry-After": "1"}))
+            raise RefusedRequest(problem(429, "this token's rate is used up", headers={"Retry-After": "1"}))
         await limit.acquire()
         return token
 
@@ -81,7 +81,7 @@ class Door:
         token = self._known.get(digest)
         if scheme.lower() != "bearer" or token is None or not compare_digest(token.digest, digest):
             headers = {"WWW-Authenticate": "Bearer"}
-            raise Refused(problem(401, "a valid bearer token is needed", headers=headers))
+            raise RefusedRequest(problem(401, "a valid bearer token is needed", headers=headers))
         return token
 
     def _look(self) -> None:
@@ -89,7 +89,7 @@ class Door:
         try:
             self._known = {token.digest: token for token in (*self._book.valid(), *self._fixed)}
         except sa.exc.SQLAlchemyError as error:
-            raise Refused(store_is_down(error)) from None
+            raise RefusedRequest(store_is_down(error)) from None
 
 
 class Guarded:
@@ -103,7 +103,7 @@ class Guarded:
         if scope["type"] == "http" and scope["path"].startswith("/v1/"):
             try:
                 scope["state"]["token"] = await self.door.admitted(Headers(scope=scope).get("authorization"))
-            except Refused as refused:
+            except RefusedRequest as refused:
                 answering = refused.answer
         await answering(scope, receive, send)
 

@@ -34,7 +34,7 @@ _CODES = {
 }
 
 
-class Fault(BaseModel):
+class FieldFault(BaseModel):
     """One thing that is wrong, and where."""
 
     where: str
@@ -49,7 +49,7 @@ class Problem(BaseModel):
     status: int
     code: str
     detail: str
-    errors: list[Fault]
+    errors: list[FieldFault]
 
 
 def problem(

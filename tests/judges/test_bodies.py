@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from judges.servers import Scripted, made, serving
 
-from axisjudge.judges.prompt import Page, shared_prefix
+from axisjudge.judges.prompt import CallPrompt, shared_prefix
 from axisjudge.rubric import Rubric
 from axisjudge.trajectory import Trajectory
 from axisjudge.verdict import Axis
@@ -55,7 +55,7 @@ def bodies(
             made_bodies = [judge.request(trajectory, asked)]
             if hasattr(judge, "body"):
                 schema = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
-                page = Page(
+                page = CallPrompt(
                     "Judge.", shared_prefix(trajectory), "How?", "signals", schema, "Write it down.", 9_000, True
                 )
                 made_bodies.append(judge.body(page))

@@ -8,12 +8,12 @@ from typing import Any
 from judges.servers import anthropic_blocks, chat_completion, openai_response
 from scores.axis_cases import answers, calls, says
 
-from axisjudge.scores.axis.goal import Check
+from axisjudge.scores.axis.goal import GoalCheck
 from axisjudge.scores.axis.scenario import Scenario
 from axisjudge.trajectory import Trajectory
 
 ANTHROPIC, OPENAI, LOCAL = "anthropic:claude-sonnet-4-6", "openai:gpt-6.1-sol", "openai-compatible:qwen3-8b@URL"
-SCENARIO = Scenario("fix", "Mend the sum.", (Check("The sum is right.", 0.75), Check("Tests were run.", 0.25)))
+SCENARIO = Scenario("fix", "Mend the sum.", (GoalCheck("The sum is right.", 0.75), GoalCheck("Tests were run.", 0.25)))
 
 #: Points of a run of `entries`: success of two environment calls and one service call, three signals of six
 #: interactions and necessity for the agent, two checks.

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from axisjudge.checks import InputError
-from axisjudge.protocol.records import Change, changes, digest, read_json, write_json
+from axisjudge.protocol.records import ChangedField, changes, digest, read_json, write_json
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=3),
@@ -40,7 +40,7 @@ def test_a_change_names_its_field(was, now, said):
 
 
 def test_a_change_of_the_whole():
-    assert list(changes(1, 2)) == [Change("", 1, 2)]
+    assert list(changes(1, 2)) == [ChangedField("", 1, 2)]
 
 
 def test_a_file_is_replaced_in_one_step_and_read_as_it_was(tmp_path):

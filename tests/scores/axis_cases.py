@@ -6,14 +6,14 @@ import math
 from pathlib import Path
 from typing import Any
 
-from axisjudge.scores.axis.goal import Check, Grade
+from axisjudge.scores.axis.goal import GoalCheck, Grade
 from axisjudge.scores.axis.judged.replies import grades_of_reply, judged_categories, signals_of_reply
 from axisjudge.scores.axis.judged.signals import Audit, CategorySignals, Necessity, Signals, scope
 from axisjudge.scores.axis.result import DEFAULT_WEIGHTS, AxisResult, score_run
 from axisjudge.scores.axis.rule_sets import DOCUMENTED, UPSTREAM, RuleSet
 from axisjudge.scores.axis.scenario import checks_of
 from axisjudge.scores.axis.transcript.categories import CATEGORIES
-from axisjudge.scores.axis.transcript.run import AxisRun, Outcome, run_of_axis
+from axisjudge.scores.axis.transcript.run import AxisRun, ProcessEnd, run_of_axis
 
 
 def load_cases(oracles: Path) -> list[dict[str, Any]]:
@@ -23,7 +23,9 @@ def load_cases(oracles: Path) -> list[dict[str, Any]]:
 
 def run_of_case(case: dict[str, Any], rules: RuleSet = UPSTREAM) -> AxisRun:
     told = case["run"]
-    outcome = Outcome(told["result"], told["exitCode"], told.get("error"), told.get("startTime"), told.get("endTime"))
+    outcome = ProcessEnd(
+        told["result"], told["exitCode"], told.get("error"), told.get("startTime"), told.get("endTime")
+    )
     return run_of_axis(case["transcript"], id=case["id"], rules=rules, outcome=outcome)
 
 
@@ -34,11 +36,11 @@ def grades_of_case(case: dict[str, Any], rules: RuleSet = UPSTREAM) -> list[Grad
     return grades_of_reply(case["judgeResponses"].get("goal"), checks, rules, holistic=holistic)
 
 
-def as_given(said: Any) -> tuple[Check, ...]:
+def as_given(said: Any) -> tuple[GoalCheck, ...]:
     """Checks as the cases have them; a weight that is missing is NaN to the original's arithmetic."""
     if isinstance(said, str):
-        return (Check(said, 1),)
-    return tuple(Check(each["check"], each.get("weight", math.nan)) for each in said)
+        return (GoalCheck(said, 1),)
+    return tuple(GoalCheck(each["check"], each.get("weight", math.nan)) for each in said)
 
 
 def _weighed(said: Any) -> bool:

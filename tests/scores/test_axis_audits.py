@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from scores.axis_cases import answers, calls, says
 
-from axisjudge.scores.axis.goal import Check
+from axisjudge.scores.axis.goal import GoalCheck
 from axisjudge.scores.axis.judged.audits import audits_reader, grades_reader
 from axisjudge.scores.axis.rule_sets import DOCUMENTED, UPSTREAM
 from axisjudge.scores.axis.transcript.run import run_of_axis
 from axisjudge.verdict import Rating
 
-CHECKS = {1: Check("The sum is right."), 3: Check("Tests were run.")}
+CHECKS = {1: GoalCheck("The sum is right."), 3: GoalCheck("Tests were run.")}
 ENTRIES = [says(0), calls(1_000, "Read", file_path="a.py"), answers(2_000), says(3_000)]
 
 loose = some.recursive(

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from scores.axis_cases import all_audited, answers, at, calls, judged_run, says
 
-from axisjudge.scores.axis.goal import Check, Grade
+from axisjudge.scores.axis.goal import GoalCheck, Grade
 from axisjudge.scores.axis.judged.replies import grades_of_reply, judged_categories, signals_of_reply
 from axisjudge.scores.axis.judged.signals import Audit, CategorySignals, Necessity
 from axisjudge.scores.axis.result import DEFAULT_WEIGHTS, mean_result, score_run
 from axisjudge.scores.axis.rule_sets import DOCUMENTED, UPSTREAM
 from axisjudge.scores.axis.transcript.categories import CATEGORIES
-from axisjudge.scores.axis.transcript.run import Outcome, run_of_axis
+from axisjudge.scores.axis.transcript.run import ProcessEnd, run_of_axis
 from axisjudge.scores.curves.curve import axis_score
 
 
@@ -170,7 +170,7 @@ def test_B20_a_reply_without_a_number_judges_nothing(reply: str | None) -> None:
 
 
 def test_B20_a_goal_check_without_a_grade_is_missing() -> None:
-    checks = [Check("a", 0.5), Check("b", 0.5)]
+    checks = [GoalCheck("a", 0.5), GoalCheck("b", 0.5)]
     reply = '{"grades": [{"criterion_index": 0, "score": 8}]}'
     run = run_of_axis((calls(0, "Bash"), answers(100)), id="run")
     found = score_run(run, {}, grades=grades_of_reply(reply, checks, DOCUMENTED, holistic=False)).dimensions[0]
@@ -208,7 +208,7 @@ def test_without_checks_the_composite_is_an_interval_and_never_one_number() -> N
 
 
 def test_a_failed_run_scores_0() -> None:
-    run = run_of_axis((calls(0, "Bash"),), id="run", outcome=Outcome(None, 1))
+    run = run_of_axis((calls(0, "Bash"),), id="run", outcome=ProcessEnd(None, 1))
     result = score_run(run, all_audited(run))
     assert [each.score for each in result.dimensions] == [0, 0, 0, 0]
     assert result.composite == 0
@@ -216,11 +216,11 @@ def test_a_failed_run_scores_0() -> None:
 
 
 def test_the_mean_leaves_failed_runs_out_and_needs_one_number_of_each() -> None:
-    def scored(outcome: Outcome, *grades: float) -> Any:
+    def scored(outcome: ProcessEnd, *grades: float) -> Any:
         run = run_of_axis((calls(0, "Bash"), answers(100)), id="run", outcome=outcome)
-        return score_run(run, all_audited(run), grades=[Grade(Check("a"), grade) for grade in grades] or None)
+        return score_run(run, all_audited(run), grades=[Grade(GoalCheck("a"), grade) for grade in grades] or None)
 
-    done, failed = Outcome(""), Outcome(None, 1)
+    done, failed = ProcessEnd(""), ProcessEnd(None, 1)
     assert mean_result([scored(done, 10), scored(done, 0), scored(failed)]) == 80
     assert mean_result([scored(failed)]) == 0
     assert mean_result([scored(done, 10), scored(done)]) is None

@@ -7,7 +7,7 @@ import pytest
 from scores.axis_cases import answers, at, calls, says
 
 from axisjudge.ratings.table import ratings_frame
-from axisjudge.scores.axis.goal import Check, Grade
+from axisjudge.scores.axis.goal import GoalCheck, Grade
 from axisjudge.scores.axis.judged.questions import (
     grades_of_ratings,
     ratings_of_signals,
@@ -263,7 +263,7 @@ def test_lost_ratings_judge_nothing() -> None:
 
 
 def test_grades_survive_as_ratings_and_missing_ones_stay_missing() -> None:
-    checks = [Check("a", 0.5), Check("b", 0.5)]
+    checks = [GoalCheck("a", 0.5), GoalCheck("b", 0.5)]
     who = {"rater": "person", "rater_kind": "human", "family": "human"}
     about = {"trajectory_id": "run", "cluster_id": "run", "question": "goal.1", "scale": "check"}
     table = ratings_frame([Rating(**about, **who, value=7, rationale="fine")])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from axisjudge.checks import InputError
-from axisjudge.scores.axis.goal import Check, Grade, goal_bounds, goal_score
+from axisjudge.scores.axis.goal import GoalCheck, Grade, goal_bounds, goal_score
 from axisjudge.scores.axis.result import DEFAULT_WEIGHTS
 from axisjudge.scores.axis.scenario import checks_of, read_scenario, read_weights
 
@@ -24,11 +24,11 @@ def test_axis_json_and_our_yaml_give_the_same_scenario(tmp_path: Path) -> None:
     )
     scenario = read_scenario(tmp_path / "a.json")
     assert scenario == read_scenario(tmp_path / "a.yaml")
-    assert scenario.checks == (Check("fixed", 0.5), Check("tested", 0.5))
+    assert scenario.checks == (GoalCheck("fixed", 0.5), GoalCheck("tested", 0.5))
 
 
 def test_a_text_is_one_check_of_the_whole_goal() -> None:
-    assert checks_of("works", "x") == ((Check("works", 1.0),), True)
+    assert checks_of("works", "x") == ((GoalCheck("works", 1.0),), True)
 
 
 def test_checks_without_a_weight_share_what_is_left() -> None:
@@ -107,8 +107,8 @@ def test_all_weights_zero_and_missing_ones(tmp_path: Path) -> None:
 
 
 def test_goal_scores() -> None:
-    checks = [Check("a", 2), Check("b", 1)]
+    checks = [GoalCheck("a", 2), GoalCheck("b", 1)]
     assert goal_score([Grade(checks[0], 10), Grade(checks[1], 5)]) == 83
-    assert goal_score([Grade(Check("a", 0), 10)]) == 0
+    assert goal_score([Grade(GoalCheck("a", 0), 10)]) == 0
     assert goal_score([]) == 0
     assert goal_bounds([Grade(checks[0], 10), Grade(checks[1])]) == (67, 100)

@@ -8,21 +8,21 @@ from hypothesis import strategies as some
 from scores.axis_cases import answers, calls, says
 
 from axisjudge.judges.sheet import Sheet
-from axisjudge.scores.axis.goal import Check
+from axisjudge.scores.axis.goal import GoalCheck
 from axisjudge.scores.axis.judged.sheets import checks_sheet, load_signal_rubrics, sheets_of
 from axisjudge.scores.axis.judged.shown import CONTENTS, ENTRIES, INDEX, RESULT, shown_interactions, shown_run
 from axisjudge.scores.axis.judged.signals import scope
 from axisjudge.scores.axis.result import DEFAULT_WEIGHTS
 from axisjudge.scores.axis.rule_sets import DOCUMENTED
 from axisjudge.scores.axis.scenario import Scenario
-from axisjudge.scores.axis.transcript.run import Outcome, run_of_axis
+from axisjudge.scores.axis.transcript.run import ProcessEnd, run_of_axis
 from axisjudge.trajectory import Trajectory
 
-SCENARIO = Scenario("fix", "Mend the sum.", (Check("The sum is right."), Check("Tests were run.")))
+SCENARIO = Scenario("fix", "Mend the sum.", (GoalCheck("The sum is right."), GoalCheck("Tests were run.")))
 
 
 def run_of(*entries, **outcome):
-    return run_of_axis(entries, id="run", rules=DOCUMENTED, outcome=Outcome(**outcome))
+    return run_of_axis(entries, id="run", rules=DOCUMENTED, outcome=ProcessEnd(**outcome))
 
 
 def many_calls(n: int, length: int = 100):
@@ -110,7 +110,7 @@ def test_checks_are_asked_together_or_alone():
 
 
 def test_a_goal_in_one_text_is_graded_as_a_whole():
-    whole = Scenario("fix", "Mend it.", (Check("The sum is right."),), holistic=True)
+    whole = Scenario("fix", "Mend it.", (GoalCheck("The sum is right."),), holistic=True)
     sheet = sheets(run_of(*many_calls(1)), whole)["goal"]
     assert list(sheet.page.schema["properties"]) == ["rationale", "score"]
     assert sheet.read('{"rationale": "yes", "score": 9}').answers["goal.1"].value == 9

@@ -13,7 +13,7 @@ from axisjudge.stats.comparisons.progress import (
     LEVEL,
     MARGIN,
     POWER,
-    Reason,
+    ProgressReason,
     decide,
     excludes_margin,
     moved,
@@ -90,7 +90,7 @@ def test_fewer_than_ten_tasks_say_nothing():
 def test_agreement_that_rises_with_prevalence_alone_is_not_progress():
     risen = change_of([0.3, 0.1, 0.5] * 6)
     assert decide(risen, (0.3, 0.5), []).outcome == "progress"
-    for alphas, reason in (((0.3, 0.2), Reason.CHANCE), ((0.3, math.nan), Reason.ONE_WORD)):
+    for alphas, reason in (((0.3, 0.2), ProgressReason.CHANCE), ((0.3, math.nan), ProgressReason.ONE_WORD)):
         decision = decide(risen, alphas, [])
         assert decision.outcome == "no change"
         assert decision.reasons == (reason,)

@@ -12,7 +12,7 @@ from axisjudge.cli.options import new_file, pairs
 
 if TYPE_CHECKING:
     from axisjudge.labels.formats import Terms
-    from axisjudge.labels.formats.exchange import Imported
+    from axisjudge.labels.formats.exchange import ImportedLabels
     from axisjudge.trajectory import Trajectory
 
 Form = Annotated[
@@ -81,11 +81,11 @@ def import_(
             typer.echo(f"{Path(path).name}: {note}.")
 
 
-def _any(path: Path, terms: "Terms") -> "Imported":
+def _any(path: Path, terms: "Terms") -> "ImportedLabels":
     """People's labels of a file of any other tool, as `axisjudge import --kind human` reads it."""
     from axisjudge.imports import ImportOptions, import_ratings
     from axisjudge.labels.alttest import JUDGES, PEOPLE
-    from axisjudge.labels.formats.exchange import Imported
+    from axisjudge.labels.formats.exchange import ImportedLabels
     from axisjudge.labels.formats.terms import ratings_of
 
     how = ImportOptions(
@@ -96,7 +96,7 @@ def _any(path: Path, terms: "Terms") -> "Imported":
     set_of = [path, path.with_name(JUDGES)] if path.name == PEOPLE else [path]
     read = import_ratings([each for each in set_of if each.is_file()], how, with_draw=False)
     people = read.ratings.filter(rater_kind="human") if len(set_of) > 1 else read.ratings
-    return Imported(tuple(ratings_of(people)), read.files[0][1], read.notes)
+    return ImportedLabels(tuple(ratings_of(people)), read.files[0][1], read.notes)
 
 
 def _counts(ratings: Sequence[object]) -> dict[str, int]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from axisjudge.trajectory import Trajectory
 
 
-class Draw(NamedTuple):
+class DrawRequest(NamedTuple):
     """What is drawn and for whom: the plan's file, the seed, labels so far, the runs, and a page for a person."""
 
     out: Path
@@ -28,7 +28,7 @@ class Draw(NamedTuple):
     json: bool
 
 
-def label_until(draw: Draw, *, half_width: float, axis: str | None, n: int) -> None:
+def label_until(draw: DrawRequest, *, half_width: float, axis: str | None, n: int) -> None:
     """Draw the order of labelling once, then after every label say what comes next and whether it is enough."""
     from axisjudge.labels.looks import look
     from axisjudge.labels.record import read_labels

@@ -8,7 +8,7 @@ import typer
 from axisjudge.checks import InputError
 from axisjudge.cli import show
 from axisjudge.cli.labels.label import blind_page
-from axisjudge.cli.labels.looking import Draw, label_until
+from axisjudge.cli.labels.looking import DrawRequest, label_until
 from axisjudge.cli.options import DrawSeed, Page, Person, new_file
 
 
@@ -40,7 +40,7 @@ def next_(
     Every draw has known probabilities, so that rates can still be estimated from the labels.
     """
 
-    draw = Draw(out, seed, labels, trajectories, page, rater, json)
+    draw = DrawRequest(out, seed, labels, trajectories, page, rater, json)
     if panel is None:
         if ratings or keep is not None:
             raise InputError("--panel", "is needed to draw by what judges said", cure="name one, or leave ratings out")
@@ -53,7 +53,7 @@ def next_(
     _by_panel(ratings, panel, draw, n=n, keep=keep)
 
 
-def _by_panel(ratings: list[Path], panel: Path, draw: Draw, *, n: int, keep: Path | None) -> None:
+def _by_panel(ratings: list[Path], panel: Path, draw: DrawRequest, *, n: int, keep: Path | None) -> None:
     """Draw runs where labels help most, with known probabilities."""
     from dataclasses import replace
 

@@ -56,9 +56,9 @@ def make(
     Without --salt one is drawn under which the sides come near to their shares. Where the runs are is written down:
     `judge --split` and `holdout run` read them from there.
     """
-    from axisjudge.protocol import Source, kept_ratings, make_split, rated_before, rated_tasks
+    from axisjudge.protocol import RunSource, kept_ratings, make_split, rated_before, rated_tasks
 
-    source = Source.of(paths, agent=agent, domain=domain, tools=tools, policy=policy, tool_kinds=tool_kind)
+    source = RunSource.of(paths, agent=agent, domain=domain, tools=tools, policy=policy, tool_kinds=tool_kind)
     runs = source.read().trajectories
     rated = kept_ratings(ratings or ())
     mine = {run.cluster_id for run in runs}

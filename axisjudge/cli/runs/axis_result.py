@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from axisjudge.scores.axis.result import AxisResult
     from axisjudge.scores.axis.scoring import Scoring
     from axisjudge.studies.axis_result import AxisResults
-    from axisjudge.studies.axis_result.usage import Usage
+    from axisjudge.studies.axis_result.usage import RunUsage
     from axisjudge.trajectory import Trajectory
 
 _MOST_SIGNALS = 12
@@ -159,7 +159,7 @@ def axis_result(
 
 def _on_cluster(
     cluster: str, transcripts: Sequence[Path], compare: Sequence[Path], how: "Scoring", lines: IO[bytes] | None
-) -> "tuple[AxisResults, list[Usage], dict[str, float | None]]":
+) -> "tuple[AxisResults, list[RunUsage], dict[str, float | None]]":
     """What is behind the results of runs that workers score, and the usage and rewards that their sources state.
 
     Where there are `lines` the results of the first runs are written there as JSON, and none is held in full.
@@ -170,7 +170,7 @@ def _on_cluster(
     from axisjudge.studies.axis_result.study import behind_results
 
     work = partial(_scored, how=how, json=lines is not None)
-    results, used, rewards = list["AxisResult"](), list["Usage"](), dict[str, float | None]()
+    results, used, rewards = list["AxisResult"](), list["RunUsage"](), dict[str, float | None]()
     with workers_of(cluster) as workers:
         for result, usage, reward, line in made_of_files(transcripts, work, workers):
             if lines is not None:
@@ -185,7 +185,7 @@ def _on_cluster(
 
 def _scored(
     runs: "Sequence[Trajectory]", *, how: "Scoring", json: bool
-) -> "list[tuple[AxisResult, Usage, float | None, bytes]]":
+) -> "list[tuple[AxisResult, RunUsage, float | None, bytes]]":
     """For each run its result, in short and as JSON where that is wanted, what it used, and its reward."""
     from axisjudge.scores.axis.scoring import axis_results
     from axisjudge.studies.axis_result.usage import usage_of
@@ -204,7 +204,7 @@ def _refuse_uncompared(scored: "AxisResults", *, compared: bool) -> None:
 
 def _print(
     scored: "AxisResults",
-    used: "Sequence[Usage]",
+    used: "Sequence[RunUsage]",
     rewards: "Mapping[str, float | None]",
     *,
     compared: bool,
@@ -245,7 +245,7 @@ def _beside(scored: "AxisResults") -> dict[str, Any]:
     return {**means, **compared, **by_judge}
 
 
-def _print_runs(scored: "AxisResults", used: Sequence["Usage"]) -> None:
+def _print_runs(scored: "AxisResults", used: Sequence["RunUsage"]) -> None:
     from axisjudge.scores.axis.result import mean_result
 
     if len(scored.results) == 1:

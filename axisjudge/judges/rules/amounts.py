@@ -26,7 +26,7 @@ _PRICE = re.compile(r"[€$£]|\d[.,]\d\d(?!\d)")
 _QUANTITY = re.compile(r"^(?:quantity|qty|count|units|pieces|nights|passengers)$", re.IGNORECASE)
 
 
-class Counts(NamedTuple):
+class SmallNumbers(NamedTuple):
     """What a message may have reckoned with: small whole numbers, and percentages as shares."""
 
     times: set[int]
@@ -82,7 +82,7 @@ class KnownAmounts:
         self.money.add(cents)
         self.direct.add(cents)
 
-    def explain(self, amount: Amount, before: list[int], counts: Counts) -> str | None:
+    def explain(self, amount: Amount, before: list[int], counts: SmallNumbers) -> str | None:
         """How an amount can be explained, None if it cannot; `before` are the amounts told earlier in the message."""
         cents = amount.cents
         if cents == 0 or cents in self.direct:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from axisjudge.judges.rules import phrases
-from axisjudge.judges.rules.facts import Call, Facts, plain, stands_in
+from axisjudge.judges.rules.facts import AgentCall, Facts, plain, stands_in
 from axisjudge.judges.rules.findings import Clean, Finding
 from axisjudge.judges.rules.formats import is_identifier
 from axisjudge.judges.rules.schema import allows_one_value, faults
@@ -81,7 +81,7 @@ def clean(facts: Facts) -> Clean:
     return Clean("uncertain", 0.30, steps, text)
 
 
-def _malformed(call: Call) -> Iterator[Finding]:
+def _malformed(call: AgentCall) -> Iterator[Finding]:
     if isinstance(call.arguments, str):
         why = call.arguments_error or "not a JSON object"
         yield Finding(
@@ -94,7 +94,7 @@ def _malformed(call: Call) -> Iterator[Finding]:
             yield Finding(kind, call.steps, f"At step {call.step}, in the call of {call.name}, {part}.")
 
 
-def _ungrounded(facts: Facts, call: Call) -> Iterator[Finding]:
+def _ungrounded(facts: Facts, call: AgentCall) -> Iterator[Finding]:
     """An identifier that no earlier step contains: made up, or used before it was returned."""
     for parameter, value in call.references:
         if facts.seen_before(value, call.step):
@@ -107,7 +107,7 @@ def _ungrounded(facts: Facts, call: Call) -> Iterator[Finding]:
             yield Finding("seen_only_later", (call.step, later), f"{used}; it comes only at step {later}.")
 
 
-def _misplaced(facts: Facts, call: Call) -> Iterator[Finding]:
+def _misplaced(facts: Facts, call: AgentCall) -> Iterator[Finding]:
     """An identifier of one kind of record given where another kind is wanted, as the keys of results show."""
     for parameter, value in call.identifiers:
         keys, wanted = facts.keys_of.get(value, set()), _record_word(parameter)
@@ -131,7 +131,7 @@ def _related(one: str, other: str) -> bool:
     return bool(one and other) and (one.endswith(other) or other.endswith(one))
 
 
-def _not_as_agreed(facts: Facts, call: Call) -> Iterator[Finding]:
+def _not_as_agreed(facts: Facts, call: AgentCall) -> Iterator[Finding]:
     """A change to a record that nobody had named, after the agent had proposed it for another of the same kind."""
     before = facts.last_agent_message(call.step)
     if call.kind != "write" or before is None or not isinstance(call.arguments, dict):
@@ -158,7 +158,7 @@ def _not_as_agreed(facts: Facts, call: Call) -> Iterator[Finding]:
             yield Finding("not_as_agreed", (before[0], call.step), text)
 
 
-def _numbers_from_nowhere(facts: Facts, call: Call) -> Iterator[Finding]:
+def _numbers_from_nowhere(facts: Facts, call: AgentCall) -> Iterator[Finding]:
     """A number inside a worded argument of a change (a house number, a size) that nobody and nothing had given."""
     if call.kind != "write":
         return
@@ -172,7 +172,7 @@ def _numbers_from_nowhere(facts: Facts, call: Call) -> Iterator[Finding]:
                 yield Finding("number_from_nowhere", call.steps, text)
 
 
-def _refused(facts: Facts, call: Call) -> Iterator[Finding]:
+def _refused(facts: Facts, call: AgentCall) -> Iterator[Finding]:
     """A failed call whose error speaks of the arguments, unless the user gave them or the record's state is meant."""
     words = " ".join(call.result.split())[:120]
     if call.runs_program or len(call.result) > _LONGEST_REFUSAL:
@@ -190,7 +190,7 @@ def _refused(facts: Facts, call: Call) -> Iterator[Finding]:
         yield from _unlike_accepted(facts, call)
 
 
-def _may_be_asked(facts: Facts, call: Call) -> bool:
+def _may_be_asked(facts: Facts, call: AgentCall) -> bool:
     """Whether "not found" is an answer: the agent looked for a file or page, or for what the user had named."""
     looked = call.kind != "write" and any(
         isinstance(one.value, str) and _PATH.fullmatch(one.value) for one in call.values
@@ -198,7 +198,7 @@ def _may_be_asked(facts: Facts, call: Call) -> bool:
     return looked or _all_from_user(facts, call)
 
 
-def _all_from_user(facts: Facts, call: Call) -> bool:
+def _all_from_user(facts: Facts, call: AgentCall) -> bool:
     """Whether the user gave every word that was passed on; a sign put before it is no fault, one left out is."""
     words = " ".join(text.lower().replace("\xa0", " ") for index, text in facts.user_messages if index < call.step)
     texts = [leaf.value.lower().replace("\xa0", " ").strip() for leaf in call.values if isinstance(leaf.value, str)]
@@ -209,7 +209,7 @@ def _all_from_user(facts: Facts, call: Call) -> bool:
     )
 
 
-def _unlike_accepted(facts: Facts, call: Call) -> Iterator[Finding]:
+def _unlike_accepted(facts: Facts, call: AgentCall) -> Iterator[Finding]:
     """Without a schema: what calls of the same tool that succeeded show."""
     accepted = [other for other in facts.calls if other.name == call.name and other.succeeded]
     if not accepted:
@@ -222,6 +222,6 @@ def _unlike_accepted(facts: Facts, call: Call) -> Iterator[Finding]:
         yield Finding("unlike_successful_calls", (*call.steps, accepted[0].step), text)
 
 
-def _shape(call: Call) -> dict[str, str]:
+def _shape(call: AgentCall) -> dict[str, str]:
     arguments = call.arguments if isinstance(call.arguments, dict) else {"": call.arguments}
     return {key: type(value).__name__ for key, value in arguments.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from axisjudge.judges.rules import phrases, verbs
-from axisjudge.judges.rules.facts import BEFORE_ALL, Call, Facts
+from axisjudge.judges.rules.facts import BEFORE_ALL, AgentCall, Facts
 
 
 def never_done(facts: Facts) -> Iterator[tuple[int, str, int | None]]:
@@ -18,7 +18,7 @@ def never_done(facts: Facts) -> Iterator[tuple[int, str, int | None]]:
             yield index, word, tried[-1].result_step if tried else None
 
 
-def claimed_success(facts: Facts) -> Iterator[tuple[Call, int]]:
+def claimed_success(facts: Facts) -> Iterator[tuple[AgentCall, int]]:
     """(failed change, step) where the last change of its kind failed and the next words tell of success only."""
     for call in facts.writes:
         alike = [other for other in facts.calls if other.name == call.name and other.step >= call.step]
@@ -39,7 +39,7 @@ def _is_tools_work(facts: Facts, word: str) -> bool:
     return any(verbs.is_form_of(word, verb) for verb in facts.write_verbs)
 
 
-def _does(call: Call, word: str) -> bool:
+def _does(call: AgentCall, word: str) -> bool:
     return verbs.same_family(word, verbs.verb_of(call.name))
 
 

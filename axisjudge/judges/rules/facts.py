@@ -46,7 +46,7 @@ BEFORE_ALL = -1  #: the place of the policy and the tool descriptions: known bef
 
 
 @dataclass(frozen=True)
-class Call:
+class AgentCall:
     """A call of the agent with its result. `result_step` is None when no result came.
 
     `kind` is what the source or the user says of the tool. It is None where nobody says, and is not guessed from the
@@ -115,13 +115,13 @@ class Call:
         """Every scalar of a JSON result; empty where the result is not JSON."""
         return leaves_in(self.result)
 
-    def same_as(self, other: Call) -> bool:
+    def same_as(self, other: AgentCall) -> bool:
         """Same tool, same arguments."""
         return self.name == other.name and self.arguments == other.arguments
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceText:
     """A text the agent did not write itself, in lower case, by the step at which it came to know it."""
 
     step: int
@@ -156,10 +156,10 @@ class Facts:
     """The parts of a trajectory that rules look at."""
 
     trajectory: Trajectory
-    calls: tuple[Call, ...]
+    calls: tuple[AgentCall, ...]
     agent_messages: tuple[tuple[int, str], ...]
     user_messages: tuple[tuple[int, str], ...]
-    sources: tuple[Source, ...]
+    sources: tuple[SourceText, ...]
     tools: dict[str, ToolSchema] | None
     rulebook: str
     _first_seen: dict[tuple[str, bool], int | None] = field(default_factory=dict)
@@ -205,12 +205,12 @@ class Facts:
         return len(speakers) <= 1 and given
 
     @cached_property
-    def writes(self) -> tuple[Call, ...]:
+    def writes(self) -> tuple[AgentCall, ...]:
         """Calls of tools that change state, as the source or the user says."""
         return tuple(call for call in self.calls if call.kind == "write")
 
     @cached_property
-    def undocumented(self) -> tuple[Call, ...]:
+    def undocumented(self) -> tuple[AgentCall, ...]:
         """Calls that did not fail, of tools of which nobody says whether they change state."""
         return tuple(call for call in self.calls if call.kind is None and not call.failed)
 
@@ -285,7 +285,7 @@ class Facts:
         key = plain(token)
         return any(source.from_user and source.step < step and source.holds(key) for source in self.sources)
 
-    def returned_after(self, call: Call, value: str) -> int | None:
+    def returned_after(self, call: AgentCall, value: str) -> int | None:
         """The first step after a call that brings a value to the agent; results of calls that carried it left out."""
         key = plain(value)
         echoes = {
@@ -339,8 +339,10 @@ def _pair(steps: tuple[Step, ...]) -> tuple[dict[tuple[int, int], Step], set[int
     return results, agents
 
 
-def _call(step: Step, call: ToolCall, result: Step | None, schema: ToolSchema | None, kind: ToolKind | None) -> Call:
-    return Call(
+def _call(
+    step: Step, call: ToolCall, result: Step | None, schema: ToolSchema | None, kind: ToolKind | None
+) -> AgentCall:
+    return AgentCall(
         step=step.index,
         name=call.name,
         arguments=call.arguments,
@@ -353,12 +355,12 @@ def _call(step: Step, call: ToolCall, result: Step | None, schema: ToolSchema | 
     )
 
 
-def _sources(trajectory: Trajectory, agents: set[int]) -> Iterator[Source]:
+def _sources(trajectory: Trajectory, agents: set[int]) -> Iterator[SourceText]:
     offered = "\n".join(f"{tool.description} {tool.parameters}" for tool in trajectory.tools or ())
-    yield Source(BEFORE_ALL, f"{trajectory.policy or ''}\n{offered}".lower(), False)
+    yield SourceText(BEFORE_ALL, f"{trajectory.policy or ''}\n{offered}".lower(), False)
     for step in trajectory.steps:
         if step.content and (step.role in ("system", "user") or step.index in agents):
-            yield Source(step.index, step.content.lower().replace("\xa0", " "), step.role == "user")
+            yield SourceText(step.index, step.content.lower().replace("\xa0", " "), step.role == "user")
 
 
 def stands_in(token: str, text: str, *, ending: bool = False) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 
 from axisjudge.judges.rules import phrases
-from axisjudge.judges.rules.amounts import Counts, KnownAmounts
+from axisjudge.judges.rules.amounts import KnownAmounts, SmallNumbers
 from axisjudge.judges.rules.claims import claimed_success, never_done
 from axisjudge.judges.rules.facts import Facts, stands_in
 from axisjudge.judges.rules.findings import Clean, Finding
@@ -121,7 +121,9 @@ def unexplained_amounts(facts: Facts) -> Iterator[Finding]:
             yield Finding(kind, (index,), f"{sentence}, and no sum, difference or total of what was known gives it.")
 
 
-def explain_all(amounts: Sequence[Amount], known: KnownAmounts, counts: Counts) -> list[tuple[Amount, str | None]]:
+def explain_all(
+    amounts: Sequence[Amount], known: KnownAmounts, counts: SmallNumbers
+) -> list[tuple[Amount, str | None]]:
     """How each amount of one message is explained (None: not at all); those explained are added to what is known.
 
     A second round lets an amount rest on one that the message tells only after it.
@@ -137,10 +139,10 @@ def explain_all(amounts: Sequence[Amount], known: KnownAmounts, counts: Counts) 
     return list(zip(amounts, ways, strict=True))
 
 
-def counts_in(text: str) -> Counts:
+def counts_in(text: str) -> SmallNumbers:
     """Small whole numbers in a text, by which a price may have been multiplied or parted, and percentages."""
     times = {int(count) for count in _COUNT.findall(text)} | {_PARTS[word.lower()] for word in _PART.findall(text)}
-    return Counts(times, {float(share) / 100 for share in _PERCENT.findall(text)})
+    return SmallNumbers(times, {float(share) / 100 for share in _PERCENT.findall(text)})
 
 
 def _around(text: str, position: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from axisjudge.judges.rules import phrases, verbs
-from axisjudge.judges.rules.facts import Call, Facts, plain
+from axisjudge.judges.rules.facts import AgentCall, Facts, plain
 from axisjudge.judges.rules.findings import Clean, Finding
 
 
@@ -45,7 +45,7 @@ def clean(facts: Facts) -> Clean:
     return Clean("uncertain", 0.30, steps, text)
 
 
-def _consent(facts: Facts, call: Call, demanded: bool) -> Iterator[Finding]:
+def _consent(facts: Facts, call: AgentCall, demanded: bool) -> Iterator[Finding]:
     request = facts.last_user_message(call.step)
     if request is None:
         return
@@ -61,7 +61,7 @@ def _consent(facts: Facts, call: Call, demanded: bool) -> Iterator[Finding]:
         yield Finding("unconfirmed", where, text)
 
 
-def _consented(facts: Facts, call: Call) -> bool:
+def _consented(facts: Facts, call: AgentCall) -> bool:
     """The user agreed to a message that was about this change, asked for it after that, or said to go ahead with it."""
     verb = verbs.verb_of(call.name)
     for index, text in reversed(facts.user_messages):
@@ -79,13 +79,13 @@ def _consented(facts: Facts, call: Call) -> bool:
     return False
 
 
-def _is_about(text: str, call: Call) -> bool:
+def _is_about(text: str, call: AgentCall) -> bool:
     lowered = text.lower()
     named = any(plain(value) in lowered for _, value in call.identifiers)
     return named or (phrases.proposes(text) and verbs.speaks_of(text, call.name))
 
 
-def _unread(facts: Facts, call: Call) -> Iterator[Finding]:
+def _unread(facts: Facts, call: AgentCall) -> Iterator[Finding]:
     """A record changed although no step had shown it, where a tool to read it exists."""
     for parameter, value in call.identifiers:
         alone = isinstance(call.arguments, dict) and str(call.arguments.get(parameter, "")).strip() == value
@@ -105,7 +105,7 @@ def _can_be_read(facts: Facts, parameter: str) -> bool:
     return any(call.kind == "read" and [leaf.key for leaf in call.values] == [parameter] for call in facts.calls)
 
 
-def _was_read(facts: Facts, parameter: str, value: str, call: Call) -> bool:
+def _was_read(facts: Facts, parameter: str, value: str, call: AgentCall) -> bool:
     """Whether a call had asked for the record, or a result had shown it under the same key."""
     for other in facts.calls:
         if other.result_step is not None and other.result_step < call.step and other.succeeded:
@@ -125,7 +125,7 @@ def _identical(facts: Facts) -> Iterator[Finding]:
             yield Finding("identical_write", (*earlier.steps, *later.steps), text)
 
 
-def _too_early(facts: Facts, call: Call) -> Iterator[Finding]:
+def _too_early(facts: Facts, call: AgentCall) -> Iterator[Finding]:
     for parameter, value in call.references:
         if not facts.seen_before(value, call.step) and (later := facts.returned_after(call, value)) is not None:
             text = f"{parameter} = {value!r} is used at step {call.step}, before step {later} returned it."

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from axisjudge.judges.rules import phrases as phrases
-from axisjudge.judges.rules.facts import Call, Facts, plain, stands_in
+from axisjudge.judges.rules.facts import AgentCall, Facts, plain, stands_in
 from axisjudge.judges.rules.findings import Finding
 from axisjudge.judges.rules.formats import is_identifier, leaves_in
 
@@ -90,7 +90,7 @@ def against_status(facts: Facts) -> Iterator[Finding]:
         yield Finding("against_status", (known.step, *call.steps), text)
 
 
-def _last_status(facts: Facts, call: Call) -> Given | None:
+def _last_status(facts: Facts, call: AgentCall) -> Given | None:
     """The last status that a result before a call had given to a record that it names."""
     used = {plain(value) for _, value in call.identifiers}
     for other in reversed(facts.calls):
@@ -117,7 +117,7 @@ def _states_wanted(refusal: str) -> list[str]:
     return [next(word for word in match.groups() if word) for match in _WANTED_STATE.finditer(refusal)]
 
 
-def _statuses(call: Call) -> Iterator[Given]:
+def _statuses(call: AgentCall) -> Iterator[Given]:
     """Every status in the result of a call."""
     if call.result_step is not None:
         yield from (Given(*each, call.result_step) for each in _statuses_in(call.result))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from axisjudge.judges.rules import phrases, verbs
 from axisjudge.judges.rules.claims import claimed_success
-from axisjudge.judges.rules.facts import Call, Facts
+from axisjudge.judges.rules.facts import AgentCall, Facts
 from axisjudge.judges.rules.findings import Clean, Finding
 
 _CUT_OFF = re.compile(r"max|limit|budget|timeout|timed|truncat|length|exceeded", re.IGNORECASE)
@@ -149,7 +149,7 @@ def _left_open(facts: Facts) -> Iterator[Finding]:
         yield _untold(facts.calls[-1], steps[-1].index)
 
 
-def _untold(call: Call, last: int) -> Finding:
+def _untold(call: AgentCall, last: int) -> Finding:
     text = f"The run ends at step {last} on a tool result about which the user was told nothing"
     if call.kind is not None:
         return Finding("no_reply", (call.step, last), f"{text}.")
@@ -190,7 +190,7 @@ def _speaks_of_a_change(facts: Facts, proposal: str, answer: str) -> bool:
     return named(asked) and not phrases.asks_to_tell(asked)
 
 
-def _ends_untold(call: Call, last: int) -> bool:
+def _ends_untold(call: AgentCall, last: int) -> bool:
     return call.result_step == last and call.kind != "generic" and not verbs.ends_the_run(call.name)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from axisjudge.judges.rules import verbs
 from axisjudge.judges.rules.claims import never_done
-from axisjudge.judges.rules.facts import Call, Facts, plain
+from axisjudge.judges.rules.facts import AgentCall, Facts, plain
 from axisjudge.judges.rules.findings import Clean, Finding
 
 _NO_SUCH_TOOL = re.compile(
@@ -49,7 +49,7 @@ def clean(facts: Facts) -> Clean:
     return Clean("uncertain", 0.30, steps, text)
 
 
-def is_unknown(facts: Facts, call: Call) -> bool:
+def is_unknown(facts: Facts, call: AgentCall) -> bool:
     """Whether a tool is not there: the list lacks it, or the answer says so."""
     says_so = call.failed and not call.runs_program and _NO_SUCH_TOOL.search(call.result[:_FIRST_WORDS]) is not None
     return says_so or (bool(facts.tools) and call.schema is None)
@@ -86,7 +86,7 @@ def _repeated(facts: Facts) -> Iterator[Finding]:
                 break
 
 
-def _against_words(facts: Facts, call: Call) -> Iterator[Finding]:
+def _against_words(facts: Facts, call: AgentCall) -> Iterator[Finding]:
     """A change whose verb nobody has spoken of, while the user spoke of what another tool does."""
     verb = verbs.verb_of(call.name)
     requests = [(index, text) for index, text in facts.user_messages if index < call.step]
@@ -111,6 +111,6 @@ def _against_words(facts: Facts, call: Call) -> Iterator[Finding]:
         yield Finding(kind, (where, call.step), text)
 
 
-def _names_record(text: str, call: Call) -> bool:
+def _names_record(text: str, call: AgentCall) -> bool:
     lowered = text.lower()
     return any(plain(value) in lowered for _, value in call.identifiers)

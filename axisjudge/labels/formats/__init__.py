@@ -1,6 +1,6 @@
 """Label files of others: read into ratings, written from ratings, and nothing lost without a word."""
 
-from axisjudge.labels.formats.exchange import FORMATS, Exported, Imported, export_labels, import_labels
+from axisjudge.labels.formats.exchange import FORMATS, Exported, ImportedLabels, export_labels, import_labels
 from axisjudge.labels.formats.terms import Terms
 
-__all__ = ["FORMATS", "Exported", "Imported", "Terms", "export_labels", "import_labels"]
+__all__ = ["FORMATS", "Exported", "ImportedLabels", "Terms", "export_labels", "import_labels"]

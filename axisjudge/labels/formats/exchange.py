@@ -75,7 +75,7 @@ FORMATS: dict[str, Format] = {
 
 
 @dataclass(frozen=True)
-class Imported:
+class ImportedLabels:
     """Ratings of a file, its format, and what must be said aloud."""
 
     ratings: tuple[Rating, ...]
@@ -136,7 +136,7 @@ def import_labels(
     sampling: str | None = None,
     key: str | None = None,
     plan: Sampling | None = None,
-) -> Imported:
+) -> ImportedLabels:
     """Read people's labels from a file of any known format.
 
     Parameters
@@ -171,20 +171,22 @@ def import_labels(
     if plan is None and sampling is None and sampling_path(source).is_file():
         plan = read_sampling(sampling_path(source))
         notes = [*notes, f"drawn as {sampling_path(source).name} says"]
-    return with_draw(Imported(tuple(ratings), name, tuple(notes)), str(source), sampling=sampling, key=key, plan=plan)
+    return with_draw(
+        ImportedLabels(tuple(ratings), name, tuple(notes)), str(source), sampling=sampling, key=key, plan=plan
+    )
 
 
 def with_draw(
-    imported: Imported,
+    imported: ImportedLabels,
     where: str,
     *,
     sampling: str | None = None,
     key: str | None = None,
     plan: Sampling | None = None,
-) -> Imported:
+) -> ImportedLabels:
     """The labels with how their items were drawn, as stated, planned, or said by the labels themselves."""
     drawn, more = _drawn(imported.ratings, sampling, key, plan, where)
-    return Imported(tuple(drawn), imported.format, (*imported.notes, *more))
+    return ImportedLabels(tuple(drawn), imported.format, (*imported.notes, *more))
 
 
 def stated_draw(sampling: str | None, key: str | None) -> list[str]:

@@ -19,7 +19,7 @@ from axisjudge.readers.by_file.spans import as_of_one, spans_of
 from axisjudge.readers.context import Context, Supplied, load_context
 from axisjudge.readers.reading import TrajectoryStream, entries_of, report_beside
 from axisjudge.readers.source import Candidate, candidates
-from axisjudge.readers.summary import Entry, Made
+from axisjudge.readers.summary import FileEntry, Made
 from axisjudge.trajectory import Trajectory
 
 #: What is made of the trajectories of one file, one each and in their order.
@@ -48,10 +48,10 @@ class _Part(Generic[Made]):
     """What came of the `number`-th file, or of a span of it: its entries up to where it is broken."""
 
     number: int
-    entries: tuple[Entry[Made], ...]
+    entries: tuple[FileEntry[Made], ...]
     broken: InputError | None
 
-    def __iter__(self) -> Iterator[Entry[Made]]:
+    def __iter__(self) -> Iterator[FileEntry[Made]]:
         yield from self.entries
         if self.broken is not None:
             raise self.broken
@@ -59,7 +59,7 @@ class _Part(Generic[Made]):
 
 def _files(
     paths: tuple[str | Path, ...], context: Context, work: Work[Made], workers: Workers
-) -> Iterator[tuple[Candidate, Iterable[Entry[Made]]]]:
+) -> Iterator[tuple[Candidate, Iterable[FileEntry[Made]]]]:
     files = list(candidates(paths))
     first = {file.path.resolve(): number for number, file in reversed(list(enumerate(files)))}
     lots = [
@@ -82,7 +82,7 @@ def _files(
 
 def _part(lot: tuple[int, Candidate], *, context: Context, work: Work[Made]) -> _Part[Made]:
     number, file = lot
-    entries: list[Entry[Trajectory]] = []
+    entries: list[FileEntry[Trajectory]] = []
     broken = None
     try:
         entries.extend(entries_of(file, context))

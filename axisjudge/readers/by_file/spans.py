@@ -11,14 +11,14 @@ from pydantic_core import from_json
 from axisjudge.readers.chats import is_message
 from axisjudge.readers.logs import LOGS, SERVICES
 from axisjudge.readers.reading import FORMATS
-from axisjudge.readers.source import Span, with_messages
-from axisjudge.readers.summary import Entry, Made, ReadWarning
+from axisjudge.readers.source import LineSpan, with_messages
+from axisjudge.readers.summary import FileEntry, Made, ReadWarning
 
 #: Bytes of a span: some hundred runs, a second or two of work.
 SPAN_BYTES = 8_000_000
 
 
-def spans_of(path: Path, size: int = SPAN_BYTES) -> list[Span | None]:
+def spans_of(path: Path, size: int = SPAN_BYTES) -> list[LineSpan | None]:
     """Where to cut a file: whole lines, `size` bytes or more; None for a file that is one part.
 
     Only files of JSON Lines are cut, at lines that are read by themselves. A span has two lines at least: a file of one
@@ -31,7 +31,7 @@ def spans_of(path: Path, size: int = SPAN_BYTES) -> list[Span | None]:
     except OSError:  # which whoever reads it will say
         return [None]
     ends = [*(start for start, _ in starts[1:]), path.stat().st_size][: len(starts)]
-    spans = [Span(start, end, before) for (start, before), end in zip(starts, ends, strict=True)]
+    spans = [LineSpan(start, end, before) for (start, before), end in zip(starts, ends, strict=True)]
     return [*spans] if len(spans) > 1 else [None]
 
 
@@ -69,12 +69,12 @@ def _is_run(line: bytes) -> bool:
     return isinstance(run, dict) and not logged and any(form.recognise(run) for form in FORMATS)
 
 
-def as_of_one(entries: Iterable[Entry[Made]]) -> Iterator[Entry[Made]]:
+def as_of_one(entries: Iterable[FileEntry[Made]]) -> Iterator[FileEntry[Made]]:
     """The entries of all spans of a file; what was counted at the end of each is counted once, at the end of the file.
 
     At the end stands an entry without position.
     """
-    last: Entry[Made] | None = None
+    last: FileEntry[Made] | None = None
     notes: dict[tuple[str, str], ReadWarning] = {}
     for entry in entries:
         if entry.position:

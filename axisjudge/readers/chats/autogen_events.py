@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from axisjudge.readers.chats.parts import Part, grow, parts_of
+from axisjudge.readers.chats.parts import MessagePart, grow, parts_of
 from axisjudge.readers.chats.records import Conversation, is_record_or_list, list_of_objects, records_in
 from axisjudge.readers.events import NO_STEP, as_text, dict_of, text_at
 from axisjudge.readers.messages import (
@@ -122,8 +122,8 @@ class _Run:
             self._results(members(message, "content", where), where, time)
         elif kind == "CodeGenerationEvent":
             call = call_of(where, "code_executor", {"code_blocks": message.get("code_blocks")})
-            text = Part("text", as_text(message.get("content")))
-            grow(self.steps, "assistant", [text, Part("call", call=call)], where, time)
+            text = MessagePart("text", as_text(message.get("content")))
+            grow(self.steps, "assistant", [text, MessagePart("call", call=call)], where, time)
         elif kind == "CodeExecutionEvent":
             ran = field(message, "result", dict, where)
             failed = ran.get("exit_code") != 0 if type(ran.get("exit_code")) is int else None
@@ -158,7 +158,7 @@ class _Run:
         if thought := text_at(message, "thought"):
             self.steps.thinking(thought, time)
         parts = parts_of(content, at(where, "content"), self.steps.notes)
-        grow(self.steps, role, parts or [Part("text")], where, time)
+        grow(self.steps, role, parts or [MessagePart("text")], where, time)
 
     def _calls(self, records: list[dict[str, Any]], where: str, time: str | None) -> None:
         for record in records:

@@ -68,7 +68,7 @@ def opens_with(tools: frozenset[str]) -> re.Pattern[str]:
     return re.compile(rf"{OPENS.pattern}|<(?P<element>{names})>", OPENS.flags) if tools else OPENS
 
 
-class Call(NamedTuple):
+class WrittenCall(NamedTuple):
     """A call as it stands in a text: its name, its arguments as written, where it ends, its id where it has one."""
 
     name: str
@@ -77,7 +77,7 @@ class Call(NamedTuple):
     id: str | None = None
 
 
-def calls_at(text: str, opened: re.Match[str], where: str) -> list[Call]:
+def calls_at(text: str, opened: re.Match[str], where: str) -> list[WrittenCall]:
     """The calls that one opening (of `OPENS`) stands for; none where it only names a tag.
 
     Raises
@@ -88,43 +88,45 @@ def calls_at(text: str, opened: re.Match[str], where: str) -> list[Call]:
     return _READERS[str(opened.lastgroup)](text, opened, where)
 
 
-def _of_tagged(text: str, opened: re.Match[str], where: str, closing: str) -> list[Call]:
+def _of_tagged(text: str, opened: re.Match[str], where: str, closing: str) -> list[WrittenCall]:
     end = _end(text, opened.end(), closing)
-    return [Call(opened[str(opened.lastgroup)], _parameters(text[opened.end() : end]), end)]
+    return [WrittenCall(opened[str(opened.lastgroup)], _parameters(text[opened.end() : end]), end)]
 
 
-def _of_searched(text: str, opened: re.Match[str], where: str) -> list[Call]:
+def _of_searched(text: str, opened: re.Match[str], where: str) -> list[WrittenCall]:
     query, end = _until(text, opened, "</search>")
-    return [Call("search", {"query": query}, end)]
+    return [WrittenCall("search", {"query": query}, end)]
 
 
-def _of_executed(text: str, opened: re.Match[str], where: str) -> list[Call]:
+def _of_executed(text: str, opened: re.Match[str], where: str) -> list[WrittenCall]:
     code, end = _until(text, opened, f"</{opened['executed']}>")
-    return [Call(opened["executed"], {"code": code}, end)]
+    return [WrittenCall(opened["executed"], {"code": code}, end)]
 
 
-def _of_fenced(text: str, opened: re.Match[str], where: str) -> list[Call]:
+def _of_fenced(text: str, opened: re.Match[str], where: str) -> list[WrittenCall]:
     code, end = _until(text, opened, "```")
     return _of_python(code, end, code=True)
 
 
-def _of_bracketed(text: str, opened: re.Match[str], where: str) -> list[Call]:
+def _of_bracketed(text: str, opened: re.Match[str], where: str) -> list[WrittenCall]:
     end = _end(text, opened.end(), "]\n")
-    return [Call(opened["bracketed"], {"input": text[opened.end() : end].strip().removesuffix("]")}, end)]
+    return [WrittenCall(opened["bracketed"], {"input": text[opened.end() : end].strip().removesuffix("]")}, end)]
 
 
-def _of_line(text: str, opened: re.Match[str], where: str, ends: re.Pattern[str]) -> list[Call]:
+def _of_line(text: str, opened: re.Match[str], where: str, ends: re.Pattern[str]) -> list[WrittenCall]:
     """What follows a name up to what ends it: an object, or text, which is then the one input."""
     stop = ends.search(text, opened.end())
     end = stop.start() if stop else len(text)
     body = text[opened.end() : end].strip()
     value = value_of(body.strip("`"))
     return [
-        Call(opened[str(opened.lastgroup)], value if isinstance(value, dict) else {"input": body} if body else {}, end)
+        WrittenCall(
+            opened[str(opened.lastgroup)], value if isinstance(value, dict) else {"input": body} if body else {}, end
+        )
     ]
 
 
-def _of_element(text: str, opened: re.Match[str], where: str) -> list[Call]:
+def _of_element(text: str, opened: re.Match[str], where: str) -> list[WrittenCall]:
     """``<NAME><parameter>value</parameter></NAME>``, or JSON inside; none where the tag is not closed."""
     closing = f"</{opened['element']}>"
     if closing not in text[opened.end() :]:
@@ -132,26 +134,26 @@ def _of_element(text: str, opened: re.Match[str], where: str) -> list[Call]:
     body, end = _until(text, opened, closing)
     elements = elements_in(body)
     value = {key: _typed(inner) for key, inner in elements} if elements is not None else value_of(body)
-    return [Call(opened["element"], value if isinstance(value, dict) else {"input": body}, end)]
+    return [WrittenCall(opened["element"], value if isinstance(value, dict) else {"input": body}, end)]
 
 
-def _of_deepseek(text: str, opened: re.Match[str], where: str) -> list[Call]:
+def _of_deepseek(text: str, opened: re.Match[str], where: str) -> list[WrittenCall]:
     body, end = _until(text, opened, "<｜tool▁call▁end｜>")
     head, _, rest = body.partition("<｜tool▁sep｜>")
     if head.strip() == "function" and not rest.lstrip().startswith("{"):
         head, _, rest = rest.partition("\n")
-    return [Call(_named(head, where), _unfenced(rest), end)]
+    return [WrittenCall(_named(head, where), _unfenced(rest), end)]
 
 
-def _of_kimi(text: str, opened: re.Match[str], where: str) -> list[Call]:
+def _of_kimi(text: str, opened: re.Match[str], where: str) -> list[WrittenCall]:
     body, end = _until(text, opened, "<|tool_call_end|>")
     identity, _, rest = body.partition("<|tool_call_argument_begin|>")
     identity = identity.strip()
     name = _named(re.sub(r":\d+$", "", identity).removeprefix("functions."), where)
-    return [Call(name, _unfenced(rest), end, identity)]
+    return [WrittenCall(name, _unfenced(rest), end, identity)]
 
 
-def _of_whole(text: str, opened: re.Match[str], where: str) -> list[Call]:
+def _of_whole(text: str, opened: re.Match[str], where: str) -> list[WrittenCall]:
     """A message that is nothing but calls as JSON, as Llama writes them; nothing where the JSON says something else."""
     value = value_of(text[opened.end() :])
     records = value if isinstance(value, list) else [value]
@@ -160,23 +162,23 @@ def _of_whole(text: str, opened: re.Match[str], where: str) -> list[Call]:
     return [_as_call(one, len(text), where) for one in records] if given and records else []
 
 
-def _of_mistral(text: str, opened: re.Match[str], where: str) -> list[Call]:
+def _of_mistral(text: str, opened: re.Match[str], where: str) -> list[WrittenCall]:
     """``[{name, arguments}]``, or ``NAME[ARGS]{...}``, with ``[CALL_ID]`` between them in some versions."""
     flat = re.compile(r"\s*([\w.-]+)(?:\[CALL_ID\]([\w-]+))?(?:\[ARGS\])?\s*(?=\{)").match(text, opened.end())
     if flat is None:
         return _of_json(text, opened, where)
     value, end = _json_at(text, flat.end())
-    return [Call(flat[1], value, end, flat[2])]
+    return [WrittenCall(flat[1], value, end, flat[2])]
 
 
-def _of_json(text: str, opened: re.Match[str], where: str) -> list[Call]:
+def _of_json(text: str, opened: re.Match[str], where: str) -> list[WrittenCall]:
     """The body of a pair of tags: one call as JSON, a list of them, several one after another, or a form of its own."""
     kind, start = opened.lastgroup, opened.end()
     begin = _past(_SPACE, text, start)
     if inner := OPENS.match(text, begin):
         return calls_at(text, inner, where)
     if text[begin : begin + 1] in ("{", "["):
-        found: list[Call] = []
+        found: list[WrittenCall] = []
         while text[begin : begin + 1] in ("{", "["):
             value, end = _json_at(text, begin)
             if isinstance(value, str) and not _NAME.search(value):
@@ -193,34 +195,34 @@ def _of_json(text: str, opened: re.Match[str], where: str) -> list[Call]:
         return []  # the tag is only named
     name, _, _ = inside.partition("<arg_key>")
     if re.fullmatch(r"[\w.:-]+", name.strip()):
-        return [Call(name.strip(), {key.strip(): _typed(value) for key, value in _KEYS.findall(inside)}, end)]
+        return [WrittenCall(name.strip(), {key.strip(): _typed(value) for key, value in _KEYS.findall(inside)}, end)]
     raise Unread(where, text[start:end][:80], rule="has a call in its text that names no tool")
 
 
-def _of_python(body: str, end: int, *, code: bool) -> list[Call]:
+def _of_python(body: str, end: int, *, code: bool) -> list[WrittenCall]:
     """``name(key=value)``, ``[name(...), ...]`` or ``name.call(...)``; anything else is code for the interpreter."""
     try:
         tree = ast.parse(body, mode="eval").body
     except (SyntaxError, ValueError):
-        return [Call("code_interpreter", {"code": body}, end)]
+        return [WrittenCall("code_interpreter", {"code": body}, end)]
     nodes = tree.elts if isinstance(tree, ast.List) else [tree]
     found = []
     for node in nodes:
         plain = isinstance(node, ast.Call) and not node.args and all(key.arg for key in node.keywords)
         if not isinstance(node, ast.Call) or not plain:
-            return [Call("code_interpreter", {"code": body}, end)]
+            return [WrittenCall("code_interpreter", {"code": body}, end)]
         try:
             given = {str(key.arg): ast.literal_eval(key.value) for key in node.keywords}
         except ValueError:
-            return [Call("code_interpreter", {"code": body}, end)]
-        found.append(Call(ast.unparse(node.func).removesuffix(".call"), given, end))
+            return [WrittenCall("code_interpreter", {"code": body}, end)]
+        found.append(WrittenCall(ast.unparse(node.func).removesuffix(".call"), given, end))
     return found
 
 
-def _as_call(value: Any, end: int, where: str) -> Call:
+def _as_call(value: Any, end: int, where: str) -> WrittenCall:
     """A call from ``{name, arguments}`` and its cousins; broken JSON keeps its text, if it still names its tool."""
     if isinstance(value, str) and (named := _NAME.search(value)):
-        return Call(named[1], value, end)
+        return WrittenCall(named[1], value, end)
     record = value if isinstance(value, dict) else {}
     inner = dict_of(record, "function") or record
     name = inner.get("name", inner.get("action", inner.get("function")))
@@ -231,7 +233,7 @@ def _as_call(value: Any, end: int, where: str) -> Call:
     )
     given = value_of(given) if isinstance(given, str) else given
     identity = record.get("id") or record.get("call_id")
-    return Call(name, given, end, identity if isinstance(identity, str) else None)
+    return WrittenCall(name, given, end, identity if isinstance(identity, str) else None)
 
 
 def _named(head: str, where: str) -> str:
@@ -301,7 +303,7 @@ def _until(text: str, opened: re.Match[str], closing: str) -> tuple[str, int]:
 
 
 #: Group of `OPENS` -> how the calls that begin there are read.
-_READERS: dict[str, Callable[[str, re.Match[str], str], list[Call]]] = {
+_READERS: dict[str, Callable[[str, re.Match[str], str], list[WrittenCall]]] = {
     "json": _of_json,
     "tagged": partial(_of_tagged, closing="</function>"),
     "invoked": partial(_of_tagged, closing="invoke>"),

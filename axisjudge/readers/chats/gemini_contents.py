@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.checks import InputError
-from axisjudge.readers.chats.parts import Part, grow, result_text
+from axisjudge.readers.chats.parts import MessagePart, grow, result_text
 from axisjudge.readers.chats.records import (
     Conversation,
     exchange,
@@ -177,28 +177,32 @@ def _add(steps: Steps, content: dict[str, Any], where: str) -> None:
     grow(steps, role, [part for part in parts if part], where)
 
 
-def part_of(record: dict[str, Any], where: str, notes: list[Note]) -> Part | None:
+def part_of(record: dict[str, Any], where: str, notes: list[Note]) -> MessagePart | None:
     """One part of a content; None where it holds nothing to read."""
     part = _camel(record)
     if call := part.get("functionCall") or part.get("toolCall"):
-        return Part("call", call=_call(call, where))
+        return MessagePart("call", call=_call(call, where))
     if result := part.get("functionResponse") or part.get("toolResponse"):
         return _response(result, where, notes)
     if code := part.get("executableCode"):
         given = {key: value for key, value in _camel(code, where).items() if key != "id"}
-        return Part("call", call=call_of(where, "code_execution", given, id=word(code.get("id"))))
+        return MessagePart("call", call=call_of(where, "code_execution", given, id=word(code.get("id"))))
     if ran := part.get("codeExecutionResult"):
         failed = _NO_ERROR.get(str(_camel(ran, where).get("outcome")))
-        return Part("result", as_text(ran.get("output")), id=word(ran.get("id")), name="code_execution", error=failed)
+        return MessagePart(
+            "result", as_text(ran.get("output")), id=word(ran.get("id")), name="code_execution", error=failed
+        )
     if isinstance(part.get("text"), str):
-        return Part("thinking" if part.get("thought") is True else "text", part["text"]) if part["text"] else None
+        return (
+            MessagePart("thinking" if part.get("thought") is True else "text", part["text"]) if part["text"] else None
+        )
     if carries_call(part):
         raise Unread(where, part)
     kind = next((key for key in part if _snake(key) not in _BESIDE), None)
     if kind is None:
         notes.append(Note(where, ENCRYPTED, "thoughtSignature"))
         return None
-    return Part("text", left_out(kind, where, notes))
+    return MessagePart("text", left_out(kind, where, notes))
 
 
 def _call(record: Any, where: str) -> ToolCall:
@@ -214,7 +218,7 @@ def _hosted(record: dict[str, Any]) -> str:
     return _TOOLS.get(kind, kind)
 
 
-def _response(record: Any, where: str, notes: list[Note]) -> Part:
+def _response(record: Any, where: str, notes: list[Note]) -> MessagePart:
     """A result: its ``output``, ``error`` or MCP's ``content`` where it holds that, else the response as JSON."""
     result = _camel(record, where)
     response = result.get("response")
@@ -225,7 +229,7 @@ def _response(record: Any, where: str, notes: list[Note]) -> Part:
     for part in list_of_objects(result.get("parts")):
         text = f"{text}\n{left_out(next(iter(part), 'part'), where, notes)}".strip()
     name = text_at(result, "name") or _hosted(result) or None
-    return Part(
+    return MessagePart(
         "result",
         text,
         id=word(result.get("id")),

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.checks import InputError
-from axisjudge.readers.chats.parts import Part, grow, parts_of, result_text
+from axisjudge.readers.chats.parts import MessagePart, grow, parts_of, result_text
 from axisjudge.readers.chats.records import Conversation, is_record_or_list, list_of_objects, records_in
 from axisjudge.readers.chats.response_items import ITEMS, add_item
 from axisjudge.readers.events import Steps, as_text, dict_of, text_at, type_of
@@ -146,7 +146,7 @@ def _add(steps: Steps, message: dict[str, Any], where: str) -> None:
         _agent(steps, message, where)
     else:
         parts = parts_of(message.get("content"), at(where, "content"), steps.notes)
-        grow(steps, role_of(message, where) if kind == "chat" else _TYPES[kind], parts or [Part("text")], where)
+        grow(steps, role_of(message, where) if kind == "chat" else _TYPES[kind], parts or [MessagePart("text")], where)
 
 
 def _result(steps: Steps, message: dict[str, Any], where: str) -> None:
@@ -177,16 +177,16 @@ def _agent(steps: Steps, message: dict[str, Any], where: str) -> None:
         calls = _calls(message, "tool_call_chunks", where)
     known = {call.id for call in calls if call.id}
     reasoning = text_at(beside, "reasoning_content")
-    grow(steps, "assistant", [Part("thinking", reasoning)] if reasoning else [], where)
+    grow(steps, "assistant", [MessagePart("thinking", reasoning)] if reasoning else [], where)
     content, items = _content(message.get("content"), known)
     parts = parts_of(content, at(where, "content"), steps.notes)
     parts = [part for part in parts if part.call is None or not part.call.id or part.call.id not in known]
     grow(steps, "assistant", parts, where)
     for item in [*items, *list_of_objects(beside.get("tool_outputs"))]:
         add_item(steps, item, where)
-    grow(steps, "assistant", [Part("call", call=call) for call in calls], where)
+    grow(steps, "assistant", [MessagePart("call", call=call) for call in calls], where)
     if not (parts or calls or items or reasoning or message.get("content")):
-        grow(steps, "assistant", [Part("text")], where)
+        grow(steps, "assistant", [MessagePart("text")], where)
     steps.agent = None
 
 

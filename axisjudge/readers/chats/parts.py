@@ -31,7 +31,7 @@ _RESULT_ENDING = "_tool_result"
 _MESSAGE = ("role", "content", "tool_calls", "function_call", "tool_call_id", "tool_name", "tool_responses")
 
 
-class Part(NamedTuple):
+class MessagePart(NamedTuple):
     """A part of a message; a result has its text, the id and name of its call, and whether it failed."""
 
     kind: Literal["text", "thinking", "call", "result"]
@@ -48,7 +48,7 @@ def names_part_of_call(part: dict[str, Any]) -> bool:
     return kind in ("tool_use", "server_tool_use", "mcp_tool_use", "tool_result") or (kind.endswith(_RESULT_ENDING))
 
 
-def parts_of(content: Any, where: str, notes: list[Note]) -> list[Part]:
+def parts_of(content: Any, where: str, notes: list[Note]) -> list[MessagePart]:
     """The parts of a message's content: text, null, one part, or a list of parts and texts.
 
     Raises
@@ -57,7 +57,7 @@ def parts_of(content: Any, where: str, notes: list[Note]) -> list[Part]:
         At a part that may carry a call or a result and is of no known kind, or whose call has no name.
     """
     if content is None or isinstance(content, str):
-        return [Part("text", content)] if content else []
+        return [MessagePart("text", content)] if content else []
     if isinstance(content, dict):
         content = [content]
     if not isinstance(content, list):
@@ -66,35 +66,35 @@ def parts_of(content: Any, where: str, notes: list[Note]) -> list[Part]:
     return [part for part in parts if part is not None]
 
 
-def part_of(part: Any, where: str, notes: list[Note]) -> Part | None:
+def part_of(part: Any, where: str, notes: list[Note]) -> MessagePart | None:
     """One part of a content; None where it holds nothing to read."""
     if isinstance(part, str):
-        return Part("text", part)
+        return MessagePart("text", part)
     if not isinstance(part, dict):
         raise Unread(where, part)
     kind = type_of(part)
     if kind in _TEXTS or ("type" not in part and isinstance(part.get("text"), str) and not carries_call(part, depth=1)):
-        return Part("text", field(part, "text" if "text" in part else "content", str, where))
+        return MessagePart("text", field(part, "text" if "text" in part else "content", str, where))
     if kind == "refusal":
-        return Part("text", field(part, "refusal", str, where))
+        return MessagePart("text", field(part, "refusal", str, where))
     if kind in ("thinking", "reasoning", "redacted_thinking"):
         return _thinking(part, where, notes)
     if kind in _CALLS:
-        return Part("call", call=_call(part, where))
+        return MessagePart("call", call=_call(part, where))
     if kind in _RESULTS or (kind.endswith(_RESULT_ENDING)):
         return _result(part, where, notes)
     if carries_call(part):
         raise Unread(where, part)
-    return Part("text", left_out(kind, where, notes))
+    return MessagePart("text", left_out(kind, where, notes))
 
 
-def _thinking(part: dict[str, Any], where: str, notes: list[Note]) -> Part | None:
+def _thinking(part: dict[str, Any], where: str, notes: list[Note]) -> MessagePart | None:
     entries = [*list_of_objects(part.get("summary")), *list_of_objects(part.get("thinking"))]
     texts = (text_at(entry, "text") for entry in entries)
     text = text_at(part, "thinking", "reasoning", "text", "content") or "\n".join(filter(None, texts))
     if not text:
         notes.append(Note(where, ENCRYPTED, str(part.get("type"))))
-    return Part("thinking", text) if text else None
+    return MessagePart("thinking", text) if text else None
 
 
 def _call(part: dict[str, Any], where: str) -> ToolCall:
@@ -117,14 +117,14 @@ def _call(part: dict[str, Any], where: str) -> ToolCall:
     )
 
 
-def _result(part: dict[str, Any], where: str, notes: list[Note]) -> Part:
+def _result(part: dict[str, Any], where: str, notes: list[Note]) -> MessagePart:
     held = ("content", "output", "result", "response", "server_tool_call_response")
     content = next((part[key] for key in held if part.get(key) is not None), None)
     failed = part.get("is_error", part.get("isError")) is True or part.get("status") == "error" or _failed(content)
     name = text_at(part, "toolName")
     names = ("tool_use_id", "tool_call_id", "toolCallId", *(["id"] if type_of(part).endswith("_response") else []))
     identity = next((word(part[key]) for key in names if part.get(key)), None)
-    return Part("result", result_text(content, where, notes), id=identity, name=name, error=failed)
+    return MessagePart("result", result_text(content, where, notes), id=identity, name=name, error=failed)
 
 
 def _failed(content: Any) -> bool:
@@ -155,7 +155,7 @@ def _shown_part(part: Any, where: str, notes: list[Note]) -> str:
     return as_text(part)
 
 
-def grow(steps: Steps, role: Role, parts: list[Part], message: str, timestamp: str | None = None) -> None:
+def grow(steps: Steps, role: Role, parts: list[MessagePart], message: str, timestamp: str | None = None) -> None:
     """Add the parts of one message; what stands between two results is one step."""
     for part in parts:
         if part.kind == "text":
@@ -183,9 +183,9 @@ def add_message(steps: Steps, message: dict[str, Any], where: str, *, role: Role
     parts = parts_of(message.get("content"), at(where, "content"), steps.notes)
     known = {part.call.id for part in parts if part.call and part.call.id}
     asked = chat_calls(message, "user" if role == "user" else "assistant", where)
-    parts += [Part("call", call=call) for call in asked if call.id is None or call.id not in known]
+    parts += [MessagePart("call", call=call) for call in asked if call.id is None or call.id not in known]
     if not parts and not message.get("content"):
-        parts = [Part("text", word(message.get("refusal")) or "")]
+        parts = [MessagePart("text", word(message.get("refusal")) or "")]
     grow(steps, role, parts, where, timestamp)
 
 

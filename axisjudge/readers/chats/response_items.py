@@ -6,7 +6,7 @@ Item types are those of the ``openai`` package, ``ResponseItem``, ``ResponseOutp
 
 from typing import Any
 
-from axisjudge.readers.chats.parts import Part, add_message, grow, parts_of
+from axisjudge.readers.chats.parts import MessagePart, add_message, grow, parts_of
 from axisjudge.readers.chats.records import list_of_objects
 from axisjudge.readers.events import ENCRYPTED, NO_STEP, Steps, as_text, dict_of, text_at, type_of
 from axisjudge.readers.messages import (
@@ -71,7 +71,7 @@ def add_item(steps: Steps, item: dict[str, Any], where: str, timestamp: str | No
     elif kind == "message" or (item.get("type") is None and "role" in item):
         refuse_unread(item, where)
         parts = parts_of(item.get("content"), at(where, "content"), steps.notes)
-        grow(steps, role_of(item, where), parts or [Part("text")], where, timestamp)
+        grow(steps, role_of(item, where), parts or [MessagePart("text")], where, timestamp)
     elif kind == "reasoning":
         _reasoning(steps, item, where, timestamp)
     elif kind in CALLS:

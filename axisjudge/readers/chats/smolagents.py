@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from axisjudge.readers.chats.parts import Part, grow, parts_of
+from axisjudge.readers.chats.parts import MessagePart, grow, parts_of
 from axisjudge.readers.chats.records import Conversation, holds_list, list_of_objects, threads_in
 from axisjudge.readers.events import Steps, as_text, dict_of, iso, text_at
 from axisjudge.readers.messages import Found, Note, at, chat_calls, left_out, refuse_unread
@@ -61,7 +61,7 @@ def _act(steps: Steps, step: dict[str, Any], where: str) -> None:
     written = step.get("model_output") or dict_of(step, "model_output_message").get("content")
     stated = parts_of(written, at(where, "model_output"), steps.notes)
     parts = [part for part in stated if part.kind in ("text", "thinking")]
-    grow(steps, "assistant", [*parts, *(Part("call", call=call) for call in calls)], where, moment)
+    grow(steps, "assistant", [*parts, *(MessagePart("call", call=call) for call in calls)], where, moment)
     problem = text_at(dict_of(step, "error"), "message")
     seen = "\n".join(filter(None, (text_at(step, "observations"), problem)))
     if step.get("observations_images"):

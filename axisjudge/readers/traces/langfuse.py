@@ -14,7 +14,7 @@ from typing import Any
 from axisjudge.checks import InputError
 from axisjudge.readers.events import Line, Tally, dict_of, json_of, nanoseconds, text_at
 from axisjudge.readers.messages import Found, word
-from axisjudge.readers.traces.runs import Run, read_runs
+from axisjudge.readers.traces.runs import SpannedRun, read_runs
 
 FORMAT = "langfuse"
 _KINDS = {"GENERATION": "llm", "TOOL": "tool"}
@@ -62,11 +62,11 @@ def _records(value: Any) -> Iterator[dict[str, Any]]:
             yield from _records(member)
 
 
-def _run(record: dict[str, Any]) -> Run:
+def _run(record: dict[str, Any]) -> SpannedRun:
     kind = str(record["type"]).upper()
     inputs, tools = _without_tools(json_of(record.get("input")))
     ended, failed = record.get("endTime"), record.get("level") == "ERROR"
-    return Run(
+    return SpannedRun(
         id=str(record["id"]),
         trace=str(record["traceId"]),
         parent=word(record.get("parentObservationId")),

@@ -13,7 +13,7 @@ from typing import Any
 
 from axisjudge.readers.events import Line, Tally, dict_of, json_of, listed, nanoseconds, text_at
 from axisjudge.readers.messages import Found, word
-from axisjudge.readers.traces.runs import Run, read_runs
+from axisjudge.readers.traces.runs import SpannedRun, read_runs
 
 FORMAT = "langsmith"
 _THREADS = ("thread_id", "session_id", "conversation_id")
@@ -44,7 +44,7 @@ def _records(value: Any) -> Iterator[dict[str, Any]]:
             yield from _records(member)
 
 
-def _run(record: dict[str, Any]) -> Run:
+def _run(record: dict[str, Any]) -> SpannedRun:
     identity = str(record["id"] if "id" in record else record["run_id"])
     order = text_at(record, "dotted_order") or ""
     above = order.split(".")[0][-36:]  # a time and the id of the root, then those of the runs below it
@@ -55,7 +55,7 @@ def _run(record: dict[str, Any]) -> Run:
     extra = json_of(record.get("extra"))
     settings = extra if isinstance(extra, dict) else {"metadata": record.get("custom_metadata")}
     asked, metadata = dict_of(settings, "invocation_params"), dict_of(settings, "metadata")
-    return Run(
+    return SpannedRun(
         id=identity,
         trace=text_at(record, "trace_id") or above or identity,
         parent=parent,

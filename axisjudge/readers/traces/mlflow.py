@@ -14,7 +14,7 @@ from pydantic_core import from_json
 from axisjudge.readers.events import Line, Tally, dict_of, json_of, listed, nanoseconds, text_at
 from axisjudge.readers.messages import Found
 from axisjudge.readers.traces.openinference import arguments_in
-from axisjudge.readers.traces.runs import Run, read_runs
+from axisjudge.readers.traces.runs import SpannedRun, read_runs
 
 FORMAT = "mlflow"
 _KINDS = {"LLM": "llm", "CHAT_MODEL": "chat_model", "TOOL": "tool"}
@@ -64,7 +64,7 @@ def _is_span(span: dict[str, Any]) -> bool:
     return isinstance(attributes, dict) and any(str(key).startswith("mlflow.") for key in attributes)
 
 
-def _run(record: _Span) -> Run:
+def _run(record: _Span) -> SpannedRun:
     trace, task, span = record
     attributes = {key: _value(value) for key, value in span["attributes"].items()}
     status = dict_of(span, "status") or {"code": span.get("status_code"), "message": span.get("status_message")}
@@ -74,7 +74,7 @@ def _run(record: _Span) -> Run:
     above = span.get("parent_span_id") or span.get("parent_id")
     if kind == "TOOL" and isinstance(given, str):
         given = json_of(arguments_in(given))
-    return Run(
+    return SpannedRun(
         id=f"{trace} {span.get('span_id') or span['context']['span_id']}",
         trace=trace,
         parent=None if above is None else f"{trace} {above}",

@@ -24,7 +24,7 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True)
-class Run:
+class SpannedRun:
     """A run: times in nanoseconds since 1970, `end` None where it has not ended; inputs and outputs as plain JSON.
 
     `kind` is one of `MODELS`, ``tool``, or any other word. `thread` names the talk that its trace belongs to, `task`
@@ -52,8 +52,8 @@ class Run:
 class _Trace(NamedTuple):
     """The runs of a trace: the root, those that tell messages, and the tools'."""
 
-    root: Run
-    models: list[tuple[Run, ModelCall]]
+    root: SpannedRun
+    models: list[tuple[SpannedRun, ModelCall]]
     tools: list[ToolRun]
 
     @property
@@ -66,7 +66,7 @@ def read_runs(
     tally: Tally,
     source: str,
     records_in: Callable[[Any], Iterator[R]],
-    run_of: Callable[[R], Run],
+    run_of: Callable[[R], SpannedRun],
     *,
     unknown: str,
     broken: str,
@@ -75,7 +75,7 @@ def read_runs(
 
     An event without a record is counted as `unknown`, a record without what a run needs as `broken`.
     """
-    runs: dict[str, Run] = {}
+    runs: dict[str, SpannedRun] = {}
     positions: dict[str, str] = {}
     for position, value in events_of(lines, tally):
         records = list(records_in(value))
@@ -92,9 +92,9 @@ def read_runs(
     yield from _trajectories(runs.values(), positions, source, tally)
 
 
-def _trajectories(runs: Iterable[Run], positions: dict[str, str], source: str, tally: Tally) -> Iterator[Found]:
+def _trajectories(runs: Iterable[SpannedRun], positions: dict[str, str], source: str, tally: Tally) -> Iterator[Found]:
     """One trajectory a trace, or a thread of traces that go on with each other; `positions` are those of the traces."""
-    by_trace: dict[str, list[Run]] = {}
+    by_trace: dict[str, list[SpannedRun]] = {}
     for run in runs:
         by_trace.setdefault(run.trace, []).append(run)
     traces = (_trace(members, positions[trace], tally) for trace, members in by_trace.items())
@@ -102,7 +102,7 @@ def _trajectories(runs: Iterable[Run], positions: dict[str, str], source: str, t
         yield _found(name, thread, positions[thread[0].root.trace], source, tally)
 
 
-def _trace(runs: list[Run], position: str, tally: Tally) -> _Trace:
+def _trace(runs: list[SpannedRun], position: str, tally: Tally) -> _Trace:
     runs = sorted(runs, key=lambda run: run.start)
     ids = {run.id: run for run in runs}
     parents = {run.id: run.parent for run in runs}
@@ -125,7 +125,7 @@ def _trace(runs: list[Run], position: str, tally: Tally) -> _Trace:
     return _Trace(root, models, tools)
 
 
-def _model_call(run: Run) -> ModelCall:
+def _model_call(run: SpannedRun) -> ModelCall:
     before = pieces_of(messages_in(run.inputs, "user"))
     left, after = list(before), []
     for piece in pieces_of(messages_in(run.outputs, "assistant")):
@@ -137,7 +137,7 @@ def _model_call(run: Run) -> ModelCall:
     return ModelCall(run.id, run.start, end, before, after, run.problem is not None, run.problem or "")
 
 
-def _tool_run(run: Run) -> ToolRun:
+def _tool_run(run: SpannedRun) -> ToolRun:
     given = run.inputs
     if isinstance(given, dict) and given.keys() == {"input"}:
         inner = arguments_in(given["input"])
@@ -193,11 +193,11 @@ def _found(name: str, thread: list[_Trace], position: str, source: str, tally: T
     return Found(position, trajectory)
 
 
-def _model_name(run: Run) -> str | None:
+def _model_name(run: SpannedRun) -> str | None:
     sides = (side for side in (run.outputs, run.inputs) if isinstance(side, dict))
     return run.model or next(filter(None, (text_at(side, "model", "model_name") for side in sides)), None)
 
 
-def _offered(run: Run) -> list[dict[str, Any]]:
+def _offered(run: SpannedRun) -> list[dict[str, Any]]:
     given = run.inputs.get("tools") if isinstance(run.inputs, dict) else None
     return [tool for tool in listed(run.tools or given) if isinstance(tool, dict)]

@@ -11,7 +11,7 @@ import polars as pl
 from axisjudge.figures.markup import literal, visible
 from axisjudge.protocol.standing import Standing
 from axisjudge.report.bundle.citing import Work
-from axisjudge.report.bundle.parts import Part
+from axisjudge.report.bundle.parts import Section
 from axisjudge.report.paper import slug
 from axisjudge.report.scope import Scope
 from axisjudge.report.tables import markdown_table
@@ -37,7 +37,7 @@ class Writeup:
 
     title: str
     authors: Sequence[str]
-    parts: Sequence[Part]
+    parts: Sequence[Section]
     figures: Mapping[str, Sequence[tuple[str, str]]]
     scope: Scope
     standing: Standing

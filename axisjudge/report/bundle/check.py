@@ -10,7 +10,7 @@ from typing import Any
 from axisjudge.checks import InputError
 from axisjudge.report.bundle.inputs import checked_settings, read_inputs
 from axisjudge.report.bundle.parts import parts_of, results_of
-from axisjudge.report.difference import Difference, differences, read_results
+from axisjudge.report.difference import ResultDifference, differences, read_results
 from axisjudge.report.digest import file_sha256
 from axisjudge.report.scope import ratings_sha256
 from axisjudge.report.table_files import as_csv
@@ -20,7 +20,7 @@ INPUTS, SETTINGS_FILE, MANIFEST = "inputs", "bundle.json", "MANIFEST.sha256"
 
 
 @dataclass(frozen=True)
-class Checked:
+class BundleCheck:
     """What a check found.
 
     Attributes
@@ -35,7 +35,7 @@ class Checked:
         Versions of the package.
     """
 
-    differences: tuple[Difference, ...]
+    differences: tuple[ResultDifference, ...]
     files: tuple[str, ...]
     n_numbers: int
     made_with: str
@@ -65,7 +65,7 @@ def compute(folder: Path, settings: dict[str, Any]) -> tuple[dict[str, Any], Any
     return results, inputs, parts
 
 
-def check_bundle(folder: str | Path) -> Checked:
+def check_bundle(folder: str | Path) -> BundleCheck:
     """Compute a bundle's results anew, from its ratings alone and without the network, and compare.
 
     Raises
@@ -86,7 +86,7 @@ def check_bundle(folder: str | Path) -> Checked:
     made_with = str(said.pop("axisjudge", "unknown")) if isinstance(said, dict) else "unknown"
     found = list(differences(said, {key: value for key, value in again.items() if key != "axisjudge"}))
     found.sort(key=lambda each: each.where.startswith("inputs."))  # numbers first, then the hash that goes with them
-    return Checked(
+    return BundleCheck(
         tuple(found),
         (*_changed_tables(place, parts), *changed_files(place)),
         _count(said),

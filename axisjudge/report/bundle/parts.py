@@ -17,7 +17,7 @@ from axisjudge.verdict import AXES
 
 
 @dataclass(frozen=True)
-class Part:
+class Section:
     """One question: its heading, the study that answers it, what it takes from which works, and its tables by name.
 
     `findings` are what figures show, by name, and `shown_elsewhere` those that another part has.
@@ -33,7 +33,7 @@ class Part:
     shown_elsewhere: tuple[str, ...] = ()
 
 
-def parts_of(inputs: Inputs) -> list[Part]:
+def parts_of(inputs: Inputs) -> list[Section]:
     """The parts that these ratings allow, computed; what they do not allow is left out.
 
     Agreement takes two judges, comparison with people takes labels, calibration takes both labels and confidences,
@@ -42,7 +42,7 @@ def parts_of(inputs: Inputs) -> list[Part]:
     return [part for make in (_agreement, _people, _confidence, _failures, _evidence) for part in make(inputs)]
 
 
-def _agreement(inputs: Inputs) -> Iterator[Part]:
+def _agreement(inputs: Inputs) -> Iterator[Section]:
     from axisjudge.studies.agreement.study import agreement
 
     source, settings = inputs.source, inputs.settings
@@ -56,7 +56,7 @@ def _agreement(inputs: Inputs) -> Iterator[Part]:
     if found.worth is not None and found.worth.measured is not None:
         caption = "How many independent judges the panel is worth, and without each family or judge"
         tables["effective_judges"] = (caption, as_polars(found.worth.to_frame()))
-    yield Part(
+    yield Section(
         "agreement",
         "Do the judges agree, and what is their agreement worth?",
         found,
@@ -75,7 +75,7 @@ def _agreement(inputs: Inputs) -> Iterator[Part]:
     )
 
 
-def _people(inputs: Inputs) -> Iterator[Part]:
+def _people(inputs: Inputs) -> Iterator[Section]:
     from axisjudge.studies.people import sentences
     from axisjudge.studies.people.study import people
 
@@ -93,7 +93,7 @@ def _people(inputs: Inputs) -> Iterator[Part]:
     made = found.tables()
     order = [*shown, *(name for name in made if name not in shown)]
     tables = {name: (shown.get(name, _in_title(name)), as_polars(made[name])) for name in order if name in made}
-    yield Part(
+    yield Section(
         "people",
         "May a judge stand in for people?",
         found,
@@ -111,7 +111,7 @@ def _people(inputs: Inputs) -> Iterator[Part]:
     )
 
 
-def _confidence(inputs: Inputs) -> Iterator[Part]:
+def _confidence(inputs: Inputs) -> Iterator[Section]:
     from axisjudge.studies.confidence.study import confidence
 
     ratings = inputs.source.ratings
@@ -120,7 +120,7 @@ def _confidence(inputs: Inputs) -> Iterator[Part]:
     unit, settings = inputs.source.cluster_unit, inputs.settings
     found = confidence(ratings, cluster_unit=unit, ci_level=settings["ci_level"], seed=settings["seed"])
     if found.judges:
-        yield Part(
+        yield Section(
             "confidence",
             "How far can confidences be taken at their word?",
             found,
@@ -130,7 +130,7 @@ def _confidence(inputs: Inputs) -> Iterator[Part]:
         )
 
 
-def _failures(inputs: Inputs) -> Iterator[Part]:
+def _failures(inputs: Inputs) -> Iterator[Section]:
     from axisjudge.studies.failures.profiles import reward_table
     from axisjudge.studies.failures.study import failures
 
@@ -142,7 +142,7 @@ def _failures(inputs: Inputs) -> Iterator[Part]:
         return
     settings = inputs.settings
     found = failures(ratings, reward_table(inputs.runs), ci_level=settings["ci_level"], seed=settings["seed"])
-    yield Part(
+    yield Section(
         "failures",
         "Where do the agents fail?",
         found,
@@ -152,7 +152,7 @@ def _failures(inputs: Inputs) -> Iterator[Part]:
     )
 
 
-def _evidence(inputs: Inputs) -> Iterator[Part]:
+def _evidence(inputs: Inputs) -> Iterator[Section]:
     from axisjudge.studies.evidence.study import evidence
 
     source = inputs.source
@@ -162,7 +162,7 @@ def _evidence(inputs: Inputs) -> Iterator[Part]:
     if source.scale != "verdict" or source.step_level or not (cites or repeats):
         return
     found = evidence(ratings, inputs.runs, cluster_unit=source.cluster_unit, ci_level=inputs.settings["ci_level"])
-    yield Part(
+    yield Section(
         "evidence",
         "Do judges point at the same steps, and does a judge agree with itself?",
         found,
@@ -172,7 +172,7 @@ def _evidence(inputs: Inputs) -> Iterator[Part]:
     )
 
 
-def results_of(parts: list[Part]) -> dict[str, Any]:
+def results_of(parts: list[Section]) -> dict[str, Any]:
     """All numbers of the parts as plain values."""
     from axisjudge.results import plain
 

@@ -20,7 +20,7 @@ from axisjudge.report import digest
 from axisjudge.report.bundle import check, citing
 from axisjudge.report.bundle.article import Writeup
 from axisjudge.report.bundle.inputs import Inputs, checked_settings, copy_inputs, of_votes
-from axisjudge.report.bundle.parts import Part
+from axisjudge.report.bundle.parts import Section
 from axisjudge.report.bundle.printing import print_pdf
 from axisjudge.report.drawn import KINDS, drawn_bytes, reading_of, title_of_figure
 from axisjudge.report.table_files import write_table
@@ -137,7 +137,7 @@ def _said_of(inputs: Inputs) -> dict[str, Any]:
     return {"scope": scope_of(ratings), "standing": standing_of(ratings), "asked": asked_of(ratings)}
 
 
-def _figures(part: Part, folder: Path) -> list[tuple[str, str]]:
+def _figures(part: Section, folder: Path) -> list[tuple[str, str]]:
     """Every figure of a part as PNG, SVG and PDF, without dates and versions; names and captions."""
     import matplotlib.pyplot as plt
 
@@ -160,7 +160,7 @@ def _figures(part: Part, folder: Path) -> list[tuple[str, str]]:
     return made
 
 
-def _tables(parts: Sequence[Part], folder: Path) -> None:
+def _tables(parts: Sequence[Section], folder: Path) -> None:
     for part in parts:
         for name, (caption, frame) in part.tables.items():
             write_table(folder, f"{part.name}_{name}", frame, caption)
@@ -178,7 +178,7 @@ def _rubrics(inputs: Inputs) -> tuple[dict[str, RubricText], list[str]]:
     return {name: text for name, text in found.items() if text}, [name for name, text in found.items() if not text]
 
 
-def _works(parts: Sequence[Part], bib: Path | None) -> dict[str, citing.Work]:
+def _works(parts: Sequence[Section], bib: Path | None) -> dict[str, citing.Work]:
     """What the parts cite, in their order, then all of the author's own entries."""
     shipped = citing.read_works(citing.SHIPPED)
     cited = {key: shipped[key] for part in parts for key in part.cites}

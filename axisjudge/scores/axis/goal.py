@@ -9,7 +9,7 @@ from typing import NamedTuple
 from axisjudge.scores.axis.transcript.javascript import half_up
 
 
-class Check(NamedTuple):
+class GoalCheck(NamedTuple):
     """What must hold for the goal to be reached; weights count relative to their sum."""
 
     check: str
@@ -19,7 +19,7 @@ class Check(NamedTuple):
 class Grade(NamedTuple):
     """A check's grade from 0 to 10, a whole number where one judge gave it; None where nobody graded it."""
 
-    check: Check
+    check: GoalCheck
     score: float | None = None
     rationale: str = ""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.checks import InputError
-from axisjudge.scores.axis.goal import Check
+from axisjudge.scores.axis.goal import GoalCheck
 from axisjudge.scores.axis.result import DEFAULT_WEIGHTS, DIMENSIONS, checked_weights
 from axisjudge.scores.axis.transcript.javascript import is_number
 from axisjudge.trajectory import Trajectory
@@ -30,7 +30,7 @@ class Scenario:
 
     name: str
     prompt: str
-    checks: tuple[Check, ...]
+    checks: tuple[GoalCheck, ...]
     holistic: bool = False
 
 
@@ -62,13 +62,13 @@ def scenario_of(value: dict[str, Any], where: str, *, name: str = "") -> Scenari
     return Scenario(str(title), str(value.get("prompt") or ""), checks, holistic)
 
 
-def checks_of(stated: Any, where: str) -> tuple[tuple[Check, ...], bool]:
+def checks_of(stated: Any, where: str) -> tuple[tuple[GoalCheck, ...], bool]:
     """Checks from a text (one check of the goal as a whole) or a list of texts and ``{check, weight}``.
 
     Checks without a weight share equally what the others leave of 1.
     """
     if isinstance(stated, str):
-        return (Check(stated, 1.0),), True
+        return (GoalCheck(stated, 1.0),), True
     if not isinstance(stated, list) or not stated:
         raise InputError(where, "must be a text or a list of checks", stated)
     items: list[dict[str, Any]] = [{"check": item} if isinstance(item, str) else item for item in stated]
@@ -79,7 +79,7 @@ def checks_of(stated: Any, where: str) -> tuple[tuple[Check, ...], bool]:
     weights = [shared if item.get("weight") is None else item["weight"] for item in items]
     if sum(weights) == 0:
         raise InputError(where, "weights must not all be 0", weights)
-    return tuple(Check(item["check"], weight) for item, weight in zip(items, weights, strict=True)), False
+    return tuple(GoalCheck(item["check"], weight) for item, weight in zip(items, weights, strict=True)), False
 
 
 def scenario_for(trajectory: Trajectory, scenarios: Sequence[Scenario]) -> Scenario | None:

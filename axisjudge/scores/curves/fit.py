@@ -21,7 +21,7 @@ from axisjudge.checks import InputError
 from axisjudge.scores.curves.curve import LogNormalCurve
 from axisjudge.scores.curves.fitted import CurveFit, FloorEffect, Reference
 from axisjudge.scores.curves.refusals import refusals_of, warnings_of
-from axisjudge.scores.curves.sample import Sample, sample_of
+from axisjudge.scores.curves.sample import ScoredRuns, sample_of
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.link_lines import LinkLine, cumulative_line, fractional_line, population_line
 
@@ -131,7 +131,7 @@ def fit_norm_curve(
 def _fitted(
     reference: Reference,
     meaning: str,
-    sample: Sample,
+    sample: ScoredRuns,
     line_at: Callable[[float | None], LinkLine],
     method: str,
 ) -> CurveFit:
@@ -180,7 +180,7 @@ def _exp(z: float) -> float:
     return math.inf if z > 700 else math.exp(z)
 
 
-def _floor_effects(sample: Sample, line_at: Callable[[float | None], LinkLine]) -> tuple[FloorEffect, ...]:
+def _floor_effects(sample: ScoredRuns, line_at: Callable[[float | None], LinkLine]) -> tuple[FloorEffect, ...]:
     effects = []
     for floor in (None, *FLOORS):
         line = line_at(floor)

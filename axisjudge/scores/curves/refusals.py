@@ -8,7 +8,7 @@ import numpy as np
 
 from axisjudge.scores.curves.curve import Floats
 from axisjudge.scores.curves.fitted import CurveFit, Reference, Refusal
-from axisjudge.scores.curves.sample import Sample
+from axisjudge.scores.curves.sample import ScoredRuns
 from axisjudge.stats.estimate import many, plural
 from axisjudge.stats.link_lines import LinkLine
 from axisjudge.stats.rates.proportions import FEWEST_CLUSTERS
@@ -20,7 +20,7 @@ MISFIT = 10.0
 
 
 def refusals_of(
-    reference: Reference, sample: Sample, line: LinkLine | None, inner: tuple[float, float]
+    reference: Reference, sample: ScoredRuns, line: LinkLine | None, inner: tuple[float, float]
 ) -> tuple[Refusal, ...]:
     """Every reason against the fit; the first is the one to mend first."""
     n_tasks, unit = np.unique(sample.tasks).size, sample.cluster_unit
@@ -47,7 +47,7 @@ def refusals_of(
     return (Refusal(outside, f"{where}, until there are raw scores on both sides of the median"),)
 
 
-def _population_refusals(sample: Sample, line: LinkLine) -> tuple[Refusal, ...]:
+def _population_refusals(sample: ScoredRuns, line: LinkLine) -> tuple[Refusal, ...]:
     at_top = float((sample.raw == 1).mean())
     harder = "runs of harder tasks, or a raw score that still tells the best runs apart; or fit people's scores instead"
     if at_top > MOST_AT_TOP:
@@ -58,7 +58,7 @@ def _population_refusals(sample: Sample, line: LinkLine) -> tuple[Refusal, ...]:
     return (Refusal(line.reason, harder),) if line.reason else ()
 
 
-def warnings_of(fit: CurveFit, sample: Sample) -> tuple[str, ...]:
+def warnings_of(fit: CurveFit, sample: ScoredRuns) -> tuple[str, ...]:
     """What to know before using the curve."""
     warnings = []
     if math.isinf(fit.sigma.ci_high):

@@ -13,7 +13,7 @@ from axisjudge.scores.curves.curve import Floats
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sample:
+class ScoredRuns:
     """Runs with a raw score and, for a criterion, what people said."""
 
     raw: Floats
@@ -40,7 +40,7 @@ def sample_of(
     floor: float | None,
     cluster_unit: str,
     ci_level: float,
-) -> Sample:
+) -> ScoredRuns:
     """Runs with both scores; NaN in either is left out and counted."""
     x, y = np.asarray(raw, dtype=np.float64), np.asarray(human, dtype=np.float64)
     if x.ndim != 1 or x.shape != y.shape:
@@ -53,7 +53,7 @@ def sample_of(
         raise InputError("raw", "raw scores lie in [0, 1]", x[kept][outside][0], "divide by the largest possible score")
     if floor is not None:
         in_open_unit_interval("floor", floor)
-    return Sample(
+    return ScoredRuns(
         raw=x[kept],
         human=y[kept],
         tasks=groups[kept],

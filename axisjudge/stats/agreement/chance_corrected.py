@@ -32,7 +32,7 @@ Weights = Literal["unweighted", "linear", "quadratic"]
 Seed = np.random.Generator | int | None
 
 
-class Sample(TypedDict, total=False):
+class SampleOptions(TypedDict, total=False):
     """What every coefficient takes beside the ratings; see `gwet_ac1`."""
 
     categories: Sequence[float] | None
@@ -107,7 +107,7 @@ class Agreement(NamedEstimate):
         return f"{in_part} ({self.percent_agreement:.0%} word for word)"
 
 
-def percent_agreement(ratings: ArrayLike, **how: Unpack[Sample]) -> Agreement:
+def percent_agreement(ratings: ArrayLike, **how: Unpack[SampleOptions]) -> Agreement:
     """Share of agreeing pairs of ratings in an item, averaged over items with two ratings or more.
 
     Parameters are those of `gwet_ac1`.
@@ -115,7 +115,7 @@ def percent_agreement(ratings: ArrayLike, **how: Unpack[Sample]) -> Agreement:
     return _one("percent_agreement", ratings, how)
 
 
-def cohen_kappa(ratings: ArrayLike, *, weights: Weights = "unweighted", **how: Unpack[Sample]) -> Agreement:
+def cohen_kappa(ratings: ArrayLike, *, weights: Weights = "unweighted", **how: Unpack[SampleOptions]) -> Agreement:
     """Cohen's kappa of two raters; chance is each rater's own category shares.
 
     `weights` counts disagreements by the distance of the labels' values, linear or squared. The other parameters are
@@ -130,7 +130,7 @@ def cohen_kappa(ratings: ArrayLike, *, weights: Weights = "unweighted", **how: U
     return _one(name, ratings, how)
 
 
-def scott_pi(ratings: ArrayLike, **how: Unpack[Sample]) -> Agreement:
+def scott_pi(ratings: ArrayLike, **how: Unpack[SampleOptions]) -> Agreement:
     """Scott's pi of two raters; chance is the category shares of both together. Parameters are those of `gwet_ac1`.
 
     References
@@ -144,7 +144,7 @@ def fleiss_kappa(
     ratings: ArrayLike,
     *,
     weights: Literal["unweighted", "quadratic"] = "unweighted",
-    **how: Unpack[Sample],
+    **how: Unpack[SampleOptions],
 ) -> Agreement:
     """Fleiss' kappa; with unequal numbers of ratings in Gwet's form. Parameters are those of `gwet_ac1`.
 
@@ -161,7 +161,7 @@ def fleiss_kappa(
     return _one(name, ratings, how)
 
 
-def gwet_ac1(ratings: ArrayLike, **how: Unpack[Sample]) -> Agreement:
+def gwet_ac1(ratings: ArrayLike, **how: Unpack[SampleOptions]) -> Agreement:
     """Gwet's AC1, with chance agreement sum of p_k (1 - p_k) / (q - 1) over the q categories.
 
     High where one category dominates, by design: read it beside kappa, never instead.
@@ -208,7 +208,7 @@ def gwet_ac2(
     ratings: ArrayLike,
     *,
     weights: Literal["linear", "quadratic"] = "quadratic",
-    **how: Unpack[Sample],
+    **how: Unpack[SampleOptions],
 ) -> Agreement:
     """Gwet's AC2: AC1 with disagreements weighted by the distance of the labels' values. Parameters as `gwet_ac1`."""
     one_of("weights", weights, ("linear", "quadratic"))
@@ -219,7 +219,7 @@ def krippendorff_alpha(
     ratings: ArrayLike,
     *,
     level: Level = "nominal",
-    **how: Unpack[Sample],
+    **how: Unpack[SampleOptions],
 ) -> Agreement:
     """Krippendorff's alpha, nominal, ordinal or interval. Parameters are those of `gwet_ac1`.
 
@@ -273,7 +273,7 @@ def agreement_coefficients(
     }
 
 
-def _one(name: str, ratings: ArrayLike, how: Sample) -> Agreement:
+def _one(name: str, ratings: ArrayLike, how: SampleOptions) -> Agreement:
     if COEFFICIENTS[name].two_raters and np.ndim(ratings) == 2 and np.shape(ratings)[1] > 2:
         cure = f"use agreement_coefficients(ratings, [{name!r}]) for every pair, or Fleiss' kappa for all"
         raise InputError("ratings", f"{COEFFICIENTS[name].label} is of two raters", np.shape(ratings), cure)

@@ -49,7 +49,7 @@ class VersionOutcome(StrEnum):
     TOO_FEW = "too few items to tell"
 
 
-class Reason(StrEnum):
+class ProgressReason(StrEnum):
     """Which part of the rule decided."""
 
     TOO_FEW_TASKS = "too few tasks"
@@ -138,15 +138,16 @@ class Moved(Result):
 
 
 @dataclass(frozen=True)
-class Decision:
+class ProgressVerdict:
     """The verdict: what may be said, and which parts of the rule decided.
 
-    `needed` is the number of tasks that would tell, where these do not. Where the change is `Reason.WITHIN_NOISE`,
-    `repeats` is how often both versions would have to be asked (None: more than `MOST_REPEATS` times).
+    `needed` is the number of tasks that would tell, where these do not. Where the change is
+    `ProgressReason.WITHIN_NOISE`, `repeats` is how often both versions would have to be asked (None: more than
+    `MOST_REPEATS` times).
     """
 
     outcome: VersionOutcome
-    reasons: tuple[Reason, ...]
+    reasons: tuple[ProgressReason, ...]
     noise_measured: bool
     needed: int | None = None
     repeats: int | None = None
@@ -154,7 +155,7 @@ class Decision:
     @property
     def lacks_repeats(self) -> bool:
         """Whether repeats, not tasks, are what is missing."""
-        return self.outcome is VersionOutcome.TOO_FEW and Reason.WITHIN_NOISE in self.reasons
+        return self.outcome is VersionOutcome.TOO_FEW and ProgressReason.WITHIN_NOISE in self.reasons
 
 
 def moved(
@@ -209,7 +210,7 @@ def adjusted(changes: Sequence[Moved]) -> list[Moved]:
     return [replace(each, p_adjusted=float(p)) for each, p in zip(changes, p_values, strict=True)]
 
 
-def decide(agreement: Moved, alphas: tuple[float, float], confidences: Sequence[Moved]) -> Decision:
+def decide(agreement: Moved, alphas: tuple[float, float], confidences: Sequence[Moved]) -> ProgressVerdict:
     """Apply the rule (see the module's text).
 
     Parameters
@@ -224,25 +225,29 @@ def decide(agreement: Moved, alphas: tuple[float, float], confidences: Sequence[
     measured = agreement.noise is not None
     needed = tasks_needed(agreement.mean, agreement.task_spread)
     if agreement.change.n_clusters < FEWEST_TASKS:
-        return Decision(VersionOutcome.TOO_FEW, (Reason.TOO_FEW_TASKS,), measured, max(needed or 0, FEWEST_TASKS))
+        return ProgressVerdict(
+            VersionOutcome.TOO_FEW, (ProgressReason.TOO_FEW_TASKS,), measured, max(needed or 0, FEWEST_TASKS)
+        )
     fell, chance = agreement.mean < 0, _chance(alphas)
     if agreement.established and (fell or chance is None):
         if not measured:
-            unrepeated = Reason.FELL_UNREPEATED if fell else Reason.ROSE_UNREPEATED
-            return Decision(VersionOutcome.NOISE_NOT_MEASURED, (unrepeated,), measured)
-        return Decision(
-            VersionOutcome.WORSE if fell else VersionOutcome.PROGRESS, (Reason.FELL if fell else Reason.ROSE,), measured
+            unrepeated = ProgressReason.FELL_UNREPEATED if fell else ProgressReason.ROSE_UNREPEATED
+            return ProgressVerdict(VersionOutcome.NOISE_NOT_MEASURED, (unrepeated,), measured)
+        return ProgressVerdict(
+            VersionOutcome.WORSE if fell else VersionOutcome.PROGRESS,
+            (ProgressReason.FELL if fell else ProgressReason.ROSE,),
+            measured,
         )
     doubts = _doubts(agreement, chance)
     if any(each.established for each in confidences):
-        return Decision(VersionOutcome.HEDGING_ONLY, (*doubts, Reason.CONFIDENCES_MOVED), measured)
+        return ProgressVerdict(VersionOutcome.HEDGING_ONLY, (*doubts, ProgressReason.CONFIDENCES_MOVED), measured)
     if excludes_margin(agreement):
-        return Decision(VersionOutcome.NO_CHANGE, (*doubts, Reason.MARGIN_EXCLUDED), measured)
+        return ProgressVerdict(VersionOutcome.NO_CHANGE, (*doubts, ProgressReason.MARGIN_EXCLUDED), measured)
     if agreement.established:  # it moved, but not beyond chance: more tasks of the same would not mend that
-        return Decision(VersionOutcome.NO_CHANGE, doubts, measured)
+        return ProgressVerdict(VersionOutcome.NO_CHANGE, doubts, measured)
     if agreement.significant:
-        return Decision(VersionOutcome.TOO_FEW, doubts, measured, needed, _repeats_needed(agreement))
-    return Decision(VersionOutcome.TOO_FEW, (Reason.NEITHER_SHOWN,), measured, needed)
+        return ProgressVerdict(VersionOutcome.TOO_FEW, doubts, measured, needed, _repeats_needed(agreement))
+    return ProgressVerdict(VersionOutcome.TOO_FEW, (ProgressReason.NEITHER_SHOWN,), measured, needed)
 
 
 def tasks_needed(change: float, task_spread: float) -> int | None:
@@ -277,17 +282,17 @@ def mean_of_repeats(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(there.any(axis=-1), total / np.maximum(there.sum(axis=-1), 1), np.nan)
 
 
-def _chance(alphas: tuple[float, float]) -> Reason | None:
+def _chance(alphas: tuple[float, float]) -> ProgressReason | None:
     """Why a rise of agreement is not one beyond chance; None where it is."""
     before, after = alphas
     if math.isnan(after):
-        return Reason.ONE_WORD
-    return Reason.CHANCE if after < before else None
+        return ProgressReason.ONE_WORD
+    return ProgressReason.CHANCE if after < before else None
 
 
-def _doubts(agreement: Moved, chance: Reason | None) -> tuple[Reason, ...]:
+def _doubts(agreement: Moved, chance: ProgressReason | None) -> tuple[ProgressReason, ...]:
     if agreement.significant and agreement.hidden:
-        return (Reason.WITHIN_NOISE,)
+        return (ProgressReason.WITHIN_NOISE,)
     return (chance,) if agreement.established and chance else ()
 
 

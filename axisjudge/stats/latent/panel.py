@@ -16,7 +16,7 @@ from axisjudge.stats.estimate import Estimate, many
 from axisjudge.stats.latent.convergence import Convergence, convergence
 from axisjudge.stats.latent.quantities import FIXED, Quantities
 from axisjudge.stats.latent.rated import RatedItems
-from axisjudge.stats.latent.sampler import Seen, sample
+from axisjudge.stats.latent.sampler import Observed, sample
 
 Floats = NDArray[np.float64]
 
@@ -149,7 +149,7 @@ def latent_panel(
     if report.n_tasks < 2:
         return report.refused(NoModel.ONE_TASK)
     rng = np.random.default_rng(seed)
-    seen = Seen(items.incorrect[None], items.given[None], items.labels[None], items.factors)
+    seen = Observed(items.incorrect[None], items.given[None], items.labels[None], items.factors)
     keep = tuple(name for name in items.factors if name in FIXED)
     for times in (1, MORE):
         drawn = sample(seen, series=SERIES, draws=times * DRAWS, burn_in=times * BURN_IN, keep=keep, rng=rng)

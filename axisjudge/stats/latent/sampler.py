@@ -48,7 +48,7 @@ WEIGHTS = WEIGHTS / WEIGHTS.sum()
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class Observed:
     """What a run of the sampler conditions on: several series (chains, or studies of one design) at once.
 
     `incorrect`, `given` (series, items, judges) count repeats, `labels` (series, items) are 1, 0 or NaN, `factors` the
@@ -85,7 +85,7 @@ class Draws:
 
 
 def sample(
-    seen: Seen, *, series: int, draws: int, burn_in: int, keep: tuple[str, ...], rng: np.random.Generator
+    seen: Observed, *, series: int, draws: int, burn_in: int, keep: tuple[str, ...], rng: np.random.Generator
 ) -> Draws:
     """Run the sampler.
 
@@ -122,7 +122,7 @@ def sample(
 class _State:
     """Where the series are; every method is one Gibbs step."""
 
-    def __init__(self, seen: Seen, series: int, rng: np.random.Generator) -> None:
+    def __init__(self, seen: Observed, series: int, rng: np.random.Generator) -> None:
         self.seen, self.rng = seen, rng
         n, k = seen.incorrect.shape[1:]
         self.names = list(seen.factors)

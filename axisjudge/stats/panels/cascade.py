@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Cascade(Result):
+class CascadeRates(Result):
     """What a cascade decides at its common threshold.
 
     `alone` holds share, threshold and error of all that any stage decides, or the refusal; `decided` the share of items
@@ -69,7 +69,7 @@ def cascade(
     risk: float = 0.1,
     confidence_level: float = 0.95,
     cluster_unit: str = "cluster",
-) -> Cascade:
+) -> CascadeRates:
     """The lowest common threshold at which a cascade errs in at most `risk` of what it decides.
 
     Parameters
@@ -89,7 +89,7 @@ def cascade(
     if not labelled.any():
         refusal = "no item has a confidence, a verdict and a label"
         nothing = Alone(0.0, np.nan, None, risk, confidence_level, int(judged.sum()), refusal)
-        return Cascade(nothing, (0.0,) * len(prices), float(sum(prices)))
+        return CascadeRates(nothing, (0.0,) * len(prices), float(sum(prices)))
     ends = thresholds(np.nanmax(np.where(labelled[:, None], sure, -np.inf), axis=1)[labelled])
     n_stages = sure.shape[1]
     kept, errors, expected = [], [], []
@@ -113,4 +113,4 @@ def cascade(
     )
     stages = stage_of(sure[judged], alone.threshold if not alone.refusal else np.inf)
     decided = tuple(float((stages == stage).mean()) for stage in range(n_stages))
-    return Cascade(alone, decided, price_of(stages, prices))
+    return CascadeRates(alone, decided, price_of(stages, prices))

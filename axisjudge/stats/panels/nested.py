@@ -27,7 +27,7 @@ from axisjudge.stats.clusters import effective_clusters
 from axisjudge.stats.estimate import ClusteredShare, Estimate
 from axisjudge.stats.panels.dawid_skene import dawid_skene
 from axisjudge.stats.panels.linear import Floats, LinearPanel, probability_of
-from axisjudge.stats.panels.votes import Votes, held_out
+from axisjudge.stats.panels.votes import PanelVotes, held_out
 from axisjudge.stats.panels.ways import calibrated, fit_panel, refit_panel, ways_for
 from axisjudge.stats.rates.clustered import paired_share_difference
 from axisjudge.stats.rates.proportions import clustered_proportion, jackknife_interval
@@ -68,7 +68,7 @@ class JudgeWorth(Result):
 
 
 def nested(
-    votes: Votes,
+    votes: PanelVotes,
     *,
     ways: Sequence[str] = (),
     seed: int = 0,
@@ -113,7 +113,7 @@ def nested(
     return results
 
 
-def kappa_with(words: Floats, votes: Votes, *, cluster_unit: str = "task", ci_level: float = 0.95) -> Estimate:
+def kappa_with(words: Floats, votes: PanelVotes, *, cluster_unit: str = "task", ci_level: float = 0.95) -> Estimate:
     """Cohen's kappa of words with the labels, all items labelled; quadratic weights where words have an order.
 
     Items count as they were drawn. With unequal weights the interval is the jackknife over tasks, on Fisher's z.
@@ -136,7 +136,9 @@ def kappa_with(words: Floats, votes: Votes, *, cluster_unit: str = "task", ci_le
     return replace(plain, estimate=whole, ci_low=low, ci_high=high, method=method)
 
 
-def judges_worth(votes: Votes, way: str, panel: LinearPanel, *, seed: int = 0, **terms: object) -> list[JudgeWorth]:
+def judges_worth(
+    votes: PanelVotes, way: str, panel: LinearPanel, *, seed: int = 0, **terms: object
+) -> list[JudgeWorth]:
     """What each judge that a panel asks adds to it, on tasks left out, with penalty and temperature held."""
     rows = votes.labelled
     truth, groups, weight = votes.labels[rows], votes.groups[rows], votes.weights[rows]
@@ -154,22 +156,22 @@ def judges_worth(votes: Votes, way: str, panel: LinearPanel, *, seed: int = 0, *
     return worth
 
 
-def _left_out(votes: Votes, way: str, seed: int) -> tuple[Floats, Floats]:
+def _left_out(votes: PanelVotes, way: str, seed: int) -> tuple[Floats, Floats]:
     """Words and probabilities of the labelled items, each from a fit that did not see its task; NaN where none."""
     blind = dawid_skene(votes.words, votes.n_categories) if way == "dawid_skene" else None  # it sees no label anyhow
 
-    def fit(training: Votes) -> LinearPanel:
+    def fit(training: PanelVotes) -> LinearPanel:
         inner = np.random.default_rng([seed, 1])
         return calibrated(blind, training) if blind is not None else fit_panel(training, way, rng=inner)
 
     return _crossed(votes, fit, seed)
 
 
-def _refitted(votes: Votes, way: str, panel: LinearPanel, seed: int) -> tuple[Floats, Floats]:
+def _refitted(votes: PanelVotes, way: str, panel: LinearPanel, seed: int) -> tuple[Floats, Floats]:
     return _crossed(votes, lambda part: refit_panel(part, way, panel, rng=np.random.default_rng([seed, 1])), seed)
 
 
-def _crossed(votes: Votes, fit: Callable[[Votes], LinearPanel], seed: int) -> tuple[Floats, Floats]:
+def _crossed(votes: PanelVotes, fit: Callable[[PanelVotes], LinearPanel], seed: int) -> tuple[Floats, Floats]:
     p = np.full((votes.labels.size, votes.n_categories), np.nan)
     words = np.full(votes.labels.size, np.nan)
     for training, inside in held_out(votes, np.random.default_rng(seed)):

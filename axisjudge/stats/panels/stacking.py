@@ -50,11 +50,11 @@ from axisjudge.stats.panels.linear import (
     likeliest,
     softmax,
 )
-from axisjudge.stats.panels.votes import Votes, accuracies, held_out
+from axisjudge.stats.panels.votes import PanelVotes, accuracies, held_out
 from axisjudge.stats.rates.clustered import paired_share_difference
 
 Tried = tuple[float, float]
-Path = Callable[[Votes, Sequence[Tried]], list[LinearPanel]]
+Path = Callable[[PanelVotes, Sequence[Tried]], list[LinearPanel]]
 
 #: Powers and penalties tried, the strongest penalty first, in labels' worth of information.
 LOGISTIC_TRIED = tuple(product((0.0, 3.0), (1000.0, 100.0, 10.0, 1.0)))
@@ -65,22 +65,24 @@ LEAST_PART, LEANING, ONE_ERROR = 0.05, 5.0, 0.6827
 _SOFT, _MATCHING, _NEVER = 0.1, 100, -1e6
 
 
-def logistic(votes: Votes, rng: np.random.Generator) -> LinearPanel:
+def logistic(votes: PanelVotes, rng: np.random.Generator) -> LinearPanel:
     """One weight a judge, by penalised conditional logit."""
     return _tuned(votes, rng, logistic_path, LOGISTIC_TRIED)[0]
 
 
-def ordered(votes: Votes, rng: np.random.Generator) -> LinearPanel:
+def ordered(votes: PanelVotes, rng: np.random.Generator) -> LinearPanel:
     """Two weights a judge, for its word and for how high it lies: for words that have an order."""
     return matched(*_tuned(votes, rng, ordered_path, LOGISTIC_TRIED), votes)
 
 
-def ridge(votes: Votes, rng: np.random.Generator) -> LinearPanel:
+def ridge(votes: PanelVotes, rng: np.random.Generator) -> LinearPanel:
     """A weight for each judge, word and class, by penalised least squares."""
     return _tuned(votes, rng, ridge_path, RIDGE_TRIED)[0]
 
 
-def _tuned(votes: Votes, rng: np.random.Generator, path: Path, tried: Sequence[Tried]) -> tuple[LinearPanel, Floats]:
+def _tuned(
+    votes: PanelVotes, rng: np.random.Generator, path: Path, tried: Sequence[Tried]
+) -> tuple[LinearPanel, Floats]:
     """The mixture of what was tried, and its scores of labelled items, each from fits without the item's task."""
     rows, seen = votes.labelled, votes.only(votes.labelled)
     truth, weight = seen.labels.astype(np.intp), seen.weights / seen.weights.mean()
@@ -103,7 +105,7 @@ def _tuned(votes: Votes, rng: np.random.Generator, path: Path, tried: Sequence[T
     return mixed(votes, path, Recipe(parts, best)), best * of_best + rest * mixture
 
 
-def _leaning(of_best: Floats, mixture: Floats, seen: Votes, weight: Floats) -> tuple[float, float]:
+def _leaning(of_best: Floats, mixture: Floats, seen: PanelVotes, weight: Floats) -> tuple[float, float]:
     """What the best judge's vote and the mixture count for, from held-out scores."""
     given = ~np.isnan(mixture).any(axis=1)
     truth = seen.labels.astype(np.intp)
@@ -119,7 +121,7 @@ def _leaning(of_best: Floats, mixture: Floats, seen: Votes, weight: Floats) -> t
     return (float(best), float(rest)) if best > 0 else (0.0, 1.0)
 
 
-def mixed(votes: Votes, path: Path, recipe: Recipe) -> LinearPanel:
+def mixed(votes: PanelVotes, path: Path, recipe: Recipe) -> LinearPanel:
     """The parts of a recipe fitted on these votes and put together, with the vote of their best judge."""
     k, q = votes.words.shape[1], votes.n_categories
     intercept, table = np.zeros(q), np.zeros((k, q, q))
@@ -129,7 +131,7 @@ def mixed(votes: Votes, path: Path, recipe: Recipe) -> LinearPanel:
     return LinearPanel(intercept, table, pulls(table), recipe=recipe)
 
 
-def best_judge(votes: Votes) -> int:
+def best_judge(votes: PanelVotes) -> int:
     """The judge that is right most often on the labelled items."""
     return int(accuracies(votes).argmax())
 
@@ -139,7 +141,7 @@ def _vote_of(words: Floats, judge: int, n_categories: int) -> Floats:
     return vote
 
 
-def _direction(votes: Votes, power: float) -> Floats:
+def _direction(votes: PanelVotes, power: float) -> Floats:
     """One vote a family, times a power of the log odds, beyond chance, by which each judge is right."""
     n, q = votes.n_labelled_groups, votes.n_categories
     accuracy = (n * accuracies(votes) + 1 / q) / (n + 1)
@@ -147,13 +149,13 @@ def _direction(votes: Votes, power: float) -> Floats:
     return np.asarray(family_weights(votes.families) * np.maximum(odds, 0.0) ** power)
 
 
-def stacked(votes: Votes, penalty: float) -> LinearPanel:
+def stacked(votes: PanelVotes, penalty: float) -> LinearPanel:
     """The stack of these words, in order where they have one, with a penalty that is not chosen by labels."""
     (panel,) = (ordered_path if votes.ordered else logistic_path)(votes, ((0.0, penalty),))
     return matched(panel, panel.scores(votes.words[votes.labelled]), votes) if votes.ordered else panel
 
 
-def matched(panel: LinearPanel, scores: Floats, votes: Votes) -> LinearPanel:
+def matched(panel: LinearPanel, scores: Floats, votes: PanelVotes) -> LinearPanel:
     """The panel with the shift by which each word is said as often as the labels do.
 
     `scores` (labelled items, classes) are the panel's of those items, or of a fit without their tasks. The highest is
@@ -183,7 +185,7 @@ def _loss(scores: Floats, truth: Codes, weight: Floats) -> tuple[float, float]:
     return float(np.average(-np.log(np.maximum(own, 1e-12)), weights=weight[given])), s
 
 
-def _design(votes: Votes) -> tuple[Floats, Codes, Floats]:
+def _design(votes: PanelVotes) -> tuple[Floats, Codes, Floats]:
     """Each distinct row of words with its label: words as indicators (rows, judges, classes), labels, and weights.
 
     Weights have a mean of 1 over items, so that a row's is the number of items that it stands for.
@@ -197,7 +199,7 @@ def _design(votes: Votes) -> tuple[Floats, Codes, Floats]:
     return np.eye(q + 1)[distinct[:, :-1]][..., :q], distinct[:, -1].astype(np.intp), counts
 
 
-def logistic_path(votes: Votes, tried: Sequence[Tried] = LOGISTIC_TRIED) -> list[LinearPanel]:
+def logistic_path(votes: PanelVotes, tried: Sequence[Tried] = LOGISTIC_TRIED) -> list[LinearPanel]:
     """One panel for each power and penalty, uncalibrated."""
     said, truth, weight = _design(votes)
     return _logit_path(said, truth, weight, votes, [_same(said)], tried)
@@ -208,7 +210,7 @@ def _same(said: Floats) -> Floats:
     return np.broadcast_to(np.eye(said.shape[2]), (said.shape[1], *said.shape[2:] * 2))
 
 
-def ordered_path(votes: Votes, tried: Sequence[Tried] = LOGISTIC_TRIED) -> list[LinearPanel]:
+def ordered_path(votes: PanelVotes, tried: Sequence[Tried] = LOGISTIC_TRIED) -> list[LinearPanel]:
     """One panel for each power and penalty, uncalibrated, whose word is the likeliest."""
     said, truth, weight = _design(votes)
     step = np.arange(votes.n_categories)
@@ -220,7 +222,7 @@ def ordered_path(votes: Votes, tried: Sequence[Tried] = LOGISTIC_TRIED) -> list[
 
 
 def _logit_path(
-    said: Floats, truth: Codes, weight: Floats, votes: Votes, bases: list[Floats], tried: Sequence[Tried]
+    said: Floats, truth: Codes, weight: Floats, votes: PanelVotes, bases: list[Floats], tried: Sequence[Tried]
 ) -> list[LinearPanel]:
     """Panels of ``table[j] = sum_b weight_bj bases[b][j]``, each basis of shape (judges, words, classes)."""
     n, k, q = said.shape
@@ -240,7 +242,7 @@ def _logit_path(
     return panels
 
 
-def ridge_path(votes: Votes, tried: Sequence[Tried] = RIDGE_TRIED) -> list[LinearPanel]:
+def ridge_path(votes: PanelVotes, tried: Sequence[Tried] = RIDGE_TRIED) -> list[LinearPanel]:
     """One panel for each power and penalty, uncalibrated."""
     said, truth, w = _design(votes)
     n, k, q = said.shape

@@ -16,7 +16,7 @@ FOLDS = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Votes:
+class PanelVotes:
     """Items x judges, with labels.
 
     `words` (items, judges) are positions below `n_categories`, NaN where a judge gave none; `labels` (items,) are NaN
@@ -52,16 +52,16 @@ class Votes:
         """Tasks with a label."""
         return int(np.unique(self.groups[self.labelled]).size)
 
-    def only(self, kept: NDArray[np.bool_]) -> Votes:
+    def only(self, kept: NDArray[np.bool_]) -> PanelVotes:
         """These items alone."""
         rows = {name: getattr(self, name)[kept] for name in ("words", "labels", "weights", "groups")}
         return replace(self, **rows)
 
-    def hidden(self, kept: NDArray[np.bool_]) -> Votes:
+    def hidden(self, kept: NDArray[np.bool_]) -> PanelVotes:
         """All items, with the labels of these alone."""
         return replace(self, labels=np.where(kept, self.labels, np.nan))
 
-    def without(self, judge: int) -> Votes:
+    def without(self, judge: int) -> PanelVotes:
         """All items, as if this judge had said nothing."""
         words = self.words.copy()
         words[:, judge] = np.nan
@@ -75,7 +75,9 @@ def folds(groups: NDArray[np.intp], rng: np.random.Generator, n_folds: int = FOL
     return np.asarray(rng.permutation(part)[position], dtype=np.intp)
 
 
-def held_out(votes: Votes, rng: np.random.Generator, n_folds: int = FOLDS) -> Iterator[tuple[Votes, NDArray[np.bool_]]]:
+def held_out(
+    votes: PanelVotes, rng: np.random.Generator, n_folds: int = FOLDS
+) -> Iterator[tuple[PanelVotes, NDArray[np.bool_]]]:
     """For each part the votes with the labels of the other parts alone, and which items are the part's."""
     part = np.full(votes.groups.size, -1, dtype=np.intp)
     part[votes.labelled] = folds(votes.groups[votes.labelled], rng, n_folds)
@@ -84,7 +86,7 @@ def held_out(votes: Votes, rng: np.random.Generator, n_folds: int = FOLDS) -> It
         yield votes.hidden(votes.labelled & ~inside), inside
 
 
-def accuracies(votes: Votes) -> Floats:
+def accuracies(votes: PanelVotes) -> Floats:
     """Each judge's accuracy on the labelled items, shape (n_judges,); an item without its word counts as wrong."""
     rows = votes.labelled
     right = votes.words[rows] == votes.labels[rows, None]

@@ -21,14 +21,14 @@ from axisjudge.stats.panels.stacking import (
     ridge,
     ridge_path,
 )
-from axisjudge.stats.panels.votes import Votes, accuracies, held_out
+from axisjudge.stats.panels.votes import PanelVotes, accuracies, held_out
 
 #: Sizes tried for a majority of the best.
 BEST_OF = (1, 3, 5, 7)
 #: A way that weighs judges by labels needs so many tasks with labels: fewer cannot be left out in turn.
 FEWEST_TASKS = 5
 
-Fit = Callable[[Votes, np.random.Generator], LinearPanel]
+Fit = Callable[[PanelVotes, np.random.Generator], LinearPanel]
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Way:
     in_order: bool = False
 
 
-def fit_panel(votes: Votes, way: str, *, rng: np.random.Generator) -> LinearPanel:
+def fit_panel(votes: PanelVotes, way: str, *, rng: np.random.Generator) -> LinearPanel:
     """Judges put together in one of the ways of `WAYS`.
 
     Parameters
@@ -76,7 +76,7 @@ def fit_panel(votes: Votes, way: str, *, rng: np.random.Generator) -> LinearPane
     return WAYS[way].fit(votes, rng)
 
 
-def refit_panel(votes: Votes, way: str, panel: LinearPanel, *, rng: np.random.Generator) -> LinearPanel:
+def refit_panel(votes: PanelVotes, way: str, panel: LinearPanel, *, rng: np.random.Generator) -> LinearPanel:
     """The same way on other votes, with the parts of a stack as they were chosen for `panel`."""
     if panel.recipe is None:
         return fit_panel(votes, way, rng=rng)
@@ -84,7 +84,7 @@ def refit_panel(votes: Votes, way: str, panel: LinearPanel, *, rng: np.random.Ge
     return again if panel.shift is None else matched(again, again.scores(votes.words[votes.labelled]), votes)
 
 
-def calibrated(panel: LinearPanel, votes: Votes) -> LinearPanel:
+def calibrated(panel: LinearPanel, votes: PanelVotes) -> LinearPanel:
     """The panel with the temperature that fits the labels best; as it is without any."""
     rows = votes.labelled
     if not rows.any():
@@ -93,7 +93,7 @@ def calibrated(panel: LinearPanel, votes: Votes) -> LinearPanel:
     return replace(panel, temperature=temperature(scores, truth, votes.weights[rows]))
 
 
-def _vote(votes: Votes, weights: Floats) -> LinearPanel:
+def _vote(votes: PanelVotes, weights: Floats) -> LinearPanel:
     panel = vote(votes.words, weights, votes.n_categories)
     labelled = votes.labelled.any()
     return calibrated(panel, votes) if labelled else replace(panel, temperature=UNLABELLED_VOTE)
@@ -103,14 +103,14 @@ def _vote(votes: Votes, weights: Floats) -> LinearPanel:
 UNLABELLED_VOTE = 2.0
 
 
-def _best(votes: Votes, size: int) -> LinearPanel:
+def _best(votes: PanelVotes, size: int) -> LinearPanel:
     order = np.argsort(-accuracies(votes), kind="stable")
     chosen = np.zeros(order.size)
     chosen[order[:size]] = 1.0
     return _vote(votes, chosen)
 
 
-def _best_majority(votes: Votes, rng: np.random.Generator) -> LinearPanel:
+def _best_majority(votes: PanelVotes, rng: np.random.Generator) -> LinearPanel:
     """The size with the highest accuracy on tasks left out within the labels, the smaller where two are level."""
     sizes = [size for size in BEST_OF if size < votes.words.shape[1]] or [votes.words.shape[1]]
     right = np.zeros(len(sizes))
@@ -138,6 +138,6 @@ WAYS: dict[str, Way] = {
 _PATHS = {"logistic": logistic_path, "ordered": ordered_path, "ridge": ridge_path}
 
 
-def ways_for(votes: Votes) -> tuple[str, ...]:
+def ways_for(votes: PanelVotes) -> tuple[str, ...]:
     """The ways that these words allow: those that take an order only where there is one."""
     return tuple(name for name, way in WAYS.items() if votes.ordered or not way.in_order)

@@ -18,7 +18,7 @@ from axisjudge.checks import InputError, TooLittle, in_open_unit_interval, one_o
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.stats.agreement.coefficients import COEFFICIENTS
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.planning.study_curve import Curve, Question, half_widths, powers
+from axisjudge.stats.planning.study_curve import StudyCurve, StudyQuestion, half_widths, powers
 from axisjudge.stats.raters.alternative_annotator import (
     alternative_annotator,
     best_constant,
@@ -103,7 +103,7 @@ def plan_agreement(
     replicates: int = REPLICATES,
     ci_level: float = 0.95,
     rng: Rng | int | None = None,
-) -> Curve:
+) -> StudyCurve:
     """How many tasks give an agreement coefficient with a half width of at most `target`.
 
     Parameters
@@ -140,7 +140,7 @@ def plan_agreement(
             ratings, [coefficient], categories=range(n_categories), clusters=tasks, ci_level=ci_level, rng=source
         )[coefficient]
 
-    return half_widths(Question(coefficient, "task", target, assumed), study, sizes, replicates, rng)
+    return half_widths(StudyQuestion(coefficient, "task", target, assumed), study, sizes, replicates, rng)
 
 
 def plan_corrected_rate(
@@ -154,7 +154,7 @@ def plan_corrected_rate(
     replicates: int = REPLICATES,
     ci_level: float = 0.95,
     rng: Rng | int | None = None,
-) -> Curve:
+) -> StudyCurve:
     """How many labels, drawn at random from `n_judged` judged runs, give a corrected failure rate this half width.
 
     Runs are taken as independent (one agent's run per task), which is how labels should be drawn.
@@ -180,7 +180,7 @@ def plan_corrected_rate(
     usable = [n for n in sizes if n <= n_judged]
     if not usable:
         raise InputError("n_judged", f"must be at least the smallest number of labels tried, {min(sizes)}", n_judged)
-    asked = Question("a corrected failure rate", "label", target, assumed)
+    asked = StudyQuestion("a corrected failure rate", "label", target, assumed)
     return half_widths(asked, study, usable, replicates, rng)
 
 
@@ -216,7 +216,7 @@ def plan_stand_in(
     sizes: Sequence[int] = SIZES,
     replicates: int = POWER_REPLICATES,
     rng: Rng | int | None = None,
-) -> Curve:
+) -> StudyCurve:
     """How many items, each labelled by all people, let a judge be shown to stand in for a person, with this power.
 
     The claim needs the alternative annotator test passed by the judge and not by the best constant judge.
@@ -248,7 +248,7 @@ def plan_stand_in(
         "person accuracy": person_accuracy,
         "prevalence": prevalence,
     }
-    asked = Question("the alternative annotator test", "item", target, assumed)
+    asked = StudyQuestion("the alternative annotator test", "item", target, assumed)
     return powers(asked, study, sizes, replicates, rng)
 
 

@@ -35,7 +35,7 @@ class Planned:
 
 
 @dataclass(frozen=True)
-class Curve:
+class StudyCurve:
     """Studies of growing size, and the size at which the target is met (None where it is not, up to the largest).
 
     `what` names the statistic, `unit` what is counted (task, label, item), `target` the wanted half width or power,
@@ -56,7 +56,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Question:
+class StudyQuestion:
     """What is planned: the statistic, what is counted, the target and what is assumed."""
 
     what: str
@@ -64,9 +64,9 @@ class Question:
     target: float
     assumed: dict[str, float | int | str]
 
-    def curve(self, points: list[Planned], needed: int | None) -> Curve:
+    def curve(self, points: list[Planned], needed: int | None) -> StudyCurve:
         """The answer."""
-        return Curve(self.what, self.unit, self.target, tuple(points), needed, self.assumed)
+        return StudyCurve(self.what, self.unit, self.target, tuple(points), needed, self.assumed)
 
 
 def _grow(
@@ -86,12 +86,12 @@ def _grow(
 
 
 def half_widths(
-    asked: Question,
+    asked: StudyQuestion,
     study: Callable[[int, Rng], Estimate],
     sizes: Sequence[int],
     replicates: int,
     rng: Rng | int | None,
-) -> Curve:
+) -> StudyCurve:
     """Grow the study until the half width that most keep is well below the target; the size lies between two sizes."""
 
     def planned(n: int, source: Rng) -> Planned:
@@ -112,12 +112,12 @@ def half_widths(
 
 
 def powers(
-    asked: Question,
+    asked: StudyQuestion,
     study: Callable[[int, Rng], bool],
     sizes: Sequence[int],
     replicates: int,
     rng: Rng | int | None,
-) -> Curve:
+) -> StudyCurve:
     """Grow the study until its power is well above the target, or lost again: a claim can become harder with size."""
 
     def planned(n: int, source: Rng) -> Planned:

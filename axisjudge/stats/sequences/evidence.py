@@ -30,7 +30,7 @@ EXPECTED_SHIFT = 2.0
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence(Result):
+class SequenceEvidence(Result):
     """E-values after each unit, and the first unit after which they say stop at `level` (None: never).
 
     `p_value` holds at every look: 1 / the largest e-value so far.
@@ -65,7 +65,7 @@ def evidence_of_rate(
     largest: int | None = None,
     cluster_unit: str = "task",
     level: float = 0.05,
-) -> Evidence:
+) -> SequenceEvidence:
     """Evidence against the hypothesis that the rate of ones is `rate`, after each task.
 
     Half of the money bets on more and half on less: e = (K+ + K-) / 2.
@@ -89,7 +89,7 @@ def evidence_of_rate(
     x, w = relative(by_task(values, clusters), largest)
     up, down = capital(x, w, [rate], level)
     e_values = (np.exp(up[:, 0]) + np.exp(down[:, 0])) / 2
-    return Evidence(e_values, level, "item" if clusters is None else cluster_unit)
+    return SequenceEvidence(e_values, level, "item" if clusters is None else cluster_unit)
 
 
 def evidence_of_change(
@@ -100,7 +100,7 @@ def evidence_of_change(
     largest: int | None = None,
     cluster_unit: str = "task",
     level: float = 0.05,
-) -> Evidence:
+) -> SequenceEvidence:
     """Evidence against the hypothesis that two versions have one rate, after each task.
 
     Parameters
@@ -114,7 +114,7 @@ def evidence_of_change(
     return evidence_of_rate(halfway(before, after), clusters, rate=0.5, cluster_unit=cluster_unit, **options)  # type: ignore[arg-type]
 
 
-def evidence_of_drift(rates: ArrayLike, *, noise: float, level: float = 0.05) -> Evidence:
+def evidence_of_drift(rates: ArrayLike, *, noise: float, level: float = 0.05) -> SequenceEvidence:
     """Evidence that a judge's rate has left where it was, by more than occasions differ anyhow.
 
     The hypothesis: rates of occasions are normal about one mean, with a standard deviation of `noise` or less. The bet
@@ -171,10 +171,10 @@ def evidence_of_drift(rates: ArrayLike, *, noise: float, level: float = 0.05) ->
         with np.errstate(over="ignore"):
             ratio = np.exp((EXPECTED_SHIFT * noise * score) ** 2 / (2 * spread)) / np.sqrt(spread)
         e_values[t - 1] = (ratio / (j * (j + 1))).sum() + 1 / (t + 1)
-    return Evidence(e_values, level, "occasion")
+    return SequenceEvidence(e_values, level, "occasion")
 
 
-def evidence_of_runs(occasions: Sequence[ArrayLike], *, level: float = 0.05) -> Evidence | None:
+def evidence_of_runs(occasions: Sequence[ArrayLike], *, level: float = 0.05) -> SequenceEvidence | None:
     """Evidence of drift from verdicts of repeated runs, with the noise of an occasion that the repeats show.
 
     Parameters

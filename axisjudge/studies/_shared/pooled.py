@@ -24,7 +24,7 @@ from axisjudge.studies._shared.scope import Intervals
 from axisjudge.studies._shared.verdict_codes import UNDECIDED
 
 
-class Sample(Intervals):
+class PooledSample(Intervals):
     """What every estimate takes of a panel: its clusters, what they are, and the level of intervals."""
 
     clusters: NDArray[np.integer]

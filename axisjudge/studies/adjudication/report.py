@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from axisjudge.labels.adjudication import AGREEMENT, Decision, Item, Labelled
+from axisjudge.labels.adjudication import AGREEMENT, AdjudicatedItem, Item, Labelled
 from axisjudge.results import Result, columns
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.correction import CorrectedRate, corrected_rate
@@ -66,7 +66,7 @@ class AdjudicationReport(Result):
 
 
 def adjudication_report(
-    items: Mapping[Item, Labelled], decisions: Sequence[Decision], *, ci_level: float = 0.95
+    items: Mapping[Item, Labelled], decisions: Sequence[AdjudicatedItem], *, ci_level: float = 0.95
 ) -> AdjudicationReport:
     """How often the key was wrong, and what that does to each judge's accuracy.
 
@@ -107,7 +107,7 @@ class _Adjudicated:
     """Labelled items with what was decided on some of them."""
 
     items: Mapping[Item, Labelled]
-    decisions: Mapping[Item, Decision]
+    decisions: Mapping[Item, AdjudicatedItem]
     ci_level: float
 
     def accuracy(self, judge: str, question: str) -> JudgeAccuracy | None:

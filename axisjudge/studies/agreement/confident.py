@@ -16,7 +16,7 @@ from axisjudge.stats.agreement.coefficients import alpha_of, coefficient_names, 
 from axisjudge.stats.agreement.soft import SoftAgreement, beliefs, soft_agreement
 from axisjudge.studies._shared.arrays import Floats, words_of
 from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, with_ends
-from axisjudge.studies._shared.pooled import Pooled, Sample
+from axisjudge.studies._shared.pooled import Pooled, PooledSample
 from axisjudge.studies._shared.ranked_confidence import NoRanks, confidence_ranks
 from axisjudge.studies.agreement import sentences as words
 
@@ -99,7 +99,7 @@ def confident_agreement(
     having = [judge for judge in range(panel.n_judges) if not np.isnan(ranks[:, judge]).all()]
     if len(having) < 2:
         return Confident(panel.where, (), (), normalised, NoRanks.NO_CONFIDENCES, panel.kind)
-    sample: Sample = {"clusters": panel.clusters, "cluster_unit": cluster_unit, "ci_level": ci_level}
+    sample: PooledSample = {"clusters": panel.clusters, "cluster_unit": cluster_unit, "ci_level": ci_level}
     weighted = partial(
         case_weighted, categories=range(len(panel.categories)), strata=panel.question, rng=seed, **sample
     )
@@ -120,7 +120,7 @@ def confident_agreement(
 
 
 def _pair(
-    panel: Pooled, ranks: Floats, pair: list[int], sample: Sample, weighted: Callable[..., CaseWeighted]
+    panel: Pooled, ranks: Floats, pair: list[int], sample: PooledSample, weighted: Callable[..., CaseWeighted]
 ) -> ConfidentPair:
     codes, confidence = panel.codes[:, pair], ranks[:, pair]
     held = beliefs(words_of(codes, panel.categories), (1 + confidence) / 2)

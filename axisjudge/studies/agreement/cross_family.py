@@ -18,7 +18,7 @@ from axisjudge.stats.comparisons.reversal import Reversal
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies._shared.frames import Kind, Table, native, rows_of, table_of
-from axisjudge.studies._shared.pooled import Pooled, Sample, pooled_counts
+from axisjudge.studies._shared.pooled import Pooled, PooledSample, pooled_counts
 from axisjudge.studies._shared.scope import Intervals
 from axisjudge.studies._shared.words import in_cell
 from axisjudge.studies.agreement import sentences as words
@@ -114,7 +114,7 @@ def cross_family(
     be told apart.
     """
     coefficient = one_of("coefficient", coefficient or coefficient_of_two(panel.level), COEFFICIENTS)
-    sample: Sample = {"clusters": panel.clusters, "cluster_unit": cluster_unit, "ci_level": ci_level}
+    sample: PooledSample = {"clusters": panel.clusters, "cluster_unit": cluster_unit, "ci_level": ci_level}
     items: dict[str, Any] = {"times": panel.times, "rows": panel.rows, **sample}
     alpha = _alpha(panel)
     every = paired_coefficient(panel.codes, coefficient, n_categories=len(panel.categories), **items)

@@ -19,7 +19,7 @@ from axisjudge.studies._shared.arrays import mean_of
 from axisjudge.studies._shared.frames import rows_of, with_ends
 from axisjudge.studies.axis_result import sentences as say
 from axisjudge.studies.axis_result.means import QUANTITIES, values
-from axisjudge.studies.axis_result.sentences import Direction, Refused
+from axisjudge.studies.axis_result.sentences import Direction, NotCompared
 
 #: Columns of the table of changes, and where their figures stand.
 _CHANGE = columns(
@@ -70,7 +70,7 @@ class RunComparison(Result):
     tasks: tuple[str, ...] = ()
     only_before: tuple[str, ...] = ()
     only_after: tuple[str, ...] = ()
-    refusal: Refused | None = None
+    refusal: NotCompared | None = None
 
     @property
     def reason(self) -> str:
@@ -107,7 +107,7 @@ def compare_sources(
         return compare_runs(results, others, names=names, ci_level=ci_level)
     agents = sorted({each.agent for each in results if each.agent})[:2]
     if len(agents) < 2:
-        return RunComparison(names, (), len(results), 0, refusal=Refused.ONE_SET)
+        return RunComparison(names, (), len(results), 0, refusal=NotCompared.ONE_SET)
     first, second = ([each for each in results if each.agent == agent] for agent in agents)
     return compare_runs(first, second, names=(agents[0], agents[1]), ci_level=ci_level)
 
@@ -129,11 +129,11 @@ def compare_runs(
     shared = tasks["before"] & tasks["after"]
     if not shared:
         only = (_sorted(tasks["before"]), _sorted(tasks["after"]))
-        return RunComparison(names, (), len(before), len(after), (), *only, refusal=Refused.NO_SHARED_TASK)
+        return RunComparison(names, (), len(before), len(after), (), *only, refusal=NotCompared.NO_SHARED_TASK)
     kept = [[each for each in side if each.cluster_id in shared] for side in (before, after)]
     n_silent = [sum(not any(step.is_call for step in each.interactions) for each in side) for side in kept]
     if n_silent in ([0, len(kept[1])], [len(kept[0]), 0]):
-        return RunComparison(names, (), len(kept[0]), len(kept[1]), _sorted(shared), refusal=Refused.CALLED_NOTHING)
+        return RunComparison(names, (), len(kept[0]), len(kept[1]), _sorted(shared), refusal=NotCompared.CALLED_NOTHING)
     changes = tuple(_change(name, *kept, ci_level=ci_level) for name in QUANTITIES)
     return RunComparison(
         names=names,

@@ -25,7 +25,7 @@ class Direction(StrEnum):
     CANNOT_TELL = "cannot tell"
 
 
-class Refused(StrEnum):
+class NotCompared(StrEnum):
     """Why two sets of runs are not compared, in words."""
 
     ONE_SET = "it takes two sets of runs, or two agents in one"

@@ -14,7 +14,7 @@ _CACHED = ("cacheReadInput", "cache_read_input_tokens", "cached_input_tokens", "
 _OUTPUT = ("output", "output_tokens", "thoughts")
 
 
-class Usage(NamedTuple):
+class RunUsage(NamedTuple):
     """What a run took, as its source counts it: tokens in, of cached input, out, and dollars; None where unstated."""
 
     input_tokens: int | None = None
@@ -23,7 +23,7 @@ class Usage(NamedTuple):
     cost_usd: float | None = None
 
 
-def usage_of(trajectory: Trajectory) -> Usage:
+def usage_of(trajectory: Trajectory) -> RunUsage:
     """The usage that the source states for the run as a whole; turns that are counted one by one are added up.
 
     Whether cached input is part of the input differs from source to source, so the two are never added.
@@ -35,7 +35,7 @@ def usage_of(trajectory: Trajectory) -> Usage:
         each for each in (stated if isinstance(stated, list) else [stated]) if isinstance(each, dict)
     ]
     cost = run.get("totalCostUsd", trajectory.meta.get("total_cost_usd", trajectory.meta.get("agent_cost")))
-    return Usage(
+    return RunUsage(
         _total(turns, _INPUT),
         _total(turns, _CACHED),
         _total(turns, _OUTPUT),

@@ -11,7 +11,7 @@ from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.frames import Kind
 from axisjudge.studies.check.columns import Roles
 from axisjudge.studies.check.comparison import Difference, PeoplePair
-from axisjudge.studies.check.compute import JudgeCheck, Terms, share
+from axisjudge.studies.check.compute import CheckTerms, JudgeCheck, share
 from axisjudge.studies.check.votes import Votes
 
 
@@ -33,7 +33,7 @@ class Checked(Result):
     source: str
     votes: Votes
     roles: Roles
-    terms: Terms
+    terms: CheckTerms
     judges: tuple[JudgeCheck, ...]
     differences: tuple[Difference, ...]
     ranks: RankSets | None

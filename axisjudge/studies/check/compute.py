@@ -47,7 +47,7 @@ _SPOILT = {
 
 
 @dataclass(frozen=True)
-class Terms:
+class CheckTerms:
     """What the figures rest on: the draw of the labels, the error a judge may make alone, the level of intervals."""
 
     sampling: str = "unknown"
@@ -92,7 +92,7 @@ class JudgeCheck(Result):
         return self.no_alone or (self.alone.refusal if self.alone else "")
 
 
-def terms_of(sampling: str, risk: float, ci_level: float, votes: Votes) -> Terms:
+def terms_of(sampling: str, risk: float, ci_level: float, votes: Votes) -> CheckTerms:
     """The draw of the labels in the words that all commands use; ``by-judge=gpt`` names the judge it went by."""
     way, _, judge = sampling.partition("=")
     way = way.replace("-", "_")
@@ -101,15 +101,15 @@ def terms_of(sampling: str, risk: float, ci_level: float, votes: Votes) -> Terms
         raise InputError("--sampling", "only by_judge_verdict=JUDGE names a judge of the file", sampling)
     if way == "by_judge_verdict" and not judge and len(votes.judges) == 1:
         judge = votes.judges[0]
-    return Terms(way, judge, risk, ci_level)
+    return CheckTerms(way, judge, risk, ci_level)
 
 
-def comparable(votes: Votes, terms: Terms) -> bool:
+def comparable(votes: Votes, terms: CheckTerms) -> bool:
     """Whether labelled items show what judges catch and pass: not where they were chosen by a judge's verdict."""
     return votes.in_full or "sensitivity" not in _SPOILT.get(terms.sampling, ())
 
 
-def judge_check(votes: Votes, number: int, terms: Terms) -> JudgeCheck:
+def judge_check(votes: Votes, number: int, terms: CheckTerms) -> JudgeCheck:
     """Everything about the judge at `number`."""
     codes = votes.ratings[:, number]
     measures = _agreement(votes, codes, terms)
@@ -158,13 +158,13 @@ def coefficients(votes: Votes, pair: Sequence[Floats], ci_level: float) -> dict[
     return {name: estimates[of] for name, of in names.items()}
 
 
-def _agreement(votes: Votes, codes: Floats, terms: Terms) -> dict[str, Estimate]:
+def _agreement(votes: Votes, codes: Floats, terms: CheckTerms) -> dict[str, Estimate]:
     truth = votes.reference
     same = np.where(np.isnan(codes) | np.isnan(truth), np.nan, codes == truth)
     return {"agreement": share(same, votes, terms.ci_level), **coefficients(votes, (codes, truth), terms.ci_level)}
 
 
-def _directed(votes: Votes, codes: Floats, terms: Terms) -> dict[str, Estimate]:
+def _directed(votes: Votes, codes: Floats, terms: CheckTerms) -> dict[str, Estimate]:
     truth, level = votes.reference, terms.ci_level
     caught, passed = hits(codes, truth, 1), hits(codes, truth, 0)
     either = (codes == 1) | (truth == 1)
@@ -187,7 +187,7 @@ def _f1(overlap: ClusteredShare) -> Estimate:
     return replace(overlap, **ends, method=overlap.method and f"2 J / (1 + J), J by {overlap.method}")
 
 
-def _failing(votes: Votes, number: int, measures: dict[str, Any], terms: Terms) -> dict[str, Any]:
+def _failing(votes: Votes, number: int, measures: dict[str, Any], terms: CheckTerms) -> dict[str, Any]:
     codes, truth = votes.ratings[:, number], votes.reference
     sensitivity = measures["sensitivity"]
     n, n_lost = int((truth == 1).sum()), int(((truth == 1) & np.isnan(codes)).sum())
@@ -206,7 +206,7 @@ def _failing(votes: Votes, number: int, measures: dict[str, Any], terms: Terms) 
     }
 
 
-def _alone(votes: Votes, number: int, terms: Terms) -> Alone | str:
+def _alone(votes: Votes, number: int, terms: CheckTerms) -> Alone | str:
     codes, sure = votes.ratings[:, number], votes.confidence[:, number]
     if np.isnan(sure).all():
         return "no confidence of it is in the table"
@@ -223,12 +223,12 @@ def _alone(votes: Votes, number: int, terms: Terms) -> Alone | str:
     )
 
 
-def _by_another(terms: Terms, votes: Votes, number: int) -> bool:
+def _by_another(terms: CheckTerms, votes: Votes, number: int) -> bool:
     """Whether the labelled items were drawn by the verdicts of another judge."""
     return terms.sampling == "by_judge_verdict" and terms.drawn_for != votes.judges[number]
 
 
-def _allowed(each: E, name: str, votes: Votes, terms: Terms, number: int) -> E:
+def _allowed(each: E, name: str, votes: Votes, terms: CheckTerms, number: int) -> E:
     """The estimate, or nothing where the draw of the labels would bend it."""
     base = "agreement" if name in CHANCE_CORRECTED else name
     spoilt = base in _SPOILT.get(terms.sampling, ()) or (name == "precision" and _by_another(terms, votes, number))

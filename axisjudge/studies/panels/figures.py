@@ -26,7 +26,7 @@ from axisjudge.stats.confidence.calibration import ReliabilityCurve
 from axisjudge.stats.estimate import Estimate, many
 from axisjudge.stats.panels.nested import REFERENCE, NestedWay
 from axisjudge.studies.panels.fitted import FittedPanel
-from axisjudge.studies.panels.frontier import Frontier, Kind, Point
+from axisjudge.studies.panels.frontier import Frontier, Point, PointKind
 from axisjudge.studies.panels.sentences import NAMES
 from axisjudge.studies.panels.trust import Trust
 
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 #: A colour and a marker for each kind of point, after Okabe and Ito.
 KINDS = {
-    Kind.SINGLE: ("#0072B2", "o"),
-    Kind.PAIR: ("#009E73", "s"),
-    Kind.PANEL: ("#D55E00", "D"),
-    Kind.CASCADE: ("#CC79A7", "^"),
+    PointKind.SINGLE: ("#0072B2", "o"),
+    PointKind.PAIR: ("#009E73", "s"),
+    PointKind.PANEL: ("#D55E00", "D"),
+    PointKind.CASCADE: ("#CC79A7", "^"),
 }
 
 

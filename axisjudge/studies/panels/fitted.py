@@ -16,7 +16,7 @@ from axisjudge.checks import InputError
 from axisjudge.ratings.scales import categories_of
 from axisjudge.stats.panels.linear import LinearPanel
 from axisjudge.stats.panels.ways import WAYS
-from axisjudge.studies.panels.voted import Draw, Voted
+from axisjudge.studies.panels.voted import DrawScheme, Voted
 
 Floats = NDArray[np.float64]
 
@@ -157,7 +157,7 @@ def _check(panel: FittedPanel) -> None:
     rules = {
         "way": panel.way in WAYS,
         "name": _is_name(panel.name),
-        "draw": panel.draw in set(Draw),
+        "draw": panel.draw in set(DrawScheme),
         "judges": len(set(panel.judges)) == k,
         "categories": panel.categories == (categories_of(panel.scale) or tuple(dict.fromkeys(panel.categories))),
         "temperature": 0 < panel.temperature < np.inf,
@@ -205,7 +205,7 @@ def kept(
         shared=panel.shared,
         n_labels=rows.size,
         tuned_on=tuple(sorted({votes.tasks[row] for row in rows})),
-        draw=str(votes.draw if rows.size else Draw.NONE),
+        draw=str(votes.draw if rows.size else DrawScheme.NONE),
         held_out={
             votes.items[row]: tuple(round(value, 6) for value in p)
             for row, p in zip(rows, held_out.tolist(), strict=True)

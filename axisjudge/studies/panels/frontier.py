@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from axisjudge.checks import InputError, one_of
 from axisjudge.results import Result
 from axisjudge.stats.estimate import ClusteredShare, Estimate
-from axisjudge.stats.panels.cascade import Cascade, cascade, price_of, stage_of
+from axisjudge.stats.panels.cascade import CascadeRates, cascade, price_of, stage_of
 from axisjudge.stats.panels.linear import probability_of
 from axisjudge.stats.panels.nested import kappa_with
 from axisjudge.stats.panels.stacking import stacked
-from axisjudge.stats.panels.votes import Votes, accuracies, held_out
+from axisjudge.stats.panels.votes import PanelVotes, accuracies, held_out
 from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies.panels.voted import Voted
 
@@ -31,7 +31,7 @@ PENALTY = 10.0
 SIZES, STAGES = (3, 5, 8), 4
 
 
-class Kind(StrEnum):
+class PointKind(StrEnum):
     """What a point of the frontier is."""
 
     SINGLE = "single judge"
@@ -44,7 +44,7 @@ class Kind(StrEnum):
 class Point(Result):
     """One way of spending money on an item: its price in US dollars, its error and its kappa on tasks left out."""
 
-    kind: Kind
+    kind: PointKind
     judges: tuple[str, ...]
     price: float
     error: ClusteredShare
@@ -63,7 +63,7 @@ class Frontier(Result):
     points: tuple[Point, ...]
     unpriced: tuple[str, ...]
     ladder: tuple[str, ...]
-    guaranteed: Cascade | None
+    guaranteed: CascadeRates | None
     by_kappa: bool = False
 
     @property
@@ -107,18 +107,18 @@ def frontier(
         return Frontier((), unpriced, (), None)
     terms = {"weights": seen.weights, "cluster_unit": votes.cluster_unit}
 
-    def point(kind: Kind, columns: Sequence[int], words: Floats, price: float, sure: float | None = None) -> Point:
+    def point(kind: PointKind, columns: Sequence[int], words: Floats, price: float, sure: float | None = None) -> Point:
         wrong = (words != seen.labels).astype(float)  # NaN differs from any label
         error = clustered_proportion(wrong, seen.groups, **terms)  # type: ignore[arg-type]
         kappa = kappa_with(words, seen, cluster_unit=votes.cluster_unit)
         return Point(kind, tuple(votes.judges[column] for column in columns), price, error, kappa, False, sure)
 
-    points = [point(Kind.SINGLE, [j], seen.words[:, j], float(cost[j])) for j in known]
+    points = [point(PointKind.SINGLE, [j], seen.words[:, j], float(cost[j])) for j in known]
     ladder = [votes.judges.index(name) for name in order] or _ladder(points, votes.judges, votes.ordered)
     ranked = [j for j in np.argsort(-accuracies(seen), kind="stable").tolist() if j in set(known)]
-    groups = [(Kind.PAIR, list(pair)) for pair in combinations(ranked[:PAIRED], 2)]
-    groups += [(Kind.PANEL, ranked[:size]) for size in SIZES if size <= len(ranked)]
-    groups += [(Kind.PANEL, known)] if len(known) > max(SIZES) else []
+    groups = [(PointKind.PAIR, list(pair)) for pair in combinations(ranked[:PAIRED], 2)]
+    groups += [(PointKind.PANEL, ranked[:size]) for size in SIZES if size <= len(ranked)]
+    groups += [(PointKind.PANEL, known)] if len(known) > max(SIZES) else []
     for kind, columns in groups:
         words = _held_out(seen, columns, seed)[0]
         points.append(point(kind, columns, words, float(cost[columns].sum())))
@@ -129,7 +129,7 @@ def frontier(
         for limit in SURE:
             stage = np.minimum(stage_of(sure, limit), len(ladder) - 1)
             price = price_of(stage, cost[ladder].tolist())
-            points.append(point(Kind.CASCADE, ladder, words[np.arange(len(stage)), stage], price, limit))
+            points.append(point(PointKind.CASCADE, ladder, words[np.arange(len(stage)), stage], price, limit))
         wrong = np.where(np.isnan(words), np.nan, words != seen.labels[:, None])
         if votes.draw.carries:
             guaranteed = cascade(
@@ -165,7 +165,7 @@ def _dominated(point: Point, points: Sequence[Point], by_kappa: bool) -> bool:
     return any(cost(other)[0] <= mine[0] and cost(other)[1] <= mine[1] and cost(other) != mine for other in points)
 
 
-def _held_out(votes: Votes, columns: Sequence[int], seed: int) -> tuple[Floats, Floats]:
+def _held_out(votes: PanelVotes, columns: Sequence[int], seed: int) -> tuple[Floats, Floats]:
     """Words of these judges together and their probabilities, each task's from a fit without it."""
     families = tuple(votes.families[column] for column in columns)
     some = replace(votes, words=votes.words[:, list(columns)], families=families)

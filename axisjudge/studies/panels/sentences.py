@@ -8,9 +8,9 @@ from collections import Counter
 from axisjudge.stats.panels.nested import REFERENCE, NestedWay
 from axisjudge.studies._shared.words import in_points, listed, many
 from axisjudge.studies.panels.combined import Combined
-from axisjudge.studies.panels.frontier import Frontier, Kind
-from axisjudge.studies.panels.trust import Trust, Verdict
-from axisjudge.studies.panels.voted import Draw
+from axisjudge.studies.panels.frontier import Frontier, PointKind
+from axisjudge.studies.panels.trust import Trust, TrustVerdict
+from axisjudge.studies.panels.voted import DrawScheme
 
 #: Ways in words.
 NAMES = {
@@ -28,11 +28,12 @@ NAMES = {
 LOWER_KAPPA = 0.02
 
 _NO_DRAW = {
-    Draw.UNKNOWN: "the labels do not say how they were drawn (--sampling random, if they were drawn at random)",
-    Draw.SEVERAL: "labels were drawn in several ways, which cannot be put together",
-    Draw.LOOKED_AT: "items were labelled because judges disagree on them, and no rate follows from that",
-    Draw.PARTIAL: "by their probabilities labels stand for fewer items than there are: label the rest of the draw",
-    Draw.BY_LABEL: "labels were drawn by what people say, and no error of judges follows from that",
+    DrawScheme.UNKNOWN: "the labels do not say how they were drawn (--sampling random, if they were drawn at random)",
+    DrawScheme.SEVERAL: "labels were drawn in several ways, which cannot be put together",
+    DrawScheme.LOOKED_AT: "items were labelled because judges disagree on them, and no rate follows from that",
+    DrawScheme.PARTIAL: "by their probabilities labels stand for fewer items than there are: label the rest of the "
+    "draw",
+    DrawScheme.BY_LABEL: "labels were drawn by what people say, and no error of judges follows from that",
 }
 
 
@@ -128,7 +129,7 @@ def stands(found: Trust) -> str:
     """What may stand without a person at one risk, or why nothing may."""
     off = f" (more than {many(found.within, 'grade')} off)" if found.within else ""
     terms = f"an error{off} of at most {100 * found.alone.risk:g}% ({100 * found.alone.confidence_level:g}% sure)"
-    if found.verdict is Verdict.GRANTED and found.alone.error is not None:
+    if found.verdict is TrustVerdict.GRANTED and found.alone.error is not None:
         error = found.alone.error
         return (
             f"At {terms} {found.n_kept:,} of {found.n_items:,} verdicts ({found.n_kept / found.n_items:.0%}) may stand "
@@ -150,11 +151,11 @@ def stands_in_full(found: Trust) -> str:
 
 
 def _why(found: Trust) -> str:
-    if found.verdict is Verdict.NO_LABELS:
+    if found.verdict is TrustVerdict.NO_LABELS:
         return "no item has a verdict and a label"
-    if found.verdict is Verdict.DRAW:
+    if found.verdict is TrustVerdict.DRAW:
         return _NO_DRAW[found.draw]
-    if found.verdict is Verdict.TUNED:
+    if found.verdict is TrustVerdict.TUNED:
         return (
             f"all {found.n_tuned:,} labels are of tasks that it was fitted on; label other tasks, or take cross-fitted "
             "probabilities (--cross-fitted)"
@@ -229,8 +230,8 @@ def _cascade(found: Frontier) -> str:
     )
 
 
-def _point(kind: Kind, judges: tuple[str, ...]) -> str:
-    if kind in (Kind.SINGLE, Kind.PAIR):
+def _point(kind: PointKind, judges: tuple[str, ...]) -> str:
+    if kind in (PointKind.SINGLE, PointKind.PAIR):
         return " with ".join(judges)
     return f"{kind.value} of {len(judges)}"
 

@@ -15,7 +15,7 @@ from axisjudge.stats.agreement.effective import EffectiveJudges, effective_judge
 from axisjudge.stats.confidence.calibration import ReliabilityCurve, reliability_curve
 from axisjudge.stats.panels.linear import probability_of
 from axisjudge.stats.panels.nested import NestedWay, judges_worth, nested
-from axisjudge.stats.panels.votes import Votes
+from axisjudge.stats.panels.votes import PanelVotes
 from axisjudge.stats.panels.ways import FEWEST_TASKS, fit_panel
 from axisjudge.studies._shared.frames import Given, Table, kind_of
 from axisjudge.studies._shared.scope import banner
@@ -220,7 +220,7 @@ def panels(
     )
 
 
-def _reliability(votes: Votes, way: NestedWay, seed: int) -> ReliabilityCurve:
+def _reliability(votes: PanelVotes, way: NestedWay, seed: int) -> ReliabilityCurve:
     """The probability of the panel's own word on tasks left out, against being right."""
     given, rows = ~np.isnan(way.words), votes.labelled
     right = (way.words == votes.labels[rows])[given].astype(float)

@@ -15,12 +15,12 @@ from axisjudge.stats.estimate import ClusteredShare
 from axisjudge.stats.panels.linear import probability_of
 from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies.panels.fitted import FittedPanel
-from axisjudge.studies.panels.voted import Draw, Voted
+from axisjudge.studies.panels.voted import DrawScheme, Voted
 
 Floats = NDArray[np.float64]
 
 
-class Verdict(StrEnum):
+class TrustVerdict(StrEnum):
     """What may be said of verdicts that would stand without a person."""
 
     GRANTED = "granted"
@@ -31,7 +31,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True)
-class Stratum(Result):
+class TrustStratum(Result):
     """Items of one word or one agent: how many verdicts stand, and the error among those that people labelled."""
 
     by: str
@@ -58,13 +58,13 @@ class Trust(Result):
 
     subject: str
     question: str
-    verdict: Verdict
+    verdict: TrustVerdict
     alone: Alone
-    strata: tuple[Stratum, ...]
+    strata: tuple[TrustStratum, ...]
     n_items: int
     n_labelled: int
     n_tuned: int
-    draw: Draw
+    draw: DrawScheme
     cluster_unit: str
     cross_fitted: bool = False
     within: int = 0
@@ -72,7 +72,7 @@ class Trust(Result):
     @property
     def granted(self) -> bool:
         """Whether any verdict may stand."""
-        return self.verdict is Verdict.GRANTED
+        return self.verdict is TrustVerdict.GRANTED
 
     @property
     def n_kept(self) -> int:
@@ -85,7 +85,7 @@ class Trust(Result):
         return self.n_items - self.n_kept
 
     @property
-    def worst(self) -> Stratum | None:
+    def worst(self) -> TrustStratum | None:
         """The stratum with the highest error among ten labelled kept items or more; None where there is none."""
         known = [each for each in self.strata if each.error.n_items >= FEWEST_OF_STRATUM]
         return max(known, key=lambda each: each.error.estimate) if known else None
@@ -127,8 +127,8 @@ def trust_panel(
         for row in np.flatnonzero(tuned):
             p[row] = panel.held_out.get(votes.items[row], (np.nan,) * len(panel.categories))
     left = replace(votes, labels=labels if cross_fitted else np.where(tuned, np.nan, labels))
-    if tuned.any() and not cross_fitted and left.draw is Draw.FULL:
-        left = replace(left, draw=Draw.RANDOM)  # whole tasks were left out, whatever their labels
+    if tuned.any() and not cross_fitted and left.draw is DrawScheme.FULL:
+        left = replace(left, draw=DrawScheme.RANDOM)  # whole tasks were left out, whatever their labels
     words = panel.words(p)
     sure = probability_of(words, p, within)
     n_tuned = 0 if cross_fitted else int(tuned.sum())
@@ -166,7 +166,7 @@ def _trust(
     tasks = np.unique(np.array(votes.tasks), return_inverse=True)[1]
     n_labelled = int((labelled & ~np.isnan(sure)).sum())
     if not n_labelled or not votes.draw.carries:
-        verdict = Verdict.TUNED if n_tuned else Verdict.NO_LABELS if not n_labelled else Verdict.DRAW
+        verdict = TrustVerdict.TUNED if n_tuned else TrustVerdict.NO_LABELS if not n_labelled else TrustVerdict.DRAW
         alone = Alone(0.0, np.nan, None, risk, level, int((~np.isnan(sure)).sum()), verdict.value)
     else:
         alone = decides_alone(
@@ -178,14 +178,14 @@ def _trust(
             confidence_level=level,
             cluster_unit=votes.cluster_unit,
         )
-        verdict = Verdict.NOT_SHOWN if alone.refusal else Verdict.GRANTED
+        verdict = TrustVerdict.NOT_SHOWN if alone.refusal else TrustVerdict.GRANTED
     kept = sure >= alone.threshold  # False everywhere where the threshold is NaN
     return Trust(
         subject=subject,
         question=votes.question,
         verdict=verdict,
         alone=alone,
-        strata=_strata(votes, words, kept, wrong, tasks, level) if verdict is Verdict.GRANTED else (),
+        strata=_strata(votes, words, kept, wrong, tasks, level) if verdict is TrustVerdict.GRANTED else (),
         n_items=len(votes.items),
         n_labelled=n_labelled,
         n_tuned=n_tuned,
@@ -197,7 +197,7 @@ def _trust(
 
 def _strata(
     votes: Voted, words: Floats, kept: NDArray[np.bool_], wrong: Floats, tasks: NDArray[np.intp], level: float
-) -> tuple[Stratum, ...]:
+) -> tuple[TrustStratum, ...]:
     """By the word that was given and by agent, where there are several."""
     of_word = {name: words == code for code, name in enumerate(votes.categories)}
     agents = sorted(set(votes.agents) - {""})
@@ -215,5 +215,5 @@ def _strata(
                 cluster_unit=votes.cluster_unit,
                 ci_level=2 * level - 1,
             )
-            strata.append(Stratum(by, name, int(inside.sum()), int(counted.sum()), error))
+            strata.append(TrustStratum(by, name, int(inside.sum()), int(counted.sum()), error))
     return tuple(strata)

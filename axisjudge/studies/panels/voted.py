@@ -17,7 +17,7 @@ from axisjudge.labels.simulated_people import FAMILY
 from axisjudge.ratings import to_matrix
 from axisjudge.ratings.scales import level_of
 from axisjudge.ratings.selection import BY_LABELLER, raters_of
-from axisjudge.stats.panels.votes import Votes
+from axisjudge.stats.panels.votes import PanelVotes
 from axisjudge.stats.raters.reference import majority
 from axisjudge.stats.rates.correction import SAMPLING
 from axisjudge.studies._shared.frames import Given, to_polars
@@ -36,7 +36,7 @@ COLUMNS = (
 MECHANISM = "panel"
 
 
-class Draw(StrEnum):
+class DrawScheme(StrEnum):
     """How the labelled items were drawn, as far as a guarantee is concerned."""
 
     NONE = "none"
@@ -52,7 +52,7 @@ class Draw(StrEnum):
     @property
     def carries(self) -> bool:
         """Whether a share among the labelled items says anything of all."""
-        return self in (Draw.FULL, Draw.RANDOM, Draw.WEIGHTED)
+        return self in (DrawScheme.FULL, DrawScheme.RANDOM, DrawScheme.WEIGHTED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,15 +76,17 @@ class Voted:
     confidences: Floats
     labels: Floats
     weights: Floats
-    draw: Draw
+    draw: DrawScheme
     cluster_unit: str
     made_up: tuple[str, ...] = ()
 
     @property
-    def votes(self) -> Votes:
+    def votes(self) -> PanelVotes:
         """The arrays that the statistics take."""
         groups = np.unique(np.array(self.tasks), return_inverse=True)[1].astype(np.intp)
-        return Votes(self.words, self.labels, self.weights, groups, self.families, len(self.categories), self.ordered)
+        return PanelVotes(
+            self.words, self.labels, self.weights, groups, self.families, len(self.categories), self.ordered
+        )
 
     @property
     def ordered(self) -> bool:
@@ -204,27 +206,27 @@ def _chosen(judged: pl.DataFrame, question: str, judges: Sequence[str] | None, s
 
 def _drawn(
     people: pl.DataFrame, items: tuple[str, ...], reference: Floats, sampling: str | None
-) -> tuple[Draw, Floats]:
+) -> tuple[DrawScheme, Floats]:
     """How the labels were drawn, and what each labelled item stands for."""
     weights = np.ones(len(items))
     if people.is_empty():
-        return Draw.NONE, weights
+        return DrawScheme.NONE, weights
     if people["item_id"].n_unique() == len(items):
-        return Draw.FULL, weights
+        return DrawScheme.FULL, weights
     stated = with_drawn(people)
     ways = set(stated.select("drawn", "drawn_by").unique().rows())
     methods = {way for way, _ in ways}
     if methods == {"unknown"}:
         if sampling is None or one_of("sampling", sampling, SAMPLING) == "unknown":
-            return Draw.UNKNOWN, weights
+            return DrawScheme.UNKNOWN, weights
         methods = {sampling}
-        return (Draw.BY_LABEL if "by_human_label" in methods else _without(methods)), weights
+        return (DrawScheme.BY_LABEL if "by_human_label" in methods else _without(methods)), weights
     if methods <= set(LOOKED_AT):
-        return Draw.LOOKED_AT, weights
+        return DrawScheme.LOOKED_AT, weights
     if len(ways) > 1:
-        return Draw.SEVERAL, weights
+        return DrawScheme.SEVERAL, weights
     if methods == {"by_human_label"}:
-        return Draw.BY_LABEL, weights
+        return DrawScheme.BY_LABEL, weights
     if stated["drawn_probability"].null_count():
         return _without(methods), weights
     known = dict(stated.select("item_id", "drawn_probability").iter_rows())
@@ -232,10 +234,10 @@ def _drawn(
     given = ~np.isnan(probability) & ~np.isnan(reference)
     weights[given] = 1.0 / probability[given]
     if methods != {"random"} and _stand_for_fewer(weights[given], len(items)):
-        return Draw.PARTIAL, np.ones(len(items))
+        return DrawScheme.PARTIAL, np.ones(len(items))
     if given.any() and np.ptp(probability[given]) < 1e-12:
-        return Draw.RANDOM, np.ones(len(items))
-    return Draw.WEIGHTED, weights
+        return DrawScheme.RANDOM, np.ones(len(items))
+    return DrawScheme.WEIGHTED, weights
 
 
 def _stand_for_fewer(weights: Floats, n_items: int) -> bool:
@@ -248,6 +250,6 @@ def _stand_for_fewer(weights: Floats, n_items: int) -> bool:
     return bool(weights.sum() < min(0.9 * n_items, n_items - 2 * error))
 
 
-def _without(methods: set[str]) -> Draw:
+def _without(methods: set[str]) -> DrawScheme:
     """A draw of which no probabilities are known: only one at random needs none."""
-    return Draw.RANDOM if methods == {"random"} else Draw.UNKNOWN
+    return DrawScheme.RANDOM if methods == {"random"} else DrawScheme.UNKNOWN

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from axisjudge.stats.rates.correction import CorrectedRate
 from axisjudge.studies._shared.words import directed, in_points, overturned, share
-from axisjudge.studies.people.claims import MARGIN, Answer, Claim, ClaimKind, Reason
+from axisjudge.studies.people.claims import MARGIN, Claim, ClaimAnswer, ClaimKind, ClaimReason
 from axisjudge.studies.people.judge_comparison import JudgeComparison
 
 _CLAIMED = {
@@ -32,28 +32,28 @@ def claimed(claim: Claim) -> str:
 def because(claim: Claim) -> str:
     """Why the claim has its answer: the figure that decided, or why there is none."""
     match claim.reason:
-        case Reason.FIGURE:
+        case ClaimReason.FIGURE:
             return _figure(claim.kind, claim.figures)
-        case Reason.CHOSEN:
+        case ClaimReason.CHOSEN:
             return str(claim.reason).format(_CHOSEN_BY[claim.panel.drawn.sampling])
-        case Reason.NO_INTERVAL:
+        case ClaimReason.NO_INTERVAL:
             return {
                 ClaimKind.BEATS_ONE_WORD: claim.figures.over_constant,
                 ClaimKind.AS_A_PERSON: claim.figures.behind,
                 ClaimKind.FINDS_FAILURES: claim.figures.majority.sensitivity.given,
             }[claim.kind].reason
-        case Reason.REFUSED if claim.kind is ClaimKind.STANDS_IN:
+        case ClaimReason.REFUSED if claim.kind is ClaimKind.STANDS_IN:
             return claim.figures.stand_in.refusal
-        case Reason.REFUSED if claim.figures.rates is not None:
+        case ClaimReason.REFUSED if claim.figures.rates is not None:
             return claim.figures.rates.overall.refusal
-        case Reason.TOO_WEAK if claim.figures.rates is not None:
+        case ClaimReason.TOO_WEAK if claim.figures.rates is not None:
             return "; ".join(claim.figures.rates.overall.warnings)
     return claim.reason.value
 
 
 def _not_yet(claim: Claim) -> str:
     """What would show a claim that is not shown yet."""
-    if claim.answer is not Answer.NOT_SHOWN:
+    if claim.answer is not ClaimAnswer.NOT_SHOWN:
         return ""
     return (
         f"; about {claim.more:,} labelled items more would show it" if claim.more else "; more labels may show it false"
@@ -93,5 +93,5 @@ def _figure(kind: ClaimKind, judge: JudgeComparison) -> str:
 def rate_note(rate: CorrectedRate) -> str:
     """What must be known of a corrected rate; widths stand in the row already."""
     labels_alone = rate.rate.method == rate.labels_alone.method
-    weak = "; ".join(rate.warnings) if labels_alone else Reason.TOO_WEAK.value if rate.warnings else ""
+    weak = "; ".join(rate.warnings) if labels_alone else ClaimReason.TOO_WEAK.value if rate.warnings else ""
     return rate.refusal or weak

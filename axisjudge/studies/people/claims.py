@@ -28,7 +28,7 @@ class ClaimKind(StrEnum):
     ADDS_TO_LABELS = "adds to labels"
 
 
-class Answer(StrEnum):
+class ClaimAnswer(StrEnum):
     """Whether a claim may be made; `MAY_NOT` is shown to be false, `NOT_SHOWN` neither that nor true."""
 
     MAY = "may"
@@ -37,7 +37,7 @@ class Answer(StrEnum):
     NOT_CHECKED = "not checked"
 
 
-class Reason(StrEnum):
+class ClaimReason(StrEnum):
     """Why a claim has its answer."""
 
     FIGURE = "the figure"
@@ -63,7 +63,7 @@ MOST_FAILURES = 0.5
 _AMONG_LABELLED = {ClaimKind.BEATS_ONE_WORD, ClaimKind.AS_A_PERSON, ClaimKind.STANDS_IN, ClaimKind.FINDS_FAILURES}
 _STILL_CHECKED = {"by_human_label": {ClaimKind.FINDS_FAILURES}, "by_key": {ClaimKind.STANDS_IN}}
 
-Answered = tuple[Answer, Reason] | tuple[Answer, Reason, int | None]
+Answered = tuple[ClaimAnswer, ClaimReason] | tuple[ClaimAnswer, ClaimReason, int | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +77,8 @@ class Claim:
     panel: LabelledPanel
     figures: JudgeComparison
     kind: ClaimKind
-    answer: Answer
-    reason: Reason
+    answer: ClaimAnswer
+    reason: ClaimReason
     more: int | None = None
 
     question = property(lambda self: self.panel.question)
@@ -102,7 +102,7 @@ def claims_of(panel: LabelledPanel, judge: JudgeComparison) -> list[Claim]:
     }
     if panel.drawn.chosen:
         unsound = _AMONG_LABELLED - _STILL_CHECKED.get(panel.drawn.sampling, set())
-        answers |= {kind: (Answer.NOT_CHECKED, Reason.CHOSEN) for kind in answers if kind in unsound}
+        answers |= {kind: (ClaimAnswer.NOT_CHECKED, ClaimReason.CHOSEN) for kind in answers if kind in unsound}
     return [Claim(panel, judge, kind, answer, reason, *more) for kind, (answer, reason, *more) in answers.items()]
 
 
@@ -124,14 +124,14 @@ def overturned_by(claim: Claim) -> Reversal | None:
     labels alone. Exact where only the number of changes counts: failures found, with independent items. Items that
     people fail and others are also tried apart: a failure rate moves with misses and with false alarms.
     """
-    if claim.answer not in (Answer.MAY, Answer.MAY_NOT) or claim.kind not in _READ_FROM:
+    if claim.answer not in (ClaimAnswer.MAY, ClaimAnswer.MAY_NOT) or claim.kind not in _READ_FROM:
         return None
     panel = claim.panel if claim.kind is ClaimKind.RATE_HOLDS else claim.panel.with_labels()  # all that it depends on
     number = panel.judges.index(claim.judge)
     verdicts, truth = panel.judged[:, number], panel.reference
     decided = ~np.isnan(panel.sided(verdicts)) & ~np.isnan(truth) & panel.asked[:, number]
     first, last = (float(end(panel.sides.values())) for end in (min, max))
-    harmful = claim.answer is Answer.MAY
+    harmful = claim.answer is ClaimAnswer.MAY
     candidates = decided & ((verdicts == truth) == harmful)
     changed, labelled = (np.where(kept == first, last, first) if harmful else kept for kept in (truth, verdicts))
 
@@ -166,13 +166,13 @@ def overturned_by(claim: Claim) -> Reversal | None:
 def _above(figure: Estimate, bound: float) -> Answered:
     """Whether a figure is shown to lie above a bound, or not to; or how many items more would show it."""
     if math.isnan(figure.ci_low):
-        return Answer.NOT_CHECKED, Reason.NO_INTERVAL
+        return ClaimAnswer.NOT_CHECKED, ClaimReason.NO_INTERVAL
     if figure.ci_low > bound:
-        return Answer.MAY, Reason.FIGURE
+        return ClaimAnswer.MAY, ClaimReason.FIGURE
     if figure.ci_high <= bound:
-        return Answer.MAY_NOT, Reason.FIGURE
+        return ClaimAnswer.MAY_NOT, ClaimReason.FIGURE
     half, gap = figure.estimate - figure.ci_low, figure.estimate - bound
-    return Answer.NOT_SHOWN, Reason.FIGURE, _more(figure.n_items, half, gap)
+    return ClaimAnswer.NOT_SHOWN, ClaimReason.FIGURE, _more(figure.n_items, half, gap)
 
 
 def _more(n: int, half: float, gap: float) -> int | None:
@@ -181,15 +181,15 @@ def _more(n: int, half: float, gap: float) -> int | None:
 
 
 def _by_figure(holds: bool) -> Answered:
-    return (Answer.MAY if holds else Answer.MAY_NOT), Reason.FIGURE
+    return (ClaimAnswer.MAY if holds else ClaimAnswer.MAY_NOT), ClaimReason.FIGURE
 
 
 def _beats_one_word(judge: JudgeComparison) -> Answered:
     more = judge.over_constant
     if judge.majority.constant_accuracy == 1:
-        return Answer.NOT_CHECKED, Reason.ONE_WORD
+        return ClaimAnswer.NOT_CHECKED, ClaimReason.ONE_WORD
     if more.estimate == 0:
-        return Answer.MAY_NOT, Reason.AS_OFTEN
+        return ClaimAnswer.MAY_NOT, ClaimReason.AS_OFTEN
     return _above(more, 0.0)
 
 
@@ -202,44 +202,49 @@ def _as_a_person(judge: JudgeComparison) -> Answered:
 def _stands_in(judge: JudgeComparison) -> Answered:
     test = judge.stand_in.judge
     if test.refusal or len(test.tested) < FEWEST_PEOPLE:
-        return Answer.NOT_CHECKED, Reason.REFUSED
+        return ClaimAnswer.NOT_CHECKED, ClaimReason.REFUSED
     if not judge.stand_in.refusal:
         return _by_figure(True)
     if test.passed:  # the constant passes as well, and the judge is not shown to be better
-        return Answer.NOT_SHOWN if judge.stand_in.beyond_constant.ci_high > 0 else Answer.MAY_NOT, Reason.REFUSED
+        return (
+            ClaimAnswer.NOT_SHOWN if judge.stand_in.beyond_constant.ci_high > 0 else ClaimAnswer.MAY_NOT,
+            ClaimReason.REFUSED,
+        )
     worse = sum(person.p_value > 1 - Q for person in test.tested)  # shown to be worse by epsilon or more
-    return Answer.MAY_NOT if 2 * worse > len(test.tested) else Answer.NOT_SHOWN, Reason.REFUSED
+    return ClaimAnswer.MAY_NOT if 2 * worse > len(test.tested) else ClaimAnswer.NOT_SHOWN, ClaimReason.REFUSED
 
 
 def _finds_failures(judge: JudgeComparison) -> Answered:
     sensitivity = judge.majority.sensitivity.given
     if math.isnan(sensitivity.ci_low):
         if sensitivity.n_items:
-            return Answer.NOT_CHECKED, Reason.NO_INTERVAL
-        return Answer.NOT_CHECKED, Reason.NO_FAILURE if math.isnan(judge.majority.sensitivity.best) else Reason.NO_SIDE
+            return ClaimAnswer.NOT_CHECKED, ClaimReason.NO_INTERVAL
+        return ClaimAnswer.NOT_CHECKED, ClaimReason.NO_FAILURE if math.isnan(
+            judge.majority.sensitivity.best
+        ) else ClaimReason.NO_SIDE
     return _above(sensitivity, MOST_FAILURES)
 
 
 def _rate_holds(judge: JudgeComparison) -> Answered:
     if judge.corrected is None:
-        return Answer.NOT_CHECKED, Reason.REFUSED
+        return ClaimAnswer.NOT_CHECKED, ClaimReason.REFUSED
     rate, own = judge.corrected.rate, judge.corrected.apparent.estimate
     below, above = own - rate.ci_low, rate.ci_high - own
     if max(below, above) <= MARGIN:
-        return Answer.MAY, Reason.FIGURE
+        return ClaimAnswer.MAY, ClaimReason.FIGURE
     if -min(below, above) > MARGIN:
-        return Answer.MAY_NOT, Reason.FIGURE
+        return ClaimAnswer.MAY_NOT, ClaimReason.FIGURE
     labelled = rate.n_items - rate.n_missing
     off, half = abs(own - rate.estimate), max(rate.ci_high - rate.estimate, rate.estimate - rate.ci_low)
-    return Answer.NOT_SHOWN, Reason.FIGURE, _more(labelled, half, MARGIN - off)
+    return ClaimAnswer.NOT_SHOWN, ClaimReason.FIGURE, _more(labelled, half, MARGIN - off)
 
 
 def _adds_to_labels(judge: JudgeComparison) -> Answered:
     if judge.corrected is None:
-        return Answer.NOT_CHECKED, Reason.REFUSED
+        return ClaimAnswer.NOT_CHECKED, ClaimReason.REFUSED
     if not judge.corrected.rate.n_missing:
-        return Answer.NOT_CHECKED, Reason.ALL_LABELLED
-    return (Answer.MAY_NOT, Reason.TOO_WEAK) if judge.corrected.warnings else _by_figure(True)
+        return ClaimAnswer.NOT_CHECKED, ClaimReason.ALL_LABELLED
+    return (ClaimAnswer.MAY_NOT, ClaimReason.TOO_WEAK) if judge.corrected.warnings else _by_figure(True)
 
 
 _ANSWERS = {

@@ -21,7 +21,7 @@ from axisjudge.studies._shared.words import (
     reasons,
 )
 from axisjudge.studies.people.claim_words import because, claimed
-from axisjudge.studies.people.claims import Answer, Claim, ClaimKind
+from axisjudge.studies.people.claims import Claim, ClaimAnswer, ClaimKind
 from axisjudge.studies.people.comparison import HumanComparison, QuestionComparison
 from axisjudge.studies.people.judge_comparison import JudgeComparison
 from axisjudge.studies.people.trials import FewLabels, PlantedRate
@@ -46,7 +46,7 @@ _NAMED = 6
 
 def weakest_sentence(comparison: HumanComparison) -> str:
     """Which claim that may be made hangs on the fewest verdicts or labels; empty where none may be made."""
-    made = [claim for claim in comparison.claims if claim.answer is Answer.MAY]
+    made = [claim for claim in comparison.claims if claim.answer is ClaimAnswer.MAY]
     known = [(each.changes, claim, each) for claim in made if (each := claim.reversal) and each.changes is not None]
     if not known:
         return ""
@@ -105,33 +105,41 @@ def _best(comparison: HumanComparison) -> str:
 def stands_in_counted(comparison: HumanComparison) -> str:
     """Of how many judges it may be claimed that they stand in for a person; shown false apart from not shown."""
     asked = [claim for claim in comparison.claims if claim.kind is ClaimKind.STANDS_IN]
-    counts = {answer: sum(claim.answer is answer for claim in asked) for answer in Answer}
+    counts = {answer: sum(claim.answer is answer for claim in asked) for answer in ClaimAnswer}
     what = "That a judge may stand in for one of these people"
-    if counts[Answer.NOT_CHECKED] == len(asked):
+    if counts[ClaimAnswer.NOT_CHECKED] == len(asked):
         return f"{what} could not be checked, because {because(asked[0])}." if asked else ""
-    words = {Answer.NOT_SHOWN: "not shown yet", Answer.MAY_NOT: "shown false", Answer.NOT_CHECKED: "not checked"}
+    words = {
+        ClaimAnswer.NOT_SHOWN: "not shown yet",
+        ClaimAnswer.MAY_NOT: "shown false",
+        ClaimAnswer.NOT_CHECKED: "not checked",
+    }
     rest = [f"{word}: {counts[answer]}" for answer, word in words.items() if counts[answer]]
     tail = f" ({'; '.join(rest)})" if rest else ""
-    return f"{what} may be claimed in {counts[Answer.MAY] or 'none'} of {many(len(asked), 'case')}{tail}, exploratory."
+    may = counts[ClaimAnswer.MAY] or "none"
+    return f"{what} may be claimed in {may} of {many(len(asked), 'case')}{tail}, exploratory."
 
 
 def count_sentence(comparison: HumanComparison) -> str:
     """How many claims may be made."""
     claims = comparison.claims
-    counts = {answer: sum(claim.answer is answer for claim in claims) for answer in Answer}
-    chance = 0.025 * (len(claims) - counts[Answer.NOT_CHECKED])
+    order = (ClaimAnswer.MAY, ClaimAnswer.NOT_SHOWN, ClaimAnswer.MAY_NOT, ClaimAnswer.NOT_CHECKED)
+    may, not_shown, false, unchecked = (sum(claim.answer is answer for claim in claims) for answer in order)
+    chance = 0.025 * (len(claims) - unchecked)
     alone = f" Each is tested alone: were none true, about {chance:.0f} would pass by chance, so they are exploratory."
     return (
-        f"Of {many(len(claims), 'claim')}, one for each kind, judge and question, {counts[Answer.MAY] or 'none'} may "
-        f"be made. The others: {counts[Answer.NOT_SHOWN]} not shown yet, {counts[Answer.MAY_NOT]} shown false, "
-        f"{counts[Answer.NOT_CHECKED]} not checked.{alone if chance >= 0.5 else ''}"
+        f"Of {many(len(claims), 'claim')}, one for each kind, judge and question, {may or 'none'} may be made. "
+        f"The others: {not_shown} not shown yet, {false} shown false, {unchecked} not checked."
+        f"{alone if chance >= 0.5 else ''}"
     )
 
 
 def claim_sentence(comparison: HumanComparison, kind: ClaimKind) -> str:
     """Of whom one claim may be made, of whom not, and what could not be checked with the reasons."""
     asked = [claim for claim in comparison.claims if claim.kind is kind]
-    may, not_shown, may_not, unchecked = ([claim for claim in asked if claim.answer is answer] for answer in Answer)
+    may, not_shown, may_not, unchecked = (
+        [claim for claim in asked if claim.answer is answer] for answer in ClaimAnswer
+    )
     judges = list(dict.fromkeys(claim.judge for claim in comparison.claims))
     parts = []
     if may:

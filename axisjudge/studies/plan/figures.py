@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from axisjudge.figures.marks import percent_tick
 from axisjudge.figures.theme import QUIET, SMALL, describe, dress, grid, legend_below, new_axes
 from axisjudge.stats.estimate import plural
-from axisjudge.stats.planning.study_curve import Curve
+from axisjudge.stats.planning.study_curve import StudyCurve
 from axisjudge.studies._shared.words import many
 from axisjudge.studies.plan.repeats import PanelError
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def plot_plans(curves: Mapping[str, Curve], *, title: str, ax: Axes | None = None) -> Axes:
+def plot_plans(curves: Mapping[str, StudyCurve], *, title: str, ax: Axes | None = None) -> Axes:
     """Half width (or power) against size, one line a scenario; a ring marks the size at which the target is met.
 
     Bars show the standard deviation of the half width between studies: yours may be luckier or not.

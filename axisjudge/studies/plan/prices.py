@@ -10,7 +10,7 @@ from axisjudge.checks import InputError, positive
 from axisjudge.judges.pricing import LISTED_AT, Tokens, cost_usd, price_list_version
 from axisjudge.results import Result, columns
 from axisjudge.spec import JudgeSpec, find_provider, parse_specs, price_list_of
-from axisjudge.stats.planning.study_curve import Curve, Planned
+from axisjudge.stats.planning.study_curve import Planned, StudyCurve
 from axisjudge.studies._shared.words import listed
 
 #: A typical call of the shipped rubrics on a retail run: prompt and reply, in tokens.
@@ -39,7 +39,7 @@ class StudyPlan(Result):
         "usd_per_unit one_more",
     )
 
-    curve: Curve
+    curve: StudyCurve
     usd_per_unit: float | None = None
     price_list: str = ""
 
@@ -84,7 +84,7 @@ def judge_prices(judges: Sequence[str | JudgeSpec], tokens: Tokens = TOKENS) -> 
 
 
 def study_plan(
-    curve: Curve,
+    curve: StudyCurve,
     *,
     judges: Sequence[JudgePrice] = (),
     calls_per_unit: float = 1,

@@ -19,7 +19,7 @@ from axisjudge.verdict import VERDICTS
 
 
 @dataclass(frozen=True)
-class Judgement:
+class VersionVerdict:
     """A judge's verdict on a run under one version, as given in one repeat, with the mean confidence of all."""
 
     verdict: str
@@ -43,8 +43,8 @@ class Flip(Result):
 
     item: str
     judge: str
-    before: Judgement
-    after: Judgement
+    before: VersionVerdict
+    after: VersionVerdict
     agreement_change: float
 
 
@@ -126,7 +126,7 @@ def flips_of(pair: Versions, rows: pl.DataFrame) -> tuple[Flip, ...]:
     given = _judgements(rows)
     before, after = mean_of_repeats(pair.agreement)
 
-    def judgement(version: int, item: int, judge: int) -> Judgement:
+    def judgement(version: int, item: int, judge: int) -> VersionVerdict:
         verdict = VERDICTS[int(pair.verdicts[version, item, judge])]
         return given[pair.names[version], pair.items[item], pair.judges[judge], verdict]
 
@@ -143,14 +143,14 @@ def flips_of(pair: Versions, rows: pl.DataFrame) -> tuple[Flip, ...]:
     return tuple(sorted(flips, key=lambda flip: (-abs(np.nan_to_num(flip.agreement_change)), flip.item, flip.judge)))
 
 
-def _judgements(rows: pl.DataFrame) -> dict[tuple[str, str, str, str], Judgement]:
+def _judgements(rows: pl.DataFrame) -> dict[tuple[str, str, str, str], VersionVerdict]:
     """The first judgement by version, run, judge and verdict, with the mean confidence of that verdict."""
     of = rows.filter(pl.col("verdict").is_not_null()).sort("repeat")
     of = of.group_by("rubric_version", "item_id", "rater", "verdict", maintain_order=True).agg(
         pl.col("confidence").mean(), pl.col("cited_step_indices", "rationale").first()
     )
     return {
-        (version, item, judge, verdict): Judgement(verdict, confidence, tuple(cited or ()), rationale)
+        (version, item, judge, verdict): VersionVerdict(verdict, confidence, tuple(cited or ()), rationale)
         for version, item, judge, verdict, confidence, cited, rationale in of.iter_rows()
     }
 

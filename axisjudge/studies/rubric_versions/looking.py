@@ -13,7 +13,7 @@ from axisjudge.stats.comparisons.progress import mean_of_repeats
 from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_mean
 from axisjudge.stats.sequences.betting import ConfidenceSequence, change_sequence
-from axisjudge.stats.sequences.evidence import Evidence, evidence_of_change
+from axisjudge.stats.sequences.evidence import SequenceEvidence, evidence_of_change
 from axisjudge.studies.rubric_versions import sentences
 from axisjudge.studies.rubric_versions.versions import Versions
 
@@ -29,7 +29,7 @@ class LookedChange(Result):
     before: str
     after: str
     change: ConfidenceSequence
-    evidence: Evidence
+    evidence: SequenceEvidence
     fixed: Estimate
 
     @property

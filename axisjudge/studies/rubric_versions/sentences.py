@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from axisjudge.stats.comparisons import progress
-from axisjudge.stats.comparisons.progress import Reason
+from axisjudge.stats.comparisons.progress import ProgressReason
 from axisjudge.studies._shared.words import (
     briefly,
     directed,
@@ -21,29 +21,30 @@ from axisjudge.studies._shared.words import (
 )
 from axisjudge.studies.rubric_versions.flips import JudgeShift
 from axisjudge.studies.rubric_versions.version_agreement import SoftSplit, VersionAgreement
-from axisjudge.studies.rubric_versions.versions import LeftOut
+from axisjudge.studies.rubric_versions.versions import UncomparedRatings
 
 #: Why the rule says what it says; braces are filled with the numbers of the turn.
 REASONS = {
-    Reason.TOO_FEW_TASKS: "both versions have verdicts on {tasks} alone, and nothing is said of fewer than {fewest}",
-    Reason.ROSE: "agreement rose over tasks, by more than repeats of one version differ",
-    Reason.FELL: "agreement fell over tasks, by more than repeats of one version differ",
-    Reason.ROSE_UNREPEATED: "agreement rose over tasks, but one version asked twice might differ as much",
-    Reason.FELL_UNREPEATED: "agreement fell over tasks, but one version asked twice might differ as much",
-    Reason.WITHIN_NOISE: "the change of {change:+.2f} does not exceed what repeats of one version differ by "
+    ProgressReason.TOO_FEW_TASKS: "both versions have verdicts on {tasks} alone, and nothing is said of fewer than "
+    "{fewest}",
+    ProgressReason.ROSE: "agreement rose over tasks, by more than repeats of one version differ",
+    ProgressReason.FELL: "agreement fell over tasks, by more than repeats of one version differ",
+    ProgressReason.ROSE_UNREPEATED: "agreement rose over tasks, but one version asked twice might differ as much",
+    ProgressReason.FELL_UNREPEATED: "agreement fell over tasks, but one version asked twice might differ as much",
+    ProgressReason.WITHIN_NOISE: "the change of {change:+.2f} does not exceed what repeats of one version differ by "
     "({threshold:.2f} on {degrees} degrees of freedom)",
-    Reason.ONE_WORD: "under the new version all verdicts are one word, so that chance alone agrees",
-    Reason.CHANCE: "beyond chance agreement fell (alpha {alphas[0]:.2f} to {alphas[1]:.2f}) although raw agreement "
-    "rose",
-    Reason.CONFIDENCES_MOVED: "confidences moved where verdicts stayed",
-    Reason.MARGIN_EXCLUDED: "a change of {margin:.2f} is excluded",
-    Reason.NEITHER_SHOWN: "neither a change nor its absence is shown by {tasks}",
+    ProgressReason.ONE_WORD: "under the new version all verdicts are one word, so that chance alone agrees",
+    ProgressReason.CHANCE: "beyond chance agreement fell (alpha {alphas[0]:.2f} to {alphas[1]:.2f}) although raw "
+    "agreement rose",
+    ProgressReason.CONFIDENCES_MOVED: "confidences moved where verdicts stayed",
+    ProgressReason.MARGIN_EXCLUDED: "a change of {margin:.2f} is excluded",
+    ProgressReason.NEITHER_SHOWN: "neither a change nor its absence is shown by {tasks}",
 }
 
 NORMALISED = "ranks of each judge's confidences over {ranked_over}, all rubric versions pooled"
 
 
-def reason(decision: progress.Decision, agreement: progress.Moved, alphas: tuple[float, float]) -> str:
+def reason(decision: progress.ProgressVerdict, agreement: progress.Moved, alphas: tuple[float, float]) -> str:
     """Which part of the rule decided."""
     noise = agreement.noise or progress.RunNoise(math.nan, 0, math.nan, (1, 1))
     numbers = {
@@ -58,7 +59,7 @@ def reason(decision: progress.Decision, agreement: progress.Moved, alphas: tuple
     return "; ".join(REASONS[each].format(**numbers) for each in decision.reasons)
 
 
-def advice(decision: progress.Decision) -> tuple[str, ...]:
+def advice(decision: progress.ProgressVerdict) -> tuple[str, ...]:
     """What to ask for next, where repeats are missing."""
     times = decision.repeats or f"more than {progress.MOST_REPEATS}"
     return (
@@ -66,7 +67,7 @@ def advice(decision: progress.Decision) -> tuple[str, ...]:
     )
 
 
-def outcome(decision: progress.Decision) -> str:
+def outcome(decision: progress.ProgressVerdict) -> str:
     """The outcome, never without the remark that noise was not measured where it was not."""
     remark = " (noise between repeats was not measured)"
     is_stated = decision.noise_measured or decision.outcome is progress.VersionOutcome.NOISE_NOT_MEASURED
@@ -91,7 +92,7 @@ def before(earlier: Sequence[tuple[str, str]]) -> str:
     return f"{start} {turns}; agreement is not correctness."
 
 
-def needed(decision: progress.Decision, agreement: progress.Moved) -> list[str]:
+def needed(decision: progress.ProgressVerdict, agreement: progress.Moved) -> list[str]:
     """How many tasks or repeats would tell, where these do not."""
     if decision.lacks_repeats:
         return [f"{sentence_case(text)}." for text in advice(decision)]
@@ -189,7 +190,7 @@ def prevalence(versions: Sequence[VersionAgreement]) -> str:
     )
 
 
-def aside(judges: Sequence[str], *, same_text: bool, left_out: LeftOut) -> list[str]:
+def aside(judges: Sequence[str], *, same_text: bool, left_out: UncomparedRatings) -> list[str]:
     """Who reads no rubric, and what does not enter."""
     remarks = []
     if judges:

@@ -8,7 +8,7 @@ from axisjudge.figures.markup import cut
 from axisjudge.figures.theme import in_words, look_of
 from axisjudge.results import columns
 from axisjudge.studies._shared.frames import Table, frame_of, rows_of, table_of
-from axisjudge.studies.rubric_versions.flips import Judgement
+from axisjudge.studies.rubric_versions.flips import VersionVerdict
 from axisjudge.studies.rubric_versions.turn import Turn
 from axisjudge.verdict import VERDICTS
 
@@ -79,7 +79,7 @@ def _columns(version: str) -> tuple[str, str]:
     return version, f"{version}, because"
 
 
-def _given(one: Judgement) -> str:
+def _given(one: VersionVerdict) -> str:
     """Verdict, confidence and cited steps: ``✗ incorrect 0.93 cites 3, 5``."""
     sure = "" if one.confidence is None else f" {one.confidence:.2f}"
     cited = f"cites {', '.join(map(str, one.cited))}" if one.cited else "cites nothing"

@@ -11,7 +11,7 @@ import polars as pl
 
 from axisjudge.figures.theme import in_words
 from axisjudge.results import Result, columns
-from axisjudge.stats.comparisons.progress import Decision, Moved, VersionOutcome, decide
+from axisjudge.stats.comparisons.progress import Moved, ProgressVerdict, VersionOutcome, decide
 from axisjudge.studies._shared.citations import CitationReport, citation_report
 from axisjudge.studies._shared.disagreements import Disagreements, disagreements
 from axisjudge.studies._shared.frames import Kind, Table
@@ -55,7 +55,7 @@ class Turn(Result):
     citations: CitationReport
     contested: Disagreements
     triage: PanelTriage
-    decision: Decision
+    decision: ProgressVerdict
     made_up: tuple[str, ...]
     kind: Kind
 

@@ -36,7 +36,7 @@ class RankedOver(StrEnum):
 
 
 @dataclass(frozen=True)
-class LeftOut:
+class UncomparedRatings:
     """Ratings that do not enter; `lost` ones stand in the table and count neither way."""
 
     held_out: int
@@ -67,7 +67,7 @@ class Versions:
     ranked_over: RankedOver
     same_text: bool
     aside: tuple[str, ...]
-    left_out: LeftOut
+    left_out: UncomparedRatings
 
     @property
     def names(self) -> tuple[str, str]:
@@ -164,7 +164,7 @@ def read_versions(
         ranked_over=ranked_over,
         same_text=texts.n_unique() == 1 and texts.null_count() == 0,
         aside=tuple(open_to_tuning.filter(pl.col("rubric_version").is_null())["rater"].unique().sort()),
-        left_out=LeftOut(
+        left_out=UncomparedRatings(
             held_out=asked.height - open_to_tuning.height,
             empty_runs=under_both.height - chosen.height,
             one_version_only=chosen.height - table.height,

@@ -21,7 +21,7 @@ from axisjudge.stats.raters.reference import majority
 from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, table_of
 from axisjudge.studies._shared.words import in_cell
-from axisjudge.studies.succession.bridge import Terms
+from axisjudge.studies.succession.bridge import BridgeTerms
 from axisjudge.studies.succession.verdicts import verdicts_of
 
 
@@ -99,7 +99,7 @@ def against_labels(
     if not questions:
         raise TooLittle("labels", f"must be of items that {old} or {new} rated")
     table = pl.concat([labelled, stated.with_columns(repeat=pl.lit(0))], how="diagonal_relaxed")
-    terms = Terms(cluster_unit=cluster_unit, ci_level=ci_level)
+    terms = BridgeTerms(cluster_unit=cluster_unit, ci_level=ci_level)
     rows = [row for question in questions for row in _rows(table, question, (old, new), people, steps, terms)]
     return AgainstLabels(tuple(rows), kind_of(ratings))
 
@@ -111,7 +111,7 @@ def _verdicts(ratings: Given, steps: bool) -> pl.DataFrame:
 
 
 def _rows(
-    table: pl.DataFrame, question: str, judges: Sequence[str], people: Sequence[str], steps: bool, terms: Terms
+    table: pl.DataFrame, question: str, judges: Sequence[str], people: Sequence[str], steps: bool, terms: BridgeTerms
 ) -> list[BesideLabels]:
     matrix = to_matrix(table, question, raters=[*judges, *people], step_level=steps)
     label = majority(matrix.codes[:, len(judges) :], len(matrix.categories))

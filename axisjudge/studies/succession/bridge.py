@@ -38,7 +38,7 @@ class Doubt(StrEnum):
 
 
 @dataclass(frozen=True)
-class Terms:
+class BridgeTerms:
     """What is asked of a successor, and what intervals take as independent."""
 
     margin: float = MARGIN
@@ -101,13 +101,13 @@ def bridge_judges(
     questions: Sequence[str] | None = None,
     steps: bool = False,
     drawn: Sampling = "random",
-    terms: Terms | None = None,
+    terms: BridgeTerms | None = None,
 ) -> Bridge:
     """Bridge an old judge to a new one; see `axisjudge.studies.succession` for arguments and errors."""
     one_of("drawn", drawn, DRAWN)
     if old == new:
         raise InputError("new", "must be another judge than the old one", new)
-    table, terms = verdicts_of(ratings, steps=steps), terms or Terms()
+    table, terms = verdicts_of(ratings, steps=steps), terms or BridgeTerms()
     before, after = (of_rater(table, rater) for rater in (old, new))
     check_rubrics(pl.concat([before, after]))
     shared = set(before["question"]) & set(after["question"])
@@ -134,7 +134,7 @@ def _joined(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:
     return first.join(new, on="item_id", how="left").sort("item_id").with_columns(pl.col("asked").fill_null(False))
 
 
-def _bridge(question: str, mine: pl.DataFrame, anchors: pl.DataFrame, terms: Terms) -> QuestionBridge:
+def _bridge(question: str, mine: pl.DataFrame, anchors: pl.DataFrame, terms: BridgeTerms) -> QuestionBridge:
     old, new = (floats(anchors[name]) for name in ("failed", "failed_new"))
     clusters = anchors["cluster_id"].to_numpy()
     return QuestionBridge(
@@ -169,7 +169,7 @@ def _doubted(bridge: QuestionBridge, doubt: Doubt) -> QuestionBridge:
     return replace(bridge, equivalence=replace(bridge.equivalence, reasons=reasons))
 
 
-def _own_agreement(mine: pl.DataFrame, terms: Terms) -> Estimate | None:
+def _own_agreement(mine: pl.DataFrame, terms: BridgeTerms) -> Estimate | None:
     """The old judge's agreement with itself, over all items that it was asked about more than once."""
     if mine["repeat"].n_unique() < 2:
         return None

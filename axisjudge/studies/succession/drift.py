@@ -10,7 +10,7 @@ import polars as pl
 from axisjudge.checks import TooLittle
 from axisjudge.results import Result, columns
 from axisjudge.stats.comparisons.equivalence import Occasion, drift
-from axisjudge.stats.sequences.evidence import Evidence, evidence_of_runs
+from axisjudge.stats.sequences.evidence import SequenceEvidence, evidence_of_runs
 from axisjudge.studies._shared.frames import Given, rows_of
 from axisjudge.studies.succession.verdicts import check_rubrics, of_rater, verdicts_of
 
@@ -18,7 +18,7 @@ _CHANGE = columns("occasion=number change=change.change p_value=change.p_value a
 
 
 @dataclass(frozen=True)
-class Seen:
+class JudgedAnchors:
     """One occasion: when the anchors were judged, how often each, and which model answered."""
 
     number: int
@@ -40,11 +40,11 @@ class Drift(Result):
     _keys: ClassVar = ("judge", "n_items", "level", "seen", "changes", "evidence")
 
     judge: str
-    seen: tuple[Seen, ...]
+    seen: tuple[JudgedAnchors, ...]
     occasions: tuple[Occasion, ...]
     n_items: int
     level: float
-    evidence: Evidence | None = None
+    evidence: SequenceEvidence | None = None
     repeats: tuple[tuple[int, ...], ...] = ()
 
     @property
@@ -129,8 +129,8 @@ def occasion_repeats(table: pl.DataFrame) -> list[list[int]]:
     return [list(repeats) for repeats in occasions["repeat"]]
 
 
-def _seen(number: int, mine: pl.DataFrame) -> Seen:
+def _seen(number: int, mine: pl.DataFrame) -> JudgedAnchors:
     days = mine["created_at"].drop_nulls().str.slice(0, 10)
     models = tuple(mine["returned_model"].drop_nulls().unique().sort())
     first, last = (None, None) if days.is_empty() else (str(days.min()), str(days.max()))
-    return Seen(number, mine["repeat"].n_unique(), first, last, models, mine.height)
+    return JudgedAnchors(number, mine["repeat"].n_unique(), first, last, models, mine.height)

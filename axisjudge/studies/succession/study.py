@@ -14,7 +14,7 @@ from axisjudge.stats.rates.correction import Sampling
 from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, table_of
 from axisjudge.studies._shared.result import Plot, RatedResult
 from axisjudge.studies._shared.scope import made_up_raters
-from axisjudge.studies.succession.bridge import Bridge, Terms, bridge_judges
+from axisjudge.studies.succession.bridge import Bridge, BridgeTerms, bridge_judges
 from axisjudge.studies.succession.drift import Drift, watch_drift
 from axisjudge.studies.succession.figures import plot_bridge, plot_drift
 from axisjudge.studies.succession.sentences import answer, doubts, drift_sentence, not_restated, widened
@@ -123,7 +123,7 @@ def succession(
     >>> axisjudge.studies.succession(ratings, *judges).table["shown"].to_list()
     ['not shown']
     """
-    terms, table = Terms(margin, level, cluster_unit, ci_level), as_ratings(ratings)
+    terms, table = BridgeTerms(margin, level, cluster_unit, ci_level), as_ratings(ratings)
     return Succession(
         bridge=bridge_judges(table, old, new, questions=questions, steps=steps, drawn=drawn, terms=terms),
         drift=None

@@ -18,7 +18,7 @@ from axisjudge.figures.theme import (
     new_axes,
 )
 from axisjudge.studies._shared.words import many
-from axisjudge.studies.trace.judgements import Judgement
+from axisjudge.studies.trace.judgements import TracedVerdict
 from axisjudge.studies.trace.run import TracedRun
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def plot_trace(run: TracedRun, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _row(ax: Axes, row: int, given: Judgement, n_steps: int) -> None:
+def _row(ax: Axes, row: int, given: TracedVerdict, n_steps: int) -> None:
     colour, marker, _ = look_of(given.verdict)
     inside = [step for step in given.cited if 0 <= step < n_steps]
     ax.plot([-0.5, n_steps - 0.5], [row, row], color=FAINT, linewidth=0.6, zorder=1)

@@ -19,7 +19,7 @@ from axisjudge.verdict import AXES
 
 
 @dataclass(frozen=True)
-class Judgement:
+class TracedVerdict:
     """One judge's verdict on one axis; `verdict` is None where it was lost, and `status` says how."""
 
     axis: str
@@ -86,7 +86,7 @@ def most_contested(verdicts: pl.DataFrame) -> str:
     return str(ordered["trajectory_id"][0])
 
 
-def judgements(verdicts: pl.DataFrame) -> tuple[Judgement, ...]:
+def judgements(verdicts: pl.DataFrame) -> tuple[TracedVerdict, ...]:
     """The verdicts on one trajectory by axis, family and judge.
 
     Raises
@@ -103,18 +103,18 @@ def judgements(verdicts: pl.DataFrame) -> tuple[Judgement, ...]:
         *columns, lists, pl.col("rationale").fill_null("")
     )
     return tuple(
-        Judgement(axis, judge, family, status, verdict, sure, tuple(cited), tuple(invalid), visible(rationale))
+        TracedVerdict(axis, judge, family, status, verdict, sure, tuple(cited), tuple(invalid), visible(rationale))
         for axis, judge, family, status, verdict, sure, cited, invalid, rationale in rows.iter_rows()
     )
 
 
-def overlaps(given: Sequence[Judgement], n_steps: int) -> tuple[Overlap, ...]:
+def overlaps(given: Sequence[TracedVerdict], n_steps: int) -> tuple[Overlap, ...]:
     """The overlap of each two judges on each axis; a lost verdict has no evidence to overlap."""
     pairs = combinations([each for each in given if each.verdict is not None], 2)
     return tuple(_overlap(one, other, n_steps) for one, other in pairs if one.axis == other.axis)
 
 
-def _overlap(one: Judgement, other: Judgement, n_steps: int) -> Overlap:
+def _overlap(one: TracedVerdict, other: TracedVerdict, n_steps: int) -> Overlap:
     first, second = ({step for step in each.cited if 0 <= step < n_steps} for each in (one, other))
     return Overlap(
         axis=one.axis,

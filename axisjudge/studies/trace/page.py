@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from axisjudge.figures.markup import cut, literal, markdown_rows, template
 from axisjudge.figures.theme import in_words, look_of
 from axisjudge.studies._shared.scope import banner
-from axisjudge.studies.trace.judgements import Judgement
+from axisjudge.studies.trace.judgements import TracedVerdict
 from axisjudge.studies.trace.run import TracedRun, TracedStep
 
 #: Longer texts are folded in HTML and cut in markdown, where the cut is stated.
@@ -59,7 +59,7 @@ def _fenced(text: str) -> list[str]:
     return [f"{fence}text", text or "(empty)", fence]
 
 
-def _spoken(given: Judgement | None) -> str:
+def _spoken(given: TracedVerdict | None) -> str:
     if given is None:
         return "–"
     sure = "" if given.confidence is None else f" {given.confidence:.2f}"

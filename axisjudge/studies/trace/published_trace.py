@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from axisjudge.results import Result
 from axisjudge.studies._shared.frames import Given, Kind, Table, kind_of, table_of, to_polars
 from axisjudge.studies.trace import sentences
-from axisjudge.studies.trace.judgements import Judgement
+from axisjudge.studies.trace.judgements import TracedVerdict
 
 _COLUMNS = ("axis", "judge", "family", "verdict", "confidence", "cited_step_indices")
 
@@ -21,7 +21,7 @@ class PublishedTrace(Result):
     of_ratings: ClassVar[bool] = False  # published verdicts; a page's banner does not concern them
     _keys: ClassVar = ("judgements", "sentence")
 
-    judgements: tuple[Judgement, ...]
+    judgements: tuple[TracedVerdict, ...]
     kind: Kind
 
     def to_frame(self) -> Table:
@@ -50,7 +50,7 @@ def published_trace(verdicts: Given) -> PublishedTrace:
     """
     table = to_polars(verdicts, _COLUMNS, where="verdicts")
     judgements = tuple(
-        Judgement(
+        TracedVerdict(
             axis=row["axis"],
             judge=row["judge"],
             family=row["family"],
@@ -66,7 +66,7 @@ def published_trace(verdicts: Given) -> PublishedTrace:
     return PublishedTrace(judgements, kind_of(verdicts))
 
 
-def side_by_side(judgements: Sequence[Judgement], *, unknown: str = "–") -> list[dict[str, Any]]:
+def side_by_side(judgements: Sequence[TracedVerdict], *, unknown: str = "–") -> list[dict[str, Any]]:
     """One row an axis: each judge's verdict at its confidence, then the steps that all of them cite."""
     judges = list(dict.fromkeys(each.judge for each in judgements))
     rows = []
@@ -77,7 +77,7 @@ def side_by_side(judgements: Sequence[Judgement], *, unknown: str = "–") -> li
     return rows
 
 
-def common_steps(judgements: Iterable[Judgement]) -> tuple[int, ...]:
+def common_steps(judgements: Iterable[TracedVerdict]) -> tuple[int, ...]:
     """The steps that all of them cite; none where fewer than two judged."""
     cited = [set(each.cited) for each in judgements]
     return tuple(sorted(set.intersection(*cited))) if len(cited) > 1 else ()

@@ -13,7 +13,7 @@ from axisjudge.checks import InputError
 from axisjudge.figures.markup import visible
 from axisjudge.results import Result
 from axisjudge.studies._shared.scope import made_up_raters
-from axisjudge.studies.trace.judgements import Judgement, Overlap, judgements, overlaps
+from axisjudge.studies.trace.judgements import Overlap, TracedVerdict, judgements, overlaps
 from axisjudge.trajectory import Step, ToolCall, Trajectory
 
 NOT_STATED = "not stated"
@@ -32,7 +32,7 @@ class TracedStep:
     calls: tuple[tuple[str, str, bool], ...]
     answers: str | None
     error: bool
-    cited_by: tuple[Judgement, ...]
+    cited_by: tuple[TracedVerdict, ...]
 
     @property
     def short(self) -> str:
@@ -51,7 +51,7 @@ class TracedRun(Result):
     trajectory_id: str
     facts: Mapping[str, str]
     steps: tuple[TracedStep, ...]
-    verdicts: tuple[Judgement, ...]
+    verdicts: tuple[TracedVerdict, ...]
     overlaps: tuple[Overlap, ...]
     made_up: tuple[str, ...]
 
@@ -80,7 +80,7 @@ class TracedRun(Result):
         """Axes that all judges find correct."""
         return tuple(axis for axis in self.axes if self.words(axis) == {"correct"})
 
-    def on(self, axis: str) -> tuple[Judgement, ...]:
+    def on(self, axis: str) -> tuple[TracedVerdict, ...]:
         """The judgements on one axis."""
         return tuple(each for each in self.verdicts if each.axis == axis)
 
@@ -128,7 +128,7 @@ def _facts(trajectory: Trajectory) -> dict[str, str]:
     return {name: NOT_STATED if value is None else visible(value) for name, value in facts.items()}
 
 
-def _traced(step: Step, given: Sequence[Judgement], steps: Sequence[Step]) -> TracedStep:
+def _traced(step: Step, given: Sequence[TracedVerdict], steps: Sequence[Step]) -> TracedStep:
     return TracedStep(
         index=step.index,
         role=step.role,

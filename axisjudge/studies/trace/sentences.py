@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from axisjudge.studies._shared.words import listed, many
-from axisjudge.studies.trace.judgements import Judgement
+from axisjudge.studies.trace.judgements import TracedVerdict
 from axisjudge.studies.trace.run import TracedRun
 from axisjudge.verdict import VERDICTS
 
@@ -70,13 +70,13 @@ def _on_axis(run: TracedRun, axis: str) -> str:
     return f"{axis}: {'; '.join(parts)}."
 
 
-def brief(judgement: Judgement) -> str:
+def brief(judgement: TracedVerdict) -> str:
     """A verdict at its confidence: ``incorrect at 0.90``."""
     at = "" if judgement.confidence is None else f" at {judgement.confidence:.2f}"
     return f"{judgement.word}{at}"
 
 
-def published(judgements: Sequence[Judgement]) -> str:
+def published(judgements: Sequence[TracedVerdict]) -> str:
     """Of one mind or not, common steps, and confidences of the published judges on one run."""
     axes = {
         axis: [each for each in judgements if each.axis == axis] for axis in dict.fromkeys(j.axis for j in judgements)

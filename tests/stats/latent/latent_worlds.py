@@ -14,7 +14,7 @@ from axisjudge.stats.latent.sampler import (
     JUDGE_SCALE,
     SENSITIVITY,
     SPECIFICITY,
-    Seen,
+    Observed,
 )
 
 #: Deviations on the probit scale: an intraclass correlation of about .26 of the runs of a task.
@@ -96,7 +96,7 @@ def study(
 def together(worlds):
     """Several studies of one design as the sampler takes them at once."""
     arrays = (np.stack([getattr(world.items, name) for world in worlds]) for name in ("incorrect", "given", "labels"))
-    return Seen(*arrays, worlds[0].items.factors)
+    return Observed(*arrays, worlds[0].items.factors)
 
 
 def _effective(theta, shared, failing, n=200_001):

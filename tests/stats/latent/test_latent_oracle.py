@@ -9,7 +9,7 @@ from numpy.testing import assert_array_less
 
 from axisjudge.stats.latent.quantities import FIXED, Quantities
 from axisjudge.stats.latent.rated import RatedItems, crossed
-from axisjudge.stats.latent.sampler import Seen, sample
+from axisjudge.stats.latent.sampler import Observed, sample
 
 ORACLE = Path(__file__).parent / "numpyro_oracle.json"
 
@@ -24,7 +24,7 @@ def test_posteriors_of_two_samplers_agree_within_their_monte_carlo_error():
     labels = np.array([math.nan if word == "." else float(word) for word in oracle["labels"]])
     groups = {"task": task, "agent": agent, "axis": axis, "run": crossed([task, agent])}
     items = RatedItems(incorrect, np.ones_like(incorrect), labels, groups)
-    seen = Seen(incorrect[None], items.given[None], labels[None], items.factors)
+    seen = Observed(incorrect[None], items.given[None], labels[None], items.factors)
     drawn = sample(seen, series=6, draws=700, burn_in=150, keep=FIXED, rng=np.random.default_rng(5))
     found = Quantities.of(drawn, items)
     for name, fewest in (("failing", 200), ("sensitivity", 120), ("specificity", 120)):

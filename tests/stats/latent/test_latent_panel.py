@@ -11,7 +11,7 @@ from axisjudge.stats.latent import panel as latent
 from axisjudge.stats.latent.convergence import convergence
 from axisjudge.stats.latent.quantities import FIXED, Quantities
 from axisjudge.stats.latent.rated import RatedItems, crossed
-from axisjudge.stats.latent.sampler import Seen, sample
+from axisjudge.stats.latent.sampler import Observed, sample
 
 NAMES = {"agent": list("abcd"), "axis": list("vwxyz")}
 
@@ -25,7 +25,7 @@ def quick(monkeypatch):
 
 
 def drawn(items, series=3, draws=200):
-    seen = Seen(items.incorrect[None], items.given[None], items.labels[None], items.factors)
+    seen = Observed(items.incorrect[None], items.given[None], items.labels[None], items.factors)
     keep = tuple(name for name in items.factors if name in FIXED)
     found = sample(seen, series=series, draws=draws, burn_in=80, keep=keep, rng=np.random.default_rng(1))
     return found, Quantities.of(found, items)

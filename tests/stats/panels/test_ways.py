@@ -14,11 +14,11 @@ from axisjudge.stats.panels.dawid_skene import dawid_skene
 from axisjudge.stats.panels.linear import family_weights, likeliest, softmax, vote
 from axisjudge.stats.panels.nested import judges_worth, kappa_with, nested
 from axisjudge.stats.panels.stacking import LOGISTIC_TRIED, logistic_path, ridge_path
-from axisjudge.stats.panels.votes import Votes, accuracies, folds, held_out
+from axisjudge.stats.panels.votes import PanelVotes, accuracies, folds, held_out
 from axisjudge.stats.panels.ways import WAYS, fit_panel, refit_panel
 
 
-def planted(accuracy, n_tasks=40, size=5, q=2, seed=0, families=None, lost=0.0) -> Votes:
+def planted(accuracy, n_tasks=40, size=5, q=2, seed=0, families=None, lost=0.0) -> PanelVotes:
     """Independent judges of these accuracies, wrong words all alike; labels are the truth."""
     rng = np.random.default_rng(seed)
     n = n_tasks * size
@@ -27,14 +27,14 @@ def planted(accuracy, n_tasks=40, size=5, q=2, seed=0, families=None, lost=0.0) 
     words = np.where(rng.random((n, len(accuracy))) < accuracy, truth[:, None], other).astype(float)
     words[rng.random(words.shape) < lost] = np.nan
     names = families or tuple("abcdefghij"[: len(accuracy)])
-    return Votes(words, truth.astype(float), np.ones(n), np.repeat(np.arange(n_tasks), size), names, q)
+    return PanelVotes(words, truth.astype(float), np.ones(n), np.repeat(np.arange(n_tasks), size), names, q)
 
 
 def answers(panel, votes):
     return panel.words(panel.probabilities(votes.words))
 
 
-def rising(n_tasks=100, size=5, seed=0, noise=(0.7, 1.2, 1.2), shift=(0.0, -0.8, -0.8)) -> Votes:
+def rising(n_tasks=100, size=5, seed=0, noise=(0.7, 1.2, 1.2), shift=(0.0, -0.8, -0.8)) -> PanelVotes:
     """Words 0 to 4 of judges who see a latent grade with noise and a harsh shift; the highest word is the commonest."""
     rng = np.random.default_rng(seed)
     n = n_tasks * size
@@ -42,7 +42,9 @@ def rising(n_tasks=100, size=5, seed=0, noise=(0.7, 1.2, 1.2), shift=(0.0, -0.8,
     limits = [-2.0, -1.3, -0.7, 0.0]
     seen = grade[:, None] + shift + np.array(noise) * rng.standard_normal((n, len(noise)))
     words, labels = np.searchsorted(limits, seen).astype(float), np.searchsorted(limits, grade).astype(float)
-    return Votes(words, labels, np.ones(n), np.repeat(np.arange(n_tasks), size), tuple("abc"[: len(noise)]), 5, True)
+    return PanelVotes(
+        words, labels, np.ones(n), np.repeat(np.arange(n_tasks), size), tuple("abc"[: len(noise)]), 5, True
+    )
 
 
 def test_a_vote_by_hand_with_families_ties_and_silence():
@@ -62,7 +64,7 @@ def test_words_that_are_no_words_are_refused():
     with pytest.raises(InputError, match="must be positions below 2"):
         vote(np.array([[0.0, 2.0]]), np.ones(2), 2)
     with pytest.raises(InputError, match="needs one for each of the 3 judges"):
-        Votes(np.zeros((2, 3)), np.zeros(2), np.ones(2), np.arange(2), ("a",), 2)
+        PanelVotes(np.zeros((2, 3)), np.zeros(2), np.ones(2), np.arange(2), ("a",), 2)
     with pytest.raises(InputError, match="labels of 5 tasks"):
         fit_panel(planted([0.8, 0.7], n_tasks=3), "logistic", rng=np.random.default_rng(0))
     with pytest.raises(InputError, match="did you mean 'majority'"):
@@ -140,7 +142,9 @@ def test_every_way_beats_a_coin_gives_probabilities_and_does_not_mind_the_order(
     assert p[given].sum(axis=1) == pytest.approx(np.ones(given.sum()))
     assert (answers(panel, votes) == votes.labels)[~train].mean() > 0.64
     order = [2, 0, 3, 1]
-    turned = Votes(votes.words[:, order], votes.labels, votes.weights, votes.groups, tuple("cadb"), 3, votes.ordered)
+    turned = PanelVotes(
+        votes.words[:, order], votes.labels, votes.weights, votes.groups, tuple("cadb"), 3, votes.ordered
+    )
     again = fit_panel(turned.hidden(train), way, rng=np.random.default_rng(1))
     assert again.weights == pytest.approx(panel.weights[order], abs=1e-6)
     assert again.probabilities(turned.words) == pytest.approx(p, abs=1e-6, nan_ok=True)
@@ -170,10 +174,12 @@ def test_parts_keep_tasks_together_and_hide_their_labels():
 def test_weights_of_labels_count_as_repeated_items():
     votes = planted([0.8, 0.7], n_tasks=10)
     twice = np.where(votes.groups < 3, 2.0, 1.0)
-    weighted = Votes(votes.words, votes.labels, twice, votes.groups, votes.families, 2)
+    weighted = PanelVotes(votes.words, votes.labels, twice, votes.groups, votes.families, 2)
     rows = np.repeat(np.arange(50), twice.astype(int))
     repeated = votes.only(np.ones(50, dtype=bool))
-    repeated = Votes(votes.words[rows], votes.labels[rows], np.ones(rows.size), votes.groups[rows], votes.families, 2)
+    repeated = PanelVotes(
+        votes.words[rows], votes.labels[rows], np.ones(rows.size), votes.groups[rows], votes.families, 2
+    )
     assert accuracies(weighted) == pytest.approx(accuracies(repeated))
 
 
@@ -216,7 +222,7 @@ def test_a_refit_keeps_the_recipe():
     assert again.weights == pytest.approx(panel.weights, abs=1e-3)
 
 
-def hard_alike(accuracy, spread, n_tasks, size=5, seed=0) -> Votes:
+def hard_alike(accuracy, spread, n_tasks, size=5, seed=0) -> PanelVotes:
     """Two words; judges of these accuracies who err on the same hard items, by a probit of this spread."""
     rng = np.random.default_rng(seed)
     n = n_tasks * size
@@ -224,7 +230,7 @@ def hard_alike(accuracy, spread, n_tasks, size=5, seed=0) -> Votes:
     ease = ndtri(accuracy) * np.sqrt(1 + spread**2) + spread * hard[:, None]
     right = ease + rng.standard_normal(ease.shape) > 0
     words = np.where(right, truth[:, None], 1 - truth[:, None]).astype(float)
-    return Votes(
+    return PanelVotes(
         words, truth.astype(float), np.ones(n), np.repeat(np.arange(n_tasks), size), tuple("abcdefghijklmnopqrst"), 2
     )
 

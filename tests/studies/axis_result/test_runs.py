@@ -11,14 +11,14 @@ import axisjudge
 from axisjudge import studies
 from axisjudge.checks import InputError
 from axisjudge.datasets import demo_goal_grades, demo_transcripts
-from axisjudge.scores.axis.goal import Check
+from axisjudge.scores.axis.goal import GoalCheck
 from axisjudge.scores.axis.rule_sets import UPSTREAM
 from axisjudge.scores.axis.scenario import Scenario
 from axisjudge.scores.axis.scoring import axis_results, rule_ratings
 from axisjudge.studies._shared.scope import made_up_raters
 from axisjudge.studies.axis_result.comparison import compare_runs, compare_sources
 from axisjudge.studies.axis_result.means import agent_means, chosen, means_frame, results_frame, weakest_rows
-from axisjudge.studies.axis_result.sentences import Direction, Refused, of_run
+from axisjudge.studies.axis_result.sentences import Direction, NotCompared, of_run
 from axisjudge.trajectory import Step, ToolCall, Trajectory
 
 NAMES = ("source", "compare")
@@ -106,8 +106,8 @@ def test_calls_of_the_user_simulator_are_left_out_and_said():
 
 
 def test_one_scenario_holds_for_all_and_several_are_told_apart_by_task():
-    one = Scenario("fix", "", (Check("fixed", 1.0),))
-    other = Scenario("ship", "", (Check("shipped", 1.0),))
+    one = Scenario("fix", "", (GoalCheck("fixed", 1.0),))
+    other = Scenario("ship", "", (GoalCheck("shipped", 1.0),))
     (result,) = axis_results([timed()], scenarios=[one])
     assert (result.task_id, result.grades[0].check.check) == ("fix", "fixed")
     first, second = axis_results([timed("ship", "a"), timed("fix", "b")], scenarios=[one, other])
@@ -155,9 +155,9 @@ def test_a_set_compared_with_itself_shows_no_change(results):
 
 def test_sets_without_a_shared_task_are_refused(results):
     found = compare_runs(results, axis_results([timed("elsewhere")]))
-    assert (found.changes, found.refusal) == ((), Refused.NO_SHARED_TASK)
+    assert (found.changes, found.refusal) == ((), NotCompared.NO_SHARED_TASK)
     assert found.to_frame().height == 0
-    assert compare_sources(results[:12], (), names=NAMES).refusal is Refused.ONE_SET
+    assert compare_sources(results[:12], (), names=NAMES).refusal is NotCompared.ONE_SET
 
 
 @pytest.mark.parametrize("n_quiet", [1, 2, 3])
@@ -171,7 +171,7 @@ def test_runs_that_called_nothing_show_no_better_environment(n_quiet, turned):
     ]
     sides = [axis_results(side) for side in (busy, quiet)]
     found = compare_runs(*(reversed(sides) if turned else sides))
-    assert (found.refusal is Refused.CALLED_NOTHING) == (n_quiet == 3)
+    assert (found.refusal is NotCompared.CALLED_NOTHING) == (n_quiet == 3)
     assert bool(found.changes) == (n_quiet < 3)
 
 

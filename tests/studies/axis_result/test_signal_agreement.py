@@ -10,7 +10,7 @@ from axisjudge.checks import InputError
 from axisjudge.datasets import demo_transcripts
 from axisjudge.judging.signals import signals_run
 from axisjudge.ratings import ratings_frame
-from axisjudge.scores.axis.goal import Check
+from axisjudge.scores.axis.goal import GoalCheck
 from axisjudge.scores.axis.judged.questions import check_flag, grades_of_ratings, signals_of_ratings
 from axisjudge.scores.axis.scoring import axis_results
 from axisjudge.stats.agreement.chance_corrected import krippendorff_alpha
@@ -161,7 +161,7 @@ def test_judges_are_combined_signal_by_signal(combine, expected):
 
 
 def test_a_grade_counts_for_the_check_that_it_grades():
-    old, new = Check("The sum is right."), Check("The sum is right to a penny.")
+    old, new = GoalCheck("The sum is right."), GoalCheck("The sum is right to a penny.")
     said = ratings_frame([rating("a", None, 9, "goal.1", flags=[check_flag(old)])])
     assert [grade.score for grade in grades_of_ratings(said, [old])] == [9]
     assert [grade.score for grade in grades_of_ratings(said, [new])] == [None]

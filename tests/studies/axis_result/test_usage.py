@@ -5,7 +5,7 @@ import json
 import pytest
 
 from axisjudge.readers import read_trajectories
-from axisjudge.studies.axis_result.usage import Usage, usage_of
+from axisjudge.studies.axis_result.usage import RunUsage, usage_of
 
 SAYS = {"type": "assistant", "timestamp": "2026-03-14T09:00:00Z", "content": {"text": "done"}}
 TOKENS = {"input": 1200, "output": 80, "cacheReadInput": 900}
@@ -27,15 +27,15 @@ def counted(n):
     [
         (
             [{"output": {"transcript": [SAYS], "metadata": {"tokenUsage": TOKENS, "totalCostUsd": 0.25}}}],
-            Usage(1200, 900, 80, 0.25),
+            RunUsage(1200, 900, 80, 0.25),
         ),
-        ([{"output": {"transcript": [SAYS], "metadata": {"exitCode": 0}}}], Usage()),
+        ([{"output": {"transcript": [SAYS], "metadata": {"exitCode": 0}}}], RunUsage()),
         (
             [
                 {"type": "assistant", "session_id": "s", "message": MESSAGE},
                 {**ENDED, "usage": COUNTED, "total_cost_usd": 0.5},
             ],
-            Usage(7, 5, 3, 0.5),
+            RunUsage(7, 5, 3, 0.5),
         ),
         (
             [
@@ -44,7 +44,7 @@ def counted(n):
                 TURN,
                 TURN,
             ],
-            Usage(20, 8, 4, None),
+            RunUsage(20, 8, 4, None),
         ),
         (  # each block of one answer is a line that states the answer's usage again
             [
@@ -52,7 +52,7 @@ def counted(n):
                 *({"type": "assistant", "sessionId": "s", "message": {**MESSAGE, "id": "m1", "usage": FIRST}},) * 2,
                 {"type": "assistant", "sessionId": "s", "message": {**MESSAGE, "id": "m2", "usage": COUNTED}},
             ],
-            Usage(40 + 2 + 7, 5, 1 + 3, None),
+            RunUsage(40 + 2 + 7, 5, 1 + 3, None),
         ),
         (  # a running total, stated again and again, that begins anew after a compaction
             [
@@ -60,7 +60,7 @@ def counted(n):
                 {"type": "response_item", "payload": {"type": "message", "role": "user", "content": "go"}},
                 *(counted(n) for n in (100, 100, 250, 30, 30, 70)),
             ],
-            Usage(250 + 70, 2, 4, None),
+            RunUsage(250 + 70, 2, 4, None),
         ),
         (
             [
@@ -78,7 +78,7 @@ def counted(n):
                     ],
                 }
             ],
-            Usage(20, 4, 6, None),
+            RunUsage(20, 4, 6, None),
         ),
     ],
 )

@@ -29,7 +29,7 @@ from axisjudge.datasets import published_votes
 from axisjudge.stats.confidence.escalation import decides_alone
 from axisjudge.stats.panels.linear import probability_of
 from axisjudge.stats.panels.stacking import logistic, ordered, ridge
-from axisjudge.stats.panels.votes import Votes, held_out
+from axisjudge.stats.panels.votes import PanelVotes, held_out
 from axisjudge.stats.panels.ways import fit_panel
 from axisjudge.studies.panels.voted import voted
 
@@ -44,12 +44,12 @@ SPLITS = 40
 Errors = tuple[np.ndarray, np.ndarray, np.ndarray]  # confidences, errors, tasks
 
 
-def votes_of(subset: str, level: str) -> Votes:
+def votes_of(subset: str, level: str) -> PanelVotes:
     votes = voted(published_votes(subset, level), step_level=level == "step").votes
     return votes.only(votes.labelled)
 
 
-def errors(panel, votes: Votes, within: int = 0) -> Errors:
+def errors(panel, votes: PanelVotes, within: int = 0) -> Errors:
     p = panel.probabilities(votes.words)
     words = panel.words(p)
     wrong = np.where(np.isnan(words), np.nan, np.abs(words - votes.labels) > within)
@@ -134,12 +134,12 @@ def of_scales(studies: int, rng: np.random.Generator) -> Iterator[dict]:
                 yield row(own, panel, own, n_tasks, risk, error, kept, SPLITS)
 
 
-def together(level: str) -> Votes:
+def together(level: str) -> PanelVotes:
     """The 150 tasks of the three subsets as one population."""
     parts = [votes_of(subset, level) for subset in ("tau2", "hotpotqa", "bfcl")]
     groups = [part.groups + 1000 * number for number, part in enumerate(parts)]
     columns = [np.concatenate([getattr(part, name) for part in parts]) for name in ("words", "labels", "weights")]
-    return Votes(*columns, np.concatenate(groups), parts[0].families, parts[0].n_categories)
+    return PanelVotes(*columns, np.concatenate(groups), parts[0].families, parts[0].n_categories)
 
 
 def cross_fitted(level: str, studies: int, rng: np.random.Generator) -> Iterator[dict]:

@@ -20,7 +20,7 @@ from axisjudge.datasets import published_votes
 from axisjudge.sources import load_source
 from axisjudge.stats.panels.dawid_skene import dawid_skene
 from axisjudge.stats.panels.nested import REFERENCE
-from axisjudge.stats.panels.votes import Votes
+from axisjudge.stats.panels.votes import PanelVotes
 from axisjudge.stats.panels.ways import calibrated, fit_panel, ways_for
 from axisjudge.stats.rates.clustered import paired_share_difference
 from axisjudge.studies.panels.voted import voted
@@ -35,7 +35,7 @@ SHARES = (0.1, 0.25, 0.5)
 DRAWS = 40
 
 
-def votes_of(name: str) -> Votes:
+def votes_of(name: str) -> PanelVotes:
     """The labelled items of a set."""
     source, part = name.split()
     if name in SCALES:

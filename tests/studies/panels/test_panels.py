@@ -15,10 +15,10 @@ from axisjudge.stats.panels.ways import WAYS
 from axisjudge.studies.panels import panels, sentences
 from axisjudge.studies.panels.applied import panel_ratings
 from axisjudge.studies.panels.fitted import read_panel
-from axisjudge.studies.panels.frontier import Kind
+from axisjudge.studies.panels.frontier import PointKind
 from axisjudge.studies.panels.prices import item_prices
-from axisjudge.studies.panels.trust import Verdict, trust_judge, trust_panel
-from axisjudge.studies.panels.voted import Draw, voted
+from axisjudge.studies.panels.trust import TrustVerdict, trust_judge, trust_panel
+from axisjudge.studies.panels.voted import DrawScheme, voted
 
 
 def worlds(n_tasks=60, size=4, accuracy=(0.95, 0.8, 0.75), drawn=None, labelled=1.0, seed=0, kind="llm"):
@@ -127,7 +127,7 @@ def test_with_every_verdict_lost_the_page_says_so_and_no_point_has_a_price(label
     assert "No judge gave a verdict" in result.answer
     assert not any("nan" in sentence for sentence in (result.answer, *result.sentences))
     assert not result.frontier.points
-    assert {each.verdict for each in result.trust} == {Verdict.NO_LABELS}
+    assert {each.verdict for each in result.trust} == {TrustVerdict.NO_LABELS}
     assert not result.plots(), "weights of judges that said nothing weigh nothing"
     assert set(panel_ratings(result.panel, lost)["status"]) == {"refused"}
 
@@ -143,7 +143,7 @@ def test_a_panel_does_not_speak_of_another_question_or_without_its_judges(fitted
 def test_labels_that_a_panel_was_fitted_on_carry_no_guarantee(fitted):
     ratings, labels, result = fitted
     tuned = trust_panel(result.panel, voted(ratings, labels), risk=0.1)
-    assert tuned.verdict is Verdict.TUNED
+    assert tuned.verdict is TrustVerdict.TUNED
     assert tuned.n_tuned == labels.height
     crossed = trust_panel(result.panel, voted(ratings, labels), risk=0.1, cross_fitted=True)
     assert crossed.granted
@@ -163,15 +163,15 @@ def test_labels_that_a_panel_was_fitted_on_carry_no_guarantee(fitted):
 @pytest.mark.parametrize(
     ("flags", "sampling", "draw"),
     [
-        (["drawn:random"], None, Draw.RANDOM),
-        (["drawn:random", "drawn_probability:0.5"], None, Draw.RANDOM),
-        (["drawn:by_key", "drawn_by:domain"], None, Draw.UNKNOWN),
-        (["drawn:by_disagreement", "drawn_by:judges"], None, Draw.LOOKED_AT),
-        (["drawn:by_human_label", "drawn_by:ann"], None, Draw.BY_LABEL),
-        ([], None, Draw.UNKNOWN),
-        ([], "random", Draw.RANDOM),
-        ([], "by_human_label", Draw.BY_LABEL),
-        ([], "by_judge_verdict", Draw.UNKNOWN),
+        (["drawn:random"], None, DrawScheme.RANDOM),
+        (["drawn:random", "drawn_probability:0.5"], None, DrawScheme.RANDOM),
+        (["drawn:by_key", "drawn_by:domain"], None, DrawScheme.UNKNOWN),
+        (["drawn:by_disagreement", "drawn_by:judges"], None, DrawScheme.LOOKED_AT),
+        (["drawn:by_human_label", "drawn_by:ann"], None, DrawScheme.BY_LABEL),
+        ([], None, DrawScheme.UNKNOWN),
+        ([], "random", DrawScheme.RANDOM),
+        ([], "by_human_label", DrawScheme.BY_LABEL),
+        ([], "by_judge_verdict", DrawScheme.UNKNOWN),
     ],
 )
 def test_the_draw_of_the_labels_decides_whether_anything_may_stand(flags, sampling, draw):
@@ -179,7 +179,7 @@ def test_the_draw_of_the_labels_decides_whether_anything_may_stand(flags, sampli
     votes = voted(ratings, labels, sampling=sampling)
     assert votes.draw is draw
     found = trust_judge(votes, "one", risk=0.2)
-    assert (found.verdict is Verdict.DRAW) == (not draw.carries)
+    assert (found.verdict is TrustVerdict.DRAW) == (not draw.carries)
 
 
 def test_probabilities_of_a_draw_become_weights_and_two_draws_are_refused():
@@ -187,17 +187,17 @@ def test_probabilities_of_a_draw_become_weights_and_two_draws_are_refused():
     p = pl.when(pl.col("cluster_id").str.len_chars() == 2).then(pl.lit("0.9")).otherwise(pl.lit("0.3"))
     by_key = pl.concat_list(pl.lit("drawn:by_key"), pl.lit("drawn_by:x"), "drawn_probability:" + p)
     votes = voted(ratings, labels.with_columns(flags=by_key))
-    assert votes.draw is Draw.WEIGHTED
+    assert votes.draw is DrawScheme.WEIGHTED
     assert set(votes.weights[~np.isnan(votes.labels)].round(3)) == {1.111, 3.333}
     alone = by_key.list.set_difference(["drawn_probability:0.3", "drawn_probability:0.9"])
     often = labels.with_columns(flags=pl.concat_list(alone, pl.lit("drawn_probability:0.95")))
     for few in (often.filter(pl.col("cluster_id").str.len_chars() == 2), often.head(40)):
         unseen = voted(ratings, few)  # of one probability, and of fewer than all: a kind of task has no label
-        assert unseen.draw is Draw.PARTIAL
-        assert trust_judge(unseen, "one", risk=0.2).verdict is Verdict.DRAW
+        assert unseen.draw is DrawScheme.PARTIAL
+        assert trust_judge(unseen, "one", risk=0.2).verdict is TrustVerdict.DRAW
     half = pl.when(pl.col("trajectory_id").str.ends_with("0")).then(by_key).otherwise(pl.lit(["drawn:random"]))
-    assert voted(ratings, labels.with_columns(flags=half)).draw is Draw.SEVERAL
-    assert voted(*worlds()).draw is Draw.FULL
+    assert voted(ratings, labels.with_columns(flags=half)).draw is DrawScheme.SEVERAL
+    assert voted(*worlds()).draw is DrawScheme.FULL
 
 
 def test_one_judge_s_confidence_is_taken_and_a_judge_without_any_is_refused():
@@ -248,7 +248,7 @@ def test_prices_come_from_the_caller_the_machine_the_ratings_or_the_list_and_are
 def test_no_undominated_point_is_beaten_and_a_judge_without_a_price_is_in_none(fitted):
     ratings, labels, result = fitted
     points = result.frontier.points
-    assert {point.kind for point in points} >= {Kind.SINGLE, Kind.PAIR, Kind.PANEL, Kind.CASCADE}
+    assert {point.kind for point in points} >= {PointKind.SINGLE, PointKind.PAIR, PointKind.PANEL, PointKind.CASCADE}
     for point in result.frontier.best:
         assert not [other for other in points
                     if other.price < point.price and other.error.estimate <= point.error.estimate]  # fmt: skip

@@ -5,7 +5,7 @@ import pytest
 
 from axisjudge.ratings import ratings_frame
 from axisjudge.studies.people import people
-from axisjudge.studies.people.claims import Answer, ClaimKind, Reason
+from axisjudge.studies.people.claims import ClaimAnswer, ClaimKind, ClaimReason
 from axisjudge.studies.people.sentences import weakest_sentence
 from axisjudge.verdict import Rating
 
@@ -30,32 +30,32 @@ def answered(found, kind):
 def test_the_number_is_that_of_worse_judges_counted_one_by_one():
     claim = answered(rated(28), ClaimKind.FINDS_FAILURES)
     reversal = claim.reversal
-    assert claim.answer is Answer.MAY
+    assert claim.answer is ClaimAnswer.MAY
     last, fallen = (answered(rated(28 - reversal.changes + more), ClaimKind.FINDS_FAILURES) for more in (1, 0))
-    assert (last.answer, fallen.answer) == (Answer.MAY, Answer.NOT_SHOWN)
+    assert (last.answer, fallen.answer) == (ClaimAnswer.MAY, ClaimAnswer.NOT_SHOWN)
     assert reversal.exact
 
 
 def test_a_claim_shown_false_falls_with_better_verdicts():
     claim = answered(rated(3), ClaimKind.FINDS_FAILURES)
     reversal = claim.reversal
-    assert claim.answer is Answer.MAY_NOT
+    assert claim.answer is ClaimAnswer.MAY_NOT
     last, fallen = (answered(rated(3 + reversal.changes - less), ClaimKind.FINDS_FAILURES) for less in (1, 0))
-    assert last.answer is Answer.MAY_NOT
-    assert fallen.answer is not Answer.MAY_NOT
+    assert last.answer is ClaimAnswer.MAY_NOT
+    assert fallen.answer is not ClaimAnswer.MAY_NOT
 
 
 def test_failures_on_which_the_judge_takes_no_side_are_no_missing_failures():
     of = {n: answered(rated(0, n, missed="uncertain"), ClaimKind.FINDS_FAILURES) for n in (0, 30)}
-    assert {n: claim.reason for n, claim in of.items()} == {0: Reason.NO_FAILURE, 30: Reason.NO_SIDE}
+    assert {n: claim.reason for n, claim in of.items()} == {0: ClaimReason.NO_FAILURE, 30: ClaimReason.NO_SIDE}
 
 
 def test_claims_without_an_answer_have_none_and_the_weakest_is_named():
     found = rated(28)
-    unchecked = [claim.reversal for claim in found.comparison.claims if claim.answer is Answer.NOT_CHECKED]
+    unchecked = [claim.reversal for claim in found.comparison.claims if claim.answer is ClaimAnswer.NOT_CHECKED]
     assert unchecked
     assert set(unchecked) == {None}
-    made = [one.reversal.changes for one in found.comparison.claims if one.answer is Answer.MAY and one.reversal]
+    made = [one.reversal.changes for one in found.comparison.claims if one.answer is ClaimAnswer.MAY and one.reversal]
     assert str(min(made)) in weakest_sentence(found.comparison)
     assert all(row["overturned_by"] for row in found.to_dict()["questions"][0]["claims"])
     assert len(found.tables()["reasons"]["overturned by"]) == 6
@@ -83,8 +83,8 @@ def test_judges_agree_beyond_chance_until_so_many_verdicts_are_otherwise(seed):
 def test_a_wrong_label_overturns_as_a_wrong_verdict_does():
     """Labels of items that the judge passed become failures that it missed; one by one they are counted anew."""
     claim = answered(rated(20, n_failures=20, n_passed=200), ClaimKind.BEATS_ONE_WORD)
-    assert claim.answer is Answer.MAY
+    assert claim.answer is ClaimAnswer.MAY
     one_fewer = claim.reversal.changes - 1
     mislabelled = answered(rated(20, 20 + one_fewer, 200 - one_fewer), ClaimKind.BEATS_ONE_WORD)
     misjudged = answered(rated(20 - one_fewer, 20, 200), ClaimKind.BEATS_ONE_WORD)
-    assert mislabelled.answer is misjudged.answer is Answer.MAY
+    assert mislabelled.answer is misjudged.answer is ClaimAnswer.MAY

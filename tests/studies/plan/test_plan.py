@@ -11,7 +11,7 @@ from axisjudge.checks import InputError
 from axisjudge.datasets import demo_paths
 from axisjudge.judges.pricing import Tokens
 from axisjudge.stats.planning.studies import plan_corrected_rate, plan_stand_in
-from axisjudge.stats.planning.study_curve import Curve, Planned
+from axisjudge.stats.planning.study_curve import Planned, StudyCurve
 from axisjudge.studies.plan.pilots import labelled_pilot, pilot_of
 from axisjudge.studies.plan.prices import JudgePrice, judge_prices, label_price, study_plan
 from axisjudge.studies.plan.repeats import panel_errors
@@ -78,7 +78,7 @@ def test_a_target_that_the_smallest_study_meets_is_not_taken_for_a_width():
 
 @pytest.mark.parametrize(("power", "is_met"), [(0.9, True), (0.8, False)])
 def test_a_power_beyond_the_target_at_the_smallest_size_may_need_fewer(power, is_met):
-    plan = study_plan(Curve("a claim", "item", 0.8, (Planned(40, math.nan, math.nan, 0.0, power, 0.02),), 40, {}))
+    plan = study_plan(StudyCurve("a claim", "item", 0.8, (Planned(40, math.nan, math.nan, 0.0, power, 0.02),), 40, {}))
     assert plan.met_by_smallest == is_met
     assert ("40 items or fewer give" in plan_sentence(plan)) == is_met
 
@@ -88,7 +88,7 @@ def test_a_claim_that_fades_says_so():
     plan = study_plan(plan_stand_in(epsilon=0.15, prevalence=0.3, sizes=(40, 80, 320, 640)))
     assert 80 <= plan.curve.needed <= 320
     tenth, nothing = (Planned(n, math.nan, math.nan, 0.0, power, 0.02) for n, power in ((40, 0.09), (80, 0.02)))
-    rare = study_plan(Curve("a claim", "item", 0.8, (tenth, nothing), None, {}))
+    rare = study_plan(StudyCurve("a claim", "item", 0.8, (tenth, nothing), None, {}))
     assert "The power is highest near 40 items (9%) and falls" in plan_sentence(rare)
     assert list(plan_rows(plan)[0]) == ["items", "power", "USD"]
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from axisjudge.stats.comparisons.progress import Decision, Reason, VersionOutcome, decide, moved
+from axisjudge.stats.comparisons.progress import ProgressReason, ProgressVerdict, VersionOutcome, decide, moved
 from axisjudge.studies.rubric_versions import sentences
 
 
@@ -15,9 +15,9 @@ def change_of(per_task, repeats=3):
     return moved(np.stack([before, before + np.array(per_task)[:, None]]), np.arange(len(per_task)))
 
 
-@pytest.mark.parametrize("reason", Reason)
+@pytest.mark.parametrize("reason", ProgressReason)
 def test_each_reason_has_words_without_gaps(reason):
-    decision = Decision(VersionOutcome.TOO_FEW, (reason,), noise_measured=False)
+    decision = ProgressVerdict(VersionOutcome.TOO_FEW, (reason,), noise_measured=False)
     words = sentences.reason(decision, change_of([0.1] * 12), (0.5, math.nan))
     assert words
     assert not set(words) & set("{}")

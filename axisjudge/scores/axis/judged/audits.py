@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from axisjudge.checks import InputError
 from axisjudge.judges.answer import Answer
 from axisjudge.judges.sheet import Told, point
-from axisjudge.scores.axis.goal import Check
+from axisjudge.scores.axis.goal import GoalCheck
 from axisjudge.scores.axis.judged.questions import UNNECESSARY, goal_question, signal_questions
 from axisjudge.scores.axis.judged.replies import grades_of_reply, reply_object, signals_of_reply
 from axisjudge.scores.axis.rule_sets import RuleSet
@@ -66,7 +66,7 @@ def audits_reader(
     return read
 
 
-def grades_reader(checks: Mapping[int, Check], rules: RuleSet, *, holistic: bool) -> Callable[[str], Told]:
+def grades_reader(checks: Mapping[int, GoalCheck], rules: RuleSet, *, holistic: bool) -> Callable[[str], Told]:
     """The reader of a reply about goal checks, by their numbers in the scenario; in the reply they count from 0."""
 
     def read(text: str) -> Told:
@@ -181,7 +181,7 @@ def _by_program(text: str, category: Category, scope: Sequence[Interaction], rul
     return Told(answers)
 
 
-def _grades_by_program(text: str, checks: Sequence[Check], rules: RuleSet, *, holistic: bool) -> list[Answer]:
+def _grades_by_program(text: str, checks: Sequence[GoalCheck], rules: RuleSet, *, holistic: bool) -> list[Answer]:
     if reply_object(text) is None:
         return [_lost(f"no JSON object; received: {_head(text)}")] * len(checks)
     try:

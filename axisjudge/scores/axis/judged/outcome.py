@@ -20,7 +20,7 @@ from axisjudge.scores.axis.transcript.javascript import stringify
 from axisjudge.scores.axis.transcript.network import command_of
 
 
-class Outcome(NamedTuple):
+class CallOutcome(NamedTuple):
     """Success of one call, None where its result does not show it, and the reason."""
 
     success: float | None
@@ -113,7 +113,7 @@ _SHORTEST_ECHO = 4
 _NAME_OF_ERROR = re.compile(r"[A-Z][A-Z0-9_]*|(HTTP|E|ERR)[-_ ]?\d+", re.ASCII)
 
 
-def outcome_of(call: Interaction, use: Entry, result: Entry | None) -> Outcome:
+def outcome_of(call: Interaction, use: Entry, result: Entry | None) -> CallOutcome:
     """Success of a tool call by what came back, under ``rubrics/axis_signals/success``."""
     service = "service" in call.categories and "environment" not in call.categories
     purpose = purpose_of(use.tool_name, use.tool_input, service=service)
@@ -123,7 +123,7 @@ def outcome_of(call: Interaction, use: Entry, result: Entry | None) -> Outcome:
     if call.has_error or exit_code:
         return _marked(purpose, text, exit_code, looks=kind_of(use.tool_name or "") == "read")
     if result is None or not call.answered:
-        return Outcome(None, "no result")
+        return CallOutcome(None, "no result")
     ended_well = exit_code == 0 or result.failed is False
     if not text:
         return _of_nothing(purpose, use, ended_well=ended_well)
@@ -145,89 +145,89 @@ def _unwrapped(text: str) -> tuple[str, int | None]:
     return text.strip(), None
 
 
-def _marked(purpose: Purpose, text: str, exit_code: int | None, *, looks: bool) -> Outcome:
+def _marked(purpose: Purpose, text: str, exit_code: int | None, *, looks: bool) -> CallOutcome:
     """A call that the source or its exit code marks as failed; searches and tests use that mark for an answer."""
     empty_handed = not text or not (_BEGINS.match(text) or _SIGNS.search(text[:_SHORT]))
     if purpose is Purpose.SEARCH and exit_code in (None, 0, 1) and empty_handed:
-        return Outcome(1.0, "marked as failed, but nothing found is what a search may answer")
+        return CallOutcome(1.0, "marked as failed, but nothing found is what a search may answer")
     if purpose is Purpose.TEST and _REPORT.search(text):
-        return Outcome(1.0, "marked as failed, but it reports the state of the tests, as it was made to")
+        return CallOutcome(1.0, "marked as failed, but it reports the state of the tests, as it was made to")
     if purpose is Purpose.RECORD and looks and _NOTHING_THERE.search(text[:_HEAD]):
-        return Outcome(None, "marked as failed; whether nothing found was the right answer cannot be seen")
+        return CallOutcome(None, "marked as failed; whether nothing found was the right answer cannot be seen")
     if len(text) > _SHORT and purpose is Purpose.READ and not _BEGINS.match(text):
-        return Outcome(None, "marked as failed with a long text; how much of it answers cannot be seen")
-    return Outcome(0.0, "the source marks it as failed" if exit_code is None else f"exit code {exit_code}")
+        return CallOutcome(None, "marked as failed with a long text; how much of it answers cannot be seen")
+    return CallOutcome(0.0, "the source marks it as failed" if exit_code is None else f"exit code {exit_code}")
 
 
-def _failure(purpose: Purpose, text: str, asked: str, *, looks: bool) -> Outcome | None:
+def _failure(purpose: Purpose, text: str, asked: str, *, looks: bool) -> CallOutcome | None:
     """What speaks against a result that nobody marked as failed; None where nothing does."""
     if purpose is Purpose.TEST and _REPORT.search(text):
-        return Outcome(1.0)
+        return CallOutcome(1.0)
     if purpose is Purpose.RECORD and _FETCHED_NOTHING.match(text):
-        return Outcome(0.0, "its result begins like an error")
+        return CallOutcome(0.0, "its result begins like an error")
     local_text = purpose in (Purpose.SEARCH, Purpose.READ)
     short = len(text) <= _SHORT
     if _BEGINS.match(text) and not _begins_with_asked(text, asked):
         if purpose is Purpose.RECORD and looks and _NOTHING_THERE.search(text[:_HEAD]):
-            return Outcome(None, "begins like an error; whether nothing found was the right answer cannot be seen")
+            return CallOutcome(None, "begins like an error; whether nothing found was the right answer cannot be seen")
         if local_text and not short:
-            return Outcome(None, "begins like an error, which may be the text that was looked for")
-        return Outcome(0.0, "its result begins like an error")
+            return CallOutcome(None, "begins like an error, which may be the text that was looked for")
+        return CallOutcome(0.0, "its result begins like an error")
     sign = _SIGNS.search(text if short else text[:_HEAD])
     if sign and sign[0].lower() not in asked.lower():
         if local_text and (not short or ":" in text.partition(sign[0])[0]):
-            return Outcome(None, "its result speaks of a failure, which may be what was looked for")
-        return Outcome(0.0, f"its result is a failure: {' '.join(sign[0].split())}")
+            return CallOutcome(None, "its result speaks of a failure, which may be what was looked for")
+        return CallOutcome(0.0, f"its result is a failure: {' '.join(sign[0].split())}")
     ends = text[-_HEAD:] if local_text else f"{text[:_HEAD]}\n{text[-_HEAD:]}"
     some = not local_text and (_SOME.search(ends) or any(a != b for a, b in _OF.findall(text[:_SHORT])))
     if _CUT.search(ends) or some:
-        return Outcome(None, "its result is a part; how much of it was wanted cannot be seen")
+        return CallOutcome(None, "its result is a part; how much of it was wanted cannot be seen")
     return None
 
 
-def _of_plain_text(purpose: Purpose, text: str, *, ended_well: bool) -> Outcome:
+def _of_plain_text(purpose: Purpose, text: str, *, ended_well: bool) -> CallOutcome:
     """A text without any sign of a failure: a success where it shows one."""
     if purpose in (Purpose.SEARCH, Purpose.READ):
-        return Outcome(1.0)
+        return CallOutcome(1.0)
     short = len(text) <= _SHORT
     if short and (doubtful := _WORDS_OF_FAILURE.search(text)):
-        return Outcome(None, f"its result may be a failure: {doubtful[0]}")
+        return CallOutcome(None, f"its result may be a failure: {doubtful[0]}")
     if purpose is Purpose.RUN and ended_well:
-        return Outcome(1.0)
+        return CallOutcome(1.0)
     if purpose is Purpose.CHANGE and (ended_well or _CONFIRMED.search(text[:_HEAD])):
-        return Outcome(1.0)
+        return CallOutcome(1.0)
     if purpose is Purpose.RECORD and short and (_is_value(text) or _SUCCESS.search(text)):
-        return Outcome(1.0)
-    return Outcome(None, "what came back does not show whether it answers")
+        return CallOutcome(1.0)
+    return CallOutcome(None, "what came back does not show whether it answers")
 
 
-def _of_nothing(purpose: Purpose, use: Entry, *, ended_well: bool) -> Outcome:
+def _of_nothing(purpose: Purpose, use: Entry, *, ended_well: bool) -> CallOutcome:
     if purpose is Purpose.SEARCH or (ended_well and purpose in (Purpose.RUN, Purpose.CHANGE)):
-        return Outcome(1.0)
+        return CallOutcome(1.0)
     if purpose is Purpose.RECORD and "search" not in (use.tool_name or "").lower():
-        return Outcome(0.0, "an empty body came back")
-    return Outcome(None, "an empty result; whether that answers cannot be seen")
+        return CallOutcome(0.0, "an empty body came back")
+    return CallOutcome(None, "an empty result; whether that answers cannot be seen")
 
 
-def _of_structure(value: Any, tool_input: Any) -> Outcome:
+def _of_structure(value: Any, tool_input: Any) -> CallOutcome:
     """A result in JSON: what it says of itself, and whether it bears what was asked for."""
     lower = {str(key).lower(): inner for key, inner in value.items()} if isinstance(value, dict) else {}
     if fault := _fault_of(lower):
-        return Outcome(0.0, fault)
+        return CallOutcome(0.0, fault)
     text = json.dumps(value, ensure_ascii=False)
     if sign := _SIGNS.search(text[:_SHORT]):
-        return Outcome(None, f"its result may be a failure: {sign[0]}")
+        return CallOutcome(None, f"its result may be a failure: {sign[0]}")
     if not value:
-        return Outcome(None, "an empty result; whether that answers cannot be seen")
+        return CallOutcome(None, "an empty result; whether that answers cannot be seen")
     asked = list(_texts(tool_input))
     numbers = {name.lower() for each in asked for name in _IDENTIFIER.findall(each)}
     if any(number in text.lower() for number in numbers):
-        return Outcome(1.0)
+        return CallOutcome(1.0)
     doubtful = _WORDS_OF_FAILURE.search(text[:_SHORT])
     echoed = {each.lower() for each in asked if len(each) > _SHORTEST_ECHO} & {each.lower() for each in _texts(value)}
     if not doubtful and (echoed or any(lower.get(key) is True for key in _STATES)):
-        return Outcome(1.0)
-    return Outcome(None, "what came back does not show whether it answers")
+        return CallOutcome(1.0)
+    return CallOutcome(None, "what came back does not show whether it answers")
 
 
 def _fault_of(fields: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
-from axisjudge.scores.axis.goal import Check, Grade, limited_grade
+from axisjudge.scores.axis.goal import GoalCheck, Grade, limited_grade
 from axisjudge.scores.axis.judged.signals import JUDGED, UNJUDGED, Audit, CategorySignals, Necessity, Signals
 from axisjudge.scores.axis.transcript.categories import CATEGORIES, Category
 from axisjudge.scores.axis.transcript.run import AxisRun
@@ -41,12 +41,12 @@ def goal_question(number: int) -> str:
     return f"{_GOAL}.{number}"
 
 
-def check_flag(check: Check) -> str:
+def check_flag(check: GoalCheck) -> str:
     """A flag that says which check was graded, so that a grade is never taken for another check's."""
     return f"{_CHECK}{sha256(check.check.encode(errors='replace')).hexdigest()[:12]}"
 
 
-class Judged(NamedTuple):
+class JudgedNumber(NamedTuple):
     """One number that was said of a category: its question, the interaction (None: all of them), the reason, flags."""
 
     question: str
@@ -56,7 +56,7 @@ class Judged(NamedTuple):
     flags: tuple[str, ...] = ()
 
 
-def judged_of(category: Category, signals: CategorySignals) -> Iterator[Judged]:
+def judged_of(category: Category, signals: CategorySignals) -> Iterator[JudgedNumber]:
     """Every number that was said of a category's interactions; what was not judged is left out.
 
     Where necessity has no number, what is known to be needless stands on that interaction's own ratings.
@@ -68,10 +68,10 @@ def judged_of(category: Category, signals: CategorySignals) -> Iterator[Judged]:
         for question in signal_questions(category):
             value = getattr(audit, question.partition(".")[2])
             if value is not None:
-                yield Judged(question, audit.id, value, audit.rationale or None, flags)
+                yield JudgedNumber(question, audit.id, value, audit.rationale or None, flags)
     if category == "agent" and needed.score is not None:
         flags = tuple(f"{UNNECESSARY}{id}" for id in needed.unnecessary)
-        yield Judged("agent.necessity", None, needed.score, needed.rationale, flags)
+        yield JudgedNumber("agent.necessity", None, needed.score, needed.rationale, flags)
 
 
 def ratings_of_signals(run: AxisRun, signals: Signals, *, rater: str = "rules") -> list[Rating]:
@@ -114,7 +114,7 @@ def signals_of_ratings(ratings: pl.DataFrame, *, combine: Combine = "mean") -> S
     return signals
 
 
-def grades_of_ratings(ratings: pl.DataFrame, checks: Sequence[Check], *, combine: Combine = "mean") -> list[Grade]:
+def grades_of_ratings(ratings: pl.DataFrame, checks: Sequence[GoalCheck], *, combine: Combine = "mean") -> list[Grade]:
     """The grades of one run's goal checks from its ratings; a check that nobody graded has None.
 
     Ratings that say which check they grade count for that check alone. One grade is rounded to a whole number, as the
@@ -184,7 +184,7 @@ def _combined(rows: _Rows | None, combine: Combine) -> float | None:
     return fmean(means) if combine == "mean" else median(means)
 
 
-def _is_about(row: dict[str, Any], check: Check) -> bool:
+def _is_about(row: dict[str, Any], check: GoalCheck) -> bool:
     named = [flag for flag in row["flags"] or () if flag.startswith(_CHECK)]
     return not named or check_flag(check) in named
 

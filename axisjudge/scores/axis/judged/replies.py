@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from axisjudge.checks import InputError
-from axisjudge.scores.axis.goal import Check, Grade, limited_grade
+from axisjudge.scores.axis.goal import GoalCheck, Grade, limited_grade
 from axisjudge.scores.axis.judged.signals import Audit, CategorySignals, Necessity, scope
 from axisjudge.scores.axis.rule_sets import RuleSet
 from axisjudge.scores.axis.transcript.categories import CATEGORIES, Category
@@ -71,7 +71,7 @@ def signals_of_reply(
     return CategorySignals(tuple(audits.values()), _necessity(reply, rules))
 
 
-def grades_of_reply(text: str | None, checks: Sequence[Check], rules: RuleSet, *, holistic: bool) -> list[Grade]:
+def grades_of_reply(text: str | None, checks: Sequence[GoalCheck], rules: RuleSet, *, holistic: bool) -> list[Grade]:
     """The grades in a reply: of each check, or the one of a goal that is judged as a whole.
 
     Grades are rounded to whole numbers from 0 to 10. A check without a grade, or a reply that cannot be read, gives
@@ -98,7 +98,7 @@ def grades_of_reply(text: str | None, checks: Sequence[Check], rules: RuleSet, *
     return [_grade(check, first.get(index), absent) for index, check in enumerate(checks)]
 
 
-def _grade(check: Check, grade: dict[str, Any] | None, absent: float | None) -> Grade:
+def _grade(check: GoalCheck, grade: dict[str, Any] | None, absent: float | None) -> Grade:
     if grade is None:
         return Grade(check, absent, _NO_GRADE)
     value: float | None = limited_grade(_as_number(grade["score"]) if "score" in grade else math.nan)

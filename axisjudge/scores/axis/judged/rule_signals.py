@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from axisjudge.scores.axis.judged.outcome import Outcome, outcome_of
+from axisjudge.scores.axis.judged.outcome import CallOutcome, outcome_of
 from axisjudge.scores.axis.judged.purpose import looks_only, purpose_of, waits
 from axisjudge.scores.axis.judged.signals import UNJUDGED, Audit, CategorySignals, Necessity, Signals, scope
 from axisjudge.scores.axis.transcript.categories import CATEGORIES, Category
@@ -73,7 +73,7 @@ class _Seen:
             return Audit(interaction.id, 1.0, 1.0, 1.0, "no action of the agent")
         if interaction.type == "error":
             return Audit(interaction.id, 0.0, 1.0, None, "an error outside any call")
-        outcome = self.outcomes.get(interaction.id, Outcome(1.0 if interaction.detail.strip() else None))
+        outcome = self.outcomes.get(interaction.id, CallOutcome(1.0 if interaction.detail.strip() else None))
         reasons = [outcome.reason]
         if (before := self.repeats.get(interaction.id)) is not None:
             reasons.append(f"asks again what #{before} asked, and nothing changed between")
@@ -96,7 +96,7 @@ class _Seen:
 
 
 def _repeats(
-    interactions: Sequence[Interaction], entries: Sequence[Entry], outcomes: dict[int, Outcome]
+    interactions: Sequence[Interaction], entries: Sequence[Entry], outcomes: dict[int, CallOutcome]
 ) -> dict[int, int]:
     """Calls that look again and see the same, or fail again alike, with nothing between that may have changed it.
 

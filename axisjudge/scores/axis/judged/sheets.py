@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from axisjudge.judges.answer import Answer
-from axisjudge.judges.prompt import EVIDENCE, Page
+from axisjudge.judges.prompt import EVIDENCE, CallPrompt
 from axisjudge.judges.sheet import Sheet, point
 from axisjudge.rubric.signals import SIGNAL_NAMES, SignalName, SignalRubric, load_signal_rubric
-from axisjudge.scores.axis.goal import Check
+from axisjudge.scores.axis.goal import GoalCheck
 from axisjudge.scores.axis.judged.audits import audit_schema, audits_reader, grade_schema, grades_reader
 from axisjudge.scores.axis.judged.questions import check_flag, goal_question, judged_of, signal_questions
 from axisjudge.scores.axis.judged.replies import judged_categories
@@ -108,7 +108,7 @@ def signals_sheet(
     points = {point(question, each.id): rubric for each in asked for question, rubric in under.items()}
     if category == "agent":
         points["agent.necessity"] = under["agent.necessity"] = rubrics["necessity"]
-    page = Page(
+    page = CallPrompt(
         instructions=_SIGNALS,
         prefix=shown.prefix,
         question=_signals_question(category, shown.ids, under),
@@ -133,7 +133,7 @@ def checks_sheet(
     """Goal checks of a scenario in one call: all of them, or those with the given numbers (from 1)."""
     checks = {number: check for number, check in enumerate(scenario.checks, 1) if numbers is None or number in numbers}
     shown = shown_run(run, scenario.prompt)
-    page = Page(
+    page = CallPrompt(
         instructions=_GOAL,
         prefix=shown.prefix,
         question=_checks_question(list(checks.values()), rubric, holistic=scenario.holistic),
@@ -159,7 +159,7 @@ def _signals_question(category: Category, ids: Sequence[int], under: Mapping[str
     return "\n\n".join(parts) + "\n"
 
 
-def _checks_question(checks: Sequence[Check], rubric: SignalRubric, *, holistic: bool) -> str:
+def _checks_question(checks: Sequence[GoalCheck], rubric: SignalRubric, *, holistic: bool) -> str:
     if holistic:
         asked = f"The record ends here. Grade this one check of the goal.\n\n{checks[0].check}"
     else:

@@ -13,7 +13,7 @@ from axisjudge.scores.axis.transcript.steps import entries_of_steps
 from axisjudge.trajectory import Trajectory
 
 
-class Outcome(NamedTuple):
+class ProcessEnd(NamedTuple):
     """How the agent's process ended: its result, exit code and error, and when it ran."""
 
     result: str | None = ""
@@ -34,7 +34,7 @@ class Outcome(NamedTuple):
 
 
 #: What is taken where the source says nothing of its end.
-COMPLETED = Outcome()
+COMPLETED = ProcessEnd()
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class AxisRun:
     entries: Sequence[Entry] = field(repr=False)
     interactions: list[Interaction] = field(repr=False)
     rules: RuleSet
-    outcome: Outcome = COMPLETED
+    outcome: ProcessEnd = COMPLETED
     agent: str | None = None
     agent_family: str | None = None
     task_id: str | None = None
@@ -86,12 +86,12 @@ def run_of_trajectory(trajectory: Trajectory, rules: RuleSet = DOCUMENTED) -> Ax
     return run_of_entries(entries, id=trajectory.id, rules=rules, outcome=outcome, marks=marks, **known)
 
 
-def outcome_of(ended: Any) -> Outcome:
+def outcome_of(ended: Any) -> ProcessEnd:
     """How the source says that the agent's process ended (``meta["axis_run"]``); completed where it does not say."""
     if not isinstance(ended, dict):
         return COMPLETED
     exit_code, error = ended.get("exitCode"), ended.get("error")
-    return Outcome(
+    return ProcessEnd(
         ended.get("result"),
         exit_code if isinstance(exit_code, int) else 0,
         None if error is None else str(error),
@@ -105,7 +105,7 @@ def run_of_axis(
     *,
     id: str,
     rules: RuleSet = DOCUMENTED,
-    outcome: Outcome = COMPLETED,
+    outcome: ProcessEnd = COMPLETED,
     **about: Any,
 ) -> AxisRun:
     """A run from AXIS raw entries, each ``{type, timestamp, content}``."""
@@ -113,7 +113,7 @@ def run_of_axis(
 
 
 def run_of_entries(
-    entries: Sequence[Entry], *, id: str, rules: RuleSet = DOCUMENTED, outcome: Outcome = COMPLETED, **about: Any
+    entries: Sequence[Entry], *, id: str, rules: RuleSet = DOCUMENTED, outcome: ProcessEnd = COMPLETED, **about: Any
 ) -> AxisRun:
     """A run from entries; `about` gives the other fields of `AxisRun`."""
     start = valid_time(outcome.start_time, rules)

@@ -20,7 +20,7 @@ from axisjudge.studies.axis_result.gate.baseline import Baseline, ScoredRun, by_
 from axisjudge.studies.axis_result.means import QUANTITIES
 
 
-class Outcome(StrEnum):
+class ScenarioOutcome(StrEnum):
     """What was decided of one scenario and agent."""
 
     HELD = "held"
@@ -34,13 +34,13 @@ class Outcome(StrEnum):
 
 #: Exit codes of the command; the gate's is 1 where one decision has it, else 4, else 0.
 EXIT = {
-    Outcome.HELD: 0,
-    Outcome.NEW: 0,
-    Outcome.CANNOT_TELL: 4,
-    Outcome.MISSING: 4,
-    Outcome.REGRESSED: 1,
-    Outcome.COLLAPSED: 1,
-    Outcome.BELOW_FLOOR: 1,
+    ScenarioOutcome.HELD: 0,
+    ScenarioOutcome.NEW: 0,
+    ScenarioOutcome.CANNOT_TELL: 4,
+    ScenarioOutcome.MISSING: 4,
+    ScenarioOutcome.REGRESSED: 1,
+    ScenarioOutcome.COLLAPSED: 1,
+    ScenarioOutcome.BELOW_FLOOR: 1,
 }
 #: The fall in points that fails where no rule is given.
 DEFAULT_FALL = -5.0
@@ -70,7 +70,7 @@ class GateDecision(Result):
     scenario: str
     agent: str
     rule: str
-    outcome: Outcome
+    outcome: ScenarioOutcome
     n_before: int
     n_after: int
     before: float = math.nan
@@ -192,7 +192,7 @@ class _Pair(NamedTuple):
     old: Sequence[ScoredRun]
     new: Sequence[ScoredRun]
 
-    def decided(self, rule: str, outcome: Outcome, reason: str = "") -> GateDecision:
+    def decided(self, rule: str, outcome: ScenarioOutcome, reason: str = "") -> GateDecision:
         """A decision on these runs, with the means of their composites."""
         before, after = (fmean(values(runs, "composite") or [math.nan]) for runs in (self.old, self.new))
         return GateDecision(
@@ -217,27 +217,27 @@ class _Pair(NamedTuple):
 def _compared(pair: _Pair, rules: Sequence[Rule], ci_level: float, strict: float) -> list[GateDecision]:
     """What the rules say of one scenario and agent; one decision where they cannot be asked."""
     if not pair.old or not pair.new:
-        return [pair.decided("both sets", Outcome.NEW if pair.new else Outcome.MISSING)]
+        return [pair.decided("both sets", ScenarioOutcome.NEW if pair.new else ScenarioOutcome.MISSING)]
     broken = [each.broken for each in pair.new if each.broken is not None]
     if len(broken) == len(pair.new) and not all(each.broken for each in pair.old):
-        return [pair.decided("runs work", Outcome.COLLAPSED, broken[0])]
+        return [pair.decided("runs work", ScenarioOutcome.COLLAPSED, broken[0])]
     if all(each.calls == 0 for each in pair.new) and all(each.calls for each in pair.old):
-        return [pair.decided("runs work", Outcome.COLLAPSED, say.NO_CALLS)]
+        return [pair.decided("runs work", ScenarioOutcome.COLLAPSED, say.NO_CALLS)]
     return [_fall(pair, rule, ci_level, strict) for rule in rules]
 
 
 def _fall(pair: _Pair, rule: Rule, ci_level: float, strict: float) -> GateDecision:
     first, second = values(pair.old, rule.quantity), values(pair.new, rule.quantity)
     if n := len(pair.old) + len(pair.new) - len(first) - len(second):
-        return pair.decided(str(rule), Outcome.CANNOT_TELL, say.no_score(rule.quantity, n))
+        return pair.decided(str(rule), ScenarioOutcome.CANNOT_TELL, say.no_score(rule.quantity, n))
     change = repeats_change(first, second, ci_level=ci_level)
-    outcome, reason = Outcome.CANNOT_TELL, change.reason
+    outcome, reason = ScenarioOutcome.CANNOT_TELL, change.reason
     if pair.same:
-        outcome, reason = Outcome.HELD, say.SAME_RUNS
+        outcome, reason = ScenarioOutcome.HELD, say.SAME_RUNS
     elif change.ci_low >= rule.margin:
-        outcome = Outcome.HELD
+        outcome = ScenarioOutcome.HELD
     elif repeats_change(first, second, ci_level=strict).ci_high < rule.margin:
-        outcome = Outcome.REGRESSED
+        outcome = ScenarioOutcome.REGRESSED
     elif change.ci_high < rule.margin:
         reason = say.NOT_AMONG_MANY
     decided = pair.decided(str(rule), outcome, reason)
@@ -247,6 +247,12 @@ def _fall(pair: _Pair, rule: Rule, ci_level: float, strict: float) -> GateDecisi
 def _above(pair: _Pair, floor: float) -> GateDecision:
     """The mean composite of the new runs against the floor; where goals are ungraded, both ends of it."""
     low, high = (fmean(each.ends[end] for each in pair.new) for end in (0, 1))
-    outcome = Outcome.HELD if low >= floor else Outcome.BELOW_FLOOR if high < floor else Outcome.CANNOT_TELL
+    outcome = (
+        ScenarioOutcome.HELD
+        if low >= floor
+        else ScenarioOutcome.BELOW_FLOOR
+        if high < floor
+        else ScenarioOutcome.CANNOT_TELL
+    )
     mean, reason = (low, "") if low == high else (math.nan, say.between(low, high))
     return replace(pair.decided(f"composite>={floor:g}", outcome, reason), n_before=0, before=math.nan, after=mean)
