@@ -75,8 +75,8 @@ def import_ratings(
             passed_over.append(f"passed over {error}")
     if not readings:
         raise InputError(", ".join(map(str, named)), "holds no file of ratings", cure="; ".join(passed_over))
-    found = _together(readings, given, passed_over)
-    return _with_draw(found, given) if with_draw else found
+    imported = _together(readings, given, passed_over)
+    return _with_draw(imported, given) if with_draw else imported
 
 
 def _files(paths: Sequence[Path]) -> Iterator[tuple[Path, bool]]:
@@ -89,8 +89,8 @@ def _files(paths: Sequence[Path]) -> Iterator[tuple[Path, bool]]:
         elif whole := sets.files_of(path):
             yield from ((file, True) for file in whole)
         else:
-            found = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES)
-            yield from ((file, False) for file in found)
+            imported = sorted(file for file in path.iterdir() if file.suffix in SUFFIXES)
+            yield from ((file, False) for file in imported)
 
 
 def _together(
@@ -190,16 +190,16 @@ def _with_families(ratings: pl.DataFrame, options: ImportOptions) -> pl.DataFram
     )
 
 
-def _with_draw(found: Imported, options: ImportOptions) -> Imported:
+def _with_draw(imported: Imported, options: ImportOptions) -> Imported:
     """People's labels with how their items were drawn, where they do not say it themselves."""
     flags = stated_draw(options.sampling, options.sampling_key)
     said = pl.col("flags").list.eval(pl.element().str.starts_with("drawn")).list.any()
     silent = (pl.col("rater_kind") == "human") & ~said.fill_null(False)
-    unknown = 0 if options.sampling else found.ratings.filter(silent).height
+    unknown = 0 if options.sampling else imported.ratings.filter(silent).height
     drawn = pl.concat_list("flags", pl.lit(flags, dtype=pl.List(pl.String)))
-    table = found.ratings.with_columns(flags=pl.when(silent).then(drawn).otherwise("flags"))
+    table = imported.ratings.with_columns(flags=pl.when(silent).then(drawn).otherwise("flags"))
     notes = [f"people's labels ({unknown}): {UNKNOWN}"] if unknown else []
-    return replace(found, ratings=table, notes=(*found.notes, *notes))
+    return replace(imported, ratings=table, notes=(*imported.notes, *notes))
 
 
 def _strangers(ratings: pl.DataFrame) -> list[str]:
@@ -229,8 +229,8 @@ def _reading(path: Path, options: ImportOptions) -> ImportedFile:
             return reading
     if sets.is_agentprocessbench(content):
         return sets.read_agentprocessbench_file(path, content, options)
-    if (found := tracing.assessments_in(content)) is not None:
-        return tracing.read_assessments(path, found)
+    if (imported := tracing.assessments_in(content)) is not None:
+        return tracing.read_assessments(path, imported)
     if (rows := tracing.scores_in(content) or rows_in(content)) is None:
         rule = "is in no form known here, and no table"
         raise InputError(str(path), rule, cure="write it as a table: a row a rating, or a column a rater")
@@ -276,8 +276,8 @@ def _sheet(path: Path, rows: Sequence[dict[str, Any]], options: ImportOptions) -
     for is_of_tool, read in tracing.SHEETS:
         if is_of_tool(heads):
             return read(path, rows)
-    if "assessments" in heads and (found := tracing.assessments_in(list(rows))) is not None:
-        return tracing.read_assessments(path, found)
+    if "assessments" in heads and (imported := tracing.assessments_in(list(rows))) is not None:
+        return tracing.read_assessments(path, imported)
     form = {".parquet": "parquet", ".csv": "csv", ".tsv": "tsv"}.get(path.suffix, "json")
     return read_table(path, rows, _without_names(options), form)
 

@@ -78,8 +78,8 @@ def _sample(
             mine = {**about, "model": None} if author else fields
             for question, word in _values(name, version.get("value")):
                 lost = "parse_error" if word is None or word != word else None
-                said = {**mine, **({} if author else why)}
-                yield Judgement(where, run, question, who, None if lost else word, what, lost, said)  # type: ignore[arg-type]
+                metadata = {**mine, **({} if author else why)}
+                yield Judgement(where, run, question, who, None if lost else word, what, lost, metadata)  # type: ignore[arg-type]
 
 
 def _versions(score: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], str | None]]:
@@ -154,7 +154,7 @@ def recognises_scores(content: object) -> bool:
 
 
 def _is_ours(score: Mapping[str, Any]) -> bool:
-    return isinstance(said := score.get("metadata"), dict) and said.keys() >= _OURS
+    return isinstance(metadata := score.get("metadata"), dict) and metadata.keys() >= _OURS
 
 
 def read_scores(path: Path, content: Iterable[dict[str, Any]]) -> ImportedFile:
@@ -165,12 +165,12 @@ def read_scores(path: Path, content: Iterable[dict[str, Any]]) -> ImportedFile:
     return ImportedFile("inspect-scores", tuple(found))
 
 
-def _ours(where: str, said: Mapping[str, Any], about: Mapping[str, Any]) -> Iterator[Judgement]:
+def _ours(where: str, metadata: Mapping[str, Any], about: Mapping[str, Any]) -> Iterator[Judgement]:
     """The ratings that stand beside a score of ours."""
-    for rating in said["ratings"]:
+    for rating in metadata["ratings"]:
         word = rating.get("verdict") if rating.get("verdict") is not None else rating.get("value")
-        fields = {**about, "family": said.get("family"), **{name: rating.get(name) for name in _KEPT[5:]}}
+        fields = {**about, "family": metadata.get("family"), **{name: rating.get(name) for name in _KEPT[5:]}}
         fields["scale"] = rating.get("scale")
         lost = None if rating.get("status", "ok") == "ok" else rating["status"]
-        run = str(said["trajectory_id"])
-        yield Judgement(where, run, rating["question"], said["rater"], word, said["rater_kind"], lost, fields)
+        run = str(metadata["trajectory_id"])
+        yield Judgement(where, run, rating["question"], metadata["rater"], word, metadata["rater_kind"], lost, fields)

@@ -61,10 +61,10 @@ class WrittenJudge(RemoteJudge):
         asked = question(rubrics[only_axis(rubrics)], n_steps)
         return self.body(CallPrompt(INSTRUCTIONS, prefix, asked, VERDICT, SCHEMA, "Record your verdict on the axis."))
 
-    def axes_answers(self, said: Said, rubrics: Rubrics) -> dict[Axis, Answer]:
+    def axes_answers(self, content: Said, rubrics: Rubrics) -> dict[Axis, Answer]:
         if self.joint:
-            return verdicts_from(said, rubrics)
-        return {only_axis(rubrics): said if isinstance(said, Answer) else verdict_from(said)}
+            return verdicts_from(content, rubrics)
+        return {only_axis(rubrics): content if isinstance(content, Answer) else verdict_from(content)}
 
     def points(self, sheet: Sheet) -> tuple[str, ...]:
         return sheet.points
@@ -96,12 +96,12 @@ def only_axis(rubrics: Rubrics) -> Axis:
     return axis
 
 
-def verdict_from(said: str | Mapping[str, Any]) -> Answer:
+def verdict_from(content: str | Mapping[str, Any]) -> Answer:
     """A verdict that came as text (one JSON object and nothing else) or as fields, or a parse error."""
     try:
-        verdict = Verdict.model_validate_json(said) if isinstance(said, str) else Verdict.model_validate(said)
+        verdict = Verdict.model_validate_json(content) if isinstance(content, str) else Verdict.model_validate(content)
     except ValidationError as error:
-        raw = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False, default=str)
+        raw = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, default=str)
         return lost("parse_error", f"{head(fault_of(error, 'reply'))}; received: {head(raw)}")
     return Answer(
         status="ok",
@@ -113,23 +113,23 @@ def verdict_from(said: str | Mapping[str, Any]) -> Answer:
     )
 
 
-def verdicts_from(said: Said, rubrics: Rubrics) -> dict[Axis, Answer]:
+def verdicts_from(content: Said, rubrics: Rubrics) -> dict[Axis, Answer]:
     """The verdicts of one reply, axis by axis: what one of them lacks is lost for that axis alone."""
-    if isinstance(said, Answer):
-        return all_lost(rubrics, said.status, said.rationale or "")
-    fields: Any = said
-    if isinstance(said, str):
+    if isinstance(content, Answer):
+        return all_lost(rubrics, content.status, content.rationale or "")
+    fields: Any = content
+    if isinstance(content, str):
         try:
-            fields = json.loads(said)
+            fields = json.loads(content)
         except ValueError as error:
-            return all_lost(rubrics, "parse_error", f"reply: {error}; received: {head(said)}")
+            return all_lost(rubrics, "parse_error", f"reply: {error}; received: {head(content)}")
     if not isinstance(fields, Mapping):
-        return all_lost(rubrics, "parse_error", f"reply: expected an object; received: {head(str(said))}")
+        return all_lost(rubrics, "parse_error", f"reply: expected an object; received: {head(str(content))}")
     answers = {axis: verdict_from(fields.get(axis) or {}) for axis in rubrics}
     return {axis: replace(answer, flags=(*answer.flags, ONE_CALL)) for axis, answer in answers.items()}
 
 
-def _filled(said: Said, sheet: Sheet) -> Told:
-    if isinstance(said, Answer):
-        return Told(all_lost(sheet.points, said.status, said.rationale or ""))
-    return sheet.read(said if isinstance(said, str) else json.dumps(said, ensure_ascii=False))
+def _filled(content: Said, sheet: Sheet) -> Told:
+    if isinstance(content, Answer):
+        return Told(all_lost(sheet.points, content.status, content.rationale or ""))
+    return sheet.read(content if isinstance(content, str) else json.dumps(content, ensure_ascii=False))

@@ -43,12 +43,12 @@ def recognise(value: Any) -> bool:
 
 def read(value: dict[str, Any], where: str, folder: Path) -> Iterator[Found]:
     """The samples of a ``.json`` log."""
-    place = at(where, "samples")
+    position = at(where, "samples")
     samples = members(value, "samples", where)
     if not samples:
         yield _without_samples(value, where)
     for number, sample in enumerate(samples):
-        yield _sample(sample, value["eval"], at(place, number))
+        yield _sample(sample, value["eval"], at(position, number))
 
 
 def read_archive(stream: BinaryIO) -> Iterator[Found]:
@@ -59,8 +59,8 @@ def read_archive(stream: BinaryIO) -> Iterator[Found]:
     NotTrajectories
         When the archive is no Inspect log.
     """
-    with _unpacked(stream) as (place, head, samples):
-        if place != _HEADS[0]:
+    with _unpacked(stream) as (position, head, samples):
+        if position != _HEADS[0]:
             yield Found("", None, (Note("", "the log was never finished", f"it has no {_HEADS[0]}"),))
         if not samples:
             yield _without_samples(head, "")
@@ -150,8 +150,8 @@ def _without_samples(log: dict[str, Any], where: str) -> Found:
 def _sample(sample: dict[str, Any], run: dict[str, Any], where: str) -> Found:
     notes: list[Note] = []
     attachments = field(sample, "attachments", dict, where, {})
-    place = at(where, "messages")
-    steps = _steps(objects(_resolved(sample.get("messages") or [], attachments), place), place, notes)
+    position = at(where, "messages")
+    steps = _steps(objects(_resolved(sample.get("messages") or [], attachments), position), position, notes)
     task_id, epoch = word(sample.get("id")), sample.get("epoch")
     scores = field(sample, "scores", dict, where, {})
     values = {name: score.get("value") if isinstance(score, dict) else score for name, score in scores.items()}
@@ -186,19 +186,19 @@ def _resolved(value: Any, attachments: dict[str, str]) -> Any:
 def _steps(messages: list[dict[str, Any]], where: str, notes: list[Note]) -> tuple[Step, ...]:
     steps = Steps()
     for number, message in enumerate(messages):
-        steps.where = place = at(where, number)
+        steps.where = position = at(where, number)
         steps.source_index = number
-        role = role_of(message, place)
-        error = field(message, "error", dict, place, {})
+        role = role_of(message, position)
+        error = field(message, "error", dict, position, {})
         content, hosted = _content(message.get("content"))
-        text = text_of(content, at(place, "content"), notes) or str(error.get("message") or "")
+        text = text_of(content, at(position, "content"), notes) or str(error.get("message") or "")
         if role == "tool":
             named = word(message.get("function"))
             steps.result(word(message.get("tool_call_id")), text, None, error=bool(error), name=named)
             continue
-        steps.text(role, text, None, message=place)
-        for call in (*_calls(message, place), *(_hosted_call(part, place) for part in hosted)):
-            steps.call(call, None, message=place)
+        steps.text(role, text, None, message=position)
+        for call in (*_calls(message, position), *(_hosted_call(part, position) for part in hosted)):
+            steps.call(call, None, message=position)
         for part in hosted:
             result, failed = part.get("result"), part.get("error")
             text = str(result or failed or "")
@@ -222,21 +222,21 @@ def _hosted_call(part: dict[str, Any], where: str) -> ToolCall:
 def _calls(message: dict[str, Any], where: str) -> tuple[ToolCall, ...]:
     calls = []
     for number, record in enumerate(members(message, "tool_calls", where)):
-        place = at(where, "tool_calls", number)
+        position = at(where, "tool_calls", number)
         about = {"id": record.get("id")} | ({"arguments_error": error} if (error := record.get("parse_error")) else {})
-        calls.append(call_of(place, field(record, "function", str, place), record.get("arguments"), **about))
+        calls.append(call_of(position, field(record, "function", str, position), record.get("arguments"), **about))
     return tuple(calls)
 
 
 def _tools(sample: dict[str, Any], attachments: dict[str, str], where: str) -> tuple[ToolSchema, ...] | None:
     """The tools that the model was offered in any of its calls; None where the log keeps no calls."""
     log = field(sample, "transcript", dict, where, sample)  # older logs keep the events one level down
-    place = at(where, "events")
+    position = at(where, "events")
     offers = [
-        members(event, "tools", place) for event in members(log, "events", where) if event.get("event") == "model"
+        members(event, "tools", position) for event in members(log, "events", where) if event.get("event") == "model"
     ]
-    tools = objects(_resolved([tool for offer in offers for tool in offer], attachments), place)
-    schemas = [tool_schema(tool, place) for tool in tools]
+    tools = objects(_resolved([tool for offer in offers for tool in offer], attachments), position)
+    schemas = [tool_schema(tool, position) for tool in tools]
     return tuple({schema.name: schema for schema in schemas}.values()) if offers else None
 
 

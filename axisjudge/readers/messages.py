@@ -219,30 +219,30 @@ def chat_steps(messages: list[dict[str, Any]], where: str, notes: list[Note]) ->
     """Steps of a list of OpenAI chat messages, several results of tau2's in one; a message's ``index`` is kept."""
     names: dict[str, str] = {}
     steps: list[Step] = []
-    for place, message in _one_by_one(messages, where):
-        role = role_of(message, place)
-        calls = chat_calls(message, "user" if role == "user" else "assistant", place)
+    for path, message in _one_by_one(messages, where):
+        role = role_of(message, path)
+        calls = chat_calls(message, "user" if role == "user" else "assistant", path)
         names |= {call.id: call.name for call in calls if call.id}
-        refuse_unread(message, place)
+        refuse_unread(message, path)
         result_of = _answered(message, role, names)
         number, stamp = message.get("index", message.get("turn_idx")), message.get("timestamp")
         fields: dict[str, Any] = {"index": len(steps), "role": role, "tool_calls": calls, "tool_call_id": result_of}
-        fields["content"] = text_of(message.get("content"), at(place, "content"), notes)
+        fields["content"] = text_of(message.get("content"), at(path, "content"), notes)
         fields["content"] = fields["content"] or word(message.get("refusal")) or ""
         if role == "tool":
             fields["tool_name"] = message.get("name") or names.get(str(result_of)) or message.get("tool_name")
             fields["error"] = message.get("error") if isinstance(message.get("error"), bool) else None
         fields["timestamp"] = str(stamp) if isinstance(stamp, int | float) else stamp
         fields["source_index"] = number if type(number) is int else None
-        steps.append(made(Step, place, **fields))
+        steps.append(made(Step, path, **fields))
     return tuple(steps)
 
 
 def _one_by_one(messages: list[dict[str, Any]], where: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """The messages with their places; results that came together (tau2's ``tool_messages``) each by itself."""
     for number, message in enumerate(messages):
-        place = at(where, number)
-        yield from ((place, one) for one in members(message, "tool_messages", place) or [message])
+        path = at(where, number)
+        yield from ((path, one) for one in members(message, "tool_messages", path) or [message])
 
 
 def _answered(message: dict[str, Any], role: Role, names: dict[str, str]) -> Any:
@@ -273,19 +273,19 @@ def chat_calls(message: dict[str, Any], requestor: Requestor, where: str) -> tup
     if old_style := message.get("function_call"):
         records = [*records, {"function": old_style}]
     for position, record in enumerate(records):
-        place = at(where, "tool_calls", position)
+        path = at(where, "tool_calls", position)
         about = {"id": record.get("id") or None, "requestor": record.get("requestor") or requestor}
         if record.get("type") == "custom":
-            custom = field(record, "custom", dict, place)
-            name = field(custom, "name", str, at(place, "custom"))
+            custom = field(record, "custom", dict, path)
+            name = field(custom, "name", str, at(path, "custom"))
             text = {"arguments": str(custom.get("input")), "arguments_error": "the input of a custom tool is free text"}
-            calls.append(call_of(place, name, None, **about, **text))
+            calls.append(call_of(path, name, None, **about, **text))
             continue
         flat = "function" not in record and bool({"name", "arguments"} & record.keys())
-        function = record if flat else field(record, "function", dict, place)
-        name = field(function, "name", str, place if flat else at(place, "function"))
+        function = record if flat else field(record, "function", dict, path)
+        name = field(function, "name", str, path if flat else at(path, "function"))
         given = next((function[key] for key in ("arguments", "args", "input") if key in function), None)
-        calls.append(call_of(place, name, given, **about))
+        calls.append(call_of(path, name, given, **about))
     return tuple(calls)
 
 

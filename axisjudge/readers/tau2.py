@@ -76,9 +76,9 @@ def read(value: Any, where: str, folder: Path) -> Iterator[Found]:
     run = field(value, "info", dict, where)
     run = {**run, "tasks": value["tasks"]}
     if "simulations" in value:
-        place = at(where, "simulations")
-        for number, simulation in enumerate(objects(value["simulations"], place)):
-            yield _found(simulation, run, at(place, number))
+        path = at(where, "simulations")
+        for number, simulation in enumerate(objects(value["simulations"], path)):
+            yield _found(simulation, run, at(path, number))
     else:
         yield from _from_directory(value, run, where, folder / "simulations")
 
@@ -161,6 +161,6 @@ def _found(simulation: dict[str, Any], run: dict[str, Any], where: str) -> Found
 def _tools(definitions: Any) -> tuple[ToolSchema, ...] | None:
     if definitions is None:
         return None
-    place = "info.environment_info.tool_defs"
-    records = objects(list(definitions.values()) if isinstance(definitions, dict) else definitions, place)
-    return tuple(tool_schema(record, at(place, number)) for number, record in enumerate(records))
+    path = "info.environment_info.tool_defs"
+    records = objects(list(definitions.values()) if isinstance(definitions, dict) else definitions, path)
+    return tuple(tool_schema(record, at(path, number)) for number, record in enumerate(records))

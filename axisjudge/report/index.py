@@ -36,8 +36,8 @@ def write_index(reports: Path) -> Path:
     return staged.replace(reports / "index.html")
 
 
-def _banners(said: dict[str, Any]) -> list[str]:
-    return [banner for banner in (said.get("standing", {}).get("banner"), said["banner"]) if banner]
+def _banners(results: dict[str, Any]) -> list[str]:
+    return [banner for banner in (results.get("standing", {}).get("banner"), results["banner"]) if banner]
 
 
 def _page_of(folder: Path) -> str:
@@ -47,13 +47,13 @@ def _page_of(folder: Path) -> str:
 
 def _card(folder: Path, data: str = "") -> dict[str, Any]:
     name = f"gallery/{folder.name}" if folder.parent.name == "gallery" else folder.name
-    said = json.loads((folder / "results.json").read_text(encoding="utf-8"))
-    figures = [folder / "figures" / f"{name}.png" for name in said["figures"][:1]]
+    results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    figures = [folder / "figures" / f"{name}.png" for name in results["figures"][:1]]
     return {
         "address": f"{name}/{_page_of(folder)}",
-        "title": said["title"],
+        "title": results["title"],
         "data": data,
-        "finding": said.get("answer") or said.get("finding") or next(iter(said["findings"]), ""),
-        "banner": "; ".join(banner.partition(":")[0] for banner in _banners(said)),
+        "finding": results.get("answer") or results.get("finding") or next(iter(results["findings"]), ""),
+        "banner": "; ".join(banner.partition(":")[0] for banner in _banners(results)),
         "thumbnail": base64.b64encode(figures[0].read_bytes()).decode() if figures else "",
     }

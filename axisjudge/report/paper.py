@@ -77,7 +77,7 @@ def _with_front(book: Any, front: list[Any]) -> Any:
 
     headings = sections(book)
     for at, cell in enumerate(book.cells):
-        if cell.cell_type == "markdown" and (found := re.search(r"^#\s+.+$", cell.source, flags=re.MULTILINE)):
+        if cell.cell_type == "markdown" and (match := re.search(r"^#\s+.+$", cell.source, flags=re.MULTILINE)):
             under = [new_code_cell("", outputs=front)] if front else []  # type: ignore[no-untyped-call]
             if len(headings) >= SECTIONS:
                 lines = [f"- [{heading}](#{slug(heading)})" for heading in headings]
@@ -85,8 +85,8 @@ def _with_front(book: Any, front: list[Any]) -> Any:
                 contents.metadata["tags"] = ["contents"]
                 under.append(contents)
             if under:
-                rest = new_markdown_cell(cell.source[found.end() :].strip())  # type: ignore[no-untyped-call]
-                cell.source = cell.source[: found.end()]
+                rest = new_markdown_cell(cell.source[match.end() :].strip())  # type: ignore[no-untyped-call]
+                cell.source = cell.source[: match.end()]
                 book.cells[at + 1 : at + 1] = [*under, *([rest] if rest.source else [])]
             return book
     return book
@@ -165,9 +165,9 @@ def with_anchors(markup: str) -> str:
     return re.sub(r"<(h[23])>(.*?)</\1>", _anchored, markup, flags=re.DOTALL)
 
 
-def _anchored(found: re.Match[str]) -> str:
-    words = html.unescape(re.sub(r"<[^>]+>", "", found[2]))
-    return f'<{found[1]} id="{html.escape(slug(words))}">{found[2]}</{found[1]}>'
+def _anchored(match: re.Match[str]) -> str:
+    words = html.unescape(re.sub(r"<[^>]+>", "", match[2]))
+    return f'<{match[1]} id="{html.escape(slug(words))}">{match[2]}</{match[1]}>'
 
 
 def without_paths(text: str) -> str:
@@ -175,8 +175,8 @@ def without_paths(text: str) -> str:
     lines: Iterable[str] = text.splitlines()
     kept, after = [], False
     for line in lines:
-        found = re.match(r"\S+\.py:\d+: (?:\w+Warning: )?(.*)", line)
+        match = re.match(r"\S+\.py:\d+: (?:\w+Warning: )?(.*)", line)
         if not (after and line.startswith("  ")):
-            kept.append(f"Warning: {found[1]}" if found else line)
-        after = bool(found)
+            kept.append(f"Warning: {match[1]}" if match else line)
+        after = bool(match)
     return "\n".join(kept) + ("\n" if text.endswith("\n") else "")

@@ -161,17 +161,17 @@ def test_a_judge_that_finds_no_failure_finds_no_step():
 
 
 @pytest.mark.parametrize(
-    ("said", "reference", "message"),
+    ("verdicts", "reference", "message"),
     [
         ([0, 1], [0], "reference: needs one word for each of the 2 items"),
-        ([0, 2], [0, 1], "said: must be one row of whole numbers below 2"),
-        ([0, 0.5], [0, 1], "said: must be one row of whole numbers below 2"),
-        ([[0, 1]], [0, 1], "said: must be one row"),
+        ([0, 2], [0, 1], "verdicts: must be one row of whole numbers below 2"),
+        ([0, 0.5], [0, 1], "verdicts: must be one row of whole numbers below 2"),
+        ([[0, 1]], [0, 1], "verdicts: must be one row"),
     ],
 )
-def test_what_cannot_be_used_is_named(said, reference, message):
+def test_what_cannot_be_used_is_named(verdicts, reference, message):
     with pytest.raises(InputError, match=message):
-        against_reference(said, reference, n_categories=2)
+        against_reference(verdicts, reference, n_categories=2)
 
 
 def test_citations_of_other_items_are_named():

@@ -166,7 +166,7 @@ class FunctionJudge(Judge):
         begun, seconds = time.perf_counter(), self.spec.options.get("timeout")
         try:
             async with asyncio.timeout(seconds) as limit:
-                said = await self._asked(prompt)
+                reply = await self._asked(prompt)
         except (Exception, SystemExit, asyncio.CancelledError) as error:
             if _is_stop(error):
                 raise
@@ -177,13 +177,13 @@ class FunctionJudge(Judge):
                 failure = Failure("timeout", reason, maybe_paid=True)
             answers = all_lost(rubrics, failure.status if failure else "api_error", reason)
             return Reply(answers, latency_s=time.perf_counter() - begun, flags=prefix.flags, failure=failure)
-        return self._reply(axis, read_returned(said, CONFIDENCE_SOURCE[self.kind]), begun, prefix.flags)
+        return self._reply(axis, read_returned(reply, CONFIDENCE_SOURCE[self.kind]), begun, prefix.flags)
 
     async def _asked(self, prompt: Prompt) -> Any:
         if inspect.iscoroutinefunction(self.function) or inspect.iscoroutinefunction(type(self.function).__call__):
             return await self.function(prompt)
-        said = await _in_thread(self.function, prompt)
-        return await said if inspect.isawaitable(said) else said
+        reply = await _in_thread(self.function, prompt)
+        return await reply if inspect.isawaitable(reply) else reply
 
     def _reply(self, axis: Axis, returned: Returned, begun: float, flags: tuple[str, ...]) -> Reply:
         usage = returned.usage
@@ -217,24 +217,24 @@ async def _in_thread(function: Function, prompt: Prompt) -> Any:
     outcome: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
     context = contextvars.copy_context()
 
-    def settle(said: Any, error: BaseException | None) -> None:
+    def settle(reply: Any, error: BaseException | None) -> None:
         if not outcome.done():
-            outcome.set_result((said, error))
+            outcome.set_result((reply, error))
 
     def call() -> None:
-        said, error = None, None
+        reply, error = None, None
         try:
-            said = context.run(function, prompt)
+            reply = context.run(function, prompt)
         except BaseException as raised:
             error = raised
         with suppress(RuntimeError):  # the run has ended, and its loop with it
-            loop.call_soon_threadsafe(settle, said, error)
+            loop.call_soon_threadsafe(settle, reply, error)
 
     threading.Thread(target=call, daemon=True).start()
-    said, error = await outcome
+    reply, error = await outcome
     if error is not None:
         raise error
-    return said
+    return reply
 
 
 def _is_stop(error: BaseException) -> bool:

@@ -73,52 +73,52 @@ class Returned:
     call_id: str | None = None
 
 
-def read_returned(said: object, source: ConfidenceSource) -> Returned:
+def read_returned(returned: object, source: ConfidenceSource) -> Returned:
     """Read what a function gave back.
 
     Parameters
     ----------
-    said : object
+    returned : object
         In one of the forms of this module's text.
     source : str
         Where its confidences come from, unless it says so itself.
     """
-    fields = _fields(said)
+    fields = _fields(returned)
     if fields is None:
         rule = f"must be one of {', '.join(VERDICTS)}, a tuple, a dict or a Verdict"
-        return Returned(lost("parse_error", f"{rule}; received {_shown(said)}"))
+        return Returned(lost("parse_error", f"{rule}; received {_shown(returned)}"))
     try:
         call = _Call.model_validate({name: fields[name] for name in _OF_THE_CALL if name in fields})
     except ValidationError as error:
-        return Returned(_unreadable(error, said))
-    answer = _answer({name: value for name, value in fields.items() if name not in _OF_THE_CALL}, said, source)
+        return Returned(_unreadable(error, returned))
+    answer = _answer({name: value for name, value in fields.items() if name not in _OF_THE_CALL}, returned, source)
     return Returned(answer, call.usage, call.returned_model, call.call_id)
 
 
-def _fields(said: object) -> Mapping[Any, Any] | None:
+def _fields(returned: object) -> Mapping[Any, Any] | None:
     """What was given back as a dict; None where it has none of the forms."""
-    if isinstance(said, Verdict):
-        return said.model_dump()
-    if isinstance(said, Mapping):
-        return said
-    if isinstance(said, tuple):
-        return dict(zip(_IN_ORDER, said, strict=False)) if 0 < len(said) <= len(_IN_ORDER) else None
-    if not isinstance(said, str):
+    if isinstance(returned, Verdict):
+        return returned.model_dump()
+    if isinstance(returned, Mapping):
+        return returned
+    if isinstance(returned, tuple):
+        return dict(zip(_IN_ORDER, returned, strict=False)) if 0 < len(returned) <= len(_IN_ORDER) else None
+    if not isinstance(returned, str):
         return None
-    if said in VERDICTS:
-        return {"verdict": said}
+    if returned in VERDICTS:
+        return {"verdict": returned}
     try:
-        parsed = json.loads(said)
+        parsed = json.loads(returned)
     except ValueError:
         return None
     return parsed if isinstance(parsed, dict) else None
 
 
-def _answer(fields: Mapping[Any, Any], said: object, source: ConfidenceSource) -> Answer:
+def _answer(fields: Mapping[Any, Any], returned: object, source: ConfidenceSource) -> Answer:
     try:
         read = _Said.model_validate(fields)
     except ValidationError as error:
-        return _unreadable(error, said)
+        return _unreadable(error, returned)
     if read.status != "ok":
         return lost(read.status, keepable(read.rationale or "the function says no more"))
     return Answer(
@@ -132,13 +132,13 @@ def _answer(fields: Mapping[Any, Any], said: object, source: ConfidenceSource) -
     )
 
 
-def _unreadable(error: ValidationError, said: object) -> Answer:
-    return lost("parse_error", f"{keepable(fault_of(error))}; received {_shown(said)}")
+def _unreadable(error: ValidationError, returned: object) -> Answer:
+    return lost("parse_error", f"{keepable(fault_of(error))}; received {_shown(returned)}")
 
 
-def _shown(said: object) -> str:
+def _shown(returned: object) -> str:
     try:
-        shown = repr(said)
+        shown = repr(returned)
     except Exception as error:  # somebody else's __repr__
         shown = f"something whose repr raises {type(error).__name__}"
-    return f"{type(said).__name__} {keepable(shown)}"
+    return f"{type(returned).__name__} {keepable(shown)}"

@@ -67,8 +67,8 @@ def read(value: Any, where: str, folder: Path) -> Iterator[Found]:
         value = {"contents": value}
     if _are_events(value):
         value = {"events": value}
-    for place, record in _whole(records_in(value, where)):
-        yield from _conversations(record, place)
+    for path, record in _whole(records_in(value, where)):
+        yield from _conversations(record, path)
 
 
 def _is_contents(value: Any) -> bool:
@@ -89,7 +89,7 @@ def _are_events(value: Any) -> bool:
 
 def _whole(records: Iterator[tuple[str, dict[str, Any]]]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The records; the chunks of one streamed answer, which share its id, are put together."""
-    place, answer = "", dict[str, Any]()
+    path, answer = "", dict[str, Any]()
     for spot, record in records:
         chunk = _camel(record)
         own, stated = (list_of_objects(one.get("candidates")) for one in (answer, chunk))
@@ -104,10 +104,10 @@ def _whole(records: Iterator[tuple[str, dict[str, Any]]]) -> Iterator[tuple[str,
             answer = {**answer, **chunk, "candidates": [candidate]}
             continue
         if answer:
-            yield place, answer
-        place, answer = spot, record
+            yield path, answer
+        path, answer = spot, record
     if answer:
-        yield place, answer
+        yield path, answer
 
 
 def _is_record(record: dict[str, Any]) -> bool:
@@ -122,7 +122,7 @@ def _is_record(record: dict[str, Any]) -> bool:
 
 
 def _conversations(record: dict[str, Any], where: str) -> Iterator[Found]:
-    request, response, outer, place = exchange(record, where)
+    request, response, outer, path = exchange(record, where)
     asked, answered = _camel(request), _camel(response or request)
     candidates = members(answered, "candidates", where)
     if candidates:
@@ -131,7 +131,7 @@ def _conversations(record: dict[str, Any], where: str) -> Iterator[Found]:
         several = len(candidates) > 1
         steps = Conversation(FORMAT, where, outer | dict.fromkeys(("key", "id", "custom_id")) if several else outer)
         stated = _camel(answered).get("automaticFunctionCallingHistory")
-        for spot, content, agent in _contents({"history": stated} if stated else asked, place):
+        for spot, content, agent in _contents({"history": stated} if stated else asked, path):
             steps.agent = agent
             _add(steps, content, spot)
         steps.agent = None
@@ -145,8 +145,8 @@ def _conversations(record: dict[str, Any], where: str) -> Iterator[Found]:
             identity=f"{identity}/{number}" if identity and several else identity,
             agent=word(answered.get("modelVersion") or asked.get("model")),
             termination=word(_camel(candidate).get("finishReason")),
-            policy=_policy(asked, place, steps.notes),
-            tools=_tools(asked, place, steps.notes),
+            policy=_policy(asked, path, steps.notes),
+            tools=_tools(asked, path, steps.notes),
             meta={"candidate": number} if several else {},
         )
 
@@ -254,18 +254,18 @@ def _tools(request: dict[str, Any], where: str, notes: list[Note]) -> tuple[Tool
     given = request if request.get("tools") is not None else config
     if given.get("tools") is None:
         return None
-    place = at(where, "tools")
+    path = at(where, "tools")
     stated: list[tuple[str, dict[str, Any]]] = []
     for number, tool in enumerate(members(given, "tools", where)):
         for key, inner in _camel(tool).items():
             if key == "functionDeclarations":
-                stated += [(at(place, number), _declared(function)) for function in objects(inner, at(place, number))]
+                stated += [(at(path, number), _declared(function)) for function in objects(inner, at(path, number))]
             elif key == "mcpServers":
-                notes.append(Note(place, "the tools of a server are not listed, so none is known", "mcpServers"))
+                notes.append(Note(path, "the tools of a server are not listed, so none is known", "mcpServers"))
                 return None
             else:
-                stated.append((at(place, number), {"name": _snake(key)}))
-    return schemas(stated, notes, place)
+                stated.append((at(path, number), {"name": _snake(key)}))
+    return schemas(stated, notes, path)
 
 
 def _declared(function: dict[str, Any]) -> dict[str, Any]:

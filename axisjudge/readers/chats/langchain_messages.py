@@ -55,12 +55,12 @@ def read(value: Any, where: str, folder: Path) -> Iterator[Found]:
     if messages := value if _are_messages(value) else _updates(value):
         yield _conversation({}, messages, where, where)
         return
-    for place, record in records_in(value, where):
+    for position, record in records_in(value, where):
         inside = _messages_in(record)
         if inside is None:
-            raise InputError(place, "must be a state with messages of LangChain", sorted(record)[:6])
+            raise InputError(position, "must be a state with messages of LangChain", sorted(record)[:6])
         path, messages = inside
-        yield _conversation(record, messages, place, at(place, path))
+        yield _conversation(record, messages, position, at(position, path))
 
 
 def _are_messages(value: Any) -> bool:
@@ -109,9 +109,9 @@ def _conversation(record: dict[str, Any], messages: list[dict[str, Any]], where:
     models: Counter[str] = Counter()
     ended = None
     for number, raw in enumerate(objects(messages, where_messages)):
-        place = at(where_messages, number)
-        message = _plain(raw, place)
-        _add(steps, message, place)
+        position = at(where_messages, number)
+        message = _plain(raw, position)
+        _add(steps, message, position)
         stated = dict_of(message, "response_metadata")
         models.update(filter(None, [text_at(stated, "model_name", "model")]))
         if message["type"] == "ai":
@@ -203,9 +203,9 @@ def _content(content: Any, known: set[str]) -> tuple[Any, list[dict[str, Any]]]:
 def _calls(message: dict[str, Any], key: str, where: str) -> list[ToolCall]:
     calls: list[ToolCall] = []
     for number, record in enumerate(members(message, key, where)):
-        place = at(where, key, number)
+        position = at(where, key, number)
         if "function" in record:  # OpenAI's form, as some stores keep it
-            calls += chat_calls({"tool_calls": [record]}, "assistant", place)
+            calls += chat_calls({"tool_calls": [record]}, "assistant", position)
             continue
         arguments, problem = arguments_of(record.get("args", record.get("arguments")))
         if key == "invalid_tool_calls":
@@ -213,9 +213,9 @@ def _calls(message: dict[str, Any], key: str, where: str) -> list[ToolCall]:
             arguments = as_text(record.get("args"))
         name = text_at(record, "name")
         if name is None and key == "tool_calls":
-            raise Unread(at(place, "name"), record)
+            raise Unread(at(position, "name"), record)
         identity = word(record.get("id"))
         calls.append(
-            made(ToolCall, place, id=identity, name=name or "unknown", arguments=arguments, arguments_error=problem)
+            made(ToolCall, position, id=identity, name=name or "unknown", arguments=arguments, arguments_error=problem)
         )
     return calls

@@ -30,32 +30,38 @@ def is_message(value: Any) -> bool:
     return _is_constructor(value) or value.get("type") in _ITEMS or (_role(value) is not None and _has_content(value))
 
 
-def messages_in(told: Any, role: str) -> list[dict[str, Any]]:
+def messages_in(messages: Any, role: str) -> list[dict[str, Any]]:
     """The messages that a run's inputs or outputs hold; plain text is one of this role."""
-    told = json_of(told)
-    if isinstance(told, str):
-        return [{"role": role, "content": told}] if told.strip() else []
-    if isinstance(told, list):
-        if len(told) == 2 and all(isinstance(part, str) for part in told) and (told[0] in _ROLES or told[0] == "user"):
-            return [{"role": _ROLES.get(told[0], told[0]), "content": told[1]}]  # ("human", "Hello.")
-        if any(_is_part(member) for member in told):  # the content of one message, as Anthropic's client gives it back
-            return [{"role": role, "content": told}]
-        return [message for member in told for message in messages_in(member, role)]
-    if not isinstance(told, dict):
+    messages = json_of(messages)
+    if isinstance(messages, str):
+        return [{"role": role, "content": messages}] if messages.strip() else []
+    if isinstance(messages, list):
+        if (
+            len(messages) == 2
+            and all(isinstance(part, str) for part in messages)
+            and (messages[0] in _ROLES or messages[0] == "user")
+        ):
+            return [{"role": _ROLES.get(messages[0], messages[0]), "content": messages[1]}]  # ("human", "Hello.")
+        if any(
+            _is_part(member) for member in messages
+        ):  # the content of one message, as Anthropic's client gives it back
+            return [{"role": role, "content": messages}]
+        return [message for member in messages for message in messages_in(member, role)]
+    if not isinstance(messages, dict):
         return []
-    if is_message(told):
-        return [message_of(told)]
-    if isinstance(told.get("tool_calls"), list) and told["tool_calls"]:
-        return [message_of({"role": role, **told})]
-    heads = (told.get(key) for key in ("system", "instructions", "system_instruction"))
+    if is_message(messages):
+        return [message_of(messages)]
+    if isinstance(messages.get("tool_calls"), list) and messages["tool_calls"]:
+        return [message_of({"role": role, **messages})]
+    heads = (messages.get(key) for key in ("system", "instructions", "system_instruction"))
     before = [{"role": "system", "content": head} for head in heads if head and isinstance(head, str | list)]
-    place = next((key for key in _PLACES if told.get(key)), None)
+    place = next((key for key in _PLACES if messages.get(key)), None)
     if place is not None:
-        return before + messages_in(told[place], role)
-    texts = [value for value in told.values() if isinstance(value, str)]
-    found = before or (messages_in(texts[0], role) if len(told) == len(texts) == 1 else [])
-    if not found and carries_call(told):
-        raise Unread("inputs or outputs of a run", sorted(told))
+        return before + messages_in(messages[place], role)
+    texts = [value for value in messages.values() if isinstance(value, str)]
+    found = before or (messages_in(texts[0], role) if len(messages) == len(texts) == 1 else [])
+    if not found and carries_call(messages):
+        raise Unread("inputs or outputs of a run", sorted(messages))
     return found
 
 
@@ -64,12 +70,12 @@ def _is_part(member: Any) -> bool:
     return isinstance(member, dict) and "role" not in member and names_part_of_call(member) and not is_message(member)
 
 
-def message_of(told: dict[str, Any]) -> dict[str, Any]:
+def message_of(record: dict[str, Any]) -> dict[str, Any]:
     """One message as a chat message: ``role``, ``content``, ``tool_calls``, ``tool_call_id``, ``name``."""
-    if told.get("type") in _ITEMS and "role" not in told:
-        return {"role": "assistant", **told} if told["type"] == "message" else told
-    kind = _role(told)
-    fields = dict_of(told, "kwargs") if _is_constructor(told) else dict_of(told, "data") or told
+    if record.get("type") in _ITEMS and "role" not in record:
+        return {"role": "assistant", **record} if record["type"] == "message" else record
+    kind = _role(record)
+    fields = dict_of(record, "kwargs") if _is_constructor(record) else dict_of(record, "data") or record
     more = dict_of(fields, "additional_kwargs")
     refuse_unread(fields, "message", _READ)
     calls = [*(listed(fields.get("tool_calls")) or listed(more.get("tool_calls")))]
@@ -77,7 +83,7 @@ def message_of(told: dict[str, Any]) -> dict[str, Any]:
     if asked := fields.get("function_call") or more.get("function_call"):
         calls += [] if calls else [{"function": asked}]
     message: dict[str, Any] = {
-        "role": fields.get("role") if "role" in told else kind or fields.get("role"),
+        "role": fields.get("role") if "role" in record else kind or fields.get("role"),
         "content": fields.get("content"),
         "tool_calls": calls,
         "tool_call_id": fields.get("tool_call_id"),
@@ -90,31 +96,31 @@ def message_of(told: dict[str, Any]) -> dict[str, Any]:
     return message
 
 
-def finish_in(told: Any, depth: int = 6) -> str | None:
+def finish_in(response: Any, depth: int = 6) -> str | None:
     """The reason why a model stopped, wherever its outputs state it."""
-    if depth and isinstance(told, dict):
-        stated = text_at(told, "finish_reason", "stop_reason")
-        return stated or next(filter(None, (finish_in(inner, depth - 1) for inner in told.values())), None)
-    if depth and isinstance(told, list):
-        return next(filter(None, (finish_in(inner, depth - 1) for inner in reversed(told))), None)
+    if depth and isinstance(response, dict):
+        stated = text_at(response, "finish_reason", "stop_reason")
+        return stated or next(filter(None, (finish_in(inner, depth - 1) for inner in response.values())), None)
+    if depth and isinstance(response, list):
+        return next(filter(None, (finish_in(inner, depth - 1) for inner in reversed(response))), None)
     return None
 
 
-def _is_constructor(told: dict[str, Any]) -> bool:
-    return told.get("type") == "constructor" and isinstance(told.get("kwargs"), dict) and _role(told) is not None
+def _is_constructor(record: dict[str, Any]) -> bool:
+    return record.get("type") == "constructor" and isinstance(record.get("kwargs"), dict) and _role(record) is not None
 
 
-def _has_content(told: dict[str, Any]) -> bool:
-    return "content" in told or "content" in dict_of(told, "data")
+def _has_content(record: dict[str, Any]) -> bool:
+    return "content" in record or "content" in dict_of(record, "data")
 
 
-def _role(told: dict[str, Any]) -> str | None:
+def _role(record: dict[str, Any]) -> str | None:
     """The role of a LangChain message by its ``type``, else by the name of its class."""
-    kind = told.get("type")
+    kind = record.get("type")
     if kind == "constructor":
-        name = str(listed(told.get("id"))[-1:])
-        kind = dict_of(told, "kwargs").get("type") or name.strip("[]'")
+        name = str(listed(record.get("id"))[-1:])
+        kind = dict_of(record, "kwargs").get("type") or name.strip("[]'")
     if not isinstance(kind, str):
         return None
     plain = kind.removesuffix("Chunk").removesuffix("Message").lower()
-    return _ROLES.get(plain) or (str(dict_of(told, "kwargs").get("role", "user")) if plain == "chat" else None)
+    return _ROLES.get(plain) or (str(dict_of(record, "kwargs").get("role", "user")) if plain == "chat" else None)

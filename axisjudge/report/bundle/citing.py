@@ -29,13 +29,13 @@ class Work:
     @property
     def sentence(self) -> str:
         """Authors, year, title, where, and an address."""
-        said = {name: re.sub(r"[{}]", "", value).replace("--", "–") for name, value in self.fields.items()}
-        authors = said.get("author", "").replace(" and ", "; ")
-        volume = " ".join(filter(None, [said.get("journal") or said.get("booktitle"), said.get("volume")]))
-        where = ", ".join(filter(None, [volume, said.get("pages")]))
-        preprint = f"arXiv:{said['eprint']}" if "eprint" in said else ""
-        address = f"https://doi.org/{said['doi']}" if "doi" in said else said.get("url", "")
-        parts = [f"{authors} ({said.get('year', 'n.d.')})", said.get("title", self.key), where, preprint, address]
+        values = {name: re.sub(r"[{}]", "", value).replace("--", "–") for name, value in self.fields.items()}
+        authors = values.get("author", "").replace(" and ", "; ")
+        volume = " ".join(filter(None, [values.get("journal") or values.get("booktitle"), values.get("volume")]))
+        where = ", ".join(filter(None, [volume, values.get("pages")]))
+        preprint = f"arXiv:{values['eprint']}" if "eprint" in values else ""
+        address = f"https://doi.org/{values['doi']}" if "doi" in values else values.get("url", "")
+        parts = [f"{authors} ({values.get('year', 'n.d.')})", values.get("title", self.key), where, preprint, address]
         return ". ".join(part.rstrip(".") for part in parts if part)
 
 
@@ -87,22 +87,22 @@ def read_works(path: Path) -> dict[str, Work]:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(str(path), "must be a file of BibTeX", str(error)) from None
     works = {}
-    for found in re.finditer(r"^[ \t]*@(\w+)\s*\{\s*([^\s,{}]*)\s*,", text, flags=re.MULTILINE):
-        if found[1].lower() in ("comment", "string", "preamble"):
+    for match in re.finditer(r"^[ \t]*@(\w+)\s*\{\s*([^\s,{}]*)\s*,", text, flags=re.MULTILINE):
+        if match[1].lower() in ("comment", "string", "preamble"):
             continue
-        end = _closing(text, text.index("{", found.start()))
-        if end is None or not found[2]:
-            line = text.count("\n", 0, found.start()) + 1
-            raise InputError(f"{path.name}, line {line}", "an entry must have a key and an end", found[0].strip())
-        works[found[2]] = Work(found[2], _fields(text[found.end() : end]), text[found.start() : end + 1].strip())
+        end = _closing(text, text.index("{", match.start()))
+        if end is None or not match[2]:
+            line = text.count("\n", 0, match.start()) + 1
+            raise InputError(f"{path.name}, line {line}", "an entry must have a key and an end", match[0].strip())
+        works[match[2]] = Work(match[2], _fields(text[match.end() : end]), text[match.start() : end + 1].strip())
     return works
 
 
 def _fields(body: str) -> dict[str, str]:
     """``name = {value}`` or ``name = "value"`` or ``name = 1990``, values over several lines too."""
     fields, at = {}, 0
-    while found := re.compile(r"\s*,?\s*([\w-]+)\s*=\s*").match(body, at):
-        start = found.end()
+    while match := re.compile(r"\s*,?\s*([\w-]+)\s*=\s*").match(body, at):
+        start = match.end()
         if body[start : start + 1] == "{":
             end = _closing(body, start)
             end = len(body) if end is None else end
@@ -114,7 +114,7 @@ def _fields(body: str) -> dict[str, str]:
         else:
             bare = re.compile(r"[^,\s]*").match(body, start)
             value, at = (bare[0], bare.end()) if bare else ("", start + 1)
-        fields[found[1].lower()] = " ".join(value.split())
+        fields[match[1].lower()] = " ".join(value.split())
     return fields
 
 

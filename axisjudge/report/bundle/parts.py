@@ -48,18 +48,18 @@ def _agreement(inputs: Inputs) -> Iterator[Section]:
     source, settings = inputs.source, inputs.settings
     if len(source.judges) < 2:
         return
-    found = agreement(source, ci_level=settings["ci_level"], seed=settings["seed"])
-    tables = {"agreement": ("Agreement of all judges, per question", as_polars(found.overall.brief()))}
-    if found.families:
+    result = agreement(source, ci_level=settings["ci_level"], seed=settings["seed"])
+    tables = {"agreement": ("Agreement of all judges, per question", as_polars(result.overall.brief()))}
+    if result.families:
         caption = "Agreement of pairs of judges within families and across them"
-        tables["families"] = (caption, as_polars(found.family_table))
-    if found.worth is not None and found.worth.measured is not None:
+        tables["families"] = (caption, as_polars(result.family_table))
+    if result.worth is not None and result.worth.measured is not None:
         caption = "How many independent judges the panel is worth, and without each family or judge"
-        tables["effective_judges"] = (caption, as_polars(found.worth.to_frame()))
+        tables["effective_judges"] = (caption, as_polars(result.worth.to_frame()))
     yield Section(
         "agreement",
         "Do the judges agree, and what is their agreement worth?",
-        found,
+        result,
         {
             "cohen1960": "Cohen's kappa",
             "gwet2008": "Gwet's AC1 and AC2",
@@ -68,8 +68,8 @@ def _agreement(inputs: Inputs) -> Iterator[Section]:
         ("Agreement is not accuracy: judges may share a mistake, and without labels nothing here would show it.",),
         tables,
         _findings(
-            agreement_matrix=found.together.alpha_sentence if found.together else "",
-            families=found.together.sentence if found.together else "",
+            agreement_matrix=result.together.alpha_sentence if result.together else "",
+            families=result.together.sentence if result.together else "",
         ),
         ("with_labels",) if _labelled(inputs) else (),
     )
@@ -83,20 +83,20 @@ def _people(inputs: Inputs) -> Iterator[Section]:
     if not _labelled(inputs):
         return
     how = {"epsilon": settings["epsilon"], "ci_level": settings["ci_level"], "seed": settings["seed"]}
-    found = people(source.ratings, n_draws=0, **how, **source.how)
+    result = people(source.ratings, n_draws=0, **how, **source.how)
     shown = {
         "claims": "What may be claimed of each judge",
         "judges": "Each judge against the majority of people",
         "stand_in": "The alternative annotator test",
         "rates": "Failure rates, corrected by the labels",
     }
-    made = found.tables()
+    made = result.tables()
     order = [*shown, *(name for name in made if name not in shown)]
     tables = {name: (shown.get(name, _in_title(name)), as_polars(made[name])) for name in order if name in made}
     yield Section(
         "people",
         "May a judge stand in for people?",
-        found,
+        result,
         {
             "calderon2025": "the alternative annotator test",
             "rogan1978": "failure rates corrected by sensitivity and specificity",
@@ -105,8 +105,8 @@ def _people(inputs: Inputs) -> Iterator[Section]:
         ("Labels are the standard here, and people err as well; where one person labelled, no ceiling can be given.",),
         {name: each for name, each in tables.items() if not each[1].is_empty()},
         _findings(
-            against_people=sentences.kappa_sentence(found.comparison),
-            corrected_rates=sentences.rates_sentence(found.comparison),
+            against_people=sentences.kappa_sentence(result.comparison),
+            corrected_rates=sentences.rates_sentence(result.comparison),
         ),
     )
 
@@ -118,15 +118,15 @@ def _confidence(inputs: Inputs) -> Iterator[Section]:
     if inputs.labels.is_empty() or ratings["confidence"].is_null().all() or not _in_words(inputs):
         return
     unit, settings = inputs.source.cluster_unit, inputs.settings
-    found = confidence(ratings, cluster_unit=unit, ci_level=settings["ci_level"], seed=settings["seed"])
-    if found.judges:
+    result = confidence(ratings, cluster_unit=unit, ci_level=settings["ci_level"], seed=settings["seed"])
+    if result.judges:
         yield Section(
             "confidence",
             "How far can confidences be taken at their word?",
-            found,
+            result,
             {"naeini2015": "the calibration error"},
             ("Calibration is measured on the labelled items alone.",),
-            {"confidence": ("Confidence against labels", as_polars(found.table))},
+            {"confidence": ("Confidence against labels", as_polars(result.table))},
         )
 
 
@@ -141,14 +141,14 @@ def _failures(inputs: Inputs) -> Iterator[Section]:
     if ratings["agent"].is_null().all():
         return
     settings = inputs.settings
-    found = failures(ratings, reward_table(inputs.runs), ci_level=settings["ci_level"], seed=settings["seed"])
+    result = failures(ratings, reward_table(inputs.runs), ci_level=settings["ci_level"], seed=settings["seed"])
     yield Section(
         "failures",
         "Where do the agents fail?",
-        found,
+        result,
         {"wilson1927": "intervals of failure rates"},
         ("Failure rates say what these judges call incorrect; how often they are right takes labels.",),
-        {"failures": ("Failed runs per agent and axis, by any judge and by consensus", as_polars(found.table))},
+        {"failures": ("Failed runs per agent and axis, by any judge and by consensus", as_polars(result.table))},
     )
 
 
@@ -161,14 +161,14 @@ def _evidence(inputs: Inputs) -> Iterator[Section]:
     repeats = ratings["repeat"].n_unique() > 1
     if source.scale != "verdict" or source.step_level or not (cites or repeats):
         return
-    found = evidence(ratings, inputs.runs, cluster_unit=source.cluster_unit, ci_level=inputs.settings["ci_level"])
+    result = evidence(ratings, inputs.runs, cluster_unit=source.cluster_unit, ci_level=inputs.settings["ci_level"])
     yield Section(
         "evidence",
         "Do judges point at the same steps, and does a judge agree with itself?",
-        found,
+        result,
         {},
         ("Judges that cite the same wrong step share evidence too.",),
-        {"evidence": ("Shared evidence, or verdicts asked again", as_polars(found.table))},
+        {"evidence": ("Shared evidence, or verdicts asked again", as_polars(result.table))},
     )
 
 

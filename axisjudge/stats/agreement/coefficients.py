@@ -199,20 +199,20 @@ def _ordinal_distance(n_c: Floats, categories: Floats) -> Floats:
     return np.asarray(((below[..., :, None] - below[..., None, :]) / total) ** 2)
 
 
-def _of_cohen(name: str, label: str, distance: Distance, **shown: Any) -> Coefficient:
-    return Coefficient(name, label, _pair_table, _cohen(distance), two_raters=True, **shown)
+def _of_cohen(name: str, label: str, distance: Distance, **fields: Any) -> Coefficient:
+    return Coefficient(name, label, _pair_table, _cohen(distance), two_raters=True, **fields)
 
 
-def _of_fleiss(name: str, label: str, distance: Distance, **shown: Any) -> Coefficient:
-    return Coefficient(name, label, _unit_means(distance), _fleiss(distance), **shown)
+def _of_fleiss(name: str, label: str, distance: Distance, **fields: Any) -> Coefficient:
+    return Coefficient(name, label, _unit_means(distance), _fleiss(distance), **fields)
 
 
-def _of_gwet(name: str, label: str, distance: Distance, **shown: Any) -> Coefficient:
-    return Coefficient(name, label, _unit_means(distance), _gwet(distance), declared_categories=True, **shown)
+def _of_gwet(name: str, label: str, distance: Distance, **fields: Any) -> Coefficient:
+    return Coefficient(name, label, _unit_means(distance), _gwet(distance), declared_categories=True, **fields)
 
 
-def _of_krippendorff(name: str, metric: str, distance: SquaredDistance, **shown: Any) -> Coefficient:
-    return Coefficient(name, f"Krippendorff's alpha, {metric}", _coincidences, _krippendorff(distance), **shown)
+def _of_krippendorff(name: str, metric: str, distance: SquaredDistance, **fields: Any) -> Coefficient:
+    return Coefficient(name, f"Krippendorff's alpha, {metric}", _coincidences, _krippendorff(distance), **fields)
 
 
 def _however_often(distance: Distance) -> SquaredDistance:
@@ -228,8 +228,8 @@ _AGREED = _unit_means(nominal_distance)
 
 #: Every agreement coefficient offered, by name.
 COEFFICIENTS: dict[str, Coefficient] = {
-    found.name: found
-    for found in (
+    each.name: each
+    for each in (
         Coefficient("percent_agreement", "percent agreement", _AGREED, _percent, column="percent", levels=_OF_WORDS),
         _of_cohen("cohen_kappa", "Cohen's kappa", nominal_distance, column="kappa"),
         _of_cohen("cohen_kappa_linear", "Cohen's kappa, linear weights", linear_distance, **_ORDERED),
@@ -255,15 +255,15 @@ def coefficient_names(n_raters: int, level: Level = "nominal") -> dict[str, str]
     Those of `level`; none for ``interval``, whose numbers are no categories (`axisjudge.stats.agreement.measured`).
     """
     names: dict[str, str] = {}
-    for found in COEFFICIENTS.values():
-        if found.heading and level in found.levels and (n_raters == 2 or not found.two_raters):
-            names.setdefault(found.heading, found.name)
+    for each in COEFFICIENTS.values():
+        if each.heading and level in each.levels and (n_raters == 2 or not each.two_raters):
+            names.setdefault(each.heading, each.name)
     return names
 
 
 def coefficient_columns(level: Level = "nominal") -> tuple[str, ...]:
     """The columns of a table of agreement on scales of `level`, however many raters a row has."""
-    shown = [found.heading for found in COEFFICIENTS.values() if found.heading and level in found.levels]
+    shown = [each.heading for each in COEFFICIENTS.values() if each.heading and level in each.levels]
     return tuple(dict.fromkeys(shown))
 
 

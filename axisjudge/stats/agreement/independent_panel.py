@@ -82,15 +82,17 @@ def independent_panel(
     >>> panel.any_judge.estimate, panel.consensus.estimate
     (0.625, 0.125)
     """
-    said = np.asarray(incorrect, dtype=float)
-    if said.ndim != 2 or said.shape[1] == 0:
-        raise InputError("incorrect", "must be items x judges", said.shape)
+    verdicts = np.asarray(incorrect, dtype=float)
+    if verdicts.ndim != 2 or verdicts.shape[1] == 0:
+        raise InputError("incorrect", "must be items x judges", verdicts.shape)
     in_open_unit_interval("ci_level", ci_level)
     labels = np.asarray(clusters)
-    given = ~np.isnan(said)
-    judges = [column for column in range(said.shape[1]) if given[:, column].any()]
+    given = ~np.isnan(verdicts)
+    judges = [column for column in range(verdicts.shape[1]) if given[:, column].any()]
     level = 1 - (1 - ci_level) / max(len(judges), 1)
-    own = [clustered_proportion(said[:, judge], labels, cluster_unit=cluster_unit, ci_level=level) for judge in judges]
+    own = [
+        clustered_proportion(verdicts[:, judge], labels, cluster_unit=cluster_unit, ci_level=level) for judge in judges
+    ]
     given = given[:, judges]
     corners = [np.array([getattr(rate, bound) for rate in own]) for bound in ("estimate", "ci_low", "ci_high")]
 
@@ -153,11 +155,11 @@ def coincidence_test(incorrect: ArrayLike, *, rng: np.random.Generator) -> Coinc
     ----------
     Phipson and Smyth (2010), doi:10.2202/1544-6115.1585 (Monte Carlo p values).
     """
-    said = np.nan_to_num(np.asarray(incorrect, dtype=float))
-    if said.ndim != 3:
-        raise InputError("incorrect", "must be tasks x runs x judges", said.shape)
-    tasks = len(said)
-    judges = [judge for judge in range(said.shape[2]) if said[:, :, judge].any()]
+    verdicts = np.nan_to_num(np.asarray(incorrect, dtype=float))
+    if verdicts.ndim != 3:
+        raise InputError("incorrect", "must be tasks x runs x judges", verdicts.shape)
+    tasks = len(verdicts)
+    judges = [judge for judge in range(verdicts.shape[2]) if verdicts[:, :, judge].any()]
     if tasks < FEWEST_CLUSTERS or len(judges) < 2:
         few = f"{many(tasks, 'task')}; the test needs at least {FEWEST_CLUSTERS}"
         refusal = few if tasks < FEWEST_CLUSTERS else "fewer than two judges say incorrect at all"
@@ -165,7 +167,8 @@ def coincidence_test(incorrect: ArrayLike, *, rng: np.random.Generator) -> Coinc
     dealt = rng.permuted(np.tile(np.arange(tasks), (len(judges), DRAWS, 1)), axis=2)
     reference, observed = np.zeros(DRAWS), 0.0
     for one, other in combinations(range(len(judges)), 2):
-        together = said[:, :, judges[one]] @ said[:, :, judges[other]].T  # task of one judge x task of the other
+        # task of one judge x task of the other
+        together = verdicts[:, :, judges[one]] @ verdicts[:, :, judges[other]].T
         reference += together[dealt[one], dealt[other]].sum(axis=1)
         observed += float(np.trace(together))
     p_value, error = monte_carlo_p(reference, observed, exact=False)

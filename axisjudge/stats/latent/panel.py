@@ -177,18 +177,17 @@ class _Reported:
             else f"no label and {many(items.n_judges, 'judge')}: a strict judge and a failing agent look alike"
         )
 
-    def of(self, found: Quantities, probabilities: Floats, agreed: Convergence) -> LatentPanel:
+    def of(self, part: Quantities, probabilities: Floats, agreed: Convergence) -> LatentPanel:
         """The result where the chains agree."""
         effective = "" if self.n_labelled else "effective judges are defined against labels only"
         effective = "one judge" if self.items.n_judges < 2 else effective
         return LatentPanel(
-            cells=self._cells(found.failing, found.called),
-            judges=self._judges(found),
+            cells=self._cells(part.failing, part.called),
+            judges=self._judges(part),
             components=tuple(
-                VarianceShare(source, self._estimate(share, self.no_truth))
-                for source, share in found.components.items()
+                VarianceShare(source, self._estimate(share, self.no_truth)) for source, share in part.components.items()
             ),
-            effective=self._estimate(found.effective, effective),
+            effective=self._estimate(part.effective, effective),
             probabilities=probabilities if self.has_truth else np.full(self.items.n_items, np.nan),
             convergence=agreed,
             refusal=NoModel.NONE,
@@ -213,16 +212,16 @@ class _Reported:
                 rows.append(CellRate(name, question, *rates))
         return tuple(rows)
 
-    def _judges(self, found: Quantities) -> tuple[JudgeRates, ...]:
-        failing = found.failing.mean(axis=(2, 3))[..., None]
-        leniency = failing * (1 - found.sensitivity) - (1 - failing) * (1 - found.specificity)
+    def _judges(self, part: Quantities) -> tuple[JudgeRates, ...]:
+        failing = part.failing.mean(axis=(2, 3))[..., None]
+        leniency = failing * (1 - part.sensitivity) - (1 - failing) * (1 - part.specificity)
         return tuple(
             JudgeRates(
                 judge,
-                self._estimate(found.sensitivity[..., at], self.no_truth),
-                self._estimate(found.specificity[..., at], self.no_truth),
+                self._estimate(part.sensitivity[..., at], self.no_truth),
+                self._estimate(part.specificity[..., at], self.no_truth),
                 self._estimate(leniency[..., at], self.no_truth),
-                self._estimate(found.flips[..., at], "" if self.items.repeated else "no judge was asked again"),
+                self._estimate(part.flips[..., at], "" if self.items.repeated else "no judge was asked again"),
             )
             for at, judge in enumerate(self.judges)
         )

@@ -201,33 +201,33 @@ def _design(votes: PanelVotes) -> tuple[Floats, Codes, Floats]:
 
 def logistic_path(votes: PanelVotes, tried: Sequence[Tried] = LOGISTIC_TRIED) -> list[LinearPanel]:
     """One panel for each power and penalty, uncalibrated."""
-    said, truth, weight = _design(votes)
-    return _logit_path(said, truth, weight, votes, [_same(said)], tried)
+    design, truth, weight = _design(votes)
+    return _logit_path(design, truth, weight, votes, [_same(design)], tried)
 
 
-def _same(said: Floats) -> Floats:
+def _same(design: Floats) -> Floats:
     """1[v = c] for each judge, shape (judges, words, classes)."""
-    return np.broadcast_to(np.eye(said.shape[2]), (said.shape[1], *said.shape[2:] * 2))
+    return np.broadcast_to(np.eye(design.shape[2]), (design.shape[1], *design.shape[2:] * 2))
 
 
 def ordered_path(votes: PanelVotes, tried: Sequence[Tried] = LOGISTIC_TRIED) -> list[LinearPanel]:
     """One panel for each power and penalty, uncalibrated, whose word is the likeliest."""
-    said, truth, weight = _design(votes)
+    design, truth, weight = _design(votes)
     step = np.arange(votes.n_categories)
     position = step / max(step[-1], 1)  # 0 for the lowest word, 1 for the highest
-    times = np.einsum("i,ijv->jv", weight, said)
+    times = np.einsum("i,ijv->jv", weight, design)
     mean = times @ position / np.maximum(times.sum(axis=1), 1e-12)
     above = (position - mean[:, None])[..., None] * step  # judges, words, classes
-    return _logit_path(said, truth, weight, votes, [above, _same(said)], tried)
+    return _logit_path(design, truth, weight, votes, [above, _same(design)], tried)
 
 
 def _logit_path(
-    said: Floats, truth: Codes, weight: Floats, votes: PanelVotes, bases: list[Floats], tried: Sequence[Tried]
+    design: Floats, truth: Codes, weight: Floats, votes: PanelVotes, bases: list[Floats], tried: Sequence[Tried]
 ) -> list[LinearPanel]:
     """Panels of ``table[j] = sum_b weight_bj bases[b][j]``, each basis of shape (judges, words, classes)."""
-    n, k, q = said.shape
+    n, k, q = design.shape
     classes = np.broadcast_to(np.eye(q)[:, 1:], (n, q, q - 1))
-    own = [np.einsum("ijv,jvc->icj", said, basis) for basis in bases]
+    own = [np.einsum("ijv,jvc->icj", design, basis) for basis in bases]
     panels = []
     for power, of_power in groupby(tried, key=itemgetter(0)):
         direction, beta = _direction(votes, power), None
@@ -244,18 +244,18 @@ def _logit_path(
 
 def ridge_path(votes: PanelVotes, tried: Sequence[Tried] = RIDGE_TRIED) -> list[LinearPanel]:
     """One panel for each power and penalty, uncalibrated."""
-    said, truth, w = _design(votes)
-    n, k, q = said.shape
+    design, truth, w = _design(votes)
+    n, k, q = design.shape
     target = np.eye(q)[truth]
     target_mean = np.average(target, axis=0, weights=w)
-    indicators = said.reshape(n, k * q)
+    indicators = design.reshape(n, k * q)
     mean = np.average(indicators, axis=0, weights=w)
     x = indicators - mean
     gram = (x * w[:, None]).T @ x
     panels = []
     for power, strength in tried:
         direction = _direction(votes, power)
-        share = np.einsum("j,ijc->ic", direction, said)
+        share = np.einsum("j,ijc->ic", direction, design)
         at_mean = np.average(share, axis=0, weights=w)
         centred = (share - at_mean) * w[:, None]
         slope = float((centred * (target - target_mean)).sum() / max((centred * (share - at_mean)).sum(), 1e-12))

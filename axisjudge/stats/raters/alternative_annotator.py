@@ -163,7 +163,7 @@ def alternative_annotator(
     >>> agrees.winning_rate, agrees.passed
     (1.0, True)
     """
-    said, others = _checked(judge, people)
+    of_judge, others = _checked(judge, people)
     one_of("scale", scale, ("nominal", "ordinal", "continuous"))
     in_open_unit_interval("q", q)
     if not 0 <= epsilon < 1:
@@ -173,11 +173,11 @@ def alternative_annotator(
     names = [str(person) for person in range(others.shape[1])] if names is None else list(names)
     if len(names) != others.shape[1]:
         raise InputError("names", f"needs one name for each of the {others.shape[1]} people", len(names))
-    kept = ~np.isnan(said) & ((~np.isnan(others)).sum(axis=1) >= 2)
-    groups = cluster_codes(clusters, said.size)[kept]
+    kept = ~np.isnan(of_judge) & ((~np.isnan(others)).sum(axis=1) >= 2)
+    groups = cluster_codes(clusters, of_judge.size)[kept]
     unit = "item" if clusters is None else cluster_unit
-    said, others = said[kept], others[kept]
-    wins = [_wins(said, others, person, scale, balanced) for person in range(others.shape[1])]
+    of_judge, others = of_judge[kept], others[kept]
+    wins = [_wins(of_judge, others, person, scale, balanced) for person in range(others.shape[1])]
     compared = [_against(name, won, groups, epsilon, least_instances) for name, won in zip(names, wins, strict=True)]
     tested = [position for position, person in enumerate(compared) if person.tested]
     rejected = benjamini_yekutieli([compared[position].p_value for position in tested], q=q)
@@ -203,13 +203,13 @@ def best_constant(
     Every label of the people is tried (for continuous labels their median); the highest winning rate wins, then the
     highest advantage probability. `options` are those of `alternative_annotator`.
     """
-    said, others = _checked(judge, people)
+    of_judge, others = _checked(judge, people)
     given = others[~np.isnan(others)]
     if not given.size:
-        return math.nan, alternative_annotator(said, others, scale=scale, **options)
+        return math.nan, alternative_annotator(of_judge, others, scale=scale, **options)
     words = np.array([np.median(given)]) if scale == "continuous" else np.unique(given)
     tests = [
-        (float(word), alternative_annotator(np.where(np.isnan(said), np.nan, word), others, scale=scale, **options))
+        (float(word), alternative_annotator(np.where(np.isnan(of_judge), np.nan, word), others, scale=scale, **options))
         for word in words
     ]
     return max(tests, key=lambda one: (np.nan_to_num(one[1].winning_rate), np.nan_to_num(one[1].advantage.estimate)))
@@ -226,10 +226,10 @@ def beyond_constant(
     ci_level: float = 0.95,
 ) -> Estimate:
     """Mean of the judge's score s against all people less that of a judge that always gives `word`, item by item."""
-    said, others = _checked(judge, people)
-    both = ~np.isnan(said) & (~np.isnan(others)).any(axis=1) & (not math.isnan(word))
-    ahead = np.full(said.size, math.nan)
-    ahead[both] = _score(said[both], others[both], scale) - _score(np.full(both.sum(), word), others[both], scale)
+    of_judge, others = _checked(judge, people)
+    both = ~np.isnan(of_judge) & (~np.isnan(others)).any(axis=1) & (not math.isnan(word))
+    ahead = np.full(of_judge.size, math.nan)
+    ahead[both] = _score(of_judge[both], others[both], scale) - _score(np.full(both.sum(), word), others[both], scale)
     return clustered_mean(ahead, clusters, cluster_unit=cluster_unit, ci_level=ci_level)
 
 
@@ -372,13 +372,13 @@ def _refusal(people: Floats, any_tested: bool, least_instances: int) -> str:
 
 def _checked(judge: ArrayLike, people: ArrayLike) -> tuple[Floats, Floats]:
     try:
-        said, others = np.asarray(judge, dtype=np.float64), np.asarray(people, dtype=np.float64)
+        own, others = np.asarray(judge, dtype=np.float64), np.asarray(people, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError("labels", "must be numbers", cure="code words as numbers and missing labels as NaN") from None
     if others.ndim != 2 or others.shape[1] < 1:
         raise InputError("people", "must be items x people", others.shape)
-    if said.shape != (len(others),):
-        raise InputError("judge", f"needs one label for each of the {len(others)} items", said.shape)
-    if np.isinf(said).any() or np.isinf(others).any():
+    if own.shape != (len(others),):
+        raise InputError("judge", f"needs one label for each of the {len(others)} items", own.shape)
+    if np.isinf(own).any() or np.isinf(others).any():
         raise InputError("labels", "must be finite or NaN")
-    return said, others
+    return own, others

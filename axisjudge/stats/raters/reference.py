@@ -79,7 +79,7 @@ class AgainstReference(Result):
 
 
 def against_reference(
-    said: ArrayLike,
+    verdicts: ArrayLike,
     reference: ArrayLike,
     *,
     n_categories: int,
@@ -95,7 +95,7 @@ def against_reference(
 
     Parameters
     ----------
-    said, reference : array, shape (n_items,)
+    verdicts, reference : array, shape (n_items,)
         Positions of words, 0 to `n_categories` - 1; NaN where there is none.
     failing : int, optional
         The word that sensitivity is about (``incorrect``).
@@ -113,7 +113,7 @@ def against_reference(
     InputError
         The arrays differ in length, or hold something that is no position of a word.
     """
-    sides = _sides(said, reference, n_categories, undecided, asked, clusters)
+    sides = _sides(verdicts, reference, n_categories, undecided, asked, clusters)
     given, truth, groups = sides
     decided = ~np.isnan(given)
     sided = [word for word in range(n_categories) if word not in undecided]
@@ -141,7 +141,7 @@ def against_reference(
 
 
 def sensitivity_against(
-    said: ArrayLike,
+    verdicts: ArrayLike,
     reference: ArrayLike,
     *,
     n_categories: int,
@@ -153,7 +153,7 @@ def sensitivity_against(
     **about: Any,
 ) -> Bounded:
     """The sensitivity of `against_reference` alone, for those who ask for it a thousand times."""
-    sides = _sides(said, reference, n_categories, undecided, asked, clusters)
+    sides = _sides(verdicts, reference, n_categories, undecided, asked, clusters)
     return _share(sides.given == failing, sides, sides.truth == failing, **about)
 
 
@@ -199,10 +199,10 @@ def leave_one_out(judge: ArrayLike, people: ArrayLike, names: Sequence[str], **h
     **how
         As in `against_reference`; `asked` is about the judge.
     """
-    said, labels = np.asarray(judge, dtype=np.float64), np.asarray(people, dtype=np.float64)
+    verdicts, labels = np.asarray(judge, dtype=np.float64), np.asarray(people, dtype=np.float64)
     if labels.shape[1] < 2:
         return ()
-    asked = np.asarray(how.pop("asked", np.ones(said.size, bool)), dtype=bool)
+    asked = np.asarray(how.pop("asked", np.ones(verdicts.size, bool)), dtype=bool)
     found = []
     for position, name in enumerate(names):
         others = majority(np.delete(labels, position, axis=1), how["n_categories"])
@@ -210,20 +210,22 @@ def leave_one_out(judge: ArrayLike, people: ArrayLike, names: Sequence[str], **h
         found.append(
             LeftOut(
                 name,
-                against_reference(said, others, asked=both, **how),
+                against_reference(verdicts, others, asked=both, **how),
                 against_reference(labels[:, position], others, asked=both, **how),
             )
         )
     return tuple(found)
 
 
-def over_constant(said: ArrayLike, reference: ArrayLike, *, clusters: ArrayLike | None, **interval: Any) -> Estimate:
+def over_constant(
+    verdicts: ArrayLike, reference: ArrayLike, *, clusters: ArrayLike | None, **interval: Any
+) -> Estimate:
     """Mean of (rater right - commonest word right), paired, since both vary with the tasks that were drawn.
 
-    `said` and `reference` hold positions of words that take a side, NaN elsewhere; `interval` is as in
+    `verdicts` and `reference` hold positions of words that take a side, NaN elsewhere; `interval` is as in
     `clustered_mean`.
     """
-    given, truth = np.asarray(said, dtype=np.float64), np.asarray(reference, dtype=np.float64)
+    given, truth = np.asarray(verdicts, dtype=np.float64), np.asarray(reference, dtype=np.float64)
     both = ~np.isnan(truth) & ~np.isnan(given)
     commonest = np.bincount(truth[both].astype(int), minlength=1).argmax()
     gap = (given[both] == truth[both]).astype(float) - (truth[both] == commonest)
@@ -234,14 +236,14 @@ def behind_people(
     judge: ArrayLike, people: ArrayLike, *, n_categories: int, clusters: ArrayLike, **interval: Any
 ) -> Estimate:
     """Mean of (person right - judge right) against the majority of the others, over people and items."""
-    said, labels, owner = np.asarray(judge), np.asarray(people, dtype=np.float64), np.asarray(clusters)
+    verdicts, labels, owner = np.asarray(judge), np.asarray(people, dtype=np.float64), np.asarray(clusters)
     if labels.shape[1] < 2:
         return Estimate(estimate=math.nan, n_items=0, n_clusters=0, reason=ONE_PERSON)
     gaps, owners = [], []
     for person, own in enumerate(labels.T):
         others = majority(np.delete(labels, person, axis=1), n_categories)
-        both = ~np.isnan(others) & ~np.isnan(own) & ~np.isnan(said)
-        gaps.append((own[both] == others[both]).astype(float) - (said[both] == others[both]))
+        both = ~np.isnan(others) & ~np.isnan(own) & ~np.isnan(verdicts)
+        gaps.append((own[both] == others[both]).astype(float) - (verdicts[both] == others[both]))
         owners.append(owner[both])
     return clustered_mean(np.concatenate(gaps), np.concatenate(owners), **interval)
 
@@ -328,14 +330,14 @@ class _Sides(NamedTuple):
 
 
 def _sides(
-    said: ArrayLike,
+    verdicts: ArrayLike,
     reference: ArrayLike,
     n_categories: int,
     undecided: Sequence[int],
     asked: ArrayLike | None,
     clusters: ArrayLike | None,
 ) -> _Sides:
-    given, truth = _words("said", said, n_categories), _words("reference", reference, n_categories)
+    given, truth = _words("verdicts", verdicts, n_categories), _words("reference", reference, n_categories)
     if given.shape != truth.shape:
         raise InputError("reference", f"needs one word for each of the {given.size} items", truth.shape)
     given, truth = set_aside(given, undecided), set_aside(truth, undecided)

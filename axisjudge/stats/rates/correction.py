@@ -148,29 +148,31 @@ def corrected_rate(
     >>> corrected_rate(verdict, label, sampling="random").rate.estimate  # .2 x 18/24 + .8 x 4/76
     0.19210526315789475
     """
-    said, told = _binary("verdict", verdict), _binary("label", label)
-    if said.shape != told.shape:
-        raise InputError("label", f"needs one entry for each of the {said.size} items, NaN without one", told.shape)
+    verdicts, labels = _binary("verdict", verdict), _binary("label", label)
+    if verdicts.shape != labels.shape:
+        raise InputError(
+            "label", f"needs one entry for each of the {verdicts.size} items, NaN without one", labels.shape
+        )
     one_of("sampling", sampling, SAMPLING)
     in_open_unit_interval("ci_level", ci_level)
-    labelled = ~np.isnan(told)
+    labelled = ~np.isnan(labels)
     weight = uneven_draws.label_weights(probability, labelled)
-    groups = cluster_codes(clusters, said.size)
-    strata = np.where(np.isnan(said), 2, np.where(said == 1, 0, 1)).astype(np.intp)
-    found = tuple(_stratum(strata, told, weight, kind) for kind in range(len(WORDS)) if (strata == kind).any())
+    groups = cluster_codes(clusters, verdicts.size)
+    strata = np.where(np.isnan(verdicts), 2, np.where(verdicts == 1, 0, 1)).astype(np.intp)
+    found = tuple(_stratum(strata, labels, weight, kind) for kind in range(len(WORDS)) if (strata == kind).any())
     about: dict[str, Any] = {
         "ci_level": ci_level,
-        "n_items": said.size,
+        "n_items": verdicts.size,
         "n_missing": int((~labelled).sum()),
         "n_clusters": int(groups.max(initial=-1)) + 1,
         "cluster_unit": "item" if clusters is None else cluster_unit,
     }
-    apparent = proportion_again(said, None if clusters is None else groups, cluster_unit, ci_level)
-    refusal = _refusal(sampling, probability is not None, told)
+    apparent = proportion_again(verdicts, None if clusters is None else groups, cluster_unit, ci_level)
+    refusal = _refusal(sampling, probability is not None, labels)
     if refusal:
         nothing = Estimate(estimate=math.nan, reason=refusal, **about)
         return CorrectedRate(nothing, apparent, nothing, found, sampling, (), refusal)
-    sample = LabelledSample(strata, told, weight, groups, ci_level, rng)
+    sample = LabelledSample(strata, labels, weight, groups, ci_level, rng)
     if labelled.all():
         alone = _labels_alone(sample, about)
         return CorrectedRate(alone, apparent, alone, found, sampling, (), "" if alone.n_items else alone.reason)
@@ -178,7 +180,7 @@ def corrected_rate(
     unseen = 0.0
     if sampling == "by_human_label":
         alone = Estimate(estimate=math.nan, reason="labels drawn by the human label have no rate of their own", **about)
-        values = _by_human_label(sample, said)
+        values = _by_human_label(sample, verdicts)
     else:
         if sampling == "by_judge_verdict" and probability is None:
             sample = replace(sample, weight=uneven_draws.weights_within(strata, labelled))
@@ -196,7 +198,7 @@ def corrected_rate(
         unseen = unlabelled_share(sample)
         if sampling == "by_judge_verdict" and unseen > uneven_draws.MOST_UNLABELLED:
             alone = Estimate(estimate=math.nan, reason="labels of some verdicts have no rate of their own", **about)
-        values = _post_stratified(sample) if unseen else _with_the_judge(sample, said, found)
+        values = _post_stratified(sample) if unseen else _with_the_judge(sample, verdicts, found)
     if isinstance(values, str):
         return CorrectedRate(alone, apparent, alone, found, sampling, (values,), alone.reason)
     rate = _estimate(values, about)
@@ -275,21 +277,21 @@ def _binary(where: str, values: ArrayLike) -> Floats:
     return found
 
 
-def _stratum(strata: Ints, told: Floats, weight: Floats, kind: int) -> Stratum:
+def _stratum(strata: Ints, labels: Floats, weight: Floats, kind: int) -> Stratum:
     inside = strata == kind
-    asked = inside & ~np.isnan(told)
-    share = float(np.average(told[asked], weights=weight[asked])) if asked.any() else math.nan
+    asked = inside & ~np.isnan(labels)
+    share = float(np.average(labels[asked], weights=weight[asked])) if asked.any() else math.nan
     return Stratum(WORDS[kind], int(inside.sum()), int(asked.sum()), share)
 
 
-def _refusal(sampling: str, weighted: bool, told: Floats) -> str:
-    n_labelled = int((~np.isnan(told)).sum())
+def _refusal(sampling: str, weighted: bool, labels: Floats) -> str:
+    n_labelled = int((~np.isnan(labels)).sum())
     if sampling == "unknown":
         return "how the labelled items were drawn is not known, and every estimator fails for some way of drawing them"
     if n_labelled < FEWEST_LABELS:
         return f"{many(n_labelled, 'labelled item')}; a corrected rate needs {FEWEST_LABELS}"
     if sampling == "by_human_label":
-        n_failed = int(np.nansum(told))
+        n_failed = int(np.nansum(labels))
         if min(n_failed, n_labelled - n_failed) < 5:
             counts = f"{n_failed} labelled incorrect and {n_labelled - n_failed} other"
             return f"{counts} items; sensitivity and specificity need 5 of each"
@@ -299,22 +301,22 @@ def _refusal(sampling: str, weighted: bool, told: Floats) -> str:
     return ""
 
 
-def _with_the_judge(sample: LabelledSample, said: Floats, strata: tuple[Stratum, ...]) -> Values | str:
+def _with_the_judge(sample: LabelledSample, verdicts: Floats, strata: tuple[Stratum, ...]) -> Values | str:
     """Post-stratified, or prediction-powered in large samples; or why the labels stand alone."""
-    if any(not each.n_labelled and each.n_items > uneven_draws.MOST_UNLABELLED * said.size for each in strata):
+    if any(not each.n_labelled and each.n_items > uneven_draws.MOST_UNLABELLED * verdicts.size for each in strata):
         return "a verdict that is common has no label: the labels stand alone"
     if len(strata) == 1:
         return "the judge says the same of all items: it is too weak to help, and the labels stand alone"
-    if _flagged(sample, said, 1.0) <= _flagged(sample, said, 0.0):  # NaN is no finding
+    if _flagged(sample, verdicts, 1.0) <= _flagged(sample, verdicts, 0.0):  # NaN is no finding
         why = "the judge calls failed runs incorrect no more often than others"
         return f"{why}: it is too weak to help, and the labels stand alone"
-    told = sample.label[sample.labelled]
+    labels = sample.label[sample.labelled]
     of_cluster = np.bincount(sample.groups[sample.labelled], weights=sample.weight[sample.labelled])
     n_units = effective_clusters(of_cluster)
-    if n_units < LARGE_SAMPLE or min(told.sum(), (1 - told).sum()) < LARGE_SAMPLE_RARE:
+    if n_units < LARGE_SAMPLE or min(labels.sum(), (1 - labels).sum()) < LARGE_SAMPLE_RARE:
         return _post_stratified(sample)
     found = prediction_powered_mean(
-        np.where(np.isnan(said), 0.5, said),
+        np.where(np.isnan(verdicts), 0.5, verdicts),
         sample.label,
         weight=sample.weight,
         clusters=sample.groups,
@@ -351,9 +353,9 @@ def _by_bets(sample: LabelledSample, reason: str, about: dict[str, Any]) -> Esti
     return Estimate(estimate=estimate, ci_low=low, ci_high=high, **about)
 
 
-def _by_human_label(sample: LabelledSample, said: Floats) -> Values:
+def _by_human_label(sample: LabelledSample, verdicts: Floats) -> Values:
     """Sensitivity and specificity from the labelled items, the apparent rate from all; no side taken is no flag."""
-    flag = (said == 1).astype(np.float64)
+    flag = (verdicts == 1).astype(np.float64)
 
     def counts(hit: Floats, among: NDArray[np.bool_]) -> Counts:
         share, n = float(hit[among].mean()), int(among.sum())
@@ -382,11 +384,11 @@ def _warnings(rate: Estimate, alone: Estimate, unseen: float) -> tuple[str, ...]
     width, without = rate.ci_high - rate.ci_low, alone.ci_high - alone.ci_low
     if not width >= LITTLE_HELP * without:  # NaN where labels have no rate of their own
         return ()
-    said = f"the corrected interval is {width:.2f} wide, that of the labels alone {without:.2f}"
-    return (f"the judge is too weak to help: {said}",)
+    verdicts = f"the corrected interval is {width:.2f} wide, that of the labels alone {without:.2f}"
+    return (f"the judge is too weak to help: {verdicts}",)
 
 
-def _flagged(sample: LabelledSample, said: Floats, word: float) -> float:
+def _flagged(sample: LabelledSample, verdicts: Floats, word: float) -> float:
     """Share of the items with this label that the judge calls incorrect."""
-    among = (sample.label == word) & ~np.isnan(said)
-    return float(np.average(said[among], weights=sample.weight[among])) if among.any() else math.nan
+    among = (sample.label == word) & ~np.isnan(verdicts)
+    return float(np.average(verdicts[among], weights=sample.weight[among])) if among.any() else math.nan

@@ -220,16 +220,16 @@ def bounded_share(
     return of_clusters(estimate=share, ci_low=low, ci_high=high, method=method)
 
 
-def share_at(found: ClusteredShare, ci_level: float) -> ClusteredShare:
+def share_at(share: ClusteredShare, ci_level: float) -> ClusteredShare:
     """A share with its interval at another level; one without an interval has none at any."""
-    if math.isnan(found.ci_low):
-        return replace(found, ci_level=ci_level)
-    if math.isnan(found.degrees):
-        low, high, method = _independent(round(found.estimate * found.n_items, 9), found.n_items, ci_level)
+    if math.isnan(share.ci_low):
+        return replace(share, ci_level=ci_level)
+    if math.isnan(share.degrees):
+        low, high, method = _independent(round(share.estimate * share.n_items, 9), share.n_items, ci_level)
     else:
-        items, quantile = found.n_items / found.design_effect, t_quantile(found.degrees, ci_level)
-        (low, high), method = score_interval(found.estimate, items, quantile), found.method
-    return replace(found, ci_low=low, ci_high=high, ci_level=ci_level, method=method)
+        items, quantile = share.n_items / share.design_effect, t_quantile(share.degrees, ci_level)
+        (low, high), method = score_interval(share.estimate, items, quantile), share.method
+    return replace(share, ci_low=low, ci_high=high, ci_level=ci_level, method=method)
 
 
 def _independent(ones: float, n: int, ci_level: float) -> tuple[float, float, str]:

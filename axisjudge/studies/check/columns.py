@@ -99,9 +99,9 @@ def _is_long(table: CellTable, wishes: Roles) -> bool:
 
 def _wide_judges(table: CellTable, value: str, rater: str, wishes: Roles) -> bool:
     """Whether the words of `value` stand in another column too, as in a wide table with a column `model`."""
-    said = _words(table.columns[value], wishes.missing)
+    judge_words = _words(table.columns[value], wishes.missing)
     others = [name for name in table.columns if name not in (value, rater) and not _tokens(name) & _CONFIDENCE]
-    return any(_shares_words(_words(table.columns[name], wishes.missing), said) for name in others)
+    return any(_shares_words(_words(table.columns[name], wishes.missing), judge_words) for name in others)
 
 
 def _long(table: CellTable, wishes: Roles) -> Roles:
@@ -154,11 +154,11 @@ def _people(table: CellTable, wishes: Roles) -> tuple[str, ...]:
 
 
 def _judges(table: CellTable, people: Sequence[str], wishes: Roles) -> tuple[str, ...]:
-    said = {each for name in people for each in _words(table.columns[name], wishes.missing)}
+    judge_words = {each for name in people for each in _words(table.columns[name], wishes.missing)}
     taken = {*people, *wishes.confidence.values(), wishes.cluster, wishes.item}
     free = [name for name in table.columns if name not in taken and not _tokens(name) & (_CONFIDENCE | _HUMAN)]
     words = {name: _words(table.columns[name], wishes.missing) for name in free}
-    alike = [name for name in free if _shares_words(words[name], said, leave=_is_judge(name))]
+    alike = [name for name in free if _shares_words(words[name], judge_words, leave=_is_judge(name))]
     named = [name for name in alike if _is_judge(name)]
     if named or len(alike) == 1:
         return tuple(named or alike)
@@ -168,7 +168,7 @@ def _judges(table: CellTable, people: Sequence[str], wishes: Roles) -> tuple[str
     if scores := [name for name in free if len(words[name]) > MOST_WORDS and _is_judge(name)]:
         rule = f"{', '.join(scores)} holds more than {MOST_WORDS} different values, and no words"
         raise InputError("--judge", rule, cure="cut a score into words at your threshold first")
-    rule = f"no column has the words that people used ({', '.join(sorted(said)[:6])})"
+    rule = f"no column has the words that people used ({', '.join(sorted(judge_words)[:6])})"
     raise InputError("--judge", rule, cure=table.named())
 
 
@@ -239,16 +239,16 @@ def _words(cells: Cells, missing: frozenset[str]) -> set[str]:
     return {text for cell in set(cells) if (text := word(cell, missing)) is not None}
 
 
-def _shares_words(words: set[str], said: set[str], *, leave: bool = False) -> bool:
-    """Whether a column answers the question that `said` answers: the same words, or words of the same two sides.
+def _shares_words(words: set[str], judge_words: set[str], *, leave: bool = False) -> bool:
+    """Whether a column answers the question that `judge_words` answers: the same words, or words of the same two sides.
 
     With `leave`, as for a column named like a judge, half of its words may be its own.
     """
     if not words or len(words) > MOST_WORDS:
         return False
-    if words <= said or (leave and len(words & said) * 2 >= len(words)):
+    if words <= judge_words or (leave and len(words & judge_words) * 2 >= len(words)):
         return True
-    return bool(said) and all(map(side, said)) and sum(map(bool, map(side, words))) * 2 >= len(words)
+    return bool(judge_words) and all(map(side, judge_words)) and sum(map(bool, map(side, words))) * 2 >= len(words)
 
 
 def _tokens(name: str) -> set[str]:

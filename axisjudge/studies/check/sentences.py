@@ -328,8 +328,8 @@ def _rate_is_narrow(result: Checked, rate: CorrectedRate | None) -> bool:
     return not rate.refusal and _narrow(rate.rate)
 
 
-def _narrow(found: Estimate) -> bool:
-    return found.ci_high - found.ci_low <= 2 * WANTED_HALF_WIDTH  # NaN is not
+def _narrow(estimate: Estimate) -> bool:
+    return estimate.ci_high - estimate.ci_low <= 2 * WANTED_HALF_WIDTH  # NaN is not
 
 
 def _next(result: Checked) -> str:
@@ -352,21 +352,21 @@ def _next(result: Checked) -> str:
     return f"Next, {why}: {shlex.join([*words, *more])}"
 
 
-def _share(found: Estimate) -> str:
+def _share(estimate: Estimate) -> str:
     """Share and interval, ``88% (84 to 91)``."""
-    if math.isnan(found.estimate):
+    if math.isnan(estimate.estimate):
         return "an unknown share"
-    if math.isnan(found.ci_low):
-        return f"{found.estimate:.0%} ({no_interval(found.reason)})"
-    return f"{found.estimate:.0%} ({found.ci_low * 100:.0f} to {found.ci_high * 100:.0f})"
+    if math.isnan(estimate.ci_low):
+        return f"{estimate.estimate:.0%} ({no_interval(estimate.reason)})"
+    return f"{estimate.estimate:.0%} ({estimate.ci_low * 100:.0f} to {estimate.ci_high * 100:.0f})"
 
 
-def _points(found: Estimate) -> str:
+def _points(estimate: Estimate) -> str:
     """A difference in points, ``12 points more (3 to 21)``."""
-    size = abs(found.estimate) * 100
-    ends = sorted(end * 100 * (1 if found.estimate >= 0 else -1) for end in (found.ci_low, found.ci_high))
-    interval = no_interval() if math.isnan(found.ci_low) else f"{ends[0]:.0f} to {ends[1]:.0f}"
-    return f"{size:.0f} points {'more' if found.estimate >= 0 else 'less'} ({interval})"
+    size = abs(estimate.estimate) * 100
+    ends = sorted(end * 100 * (1 if estimate.estimate >= 0 else -1) for end in (estimate.ci_low, estimate.ci_high))
+    interval = no_interval() if math.isnan(estimate.ci_low) else f"{ends[0]:.0f} to {ends[1]:.0f}"
+    return f"{size:.0f} points {'more' if estimate.estimate >= 0 else 'less'} ({interval})"
 
 
 def _rounded(count: int) -> int:

@@ -84,13 +84,13 @@ def printed(result: Checked) -> list[dict[str, Any]]:
     ]
 
 
-def spoken(found: Estimate) -> str:
+def spoken(estimate: Estimate) -> str:
     """Estimate and interval, ``.79 (.69 to .86)``."""
-    if found.estimate != found.estimate:
+    if estimate.estimate != estimate.estimate:
         return "-"
-    if found.ci_low != found.ci_low:
-        return f"{_points(found.estimate)} ({no_interval()})"
-    return f"{_points(found.estimate)} ({_points(found.ci_low)} to {_points(found.ci_high)})"
+    if estimate.ci_low != estimate.ci_low:
+        return f"{_points(estimate.estimate)} ({no_interval()})"
+    return f"{_points(estimate.estimate)} ({_points(estimate.ci_low)} to {_points(estimate.ci_high)})"
 
 
 def _points(value: float) -> str:
@@ -99,8 +99,17 @@ def _points(value: float) -> str:
     return f"-{text}" if value < 0 and float(text) else text
 
 
-def _row(judge: str, measure: str, word: str, scale: str, found: Estimate) -> dict[str, Any]:
-    worth = found.effective_clusters if isinstance(found, ClusteredShare) else float(found.n_clusters)
-    cells: tuple[Any, ...] = (judge, measure, word, scale, found.estimate, found.ci_low, found.ci_high, found.n_items)
-    cells += (found.n_clusters, worth, found.n_missing, found.method, found.reason)
+def _row(judge: str, measure: str, word: str, scale: str, estimate: Estimate) -> dict[str, Any]:
+    worth = estimate.effective_clusters if isinstance(estimate, ClusteredShare) else float(estimate.n_clusters)
+    cells: tuple[Any, ...] = (
+        judge,
+        measure,
+        word,
+        scale,
+        estimate.estimate,
+        estimate.ci_low,
+        estimate.ci_high,
+        estimate.n_items,
+    )
+    cells += (estimate.n_clusters, worth, estimate.n_missing, estimate.method, estimate.reason)
     return dict(zip(COLUMNS, cells, strict=True))

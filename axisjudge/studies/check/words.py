@@ -194,9 +194,9 @@ def _numbers(counts: Counter[str]) -> Question:
 
 def _spoken(counts: Counter[str], code: Mapping[str, int], place: int, theirs: set[str | None]) -> str:
     """People's word of a side, the commonest if they use several; where none occurs, a plain one."""
-    said = [each for each in counts if code[each] == place]
-    if said:
-        return max(said, key=lambda each: (each in theirs, counts[each], each))
+    words = [each for each in counts if code[each] == place]
+    if words:
+        return max(words, key=lambda each: (each in theirs, counts[each], each))
     opposite = next(iter(counts))
     for one, other in (("yes", "no"), ("true", "false"), ("1", "0"), ("correct", "incorrect"), ("pass", "fail")):
         if opposite in (one, other):

@@ -35,7 +35,7 @@ def plot_citation_overlap(report: CitationReport) -> Figure:
         [], [], "|", color="#A34700", markersize=11, markeredgewidth=1.8, label="the same by chance in these runs"
     )
     figure.legend(loc="outside lower left", ncols=2, frameon=False, fontsize=SMALL, labelcolor=QUIET)
-    widest = max((pair.found.overlap for pair in pairs), key=lambda found: found.n_clusters)
+    widest = max((pair.found.overlap for pair in pairs), key=lambda estimate: estimate.n_clusters)
     describe(figure, f"dots: shared steps over steps cited by either; ticks: the same by chance; {intervals(widest)}")
     return figure
 
@@ -47,12 +47,14 @@ def plot_self_agreement(report: RepeatReport) -> Figure:
     names = list(dict.fromkeys(_short(each.judge) for each, _ in asked))
     figure, axes = _panels(questions, names)
     for ax, question in zip(axes, questions, strict=True):
-        for at, found in ((names.index(_short(e.judge)), found) for e, found in asked if e.question == question):
-            interval_mark(ax, found, at, marker=_MARKERS[at % len(_MARKERS)], size=5)
+        for at, estimate in (
+            (names.index(_short(e.judge)), estimate) for e, estimate in asked if e.question == question
+        ):
+            interval_mark(ax, estimate, at, marker=_MARKERS[at % len(_MARKERS)], size=5)
         _named(ax, question)
     axes[0].set_xlabel("share of equal verdicts in two calls, with its interval over tasks", loc="left")
     axes[0].xaxis.label.set(fontsize=SMALL, color=QUIET)
-    widest = max((found for _, found in asked), key=lambda found: found.n_clusters)
+    widest = max((estimate for _, estimate in asked), key=lambda estimate: estimate.n_clusters)
     describe(figure, f"share of equal verdicts in two calls for the same run; {intervals(widest)}")
     return figure
 

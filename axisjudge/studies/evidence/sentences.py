@@ -32,9 +32,9 @@ BASIS = "{where}: {items} that {labels} call incorrect."
 NO_VERDICT = "No judge gave a verdict, so there is no repeat."
 
 
-def asked_again(judge: str, n_repeats: int, found: Mapping[str, SelfAgreement]) -> str:
+def asked_again(judge: str, n_repeats: int, repeats: Mapping[str, SelfAgreement]) -> str:
     """One judge's agreement with itself: the range over questions."""
-    known = {name: each.agreement for name, each in found.items() if not math.isnan(each.agreement.estimate)}
+    known = {name: each.agreement for name, each in repeats.items() if not math.isnan(each.agreement.estimate)}
     asked = f"{judge}, asked {many(n_repeats, 'time')},"
     if not known:
         return f"{asked} gave no run two verdicts, so that its agreement with itself is not known."
@@ -61,25 +61,26 @@ def flips_by_sureness(judge: str, unsure: tuple[int, int], sure: tuple[int, int]
     )
 
 
-def variance(question: str, judges: Sequence[str], found: VarianceComponents) -> str:
+def variance(question: str, judges: Sequence[str], components: VarianceComponents) -> str:
     """Where the variance of verdicts comes from."""
-    sample = f"{many(found.n_items, 'run')}, {many(found.n_judges, 'judge')}, {many(found.n_repeats, 'repeat')}"
-    if math.isnan(found.item):
-        return f"{question}: no variance components, because {found.reason}."
-    biases = listed([f"{judge} {bias:+.3f}" for judge, bias in zip(judges, found.bias, strict=True)])
+    counted = ((components.n_items, "run"), (components.n_judges, "judge"), (components.n_repeats, "repeat"))
+    sample = ", ".join(many(count, noun) for count, noun in counted)
+    if math.isnan(components.item):
+        return f"{question}: no variance components, because {components.reason}."
+    biases = listed([f"{judge} {bias:+.3f}" for judge, bias in zip(judges, components.bias, strict=True)])
     parts = {
-        "lies between items": found.item,
-        "between judges": found.judge,
-        "in what judges differ on from item to item": found.item_judge,
-        "between repeats": found.error,
+        "lies between items": components.item,
+        "between judges": components.judge,
+        "in what judges differ on from item to item": components.item_judge,
+        "between repeats": components.error,
     }
     known = {name: each for name, each in parts.items() if not math.isnan(each)}
     total = sum(known.values()) or 1.0
     shares = listed([f"{each / total:.0%} {name}" for name, each in known.items()])
     lie = "the share that each calls incorrect differs from their mean by"
     fixed = f" A share between judges takes more judges; {lie} {biases}."
-    left = f"; {many(found.n_missing, 'run')} that lack a verdict left out" if found.n_missing else ""
-    by_judge = fixed if math.isnan(found.judge) else ""
+    left = f"; {many(components.n_missing, 'run')} that lack a verdict left out" if components.n_missing else ""
+    by_judge = fixed if math.isnan(components.judge) else ""
     return f"{question}: of the variance of verdicts {shares} ({sample}{left}).{by_judge}"
 
 
@@ -114,13 +115,13 @@ def leniency_alone(where: str, refusal: str, labelled: bool) -> str:
     return f"{where}: {refusal}. The table gives the share of {of}, and no p value."
 
 
-def preference(family: str, found: Estimate) -> str:
+def preference(family: str, lead: Estimate) -> str:
     """How many more failures of its own family's agents a family of judges misses."""
-    if math.isnan(found.estimate):
-        return f"{family}: no self-preference, because {found.reason}."
+    if math.isnan(lead.estimate):
+        return f"{family}: no self-preference, because {lead.reason}."
     return (
         f"Of failures of {family} agents beside those of other agents, {family} judges miss "
-        f"{directed(in_points(found))} than other judges do ({'; '.join([found.clusters, *found.notes])})."
+        f"{directed(in_points(lead))} than other judges do ({'; '.join([lead.clusters, *lead.notes])})."
     )
 
 

@@ -62,10 +62,10 @@ def plot_rank_sets(ranking: Ranking, *, ax: Axes | None = None) -> Axes:
     sets = ranking.sets
     count = len(ranking.names)
     ax = new_axes(7.0, 1.1 + 0.4 * count) if ax is None else ax
-    for place, j in enumerate(() if sets.refusal else sets.order):
-        ax.plot([sets.rank_low[j], sets.rank_high[j]], [place, place], color=ACCENT, linewidth=7, alpha=0.25)
-        ax.plot(place + 1, place, "o", color=ACCENT, markersize=8)
-        at_the_right(ax, place, "–" if np.isnan(sets.means[j]) else f"{sets.means[j]:.0%}")
+    for index, j in enumerate(() if sets.refusal else sets.order):
+        ax.plot([sets.rank_low[j], sets.rank_high[j]], [index, index], color=ACCENT, linewidth=7, alpha=0.25)
+        ax.plot(index + 1, index, "o", color=ACCENT, markersize=8)
+        at_the_right(ax, index, "–" if np.isnan(sets.means[j]) else f"{sets.means[j]:.0%}")
     named_rows(ax, [in_words(ranking.names[j]) for j in sets.order])
     ax.set_xticks(range(1, count + 1, 1 + count // 16))
     ax.set_xlim(0.6, count + 0.4)
@@ -88,9 +88,9 @@ def plot_independence(profile: FailureProfile, *, measure: str = "consensus", ax
     """Observed failure rates per axis over all agents, beside what independent judge errors would give."""
     ax = new_axes(7.0, 1.3 + 0.5 * len(profile.axes)) if ax is None else ax
     shown = [profile.cell(ALL_AGENTS, axis).failures(measure) for axis in profile.axes]
-    for place, failures in enumerate(shown):
-        interval_mark(ax, failures.rate, place - 0.14)
-        interval_mark(ax, failures.independent, place + 0.14, colour=QUIET, filled=False)
+    for index, failures in enumerate(shown):
+        interval_mark(ax, failures.rate, index - 0.14)
+        interval_mark(ax, failures.independent, index + 0.14, colour=QUIET, filled=False)
     ax.plot([], [], "o", color=ACCENT, label="observed")
     ax.plot([], [], "o", color=QUIET, markerfacecolor="white", label="if the judges' verdicts shared nothing")
     legend_below(ax, inches=0.35, ncols=2)
@@ -107,10 +107,10 @@ def plot_success(profile: FailureProfile, *, ax: Axes | None = None) -> Axes:
     """End-task success rate of every agent with its interval."""
     ax = new_axes(7.0, 1.0 + 0.4 * len(profile.agents)) if ax is None else ax
     rates = [profile.success(agent) for agent in profile.agents]
-    for place, rate in enumerate(rates):
-        interval_mark(ax, rate, place)
+    for index, rate in enumerate(rates):
+        interval_mark(ax, rate, index)
         count = f"{rate.estimate * rate.n_items:.0f} of {rate.n_items}" if rate.n_items else "no reward"
-        at_the_right(ax, place, count)
+        at_the_right(ax, index, count)
     named_rows(ax, profile.agents)
     percent_axis(ax)
     tasks = len(set(profile.panel.clusters))

@@ -105,21 +105,21 @@ def effective(model: LatentPanel, by_design: Estimate | None) -> str:
     return f"The {own.n_raters} judges are worth {own.worded('.1f')} independent ones by the model{beside}."
 
 
-def hidden(found: LabelsHidden | None) -> str:
+def hidden(trial: LabelsHidden | None) -> str:
     """How the model does on labels that it did not see."""
-    if found is None:
+    if trial is None:
         return "No label was hidden to try the model on."
-    start = f"With {many(found.n_hidden, 'label')} hidden"
-    if math.isnan(found.failing.estimate) or math.isnan(found.accuracy):
-        return f"{start} the model does not say how many fail: {found.failing.reason}."
-    worse = " (lower is better: it is too sure here)" if found.brier > found.votes_brier else ""
-    held = "holds" if found.failing.ci_low <= found.labelled.estimate <= found.failing.ci_high else "does not hold"
+    start = f"With {many(trial.n_hidden, 'label')} hidden"
+    if math.isnan(trial.failing.estimate) or math.isnan(trial.accuracy):
+        return f"{start} the model does not say how many fail: {trial.failing.reason}."
+    worse = " (lower is better: it is too sure here)" if trial.brier > trial.votes_brier else ""
+    held = "holds" if trial.failing.ci_low <= trial.labelled.estimate <= trial.failing.ci_high else "does not hold"
     return (
-        f"{start} the model says that {found.failing.worded('.0%')} of items fail; the labels that are left say "
-        f"{found.alone.worded('.0%')} by themselves. The model's interval {held} the {found.labelled.estimate:.0%} of "
-        f"all labels. Of the hidden labels the model gets {found.accuracy:.0%} right, the majority of judges "
-        f"{found.votes_accuracy:.0%}. Its probabilities have a mean squared error (Brier score) of {found.brier:.3f}, "
-        f"the shares of votes {found.votes_brier:.3f}{worse}."
+        f"{start} the model says that {trial.failing.worded('.0%')} of items fail; the labels that are left say "
+        f"{trial.alone.worded('.0%')} by themselves. The model's interval {held} the {trial.labelled.estimate:.0%} of "
+        f"all labels. Of the hidden labels the model gets {trial.accuracy:.0%} right, the majority of judges "
+        f"{trial.votes_accuracy:.0%}. Its probabilities have a mean squared error (Brier score) of {trial.brier:.3f}, "
+        f"the shares of votes {trial.votes_brier:.3f}{worse}."
     )
 
 

@@ -76,9 +76,9 @@ def plot_weights(panel: FittedPanel, *, ax: Axes | None = None) -> Axes:
     weights = np.array(panel.weights)[order]
     ax.barh(range(len(order)), weights, color=[ACCENT if weight > 0 else "#D55E00" for weight in weights], height=0.6)
     ax.axvline(0, color=QUIET, linewidth=1)
-    named_rows(ax, [panel.judges[place] for place in order])
-    for row, place in enumerate(order):
-        at_the_right(ax, row, panel.families[place])
+    named_rows(ax, [panel.judges[index] for index in order])
+    for row, index in enumerate(order):
+        at_the_right(ax, row, panel.families[index])
     grid(ax)
     ax.tick_params(axis="y", labelsize=SMALL)
     meaning = _WEIGHTS.get(panel.way, "weight of a judge's word")
@@ -174,19 +174,19 @@ def plot_trust(trusts: Sequence[Trust], *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def plot_frontier(found: Frontier, *, ax: Axes | None = None) -> Axes:
+def plot_frontier(frontier: Frontier, *, ax: Axes | None = None) -> Axes:
     """Error, or kappa with people on words in order, against price; what another point beats in both is grey."""
     ax = new_axes(7.4, 4.6) if ax is None else ax
 
     def outcome(point: Point) -> Estimate:
-        return point.kappa if found.by_kappa else point.error
+        return point.kappa if frontier.by_kappa else point.error
 
-    for point in found.points:
+    for point in frontier.points:
         if point.dominated:
             ax.plot(
                 point.price, outcome(point).estimate, KINDS[point.kind][1], color="#c4c4c4", markersize=4.5, zorder=1
             )
-    best = found.best
+    best = frontier.best
     ax.step(
         [point.price for point in best],
         [outcome(point).estimate for point in best],
@@ -203,29 +203,29 @@ def plot_frontier(found: Frontier, *, ax: Axes | None = None) -> Axes:
     places: dict[tuple[float, float], list[int]] = {}
     for number, point in enumerate(best, start=1):
         places.setdefault((point.price, outcome(point).estimate), []).append(number)
-    for place, (first_row, *other_rows) in places.items():
+    for index, (first_row, *other_rows) in places.items():
         rows = "–".join(map(str, [first_row, *other_rows[-1:]]))
-        ax.annotate(rows, place, xytext=(6, 6), textcoords="offset points", fontsize=SMALL, color=INK)
-    for kind in dict.fromkeys(point.kind for point in found.points):
+        ax.annotate(rows, index, xytext=(6, 6), textcoords="offset points", fontsize=SMALL, color=INK)
+    for kind in dict.fromkeys(point.kind for point in frontier.points):
         ax.plot([], [], KINDS[kind][1], color=KINDS[kind][0], label=kind.value)
-    if len(best) < len(found.points):
-        beaten = f"beaten in price and {'kappa' if found.by_kappa else 'error'}"
+    if len(best) < len(frontier.points):
+        beaten = f"beaten in price and {'kappa' if frontier.by_kappa else 'error'}"
         ax.plot([], [], "o", color="#c4c4c4", markersize=4.5, label=beaten)
-    least, most = _least_price(found.points), max(point.price for point in found.points)
+    least, most = _least_price(frontier.points), max(point.price for point in frontier.points)
     ax.set_xscale("symlog", linthresh=least, linscale=0.5)
     ax.set_xlim(-0.3 * least, 2 * max(most, least))
     decades = range(math.ceil(math.log10(1.2 * least)), math.ceil(math.log10(2 * max(most, least))))
     ax.set_xticks([0, *(10.0**decade for decade in decades)])
     ax.set_xticks([], minor=True)
     ax.xaxis.set_major_formatter(lambda price, _: f"${price:g}" if price else "0")
-    if not found.by_kappa:
+    if not frontier.by_kappa:
         ax.yaxis.set_major_formatter(percent_tick)
     ax.set_xlabel("US dollars an item", fontsize=LABEL, color=INK)
-    named = "kappa with people" if found.by_kappa else "error"
+    named = "kappa with people" if frontier.by_kappa else "error"
     ax.set_ylabel(f"{named} on tasks left out", fontsize=LABEL, color=INK)
     grid(ax, "both")
     legend_below(ax, inches=0.62, ncols=5)
-    first = outcome(found.points[0])
+    first = outcome(frontier.points[0])
     note = f"{first.n_items:,} labelled items; {intervals(first)}; numbers: rows of the table"
     return dress(ax, "What money buys", note)
 

@@ -37,22 +37,22 @@ _NO_DRAW = {
 }
 
 
-def gain(found: Combined) -> str:
+def gain(combined: Combined) -> str:
     """The chosen way against the best single judge, on tasks that neither was chosen on."""
-    chosen = found.panel.way
-    if not found.n_voted:
-        items = many(found.n_items, "item")
+    chosen = combined.panel.way
+    if not combined.n_voted:
+        items = many(combined.n_items, "item")
         return f"No judge gave a verdict on any of {items}: all were lost, and there is nothing to put together."
-    if not found.ways:
-        few = "no item has a label" if not found.n_labelled else "too few tasks have labels"
+    if not combined.ways:
+        few = "no item has a label" if not combined.n_labelled else "too few tasks have labels"
         return (
             f"{NAMES[chosen].capitalize()}: {few}, so nothing shows whether this is better than any judge alone, "
             "and its probabilities are shares of votes."
         )
-    mine, best = found.ways[chosen], found.ways[REFERENCE]
-    tasks = many(found.n_labelled_tasks, found.cluster_unit)
+    mine, best = combined.ways[chosen], combined.ways[REFERENCE]
+    tasks = many(combined.n_labelled_tasks, combined.cluster_unit)
     both = (
-        f"On tasks left out ({found.n_labelled:,} labelled items of {tasks}) the panel {NAMES[chosen]} is right on "
+        f"On tasks left out ({combined.n_labelled:,} labelled items of {tasks}) the panel {NAMES[chosen]} is right on "
         f"{_percent(mine)}, the best single judge, chosen on the same labels, on {_percent(best)}"
     )
     if chosen == REFERENCE:
@@ -64,11 +64,11 @@ def gain(found: Combined) -> str:
         verdict = "the panel is shown to be worse"
     else:
         verdict = "no panel is shown to be better"
-        if better := [way for way, each in found.ways.items() if each.gain.ci_low > 0]:
+        if better := [way for way, each in combined.ways.items() if each.gain.ci_low > 0]:
             others = listed([NAMES[way] for way in better])
             verdict = (
                 f"this panel is not shown to be better; {others} would be, were it the only one of "
-                f"{len(found.ways) - 1} looked at"
+                f"{len(combined.ways) - 1} looked at"
             )
     common = ""
     if mine.gain.estimate > 0 and mine.kappa.estimate < best.kappa.estimate - LOWER_KAPPA:
@@ -81,14 +81,14 @@ def _percent(way: NestedWay) -> str:
     return f"{way.accuracy.estimate:.1%} ({way.accuracy.interval('.0%')}{kappa})"
 
 
-def read(found: Combined) -> str:
+def read(combined: Combined) -> str:
     """What was put together."""
-    families = Counter(found.panel.families)
+    families = Counter(combined.panel.families)
     of_families = "1 family" if len(families) == 1 else f"{len(families)} families"
-    some = "" if found.n_voted == found.n_items else f"{found.n_voted:,} of "
+    some = "" if combined.n_voted == combined.n_items else f"{combined.n_voted:,} of "
     return (
-        f"{many(len(found.panel.judges), 'judge')} of {of_families} voted on {some}{many(found.n_items, 'item')}; the "
-        f"panel asks {len(found.panel.asked)} of these judges.{_unread(found.n_confident)}"
+        f"{many(len(combined.panel.judges), 'judge')} of {of_families} voted on {some}{many(combined.n_items, 'item')}; "
+        f"the panel asks {len(combined.panel.asked)} of these judges.{_unread(combined.n_confident)}"
     )
 
 
@@ -100,9 +100,9 @@ def _unread(n_confident: int) -> str:
     return f" {them} not used: a panel takes words alone (one judge by its own confidence: panel trust --judge)."
 
 
-def calibrated(found: Combined) -> str:
+def calibrated(combined: Combined) -> str:
     """How far the panel's probabilities can be taken at their word."""
-    curve = found.reliability
+    curve = combined.reliability
     if curve is None:
         return "No label shows how far the panel's probabilities can be taken at their word."
     inside = "no more than" if curve.ece <= curve.ece_if_calibrated else "against"
@@ -113,115 +113,117 @@ def calibrated(found: Combined) -> str:
     )
 
 
-def members(found: Combined) -> str:
+def members(combined: Combined) -> str:
     """How many independent judges the panel is worth, and whether it is all one family."""
-    asked = found.panel.asked_families
+    asked = combined.panel.asked_families
     one = f" All of them are of one family ({asked[0]}), whose errors they may share." if len(set(asked)) == 1 else ""
     if len(asked) == 1:
-        return f"The panel asks one judge, {found.panel.asked[0]}."
-    if found.effective is None or math.isnan(found.effective.n_effective.estimate):
+        return f"The panel asks one judge, {combined.panel.asked[0]}."
+    if combined.effective is None or math.isnan(combined.effective.n_effective.estimate):
         return f"The panel asks {many(len(asked), 'judge')}.{one}"
-    worth = found.effective.n_effective
+    worth = combined.effective.n_effective
     return f"The {len(asked)} judges that it asks are worth {worth.worded('.1f')} independent ones.{one}"
 
 
-def stands(found: Trust) -> str:
+def stands(trust: Trust) -> str:
     """What may stand without a person at one risk, or why nothing may."""
-    off = f" (more than {many(found.within, 'grade')} off)" if found.within else ""
-    terms = f"an error{off} of at most {100 * found.alone.risk:g}% ({100 * found.alone.confidence_level:g}% sure)"
-    if found.verdict is TrustVerdict.GRANTED and found.alone.error is not None:
-        error = found.alone.error
+    off = f" (more than {many(trust.within, 'grade')} off)" if trust.within else ""
+    terms = f"an error{off} of at most {100 * trust.alone.risk:g}% ({100 * trust.alone.confidence_level:g}% sure)"
+    if trust.verdict is TrustVerdict.GRANTED and trust.alone.error is not None:
+        error = trust.alone.error
         return (
-            f"At {terms} {found.n_kept:,} of {found.n_items:,} verdicts ({found.n_kept / found.n_items:.0%}) may stand "
-            f"without a person: those with a confidence of {found.alone.threshold:.3f} or more; of the "
+            f"At {terms} {trust.n_kept:,} of {trust.n_items:,} verdicts ({trust.n_kept / trust.n_items:.0%}) may stand "
+            f"without a person: those with a confidence of {trust.alone.threshold:.3f} or more; of the "
             f"{error.n_items:,} labelled among them {error.estimate:.1%} are wrong, with a bound of "
             f"{error.ci_high:.1%}; "
-            f"{f'the other {found.n_rest:,} are left' if found.n_rest else 'none is left'} to people."
+            f"{f'the other {trust.n_rest:,} are left' if trust.n_rest else 'none is left'} to people."
         )
-    return f"At {terms} no verdict of {found.subject} may stand without a person: {_why(found)}."
+    return f"At {terms} no verdict of {trust.subject} may stand without a person: {_why(trust)}."
 
 
-def stands_in_full(found: Trust) -> str:
+def stands_in_full(trust: Trust) -> str:
     """The same with how many labels more would let more stand, and how far the bound holds."""
     nearly = (
         " As the panel was fitted on these tasks, each probability is that of a fit without the item's own task, and "
         "the bound holds approximately."
     )
-    return f"{stands(found)}{_more(found)}{nearly if found.cross_fitted and found.granted else ''}"
+    return f"{stands(trust)}{_more(trust)}{nearly if trust.cross_fitted and trust.granted else ''}"
 
 
-def _why(found: Trust) -> str:
-    if found.verdict is TrustVerdict.NO_LABELS:
+def _why(trust: Trust) -> str:
+    if trust.verdict is TrustVerdict.NO_LABELS:
         return "no item has a verdict and a label"
-    if found.verdict is TrustVerdict.DRAW:
-        return _NO_DRAW[found.draw]
-    if found.verdict is TrustVerdict.TUNED:
+    if trust.verdict is TrustVerdict.DRAW:
+        return _NO_DRAW[trust.draw]
+    if trust.verdict is TrustVerdict.TUNED:
         return (
-            f"all {found.n_tuned:,} labels are of tasks that it was fitted on; label other tasks, or take cross-fitted "
+            f"all {trust.n_tuned:,} labels are of tasks that it was fitted on; label other tasks, or take cross-fitted "
             "probabilities (--cross-fitted)"
         )
-    return found.alone.refusal
+    return trust.alone.refusal
 
 
-def _more(found: Trust) -> str:
+def _more(trust: Trust) -> str:
     """How many labels more would carry the threshold at which the tests ended."""
-    if not found.alone.tests or found.alone.tests[-1].error.ci_high <= found.alone.risk:
+    if not trust.alone.tests or trust.alone.tests[-1].error.ci_high <= trust.alone.risk:
         return ""
-    last = found.alone.tests[-1]
-    if found.alone.more_labels is None:
+    last = trust.alone.tests[-1]
+    if trust.alone.more_labels is None:
         return (
             f" The next threshold, {last.threshold:.3f}, has an error of {last.error.estimate:.1%}: more labels alone "
             "would not lower it."
         )
     return (
-        f" With about {found.alone.more_labels:,} more labels of such items {last.share:.0%} of verdicts could stand "
+        f" With about {trust.alone.more_labels:,} more labels of such items {last.share:.0%} of verdicts could stand "
         f"(confidence {last.threshold:.3f} or more), if the error there stays at {last.error.estimate:.1%}."
     )
 
 
-def worst(found: Trust) -> str:
+def worst(trust: Trust) -> str:
     """The word or agent with the highest error among the verdicts that stand."""
-    stratum = found.worst
+    stratum = trust.worst
     if stratum is None:
         return "Among verdicts that stand, no word and no agent has labels enough to be looked at alone."
     beyond = (
         " That is more than the risk, which holds for all verdicts that stand together and not for each part."
-        if stratum.error.estimate > found.alone.risk
+        if stratum.error.estimate > trust.alone.risk
         else ""
     )
     which = {"word": "that say", "agent": "on agent"}[stratum.by]
     return (
-        f"Of the verdicts that stand at a risk of {100 * found.alone.risk:g}%, those {which} {stratum.name} err most: "
+        f"Of the verdicts that stand at a risk of {100 * trust.alone.risk:g}%, those {which} {stratum.name} err most: "
         f"{stratum.error.estimate:.1%} of {stratum.error.n_items:,} labelled ones are wrong "
         f"({stratum.error.interval('.0%')}).{beyond}"
     )
 
 
-def spending(found: Frontier) -> str:
+def spending(frontier: Frontier) -> str:
     """What money buys, and the cascade with a guarantee."""
-    if not found.points:
+    if not frontier.points:
         return "No judge has labelled verdicts and a price, so error cannot be set against price."
-    unpriced = f" Without a known price, and so in no point: {listed(found.unpriced)}." if found.unpriced else ""
-    first, last = found.best[0], found.best[-1]
+    unpriced = f" Without a known price, and so in no point: {listed(frontier.unpriced)}." if frontier.unpriced else ""
+    first, last = frontier.best[0], frontier.best[-1]
     ends = [
-        f"kappa {each.kappa.estimate:.2f}" if found.by_kappa else f"error {each.error.estimate:.1%}"
+        f"kappa {each.kappa.estimate:.2f}" if frontier.by_kappa else f"error {each.error.estimate:.1%}"
         for each in (first, last)
     ]
     where = f"{_point(first.kind, first.judges)} ({_dollars(first.price)} an item, {ends[0]})"
-    if len(found.best) > 1:
+    if len(frontier.best) > 1:
         where = f"from {where} to {_point(last.kind, last.judges)} ({_dollars(last.price)}, {ends[1]})"
-    by = "kappa" if found.by_kappa else "error"
-    are = "is" if len(found.best) == 1 else "are"
-    some = f"Of {len(found.points):,} choices {len(found.best)} {are} beaten by no other in price and {by}: {where}."
-    span = some if len(found.points) > 1 else f"The only choice with a price is {where}."
-    return f"{span}{_cascade(found)}{unpriced}"
+    by = "kappa" if frontier.by_kappa else "error"
+    are = "is" if len(frontier.best) == 1 else "are"
+    some = (
+        f"Of {len(frontier.points):,} choices {len(frontier.best)} {are} beaten by no other in price and {by}: {where}."
+    )
+    span = some if len(frontier.points) > 1 else f"The only choice with a price is {where}."
+    return f"{span}{_cascade(frontier)}{unpriced}"
 
 
-def _cascade(found: Frontier) -> str:
-    held = found.guaranteed
+def _cascade(frontier: Frontier) -> str:
+    held = frontier.guaranteed
     if held is None:
         return ""
-    names = " then ".join(found.ladder)
+    names = " then ".join(frontier.ladder)
     if held.alone.refusal:
         return f" For the cascade {names} no threshold holds an error of {100 * held.alone.risk:g}%."
     return (
