@@ -18,6 +18,8 @@ _FONTS: dict[Any, Any] = {
     "font.monospace": ["DejaVu Sans Mono"],
     "mathtext.fontset": "dejavusans",
     "savefig.facecolor": "white",
+    "figure.autolayout": False,  # a figure that is laid out is not laid out again
+    "figure.constrained_layout.use": False,
     "svg.hashsalt": "axisjudge",
     "pdf.fonttype": 42,
 }
@@ -44,7 +46,7 @@ def drawn_bytes(figure: Any, banner: str | None, *kinds: str) -> list[bytes]:
         figure.set_dpi(DPI)
         if engine := figure.get_layout_engine():
             engine.execute(figure)
-            figure.set_layout_engine("none")
+            figure.set_layout_engine(None)  # and not "none", for which it would be drawn once more for each kind
         seen = figure.get_tightbbox().padded(0.15)
         made = [_saved(figure, kind, seen) for kind in kinds]
         if text:

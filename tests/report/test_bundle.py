@@ -20,6 +20,7 @@ from axisjudge.report.bundle.check import MANIFEST, write_manifest
 from axisjudge.report.bundle.citing import SHIPPED, authors_of, citation_cff, read_works
 from axisjudge.report.bundle.printing import print_pdf
 from axisjudge.report.table_files import latex
+from axisjudge.trajectory import Step, Trajectory
 from axisjudge.workbench import at
 
 
@@ -107,6 +108,33 @@ def test_a_rating_that_was_changed_is_found_by_what_it_changes(bundle: Path) -> 
     done = CliRunner().invoke(app, ["report", "--check", str(bundle)])
     assert done.exit_code == 1
     assert found.differences[0].where in done.output
+
+
+def test_rewards_of_the_runs_of_a_bundle_are_checked_as_its_ratings_are(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--trajectories` gives end-task success; with another reward, or a run less, the bundle holds no longer."""
+    runs, ratings = tmp_path / "runs.jsonl", str(home / "data/ratings/r.jsonl")
+    step = Step(index=0, role="assistant", content="Done.")
+    tried = [
+        Trajectory(id=f"t{run}", source="test", agent="agent-a", task_id=f"task-{run % 10}", reward=run % 2, steps=(step,))
+        for run in range(40)
+    ]
+    runs.write_text("".join(run.model_dump_json() + "\n" for run in tried))
+    monkeypatch.setattr(publishing, "print_pdf", lambda *_: "not asked for")
+    monkeypatch.setattr(publishing, "_figures", lambda *_: [])
+    with at(home):
+        folder = publish("runs", [ratings], trajectories=[str(runs)], authors=["Ada Example"], home=home).folder
+    assert check_bundle(folder).holds
+    kept = folder / "inputs" / "trajectories" / "runs.jsonl"
+    whole = kept.read_text()
+    kept.write_text(whole.replace('"reward":1.0', '"reward":0.0', 1))
+    write_manifest(folder)
+    assert any(each.where.startswith("parts.failures") for each in check_bundle(folder).differences)
+    kept.write_text(whole.partition("\n")[2])
+    found = CliRunner().invoke(app, ["report", "--check", str(folder)])
+    assert found.exit_code
+    assert "runs.jsonl" in found.output, "whatever the run's absence does to the numbers"
 
 
 @pytest.mark.parametrize("name", ["results.json", "article.md", "tables/agreement_agreement.tex", "new.txt"])

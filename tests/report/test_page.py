@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 mpl.use("agg")
 import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
 
 from axisjudge.checks import InputError
 from axisjudge.datasets import demo_paths
@@ -27,6 +28,7 @@ from axisjudge.figures.markup import literal
 from axisjudge.ratings import ratings_frame
 from axisjudge.readers import read_trajectories
 from axisjudge.report import Page
+from axisjudge.report.drawn import KINDS, drawn_bytes
 from axisjudge.report.links import Links
 from axisjudge.report.page import MARKDOWN_MIME, PAGE_FILE, REPORT_DIR
 from axisjudge.report.render import safe_html
@@ -303,6 +305,27 @@ def test_figures_are_the_same_bytes_and_carry_no_date_or_version(staging: Path) 
     first, second = ((staging / "figures" / f"{name}.png").read_bytes() for name in ("first", "second"))
     assert first == second
     assert set(png_chunks(first)) <= {b"IHDR", b"IDAT", b"IEND", b"pHYs"}
+
+
+def test_a_figure_is_drawn_once_a_kind_and_every_kind_is_as_it_is_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever was drawn before, and whatever the user's own settings lay out; a banner leaves nothing behind."""
+    monkeypatch.setitem(mpl.rcParams, "figure.autolayout", True)
+
+    def laid_out() -> Figure:
+        figure, axes = plt.subplots(figsize=(3, 2), layout="constrained")
+        axes.bar(["one", "a far longer name"], [3, 4])
+        axes.set_ylabel("how many")
+        return figure
+
+    alone = {kind: drawn_bytes(laid_out(), "made", kind)[0] for kind in KINDS}
+    times: list[object] = []
+    draw = Figure.draw
+    monkeypatch.setattr(Figure, "draw", lambda figure, renderer: (times.append(renderer), draw(figure, renderer))[1])
+    figure = laid_out()
+    assert dict(zip(KINDS, drawn_bytes(figure, "made", *KINDS), strict=True)) == alone
+    assert len(times) == len(KINDS)
+    assert not figure.texts
+    assert drawn_bytes(laid_out(), None, "png")[0] != alone["png"]
 
 
 def test_the_banner_is_drawn_on_figures_of_made_ratings(staging: Path) -> None:

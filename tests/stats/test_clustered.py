@@ -19,6 +19,7 @@ from axisjudge.checks import InputError
 from axisjudge.stats.agreement.chance_corrected import agreement_coefficients
 from axisjudge.stats.clusters import clustered_variance, effective_clusters
 from axisjudge.stats.raters.balanced import balanced_accuracy
+from axisjudge.stats.rates.again import proportion_again
 from axisjudge.stats.rates.clustered import more_for_half_width, paired_share_difference
 from axisjudge.stats.rates.proportions import clustered_proportion
 
@@ -174,3 +175,23 @@ def test_a_difference_of_a_judge_with_itself_is_nothing_and_turns_with_its_order
     there, back = paired_share_difference(one, other, task), paired_share_difference(other, one, task)
     assert paired_share_difference(one, one, task).estimate == 0
     assert (there.ci_low, there.ci_high) == pytest.approx((-back.ci_high, -back.ci_low))
+
+
+def test_a_share_that_is_remembered_is_that_of_its_own_items_clusters_unit_and_level():
+    """Each differs from the first in one thing; asked twice, in two orders, and after its arrays were changed."""
+    values, tasks = np.tile([1.0, 0.0, 1.0, 1.0, np.nan], 8), np.repeat(np.arange(10), 4)
+    asked = [
+        (values, tasks, "task", 0.95),
+        (values[::-1].copy(), tasks, "task", 0.95),
+        (values, np.tile(np.arange(10), 4), "task", 0.95),
+        (values, None, "task", 0.95),
+        (values, tasks, "run", 0.95),
+        (values, tasks, "task", 0.9),
+    ]
+    wanted = [
+        clustered_proportion(each, groups, cluster_unit=unit, ci_level=level) for each, groups, unit, level in asked
+    ]
+    assert [proportion_again(*each) for each in asked] == wanted
+    assert [proportion_again(*each) for each in reversed(asked)] == wanted[::-1]
+    values[:4] = 0.0
+    assert proportion_again(*asked[0]) == clustered_proportion(values, tasks, cluster_unit="task")

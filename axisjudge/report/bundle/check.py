@@ -71,7 +71,7 @@ def check_bundle(folder: str | Path) -> BundleCheck:
     Raises
     ------
     InputError
-        The folder is no bundle.
+        The folder is no bundle, or what it was made from is no longer whole.
     """
     place = Path(folder)
     try:
@@ -81,7 +81,12 @@ def check_bundle(folder: str | Path) -> BundleCheck:
             raise
         raise InputError(str(folder), f"is no bundle: {SETTINGS_FILE} cannot be read ({error})") from None
     said = read_results(place)
-    results, _, parts = compute(place, settings)
+    try:
+        results, _, parts = compute(place, settings)
+    except InputError as error:
+        if changed := changed_files(place):
+            raise InputError(str(folder), f"cannot be computed anew, as {changed[0]}", str(error)) from None
+        raise
     again = json.loads(dumps(results))
     made_with = str(said.pop("axisjudge", "unknown")) if isinstance(said, dict) else "unknown"
     found = list(differences(said, {key: value for key, value in again.items() if key != "axisjudge"}))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from textwrap import fill
 from typing import TYPE_CHECKING
 
@@ -55,5 +56,6 @@ def _diagram(ax: Axes, judge: JudgeCalibration) -> None:
     name = fill(cut_middle(judge.judge.removeprefix("simulated:")), _LINE)
     dress(ax, name, f"{judge.source}, {curve.n_items:,} verdicts")
     ax.tick_params(labelsize=SMALL)
-    said = f"ECE {curve.ece:.3f}, of a calibrated judge {curve.ece_if_calibrated:.3f}; AUROC {judge.auc.estimate:.2f}"
+    said = f"ECE {curve.ece:.3f}, of a calibrated judge {curve.ece_if_calibrated:.3f}"
+    said += "" if isnan(judge.auc.estimate) else f"; AUROC {judge.auc.estimate:.2f}"
     ax.set_xlabel(said, fontsize=SMALL, color=INK, loc="left")

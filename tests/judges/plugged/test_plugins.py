@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -121,6 +122,16 @@ def test_a_name_that_two_claim_is_nobody_s(installed):
     with pytest.raises(InputError, match=r"one package may bring a name; found 'axisjudge, pack-c 1.0'"):
         find_provider("rules")
     assert find_provider("simulated").free
+
+
+def test_a_plug_in_that_comes_or_goes_while_the_process_runs_is_seen(installed, tmp_path):
+    assert "late" not in provider_names()
+    installed("pack-late", CLASS, "late = pack_late:DECLARED")
+    assert "late" in provider_names()
+    assert find_provider("late").options["depth"] is int
+    for folder in (tmp_path / "site").glob("*.dist-info"):
+        shutil.rmtree(folder)
+    assert "late" not in provider_names()
 
 
 def test_a_judge_given_as_itself_may_not_bear_the_name_of_a_plug_in_but_may_be_it(installed):
