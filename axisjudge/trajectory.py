@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic_core import PydanticSerializationError
 
 from axisjudge.checks import InputError
 
@@ -155,7 +156,10 @@ class Trajectory(Record):
 
     @cached_property
     def _content(self) -> tuple[str, str]:
-        shown = self.model_dump_json(include={"steps", "tools", "policy", "termination", "tool_kinds"})
+        try:
+            shown = self.model_dump_json(include={"steps", "tools", "policy", "termination", "tool_kinds"})
+        except (PydanticSerializationError, UnicodeEncodeError) as error:
+            raise InputError(f"trajectory {self.id}", "must be writable as JSON", str(error)) from error
         digest = sha256(shown.encode()).hexdigest()
         return digest, absent_from(shown, digest)
 

@@ -27,7 +27,7 @@ class Budget:
     @property
     def reason(self) -> str:
         """Why it let no further call through."""
-        return f"the next call could pass the budget of ${self.limit_usd:,.2f}; spent ${self.spent_usd:,.4f}"
+        return f"the next call could pass the budget of ${self.limit_usd:,.10g}; spent ${self.spent_usd:,.4f}"
 
     async def reserve(self, call: Call) -> bool:
         """Set the worst of a call aside, as soon as there is room for it; False where there never will be."""

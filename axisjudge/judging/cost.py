@@ -10,12 +10,15 @@ from axisjudge.results import Result
 if TYPE_CHECKING:
     import polars as pl
 
+_TOKENS = ("input_tokens", "cached_tokens", "output_tokens")
+
 
 @dataclass(frozen=True)
 class JudgeCost(Result):
     """What a judge's ratings took; tokens of the prompt include those from a cache.
 
-    `usd` sums what has a price; `n_unpriced` counts the calls that have none. `usd_per_1000` is None where no call has.
+    `usd` sums what has a price; `n_unpriced` counts the calls that have none. `usd_per_1000` is None where no call has,
+    and tokens are None where no reply stated them.
     """
 
     _also = ("cached_share", "usd_per_1000")
@@ -24,15 +27,17 @@ class JudgeCost(Result):
     n_calls: int
     n_verdicts: int
     n_lost: int
-    input_tokens: int
-    cached_tokens: int
-    output_tokens: int
+    input_tokens: int | None
+    cached_tokens: int | None
+    output_tokens: int | None
     usd: float
     n_unpriced: int
 
     @property
     def cached_share(self) -> float | None:
-        return self.cached_tokens / self.input_tokens if self.input_tokens else None
+        if not self.input_tokens or self.cached_tokens is None:
+            return None
+        return self.cached_tokens / self.input_tokens
 
     @property
     def usd_per_1000(self) -> float | None:
@@ -92,7 +97,7 @@ def cost_of(ratings: pl.DataFrame) -> list[JudgeCost]:
         pl.col("call").n_unique().alias("n_calls"),
         (pl.col("status") == "ok").sum().alias("n_verdicts"),
         (pl.col("status") != "ok").sum().alias("n_lost"),
-        *(pl.col(name).sum() for name in ("input_tokens", "cached_tokens", "output_tokens")),
+        *(pl.when(pl.col(name).count() > 0).then(pl.col(name).sum()) for name in _TOKENS),
         pl.col("cost_usd").sum().alias("usd"),
         pl.col("call").filter(pl.col("cost_usd").is_null()).n_unique().alias("n_unpriced"),
     )

@@ -89,6 +89,9 @@ def test_requirements_of_a_judge_pass_fail_and_cannot_be_told(run_action, tmp_pa
     "command", ["check $(touch made) `touch made`; touch made", pytest.param("", marks=pytest.mark.slow)]
 )
 def test_a_command_is_words_and_nothing_of_it_is_run(run_action, tmp_path, command):
-    code, _, output, _ = run_action(command)
+    (tmp_path / "runner").mkdir()
+    (tmp_path / "runner" / "summary.md").write_text("what an earlier gate of this job said")
+    code, summary, output, _ = run_action(command)
     assert (code, output) == (2, "decision=error\n")
+    assert "earlier gate" not in summary
     assert not (tmp_path / "made").exists()

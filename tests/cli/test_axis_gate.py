@@ -125,6 +125,13 @@ def test_too_few_repeats_and_missing_scenarios_cannot_be_told(bench):
     ]
 
 
+def test_the_page_of_runs_is_written_whatever_the_gate_decides(bench):
+    bench.record("refused", [session(number, refused=True) for number in (1, 2, 3)])
+    code, _ = gate(bench, "refused", "--html", "runs.html")
+    assert code == 1
+    assert REFUSED in (bench.path / "runs.html").read_text()
+
+
 def test_a_floor_is_decided_on_both_ends_where_goals_are_ungraded(bench):
     """Ungraded sessions end somewhere in 40 points, so floors below and above those ends are decided, others not."""
     codes = [bench.run("axis-result", "before", "--fail-under", floor).code for floor in (30, 75, 100)]
@@ -172,6 +179,9 @@ BAD = (
     (("--fail-if", "agent<-5"), "--baseline NAME"),
     (("--junit", "a.xml"), "is about a gate"),
     (("--fail-under", "101"), "between 0 and 100"),
+    (("--fail-under", "50", "--format", "axis-json"), "one by one"),
+    (("--baseline", "main", "--compare", "before"), "one by one"),
+    (("--compare", "before", "--format", "axis-json"), "one by one"),
 )
 
 

@@ -82,6 +82,13 @@ def test_what_cannot_be_used_is_said_before_anything_is_asked(arguments, message
         axisjudge.judge(trajectories(1), **arguments)
 
 
+def test_a_run_that_no_file_can_hold_is_named():
+    (run,) = trajectories(1)
+    run = run.model_copy(update={"policy": "half of a pair: \ud800"})
+    with pytest.raises(InputError, match=run.id):
+        axisjudge.judge([run], judges=["rules"])
+
+
 def test_a_replayed_judge_beside_the_real_one_is_refused(tmp_path):
     axisjudge.judge(trajectories(2), out=tmp_path / "r.jsonl")
     with pytest.raises(InputError, match="judges: each may rate once; found 'rules'; replay it or ask it"):

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import random
+import re
 import signal
 import threading
 from math import isclose
@@ -18,6 +19,7 @@ from axisjudge.judges.answer import all_lost
 from axisjudge.judges.failure import Failure
 from axisjudge.judges.pricing import Tokens
 from axisjudge.judging import estimate, judging_run, lane, make_plan
+from axisjudge.judging.budget import Budget
 from axisjudge.judging.cost import cost_of
 from axisjudge.judging.estimate import agree, estimate_of
 from axisjudge.judging.options import RunOptions
@@ -76,6 +78,11 @@ def test_a_budget_uses_what_calls_turn_out_to_cost():
     )
     asyncio.run(running.run())
     assert running.statuses["ok"] == 25
+
+
+@pytest.mark.parametrize("limit", [1_234.5, 20.0, 0.305, 0.0001, 1e-6])
+def test_the_budget_that_stopped_a_judge_is_named_as_it_was_given(limit):
+    assert float(re.search(r"\$([\d.,e-]*\d)", Budget(limit).reason)[1].replace(",", "")) == limit
 
 
 def test_a_run_stopped_by_its_budget_goes_on_from_there(tmp_path, capsys):
@@ -182,10 +189,14 @@ def test_a_model_without_a_price_is_refused_unless_allowed():
         agree(found, RunOptions(allow_unpriced=True))
 
 
-def test_a_server_of_ones_own_needs_no_price():
+def test_a_server_of_ones_own_needs_no_price(tmp_path):
+    out = tmp_path / "r.jsonl"
     with providing(m=healthy(0.0)) as provider:
-        table = axisjudge.judge(trajectories(1), [f"openai-compatible:m@{provider.url},family=x"], budget_usd=0.01)
+        judges = [f"openai-compatible:m@{provider.url},family=x"]
+        table = axisjudge.judge(trajectories(1), judges, budget_usd=0.01, out=out)
     assert table["status"].to_list() == ["ok"] * 5  # and replies without usage keep their verdict
+    (cost,) = cost_of(read_every_line(out))
+    assert (cost.input_tokens, cost.output_tokens, cost.cached_share) == (None, None, None)  # unknown, not none
 
 
 def test_the_cost_of_ratings_counts_each_call_once_and_those_that_were_lost():

@@ -96,6 +96,7 @@ def axis_result(
 
     one_of("--format", form, ("table", "axis-json"))
     asked = axis_gate.asked_of(baseline, fail_if, fail_under, junit, summary)
+    _refuse_other_answers(form, gate=asked is not None, compared=bool(compare))
     how: Scoring = {
         "grades": None if grades is None else read_ratings(grades, latest=True),
         "scenarios": [read_scenario(path) for path in checks],
@@ -128,6 +129,8 @@ def axis_result(
             return
         table = axis_judged.ask(run, money, quiet=json)
     scored = study(runs, later, signals=table, names=("before", "after"), **how)
+    if html is not None:
+        _write_page(html, runs, scored)
     exit_code = None
     if asked:
         exit_code = axis_gate.decide(asked, runs, scored.results, how["curves"], scored.made_up, json=json)
@@ -139,14 +142,6 @@ def axis_result(
     if form == "axis-json":
         show.as_json(axis_json(runs, scored.results))
         return
-    if html is not None:
-        from axisjudge.explorer.timeline import write_timeline
-
-        by_id = {each.id: each for each in runs}
-        of_page = [(by_id[each.trajectory_id], each) for each in scored.results]
-        write_timeline(html, of_page, scored.results.index(scored.run))
-        what = f"{len(of_page)} runs" if len(of_page) > 1 else f"run {scored.run.trajectory_id}"
-        typer.echo(f"Page of {what}: {html}", err=True)
     used, rewards = [usage_of(each) for each in runs], {run.id: run.reward for run in runs}
     _print(scored, used, rewards, compared=bool(compare), json=json)
     if json:
@@ -194,6 +189,23 @@ def _scored(
     lines = [show.json_of(result).replace(b"\n", b"\n    ") if json else b"" for result in results]
     short = [result.in_short() if json else result for result in results]
     return list(zip(short, map(usage_of, runs), (run.reward for run in runs), lines, strict=True))
+
+
+def _refuse_other_answers(form: str, *, gate: bool, compared: bool) -> None:
+    """One command prints one answer; the others that were asked for would be passed over."""
+    answers = {"a gate": gate, "--compare": compared, f"--format {form}": form != "table"}
+    if len(given := [name for name, is_asked in answers.items() if is_asked]) > 1:
+        raise InputError(given[-1], f"is another answer than {given[0]} gives", cure="ask for them one by one")
+
+
+def _write_page(html: Path, runs: "Sequence[Trajectory]", scored: "AxisResults") -> None:
+    from axisjudge.explorer.timeline import write_timeline
+
+    by_id = {each.id: each for each in runs}
+    of_page = [(by_id[each.trajectory_id], each) for each in scored.results]
+    write_timeline(html, of_page, scored.results.index(scored.run))
+    what = f"{len(of_page)} runs" if len(of_page) > 1 else f"run {scored.run.trajectory_id}"
+    typer.echo(f"Page of {what}: {html}", err=True)
 
 
 def _refuse_uncompared(scored: "AxisResults", *, compared: bool) -> None:
