@@ -19,7 +19,9 @@ globalThis.axisjudgeSort = () => {
       head.ariaLabel = head.querySelector(".dt-column-title").textContent; // and not that, and once more on its button
     }
     const name = (table.caption?.textContent ?? "").split(". ")[0];
-    shown.table().container().querySelector("input").setAttribute("aria-label", `Search ${name}`.trim());
+    const container = shown.table().container();
+    container.style.minWidth = `min(${container.offsetWidth}px, 100%)`; // and does not move while one types
+    container.querySelector("input").setAttribute("aria-label", `Search ${name}`.trim());
   }
 };
 axisjudgeSort();
