@@ -116,7 +116,7 @@ class List {
     if (!cells) return;
     const groups = this.head.querySelectorAll(".cell.first").length;
     const others = [...this.head.lastElementChild.querySelectorAll(".name, .about")].reduce((sum, each) => sum + each.offsetWidth, 0);
-    const room = this.element.clientWidth - others - groups * 12 - 24;
+    const room = this.element.clientWidth - others - groups * (this.isBeside ? 8 : 12) - 24;
     this.element.style.setProperty("--cell", `${Math.max(NARROWEST, Math.min(Math.floor(room / cells), WIDEST))}px`);
   }
 
