@@ -45,6 +45,7 @@ HOMES = {
     "anyio": {"inspect_scorer"},
     "inspect_ai": {"inspect_scorer"},
     "IPython": {"studies", "figures", "report", "explorer", "iterating"},
+    "itables": {"report"},  # its bundle is read as a file: to import it would bring pandas
     "jinja2": {"figures", "studies", "report"},
     "jupyter_client": {"report"},
     "jupyter_core": {"report"},

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-_CODE = {".py", ".j2", ".css", ".json", ".md"}
+_CODE = {".py", ".j2", ".css", ".js", ".html", ".json", ".md"}
 
 
 def file_sha256(path: Path) -> str:

@@ -25,8 +25,9 @@ from axisjudge.report.links import NO_LINKS, write_links
 from axisjudge.report.paper import ABOUT, MARKDOWN_MIME, slug
 from axisjudge.report.room import read_so_far
 from axisjudge.report.scope import asked_of, ratings_sha256, scope_of
-from axisjudge.report.table_files import write_table
-from axisjudge.report.tables import as_polars, html_table, markdown_table
+from axisjudge.report.tables.files import write_table
+from axisjudge.report.tables.markup import as_polars, html_table, is_sortable, markdown_table
+from axisjudge.report.tables.sorting import in_notebook
 from axisjudge.results import columns, dumps, plain, reached
 from axisjudge.studies._shared.declared import Declared, declared_results, declared_sentence
 
@@ -102,6 +103,7 @@ class Page:
         self.findings: list[str] = []
         self.finding = ""
         self.tables: list[str] = []
+        self._sorted = ""  # the first table that is sorted: in a notebook it brings what sorts them all
         self.answer_text = ""
         self.links = NO_LINKS
         self.judged_with = asked_of(ratings)
@@ -290,9 +292,13 @@ class Page:
             write_table(self._folder / "tables", name, table, caption or self.name)
         whole = f"tables/{name}.csv" if self._folder else None
         links = self.links if of_ratings or behind else NO_LINKS
+        shown = html_table(table, formats, head, note, links=links, behind=behind, whole=whole)
+        if is_sortable(table):
+            self._sorted = self._sorted or name
+            shown = shown if self._folder else in_notebook(shown, f"Table {number}", first=name == self._sorted)
         _show(
             {
-                "text/html": html_table(table, formats, head, note, links=links, behind=behind, whole=whole),
+                "text/html": shown,
                 "text/plain": f"{head} ({table.height} rows x {table.width} columns)",
                 MARKDOWN_MIME: markdown_table(table, formats, head, note, whole=whole),
             },

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.figures.markup import literal, visible
-from axisjudge.report.paper import MARKDOWN_MIME, arranged, with_anchors, without_paths
+from axisjudge.report.paper import MARKDOWN_MIME, about, arranged, with_anchors, without_paths
+from axisjudge.report.tables.sorting import sorting
 
 TEMPLATES = Path(__file__).resolve().parent / "page"
 
@@ -21,7 +22,7 @@ _ATTRIBUTES = {
     "*": {"class", "style", "title", "lang"},
     "a": {"href"},
     "img": {"src", "alt", "width", "height"},
-    "td": {"colspan", "rowspan"},
+    "td": {"colspan", "rowspan", "data-order"},
     "th": {"colspan", "rowspan", "scope"},
     "details": {"open"},
     "ol": {"start"},
@@ -47,7 +48,9 @@ def title_of(notebook: Any, name: str) -> str:
 
 
 def report_html(notebook: Any, title: str, made_from: str, first: str = "") -> str:
-    """The notebook as one self-contained page: no script, no address is ever fetched, code folded away.
+    """The notebook as one self-contained page: no address is ever fetched, code folded away.
+
+    Where it has tables to sort, the page carries our script for it, and its policy lets no other one run.
 
     `made_from` is kept in the page's head, so that a later run can tell whether the report is up to date. `first`
     stands above everything: what held-out data may claim belongs on the first screen, however long the preface is.
@@ -63,8 +66,12 @@ def report_html(notebook: Any, title: str, made_from: str, first: str = "") -> s
     )
     for each in (safe_html, with_anchors, without_paths):
         exporter.register_filter(each.__name__, each)  # type: ignore[no-untyped-call]
-    said = {"title": title, "made_from": made_from, "css": css(), "first": first}
-    page, _ = exporter.from_notebook_node(arranged(notebook), resources={"axisjudge": said})
+    book = arranged(notebook)
+    outputs = (output for cell in book.cells for output in cell.get("outputs", []))
+    tables = [output.data["text/html"] for output in outputs if about(output).get("is") == "table"]
+    sorts = sorting() if any('"axisjudge-table sortable' in table for table in tables) else None
+    said = {"title": title, "made_from": made_from, "css": css(), "first": first, "sorting": sorts}
+    page, _ = exporter.from_notebook_node(book, resources={"axisjudge": said})
     return visible(str(page))
 
 

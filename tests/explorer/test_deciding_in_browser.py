@@ -5,12 +5,12 @@ from shutil import copy
 
 import polars as pl
 from explorer.driving import opened, press
-from explorer.rated import ratings_of
+from explorer.rated import rating, ratings_of
 from playwright.sync_api import expect
 
 from axisjudge.explorer import Grid, write_explorer
 from axisjudge.labels.decisions import decisions_of
-from axisjudge.ratings import read_ratings
+from axisjudge.ratings import ratings_frame, read_ratings
 
 
 def test_a_decision_is_kept_downloaded_and_read_back(visit, runs, tmp_path):
@@ -40,6 +40,24 @@ def test_a_decision_is_kept_downloaded_and_read_back(visit, runs, tmp_path):
     write_explorer(tmp_path / "again.html", again)
     page.goto((tmp_path / "again.html").as_uri() + "#run=run-0&axis=argument_validity")
     page.get_by_text("decision: new right").wait_for()
+
+
+def test_who_takes_a_side_is_asked_about_before_who_takes_none(visit, runs, tmp_path):
+    """Two of four are uncertain everywhere; on run-2 the others contradict each other."""
+    said = {"a": "uncertain", "b": "uncertain", "c": "correct", "d": "correct"}
+    rows = [rating(run, "sequencing", judge, word) for run in runs[:2] for judge, word in said.items()]
+    rows += [rating(runs[2], "sequencing", judge, word) for judge, word in (said | {"d": "incorrect"}).items()]
+    file = write_explorer(tmp_path / "four.html", Grid.of(ratings_frame(rows), runs))
+    page = visit(file=file)
+    press(page, "d")
+    assert opened(page)[0] == "run-2", "against uncertain alone is no contradiction"
+    options = page.locator(".deciding .options button")
+    expect(options).to_have_text(["1 correct (3)", "2 incorrect (4)", "3 Both wrong", "4 Cannot tell"])
+    press(page, "Escape")
+    page.get_by_role("button", name="Against ?").click()
+    press(page, "Escape", "d")
+    assert opened(page)[0] == "run-0", "where nothing else is shown"
+    expect(options).to_have_text(["1 correct (3, 4)", "2 uncertain (1, 2)", "3 Both wrong", "4 Cannot tell"])
 
 
 def test_what_is_typed_while_a_run_opens_is_typed_when_it_is_open(visit):

@@ -8,8 +8,11 @@ from explorer.driving import assert_accessible, opened, press
 from explorer.rated import ratings_of
 from playwright.sync_api import expect
 
+from axisjudge.datasets import demo_paths
 from axisjudge.explorer import Grid, write_explorer
+from axisjudge.judging import judge
 from axisjudge.ratings import ratings_frame
+from axisjudge.readers import read_trajectories
 from axisjudge.verdict import Rating
 
 HOST = "#explorer"
@@ -246,6 +249,31 @@ def test_all_five_axes_are_in_view_beside_an_open_run(visit):
     browse = page.locator(".browse").bounding_box()
     assert heads.last.bounding_box()["x"] + heads.last.bounding_box()["width"] <= browse["x"] + browse["width"]
     assert page.locator(".group").count() == 5
+
+
+#: Whether rows are drawn from edge to edge of what is in view.
+FILLED = """() => {
+    const root = document.querySelector("#explorer").shadowRoot, ends = (element) => element.getBoundingClientRect();
+    const rows = [...root.querySelectorAll(".rows .row-of")].map(ends);
+    const [head, grid] = [".heads", ".grid"].map((name) => ends(root.querySelector(name)));
+    const [top, bottom] = [Math.min(...rows.map((row) => row.top)), Math.max(...rows.map((row) => row.bottom))];
+    return top <= head.bottom && bottom >= grid.bottom - 16; // its scroll bar
+}"""
+
+
+def test_the_demo_judged_by_four_is_a_short_document_with_a_run_open(visit, tmp_path):
+    demo = read_trajectories(*demo_paths()).trajectories
+    judges = ["rules", "simulated:sparrow", "simulated:wren", "simulated:heron"]
+    table = judge(demo, judges, progress=False)
+    page = visit(file=write_explorer(tmp_path / "demo.html", Grid.of(table, demo)))
+    seen = []
+    for keyed in ("d", *"jjjjjjjjjj"):
+        press(page, keyed)
+        opened(page)
+        seen.append(page.locator(HOST).evaluate("host => host.shadowRoot.querySelectorAll('*').length"))
+    assert max(seen) < 1000
+    page.locator(".grid").evaluate("grid => { grid.scrollTop = 1409 }")
+    page.wait_for_function(FILLED)
 
 
 def test_thousands_of_runs_stay_a_short_document(browser, runs, tmp_path):

@@ -17,6 +17,7 @@ import nbformat
 import pytest
 from explorer.driving import assert_accessible, press, verdict_on, wait_for_trajectory
 from explorer.rated import ratings_of
+from playwright.sync_api import expect
 
 from axisjudge.labels.record import read_labels
 from axisjudge.labels.sampling import read_sampling, with_drawn
@@ -69,7 +70,11 @@ axisjudge.explore(polars.read_parquet({str(bench / "data" / "ratings.parquet")!r
 from axisjudge.report import Page
 page = Page("02_agreement", polars.read_parquet({str(bench / "data" / "ratings.parquet")!r}))
 page.table(polars.DataFrame({{"judge": ["heron", "wren"], "alpha": [0.61, 0.48]}}), caption="Agreement")"""
-    table = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)], metadata=book.metadata)
+    many = """runs = [{"run": f"call-{9 - at}", "steps": 9 * at % 11} for at in range(10)]
+frame = polars.DataFrame(runs)
+page.table(frame, caption="Runs")"""
+    cells = [nbformat.v4.new_code_cell(source) for source in (cell, many, many.replace("Runs", "Runs again"))]
+    table = nbformat.v4.new_notebook(cells=cells, metadata=book.metadata)
     nbformat.write(table, bench / "notebooks" / "table.ipynb")
     return bench
 
@@ -133,7 +138,7 @@ def open_notebook(page, address, name, host):
     page.get_by_text("| Idle").wait_for()
     command(page, "notebook:run-all-cells")
     page.wait_for_selector(f"{host} :is(form, .rows .cell, td)")
-    page.locator(host).scroll_into_view_if_needed()
+    page.locator(host).first.scroll_into_view_if_needed()
 
 
 def command(page, name, **options):
@@ -372,6 +377,15 @@ def test_tables_of_pages_are_read_in_both_themes(visit, pictures, theme):
     page = visit("table.ipynb", host)
     command(page, "apputils:change-theme", theme=theme)
     page.locator(f"body[data-jp-theme-name='{theme}']").wait_for(state="attached")
-    cells = page.locator(f"{host} :is(td, th, caption, .gt_title)")
+    expect(page.locator(f"{host} .dt-search input")).to_have_count(2)
+    cells = page.locator(f"{host} :is(td, th, caption, input, .dt-info, .dt-search label)")
     assert min(cells.evaluate_all(CONTRASTS)) >= 4.5
+    table = page.get_by_role("region", name="Table 2")
+    table.get_by_role("button", name="steps: ").press("Enter")
+    expect(table.locator("[aria-sort=ascending]")).to_have_text("steps")
+    assert table.locator("td.number").all_text_contents() == sorted((str(9 * at % 11) for at in range(10)), key=int)
+    table.get_by_role("searchbox").fill("call-3")
+    expect(table.locator(".dt-info")).to_have_text("1 of 10 rows")
+    assert table.locator("tbody tr").all_text_contents() == ["call-310"]
+    assert_accessible(page, ".axisjudge-region")
     page.screenshot(path=pictures / f"lab-table-{theme.split()[1].lower()}.png")

@@ -19,7 +19,7 @@ from axisjudge.report.bundle import check_bundle, publish, publishing
 from axisjudge.report.bundle.check import MANIFEST, write_manifest
 from axisjudge.report.bundle.citing import SHIPPED, authors_of, citation_cff, read_works
 from axisjudge.report.bundle.printing import print_pdf
-from axisjudge.report.table_files import latex
+from axisjudge.report.tables.files import latex
 from axisjudge.trajectory import Step, Trajectory
 from axisjudge.workbench import at
 

@@ -23,7 +23,8 @@ function askedOf(items, run, question, judge) {
       ],
     };
   }
-  const sides = items.sides(run, question);
+  const isOpen = ({ code }) => word(code) === "uncertain"; // takes no side: it is asked about where there are not two others
+  const sides = items.sides(run, question).sort((a, b) => isOpen(a) - isOpen(b));
   if (sides.length < 2) return null;
   const voices = ({ judges }) => judges.map((each) => each + 1).join(", ");
   const option = (side, answer) => ({ answer, verdict: word(side.code), words: `${shown(side.code)} (${voices(side)})` });

@@ -4,7 +4,7 @@ const REDRAWN = 700;
 const EXPLORER_KEYS = [
   ["J K", "next and previous item, on the same axis where it passes"],
   ["↑ ↓ ← →, Enter", "move in the grid, open the item"],
-  ["D, Shift+D", "next and previous item that is split or flipped"],
+  ["D, Shift+D", "next and previous item that is flipped or split, against uncertain alone where no other is"],
   ["N P", "next and previous cited step"],
   ["F, Shift+F", "next and previous step with the words searched for"],
   ["1 to 9", "one judge's steps alone; again, all judges'"],
@@ -149,15 +149,18 @@ class Explorer {
     return this.#point(run, question);
   }
 
-  /** The next item on which judges are split or flipped, whatever its axis. */
+  /** The next item on which judges are split or flipped, whatever its axis; against uncertain alone where no other is. */
   disagreement(by) {
-    const all = this.shown.rows.flatMap(({ run, passing }) => passing.map((question) => ({ run, question })));
+    const every = this.shown.rows.flatMap(({ run, passing }) => passing.map((question) => ({ run, question })));
+    const is = (name) => ({ run, question }) => this.items.has(run, question, name);
+    const atOdds = every.filter((item) => is("split")(item) || is("flipped")(item));
+    const decided = atOdds.filter((item) => is("flipped")(item) || !is("unsure")(item));
+    const all = decided.length ? decided : atOdds;
     const held = this.place ?? this.list.cursor;
     const order = new Map(this.shown.rows.map(({ run }, at) => [run, at]));
     const rank = ({ run, question }) => (order.get(run) ?? -1) * this.items.questions.length + question;
-    const isAtOdds = ({ run, question }) => this.items.has(run, question, "split") || this.items.has(run, question, "flipped");
     const from = held ? rank(held) : -1;
-    const next = by > 0 ? all.find((item) => rank(item) > from && isAtOdds(item)) : all.findLast((item) => rank(item) < from && isAtOdds(item));
+    const next = by > 0 ? all.find((item) => rank(item) > from) : all.findLast((item) => rank(item) < from);
     if (next) return this.open(next);
     return this.say("No further item is split or flipped");
   }

@@ -2,8 +2,6 @@
 const ROW = 28;
 /** A cell's width in pixels, at the least and at the most. */
 const [NARROWEST, WIDEST] = [19, 40];
-/** Rows beyond the edge that are kept drawn. */
-const SPARE = 1;
 /** Rows that are printed; more would keep the browser busy for long. */
 const PRINTED = 5000;
 
@@ -92,9 +90,10 @@ class List {
 
   /** Draw what is in view, or the first `all` rows: paper does not scroll. */
   draw(all = 0) {
-    const height = this.element.clientHeight || 600;
-    const first = all ? 0 : Math.max(0, Math.floor(this.element.scrollTop / ROW) - SPARE);
-    const last = Math.min(this.rows.length, all || first + Math.ceil(height / ROW) + 2 * SPARE);
+    const { scrollTop, clientHeight } = this.element;
+    const height = (clientHeight || 600) - this.head.offsetHeight;
+    const first = all ? 0 : Math.floor(scrollTop / ROW);
+    const last = Math.min(this.rows.length, all || Math.ceil((scrollTop + height) / ROW));
     for (const [at, element] of this.drawn) {
       if (at >= first && at < last) continue;
       element.remove();
@@ -117,7 +116,7 @@ class List {
     if (!cells) return;
     const groups = this.head.querySelectorAll(".cell.first").length;
     const others = [...this.head.lastElementChild.querySelectorAll(".name, .about")].reduce((sum, each) => sum + each.offsetWidth, 0);
-    const room = this.element.clientWidth - others - groups * 12 - 24;
+    const room = this.element.clientWidth - others - groups * (this.isBeside ? 8 : 12) - 24;
     this.element.style.setProperty("--cell", `${Math.max(NARROWEST, Math.min(Math.floor(room / cells), WIDEST))}px`);
   }
 

@@ -6,7 +6,7 @@ const ROLES = { system: "System", user: "User", assistant: "Agent", tool: "Tool 
 /** Steps whose text is laid out at once, and those beside a step that is come to. */
 const [FIRST, NEAR] = [8, 2];
 /** Steps that come into the document together. */
-const GROUP = 10;
+const GROUP = 5;
 
 /** One run: what the agent was given, its numbered steps, how it ended. `cite(index)` is called for a clicked number.
  * Steps are put into the document in groups as these come into view, and the text of each when it does: a run has hundreds.

@@ -52,7 +52,7 @@ class Words {
       "button",
       { type: "button", class: "title", "aria-pressed": String(isChosen), title: "its steps alone", onclick: () => this.on.judge(column.judge) },
       key(String(column.judge + 1)),
-      titled,
+      make("span", {}, titled.split(/(?<=[:/])/).flatMap((part, n) => (n ? [make("wbr"), part] : part))), // not within a word
     );
     if (!cell) return make("section", { class: "card", "aria-label": titled }, head, make("p", { class: "quiet" }, "not rated"));
     const at = cell.repeats.findIndex((each) => each[0] === cell.code);

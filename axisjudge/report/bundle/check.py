@@ -13,7 +13,7 @@ from axisjudge.report.bundle.parts import parts_of, results_of
 from axisjudge.report.difference import ResultDifference, differences, read_results
 from axisjudge.report.digest import file_sha256
 from axisjudge.report.scope import ratings_sha256
-from axisjudge.report.table_files import as_csv
+from axisjudge.report.tables.files import as_csv
 from axisjudge.results import dumps
 
 INPUTS, SETTINGS_FILE, MANIFEST = "inputs", "bundle.json", "MANIFEST.sha256"

@@ -23,7 +23,7 @@ from axisjudge.report.bundle.inputs import Inputs, checked_settings, copy_inputs
 from axisjudge.report.bundle.parts import Section
 from axisjudge.report.bundle.printing import print_pdf
 from axisjudge.report.drawn import KINDS, drawn_bytes, reading_of, title_of_figure
-from axisjudge.report.table_files import write_table
+from axisjudge.report.tables.files import write_table
 from axisjudge.results import dumps
 
 if TYPE_CHECKING:

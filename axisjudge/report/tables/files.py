@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from axisjudge.figures.markup import visible
-from axisjudge.report.tables import formatted
+from axisjudge.report.tables.markup import formatted
 from axisjudge.results import rounded
 
 #: What LaTeX would obey (a row that begins with a bracket or a star too) or has no letter for, and how it is written.

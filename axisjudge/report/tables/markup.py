@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,13 +15,18 @@ from axisjudge.report.links import NO_LINKS, Links
 from axisjudge.results import pandas_rows, rounded
 from axisjudge.stats.estimate import many
 
-#: Rows shown in the page and in report.md; the rest is counted, and stands in the table's CSV.
+#: Rows shown in report.md; the rest is counted, and stands in the table's CSV.
 ROWS, CELL_CHARACTERS = 25, 160
+#: Rows from which on a table of a page is sorted and searched, and the most that a page holds. Of longer tables it
+#: shows the first `ROWS`, which to sort would mislead.
+SORTED, HELD = 10, 500
 #: Longest texts of a column from which on it is given room for words, and for sentences.
 WORDS, SENTENCES = 12, 60
 #: Columns that fit a page; in wider tables what all rows share is said once.
 FEW = 8
 MISSING = "–"
+#: A number with its unit, its interval or what it is a share of behind it: 1,209, 26%, 0.71 (0.51 to 0.87), 3 of 20.
+_BEGINS = re.compile(r"(-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?)(?=%|\s|$)")
 #: For notebooks, whose colours it takes; a report has its own sheet and takes this one out.
 _SHEET = """<style>.axisjudge-table { border-collapse: collapse; font-variant-numeric: tabular-nums; background: none;
 color: var(--jp-content-font-color1, inherit); border-top: 2px solid; border-bottom: 2px solid; font-size: .92em }
@@ -30,7 +36,8 @@ white-space: normal; max-width: none }
 .axisjudge-table thead th { vertical-align: bottom; border-bottom: 1px solid }
 .axisjudge-table .number { text-align: right !important; white-space: nowrap }
 .axisjudge-table .words { min-width: 12ch } .axisjudge-table .sentences { min-width: 32ch }
-.axisjudge-table tfoot td { font-style: italic; border-top: 1px solid }</style>"""
+.axisjudge-table tfoot td { font-style: italic; border-top: 1px solid }
+.axisjudge-region { overflow: auto } .axisjudge-region:has(.tall) { max-height: 46rem }</style>"""
 
 
 def as_polars(frame: Any) -> pl.DataFrame:
@@ -63,24 +70,35 @@ def html_table(
 ) -> str:
     """The table as HTML, all text escaped; names that `links` knows lead into the explorer, as `behind` adds.
 
-    At most `ROWS` rows; `whole` is the file that holds all of them. `laid_out` says which columns become one.
+    At most `HELD` rows, of a longer table the first `ROWS`; `whole` is the file that holds all of them. `laid_out` says
+    which columns become one. A table that `sorting` sorts is of the class ``sortable``.
     """
-    texts, numbers, same = laid_out(frame, formats, ROWS)
+    most = HELD if frame.height <= HELD else ROWS
+    texts, numbers, same = laid_out(frame, formats, most)
+    ranks = _ranks(texts) if is_sortable(frame) else [{}] * texts.height
     kinds = {name: "number" if name in numbers else _kind(texts[name]) for name in texts.columns}
     head = "".join(f'<th scope="col" class="{kind}">{html.escape(_label(name))}</th>' for name, kind in kinds.items())
-    rows = frame.head(ROWS)
+    rows = frame.head(most)
     filters = [behind] * rows.height if isinstance(behind, Mapping) else [*behind, *[{}] * rows.height][: rows.height]
     body = "".join(
-        f"<tr>{_cells(shown, kinds, links.of_row(row, more))}</tr>"
-        for shown, row, more in zip(texts.iter_rows(named=True), rows.iter_rows(named=True), filters, strict=True)
+        f"<tr>{_cells(shown, kinds, links.of_row(row, more), rank)}</tr>"
+        for shown, row, more, rank in zip(
+            texts.iter_rows(named=True), rows.iter_rows(named=True), filters, ranks, strict=True
+        )
     )
-    notes = [html.escape(line) for line in (same, note, _rest(frame, ROWS, whole)) if line]
+    notes = [html.escape(line) for line in (same, note, _rest(frame, most, whole)) if line]
     foot = "".join(f'<tr><td colspan="{max(1, texts.width)}">{line}</td></tr>' for line in notes)
+    kind = f"axisjudge-table{' sortable' * is_sortable(frame)}{' tall' * (texts.height > ROWS)}"
     named = f"<caption><span>{html.escape(caption)}</span></caption>" if caption else ""
     return (
-        f'{_SHEET}<table class="axisjudge-table">{named}'
+        f'{_SHEET}<table class="{kind}">{named}'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>{f'<tfoot>{foot}</tfoot>' if foot else ''}</table>"
     )
+
+
+def is_sortable(frame: pl.DataFrame) -> bool:
+    """Whether sorting helps: a table that is seen whole at a glance needs none, and of a cut one it would mislead."""
+    return SORTED <= frame.height <= HELD
 
 
 def laid_out(frame: pl.DataFrame, formats: Mapping[str, str], most: int) -> tuple[pl.DataFrame, set[str], str]:
@@ -111,13 +129,27 @@ def _kind(texts: pl.Series) -> str:
     return "sentences" if longest > SENTENCES else "words" if longest > WORDS else "word"
 
 
-def _cells(shown: Mapping[str, str], kinds: Mapping[str, str], links: Mapping[str, str]) -> str:
+def _cells(
+    shown: Mapping[str, str], kinds: Mapping[str, str], links: Mapping[str, str], ranks: Mapping[str, str]
+) -> str:
     cells = []
     for name, text in shown.items():
         inner = html.escape(text)
         inner = f'<a href="{html.escape(links[name])}">{inner}</a>' if text and name in links else inner
-        cells.append(f'<td class="{kinds[name]}">{inner}</td>')
+        rank = f' data-order="{ranks[name]}"' if name in ranks else ""
+        cells.append(f'<td class="{kinds[name]}"{rank}>{inner}</td>')
     return "".join(cells)
+
+
+def _ranks(texts: pl.DataFrame) -> list[dict[str, str]]:
+    """Of each row the numbers that it is sorted by: those that all texts of a column begin with, if they do."""
+    columns = {}
+    for name in texts.columns:
+        begun = {text: _BEGINS.match(text) for text in texts[name] if text not in ("", MISSING)}
+        if begun and all(begun.values()):
+            numbers = {text: match[1].replace(",", "") for text, match in begun.items() if match}
+            columns[name] = [numbers.get(text, "") for text in texts[name]]
+    return [{name: column[at] for name, column in columns.items()} for at in range(texts.height)]
 
 
 def markdown_table(
