@@ -297,6 +297,40 @@ def test_labels_that_miss_a_rarely_drawn_kind_bound_the_rate_by_bets():
         assert more.rate.ci_low <= more.rate.estimate <= more.rate.ci_high, more.refusal
 
 
+def test_labels_that_fall_short_of_all_items_allow_for_a_kind_unseen_by_what_they_lack():
+    """Weights of labels count against each other; that they add up to 94% of the items, no error from all, widens."""
+    word = np.tile([1.0] * 3 + [0.0] * 7, 40)
+    label = np.where(np.arange(400) < 100, word, np.nan)
+    drawn = np.where(np.arange(400) < 100, np.tile([0.2, 0.2, 1 / 3, 0.2, 1 / 3], 80), np.nan)
+    full = np.nansum(1 / drawn) / 400
+    whole, short = (
+        corrected_rate(word, label, sampling="by_key", probability=drawn * full / share) for share in (1.0, 0.94)
+    )
+    assert short.rate.estimate == pytest.approx(whole.rate.estimate)
+    for before, after in ((whole.rate, short.rate), (whole.labels_alone, short.labels_alone)):
+        assert after.ci_low == pytest.approx(0.94 * before.ci_low)
+        assert after.ci_high == pytest.approx(0.94 * before.ci_high + 0.06)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_labels", "share"), [(150, 0.1), (300, 0.06), (300, 0.1)])
+def test_a_small_kind_that_labels_seldom_show_is_covered_though_their_own_probabilities_do_not_betray_it(
+    n_labels, share
+):
+    """A tenth of the items or less fail in .9 and have a label in a quarter of draws: .86 to .91 held before."""
+    rng, held = np.random.default_rng(6), []
+    for _ in range(400):
+        rare = rng.random(3000) < share
+        failed = rng.random(3000) < np.where(rare, 0.9, 0.2)
+        said = np.where(rng.random(3000) < 0.8, failed, ~failed).astype(float)
+        chance = np.where(rare, 0.3 / share, (n_labels - 0.3) / (1 - share)) / 3000
+        asked = rng.random(3000) < chance
+        label, probability = (np.where(asked, of, np.nan) for of in (failed, chance))
+        rate = corrected_rate(said, label, sampling="by_key", probability=probability).rate
+        held.append(rate.ci_low <= share * 0.9 + (1 - share) * 0.2 <= rate.ci_high)
+    assert np.mean(held) >= 0.93 - 2 * np.sqrt(0.93 * 0.07 / 400)
+
+
 def test_labels_of_one_class_count_by_their_weights():
     """Those of half the weight all fail, so that their share, .5, is far above the rate: the interval lay above it."""
     weight, label = np.repeat([2.0, 1.0, 20.0], [150, 150, 20]), np.repeat([0.0, 1.0, 0.0], [150, 150, 20])

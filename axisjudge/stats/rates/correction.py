@@ -119,8 +119,9 @@ def corrected_rate(
         Where all items are labelled there is nothing to correct, and the rate is that of the labels.
     probability : array, shape (n_items,), optional
         Inclusion probabilities; NaN where they are not known of items without a label. Of all items they may hold up to
-        a common factor. Drawn by a key, those of labels alone give a wide interval, which allows for kinds unseen,
-        where labels fall an error short of standing for all items, or are worth fewer than 50 of even weight.
+        a common factor. Drawn by a key, those of labels alone give an interval that allows for kinds unseen: by what
+        the labels fall short of standing for all items, and wholly, by bets, where that is more than an error or they
+        are worth fewer than 50 of even weight.
     clusters : array, shape (n_items,), optional
         Which items belong together; without it items are taken as independent.
     rng : numpy.random.Generator or int, optional
@@ -177,7 +178,7 @@ def corrected_rate(
         alone = _labels_alone(sample, about)
         return CorrectedRate(alone, apparent, alone, found, sampling, (), "" if alone.n_items else alone.reason)
     values: Values | str
-    unseen = 0.0
+    unseen, standing = 0.0, 1.0
     if sampling == "by_human_label":
         alone = Estimate(estimate=math.nan, reason="labels drawn by the human label have no rate of their own", **about)
         values = _by_human_label(sample, verdicts)
@@ -193,6 +194,8 @@ def corrected_rate(
         if reason:
             alone = _by_bets(sample, reason, about)
             return CorrectedRate(alone, apparent, alone, found, sampling, (), alone.reason)
+        standing = 1.0 if known else uneven_draws.standing_for(sample)
+        alone = uneven_draws.allowing_for_unseen(alone, standing)
         if sampling == "by_judge_verdict":
             sample = replace(sample, undrawn=True)
         unseen = unlabelled_share(sample)
@@ -201,7 +204,7 @@ def corrected_rate(
         values = _post_stratified(sample) if unseen else _with_the_judge(sample, verdicts, found)
     if isinstance(values, str):
         return CorrectedRate(alone, apparent, alone, found, sampling, (values,), alone.reason)
-    rate = _estimate(values, about)
+    rate = uneven_draws.allowing_for_unseen(_estimate(values, about), standing)
     if math.isnan(rate.estimate):
         return CorrectedRate(rate, apparent, alone, found, sampling, (), rate.reason)
     return CorrectedRate(rate, apparent, alone, found, sampling, _warnings(rate, alone, unseen))
