@@ -171,7 +171,7 @@ class OneKilled:
     def __init__(self, workers, mark):
         self.workers, self.mark = workers, mark
 
-    def map(self, work, parts, name):
+    def map(self, work, parts, name, **at_once):
         parts, mark = list(parts), self.mark
         assert len(parts) > 2
 
@@ -182,7 +182,7 @@ class OneKilled:
                 os.kill(os.getpid(), signal.SIGKILL)
             return work(part)
 
-        return self.workers.map(one_killed, list(enumerate(parts)), lambda numbered: name(numbered[1]))
+        return self.workers.map(one_killed, list(enumerate(parts)), lambda numbered: name(numbered[1]), **at_once)
 
     def kept(self, work, groups, combine, name):
         mark = self.mark.with_suffix(".kept")
