@@ -68,8 +68,8 @@ class Outcome:
         if self.was_interrupted and left:
             lines.append(f"{left} ratings were not asked for, or were given up on their way.")
         return lines + [
-            f"{end.judge.rater} is stopped: {end.stopped.rstrip('.')}. {end.not_asked} of its ratings were not asked for; "
-            "the same command asks for them."
+            f"{end.judge.rater} is stopped: {end.stopped.rstrip('.')}. {end.not_asked} of its ratings were not asked "
+            "for; the same command asks for them."
             for end in self.ends
             if end.stopped
         ]
