@@ -111,10 +111,10 @@ def test_compare_never_says_of_a_collapse_that_no_change_is_shown(bench):
 
 def test_too_few_repeats_and_missing_scenarios_cannot_be_told(bench):
     bench.record("after", [session(1, change="worse")])
-    code, found = gate(bench, "after", "--junit", "gate.xml")
+    code, found = gate(bench, "after", "--junit", "build/gate.xml", "--summary", "pages/gate.md")
     assert code == 4
     assert {each["outcome"] for each in found["decisions"]} == {"cannot tell"}
-    assert ElementTree.parse(bench.path / "gate.xml").getroot().get("errors") == str(len(found["decisions"]))
+    assert ElementTree.parse(bench.path / "build" / "gate.xml").getroot().get("errors") == str(len(found["decisions"]))
     other = [{**session(number), "scenarioKey": "other"} for number in (1, 2, 3)]
     bench.record("others", other)
     code, found = gate(bench, "others")

@@ -33,7 +33,7 @@ def table(tmp_path):
 
 
 def test_lines_first_then_the_table_what_it_supports_and_the_next_command(table, tmp_path, axisjudge):
-    page = axisjudge(table.name, "--html", "page.html")
+    page = axisjudge(table.name, "--html", "pages/page.html")
     assert page.returncode == 0, page.stderr
     lines = page.stdout.splitlines()
     order = [
@@ -42,7 +42,7 @@ def test_lines_first_then_the_table_what_it_supports_and_the_next_command(table,
     ]
     assert order == sorted(order)
     assert "sensitivity (recall) of 'fail'" in page.stdout
-    assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
+    assert (tmp_path / "pages" / "page.html").read_text().startswith("<!doctype html>")
 
 
 def test_a_gate_ends_with_what_is_known_and_tells_programs_the_whole(table, tmp_path, axisjudge):

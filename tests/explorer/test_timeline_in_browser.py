@@ -80,6 +80,8 @@ def test_what_ran_at_once_who_waited_and_the_way_from_points_to_the_record(visit
     assert first["x"] < second["x"] < first["x"] + first["width"]
     assert second["y"] >= first["y"] + first["height"]  # at once: one below the other, not one over the other
     assert page.locator(".lane[aria-label=person] .interaction").count() == 2
+    last, axis = page.locator(".ticks span").last.bounding_box(), page.locator(".ticks").bounding_box()
+    assert last["x"] + last["width"] <= axis["x"] + axis["width"] + 1  # beyond it the chart cuts long times off
     asked = page.locator(".lane[aria-label=person] .interaction", has_text="AskUserQuestion")
     assert "waits for a person's answer" in asked.get_attribute("aria-label")
     page.locator(".lane[aria-label=environment] .interaction", has_text="#4 Bash").click()

@@ -92,6 +92,16 @@ class TestTables:
         with pytest.raises(InputError, match="row 1, run_id"):
             score_runs(pl.DataFrame({"run_id": ["a", bad]}))
 
+    @pytest.mark.parametrize(
+        ("name", "bad"),
+        [("artefact", "a\nb"), ("artefact", ""), ("outcome", "x" * 65), ("outcome_source", "guessed")],
+    )
+    def test_text_is_held_to_what_the_record_holds_it_to(self, name, bad):
+        with pytest.raises(InputError, match=f"row 1, {name}"):
+            score_runs(pl.DataFrame({"run_id": ["a", "b"], name: [None, bad]}))
+        with pytest.raises(ValueError):
+            Run.model_validate(GOOD | {name: bad})
+
     def test_columns_of_the_wrong_type(self):
         with pytest.raises(InputError, match="wall_seconds: must be a column of numbers"):
             score_runs(pl.DataFrame({"run_id": ["a"], "wall_seconds": ["3"]}))

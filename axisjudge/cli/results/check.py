@@ -66,6 +66,7 @@ def check(
     )
     decisions = decide(result, require)
     if html is not None:
+        html.parent.mkdir(parents=True, exist_ok=True)
         html.write_text(result.page(), encoding="utf-8")
     if json:
         known = [{**vars(each), "sentence": each.sentence()} for each in decisions]

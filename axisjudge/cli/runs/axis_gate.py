@@ -91,8 +91,10 @@ def decide(
         raise InputError(f"baseline {asked.baseline.name}", rule, cure="score both alike, or save the baseline anew")
     decided = gate(scored_runs(runs, results), asked.baseline, rules=asked.rules, floor=asked.floor, made_up=made_up)
     if asked.junit is not None:
+        asked.junit.parent.mkdir(parents=True, exist_ok=True)
         asked.junit.write_text(junit(decided), encoding="utf-8")
     if asked.summary is not None:
+        asked.summary.parent.mkdir(parents=True, exist_ok=True)
         with asked.summary.open("a", encoding="utf-8") as file:
             file.write(markdown(decided))
     if json:

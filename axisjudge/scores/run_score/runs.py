@@ -25,9 +25,10 @@ from axisjudge.cluster import InTurn, Workers
 
 #: What every id must match.
 ID_PATTERN = r"^[A-Za-z0-9_.-]{1,64}$"
+_ARTEFACT_PATTERN = r"^[^\x00-\x1f\x7f]{1,500}$"
 
 Id = Annotated[str, Field(pattern=ID_PATTERN, description="1 to 64 of A-Z a-z 0-9 _ . -")]
-Artefact = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]{1,500}$", description="branch, commit or address")]
+Artefact = Annotated[str, Field(pattern=_ARTEFACT_PATTERN, description="branch, commit or address")]
 OutcomeSource = Literal["reported", "reward"]
 
 
@@ -109,7 +110,13 @@ RUN_SCHEMA: dict[str, Any] = {
     "reward": pl.Float64,
     "scored": pl.Boolean,
 }
-_IDS = ("run_id", "agent_id", "workspace_id", "spec_id")
+#: What the record holds text to, for tables.
+_PATTERNS = {
+    **dict.fromkeys(("run_id", "agent_id", "workspace_id", "spec_id"), ID_PATTERN),
+    "artefact": _ARTEFACT_PATTERN,
+    "outcome": r"^(?s:.{0,64})$",
+    "outcome_source": "^(reported|reward)$",
+}
 
 
 def end_time(text: str | None) -> datetime | None:
@@ -143,10 +150,10 @@ def runs_table(table: pl.DataFrame, *, where: str = "runs") -> pl.DataFrame:
     if dict(table.schema) != RUN_SCHEMA:
         table = pl.DataFrame([_column(table, name, kind, where) for name, kind in RUN_SCHEMA.items()])
     runs = table.with_columns(pl.col("scored").fill_null(True), pl.col("outcome_source").fill_null("reported"))
-    kept = [pl.col(name).str.contains(ID_PATTERN).fill_null(name != "run_id") for name in _IDS]
+    kept = [pl.col(name).str.contains(rule).fill_null(name != "run_id") for name, rule in _PATTERNS.items()]
     for name, row in runs.select(pl.arg_where(~rule).first() for rule in kept).row(0, named=True).items():
         if row is not None:
-            raise InputError(f"{where}, row {row}, {name}", f"must match {ID_PATTERN}", runs[name][row])
+            raise InputError(f"{where}, row {row}, {name}", f"must match {_PATTERNS[name]}", runs[name][row])
     return _one_row_a_run(runs, where)
 
 
