@@ -1,6 +1,20 @@
 """axisjudge: a calibration research workbench for LLM judges of agent tool use.
 
-The names below are loaded when they are first used, so that ``import axisjudge`` costs next to nothing.
+These names are loaded when they are first used, so that ``import axisjudge`` costs next to nothing.
+
+- `read_trajectories`: the runs of files, folders and globs, of any format that is known
+- `write_trajectories`: runs as files of the package's own format
+- `Trajectory`, `Step`, `ToolCall`, `ToolSchema`: one run, its messages, its calls, and the tools it was offered
+- `demo_paths`: the runs that come with the package
+- `load_rubric`: one axis's rubric of one version
+- `judge`: judges' ratings of runs, resumed where they were broken off
+- `Judge`, `JudgeSpec`, `Provider`: what judges are, how one is named, and who makes them
+- `judge_function`: a judge made of a function, a prompt in and a verdict out
+- `Answer`, `Reply`: a judge's word on one axis, and all that came of one call
+- `read_ratings`, `to_matrix`: the ratings of files, and one question's verdicts as items x raters
+- `studies`: one function a question, ratings in and one result out
+- `iterate`: judge a version of a rubric on the calibration side, and compare it with the one before
+- `explore`: runs x judges on every axis as a grid, each verdict with the steps that it cites
 """
 
 from importlib import import_module

@@ -6,7 +6,7 @@ import html
 import math
 import re
 from dataclasses import dataclass, fields
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from axisjudge.results import Result
 
@@ -18,6 +18,21 @@ class Ends(NamedTuple):
     ci_high: float = math.nan
     method: str = ""
     reason: str = ""
+
+
+class IntervalTerms(TypedDict):
+    """What an interval takes as independent, and its level."""
+
+    cluster_unit: str
+    ci_level: float
+
+
+class CountTerms(IntervalTerms):
+    """The same with what an estimate counts."""
+
+    n_items: int
+    n_missing: int
+    n_clusters: int
 
 
 def no_interval(reason: str = "") -> str:

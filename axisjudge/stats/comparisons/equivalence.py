@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +15,7 @@ from axisjudge.results import Result
 from axisjudge.stats.clusters import AGREEMENT_ICC
 from axisjudge.stats.comparisons.paired import PairedChange, mean_change, paired_change
 from axisjudge.stats.comparisons.sign_flips import DRAWS
-from axisjudge.stats.estimate import Estimate, no_interval
+from axisjudge.stats.estimate import Estimate, IntervalTerms, no_interval
 from axisjudge.stats.rates.proportions import clustered_proportion, t_quantile
 
 #: A shift of the failure rate, and a loss of agreement, up to which two judges count as equivalent. A choice, to be
@@ -91,10 +91,10 @@ def equivalence(
     old, new, equal = (np.asarray(values, dtype=np.float64) for values in (before, after, same))
     if not (old.ndim == 1 and old.shape == new.shape == equal.shape):
         raise InputError("after", f"needs one value for each of the {old.shape} items before", new.shape)
-    about: dict[str, Any] = {"cluster_unit": cluster_unit, "ci_level": 1 - 2 * level}
+    terms: IntervalTerms = {"cluster_unit": cluster_unit, "ci_level": 1 - 2 * level}
     lost = np.isnan(equal)
-    agreement = clustered_proportion(equal, clusters, expected_icc=AGREEMENT_ICC, **about)
-    shift = mean_change(new - old, clusters, **about)
+    agreement = clustered_proportion(equal, clusters, expected_icc=AGREEMENT_ICC, **terms)
+    shift = mean_change(new - old, clusters, **terms)
     reasons = tuple(_reasons(lost, shift, agreement, self_agreement, margin))
     return Equivalence(shift, agreement, self_agreement, margin, level, reasons)
 

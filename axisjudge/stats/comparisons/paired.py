@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from axisjudge.checks import InputError
 from axisjudge.stats.clusters import AGREEMENT_ICC
 from axisjudge.stats.comparisons.sign_flips import paired_sign_flip, sign_flips
-from axisjudge.stats.estimate import Estimate, difference_ends
+from axisjudge.stats.estimate import Estimate, IntervalTerms, difference_ends
 from axisjudge.stats.rates.proportions import FEWEST_RARE, cluster_codes, clustered_mean, clustered_proportion
 
 Floats = NDArray[np.float64]
@@ -150,8 +149,8 @@ def mean_change(
     Zou and Donner (2008), Stat. Med. 27:1693-1702, doi:10.1002/sim.3095 (MOVER).
     """
     moved = np.asarray(change, dtype=np.float64)
-    about: dict[str, Any] = {"cluster_unit": cluster_unit, "ci_level": ci_level}
-    mean = clustered_mean(moved, clusters, **about)
+    terms: IntervalTerms = {"cluster_unit": cluster_unit, "ci_level": ci_level}
+    mean = clustered_mean(moved, clusters, **terms)
     given = ~np.isnan(moved)
     rarer = min(np.count_nonzero(moved > 0), np.count_nonzero(moved < 0))
     if not np.isin(moved[given], (-1.0, 0.0, 1.0)).all() or math.isnan(mean.estimate):
@@ -159,7 +158,7 @@ def mean_change(
     if rarer >= FEWEST_RARE and not math.isnan(mean.ci_low):
         return mean
     up, down = (
-        clustered_proportion(np.where(given, way, np.nan), clusters, expected_icc=AGREEMENT_ICC, **about)
+        clustered_proportion(np.where(given, way, np.nan), clusters, expected_icc=AGREEMENT_ICC, **terms)
         for way in (moved > 0, moved < 0)
     )
     if math.isnan(up.ci_low):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError
 from axisjudge.results import Result
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Estimate, IntervalTerms
 from axisjudge.stats.rates.proportions import clustered_proportion
 
 
@@ -67,10 +66,10 @@ def failing_word(
         raise InputError("failed", f"needs one entry for each of the {said.size} items", truth.shape)
     both = ~np.isnan(said) & ~np.isnan(truth)
     hit: NDArray[np.float64] = np.where(both, said * truth, np.nan)
-    about: dict[str, Any] = {"clusters": clusters, "cluster_unit": cluster_unit, "ci_level": ci_level}
+    terms: IntervalTerms = {"cluster_unit": cluster_unit, "ci_level": ci_level}
     either = both & (np.nan_to_num(said) + np.nan_to_num(truth) > 0)
     return FailingWord(
-        precision=clustered_proportion(np.where(both & (said == 1), hit, np.nan), **about),
-        recall=clustered_proportion(np.where(both & (truth == 1), hit, np.nan), **about),
-        f1=clustered_proportion(np.where(either, hit, np.nan), weights=np.where(hit == 1, 2.0, 1.0), **about),
+        precision=clustered_proportion(np.where(both & (said == 1), hit, np.nan), clusters, **terms),
+        recall=clustered_proportion(np.where(both & (truth == 1), hit, np.nan), clusters, **terms),
+        f1=clustered_proportion(np.where(either, hit, np.nan), clusters, weights=np.where(hit == 1, 2.0, 1.0), **terms),
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +19,7 @@ from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.chance_corrected import Agreement, agreement_coefficients
 from axisjudge.stats.agreement.coefficients import coefficient_names
 from axisjudge.stats.agreement.undecided import set_aside
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Estimate, IntervalTerms
 from axisjudge.stats.rates.proportions import clustered_mean, clustered_proportion
 
 Floats = NDArray[np.float64]
@@ -117,7 +117,7 @@ def against_reference(
     given, truth, groups = sides
     decided = ~np.isnan(given)
     sided = [word for word in range(n_categories) if word not in undecided]
-    about: dict[str, Any] = {"cluster_unit": cluster_unit, "ci_level": ci_level}
+    terms: IntervalTerms = {"cluster_unit": cluster_unit, "ci_level": ci_level}
     failed = np.zeros(truth.size, bool) if failing is None else truth == failing
     others = np.zeros(truth.size, bool) if failing is None else ~failed
     names = OF_ORDERED if ordered else COEFFICIENTS
@@ -126,13 +126,13 @@ def against_reference(
         list(names.values()),
         categories=sided,
         clusters=None if groups is None else groups[decided],
-        **about,
+        **terms,
     )
     return AgainstReference(
-        accuracy=_share(given == truth, sides, np.ones(truth.size, bool), **about),
-        sensitivity=_share(given == failing, sides, failed, **about),
-        specificity=_share(given != failing, sides, others, **about),
-        coverage=clustered_proportion(decided.astype(float), groups, **about),
+        accuracy=_share(given == truth, sides, np.ones(truth.size, bool), **terms),
+        sensitivity=_share(given == failing, sides, failed, **terms),
+        specificity=_share(given != failing, sides, others, **terms),
+        coverage=clustered_proportion(decided.astype(float), groups, **terms),
         coefficients=dict(zip(names, coefficients.values(), strict=True)),
         constant_accuracy=float(np.bincount(truth.astype(int)).max() / truth.size) if truth.size else math.nan,
         confusion=_confusion(given, truth, n_categories),
@@ -150,11 +150,11 @@ def sensitivity_against(
     asked: ArrayLike,
     clusters: ArrayLike | None,
     ordered: bool = False,
-    **about: Any,
+    **terms: Unpack[IntervalTerms],
 ) -> Bounded:
     """The sensitivity of `against_reference` alone, for those who ask for it a thousand times."""
     sides = _sides(verdicts, reference, n_categories, undecided, asked, clusters)
-    return _share(sides.given == failing, sides, sides.truth == failing, **about)
+    return _share(sides.given == failing, sides, sides.truth == failing, **terms)
 
 
 def majority(people: ArrayLike, n_categories: int) -> Floats:
@@ -345,13 +345,15 @@ def _sides(
     return _Sides(given[kept], truth[kept], None if clusters is None else np.asarray(clusters)[kept])
 
 
-def _share(right: NDArray[np.bool_], sides: _Sides, among: NDArray[np.bool_], **about: Any) -> Bounded:
+def _share(
+    right: NDArray[np.bool_], sides: _Sides, among: NDArray[np.bool_], **terms: Unpack[IntervalTerms]
+) -> Bounded:
     """The share of right words among some items, with what missing words leave open."""
     outcome = np.where(np.isnan(sides.given), np.nan, right)[among]
     own = None if sides.groups is None else sides.groups[among]
-    found = clustered_proportion(outcome, own, **about)
+    found = clustered_proportion(outcome, own, **terms)
     worst, best = (
-        (clustered_proportion(np.nan_to_num(outcome, nan=filled), own, **about) if found.n_missing else found)
+        (clustered_proportion(np.nan_to_num(outcome, nan=filled), own, **terms) if found.n_missing else found)
         for filled in (0.0, 1.0)
     )
     return Bounded(found, worst.estimate, best.estimate, worst.ci_low, best.ci_high)

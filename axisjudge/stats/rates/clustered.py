@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from axisjudge.checks import InputError, in_open_unit_interval
 from axisjudge.stats.clusters import OUTCOME_ICC, effective_clusters, joined_effect, normal_part, relative_weights
-from axisjudge.stats.estimate import ClusteredShare, Estimate
+from axisjudge.stats.estimate import ClusteredShare, CountTerms, Estimate
 from axisjudge.stats.rates.proportions import (
     cluster_codes,
     clustered_proportion,
@@ -60,14 +59,14 @@ def paired_share_difference(
         for each in (ups, downs)
     )
     together = min(0.0, cluster_correlation(ups, downs, clusters)) if both.any() else 0.0
-    about = _about(up, n_missing=up.n_missing)
+    counted = _counted(up)
     difference = up.estimate - down.estimate
     if math.isnan(up.ci_low):
-        return Estimate(estimate=difference, reason=up.reason, **about)
+        return Estimate(estimate=difference, reason=up.reason, **counted)
     low = difference - _joined(up.estimate - up.ci_low, down.ci_high - down.estimate, -together)
     high = difference + _joined(up.ci_high - up.estimate, down.estimate - down.ci_low, -together)
     method = f"MOVER of the shares that differ, {up.method}"
-    return Estimate(estimate=difference, ci_low=max(-1.0, low), ci_high=min(1.0, high), method=method, **about)
+    return Estimate(estimate=difference, ci_low=max(-1.0, low), ci_high=min(1.0, high), method=method, **counted)
 
 
 def cluster_correlation(first: ArrayLike, second: ArrayLike, clusters: ArrayLike | None) -> float:
@@ -176,6 +175,11 @@ def _joined(one: float, other: float, correlation: float) -> float:
     return math.sqrt(max(0.0, one**2 + other**2 + 2 * correlation * one * other))
 
 
-def _about(share: ClusteredShare, **changed: int) -> dict[str, Any]:
-    names = ("ci_level", "n_items", "n_missing", "n_clusters", "cluster_unit")
-    return {**{name: getattr(share, name) for name in names}, **changed}
+def _counted(share: ClusteredShare) -> CountTerms:
+    return {
+        "ci_level": share.ci_level,
+        "n_items": share.n_items,
+        "n_missing": share.n_missing,
+        "n_clusters": share.n_clusters,
+        "cluster_unit": share.cluster_unit,
+    }

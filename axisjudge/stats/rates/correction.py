@@ -24,7 +24,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,7 +33,7 @@ from axisjudge.checks import InputError, in_open_unit_interval, one_of
 from axisjudge.results import Result
 from axisjudge.stats.clusters import effective_clusters
 from axisjudge.stats.comparisons.ranking import RankSets
-from axisjudge.stats.estimate import Estimate, difference_ends, many
+from axisjudge.stats.estimate import CountTerms, Estimate, difference_ends, many
 from axisjudge.stats.rates import uneven_draws
 from axisjudge.stats.rates.again import proportion_again
 from axisjudge.stats.rates.misclassification import Counts, lang_reiczigel_interval, rogan_gladen
@@ -161,7 +161,7 @@ def corrected_rate(
     groups = cluster_codes(clusters, verdicts.size)
     strata = np.where(np.isnan(verdicts), 2, np.where(verdicts == 1, 0, 1)).astype(np.intp)
     found = tuple(_stratum(strata, labels, weight, kind) for kind in range(len(WORDS)) if (strata == kind).any())
-    about: dict[str, Any] = {
+    counted: CountTerms = {
         "ci_level": ci_level,
         "n_items": verdicts.size,
         "n_missing": int((~labelled).sum()),
@@ -171,28 +171,30 @@ def corrected_rate(
     apparent = proportion_again(verdicts, None if clusters is None else groups, cluster_unit, ci_level)
     refusal = _refusal(sampling, probability is not None, labels)
     if refusal:
-        nothing = Estimate(estimate=math.nan, reason=refusal, **about)
+        nothing = Estimate(estimate=math.nan, reason=refusal, **counted)
         return CorrectedRate(nothing, apparent, nothing, found, sampling, (), refusal)
     sample = LabelledSample(strata, labels, weight, groups, ci_level, rng)
     if labelled.all():
-        alone = _labels_alone(sample, about)
+        alone = _labels_alone(sample, counted)
         return CorrectedRate(alone, apparent, alone, found, sampling, (), "" if alone.n_items else alone.reason)
     values: Values | str
     unseen, standing = 0.0, 1.0
     if sampling == "by_human_label":
-        alone = Estimate(estimate=math.nan, reason="labels drawn by the human label have no rate of their own", **about)
+        alone = Estimate(
+            estimate=math.nan, reason="labels drawn by the human label have no rate of their own", **counted
+        )
         values = _by_human_label(sample, verdicts)
     else:
         if sampling == "by_judge_verdict" and probability is None:
             sample = replace(sample, weight=uneven_draws.weights_within(strata, labelled))
         classes = uneven_draws.probability_classes(probability, labelled) if sampling == "by_key" else None
         known = sampling != "by_key" or uneven_draws.known_of_all(probability)
-        alone = _labels_alone(sample, about, classes)
+        alone = _labels_alone(sample, counted, classes)
         reason = "" if known else uneven_draws.not_standing_for_all(sample)
         if classes is not None and not reason:
             sample, reason = uneven_draws.in_classes(sample, classes)
         if reason:
-            alone = _by_bets(sample, reason, about)
+            alone = _by_bets(sample, reason, counted)
             return CorrectedRate(alone, apparent, alone, found, sampling, (), alone.reason)
         standing = 1.0 if known else uneven_draws.standing_for(sample)
         alone = uneven_draws.allowing_for_unseen(alone, standing)
@@ -200,11 +202,11 @@ def corrected_rate(
             sample = replace(sample, undrawn=True)
         unseen = unlabelled_share(sample)
         if sampling == "by_judge_verdict" and unseen > uneven_draws.MOST_UNLABELLED:
-            alone = Estimate(estimate=math.nan, reason="labels of some verdicts have no rate of their own", **about)
+            alone = Estimate(estimate=math.nan, reason="labels of some verdicts have no rate of their own", **counted)
         values = _post_stratified(sample) if unseen else _with_the_judge(sample, verdicts, found)
     if isinstance(values, str):
         return CorrectedRate(alone, apparent, alone, found, sampling, (values,), alone.reason)
-    rate = uneven_draws.allowing_for_unseen(_estimate(values, about), standing)
+    rate = uneven_draws.allowing_for_unseen(_estimate(values, counted), standing)
     if math.isnan(rate.estimate):
         return CorrectedRate(rate, apparent, alone, found, sampling, (), rate.reason)
     return CorrectedRate(rate, apparent, alone, found, sampling, _warnings(rate, alone, unseen))
@@ -328,7 +330,7 @@ def _with_the_judge(sample: LabelledSample, verdicts: Floats, strata: tuple[Stra
     return found.estimate, found.ci_low, found.ci_high, found.method
 
 
-def _labels_alone(sample: LabelledSample, about: dict[str, Any], classes: Ints | None = None) -> Estimate:
+def _labels_alone(sample: LabelledSample, counted: CountTerms, classes: Ints | None = None) -> Estimate:
     """The weighted share of failures among labels; of equal weights, `clustered_proportion`."""
     weights = sample.weight[sample.labelled]
     if (weights != weights[:1]).any():
@@ -336,24 +338,24 @@ def _labels_alone(sample: LabelledSample, about: dict[str, Any], classes: Ints |
         if classes is not None:
             one_stratum, _ = uneven_draws.in_classes(one_stratum, classes)
         return _estimate(
-            (*post_stratified_interval(one_stratum), "weighted, hull of Beta(1/2) posterior and MOVER"), about
+            (*post_stratified_interval(one_stratum), "weighted, hull of Beta(1/2) posterior and MOVER"), counted
         )
-    unit = about["cluster_unit"]
+    unit = counted["cluster_unit"]
     found = proportion_again(sample.label, None if unit == "item" else sample.groups, unit, sample.ci_level)
-    return replace(found, n_items=about["n_items"], n_missing=about["n_missing"])
+    return replace(found, n_items=counted["n_items"], n_missing=counted["n_missing"])
 
 
 def _post_stratified(sample: LabelledSample) -> Values:
     return *post_stratified_interval(sample), POST_STRATIFIED
 
 
-def _by_bets(sample: LabelledSample, reason: str, about: dict[str, Any]) -> Estimate:
+def _by_bets(sample: LabelledSample, reason: str, counted: CountTerms) -> Estimate:
     """What bets on the labels say, with the reason why they must."""
     estimate, low, high = uneven_draws.rate_by_bets(sample)
     if low > high:
-        return Estimate(estimate=math.nan, reason=f"{reason}, and together for more items than there are", **about)
-    about |= {"method": "weighted, bets on labels", "notes": (reason,)}
-    return Estimate(estimate=estimate, ci_low=low, ci_high=high, **about)
+        return Estimate(estimate=math.nan, reason=f"{reason}, and together for more items than there are", **counted)
+    method = "weighted, bets on labels"
+    return Estimate(estimate=estimate, ci_low=low, ci_high=high, method=method, notes=(reason,), **counted)
 
 
 def _by_human_label(sample: LabelledSample, verdicts: Floats) -> Values:
@@ -371,13 +373,13 @@ def _by_human_label(sample: LabelledSample, verdicts: Floats) -> Values:
     return rogan_gladen(*parts), *interval, "Rogan-Gladen, Lang-Reiczigel interval"
 
 
-def _estimate(values: Values, about: dict[str, Any]) -> Estimate:
+def _estimate(values: Values, counted: CountTerms) -> Estimate:
     estimate, low, high, method = values
     if math.isnan(estimate) or math.isnan(low):
         reason = "the judge tells failures from other runs no better than a coin, so that nothing can be corrected"
-        return Estimate(estimate=math.nan, reason=reason, **about)
+        return Estimate(estimate=math.nan, reason=reason, **counted)
     notes = (SWITCHED,) if method.startswith("prediction-powered") else ()
-    return Estimate(estimate=estimate, ci_low=low, ci_high=high, method=method, notes=notes, **about)
+    return Estimate(estimate=estimate, ci_low=low, ci_high=high, method=method, notes=notes, **counted)
 
 
 def _warnings(rate: Estimate, alone: Estimate, unseen: float) -> tuple[str, ...]:

@@ -87,8 +87,9 @@ def read(combined: Combined) -> str:
     of_families = "1 family" if len(families) == 1 else f"{len(families)} families"
     some = "" if combined.n_voted == combined.n_items else f"{combined.n_voted:,} of "
     return (
-        f"{many(len(combined.panel.judges), 'judge')} of {of_families} voted on {some}{many(combined.n_items, 'item')};"
-        f" the panel asks {len(combined.panel.asked)} of these judges.{_unread(combined.n_confident)}"
+        f"{many(len(combined.panel.judges), 'judge')} of {of_families} voted on "
+        f"{some}{many(combined.n_items, 'item')}; "
+        f"the panel asks {len(combined.panel.asked)} of these judges.{_unread(combined.n_confident)}"
     )
 
 
