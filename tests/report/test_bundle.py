@@ -117,7 +117,9 @@ def test_rewards_of_the_runs_of_a_bundle_are_checked_as_its_ratings_are(
     runs, ratings = tmp_path / "runs.jsonl", str(home / "data/ratings/r.jsonl")
     step = Step(index=0, role="assistant", content="Done.")
     tried = [
-        Trajectory(id=f"t{run}", source="test", agent="agent-a", task_id=f"task-{run % 10}", reward=run % 2, steps=(step,))
+        Trajectory(
+            id=f"t{run}", source="test", agent="agent-a", task_id=f"task-{run % 10}", reward=run % 2, steps=(step,)
+        )
         for run in range(40)
     ]
     runs.write_text("".join(run.model_dump_json() + "\n" for run in tried))
