@@ -137,9 +137,11 @@ def prepared(ratings: object, labels: object, repeat: int, step_level: bool) -> 
         rule = "are numbers, which are near or far from a judge's and never right or wrong"
         raise InputError("labels", rule, numbers[0], "axisjudge agreement gives their ICC and interval alpha")
     if people.is_empty():
-        raise TooLittle("labels", "must hold labels of people, or planted truth", cure=f"check the file{and_level}")
+        raise TooLittle("labels", "must be of people, or planted truth, and none is", cure=f"check the file{and_level}")
     if judges.is_empty():
-        raise TooLittle("ratings", f"must hold ratings of judges on {level_words}", cure=f"check the file{and_level}")
+        raise TooLittle(
+            "ratings", f"must be of judges, on {level_words}, and none is", cure=f"check the file{and_level}"
+        )
     return judges, people
 
 

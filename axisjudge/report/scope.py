@@ -12,7 +12,7 @@ from axisjudge.judges.injection import FLAG, KIND_WORDS
 from axisjudge.judges.lifecycle import known_retirements
 from axisjudge.labels.simulated_people import FAMILY as SIMULATED_PEOPLE
 from axisjudge.ratings.selection import BY_JUDGE
-from axisjudge.studies._shared.words import listed, many
+from axisjudge.studies._shared.words import fitting, listed, many
 from axisjudge.verdict import IDENTITY
 
 #: Columns that differ from one judging run to the next although the same was said.
@@ -140,8 +140,9 @@ def _sentence(named: dict[str, list[str]], raters: list[dict[str, Any]], n_ratin
 def _counted(names: list[str], one: str, many: str) -> str:
     if not names:
         return f"{many} without names"
-    rest = len(names) - _NAMED
-    shown = ", ".join(names[:_NAMED]) + (f" and {rest} more" if rest > 0 else "")
+    most = fitting(names, _NAMED)
+    rest = len(names) - most
+    shown = ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
     return f"{len(names)} {one if len(names) == 1 else many} ({shown})"
 
 

@@ -62,7 +62,7 @@ def test_requirements_end_with_what_is_known(ratings, called):
 def test_what_cannot_be_compared_is_one_line_and_exit_code_2(ratings, called):
     labels = home() / "data" / "demo" / "planted.jsonl"
     for arguments, message in (
-        (("--labels", ratings), "axisjudge: labels: must hold labels of people"),  # a simulated judge is no person
+        (("--labels", ratings), "axisjudge: labels: must be of people"),  # a simulated judge is no person
         (("--labels", labels, "--sampling", "randm"), "axisjudge: sampling: must be one of random"),
         ((), "axisjudge: Missing option '--labels'"),
     ):

@@ -41,6 +41,6 @@ def test_a_table_a_sentence_for_each_judge_and_the_whole_as_json(ratings, called
 def test_labels_that_are_none_are_one_line_and_exit_code_2(ratings, called):
     page = called("confidence", ratings, "--labels", ratings)
     assert (page.returncode, page.stdout) == (2, "")
-    assert page.stderr.startswith("axisjudge: labels: must hold ratings of people or planted truth")
+    assert page.stderr.startswith("axisjudge: labels: must be of people, or planted truth")
     assert page.stderr.count("\n") == 1
     assert called("confidence", ratings).returncode == 2

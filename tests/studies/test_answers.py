@@ -11,7 +11,7 @@ import axisjudge
 from axisjudge import studies
 from axisjudge.checks import InputError
 from axisjudge.stats.estimate import Estimate, many
-from axisjudge.studies._shared.words import directed, share
+from axisjudge.studies._shared.words import directed, listed, share
 from axisjudge.studies.people.sentences import one_best
 from axisjudge.twins import make_twins
 
@@ -180,3 +180,14 @@ def test_counts_agree_with_their_nouns():
     assert [many(2, noun) for noun in ("raw score", "axis", "query", "person", "trajectory", "day", "branch")] == [
         "2 raw scores", "2 axes", "2 queries", "2 people", "2 trajectories", "2 days", "2 branches",
     ]  # fmt: skip
+
+
+def test_names_in_a_row_never_fill_a_paragraph():
+    """Long names are fewer, two at least; the others are counted, so that every name is one or the other."""
+    for letters in (3, 80, 400):
+        names = [f"{n:02d}".ljust(letters, "x") for n in range(20)]
+        row = listed(names, most=6)
+        shown = [name for name in names if name in row]
+        assert len(shown) == {3: 6, 80: 3, 400: 2}[letters]
+        assert row.endswith(f" and {20 - len(shown)} more")
+    assert listed(["a" * 400, "b"], most=6).endswith(" and b")

@@ -101,7 +101,7 @@ def ranking(subject: str, quantity: str, names: Sequence[str], sets: RankSets, o
     """What rank sets allow to be said, with the observed range: no name that they do not support."""
     head, top = sentence_case(subject), [names[j] for j in sets.first]
     if sets.refusal:
-        alone = f"{names[0]} has nothing to be ranked against by {quantity}."
+        alone = f"Only {names[0]} was rated, so that nothing is ranked by {quantity}."
         few = f"{many(sets.n_clusters, unit)}, and a ranking needs at least {FEWEST_CLUSTERS}"
         why = few if sets.n_clusters < FEWEST_CLUSTERS else sets.refusal
         return alone if len(names) == 1 else f"{head} are not ranked by {quantity}: {why}."

@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 from axisjudge.stats.comparisons.reversal import Reversal
 from axisjudge.stats.estimate import Estimate, no_interval, plural
 from axisjudge.stats.estimate import many as many
 from axisjudge.stats.estimate import named as named
+
+#: Letters that names in a row take up at most.
+LONGEST_ROW = 300
 
 
 def agreeing(count: int, noun: str, one: str, several: str) -> str:
@@ -92,10 +96,15 @@ def counted(count: int, rate: Estimate) -> str:
 
 
 def listed(names: Sequence[str], last: str = "and", most: int | None = None) -> str:
-    """Names in a row: ``a, b and c``; of more than `most` the first ones, ``a, b and 7 more``."""
-    if most is not None and len(names) > most:
+    """Names in a row: ``a, b and c``; of more than `most`, or than fit, the first ones, ``a, b and 7 more``."""
+    if most is not None and len(names) > (most := fitting(names, most)):
         return f"{', '.join(names[:most])} and {len(names) - most:,} more"
     return f" {last} ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+
+
+def fitting(names: Sequence[str], most: int) -> int:
+    """How many of these names stand in a row: `most`, and fewer, two at least, where they would fill a paragraph."""
+    return min(most, max(2, sum(end <= LONGEST_ROW for end in accumulate(len(name) + 2 for name in names))))
 
 
 def p_words(p: float) -> str:

@@ -135,7 +135,7 @@ def calibration(
     """
     given = as_ratings(ratings).filter(BY_JUDGE & (pl.col("repeat") == repeat))
     if given.is_empty():
-        raise TooLittle("ratings", "must hold ratings of judges; people's labels and planted truth go into labels")
+        raise TooLittle("ratings", "must be of judges, and none is; people's labels and planted truth go into labels")
     truth = _labels(_not_looked_at(labels))
     judged = given.join(truth, on=_ITEM, how="left", maintain_order="left").with_columns(
         pl.col("confidence_source").fill_null("not stated")
@@ -167,7 +167,7 @@ def _labels(table: pl.DataFrame) -> pl.DataFrame:
     given = table.filter(BY_LABELLER, pl.col("verdict").is_not_null())
     if given.is_empty():
         cure = "labels are ratings whose rater_kind is human or planted"
-        raise TooLittle("labels", "must hold ratings of people or planted truth", cure=cure)
+        raise TooLittle("labels", "must be of people, or planted truth, and none is", cure=cure)
     counts = given.group_by(*_ITEM, "verdict").len()
     top = counts.filter(pl.col("len") == pl.col("len").max().over(*_ITEM))
     return top.filter(pl.len().over(*_ITEM) == 1).select(*_ITEM, label="verdict")

@@ -184,7 +184,7 @@ def voted(
 
 def _chosen(judged: pl.DataFrame, question: str, judges: Sequence[str] | None, step_level: bool | None) -> pl.DataFrame:
     if judged.is_empty():
-        raise TooLittle("ratings", "must hold ratings of judges", cure="judge some runs first")
+        raise TooLittle("ratings", "must be of judges, and none is", cure="judge some runs first")
     rows = judged.filter((pl.col("repeat") == 0) & ~pl.col("flags").list.contains("empty_run").fill_null(value=False))
     if judges is not None:
         for name in judges:
@@ -196,7 +196,7 @@ def _chosen(judged: pl.DataFrame, question: str, judges: Sequence[str] | None, s
     steps = step_level if step_level is not None else whole.is_empty()
     rows = rows.filter(pl.col("step_index").is_not_null()) if steps else whole
     if rows.is_empty():
-        raise TooLittle("ratings", f"must hold ratings of judges{' on steps' if steps else ' on whole runs'}")
+        raise TooLittle("ratings", f"must be of judges, on {'steps' if steps else 'whole runs'}, and none is")
     questions = rows["question"].unique(maintain_order=True).to_list()
     if not question and len(questions) > 1:
         cure = f"name one of {', '.join(sorted(questions))} with question (--question)"

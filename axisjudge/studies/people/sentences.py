@@ -315,7 +315,7 @@ def steps_sentence(comparison: HumanComparison) -> str:
     for name, of_questions in counts.items():
         steps, exact, near = (sum(column) for column in zip(*of_questions, strict=True))
         parts.append(f"{name} {exact} of {steps} ({near} within one)")
-    return f"Of the steps that people name for failures the judges name too: {listed(parts, most=_NAMED)}."
+    return f"Of the steps to which people put failures, judges also name {listed(parts, most=_NAMED)}."
 
 
 def _rated(comparison: HumanComparison) -> list[tuple[QuestionComparison, str, CorrectedRates]]:

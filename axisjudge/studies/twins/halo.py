@@ -84,7 +84,7 @@ def halo(ratings: Given, labels: Given | None = None, *, ci_level: float = 0.95)
     of_judges = _decided(ratings, "ratings").filter(BY_JUDGE)
     truth = None if labels is None else _decided(labels, "labels").filter(BY_LABELLER)
     if truth is not None and truth.is_empty():
-        raise TooLittle("labels", "must hold ratings of people or planted truth")
+        raise TooLittle("labels", "must be of people, or planted truth, and none is")
     wanted = None if truth is None else _rows(truth)
     by_judge = of_judges.sort("rater", maintain_order=True).partition_by("rater", maintain_order=True)
     return tuple(_halo(mine, wanted, ci_level) for mine in by_judge)

@@ -90,13 +90,13 @@ def test_judges_without_confidences_are_named():
 
 def test_wrong_input_is_named():
     table = judged([YES, NO], [0.9, 0.6])
-    with pytest.raises(InputError, match="labels: must hold ratings of people or planted truth"):
+    with pytest.raises(InputError, match="labels: must be of people, or planted truth"):
         calibration(table, table)
     with pytest.raises(InputError, match="labels: must label items that were rated"):
         calibration(table, labels([YES, YES]).with_columns(item_id=pl.lit("elsewhere")))
     with pytest.raises(InputError, match="ratings: must hold confidences on labelled items"):
         calibration(ratings({"judge": [YES]}), labels([YES]))
-    with pytest.raises(InputError, match="ratings: must hold ratings of judges"):
+    with pytest.raises(InputError, match="ratings: must be of judges"):
         calibration(labels([YES]), labels([YES]))
     with pytest.raises(InputError, match="one rating for each item and question"):
         calibration(pl.concat([table, table]), labels([YES, YES]))

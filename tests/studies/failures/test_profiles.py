@@ -231,7 +231,7 @@ def test_one_judge_alone_has_no_consensus(table):
 
 def test_one_agent_has_no_other_to_be_compared_with(table, two_agents):
     profile = failure_profile(table({f"ant-{task}": {AXIS: "ic", "termination": "cc"} for task in range(12)}))
-    assert "nothing to be ranked against" in rank_agents(profile, rng=rng()).sentence
+    assert "nothing is ranked by" in rank_agents(profile, rng=rng()).sentence
     assert compare_profiles(profile, rng=rng()).sentence == "one agent has no other to be compared with."
     empty, filled = (compare_profiles(some, rng=rng()).to_frame() for some in (profile, two_agents))
     assert empty.is_empty()

@@ -220,9 +220,9 @@ def test_what_cannot_be_voted_on_is_refused():
         voted(two, labels, question="other")
     with pytest.raises(InputError, match="one rating for each item and rater"):
         voted(pl.concat([ratings, ratings]), labels)
-    with pytest.raises(InputError, match="must hold ratings of judges; judge"):
+    with pytest.raises(InputError, match="must be of judges, and none is; judge"):
         voted(labels, labels, judges=["one"])
-    with pytest.raises(InputError, match="must hold ratings of judges on steps"):
+    with pytest.raises(InputError, match="must be of judges, on steps"):
         voted(ratings, step_level=True)
     numbers = ratings.with_columns(verdict=pl.lit(None, pl.String), value=pl.lit(0.5), scale=pl.lit("unit"))
     with pytest.raises(InputError, match="numbers alone"):

@@ -321,8 +321,8 @@ def test_labelled_items_that_no_judge_rated_are_counted_and_left_out():
 @pytest.mark.parametrize(
     ("mine", "told", "message"),
     [
-        (judged(j=[F, C]), judged(k=[F, C]), "labels: must hold labels of people"),
-        (people(ann=[F, C]), people(ann=[F, C]), "ratings: must hold ratings of judges"),
+        (judged(j=[F, C]), judged(k=[F, C]), "labels: must be of people"),
+        (people(ann=[F, C]), people(ann=[F, C]), "ratings: must be of judges"),
         (judged(j=[F, C, None]).head(2), people(ann=[None, None, C]), "about an item that judges answered too"),
         (judged(j=[F, C]), ratings({"ann": [F, C]}, kinds={"ann": "human"}, question="x"), "a question about an item"),
         (judged(j=[F, C]), pl.concat([people(ann=[F, C])] * 2), "one rating for each item and rater"),

@@ -273,7 +273,7 @@ def test_a_judge_s_halo_is_plain_with_labels_and_without(table):
 
 
 def test_labels_that_are_none_are_refused(table):
-    with pytest.raises(InputError, match="people or planted"):
+    with pytest.raises(InputError, match="people, or planted"):
         halo(table(many_runs(HALO)), table(many_runs(HALO)))
 
 
