@@ -1,11 +1,10 @@
-"""Text of others, made harmless in markdown, in HTML and for the eye."""
+"""Text of others, made harmless in markdown and for the eye, and templates that make it so in HTML."""
 
 from __future__ import annotations
 
-import html
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -37,19 +36,6 @@ def cut(text: str, most: int) -> str:
 def markdown_rows(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """The lines of a markdown table; every cell is literal already."""
     return [f"| {' | '.join(cells)} |" for cells in (heads, ["---"] * len(heads), *rows)]
-
-
-_CELL = "text-align: left; vertical-align: top; padding: 4px 8px; overflow-wrap: anywhere"
-
-
-def html_rows(rows: Sequence[Mapping[str, object]]) -> str:
-    """Rows as a table for one cell's output, all text escaped; inline styles only: no script, no address."""
-    lines = [*([[name.replace("_", " ") for name in rows[0]]] if rows else []), *(row.values() for row in rows)]
-    cells = [
-        "".join(f'<td style="{_CELL}">{html.escape("" if cell is None else str(cell))}</td>' for cell in line)
-        for line in lines
-    ]
-    return f'<table style="width: 100%; font-size: 90%">{"".join(f"<tr>{row}</tr>" for row in cells)}</table>'
 
 
 @cache

@@ -13,7 +13,6 @@ import polars as pl
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.datasets import demo_paths
-from axisjudge.figures.markup import html_rows
 from axisjudge.iterating import sentences
 from axisjudge.iterating.looked_at import LookedAt, looked_at
 from axisjudge.judges import JudgeLike, make_judges
@@ -25,7 +24,6 @@ from axisjudge.judging.options import RunOptions
 from axisjudge.judging.outcome import AT_BUDGET
 from axisjudge.judging.plan import JudgingPlan, together
 from axisjudge.protocol import RunSource, Split, check_tuning, find_split, make_split
-from axisjudge.results import plain
 from axisjudge.rubric import Rubric, list_rubrics, load_rubric
 from axisjudge.spec import PANELS, panel
 from axisjudge.studies._shared.scope import SCOPE
@@ -104,14 +102,15 @@ class Iteration:
         if self.result is None or self.turn is None:
             return notes
         from axisjudge.figures.inline import inline
+        from axisjudge.report.tables.sorting import tables_in_notebook
 
         turn, last, plots = self.turn, len(self.result.turns), self.result.plots()
         names = ("trail", *(f"{name}_{last}" for name in ("transitions", "contested", "flips", "beliefs")))
         figures = "".join(inline(plots[name](), note=self.result.banner) for name in names)
         read = {turn.flips_sentence(): flips_table(turn), sentences.READ_NEXT: turn.contested.to_frame()}
-        tables = "".join(f"<p>{html.escape(head)}</p>{html_rows(plain(table))}" for head, table in read.items())
+        read = {head.rstrip(":"): table for head, table in read.items()}
         decided = f"<p><strong>{html.escape(self.decided)}</strong></p>"
-        return f"{notes}{self.result._repr_html_()}{decided}{figures}{tables}"
+        return f"{notes}{self.result._repr_html_()}{decided}{figures}{tables_in_notebook(read)}"
 
 
 def iterate(

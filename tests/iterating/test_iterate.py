@@ -13,6 +13,7 @@ from axisjudge import protocol, workbench
 from axisjudge.checks import InputError
 from axisjudge.datasets import demo_paths
 from axisjudge.ratings import read_ratings
+from axisjudge.report.tables.sorting import SORT, sorting
 
 AXIS = "argument_validity"
 JUDGES = ["simulated:jackdaw", "simulated:dunnock"]
@@ -78,7 +79,9 @@ def test_in_a_notebook_one_cell_judges_what_is_new_and_shows_the_comparison(benc
     assert page.count("data:image/png;base64,") == 5  # trail, transitions, contested, flips, beliefs
     assert any("application/vnd.jupyter.widget-view+json" in out.get("data", {}) for out in first)
     assert "SIMULATED OR PLANTED" in page
-    assert "<script" not in page
+    assert page.count("axisjudge-table sortable") == page.count(SORT) > 0
+    assert page.count(sorting().markup) == 1
+    assert "<script" not in page.replace(sorting().markup, "").replace(SORT, ""), "none but ours"
     assert "takes a planted fault of" in page
     assert "to be read next" in page
     assert "v2 to v3" in shown["text/plain"]

@@ -14,7 +14,7 @@ from axisjudge.report import Page
 from axisjudge.report.page import REPORT_DIR
 from axisjudge.report.render import report_html
 from axisjudge.report.tables.markup import HELD, ROWS, SORTED
-from axisjudge.report.tables.sorting import sorting
+from axisjudge.report.tables.sorting import sorting, tables_in_notebook
 
 N = 48
 #: Numbers that text would order otherwise: 9 behind 10, -0.2 behind -0.1, 1,200 before 90.
@@ -179,6 +179,26 @@ def test_no_script_but_ours_runs(visit, report):
         page.goto(beside.as_uri())
         expect(page.locator(".dt-container")).to_have_count(2)
         assert page.evaluate("window.broken") is None
+
+
+def test_text_of_cells_is_never_markup_where_no_policy_forbids_it(browser, tmp_path):
+    """As in a notebook: the text of cells goes through the library's search and order."""
+    act = "<img src=x onerror='window.broken = 1'>"
+    hostile = [act, f"{act}&amp;", act.replace("<", "&lt;"), act.replace("<", "&amp;lt;")]
+    frame = pl.DataFrame({f"{act} n": [f"{at} {hostile[at % 4]}" for at in range(SORTED)]})
+    path = tmp_path / "output.html"
+    path.write_text(f'<meta charset="utf-8">{tables_in_notebook({act: frame, "Again": frame})}')
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    expect(page.locator(".dt-container")).to_have_count(2)
+    page.get_by_role("searchbox").first.fill("onerror")
+    expect(page.locator(".dt-info").first).to_have_text(f"{SORTED} rows")
+    page.locator("th").first.click()
+    expect(page.locator("[aria-sort=ascending]")).to_have_count(1)
+    page.wait_for_timeout(300)
+    assert page.evaluate("window.broken") is None
+    assert page.locator("img").count() == 0
+    page.close()
 
 
 def test_the_library_comes_once_and_only_where_it_sorts(monkeypatch, tmp_path):

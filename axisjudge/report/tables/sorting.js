@@ -20,7 +20,7 @@ globalThis.axisjudgeSort = () => {
     }
     const name = (table.caption?.textContent ?? "").split(". ")[0];
     const container = shown.table().container();
-    container.style.minWidth = `min(${container.offsetWidth}px, 100%)`; // and does not move while one types
+    container.style.minWidth = `min(${container.offsetWidth}px, 100%)`; // it does not move while one types
     container.querySelector("input").setAttribute("aria-label", `Search ${name}`.trim());
   }
 };

@@ -6,17 +6,23 @@ import gzip
 import html
 import re
 from base64 import b64encode
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import distribution
 from pathlib import Path
+from typing import Any
+
+from axisjudge.report.tables.markup import as_polars, html_table, is_sortable
 
 _HERE = Path(__file__).resolve().parent
 #: In the package of itables, whose import would bring pandas: the library as one module.
 _LIBRARY = "itables/html/dt_bundle.js"
 #: How that module ends: what it hands out, under which names.
 _EXPORT = re.compile(r"\bexport\s*\{([^}]*)\};?")
+#: Sorts what is there by now; before the library has come it does nothing, and the library sorts what it finds.
+SORT = "<script>globalThis.axisjudgeSort?.()</script>"
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,19 @@ def in_notebook(table: str, name: str, *, first: bool) -> str:
     """
     brought = f"<style>{sorting().css}</style>{sorting().markup}" if first else ""
     region = f'<div class="axisjudge-region" tabindex="0" role="region" aria-label="{html.escape(name)}">{table}</div>'
-    return f"{region}{brought}<script>globalThis.axisjudgeSort?.()</script>"
+    return f"{region}{brought}{SORT}"
+
+
+def tables_in_notebook(frames: Mapping[str, Any]) -> str:
+    """Tables by their captions as one output of a notebook, those that are long sorted."""
+    shown, is_first = "", True
+    for caption, frame in frames.items():
+        table = as_polars(frame)
+        markup = html_table(table, {}, caption, None)
+        if is_sortable(table):
+            markup, is_first = in_notebook(markup, caption, first=is_first), False
+        shown += markup
+    return shown
 
 
 def _program() -> str:

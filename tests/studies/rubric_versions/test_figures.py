@@ -11,8 +11,7 @@ import polars as pl
 from version_worlds import table, world
 
 from axisjudge.figures.inline import inline
-from axisjudge.figures.markup import html_rows
-from axisjudge.results import plain
+from axisjudge.report.tables.markup import as_polars, html_table
 from axisjudge.studies.rubric_versions import rubric_versions
 from axisjudge.studies.rubric_versions.figures import plot_agreement_by_version, plot_beliefs, plot_flips
 from axisjudge.studies.rubric_versions.tables import flips_table, flips_text
@@ -63,7 +62,7 @@ def test_flips_show_noise_and_turnover(turn):
 
 def test_untrusted_text_stays_text(turn):
     for frame in (flips_table(turn, most=3), turn.contested.to_frame()):
-        shown = html_rows(plain(frame))
+        shown = html_table(as_polars(frame), {}, "", None)
         assert "<img" not in shown
         assert "&lt;img" in shown
     assert "\x1b" not in flips_text(turn)
