@@ -112,11 +112,11 @@ class OnCluster(Workers):
         ahead = _AHEAD * max(1, self._n_workers())
         lots = [*_lots(parts, at_once)]
 
-        def submit(lot: Sequence[Part]) -> Any:  # what bears the name of one work is thought to take as long
+        def submit(at: int) -> Any:  # what bears the name of one work is thought to take as long; what is first, begins
             key = f"{funcname(work)}-{uuid4().hex}"
-            return self._client.submit(_each, work, lot, key=key, retries=RETRIES, pure=False)
+            return self._client.submit(_each, work, lots[at], key=key, priority=-at, retries=RETRIES, pure=False)
 
-        return self._results(submit, lots, name, [submit(lot) for lot in lots[:ahead]])
+        return self._results(submit, lots, name, [submit(at) for at in range(min(ahead, len(lots)))])
 
     def kept(
         self,
@@ -147,7 +147,7 @@ class OnCluster(Workers):
 
     def _results(
         self,
-        submit: Callable[[Sequence[Part]], Any],
+        submit: Callable[[int], Any],
         lots: Sequence[Sequence[Part]],
         name: Callable[[Part], str],
         begun: list[Any],
@@ -158,7 +158,7 @@ class OnCluster(Workers):
         failed: list[str] = []
         for at, lot in enumerate(tqdm(lots, unit=" parts", disable=None, dynamic_ncols=True)):
             while len(begun) < min(len(lots), at + ahead):
-                begun.append(submit(lots[len(begun)]))
+                begun.append(submit(len(begun)))
             self._until_done(begun[at])
             try:
                 results = begun[at].result()
