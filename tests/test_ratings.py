@@ -11,6 +11,7 @@ import pytest
 
 from axisjudge.checks import InputError
 from axisjudge.ratings import SCHEMA, RatingsWriter, ratings_frame, read_ratings, to_matrix
+from axisjudge.ratings.table import newest_ratings
 from axisjudge.verdict import AXES, Rating
 
 
@@ -74,6 +75,31 @@ def test_the_latest_of_several_prompts_counts_and_the_others_are_told(tmp_path):
     with pytest.warns(UserWarning, match="1 ratings by an older prompt, rubric or rater version are left out"):
         table = read_ratings(path, latest=True)
     assert table.select("item_id", "verdict").rows() == [("t1", "incorrect"), ("t2", "correct")]
+
+
+def test_the_newest_and_those_of_each_rubric_come_from_one_reading(tmp_path, monkeypatch):
+    path = tmp_path / "r.jsonl"
+    write(
+        path,
+        rating(rubric_version="v2", prompt_sha256="b"),
+        rating(rubric_version="v1", prompt_sha256="a", verdict="incorrect"),
+        rating(rubric_version="v2", prompt_sha256="c", verdict="uncertain"),
+        rating("t2"),
+        rating("t2", verdict="incorrect"),
+    )
+    opened, read = [], pl.read_ndjson
+    monkeypatch.setattr(pl, "read_ndjson", lambda *of, **how: (opened.append(of), read(*of, **how))[1])
+    with pytest.warns(UserWarning, match="2 ratings by an older") as told:
+        newest, by_rubric = newest_ratings(path)
+    assert len(opened) == len(told) == 1
+    assert newest.select("item_id", "verdict").rows() == [("t1", "uncertain"), ("t2", "incorrect")]
+    assert set(by_rubric.select("item_id", "rubric_version", "verdict").rows()) == {
+        ("t1", "v1", "incorrect"),
+        ("t1", "v2", "uncertain"),
+        ("t2", None, "incorrect"),
+    }
+    with pytest.warns(UserWarning):
+        assert newest.equals(read_ratings(path, latest=True))
 
 
 def test_several_files_make_one_table(tmp_path):

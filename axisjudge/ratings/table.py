@@ -40,9 +40,7 @@ ASIDE = (
 )
 
 
-def read_ratings(
-    *paths: str | Path, latest: bool = False, rubrics_apart: bool = False, lean: bool = False
-) -> pl.DataFrame:
+def read_ratings(*paths: str | Path, latest: bool = False, lean: bool = False) -> pl.DataFrame:
     """Read ratings from JSONL files, Parquet files or datasets (`axisjudge.ratings.dataset`) into one table.
 
     Of several lines of one identity the last one wins. A torn last line (the writer was killed while it wrote) and
@@ -54,8 +52,6 @@ def read_ratings(
     latest : bool
         Where a rater rated an item several times, by other prompts, rubrics or versions, keep the rating written last
         and warn of the number left out. Without it all are kept, and statistics that need one refuse them.
-    rubrics_apart : bool
-        With `latest`, ratings under different rubric versions are different ratings, each kept.
     lean : bool
         Leave the columns in `ASIDE` on the disk, as far as Parquet lets them lie; they are empty in the table, which
         is put in order question by question: that takes a fraction of the memory.
@@ -70,9 +66,17 @@ def read_ratings(
     InputError
         A file is missing, is not made of ratings, or a rating breaks a rule; the message names file, line and rule.
     """
-    tables = _last_ratings(paths, latest, rubrics_apart, lean)
+    tables = _last_ratings(paths, latest, lean)
     ordered = list(_by_question(tables) if lean else [in_order(pl.concat([_NONE, *tables], how="diagonal"))])
     return _whole(pl.concat([_NONE, *ordered], how="diagonal"))
+
+
+def newest_ratings(*paths: str | Path) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The `latest` ratings of files, and the latest under each version of a rubric; the files are read once."""
+    every = _whole(pl.concat([_NONE, *_last_ratings(paths, latest=False, lean=False)], how="diagonal"))
+    newest, by_rubric = _last_of(every, _ASKED), _last_of(every, [*_ASKED, "rubric_version"])
+    _warn_of_older(paths, every.height - newest.height)
+    return in_order(newest), in_order(by_rubric)
 
 
 def _by_question(tables: Iterable[pl.DataFrame]) -> list[pl.DataFrame]:
@@ -92,22 +96,25 @@ def ratings_in_parts(*paths: str | Path, lean: bool = False) -> Iterator[pl.Data
     These are the parts of a single dataset, read one at a time, and one table of whatever else the paths name. Their
     rows are in no order.
     """
-    return map(_whole, _last_ratings(paths, latest=True, rubrics_apart=False, lean=lean))
+    return map(_whole, _last_ratings(paths, latest=True, lean=lean))
 
 
-def _last_ratings(paths: Sequence[str | Path], latest: bool, rubrics_apart: bool, lean: bool) -> Iterator[pl.DataFrame]:
+def _last_ratings(paths: Sequence[str | Path], latest: bool, lean: bool) -> Iterator[pl.DataFrame]:
     columns = [name for name in SCHEMA if not (lean and name in ASIDE)]
-    one = ["item_id", "question", "rater", "repeat", *(["rubric_version"] if rubrics_apart else [])]
     n_older = 0
     for table in _tables([Path(path) for path in paths], [*dict.fromkeys([*columns, *_TELLING_APART])]):
         every = _last_of(table, IDENTITY)
-        newest = _last_of(every, one) if latest else every
+        newest = _last_of(every, _ASKED) if latest else every
         n_older += every.height - newest.height
         yield newest.select(name for name in columns if name in IDENTITY or newest[name].null_count() < newest.height)
+    _warn_of_older(paths, n_older)
+
+
+def _warn_of_older(paths: Sequence[str | Path], n_older: int) -> None:
     if n_older:
         where = ", ".join(map(str, paths))
         warnings.warn(
-            f"{where}: {n_older} ratings by an older prompt, rubric or rater version are left out", stacklevel=4
+            f"{where}: {n_older} ratings by an older prompt, rubric or rater version are left out", stacklevel=5
         )
 
 
@@ -187,6 +194,8 @@ def _read_dataset(path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         yield ratings
 
 
+#: What is asked of a rater once, under whatever prompt, rubric or version.
+_ASKED = ("item_id", "question", "rater", "repeat")
 #: No ratings, with the columns that put them in order.
 _NONE = pl.DataFrame(schema={name: SCHEMA[name] for name in IDENTITY})
 #: Columns by which rows are told apart, put in order and checked.

@@ -1,6 +1,5 @@
 """`axisjudge agreement`: how far raters agree, per axis."""
 
-import warnings
 from dataclasses import replace
 from functools import partial
 from operator import attrgetter
@@ -48,8 +47,8 @@ def agreement(
     """
     import polars as pl
 
-    from axisjudge.ratings import read_ratings
     from axisjudge.ratings.dataset import is_dataset
+    from axisjudge.ratings.table import newest_ratings
     from axisjudge.readers import read_trajectories
     from axisjudge.sources import sources_of
     from axisjudge.studies._shared.citations import citation_report
@@ -65,14 +64,11 @@ def agreement(
             raise InputError("--weighted" if weighted else "--trajectories", "needs single items", cure=cure)
         _of_dataset(ratings, cluster, json, steps=steps, questions=question, scale=scale, coefficient=coefficient)
         return
-    table = read_ratings(*ratings, latest=True)
+    table, by_rubric = newest_ratings(*ratings)
     sources = sources_of(table, name, steps=steps, questions=question, scale=scale)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what these files leave out was said just now
-        every = read_ratings(*ratings, latest=True, rubrics_apart=True)
     runs = read_trajectories(*trajectories).trajectories if trajectories else ()
     results = [panel_agreement(source, coefficient=coefficient, weighted=weighted) for source in sources]
-    citations = citation_report(every, steps={run.id: len(run.steps) for run in runs} or None)
+    citations = citation_report(by_rubric, steps={run.id: len(run.steps) for run in runs} or None)
     repeats = repeat_report(pl.concat([source.ratings for source in sources]))
     rated = sources[0].ratings
     if json:
