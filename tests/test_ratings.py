@@ -98,7 +98,7 @@ def test_the_newest_and_those_of_each_rubric_come_from_one_reading(tmp_path, mon
         ("t1", "v2", "uncertain"),
         ("t2", None, "incorrect"),
     }
-    with pytest.warns(UserWarning):
+    with pytest.warns(UserWarning, match="left out"):
         assert newest.equals(read_ratings(path, latest=True))
 
 
