@@ -75,3 +75,11 @@ function keysDialog(keys) {
     },
   });
 }
+
+/** Give a text as a file. */
+function save(name, type, text) {
+  const link = make("a", { download: name });
+  link.href = URL.createObjectURL(new Blob([text], { type }));
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}

@@ -392,11 +392,3 @@ function quoted(value, mark) {
   if (mark === "\t") return text.replace(/[\t\r\n]+/g, " ");
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
-
-/** Give a text as a file. */
-function save(name, type, text) {
-  const link = make("a", { download: name });
-  link.href = URL.createObjectURL(new Blob([text], { type }));
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
-}
