@@ -33,10 +33,7 @@ function line(state, name) {
 
 function download(state) {
   const lines = Object.keys(state.labels).map((name) => `${line(state, name)}\n`);
-  const link = make("a", { download: `${state.rater.replace(/[^\p{L}\p{N}._-]+/gu, "-")}.jsonl` });
-  link.href = URL.createObjectURL(new Blob(lines, { type: "application/jsonl" }));
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  save(`${state.rater.replace(/[^\p{L}\p{N}._-]+/gu, "-")}.jsonl`, "application/jsonl", lines.join(""));
 }
 
 /** The labeller's host in a page from disk: the browser keeps the labels. */
