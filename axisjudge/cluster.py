@@ -11,6 +11,7 @@ import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from importlib import import_module
 from multiprocessing import get_all_start_methods
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -29,7 +30,7 @@ RETRIES = 2
 #: Parts that are under way or done ahead of the one whose result is waited for, for each worker.
 _AHEAD = 4
 #: Parts that are combined at once: what each of them holds is held together.
-_AT_ONCE = 16
+_AT_ONCE = 8
 #: Seconds after which it is looked whether anybody is left to do a part; workers begin anew in less.
 _PATIENCE = 30
 #: Failed parts named in one message.
@@ -50,6 +51,9 @@ _FORMS = "is local:N, the address of a scheduler (tcp://HOST:8786), or jobqueue:
 class Workers:
     """What carries out the parts of a piece of work: here one part after another in this process."""
 
+    def prepare(self, *modules: str) -> None:
+        """Have the workers import `modules` while this process does something else."""
+
     def map(
         self, work: Callable[[Part], Result], parts: Sequence[Part], name: Callable[[Part], str], *, at_once: int = 1
     ) -> Iterator[Result]:
@@ -64,7 +68,7 @@ class Workers:
         name: Callable[[Part], str],
     ) -> list[Any]:
         """What `combine` makes of `work` of each group's parts, left where it was made: `map` takes it in a part."""
-        return [_combined([combine(_each(work, lot)) for lot in _lots(group)], combine) for group in groups]
+        return [_combined([_together(work, combine, lot) for lot in _lots(group)], combine) for group in groups]
 
 
 InTurn = Workers
@@ -76,6 +80,17 @@ def _lots(parts: Sequence[Part], at_once: int = _AT_ONCE) -> Iterator[Sequence[P
 
 def _each(work: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
     return [*map(work, parts)]
+
+
+def _imported(modules: Sequence[str]) -> None:
+    for name in modules:
+        import_module(name)
+
+
+def _together(
+    work: Callable[[Part], Result], combine: Callable[[Sequence[Result]], Result], parts: Sequence[Part]
+) -> Result:
+    return combine(_each(work, parts))
 
 
 def _combined(made: list[Any], combine: Callable[[Sequence[Any]], Any]) -> Any:
@@ -93,6 +108,13 @@ class OnCluster(Workers):
 
     def __init__(self, client: Client, *, ours: bool = False) -> None:
         self._client, self._ours = client, ours
+        self._prepared: list[Any] = []
+
+    def prepare(self, *modules: str) -> None:
+        """Have the workers import `modules` while this process does something else."""
+        self._prepared = [
+            self._client.submit(_imported, modules, workers=[address], pure=False) for address in self._addresses()
+        ]
 
     def map(
         self, work: Callable[[Part], Result], parts: Sequence[Part], name: Callable[[Part], str], *, at_once: int = 1
@@ -127,19 +149,20 @@ class OnCluster(Workers):
     ) -> list[Any]:
         """What `combine` makes of `work` of each group's parts, as futures of the cluster.
 
-        A part bears its name there, so that it is in the error of a part that took all its workers along.
+        A worker takes a lot of parts, so that what it makes of each of them need not travel. A lot bears a name there,
+        so that it is in the error of one that took all its workers along.
         """
         from tqdm import tqdm
 
         submit = partial(self._client.submit, retries=RETRIES, pure=False)
         begun: list[Any] = []
 
-        def combined_lot(lot: Sequence[Part]) -> Any:
-            made = [submit(work, part, key=f"{name(part)}-{uuid4().hex}") for part in lot]
-            begun.extend(made)
-            return submit(combine, made)
+        def of_lot(lot: Sequence[Part]) -> Any:
+            named = f"{name(lot[0])}{f' and {len(lot) - 1} more' if len(lot) > 1 else ''}-{uuid4().hex}"
+            begun.append(submit(_together, work, combine, lot, key=named))
+            return begun[-1]
 
-        whole = [_combined([combined_lot(lot) for lot in _lots(group)], partial(submit, combine)) for group in groups]
+        whole = [_combined([of_lot(lot) for lot in _lots(group)], partial(submit, combine)) for group in groups]
         begun.reverse()
         for _ in tqdm(range(len(begun)), unit=" parts", disable=None, dynamic_ncols=True):
             self._until_done(begun.pop())
@@ -173,7 +196,10 @@ class OnCluster(Workers):
             raise InputError("--cluster", f"{len(failed)} of {len(lots)} parts failed {RETRIES + 1} times: {named}")
 
     def _n_workers(self) -> int:
-        return len(self._client.scheduler_info(n_workers=-1)["workers"])
+        return len(self._addresses())
+
+    def _addresses(self) -> list[str]:
+        return list(self._client.scheduler_info(n_workers=-1)["workers"])
 
     def _until_done(self, part: Any) -> None:
         from dask.distributed import wait

@@ -45,15 +45,7 @@ def agreement(
     A dataset (a folder that `axisjudge ratings compact` wrote) is counted part by part and never read whole; single
     items are then left out: disagreements, triage, cited steps, repeats.
     """
-    import polars as pl
-
     from axisjudge.ratings.dataset import is_dataset
-    from axisjudge.ratings.table import newest_ratings
-    from axisjudge.readers import read_trajectories
-    from axisjudge.sources import sources_of
-    from axisjudge.studies._shared.citations import citation_report
-    from axisjudge.studies.agreement import agreement as panel_agreement
-    from axisjudge.studies.evidence.repeats import repeat_report
 
     if coefficient:
         one_of("--coefficient", coefficient, show.coefficients())
@@ -64,6 +56,15 @@ def agreement(
             raise InputError("--weighted" if weighted else "--trajectories", "needs single items", cure=cure)
         _of_dataset(ratings, cluster, json, steps=steps, questions=question, scale=scale, coefficient=coefficient)
         return
+    import polars as pl
+
+    from axisjudge.ratings.table import newest_ratings
+    from axisjudge.readers import read_trajectories
+    from axisjudge.sources import sources_of
+    from axisjudge.studies._shared.citations import citation_report
+    from axisjudge.studies.agreement import agreement as panel_agreement
+    from axisjudge.studies.evidence.repeats import repeat_report
+
     table, by_rubric = newest_ratings(*ratings)
     sources = sources_of(table, name, steps=steps, questions=question, scale=scale)
     runs = read_trajectories(*trajectories).trajectories if trajectories else ()
@@ -92,17 +93,19 @@ def _overall(source: "Source", result: "PanelAgreement") -> "AgreementByAxis":
 
 def _of_dataset(ratings: list[Path], cluster: str | None, json: bool, **choice: Any) -> None:
     """Agreement in a dataset, by the workers of a cluster where one is named."""
-    import polars as pl
-
     from axisjudge.cluster import workers_of
     from axisjudge.ratings.dataset import is_dataset, parts_of
-    from axisjudge.studies.agreement.counted import A_LOOK, agreement_of_dataset
     from axisjudge.workbench import home
 
     if len(ratings) > 1 or not is_dataset(ratings[0]):
         cure = "make one first: axisjudge ratings compact RATINGS... --out FOLDER"
         raise InputError("--cluster", "takes one dataset", ", ".join(map(str, ratings)), cure)
     with workers_of(cluster) as workers:
+        workers.prepare("axisjudge.studies.agreement.counted", "axisjudge.protocol.standing")
+        import polars as pl
+
+        from axisjudge.studies.agreement.counted import A_LOOK, agreement_of_dataset
+
         standing = partial(_standing_rows, home=home())
         parts = workers.map(standing, parts_of(ratings[0]), attrgetter("name"), at_once=A_LOOK)
         rows, n_judged = zip(*parts, strict=True)
