@@ -279,6 +279,8 @@ PARTS = {
         "post_stratified_interval",
         "cluster_worth",
         "label_weights",
+        "standing_for",
+        "allowing_for_unseen",
         "unlabelled_share",
         "weights_within",
     ),
