@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
+from itertools import islice
 from multiprocessing import get_all_start_methods
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
+Brief = TypeVar("Brief")
 
 #: How often a part that failed is done anew.
 RETRIES = 2
@@ -65,10 +67,15 @@ class Workers:
         work: Callable[[Part], Result],
         groups: Sequence[Sequence[Part]],
         combine: Callable[[Sequence[Result]], Result],
+        brief: Callable[[Result], Brief],
         name: Callable[[Part], str],
-    ) -> list[Any]:
-        """What `combine` makes of `work` of each group's parts, left where it was made: `map` takes it in a part."""
-        return [_combined([_together(work, combine, lot) for lot in _lots(group)], combine) for group in groups]
+    ) -> list[tuple[Any, list[Brief]]]:
+        """What `combine` makes of `work` of each group's parts, left where it was made: `map` takes it in a part.
+
+        With it comes what it is in `brief`, one or several that `combine` makes one of.
+        """
+        whole = [_combined([_together(work, combine, lot) for lot in _lots(group)], combine) for group in groups]
+        return [(each, [brief(each)]) for each in whole]
 
 
 InTurn = Workers
@@ -145,28 +152,28 @@ class OnCluster(Workers):
         work: Callable[[Part], Result],
         groups: Sequence[Sequence[Part]],
         combine: Callable[[Sequence[Result]], Result],
+        brief: Callable[[Result], Brief],
         name: Callable[[Part], str],
-    ) -> list[Any]:
-        """What `combine` makes of `work` of each group's parts, as futures of the cluster.
+    ) -> list[tuple[Any, list[Brief]]]:
+        """What `combine` makes of `work` of each group's parts, as futures of the cluster, and what is brief of each.
 
-        A worker takes a lot of parts, so that what it makes of each of them need not travel. A lot bears a name there,
-        so that it is in the error of one that took all its workers along.
+        A worker takes a lot of parts, so that what it makes of each of them need not travel. What is brief is that of
+        lots, so that nobody waits for the whole.
+
+        Raises
+        ------
+        InputError
+            Parts failed; `name` says which.
         """
-        from tqdm import tqdm
-
         submit = partial(self._client.submit, retries=RETRIES, pure=False)
-        begun: list[Any] = []
-
-        def of_lot(lot: Sequence[Part]) -> Any:
-            named = f"{name(lot[0])}{f' and {len(lot) - 1} more' if len(lot) > 1 else ''}-{uuid4().hex}"
-            begun.append(submit(_together, work, combine, lot, key=named))
-            return begun[-1]
-
-        whole = [_combined([of_lot(lot) for lot in _lots(group)], partial(submit, combine)) for group in groups]
-        begun.reverse()
-        for _ in tqdm(range(len(begun)), unit=" parts", disable=None, dynamic_ncols=True):
-            self._until_done(begun.pop())
-        return whole
+        lots = [[*_lots(group)] for group in groups]
+        made = [[submit(_together, work, combine, lot) for lot in group] for group in lots]
+        whole = [_combined(group, partial(submit, combine)) for group in made]
+        briefs = [submit(_each, brief, [lot]) for group in made for lot in group]
+        del made  # a lot goes when it is in the whole
+        results = self._results(briefs.__getitem__, [lot for group in lots for lot in group], name, briefs)
+        found = iter([*results])
+        return [(each, [*islice(found, len(group))]) for each, group in zip(whole, lots, strict=True)]
 
     def _results(
         self,

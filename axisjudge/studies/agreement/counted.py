@@ -79,12 +79,12 @@ def agreement_of_dataset(
     empty = {run for runs in workers.map(_empty_runs, parts, _name, at_once=A_LOOK) for run in runs}
     names = questions_in_order(part.question for part in parts)
     groups = [[part for part in parts if part.question == name] for name in names]
-    kept = workers.kept(partial(_count, step_level=step_level, empty=sorted(empty)), groups, _sum, _name)
-    every = dict(zip(names, zip(kept, workers.map(_in_short, kept, str), strict=True), strict=True))
+    kept = workers.kept(partial(_count, step_level=step_level, empty=sorted(empty)), groups, _sum, _in_short, _name)
+    every = {name: (whole, _sum(briefs)) for name, (whole, briefs) in zip(names, kept, strict=True)}
     n_all = sum(short.n_all for _, short in every.values())
     chosen = [
-        _Question(name, at, short.counts, short.n_ratings, short.n_repeats)
-        for name, (at, short) in every.items()
+        _Question(name, whole, short.counts, short.n_ratings, short.n_repeats)
+        for name, (whole, short) in every.items()
         if short.counts is not None and (not questions or name in questions)
     ]
     if not chosen:
