@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -113,10 +114,22 @@ class Database:
                 yield
 
     def let_readers_in(self) -> None:
-        """Readers beside a writer (WAL), which SQLite notes in the file: not before it is known to be a store."""
-        if self.is_sqlite:
-            with self.reading() as connection:
-                connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+        """Readers beside a writer (WAL), which SQLite notes in the file: not before it is known to be a store.
+
+        SQLite takes the whole file for it, and does not wait for others that open it: that is left to us.
+        """
+        if not self.is_sqlite:
+            return
+        latest = time.monotonic() + _WAIT
+        with self.reading() as connection:
+            while True:
+                try:
+                    connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+                    return
+                except sa.exc.OperationalError as error:
+                    if "locked" not in str(error.orig) or time.monotonic() > latest:
+                        raise
+                time.sleep(0.01)
 
     def close(self) -> None:
         """Close all connections."""

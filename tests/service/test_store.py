@@ -387,20 +387,21 @@ class TestSchema:
             ScoreStore(store_url)
         database.close()
 
-    def test_many_open_a_new_store_at_once(self, store_url):
+    def test_many_open_a_new_store_at_once(self, store_url, tmp_path):
         failures = []
 
-        def opened():
+        def opened(url):
             try:
-                ScoreStore(store_url).close()
+                ScoreStore(url).close()
             except Exception as error:
                 failures.append(error)
 
-        threads = [threading.Thread(target=opened) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        for url in (store_url, *(str(tmp_path / f"{number}.sqlite") for number in range(20))):
+            threads = [threading.Thread(target=opened, args=(url,)) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
         assert failures == []
 
     def test_the_score_is_checked_by_the_database_too(self, store):

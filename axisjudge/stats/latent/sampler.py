@@ -91,7 +91,7 @@ def sample(
 
     Parameters
     ----------
-    seen : Seen
+    seen : Observed
     series, draws, burn_in : int
         How many series, kept draws of each, and draws before them.
     keep : tuple of str

@@ -45,7 +45,7 @@ def fit_panel(votes: PanelVotes, way: str, *, rng: np.random.Generator) -> Linea
 
     Parameters
     ----------
-    votes : Votes
+    votes : PanelVotes
         With labels on some items, or on none where the way needs none; labels then calibrate its probabilities.
     way : str
         ``majority``, ``families_equal``, ``dawid_skene``, ``best_single``, ``best_majority``, ``logistic``, ``ridge``;
@@ -62,7 +62,7 @@ def fit_panel(votes: PanelVotes, way: str, *, rng: np.random.Generator) -> Linea
     --------
     >>> words = np.array([[1.0, 1, 0], [0, 0, 0], [1, 0, 0]])
     >>> rest = np.full(3, np.nan), np.ones(3), np.arange(3), ("a", "b", "b"), 2
-    >>> panel = fit_panel(Votes(words, *rest), "families_equal", rng=np.random.default_rng(0))
+    >>> panel = fit_panel(PanelVotes(words, *rest), "families_equal", rng=np.random.default_rng(0))
     >>> panel.weights.tolist(), likeliest(panel.scores(words)).tolist()
     ([1.0, 0.5, 0.5], [1.0, 0.0, 0.0])
     """
