@@ -1,5 +1,6 @@
 """Parts on workers: the same results in the same order; what fails is named, what is lost is done anew."""
 
+import itertools
 import os
 import signal
 import subprocess
@@ -66,9 +67,12 @@ def test_a_part_that_fails_among_kept_ones_is_told(here):
 
 
 @pytest.mark.parametrize(
-    "named", ["local:none", "local:0", "jobqueue:slurm.yaml", "nonsense://x", "FILE", "jobqueue:FILE"]
+    ("named", "content"),
+    [
+        *((named, "") for named in ("local:none", "local:0", "jobqueue:slurm.yaml", "nonsense://x")),
+        *itertools.product(("FILE", "jobqueue:FILE"), ("{}", "no json")),
+    ],
 )
-@pytest.mark.parametrize("content", ["{}", "no json"])
 def test_what_is_no_cluster_is_refused(tmp_path, named, content):
     (tmp_path / "cluster.json").write_text(content)
     named = named.replace("FILE", str(tmp_path / "cluster.json"))

@@ -111,6 +111,7 @@ def test_an_editable_install_copies_nothing(tmp_path):
         assert archive.read(named[0]).decode().strip() == str(ROOT)
 
 
+@pytest.mark.slow
 def test_without_a_workbench_everything_is_read_and_writing_asks_for_one(run, site, tmp_path):
     before = content(site)
     assert "3,557 steps" in run("demo").stdout

@@ -1,15 +1,10 @@
 """axisjudge agreement where judges cite steps and are asked several times."""
 
 import json
-import subprocess
-import sys
+
+from cli.conftest import axisjudge
 
 from axisjudge.workbench import home
-
-
-def axisjudge(*arguments):
-    command = [sys.executable, "-m", "axisjudge", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=240)
 
 
 def judged(out, repeats):

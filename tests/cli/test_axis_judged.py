@@ -1,10 +1,9 @@
 """axisjudge axis-result with judges: the plan, the results by judge, agreement, own families, stored ratings."""
 
 import json
-import subprocess
-import sys
 
 import pytest
+from cli.conftest import axisjudge
 
 from axisjudge.workbench import home
 
@@ -15,8 +14,7 @@ TWO = ("--judge", "simulated:heron", "--judge", "simulated:wren")
 
 
 def axis_result(*arguments, code=0):
-    command = [sys.executable, "-m", "axisjudge", "axis-result", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = axisjudge("axis-result", *arguments)
     assert done.returncode == code, done.stderr
     return done
 

@@ -1,10 +1,9 @@
 """axisjudge axis-result on the demo's transcripts."""
 
 import json
-import subprocess
-import sys
 
 import pytest
+from cli.conftest import axisjudge
 
 from axisjudge.workbench import home
 
@@ -13,8 +12,7 @@ ONE = FOLDER / "cedar-mini" / "price-rounding.1.json"
 
 
 def axis_result(*arguments):
-    command = [sys.executable, "-m", "axisjudge", "axis-result", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return axisjudge("axis-result", *arguments)
 
 
 def test_one_run_is_printed_with_its_signals_and_marks():

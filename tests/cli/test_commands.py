@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import typer
+from cli.conftest import axisjudge
 from typer.testing import CliRunner
 
 from axisjudge import workbench
@@ -33,7 +34,8 @@ def _leaves(command: Any, words: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
 COMMANDS = _leaves(typer.main.get_command(app))
 
 
-def axisjudge(*arguments: object, cwd: Path | None = None, env: dict[str, str] | None = None):
+def as_user(*arguments: object, cwd: Path | None = None, env: dict[str, str] | None = None):
+    """The command in a process of its own."""
     command = [sys.executable, "-m", "axisjudge", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=env, timeout=240)
 
@@ -67,13 +69,13 @@ def test_the_commands_of_the_design_are_there():
 
 def test_a_newcomer_s_run(one_file, tmp_path):
     out = tmp_path / "ratings.jsonl"
-    first = axisjudge("judge", one_file, "--out", out)
+    first = as_user("judge", one_file, "--out", out)
     assert first.returncode == 0, first.stderr
     assert "rules" in first.stdout
     assert str(out) in first.stdout
-    again = axisjudge("judge", one_file, "--out", out)
+    again = as_user("judge", one_file, "--out", out)
     assert "0 calls to make" in again.stdout
-    plan = axisjudge("judge", one_file, "--out", out, "--dry-run", "--repeats", "2", "--json")
+    plan = as_user("judge", one_file, "--out", out, "--dry-run", "--repeats", "2", "--json")
     assert json.loads(plan.stdout)["cached"] * 2 == json.loads(plan.stdout)["cached"] + sum(
         row["ratings"] for row in json.loads(plan.stdout)["plan"]
     )
@@ -277,7 +279,7 @@ def test_the_readme_s_commands_run_as_written(demo, tmp_path):
     commands = _readme_commands()
     assert len(commands) >= 6
     for line in commands:
-        run = axisjudge(*shlex.split(line)[1:], cwd=bench, env={"PATH": "", "HOME": str(tmp_path)})
+        run = as_user(*shlex.split(line)[1:], cwd=bench, env={"PATH": "", "HOME": str(tmp_path)})
         if "--judge anthropic" in line:
             assert run.returncode == 2, line
             assert re.fullmatch(r"axisjudge: .*ANTHROPIC_API_KEY.*\n", run.stderr), run.stderr

@@ -2,17 +2,11 @@
 
 import json
 import re
-import subprocess
-import sys
 
 import pytest
+from cli.conftest import axisjudge
 
 from axisjudge.workbench import home
-
-
-def axisjudge(*arguments):
-    command = [sys.executable, "-m", "axisjudge", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=240)
 
 
 @pytest.fixture(scope="module")

@@ -1,20 +1,14 @@
 """axisjudge twins as a user meets it."""
 
 import json
-import subprocess
-import sys
 
 import pytest
+from cli.conftest import axisjudge
 
 from axisjudge import protocol, workbench
 from axisjudge.readers import read_trajectories
 from axisjudge.twins import make_twins
 from axisjudge.workbench import home
-
-
-def axisjudge(*arguments):
-    command = [sys.executable, "-m", "axisjudge", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=240)
 
 
 @pytest.fixture(scope="module")

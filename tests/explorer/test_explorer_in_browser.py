@@ -227,7 +227,9 @@ def test_a_link_narrows_to_one_judge_to_two_or_to_versions_and_counts_among_thes
     expect(page.locator(".rows .name")).to_have_text(["run-0"])
 
 
-@pytest.mark.parametrize("look", ["light", "dark", "phone"])
+@pytest.mark.parametrize(
+    "look", ["light", pytest.param("dark", marks=pytest.mark.slow), pytest.param("phone", marks=pytest.mark.slow)]
+)
 def test_everybody_can_read_it(visit, pictures, look):
     narrow = {"viewport": {"width": 420, "height": 860}} if look == "phone" else {}
     page = visit(color_scheme="dark" if look == "dark" else "light", **narrow)
@@ -261,6 +263,7 @@ FILLED = """() => {
 }"""
 
 
+@pytest.mark.slow
 def test_the_demo_judged_by_four_is_a_short_document_with_a_run_open(visit, tmp_path):
     demo = read_trajectories(*demo_paths()).trajectories
     judges = ["rules", "simulated:sparrow", "simulated:wren", "simulated:heron"]
@@ -276,6 +279,7 @@ def test_the_demo_judged_by_four_is_a_short_document_with_a_run_open(visit, tmp_
     page.wait_for_function(FILLED)
 
 
+@pytest.mark.slow
 def test_thousands_of_runs_stay_a_short_document(browser, runs, tmp_path):
     steps = tuple(step.model_copy(update={"index": at}) for at, step in enumerate(runs[0].steps * 25))
     many = [run.model_copy(update={"id": f"run-{n}-{run.id}"}) for n in range(300) for run in runs[:1]]

@@ -204,7 +204,9 @@ def test_by_tab_alone_everything_is_reached(visit):
     assert {"correct", "50 percent sure", "Note on Tool selection", "Cite step 7 for Tool selection"} <= reached
 
 
-@pytest.mark.parametrize("look", ["light", "dark", "narrow"])
+@pytest.mark.parametrize(
+    "look", ["light", pytest.param("dark", marks=pytest.mark.slow), pytest.param("narrow", marks=pytest.mark.slow)]
+)
 def test_everybody_can_read_it(visit, pictures, look):
     narrow = {"viewport": {"width": 480, "height": 860}} if look == "narrow" else {}
     page = visit(color_scheme="dark" if look == "dark" else "light", **narrow)

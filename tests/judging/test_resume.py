@@ -139,6 +139,7 @@ def test_ctrl_c_says_that_nothing_is_lost(command, tmp_path):
     assert read_ratings(out).height == N * 5
 
 
+@pytest.mark.slow
 def test_the_torn_line_of_a_kill_is_mended(command, tmp_path):
     out = tmp_path / "r.jsonl"
     finish(command(out))

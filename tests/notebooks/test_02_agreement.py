@@ -39,6 +39,7 @@ def test_it_keeps_the_rules_of_notebooks():
     assert "?" in notebook.cells[0].source.splitlines()[0]
 
 
+@pytest.mark.slow
 def test_its_cells_run_on_one_question_of_the_demo(tmp_path):
     """Every cell in this process: no kernel, and no figure is written."""
     demo = load_source("demo")

@@ -25,6 +25,7 @@ def results_of(bench, parameters):
     return json.loads((folder / "results.json").read_text(encoding="utf-8"))["results"]
 
 
+@pytest.mark.slow
 def test_a_bridge_of_ones_own_is_not_filled_up_with_the_demo(bench, own):
     results = results_of(bench, own)
     assert [bridge["question"] for bridge in results["bridge"]["bridges"]] == ["sequencing"]

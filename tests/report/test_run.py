@@ -130,6 +130,7 @@ def test_a_notebook_that_fails_publishes_nothing_and_the_others_are_published(be
     assert not (old.folder / "failed.ipynb").exists()
 
 
+@pytest.mark.slow
 def test_a_kernel_that_dies_and_a_notebook_without_a_page_are_told(bench: Path, notebook: Write) -> None:
     notebook("05_dies", cells=["import os\nos._exit(3)"])
     silent = notebook("06_silent", cells=[])
@@ -144,6 +145,7 @@ def test_a_kernel_that_dies_and_a_notebook_without_a_page_are_told(bench: Path, 
     assert not (bench / "reports" / "05_dies" / "results.json").exists()
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_ends_at_once_and_leaves_nothing(bench: Path, notebook: Write) -> None:
     begun = bench / "begun"
     notebook("05_long", cells=[f"import pathlib, time\npathlib.Path({str(begun)!r}).touch()\ntime.sleep(600)"])

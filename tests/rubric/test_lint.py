@@ -2,9 +2,9 @@
 
 import json
 import subprocess
-import sys
 
 import pytest
+from cli.conftest import axisjudge
 
 from axisjudge import workbench
 from axisjudge.checks import InputError
@@ -262,8 +262,7 @@ def test_a_file_without_front_matter_is_one_line(bench):
 
 def test_the_command_exits_1_on_findings_and_0_without():
     def lint(*arguments):
-        command = [sys.executable, "-m", "axisjudge", "rubric", "lint", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, timeout=60)
+        return axisjudge("rubric", "lint", *arguments)
 
     clean, found = lint("sequencing"), lint("argument_validity", "--superseded")
     assert (clean.returncode, clean.stdout.strip()) == (0, "Findings: none")

@@ -60,7 +60,7 @@ def test_no_operation_is_left_out(api):
 
 @every_case
 def test_no_answer_is_a_server_error(api, path, mode):
-    fuzz(api, path, mode, 25)
+    fuzz(api, path, mode, 10)
 
 
 @pytest.mark.slow
