@@ -9,6 +9,7 @@ from unittest.mock import patch
 
 import pytest
 
+from axisjudge import workbench
 from axisjudge.cli import main
 
 
@@ -21,6 +22,7 @@ def axisjudge(*arguments, cwd=None, env=None):
     with (
         patch("sys.argv", ["axisjudge", *map(str, arguments)]),
         patch.dict(os.environ, env or {}, clear=env is not None),
+        patch("axisjudge.workbench._chosen", workbench._chosen),
         contextlib.chdir(cwd or "."),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),

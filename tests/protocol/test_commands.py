@@ -293,6 +293,7 @@ def test_the_trail_names_commits_where_git_knows_them(bench):
     assert all(head.startswith(stone.commit) for stone in rubric_trail("argument_validity"))
 
 
+@pytest.mark.slow
 def test_every_command_that_reads_ratings_says_what_they_may_claim(command, bench):
     demo = (home() / "data" / "demo").as_posix()
     assert command(f"split make {demo}/results --salt s")[0] == 0

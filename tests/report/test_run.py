@@ -110,6 +110,7 @@ def test_a_path_is_taken_from_where_the_caller_stands(
         assert str(elsewhere) not in published.read_text()
 
 
+@pytest.mark.slow
 def test_a_notebook_that_fails_publishes_nothing_and_the_others_are_published(bench: Path, notebook: Write) -> None:
     notebook("05_profiles")
     old = run_report("profiles", workbench=bench)

@@ -49,7 +49,7 @@ all_rules = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(fields, min_size=1, max_size=9), all_rules)
 def test_the_same_as_the_table(drawn, rules):
     runs = [Run(run_id=f"run-{k}", agent_id="a", workspace_id="w", **each) for k, each in enumerate(drawn)]

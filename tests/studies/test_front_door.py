@@ -67,15 +67,32 @@ def results(demo):
     }
 
 
-def test_a_result_comes_back_as_it_was_saved(results, tmp_path):
-    for name, result in results.items():
-        path = result.save(tmp_path / f"{name}.json.gz")
-        again = type(result).load(path)
-        assert again.to_dict() == result.to_dict()
-        assert (again.answer, again.sentences) == (result.answer, result.sentences)
-        assert path.read_bytes() == again.save(tmp_path / "again.json.gz").read_bytes()
+def comes_back(result, folder):
+    path = result.save(folder / "saved.json.gz")
+    again = type(result).load(path)
+    assert again.to_dict() == result.to_dict()
+    assert (again.answer, again.sentences) == (result.answer, result.sentences)
+    assert path.read_bytes() == again.save(folder / "again.json.gz").read_bytes()
 
 
+@pytest.fixture(scope="module")
+def failures(demo):
+    runs, ratings = demo
+    return studies.failures(ratings, runs)
+
+
+def test_a_result_comes_back_as_it_was_saved(failures, tmp_path):
+    comes_back(failures, tmp_path)
+    assert failures.banner in failures._repr_html_()
+
+
+@pytest.mark.slow
+def test_every_result_comes_back_as_it_was_saved(results, tmp_path):
+    for result in results.values():
+        comes_back(result, tmp_path)
+
+
+@pytest.mark.slow
 def test_a_result_shows_itself_and_draws_its_figures(results):
     import matplotlib.pyplot as plt
 
@@ -89,10 +106,10 @@ def test_a_result_shows_itself_and_draws_its_figures(results):
         plt.close("all")
 
 
-def test_the_file_of_another_study_is_refused(results, tmp_path):
-    path = results["failures"].save(tmp_path / "x.json.gz")
+def test_the_file_of_another_study_is_refused(failures, tmp_path):
+    path = failures.save(tmp_path / "x.json.gz")
 
-    class Other(type(results["failures"])):
+    class Other(type(failures)):
         study = "other"
 
     with pytest.raises(InputError, match="must be a result of the study other"):
@@ -102,6 +119,7 @@ def test_the_file_of_another_study_is_refused(results, tmp_path):
         Other.load(path)
 
 
+@pytest.mark.slow
 def test_simulated_and_planted_ratings_are_never_shown_without_a_banner(results):
     # of simulated judges, and of the rules against planted labels
     for name in ("agreement", "confidence", "evidence", "panels", "plan", "succession", "twins"):
@@ -120,6 +138,12 @@ def test_a_study_has_the_signature_of_its_function(name):
     door = getattr(studies, name)
     assert inspect.signature(door) == inspect.signature(getattr(door, name))
     assert "Parameters" in inspect.getdoc(getattr(door, name))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", STUDIES)
+def test_the_examples_of_a_study_hold(name):
+    door = getattr(studies, name)
     examples = doctest.testmod(sys.modules[getattr(door, name).__module__])
     assert examples.attempted
     assert not examples.failed
@@ -137,6 +161,7 @@ def test_tables_come_back_in_the_caller_s_kind(demo):
     assert isinstance(studies.confidence(ratings.to_pandas(), truth).table, pd.DataFrame)
 
 
+@pytest.mark.slow
 def test_a_cell_shows_the_banner_of_made_up_ratings(results):
     """Every result here holds some ratings of simulated judges or planted labels, but those of published figures."""
     without = {name for name, result in results.items() if "SIMULATED OR PLANTED" not in result._repr_html_()}

@@ -382,6 +382,7 @@ def test_what_is_not_part_of_a_function_leaves_its_version(tmp_path, edit):
     assert version_of(tmp_path, MODULE.replace(*KEPT[edit])) == version_of(tmp_path, MODULE)
 
 
+@pytest.mark.slow
 def test_the_version_is_the_same_in_every_process_with_a_source_and_without(tmp_path):
     (tmp_path / "held.py").write_text(MODULE)
     program = (

@@ -30,6 +30,7 @@ def installed(tmp_path, monkeypatch):
             del sys.modules[module]
 
 
+@pytest.mark.slow
 def test_a_plug_in_is_named_on_the_command_line(tmp_path):
     site, source, out = tmp_path / "site", tmp_path / "runs.jsonl", tmp_path / "r.jsonl"
     site.mkdir()
