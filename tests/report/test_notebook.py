@@ -1,8 +1,10 @@
 """Finding notebooks and checking what is passed to them; nothing is run here."""
 
+import ast
 import subprocess
 import sys
 from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 
 import nbformat
@@ -10,8 +12,9 @@ import pytest
 from benches import PARAMETERS
 
 from axisjudge.checks import InputError
-from axisjudge.report import digest, run_report, run_reports
+from axisjudge.report import Page, digest, run_report, run_reports
 from axisjudge.report.notebook import checked_parameters, find_notebook, parameters_of, read_source
+from axisjudge.workbench import home
 
 Write = Callable[..., Path]
 
@@ -173,3 +176,16 @@ def test_seeing_that_nothing_is_to_do_loads_no_table_library() -> None:
     asked = "import sys, axisjudge.report.run; print({'numpy', 'polars', 'pandas', 'matplotlib'} & set(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
     assert loaded.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize("path", sorted((home() / "notebooks").glob("[0-9]*.ipynb")), ids=lambda path: path.stem)
+def test_no_cell_puts_a_value_on_the_page_as_it_is(path: Path) -> None:
+    """What a page shows has a caption or is a sentence: a cell ends with what returns nothing."""
+    cells = [cell.source for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+    for source in cells:
+        last = ast.parse(source).body[-1]
+        if isinstance(last, ast.Expr):
+            assert isinstance(last.value, ast.Call), source
+            receiver, _, name = ast.unparse(last.value.func).partition(".")
+            assert receiver == "page", source
+            assert signature(getattr(Page, name)).return_annotation == "None", source
