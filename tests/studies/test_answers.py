@@ -162,6 +162,8 @@ def estimate(value, low, high, **fields):
         (-1, -4, 2, "1 point lower (4 lower to 2 higher)"),
         (0.2, -3, 3, "neither higher nor lower (3 lower to 3 higher)"),
         (3, 0, 6, "3 points higher (0 to 6 higher)"),
+        (3, -0.1, 6, "3 points higher (under 1 lower to 6 higher)"),
+        (-2, -4, 0.4, "2 points lower (4 lower to under 1 higher)"),
     ],
 )
 def test_a_difference_says_its_direction_once(value, low, high, said):

@@ -52,10 +52,14 @@ def directed(
     if low * high > 0:
         first, second = ends if low > 0 else reversed(ends)
         return f"{head} ({first} to {second})"
-    words = [
-        end if float(end.replace(",", "")) == 0 else f"{end} {way}" for end, way in zip(ends, (less, more), strict=True)
-    ]
+    ways = zip((low, high), ends, (less, more), strict=True)
+    words = [f"{_not_nothing(end)} {way}" if exact else end for exact, end, way in ways]
     return f"{head} ({words[0]} to {words[1]})"
+
+
+def _not_nothing(end: str) -> str:
+    """An end that is not zero as it stands, also where it is rounded to it: which side it lies on is the finding."""
+    return end if float(end.replace(",", "")) else f"under {end[:-1]}1"
 
 
 def in_points(difference: Estimate) -> Estimate:
