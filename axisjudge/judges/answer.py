@@ -53,6 +53,8 @@ class Reply:
 
 #: Flag of ratings that came out of one call together.
 ONE_CALL = "one_call"
+#: Flag of a rating for which calls timed out or broke off: each may have been paid beside the one that was answered.
+MAYBE_PAID = "maybe_paid"
 
 _NOT_WRITABLE = "text that cannot be written as UTF-8"
 

@@ -9,7 +9,7 @@
 - **Passing failures** are asked again `RETRIES` times. What timed out or broke off is asked again once: it may have
   been paid.
 - **Lasting failures** (key, quota, model, request) end the lane after `ALIKE` in a row of one kind, as do replies of
-  something else than this API (a web page, say).
+  something else than this API (a web page, say). So do `EMPTY` replies, on `ALIKE` runs, before the first verdict.
 
 What a lane that has ended did not ask is not in the file, so that the same command asks it.
 """
@@ -27,7 +27,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from axisjudge.checks import InputError
-from axisjudge.judges.answer import Reply, after, all_lost, whole
+from axisjudge.judges.answer import MAYBE_PAID, Reply, after, all_lost, whole
 from axisjudge.judges.base import Judge
 from axisjudge.judges.failure import LASTING, Failure, FailureKind, failure_of
 from axisjudge.judges.redaction import reason_of
@@ -37,6 +37,8 @@ from axisjudge.judging.plan import Call
 FIRST_AT_ONCE = 4
 FIRST_REPLY_S = 10.0
 ALIKE = 5
+#: Replies without a verdict, before the first one, after which no more are paid for.
+EMPTY = 20
 RETRIES = 4
 #: A provider that names no time, or a longer one, is asked again after this many seconds.
 LONGEST_WAIT_S = 60.0
@@ -47,9 +49,6 @@ AT_ONCE_S = 0.001
 
 _FIRST_WAIT_S = 0.5
 _LONGEST_RETRY_S = 8.0
-
-#: Flag of a rating for which calls timed out or broke off: each may have been paid beside the one that was answered.
-MAYBE_PAID = "maybe_paid"
 
 
 @dataclass
@@ -145,6 +144,7 @@ class Lane:
         self._probing = False
         self._kind: FailureKind | None = None
         self._alike: list[str] = []
+        self._empty: list[str] | None = []
 
     async def run(self) -> None:
         """Ask until nothing is left, or the lane has ended; calls under way come in either way."""
@@ -153,9 +153,7 @@ class Lane:
             while True:
                 while self._is_left and len(self._tasks) < self._width and not self.has_ended:
                     self._start(self._next())
-                    await asyncio.sleep(
-                        0
-                    )  # each is on its way before the next: replies come one by one, not all at once
+                    await asyncio.sleep(0)  # each is on its way before the next: replies come one by one
                 if not self._tasks:
                     return
                 self._wake.clear()
@@ -248,6 +246,7 @@ class Lane:
                 failure = reply.failure
                 if failure is None or failure.kind in ("too_long", "refused"):
                     self._succeeded()
+                    self._look_for_verdict(reply, call.trajectory.id)
                     break
                 self.end.failures[failure.words] += 1
                 if failure.kind == "limit":
@@ -314,6 +313,18 @@ class Lane:
         self.pause.end()
         self._refused_since = None
         self._freed()
+
+    def _look_for_verdict(self, reply: Reply, trajectory_id: str) -> None:
+        """End the lane of a judge whose replies are never read as a verdict, on whatever run."""
+        said = {answer.status: answer.rationale for answer in reply.answers.values()}
+        if "ok" in said:
+            self._empty = None
+        if self._empty is not None and (
+            [*said] == ["parse_error"] or ([*said] == ["truncated"] and reply.output_tokens)
+        ):
+            self._empty.append(trajectory_id)
+            if len(self._empty) >= EMPTY and len(set(self._empty)) >= ALIKE:
+                self.stop(f"{len(self._empty)} replies came and none held a verdict; {said.popitem()[1]}")
 
     def _freed(self) -> None:
         self._probing = False

@@ -4,7 +4,7 @@ import asyncio
 import time
 
 import pytest
-from judging.providers import after, failing, healthy, providing
+from judging.providers import after, completion, failing, healthy, providing
 from judging.worlds import CoinJudge, rubrics, trajectories
 
 from axisjudge.judges import make_judges
@@ -61,6 +61,37 @@ def test_what_answers_with_something_else_than_this_api_is_stopped():
         assert provider.calls["portal"] <= 8
     assert ends["portal"].not_asked == 100 - len(ratings)
     assert "has not the shape" in ends["portal"].stopped
+
+
+def chatting(text="It depends.", finish="stop"):
+    """A model that answers, and never with a verdict."""
+
+    def model(number, body):
+        reply = completion(body, {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18})
+        reply["choices"][0] |= {"message": {"role": "assistant", "content": text}, "finish_reason": finish}
+        return 200, {}, reply, 0.0
+
+    return model
+
+
+@pytest.mark.parametrize(("model", "why"), [(chatting(), "It depends."), (chatting("{", "length"), "max_tokens")])
+def test_a_judge_whose_replies_hold_no_verdict_is_paid_for_a_few(model, why):
+    with providing(good=healthy(0.0), chats=model) as provider:
+        ratings, ends, _ = carried_out(judges_of(provider, "good", "chats"), n=8, concurrency=4)
+        assert lane.EMPTY <= provider.calls["chats"] <= lane.EMPTY + 4  # of 40
+    assert sum(rating.status == "ok" for rating in ratings) == 40 == provider.calls["good"]
+    assert why in ends["chats"].stopped
+    assert ends["chats"].not_asked == 40 - provider.calls["chats"]
+
+
+def test_a_judge_that_gave_a_verdict_or_fails_on_few_runs_is_asked_to_the_end():
+    with providing(late=after(12, chatting(), after(13, healthy(0.0), chatting()))) as provider:
+        _, ends, _ = carried_out(judges_of(provider, "late"), n=10)
+        assert provider.calls["late"] == 50
+    assert ends["late"].stopped is None
+    with providing(few=chatting()) as provider:
+        _, ends, _ = carried_out(judges_of(provider, "few"), n=4)
+    assert ends["few"].stopped is None
 
 
 def test_requests_that_fail_for_one_run_alone_do_not_stop_a_judge():
