@@ -64,6 +64,7 @@ def test_no_answer_is_a_server_error(api, path, mode):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)  # schemathesis is long at finding what breaks a schema
 @every_case
 def test_no_answer_is_a_server_error_at_length(api, path, mode):
-    fuzz(api, path, mode, 400)
+    fuzz(api, path, mode, 200)
