@@ -8,6 +8,7 @@ result on any number of workers.
 from __future__ import annotations
 
 import gc
+import pickle
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -50,6 +51,21 @@ _LEAN = {
 _FORMS = "is local:N, the address of a scheduler (tcp://HOST:8786), or jobqueue:FILE.json, the file that it wrote"
 
 
+class Kept:
+    """What was made of a group of parts, left where it was made: `map` takes it among its parts.
+
+    On a cluster it is kept as bytes. A worker has a thread of its own for what travels, and polars may wait for ever
+    where that thread writes a table out while the other one computes: tables are packed and opened by the latter alone.
+    """
+
+    def __init__(self, made: Any, *, packed: bool = False) -> None:
+        self._made, self._packed = pickle.dumps(made, protocol=5) if packed else made, packed
+
+    def open(self) -> Any:
+        """What was made."""
+        return pickle.loads(self._made) if self._packed else self._made
+
+
 class Workers:
     """What carries out the parts of a piece of work: here one part after another in this process."""
 
@@ -70,12 +86,12 @@ class Workers:
         brief: Callable[[Result], Brief],
         name: Callable[[Part], str],
     ) -> list[tuple[Any, list[Brief]]]:
-        """What `combine` makes of `work` of each group's parts, left where it was made: `map` takes it in a part.
+        """What `combine` makes of `work` of each group's parts, `Kept`.
 
         With it comes what it is in `brief`, one or several that `combine` makes one of.
         """
         whole = [_combined([_together(work, combine, lot) for lot in _lots(group)], combine) for group in groups]
-        return [(each, [brief(each)]) for each in whole]
+        return [(Kept(each), [brief(each)]) for each in whole]
 
 
 InTurn = Workers
@@ -85,8 +101,8 @@ def _lots(parts: Sequence[Part], at_once: int = _AT_ONCE) -> Iterator[Sequence[P
     return (parts[at : at + at_once] for at in range(0, len(parts), at_once))
 
 
-def _each(work: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
-    return [*map(work, parts)]
+def _each(work: Callable[[Part], Result], parts: Sequence[Part]) -> Kept:
+    return Kept([*map(work, parts)], packed=True)
 
 
 def _imported(modules: Sequence[str]) -> None:
@@ -97,7 +113,21 @@ def _imported(modules: Sequence[str]) -> None:
 def _together(
     work: Callable[[Part], Result], combine: Callable[[Sequence[Result]], Result], parts: Sequence[Part]
 ) -> Result:
-    return combine(_each(work, parts))
+    return combine([*map(work, parts)])
+
+
+def _packed_together(
+    work: Callable[[Part], Any], combine: Callable[[Sequence[Any]], Any], parts: Sequence[Part]
+) -> Kept:
+    return Kept(_together(work, combine, parts), packed=True)
+
+
+def _packed(combine: Callable[[Sequence[Any]], Any], made: Sequence[Kept]) -> Kept:
+    return Kept(combine([each.open() for each in made]), packed=True)
+
+
+def _brief(brief: Callable[[Any], Any], lot: Kept) -> Any:
+    return brief(lot.open())
 
 
 def _combined(made: list[Any], combine: Callable[[Sequence[Any]], Any]) -> Any:
@@ -167,9 +197,9 @@ class OnCluster(Workers):
         """
         submit = partial(self._client.submit, retries=RETRIES, pure=False)
         lots = [[*_lots(group)] for group in groups]
-        made = [[submit(_together, work, combine, lot) for lot in group] for group in lots]
-        whole = [_combined(group, partial(submit, combine)) for group in made]
-        briefs = [submit(_each, brief, [lot]) for group in made for lot in group]
+        made = [[submit(_packed_together, work, combine, lot) for lot in group] for group in lots]
+        whole = [_combined(group, partial(submit, _packed, combine)) for group in made]
+        briefs = [submit(_each, partial(_brief, brief), [lot]) for group in made for lot in group]
         del made  # a lot goes when it is in the whole
         results = self._results(briefs.__getitem__, [lot for group in lots for lot in group], name, briefs)
         found = iter([*results])
@@ -191,7 +221,7 @@ class OnCluster(Workers):
                 begun.append(submit(len(begun)))
             self._until_done(begun[at])
             try:
-                results = begun[at].result()
+                results = begun[at].result().open()
             except Exception as error:  # whatever a worker raised, its loss included
                 failed.append(f"{', '.join(map(name, lot))}: {' '.join(str(error).split())}")
             else:
@@ -236,7 +266,7 @@ def _workers_here(number: int, begin: str, tries: int = RETRIES + 1) -> Any:
     try:
         with dask.config.set({"distributed.worker.multiprocessing-method": begin}):
             return LocalCluster(  # type: ignore[no-untyped-call]
-                n_workers=number, threads_per_worker=1, dashboard_address=None, silence_logs="CRITICAL"
+                n_workers=number, threads_per_worker=1, dashboard_address=":0", silence_logs="CRITICAL"
             )
     except (RuntimeError, OSError, EOFError) as error:
         if tries > 1:

@@ -5,12 +5,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
 
 from axisjudge.checks import InputError
-from axisjudge.cluster import InTurn, OnCluster, workers_of
+from axisjudge.cluster import InTurn, Kept, OnCluster, workers_of
 
 
 def square(number):
@@ -57,8 +58,30 @@ def test_what_is_kept_and_combined_in_lots_is_the_whole(here, size):
     groups = [range(30, 31 + size), range(3)]
     for workers in (here, InTurn()):
         whole, briefs = zip(*workers.kept(squares, groups, joined, len, str), strict=True)
-        assert list(workers.map(list, whole, str)) == [[number * number for number in group] for group in groups]
+        assert list(workers.map(Kept.open, whole, str)) == [[number * number for number in group] for group in groups]
         assert [sum(each) for each in briefs] == [len(group) for group in groups]
+
+
+WRITTEN_BY = []
+
+
+class Table:
+    """Says which thread wrote it out."""
+
+    def __getstate__(self):
+        WRITTEN_BY.append(threading.current_thread().name)
+        return {"of": "polars"}
+
+
+def test_what_a_part_gives_is_written_out_by_the_thread_that_made_it(here):
+    """A table that the thread for what travels writes out while another is computed can wait for ever in polars."""
+    WRITTEN_BY.clear()
+    tables = list(here.map(lambda number: Table(), range(3), str))
+    (whole, briefs), _ = here.kept(lambda number: Table(), [range(9), range(1)], lambda all: all[0], lambda all: 1, str)
+    assert [type(each) for each in (*tables, *here.map(Kept.open, [whole], str))] == [Table] * 4
+    assert sum(briefs) == 2
+    assert len(WRITTEN_BY) >= 7
+    assert all("Dask-Default-Threads" in name for name in WRITTEN_BY), WRITTEN_BY
 
 
 def test_a_part_that_fails_among_kept_ones_is_told(here):
