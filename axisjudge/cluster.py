@@ -51,7 +51,7 @@ _LEAN = {
 _FORMS = "is local:N, the address of a scheduler (tcp://HOST:8786), or jobqueue:FILE.json, the file that it wrote"
 
 
-class Kept:
+class KeptResult:
     """What was made of a group of parts, left where it was made: `map` takes it among its parts.
 
     On a cluster it is kept as bytes. A worker has a thread of its own for what travels, and polars may wait for ever
@@ -86,12 +86,12 @@ class Workers:
         brief: Callable[[Result], Brief],
         name: Callable[[Part], str],
     ) -> list[tuple[Any, list[Brief]]]:
-        """What `combine` makes of `work` of each group's parts, `Kept`.
+        """What `combine` makes of `work` of each group's parts, `KeptResult`.
 
         With it comes what it is in `brief`, one or several that `combine` makes one of.
         """
         whole = [_combined([_together(work, combine, lot) for lot in _lots(group)], combine) for group in groups]
-        return [(Kept(each), [brief(each)]) for each in whole]
+        return [(KeptResult(each), [brief(each)]) for each in whole]
 
 
 InTurn = Workers
@@ -101,8 +101,8 @@ def _lots(parts: Sequence[Part], at_once: int = _AT_ONCE) -> Iterator[Sequence[P
     return (parts[at : at + at_once] for at in range(0, len(parts), at_once))
 
 
-def _each(work: Callable[[Part], Result], parts: Sequence[Part]) -> Kept:
-    return Kept([*map(work, parts)], packed=True)
+def _each(work: Callable[[Part], Result], parts: Sequence[Part]) -> KeptResult:
+    return KeptResult([*map(work, parts)], packed=True)
 
 
 def _imported(modules: Sequence[str]) -> None:
@@ -118,15 +118,15 @@ def _together(
 
 def _packed_together(
     work: Callable[[Part], Any], combine: Callable[[Sequence[Any]], Any], parts: Sequence[Part]
-) -> Kept:
-    return Kept(_together(work, combine, parts), packed=True)
+) -> KeptResult:
+    return KeptResult(_together(work, combine, parts), packed=True)
 
 
-def _packed(combine: Callable[[Sequence[Any]], Any], made: Sequence[Kept]) -> Kept:
-    return Kept(combine([each.open() for each in made]), packed=True)
+def _packed(combine: Callable[[Sequence[Any]], Any], made: Sequence[KeptResult]) -> KeptResult:
+    return KeptResult(combine([each.open() for each in made]), packed=True)
 
 
-def _brief(brief: Callable[[Any], Any], lot: Kept) -> Any:
+def _brief(brief: Callable[[Any], Any], lot: KeptResult) -> Any:
     return brief(lot.open())
 
 

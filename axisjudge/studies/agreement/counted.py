@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.cluster import InTurn, Kept, Workers
+from axisjudge.cluster import InTurn, KeptResult, Workers
 from axisjudge.ratings.counts import COUNTED, PatternCounts, counted, in_sum
 from axisjudge.ratings.dataset import NEVER_NULL, Part, parts_of
 from axisjudge.ratings.scales import has_words
@@ -153,13 +153,15 @@ def _agreement(
 
 
 def _of_families(
-    of: tuple[str, Sequence[Kept]], *, coefficient: str, intervals: Intervals
+    of: tuple[str, Sequence[KeptResult]], *, coefficient: str, intervals: Intervals
 ) -> tuple[CrossFamily, float]:
     """The agreement of the judges' families on one question or several."""
     return families_of_counts(_opened(of[1]), coefficient, intervals)
 
 
-def _of_question(of: tuple[str, Sequence[Kept]], *, raters: Sequence[str], intervals: Intervals) -> QuestionAgreement:
+def _of_question(
+    of: tuple[str, Sequence[KeptResult]], *, raters: Sequence[str], intervals: Intervals
+) -> QuestionAgreement:
     """The agreement of these raters on one question."""
     [counts] = _opened(of[1])
     own = counts.of([name for name in counts.names if name in raters])
@@ -168,7 +170,7 @@ def _of_question(of: tuple[str, Sequence[Kept]], *, raters: Sequence[str], inter
     return agreement
 
 
-def _opened(questions: Sequence[Kept]) -> list[PatternCounts]:
+def _opened(questions: Sequence[KeptResult]) -> list[PatternCounts]:
     return [counts for each in questions if (counts := each.open().counts) is not None]
 
 
