@@ -51,19 +51,18 @@ _LEAN = {
 _FORMS = "is local:N, the address of a scheduler (tcp://HOST:8786), or jobqueue:FILE.json, the file that it wrote"
 
 
-class KeptResult:
-    """What was made of a group of parts, left where it was made: `map` takes it among its parts.
+class _Packed:
+    """What a part gave, as bytes.
 
-    On a cluster it is kept as bytes. A worker has a thread of its own for what travels, and polars may wait for ever
-    where that thread writes a table out while the other one computes: tables are packed and opened by the latter alone.
+    A worker has a thread of its own for what travels, and polars may wait for ever where that thread writes a table out
+    while the other one computes: tables are packed and opened by the latter alone.
     """
 
-    def __init__(self, made: Any, *, packed: bool = False) -> None:
-        self._made, self._packed = pickle.dumps(made, protocol=5) if packed else made, packed
+    def __init__(self, made: Any) -> None:
+        self._bytes = pickle.dumps(made, protocol=5)
 
     def open(self) -> Any:
-        """What was made."""
-        return pickle.loads(self._made) if self._packed else self._made
+        return pickle.loads(self._bytes)
 
 
 class Workers:
@@ -86,12 +85,12 @@ class Workers:
         brief: Callable[[Result], Brief],
         name: Callable[[Part], str],
     ) -> list[tuple[Any, list[Brief]]]:
-        """What `combine` makes of `work` of each group's parts, `KeptResult`.
+        """What `combine` makes of `work` of each group's parts, left where it was made: `map` takes it in a part.
 
         With it comes what it is in `brief`, one or several that `combine` makes one of.
         """
         whole = [_combined([_together(work, combine, lot) for lot in _lots(group)], combine) for group in groups]
-        return [(KeptResult(each), [brief(each)]) for each in whole]
+        return [(each, [brief(each)]) for each in whole]
 
 
 InTurn = Workers
@@ -101,8 +100,8 @@ def _lots(parts: Sequence[Part], at_once: int = _AT_ONCE) -> Iterator[Sequence[P
     return (parts[at : at + at_once] for at in range(0, len(parts), at_once))
 
 
-def _each(work: Callable[[Part], Result], parts: Sequence[Part]) -> KeptResult:
-    return KeptResult([*map(work, parts)], packed=True)
+def _each(work: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
+    return [*map(work, parts)]
 
 
 def _imported(modules: Sequence[str]) -> None:
@@ -113,21 +112,19 @@ def _imported(modules: Sequence[str]) -> None:
 def _together(
     work: Callable[[Part], Result], combine: Callable[[Sequence[Result]], Result], parts: Sequence[Part]
 ) -> Result:
-    return combine([*map(work, parts)])
+    return combine(_each(work, parts))
 
 
-def _packed_together(
-    work: Callable[[Part], Any], combine: Callable[[Sequence[Any]], Any], parts: Sequence[Part]
-) -> KeptResult:
-    return KeptResult(_together(work, combine, parts), packed=True)
+def _carried_out(work: Callable[..., Any], *given: Any) -> _Packed:
+    """What `work` makes of what is given, in the one thread of a worker that opens and packs."""
+    return _Packed(work(*map(_opened, given)))
 
 
-def _packed(combine: Callable[[Sequence[Any]], Any], made: Sequence[KeptResult]) -> KeptResult:
-    return KeptResult(combine([each.open() for each in made]), packed=True)
-
-
-def _brief(brief: Callable[[Any], Any], lot: KeptResult) -> Any:
-    return brief(lot.open())
+def _opened(given: Any) -> Any:
+    """The same with everything packed in it, and in its lists and tuples, as it was made."""
+    if isinstance(given, _Packed):
+        return given.open()
+    return type(given)(map(_opened, given)) if type(given) in (list, tuple) else given
 
 
 def _combined(made: list[Any], combine: Callable[[Sequence[Any]], Any]) -> Any:
@@ -173,7 +170,9 @@ class OnCluster(Workers):
 
         def submit(at: int) -> Any:  # what bears the name of one work is thought to take as long; what is first, begins
             key = f"{funcname(work)}-{uuid4().hex}"
-            return self._client.submit(_each, work, lots[at], key=key, priority=-at, retries=RETRIES, pure=False)
+            return self._client.submit(
+                _carried_out, _each, work, lots[at], key=key, priority=-at, retries=RETRIES, pure=False
+            )
 
         return self._results(submit, lots, name, [submit(at) for at in range(min(ahead, len(lots)))])
 
@@ -195,11 +194,11 @@ class OnCluster(Workers):
         InputError
             Parts failed; `name` says which.
         """
-        submit = partial(self._client.submit, retries=RETRIES, pure=False)
+        submit = partial(self._client.submit, _carried_out, retries=RETRIES, pure=False)
         lots = [[*_lots(group)] for group in groups]
-        made = [[submit(_packed_together, work, combine, lot) for lot in group] for group in lots]
-        whole = [_combined(group, partial(submit, _packed, combine)) for group in made]
-        briefs = [submit(_each, partial(_brief, brief), [lot]) for group in made for lot in group]
+        made = [[submit(_together, work, combine, lot) for lot in group] for group in lots]
+        whole = [_combined(group, partial(submit, combine)) for group in made]
+        briefs = [submit(_each, brief, [lot]) for group in made for lot in group]
         del made  # a lot goes when it is in the whole
         results = self._results(briefs.__getitem__, [lot for group in lots for lot in group], name, briefs)
         found = iter([*results])

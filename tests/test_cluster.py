@@ -11,7 +11,7 @@ import time
 import pytest
 
 from axisjudge.checks import InputError
-from axisjudge.cluster import InTurn, KeptResult, OnCluster, workers_of
+from axisjudge.cluster import InTurn, OnCluster, workers_of
 
 
 def square(number):
@@ -22,6 +22,10 @@ def square(number):
 
 def squares(number):
     return [square(number)]
+
+
+def itself(made):
+    return made
 
 
 def joined(lots):
@@ -58,9 +62,7 @@ def test_what_is_kept_and_combined_in_lots_is_the_whole(here, size):
     groups = [range(30, 31 + size), range(3)]
     for workers in (here, InTurn()):
         whole, briefs = zip(*workers.kept(squares, groups, joined, len, str), strict=True)
-        assert list(workers.map(KeptResult.open, whole, str)) == [
-            [number * number for number in group] for group in groups
-        ]
+        assert list(workers.map(list, whole, str)) == [[number * number for number in group] for group in groups]
         assert [sum(each) for each in briefs] == [len(group) for group in groups]
 
 
@@ -80,7 +82,7 @@ def test_what_a_part_gives_is_written_out_by_the_thread_that_made_it(here):
     WRITTEN_BY.clear()
     tables = list(here.map(lambda number: Table(), range(3), str))
     (whole, briefs), _ = here.kept(lambda number: Table(), [range(9), range(1)], lambda all: all[0], lambda all: 1, str)
-    assert [type(each) for each in (*tables, *here.map(KeptResult.open, [whole], str))] == [Table] * 4
+    assert [type(each) for each in (*tables, *here.map(itself, [whole], str))] == [Table] * 4
     assert sum(briefs) == 2
     assert len(WRITTEN_BY) >= 7
     assert all("Dask-Default-Threads" in name for name in WRITTEN_BY), WRITTEN_BY

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from axisjudge.checks import InputError, one_of
-from axisjudge.cluster import InTurn, KeptResult, Workers
+from axisjudge.cluster import InTurn, Workers
 from axisjudge.ratings.counts import COUNTED, PatternCounts, counted, in_sum
 from axisjudge.ratings.dataset import NEVER_NULL, Part, parts_of
 from axisjudge.ratings.scales import has_words
@@ -153,25 +153,21 @@ def _agreement(
 
 
 def _of_families(
-    of: tuple[str, Sequence[KeptResult]], *, coefficient: str, intervals: Intervals
+    of: tuple[str, Sequence[_Counted]], *, coefficient: str, intervals: Intervals
 ) -> tuple[CrossFamily, float]:
     """The agreement of the judges' families on one question or several."""
-    return families_of_counts(_opened(of[1]), coefficient, intervals)
+    return families_of_counts([each.counts for each in of[1] if each.counts is not None], coefficient, intervals)
 
 
 def _of_question(
-    of: tuple[str, Sequence[KeptResult]], *, raters: Sequence[str], intervals: Intervals
+    of: tuple[str, Sequence[_Counted]], *, raters: Sequence[str], intervals: Intervals
 ) -> QuestionAgreement:
     """The agreement of these raters on one question."""
-    [counts] = _opened(of[1])
+    [counts] = [each.counts for each in of[1] if each.counts is not None]
     own = counts.of([name for name in counts.names if name in raters])
     unit = "" if intervals["cluster_unit"] == "task" else intervals["cluster_unit"]
     (agreement,) = agreement_of_counts([own], cluster_unit=unit, ci_level=intervals["ci_level"]).questions
     return agreement
-
-
-def _opened(questions: Sequence[KeptResult]) -> list[PatternCounts]:
-    return [counts for each in questions if (counts := each.open().counts) is not None]
 
 
 def _empty_runs(part: Part) -> list[str]:
