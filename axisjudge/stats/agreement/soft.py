@@ -121,7 +121,7 @@ def soft_agreement(
     (42 cells of 12 to 51 clusters, 500 replicates each: .968 in the mean, .922 +- .012 at least). With fewer than 10
     clusters, or fewer than 5 items on which the judges take different sides or of the rarer side, there is none: with
     sharp confidences it would cover .54 at 20 items and .86 at 100. Where failures are rarer than errors (3 to 5% of
-    items, and 10% of verdicts wrong) and lie in few tasks it covers .90 to .94: kappa holds there. Beside the
+    items, and 10% of verdicts wrong) and lie in few tasks it covers .88 to .94: kappa holds there. Beside the
     figure belongs its `ceiling`.
 
     References

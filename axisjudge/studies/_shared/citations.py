@@ -15,7 +15,7 @@ from axisjudge.checks import InputError
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import BY_JUDGE, VERDICT_ON_RUN, once
 from axisjudge.results import Result, columns
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Estimate, IntervalTerms
 from axisjudge.stats.raters.citations import (
     CitationOverlap,
     citation_overlap,
@@ -24,7 +24,7 @@ from axisjudge.stats.raters.citations import (
 )
 from axisjudge.studies._shared import sentences as words
 from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, per_run, table_of, with_ends
-from axisjudge.studies._shared.scope import Intervals, questions_in_order
+from axisjudge.studies._shared.scope import questions_in_order
 from axisjudge.verdict import check_citations
 
 
@@ -204,7 +204,7 @@ def citation_report(
         )
     )
     n_steps = None if steps is None else _checked_steps(per_run(steps, "n_steps", where="steps"), kept)
-    intervals: Intervals = {"cluster_unit": cluster_unit, "ci_level": ci_level}
+    intervals: IntervalTerms = {"cluster_unit": cluster_unit, "ci_level": ci_level}
     return CitationReport(
         judges=tuple(_judge(mine, intervals) for mine in _parts(kept, "family", "rater")),
         pairs=tuple(_pairs(kept, n_steps, intervals)),
@@ -244,7 +244,7 @@ def _parts(table: pl.DataFrame, *columns: str) -> list[pl.DataFrame]:
     return table.sort(columns).partition_by(columns, maintain_order=True)
 
 
-def _judge(mine: pl.DataFrame, intervals: Intervals) -> JudgeCitations:
+def _judge(mine: pl.DataFrame, intervals: IntervalTerms) -> JudgeCitations:
     cited, invalid = mine["cited_step_indices"].to_list(), mine["invalid_citations"].to_list()
     validity = citation_validity(cited, invalid, clusters=mine["cluster_id"].to_list(), **intervals)
     return JudgeCitations(
@@ -258,7 +258,7 @@ def _judge(mine: pl.DataFrame, intervals: Intervals) -> JudgeCitations:
     )
 
 
-def _pairs(kept: pl.DataFrame, n_steps: dict[str, int] | None, intervals: Intervals) -> list[PairCitations]:
+def _pairs(kept: pl.DataFrame, n_steps: dict[str, int] | None, intervals: IntervalTerms) -> list[PairCitations]:
     pairs: list[PairCitations] = []
     if not kept["cited_step_indices"].list.len().sum():
         return pairs  # nothing to compare, and pairs of many judges take their time
@@ -278,7 +278,7 @@ def _pair(
     other: pl.DataFrame,
     version: str | None,
     n_steps: dict[str, int] | None,
-    intervals: Intervals,
+    intervals: IntervalTerms,
 ) -> PairCitations:
     both = one.join(other, on="trajectory_id", suffix="_other").sort("trajectory_id")
     runs: list[str] = both["trajectory_id"].to_list()

@@ -17,14 +17,14 @@ from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.scales import Level, level_of
 from axisjudge.ratings.selection import BY_JUDGE, BY_LABELLER, raters_of
 from axisjudge.ratings.selection import LABELS as LABELS
+from axisjudge.stats.estimate import IntervalTerms
 from axisjudge.stats.raters.reference import majority
 from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies._shared.frames import Given, Kind, kind_of
-from axisjudge.studies._shared.scope import Intervals
 from axisjudge.studies._shared.verdict_codes import UNDECIDED
 
 
-class PooledSample(Intervals):
+class PooledSample(IntervalTerms):
     """What every estimate takes of a panel: its clusters, what they are, and the level of intervals."""
 
     clusters: NDArray[np.integer]

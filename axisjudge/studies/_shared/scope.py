@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TypedDict
 
 import polars as pl
 
@@ -15,13 +14,6 @@ def questions_in_order(questions: Iterable[str]) -> list[str]:
     """The five axes among the questions in the project's order, then the others by name."""
     named = set(questions)
     return [*(axis for axis in AXES if axis in named), *sorted(named - set(AXES))]
-
-
-class Intervals(TypedDict):
-    """How intervals are made: what is taken as independent, and at which level."""
-
-    cluster_unit: str
-    ci_level: float
 
 
 SCOPE = "All of this is about these judges, agents and tasks."

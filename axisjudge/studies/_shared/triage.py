@@ -10,14 +10,13 @@ from axisjudge.results import Result, columns
 from axisjudge.stats.confidence.calibration import auroc
 from axisjudge.stats.confidence.triage import Triage
 from axisjudge.stats.confidence.triage import triage as triage_of
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Estimate, IntervalTerms
 from axisjudge.stats.raters.reference import majority
 from axisjudge.studies._shared import sentences as words
 from axisjudge.studies._shared.arrays import Floats, mean_of
 from axisjudge.studies._shared.frames import Kind, Table, frame_of, with_ends
 from axisjudge.studies._shared.pooled import Pooled
 from axisjudge.studies._shared.ranked_confidence import NoRanks
-from axisjudge.studies._shared.scope import Intervals
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ def panel_triage(
     having = [judge for judge in range(panel.n_judges) if not np.isnan(panel.confidences[:, judge]).all()]
     if len(having) < 2:
         return PanelTriage(panel.where, None, (), NoRanks.NO_CONFIDENCES, panel.kind)
-    intervals: Intervals = {"cluster_unit": cluster_unit, "ci_level": ci_level}
+    intervals: IntervalTerms = {"cluster_unit": cluster_unit, "ci_level": ci_level}
     two_by_two = triage_of(
         panel.codes[:, having], panel.confidences[:, having], quantile=quantile, clusters=panel.clusters, **intervals
     )
@@ -91,7 +90,7 @@ def sides_with_others(codes: Floats, number: int, n_categories: int) -> Floats:
     return np.where(np.isnan(own) | np.isnan(others), np.nan, own == others)
 
 
-def _judge(panel: Pooled, number: int, intervals: Intervals) -> JudgeConfidence:
+def _judge(panel: Pooled, number: int, intervals: IntervalTerms) -> JudgeConfidence:
     confidence = panel.confidences[:, number]
     siding = sides_with_others(panel.judged, number, len(panel.categories))
     found = auroc(confidence, siding, clusters=panel.clusters, **intervals)

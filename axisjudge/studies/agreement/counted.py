@@ -17,7 +17,8 @@ from axisjudge.ratings.dataset import NEVER_NULL, Part, parts_of
 from axisjudge.ratings.scales import has_words
 from axisjudge.ratings.selection import BY_JUDGE, EMPTY_RUN, LABELS, MADE_UP
 from axisjudge.sources.source import about_empty_runs, about_ratings, refuse_texts
-from axisjudge.studies._shared.scope import Intervals, questions_in_order
+from axisjudge.stats.estimate import IntervalTerms
+from axisjudge.studies._shared.scope import questions_in_order
 from axisjudge.studies.agreement.by_question import AgreementByAxis, QuestionAgreement, agreement_of_counts
 from axisjudge.studies.agreement.cross_family import CrossFamily, families_of_counts
 from axisjudge.studies.agreement.study import PanelAgreement
@@ -91,7 +92,7 @@ def agreement_of_dataset(
         raise InputError(path, f"holds no ratings{' of steps' if steps else ''}")
     scales = list(dict.fromkeys(each.counts.scale for each in chosen))
     wanted = [one_of("scale", scale, scales)] if scale else sorted(scales, key=lambda each: each != "verdict")
-    intervals: Intervals = {"cluster_unit": cluster_unit, "ci_level": ci_level}
+    intervals: IntervalTerms = {"cluster_unit": cluster_unit, "ci_level": ci_level}
     results = []
     for each in wanted:
         own = [question for question in chosen if question.counts.scale == each]
@@ -118,7 +119,7 @@ def _agreement(
     about: str,
     n_empty: int,
     coefficient: str,
-    intervals: Intervals,
+    intervals: IntervalTerms,
     path: str,
     workers: Workers,
 ) -> PanelAgreement:
@@ -153,14 +154,14 @@ def _agreement(
 
 
 def _of_families(
-    of: tuple[str, Sequence[_Counted]], *, coefficient: str, intervals: Intervals
+    of: tuple[str, Sequence[_Counted]], *, coefficient: str, intervals: IntervalTerms
 ) -> tuple[CrossFamily, float]:
     """The agreement of the judges' families on one question or several."""
     return families_of_counts([each.counts for each in of[1] if each.counts is not None], coefficient, intervals)
 
 
 def _of_question(
-    of: tuple[str, Sequence[_Counted]], *, raters: Sequence[str], intervals: Intervals
+    of: tuple[str, Sequence[_Counted]], *, raters: Sequence[str], intervals: IntervalTerms
 ) -> QuestionAgreement:
     """The agreement of these raters on one question."""
     [counts] = [each.counts for each in of[1] if each.counts is not None]

@@ -15,11 +15,10 @@ from axisjudge.stats.agreement.coefficients import COEFFICIENTS, alpha_of, coeff
 from axisjudge.stats.agreement.overturned import overturned_agreement
 from axisjudge.stats.agreement.pairs import coefficient_of, paired_coefficient
 from axisjudge.stats.comparisons.reversal import Reversal
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Estimate, IntervalTerms
 from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies._shared.frames import Kind, Table, native, rows_of, table_of
 from axisjudge.studies._shared.pooled import Pooled, PooledSample, pooled_counts
-from axisjudge.studies._shared.scope import Intervals
 from axisjudge.studies._shared.words import in_cell
 from axisjudge.studies.agreement import sentences as words
 from axisjudge.studies.agreement.sentences import NO_FAMILY_OF_TWO, NO_LABELS, ONE_FAMILY, ONE_LABELLER
@@ -147,7 +146,7 @@ def cross_family(
 
 
 def families_of_counts(
-    counts: Sequence[PatternCounts], coefficient: str, intervals: Intervals, kind: Kind = "polars"
+    counts: Sequence[PatternCounts], coefficient: str, intervals: IntervalTerms, kind: Kind = "polars"
 ) -> tuple[CrossFamily, float]:
     """`cross_family` of verdicts that take a side on all these questions together, and their share of all verdicts."""
     whole = pooled_counts(counts, kind=kind)
@@ -186,7 +185,7 @@ class AgreementReversal(Result):
 
 
 def agreement_reversals(
-    every: Sequence[tuple[CrossFamily, Pooled]], intervals: Intervals
+    every: Sequence[tuple[CrossFamily, Pooled]], intervals: IntervalTerms
 ) -> tuple[AgreementReversal, ...]:
     """The fewest verdicts that would bring the lower end of alpha to 0, wherever it lies above; by its single items."""
     return tuple(

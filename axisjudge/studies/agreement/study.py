@@ -12,11 +12,12 @@ from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.scales import has_words
 from axisjudge.results import columns
 from axisjudge.sources import Source, source_of
+from axisjudge.stats.estimate import IntervalTerms
 from axisjudge.studies._shared.disagreements import Disagreements, disagreements
 from axisjudge.studies._shared.frames import Given, Table, kind_of, native, table_of
 from axisjudge.studies._shared.pooled import pooled
 from axisjudge.studies._shared.result import Plot, RatedResult
-from axisjudge.studies._shared.scope import Intervals, made_up_raters
+from axisjudge.studies._shared.scope import made_up_raters
 from axisjudge.studies._shared.triage import PanelTriage, panel_triage
 from axisjudge.studies.agreement import cross_family, figures
 from axisjudge.studies.agreement import sentences as words
@@ -198,7 +199,7 @@ def agreement(
         return result()  # numbers alone have no words to pool, to split on or to be right about
     panels = [pooled(table, question, step_level=source.step_level) for question in source.questions]
     whole = panels[0] if len(panels) == 1 else pooled(table, source.questions, step_level=source.step_level)
-    intervals: Intervals = {"cluster_unit": source.cluster_unit, "ci_level": ci_level}
+    intervals: IntervalTerms = {"cluster_unit": source.cluster_unit, "ci_level": ci_level}
     by_question = {each.question: each for each in counted(source.ratings.lazy(), step_level=source.step_level)}
     counts = [by_question[each] for each in source.questions]
     families = partial(cross_family.families_of_counts, coefficient=coefficient, intervals=intervals, kind=kind)

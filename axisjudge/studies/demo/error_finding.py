@@ -12,13 +12,12 @@ from axisjudge.checks import InputError, one_of
 from axisjudge.results import Result, columns
 from axisjudge.stats.agreement.effective import EffectiveJudges, effective_judges
 from axisjudge.stats.comparisons.ranking import RankSets, rank_sets
-from axisjudge.stats.estimate import Estimate
+from axisjudge.stats.estimate import Estimate, IntervalTerms
 from axisjudge.stats.raters.balanced import balanced_accuracy, balanced_pseudo_values
 from axisjudge.stats.rates.proportions import clustered_proportion
 from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies._shared.frames import Kind, Table, frame_of, kind_of, with_own_ends
 from axisjudge.studies._shared.pooled import Pooled, pooled
-from axisjudge.studies._shared.scope import Intervals
 from axisjudge.studies._shared.words import listed, many
 
 #: What always giving the same vote reaches.
@@ -188,7 +187,7 @@ def error_finding(
     votes, clusters = panel.codes[labelled, : panel.n_judges], panel.clusters[labelled]
     lost = np.isnan(votes)
     right = (~lost & ((votes == panel.categories.index(failing)) == wrong[:, None])).astype(float)
-    intervals: Intervals = {"cluster_unit": cluster_unit, "ci_level": CI_LEVEL}
+    intervals: IntervalTerms = {"cluster_unit": cluster_unit, "ci_level": CI_LEVEL}
     ranks = _ranks(right, wrong, clusters, rng)
     judges = tuple(
         JudgeOnErrors(
@@ -238,7 +237,7 @@ def _ranks(right: Floats, wrong: Any, clusters: Any, rng: np.random.Generator) -
     )
 
 
-def _effective(panel: Pooled, intervals: Intervals) -> EffectiveJudges | None:
+def _effective(panel: Pooled, intervals: IntervalTerms) -> EffectiveJudges | None:
     """On the words themselves, as `panel_worth` gives it (for labels without error); one judge is no panel."""
     if panel.n_judges < 2:
         return None

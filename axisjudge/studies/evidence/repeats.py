@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from axisjudge.checks import InputError
 from axisjudge.results import Result, columns
+from axisjudge.stats.estimate import IntervalTerms
 from axisjudge.stats.raters.repeats import ConfidenceBand, SelfAgreement, flips_by_confidence, self_agreement
 from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, with_ends
-from axisjudge.studies._shared.scope import Intervals
 from axisjudge.studies._shared.variances import (
     QuestionVariance,
     by_question,
@@ -100,7 +100,7 @@ def repeat_report(
     table = repeated_verdicts(ratings)
     if n_bands < 2:
         raise InputError("n_bands", "must be 2 or more", n_bands)
-    intervals: Intervals = {"cluster_unit": cluster_unit, "ci_level": ci_level}
+    intervals: IntervalTerms = {"cluster_unit": cluster_unit, "ci_level": ci_level}
     judges = tuple(
         _judge(asked, edges, intervals)
         for mine in table.sort("family", "rater").partition_by("family", "rater", maintain_order=True)
@@ -119,11 +119,11 @@ def _edges(mine: pl.DataFrame, n_bands: int) -> list[float]:
     return sorted({0.0, *inner.tolist(), 1.0})
 
 
-class _Sample(Intervals):
+class _Sample(IntervalTerms):
     clusters: list[str]
 
 
-def _judge(asked: pl.DataFrame, edges: list[float], intervals: Intervals) -> JudgeRepeats:
+def _judge(asked: pl.DataFrame, edges: list[float], intervals: IntervalTerms) -> JudgeRepeats:
     runs = asked.select("trajectory_id", "cluster_id").unique("trajectory_id").sort("trajectory_id")
     repeats = asked["repeat"].unique().sort().to_list()
     codes = pl.col("verdict").replace_strict(list(VERDICTS), list(range(len(VERDICTS))), return_dtype=pl.Float64)
