@@ -3,26 +3,16 @@
 import json
 import subprocess
 import sys
-from types import SimpleNamespace
+from functools import partial
 
 import pytest
 from studies.check.conftest import csv, votes
 
 
 @pytest.fixture
-def axisjudge(monkeypatch, capsys, tmp_path):
+def axisjudge(called, tmp_path):
     """The command, run here: its exit code and what it printed."""
-    from axisjudge.cli import main
-
-    def run(*arguments):
-        monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(sys, "argv", ["axisjudge", "check", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        said = capsys.readouterr()
-        return SimpleNamespace(returncode=ended.value.code or 0, stdout=said.out, stderr=said.err)
-
-    return run
+    return partial(called, "check", cwd=tmp_path)
 
 
 @pytest.fixture
