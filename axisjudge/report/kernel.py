@@ -214,5 +214,6 @@ def _environment(workbench: Path, private: str) -> dict[str, str]:
         "MATPLOTLIBRC": str(styles),
         "OPENBLAS_NUM_THREADS": os.environ.get("OPENBLAS_NUM_THREADS", "1"),  # kernels run side by side
         "PYTHONHASHSEED": "0",
+        "TMPDIR": private,  # a kernel is killed in the end: what it had meant to tidy up goes with its folder
         "TQDM_DISABLE": "1",
     }

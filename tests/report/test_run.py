@@ -200,6 +200,19 @@ page.record("transport", connection["transport"])"""
     assert "TCP" not in executed
 
 
+def test_what_a_notebook_leaves_among_temporary_files_goes_with_its_kernel(bench: Path, notebook: Write) -> None:
+    leaving = """\
+import tempfile
+from axisjudge import protocol
+page.record("left", [tempfile.mkdtemp(), str(protocol.rehearsal())])"""
+    (bench / "rubrics").mkdir(exist_ok=True)
+    notebook("05_leaving", cells=[leaving])
+    report = run_report("leaving", workbench=bench)
+    left = json.loads((report.folder / "results.json").read_text())["results"]["left"]
+    assert len(left) == 2
+    assert not [folder for folder in left if Path(folder).exists()]
+
+
 @pytest.mark.parametrize("changed", ["notebooks/05_x.ipynb", "parameter", "mine.jsonl"])
 def test_the_digest_follows_each_thing_a_report_is_made_from(bench: Path, notebook: Write, changed: str) -> None:
     path = notebook("05_x")

@@ -164,6 +164,8 @@ def estimate(value, low, high, **fields):
         (3, 0, 6, "3 points higher (0 to 6 higher)"),
         (3, -0.1, 6, "3 points higher (under 1 lower to 6 higher)"),
         (-2, -4, 0.4, "2 points lower (4 lower to under 1 higher)"),
+        (3, 0.4, 6, "3 points higher (under 1 to 6)"),
+        (-3, -6, -0.4, "3 points lower (under 1 to 6)"),
     ],
 )
 def test_a_difference_says_its_direction_once(value, low, high, said):

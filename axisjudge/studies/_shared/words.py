@@ -48,18 +48,19 @@ def directed(
     low, high = difference.ci_low, difference.ci_high
     if math.isnan(low):
         return f"{head} ({no_interval(difference.reason)})"
-    ends = [f"{abs(end):{spec}}" for end in (low, high)]
+    ends = [_end(bound, spec) for bound in (low, high)]
     if low * high > 0:
         first, second = ends if low > 0 else reversed(ends)
-        return f"{head} ({first} to {second})"
-    ways = zip((low, high), ends, (less, more), strict=True)
-    words = [f"{_not_nothing(end)} {way}" if exact else end for exact, end, way in ways]
-    return f"{head} ({words[0]} to {words[1]})"
+    else:
+        ways = zip((low, high), ends, (less, more), strict=True)
+        first, second = (f"{end} {way}" if bound else end for bound, end, way in ways)
+    return f"{head} ({first} to {second})"
 
 
-def _not_nothing(end: str) -> str:
-    """An end that is not zero as it stands, also where it is rounded to it: which side it lies on is the finding."""
-    return end if float(end.replace(",", "")) else f"under {end[:-1]}1"
+def _end(bound: float, spec: str) -> str:
+    """The size of an interval's end; where it would be rounded to zero, which it is not, what it is below."""
+    end = f"{abs(bound):{spec}}"
+    return f"under {end[:-1]}1" if bound and float(end.replace(",", "")) == 0 else end
 
 
 def in_points(difference: Estimate) -> Estimate:
