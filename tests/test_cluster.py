@@ -272,6 +272,8 @@ COMMANDS = {
     "axis-result": ("axis-result", "results"),
     "scorecard": ("scorecard", "score", "results", "--out", "out"),
     "twins": ("twins", "results", "--edits", "cut_tail", "--edits", "other_tool", "--out", "out"),
+    "agreement": ("agreement", "ratings"),
+    "profile": ("profile", "ratings"),
 }
 
 
@@ -280,9 +282,13 @@ COMMANDS = {
 def test_two_workers_print_and_write_the_bytes_of_one_process(tmp_path, command):
     pytest.importorskip("dask.distributed")
     from axisjudge.ratings import read_ratings
+    from axisjudge.ratings.merging import write_dataset
     from axisjudge.readers import read_trajectories, write_trajectories
+    from axisjudge.sources import load_source
     from axisjudge.workbench import home
 
+    load_source("demo").ratings.write_parquet(tmp_path / "ratings.parquet")
+    write_dataset([tmp_path / "ratings.parquet"], tmp_path / "ratings", ratings_a_part=60)
     runs = read_trajectories(home() / "data" / "demo" / "results").trajectories[:24]
     for number in range(3):
         write_trajectories(tmp_path / "results" / f"{number}.jsonl", [runs[0], *runs[number::3]])  # a copy in each

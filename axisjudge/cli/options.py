@@ -100,6 +100,24 @@ def in_one_process(context: typer.Context, *parameters: str) -> None:
             raise InputError(known[name].opts[0], "is for a run in one process", cure="leave --cluster out")
 
 
+def is_one_dataset(ratings: list[Path], cluster: str | None) -> bool:
+    """Whether these ratings are one dataset, which can be looked at part by part.
+
+    Raises
+    ------
+    InputError
+        They are not, and a cluster is named, which takes nothing else.
+    """
+    from axisjudge.ratings.dataset import is_dataset
+
+    if len(ratings) == 1 and is_dataset(ratings[0]):
+        return True
+    if cluster is not None:
+        cure = "make one first: axisjudge ratings compact RATINGS... --out FOLDER"
+        raise InputError("--cluster", "takes one dataset", ", ".join(map(str, ratings)), cure)
+    return False
+
+
 def new_file(out: Path) -> Path:
     """`out`, unless something is there already: an InputError."""
 

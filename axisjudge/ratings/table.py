@@ -11,7 +11,7 @@ import polars as pl
 from pydantic import ValidationError
 
 from axisjudge.checks import InputError
-from axisjudge.ratings.dataset import NEVER_NULL, is_dataset, parts_of
+from axisjudge.ratings.dataset import NEVER_NULL, Part, is_dataset, parts_of
 from axisjudge.ratings.edge import ITEM_ID, LISTS, SCHEMA, completed_ratings
 from axisjudge.ratings.store import is_torn, json_line
 from axisjudge.verdict import AXES, IDENTITY, RATER_KINDS, SCHEMA_VERSION, STATUSES, VERDICTS, Rating
@@ -75,7 +75,7 @@ def newest_ratings(*paths: str | Path) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The `latest` ratings of files, and the latest under each version of a rubric; the files are read once."""
     every = _whole(pl.concat([_NONE, *_last_ratings(paths, latest=False, lean=False)], how="diagonal"))
     newest, by_rubric = _last_of(every, _ASKED), _last_of(every, [*_ASKED, "rubric_version"])
-    _warn_of_older(paths, every.height - newest.height)
+    warn_of_older(paths, every.height - newest.height)
     return in_order(newest), in_order(by_rubric)
 
 
@@ -99,18 +99,44 @@ def ratings_in_parts(*paths: str | Path, lean: bool = False) -> Iterator[pl.Data
     return map(_whole, _last_ratings(paths, latest=True, lean=lean))
 
 
+def ratings_of_part(part: Part, *, lean: bool = False) -> tuple[pl.DataFrame, int]:
+    """The `latest` ratings of a part of a dataset, in no order, and how many older ones are left out."""
+    columns = _columns(lean)
+    table, n_older = _last_and_older(_read_part(part, _to_read(columns)), latest=True)
+    return _whole(_filled(table, columns)), n_older
+
+
 def _last_ratings(paths: Sequence[str | Path], latest: bool, lean: bool) -> Iterator[pl.DataFrame]:
-    columns = [name for name in SCHEMA if not (lean and name in ASIDE)]
+    columns = _columns(lean)
     n_older = 0
-    for table in _tables([Path(path) for path in paths], [*dict.fromkeys([*columns, *_TELLING_APART])]):
-        every = _last_of(table, IDENTITY)
-        newest = _last_of(every, _ASKED) if latest else every
-        n_older += every.height - newest.height
-        yield newest.select(name for name in columns if name in IDENTITY or newest[name].null_count() < newest.height)
-    _warn_of_older(paths, n_older)
+    for every in _tables([Path(path) for path in paths], _to_read(columns)):
+        table, older = _last_and_older(every, latest)
+        n_older += older
+        yield _filled(table, columns)
+    warn_of_older(paths, n_older)
 
 
-def _warn_of_older(paths: Sequence[str | Path], n_older: int) -> None:
+def _columns(lean: bool) -> list[str]:
+    return [name for name in SCHEMA if not (lean and name in ASIDE)]
+
+
+def _to_read(columns: Sequence[str]) -> list[str]:
+    return [*dict.fromkeys([*columns, *_TELLING_APART])]
+
+
+def _last_and_older(table: pl.DataFrame, latest: bool) -> tuple[pl.DataFrame, int]:
+    every = _last_of(table, IDENTITY)
+    newest = _last_of(every, _ASKED) if latest else every
+    return newest, every.height - newest.height
+
+
+def _filled(table: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """These columns but those that are empty."""
+    return table.select(name for name in columns if name in IDENTITY or table[name].null_count() < table.height)
+
+
+def warn_of_older(paths: Iterable[str | Path], n_older: int) -> None:
+    """Say how many ratings of these paths are left out, if any are, because newer ones answer the same."""
     if n_older:
         where = ", ".join(map(str, paths))
         warnings.warn(
@@ -173,7 +199,7 @@ _AXIS = pl.col("question").replace_strict(
 def _read(path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
     """These columns of a file's ratings in one table, of a dataset's part by part."""
     if is_dataset(path):
-        yield from _read_dataset(path, columns)
+        yield from (_read_part(part, columns) for part in parts_of(path))
         return
     if not path.is_file():
         raise InputError(str(path), "no such ratings file")
@@ -183,15 +209,14 @@ def _read(path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         raise InputError(str(path), f"cannot be read ({error.strerror or error})") from error
 
 
-def _read_dataset(path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-    for part in parts_of(path):
-        try:
-            table = part.scan().select(columns).collect()
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise InputError(part.name, "is not a Parquet file", cure="make the dataset anew") from error
-        ratings = table.with_columns(pl.col(name).fill_null([]) for name in LISTS if name in columns)
-        _check(ratings, part.name)
-        yield ratings
+def _read_part(part: Part, columns: Sequence[str]) -> pl.DataFrame:
+    try:
+        table = part.scan().select(columns).collect()
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(part.name, "is not a Parquet file", cure="make the dataset anew") from error
+    ratings = table.with_columns(pl.col(name).fill_null([]) for name in LISTS if name in columns)
+    _check(ratings, part.name)
+    return ratings
 
 
 #: What is asked of a rater once, under whatever prompt, rubric or version.

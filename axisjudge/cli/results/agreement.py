@@ -10,7 +10,7 @@ import typer
 
 from axisjudge.checks import InputError, one_of
 from axisjudge.cli import show
-from axisjudge.cli.options import Cluster, Ratings, Steps
+from axisjudge.cli.options import Cluster, Ratings, Steps, is_one_dataset
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,16 +45,14 @@ def agreement(
     A dataset (a folder that `axisjudge ratings compact` wrote) is counted part by part and never read whole; single
     items are then left out: disagreements, triage, cited steps, repeats.
     """
-    from axisjudge.ratings.dataset import is_dataset
-
     if coefficient:
         one_of("--coefficient", coefficient, show.coefficients())
     name = ", ".join(path.name for path in ratings)
-    if cluster is not None or (len(ratings) == 1 and is_dataset(ratings[0])):
+    if is_one_dataset(ratings, cluster):
         if weighted or trajectories:
             cure = "leave it out, or name a ratings file that fits into memory"
             raise InputError("--weighted" if weighted else "--trajectories", "needs single items", cure=cure)
-        _of_dataset(ratings, cluster, json, steps=steps, questions=question, scale=scale, coefficient=coefficient)
+        _of_dataset(ratings[0], cluster, json, steps=steps, questions=question, scale=scale, coefficient=coefficient)
         return
     import polars as pl
 
@@ -91,15 +89,12 @@ def _overall(source: "Source", result: "PanelAgreement") -> "AgreementByAxis":
     return replace(result.overall, left_out={**result.overall.left_out, "empty_runs": source.empty_runs})
 
 
-def _of_dataset(ratings: list[Path], cluster: str | None, json: bool, **choice: Any) -> None:
+def _of_dataset(ratings: Path, cluster: str | None, json: bool, **choice: Any) -> None:
     """Agreement in a dataset, by the workers of a cluster where one is named."""
     from axisjudge.cluster import workers_of
-    from axisjudge.ratings.dataset import is_dataset, parts_of
+    from axisjudge.ratings.dataset import parts_of
     from axisjudge.workbench import home
 
-    if len(ratings) > 1 or not is_dataset(ratings[0]):
-        cure = "make one first: axisjudge ratings compact RATINGS... --out FOLDER"
-        raise InputError("--cluster", "takes one dataset", ", ".join(map(str, ratings)), cure)
     with workers_of(cluster) as workers:
         workers.prepare("axisjudge.studies.agreement.counted", "axisjudge.protocol.standing")
         import polars as pl
@@ -107,9 +102,9 @@ def _of_dataset(ratings: list[Path], cluster: str | None, json: bool, **choice: 
         from axisjudge.studies.agreement.counted import A_LOOK, agreement_of_dataset
 
         standing = partial(_standing_rows, home=home())
-        parts = workers.map(standing, parts_of(ratings[0]), attrgetter("name"), at_once=A_LOOK)
+        parts = workers.map(standing, parts_of(ratings), attrgetter("name"), at_once=A_LOOK)
         rows, n_judged = zip(*parts, strict=True)
-        results = agreement_of_dataset(str(ratings[0]), workers=workers, **choice)
+        results = agreement_of_dataset(str(ratings), workers=workers, **choice)
     stamped = pl.concat(rows), sum(n_judged)
     if json:
         show.as_json({**_scales([each.overall for each in results], results), **show.standing_fields(*stamped)})

@@ -1,43 +1,53 @@
 """`axisjudge profile`: which capability broke."""
 
+from collections.abc import Iterator
+from functools import partial
+from operator import attrgetter
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from axisjudge.cli import show
-from axisjudge.cli.options import Ratings
+from axisjudge.cli.options import Cluster, Ratings, is_one_dataset
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from axisjudge.cluster import Workers
+    from axisjudge.ratings.dataset import Part
+    from axisjudge.studies.failures.panel import PanelVotes
 
 
 def profile(
     ratings: Ratings,
     trajectories: Annotated[list[Path], typer.Option(help="Trajectories to take rewards from.")] = [],  # noqa: B006
+    cluster: Cluster = None,
     json: show.Json = False,
 ) -> None:
-    """Failed runs per agent and axis, by any judge and by consensus, with intervals and what is undecided."""
-    import polars as pl
+    """Failed runs per agent and axis, by any judge and by consensus, with intervals and what is undecided.
 
-    from axisjudge.protocol.standing import standing_rows
-    from axisjudge.ratings.selection import MADE_UP
-    from axisjudge.ratings.table import ratings_in_parts
+    A dataset (a folder that `axisjudge ratings compact` wrote) is read part by part and never whole.
+    """
+    from axisjudge.cluster import workers_of
     from axisjudge.readers import read_trajectories
-    from axisjudge.results import plain
-    from axisjudge.studies._shared.scope import banner
-    from axisjudge.studies.failures.panel import panel_of_parts
-    from axisjudge.studies.failures.profiles import failure_profile, reward_table
-    from axisjudge.studies.failures.sentences import extremes, false_failures, sample
 
     runs = read_trajectories(*trajectories).trajectories if trajectories else ()
-    stamped, made_up = list[tuple[pl.DataFrame, int]](), set[str]()
+    with workers_of(cluster) as workers:
+        workers.prepare("axisjudge.studies.failures.panel", "axisjudge.protocol.standing")
+        import polars as pl
 
-    def looked_at(part: pl.DataFrame) -> pl.DataFrame:
-        stamped.append(standing_rows(part.lazy()))
-        made_up.update(part.filter(pl.col("rater_kind").is_in(MADE_UP))["rater"].unique())
-        return part
+        from axisjudge.results import plain
+        from axisjudge.studies._shared.scope import banner
+        from axisjudge.studies.failures.panel import panel_of_votes
+        from axisjudge.studies.failures.profiles import failure_profile, reward_table
+        from axisjudge.studies.failures.sentences import extremes, false_failures, sample
 
-    panel = panel_of_parts(map(looked_at, ratings_in_parts(*ratings, lean=True)))
+        looks = [*_looks(ratings, workers, cluster)]
+    panel = panel_of_votes(look.votes for look in looks)
     failures = failure_profile(panel, reward_table(runs))
-    table, n_judged = pl.concat([rows for rows, _ in stamped]), sum(n for _, n in stamped)
+    table, n_judged = pl.concat([look.standing for look in looks]), sum(look.n_judged for look in looks)
+    made_up = {rater for look in looks for rater in look.made_up}
     if json:
         show.as_json({**failures.to_dict(), **show.standing_fields(table, n_judged)})
         return
@@ -48,6 +58,51 @@ def profile(
         (sample(failures), extremes(failures), extremes(failures, "consensus"), false_failures(failures)), apart=True
     )
     show.standing(table, n_judged)
+
+
+class _Look(NamedTuple):
+    """What is made of a part: its verdicts, ratings that the protocol tells of, those by judges, made-up raters."""
+
+    votes: "PanelVotes"
+    standing: "pl.DataFrame"
+    n_judged: int
+    made_up: list[str]
+    n_older: int = 0
+
+
+def _looks(ratings: list[Path], workers: "Workers", cluster: str | None) -> Iterator[_Look]:
+    from axisjudge.ratings.dataset import parts_of
+    from axisjudge.ratings.table import ratings_in_parts, warn_of_older
+    from axisjudge.workbench import home
+
+    if not is_one_dataset(ratings, cluster):
+        yield from map(_look, ratings_in_parts(*ratings, lean=True))
+        return
+    n_older = 0
+    for look in workers.map(partial(_look_at_part, home=home()), parts_of(ratings[0]), attrgetter("name")):
+        n_older += look.n_older
+        yield look
+    warn_of_older(ratings, n_older)
+
+
+def _look_at_part(part: "Part", *, home: Path) -> _Look:
+    from axisjudge.ratings.table import ratings_of_part
+    from axisjudge.workbench import at
+
+    table, n_older = ratings_of_part(part, lean=True)
+    with at(home):  # a worker stands in a folder of its own
+        return _look(table)._replace(n_older=n_older)
+
+
+def _look(table: "pl.DataFrame") -> _Look:
+    import polars as pl
+
+    from axisjudge.protocol.standing import standing_rows
+    from axisjudge.ratings.selection import MADE_UP
+    from axisjudge.studies.failures.panel import votes_of
+
+    made_up = table.filter(pl.col("rater_kind").is_in(MADE_UP))["rater"].unique().to_list()
+    return _Look(votes_of(table), *standing_rows(table.lazy()), made_up)
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:

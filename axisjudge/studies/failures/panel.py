@@ -115,18 +115,24 @@ def panel_of_parts(
 
     One table holds all ratings of a run on an axis (`axisjudge.ratings.ratings_in_parts`).
     """
-    votes = [_votes(part.filter(VERDICT_ON_RUN), judges, repeat) for part in parts]
+    votes = [votes_of(part, judges, repeat) for part in parts]
     known = {rater for each in votes for rater in each.raters}
     for judge in judges or ():
         one_of("judges", judge, sorted(known))
-    kept = [each for each in votes if not each.cells.is_empty()]
+    return panel_of_votes(votes, kind=kind)
+
+
+def panel_of_votes(votes: Iterable[PanelVotes], *, kind: Kind = "polars") -> Panel:
+    """The panel of the verdicts of all parts."""
+    held = [*votes]
+    kept = [each for each in held if not each.cells.is_empty()]
     if not kept:
         raise InputError("ratings", "must hold verdicts of judges on whole trajectories", cure="judge some runs first")
-    return _spread(kept, sum(each.left_out for each in votes), kind)
+    return _spread(kept, sum(each.left_out for each in held), kind)
 
 
 @dataclass(frozen=True, eq=False)
-class _Votes:
+class PanelVotes:
     """The verdicts of a part; `cells` has a row each: positions in `runs`, `judges` and `axes`, and one of `_WORDS`."""
 
     runs: pl.DataFrame
@@ -144,7 +150,9 @@ _LOST = 5
 _RUN, _JUDGE, _AXIS = ("trajectory_id", "agent", "cluster_id", "domain"), ("rater", "family"), ("question",)
 
 
-def _votes(table: pl.DataFrame, judges: Sequence[str] | None, repeat: int) -> _Votes:
+def votes_of(part: pl.DataFrame, judges: Sequence[str] | None = None, repeat: int = 0) -> PanelVotes:
+    """What a panel takes of a table that holds all ratings of its runs on its axes."""
+    table = part.filter(VERDICT_ON_RUN)
     chosen = table.filter(BY_JUDGE if judges is None else pl.col("rater").is_in(list(judges)))
     kept = chosen.filter(pl.col("repeat") == repeat)
     once(kept, "trajectory_id", "question", "rater", rule="one rating for each run, axis and judge")
@@ -157,7 +165,7 @@ def _votes(table: pl.DataFrame, judges: Sequence[str] | None, repeat: int) -> _V
         word=word.otherwise(pl.lit(_LOST, dtype=pl.UInt8)),
     )
     known = frozenset(table["rater"].unique()) if judges is not None else frozenset()
-    return _Votes(runs, raters, axes, cells, known, chosen.height - kept.height)
+    return PanelVotes(runs, raters, axes, cells, known, chosen.height - kept.height)
 
 
 def _named(table: pl.DataFrame, side: Sequence[str]) -> pl.DataFrame:
@@ -166,7 +174,7 @@ def _named(table: pl.DataFrame, side: Sequence[str]) -> pl.DataFrame:
     return rows.unique(side[0], keep="first", maintain_order=True)
 
 
-def _spread(votes: Sequence[_Votes], left_out: int, kind: Kind) -> Panel:
+def _spread(votes: Sequence[PanelVotes], left_out: int, kind: Kind) -> Panel:
     runs, raters = (
         _named(pl.concat([getattr(each, side) for each in votes]), columns)
         for side, columns in (("runs", _RUN), ("judges", _JUDGE))
