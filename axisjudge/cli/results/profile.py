@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from axisjudge.cluster import Workers
     from axisjudge.ratings.dataset import Part
-    from axisjudge.studies.failures.panel import PanelVotes
+    from axisjudge.studies.failures.panel import PanelPart
 
 
 def profile(
@@ -63,7 +63,7 @@ def profile(
 class _Look(NamedTuple):
     """What is made of a part: its verdicts, ratings that the protocol tells of, those by judges, made-up raters."""
 
-    votes: "PanelVotes"
+    votes: "PanelPart"
     standing: "pl.DataFrame"
     n_judged: int
     made_up: list[str]

@@ -93,12 +93,14 @@ def independent_panel(
     own = [
         clustered_proportion(verdicts[:, judge], labels, cluster_unit=cluster_unit, ci_level=level) for judge in judges
     ]
-    given = given[:, judges]
+    patterns, counts = np.unique(given[:, judges], axis=0, return_counts=True)
     corners = [np.array([getattr(rate, bound) for rate in own]) for bound in ("estimate", "ci_low", "ci_high")]
 
     def expected(rate_of: Callable[[NDArray[np.float64]], float], fewest: int) -> Estimate:
+        enough = patterns.sum(axis=1) >= fewest
+        kept, times = patterns[enough], counts[enough]
+        values = [_mean_rate(kept, times, corner, rate_of) for corner in corners]
         counted = given.sum(axis=1) >= fewest
-        values = [_mean_rate(given[counted], corner, rate_of) for corner in corners]
         reason = "" if counted.any() else f"no item has verdicts of {fewest} or more judges"
         return Estimate(
             estimate=values[0],
@@ -107,7 +109,7 @@ def independent_panel(
             ci_level=ci_level,
             n_items=int(counted.sum()),
             n_raters=len(judges),
-            n_missing=int((~given[counted]).sum()),
+            n_missing=int((~kept).sum(axis=1) @ times),
             n_clusters=len(set(labels[counted].tolist())),
             cluster_unit=cluster_unit,
             method=_METHOD,
@@ -176,13 +178,18 @@ def coincidence_test(incorrect: ArrayLike, *, rng: np.random.Generator) -> Coinc
 
 
 def _mean_rate(
-    given: NDArray[np.bool_], rates: NDArray[np.float64], rate_of: Callable[[NDArray[np.float64]], float]
+    patterns: NDArray[np.bool_],
+    times: NDArray[np.intp],
+    rates: NDArray[np.float64],
+    rate_of: Callable[[NDArray[np.float64]], float],
 ) -> float:
-    """Mean over items of the panel's rate among the judges that gave a verdict on the item; NaN without items."""
-    if not len(given):
+    """Mean over items of the panel's rate among the judges that gave a verdict on the item; NaN without items.
+
+    Each of `patterns` says which judges did, on as many items as `times` has.
+    """
+    if not len(patterns):
         return math.nan
-    patterns, counts = np.unique(given, axis=0, return_counts=True)
-    return float(np.average([rate_of(rates[pattern]) for pattern in patterns], weights=counts))
+    return float(np.average([rate_of(rates[pattern]) for pattern in patterns], weights=times))
 
 
 def _rates(rates: ArrayLike) -> NDArray[np.float64]:

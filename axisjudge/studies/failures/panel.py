@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import compress
 from typing import Any
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from axisjudge.checks import InputError, one_of
 from axisjudge.ratings.edge import as_ratings
 from axisjudge.ratings.selection import BY_JUDGE, VERDICT_ON_RUN, once
+from axisjudge.stats.rates.proportions import cluster_codes
 from axisjudge.studies._shared.frames import Kind, kind_of
 from axisjudge.studies._shared.scope import questions_in_order
 
@@ -52,6 +54,11 @@ class Panel:
     def agent_names(self) -> tuple[str, ...]:
         """Every agent once, by name."""
         return tuple(sorted(set(self.agents)))
+
+    @cached_property
+    def tasks(self) -> NDArray[np.intp]:
+        """The clusters as numbers."""
+        return cluster_codes(self.clusters, len(self.clusters))
 
     @property
     def not_rated(self) -> Flags:
@@ -122,7 +129,7 @@ def panel_of_parts(
     return panel_of_votes(votes, kind=kind)
 
 
-def panel_of_votes(votes: Iterable[PanelVotes], *, kind: Kind = "polars") -> Panel:
+def panel_of_votes(votes: Iterable[PanelPart], *, kind: Kind = "polars") -> Panel:
     """The panel of the verdicts of all parts."""
     held = [*votes]
     kept = [each for each in held if not each.cells.is_empty()]
@@ -132,7 +139,7 @@ def panel_of_votes(votes: Iterable[PanelVotes], *, kind: Kind = "polars") -> Pan
 
 
 @dataclass(frozen=True, eq=False)
-class PanelVotes:
+class PanelPart:
     """The verdicts of a part; `cells` has a row each: positions in `runs`, `judges` and `axes`, and one of `_WORDS`."""
 
     runs: pl.DataFrame
@@ -150,7 +157,7 @@ _LOST = 5
 _RUN, _JUDGE, _AXIS = ("trajectory_id", "agent", "cluster_id", "domain"), ("rater", "family"), ("question",)
 
 
-def votes_of(part: pl.DataFrame, judges: Sequence[str] | None = None, repeat: int = 0) -> PanelVotes:
+def votes_of(part: pl.DataFrame, judges: Sequence[str] | None = None, repeat: int = 0) -> PanelPart:
     """What a panel takes of a table that holds all ratings of its runs on its axes."""
     table = part.filter(VERDICT_ON_RUN)
     chosen = table.filter(BY_JUDGE if judges is None else pl.col("rater").is_in(list(judges)))
@@ -165,7 +172,7 @@ def votes_of(part: pl.DataFrame, judges: Sequence[str] | None = None, repeat: in
         word=word.otherwise(pl.lit(_LOST, dtype=pl.UInt8)),
     )
     known = frozenset(table["rater"].unique()) if judges is not None else frozenset()
-    return PanelVotes(runs, raters, axes, cells, known, chosen.height - kept.height)
+    return PanelPart(runs, raters, axes, cells, known, chosen.height - kept.height)
 
 
 def _named(table: pl.DataFrame, side: Sequence[str]) -> pl.DataFrame:
@@ -174,7 +181,7 @@ def _named(table: pl.DataFrame, side: Sequence[str]) -> pl.DataFrame:
     return rows.unique(side[0], keep="first", maintain_order=True)
 
 
-def _spread(votes: Sequence[PanelVotes], left_out: int, kind: Kind) -> Panel:
+def _spread(votes: Sequence[PanelPart], left_out: int, kind: Kind) -> Panel:
     runs, raters = (
         _named(pl.concat([getattr(each, side) for each in votes]), columns)
         for side, columns in (("runs", _RUN), ("judges", _JUDGE))

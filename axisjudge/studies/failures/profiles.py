@@ -231,7 +231,7 @@ def _rewards(panel: Panel, rewards: Any) -> NDArray[np.float64]:
 def _cell(panel: Panel, agent: str, axis: int, ci_level: float) -> Cell:
     applicable = panel.applicable[:, axis]
     said = panel.incorrect[applicable, axis]
-    clusters = np.array(panel.clusters)[applicable]
+    clusters = panel.tasks[applicable]
     independent = independent_panel(said, clusters, ci_level=ci_level)
     worst, best = (np.nan_to_num(said, nan=taken) for taken in (1.0, 0.0))
     two = 1.0 if len(panel.judges) > 1 else math.nan  # a consensus takes two judges
