@@ -65,7 +65,7 @@ def read_so_far() -> dict[str, list[Any]]:
     files = {
         _origin(_source(path)) for path in list(_opened) if not _was_made(path)
     }  # other threads may open files now
-    listed = {(_origin(folder), pattern) for folder, pattern in list(_listed)}
+    listed = {(_origin(folder), pattern) for folder, pattern in list(_listed) if not _was_made(folder)}
     return {
         "files": sorted(path for path in files if _is_input(path)),
         "listed": sorted([folder, pattern] for folder, pattern in listed if _is_input(folder)),
@@ -73,10 +73,15 @@ def read_so_far() -> dict[str, list[Any]]:
 
 
 def _was_made(path: str) -> bool:
-    """Whether this run wrote a file, or made the temporary folder in which it stands; a copy counts as its origin."""
-    if _origin(path) != os.path.realpath(path):
+    """Whether this run wrote a file, or made the temporary folder in which it stands.
+
+    A copy counts as its origin, and what stands in such a folder as a link as that to which it leads.
+    """
+    real = Path(os.path.realpath(path))
+    if _origin(path) != str(real):
         return path in _made and path not in _copies
-    return any(part in _made for part in (path, *map(str, Path(path).parents)))
+    parts = (path, *map(str, Path(path).parents))
+    return any(part in _made and real.is_relative_to(os.path.realpath(part)) for part in parts)
 
 
 def _forget(home: str) -> None:

@@ -201,16 +201,33 @@ page.record("transport", connection["transport"])"""
 
 
 def test_what_a_notebook_leaves_among_temporary_files_goes_with_its_kernel(bench: Path, notebook: Write) -> None:
+    """A rehearsal: files that were made there are no input, those to which its links lead are."""
+    (bench / "rubrics").mkdir(exist_ok=True)
+    given = bench / "data" / "given" / "number.txt"
+    given.parent.mkdir()
+    given.write_text("1")
     leaving = """\
 import tempfile
+from pathlib import Path
 from axisjudge import protocol
-page.record("left", [tempfile.mkdtemp(), str(protocol.rehearsal())])"""
-    (bench / "rubrics").mkdir(exist_ok=True)
+kept = protocol.rehearsal()
+(kept / "data" / "ratings" / "mine.txt").write_text("3")
+numbers = [path.read_text() for name in ("given", "ratings") for path in sorted((kept / "data" / name).glob("*.txt"))]
+page.record("numbers", numbers)
+page.record("left", [tempfile.mkdtemp(), str(kept)])"""
     notebook("05_leaving", cells=[leaving])
     report = run_report("leaving", workbench=bench)
-    left = json.loads((report.folder / "results.json").read_text())["results"]["left"]
-    assert len(left) == 2
-    assert not [folder for folder in left if Path(folder).exists()]
+    results = json.loads((report.folder / "results.json").read_text())["results"]
+    assert results["numbers"] == ["1", "3"]
+    assert len(results["left"]) == 2
+    assert not [folder for folder in results["left"] if Path(folder).exists()]
+    assert run_report("leaving", workbench=bench).status == "up to date"
+    given.write_text("2")
+    assert run_report("leaving", workbench=bench).status == "written"
+    given.with_name("other.txt").write_text("4")
+    again = run_report("leaving", workbench=bench)
+    assert again.status == "written"
+    assert json.loads((again.folder / "results.json").read_text())["results"]["numbers"] == ["2", "4", "3"]
 
 
 @pytest.mark.parametrize("changed", ["notebooks/05_x.ipynb", "parameter", "mine.jsonl"])

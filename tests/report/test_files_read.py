@@ -1,0 +1,47 @@
+"""Which files a report notes as read, beside those whose time of reading the file system moved."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from axisjudge.report import run_report
+from axisjudge.report.made import read_note
+from axisjudge.workbench import home
+
+NAMES = [path.stem for path in sorted((home() / "notebooks").glob("[0-9]*.ipynb"))]
+LONG_AGO = 946_684_800.0
+
+
+def given(bench: Path) -> list[Path]:
+    return [path for name in ("data", "rubrics") for path in (bench / name).rglob("*") if path.is_file()]
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A workbench of its own: git would read every file."""
+    bench = tmp_path_factory.mktemp("bench")
+    for name in ("data", "rubrics", "notebooks"):
+        shutil.copytree(home() / name, bench / name, ignore=shutil.ignore_patterns("cache", "__pycache__"))
+    (bench / "reports").mkdir()
+    probe = given(bench)[0]
+    os.utime(probe, (LONG_AGO, probe.stat().st_mtime))
+    probe.read_bytes()
+    if probe.stat().st_atime == LONG_AGO:
+        pytest.skip("this file system does not keep when a file was read")
+    return bench
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_a_report_notes_the_files_that_it_reads_and_no_other(copy: Path, name: str) -> None:
+    for path in given(copy):
+        os.utime(path, (LONG_AGO, path.stat().st_mtime))
+    note = read_note(run_report(name, workbench=copy).folder)
+    read = {str(path.relative_to(copy)) for path in given(copy) if path.stat().st_atime != LONG_AGO}
+    noted = {file for file in note["files"] if (copy / file).exists() and file.split("/")[0] in ("data", "rubrics")}
+    copied = {file for file in read if file.startswith("rubrics/")} if name == "01_rubric_versions" else set()
+    assert noted <= read
+    assert read - noted <= copied  # a rehearsal has a copy of all rubrics, and reads some
+    assert not [folder for folder, *_ in note["listed"] if Path(folder).is_absolute()]
