@@ -40,6 +40,7 @@ HOMES = {
     "anywidget": {"explorer"},
     "dask": {"cluster"},
     "fastapi": {"service"},
+    "fontTools": {"report"},  # matplotlib has it: what it writes into a PDF
     "filelock": {"ratings", "protocol", "service", "report"},
     "genai_prices": {"judges"},
     "h11": {"service"},

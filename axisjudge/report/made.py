@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from axisjudge.report import digest
+from axisjudge.report.drawn import KINDS
 from axisjudge.report.links import EXPLORER
 
 #: Below reports/: the notes, which hold paths of this machine and stay out of git, and the locks of reports.
@@ -87,8 +88,8 @@ def _published(folder: Path) -> dict[str, str]:
 
 
 def figures_in(folder: Path) -> list[Path]:
-    """The figures of a report as PNG and SVG, in order."""
-    return sorted(path for kind in ("png", "svg") for path in (folder / "figures").glob(f"*.{kind}"))
+    """The figures of a report in each of `KINDS`, in order."""
+    return sorted(path for kind in KINDS for path in (folder / "figures").glob(f"*.{kind}"))
 
 
 def tables_in(folder: Path) -> list[Path]:

@@ -20,7 +20,7 @@ from axisjudge.judging.cost import cost_of
 from axisjudge.protocol.standing import Standing, standing_of
 from axisjudge.readers import read_trajectories
 from axisjudge.report.digest import file_sha256, portable
-from axisjudge.report.drawn import drawn_bytes, reading_of, title_of_figure, width_of
+from axisjudge.report.drawn import KINDS, drawn_bytes, reading_of, title_of_figure, width_of
 from axisjudge.report.links import NO_LINKS, write_links
 from axisjudge.report.paper import ABOUT, MARKDOWN_MIME, slug
 from axisjudge.report.room import read_so_far
@@ -207,7 +207,7 @@ class Page:
         axis: str | None = None,
         behind: Mapping[str, str] | None = None,
     ) -> None:
-        """Save a figure as figures/`name`.png and .svg, with the banner drawn on it if there is one, and show it.
+        """Save a figure as figures/`name`.png, .svg and .pdf, with the banner drawn on it if there is one, and show it.
 
         `alt` says what it shows; by default the title of the first axes. With the first sentence that the cell says of
         it, and with how it is read (`axisjudge.figures.theme.describe`), it is the caption in a report, and the text
@@ -225,7 +225,7 @@ class Page:
             _show_nothing(f"No figure here, as nothing can be computed of these ratings: {literal(caption)}.")
             return
         note = self.note(statistic, axis) if of_ratings else None
-        kinds = ("png", "svg") if self._folder else ("png",)
+        kinds = KINDS if self._folder else ("png",)
         pictures = dict(zip(kinds, drawn_bytes(figure, note, *kinds), strict=True))
         if self._folder:
             folder = self._folder / "figures"

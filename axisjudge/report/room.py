@@ -29,6 +29,7 @@ _listed: dict[tuple[str, str], None] = {}  # folder and pattern
 _made: set[str] = set()
 _copies: dict[str, str] = {}
 _before: dict[str, Any] = {}
+_so_far: dict[str, Any] = {}
 
 
 def enter(home: str, staging: str, folder: str) -> None:
@@ -54,7 +55,7 @@ def enter(home: str, staging: str, folder: str) -> None:
     warnings.filters[:] = _before["filters"]  # type: ignore[index]
     warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # drawn as a box; it would name a path
     os.chdir(folder)
-    for kept in (_opened, _listed, _made, _copies):
+    for kept in (_opened, _listed, _made, _copies, _so_far):
         kept.clear()
 
 
@@ -62,14 +63,19 @@ def read_so_far() -> dict[str, list[Any]]:
     """Files that were opened to be read, and folders that were listed, each with its pattern (empty: all of it)."""
     if not _before:
         return {"files": [], "listed": []}
+    state = len(_opened), len(_listed), len(_made), len(_copies)
+    if _so_far.get("state") == state:  # a page is saved hundreds of times
+        return {**_so_far["read"]}
     files = {
         _origin(_source(path)) for path in list(_opened) if not _was_made(path)
     }  # other threads may open files now
     listed = {(_origin(folder), pattern) for folder, pattern in list(_listed) if not _was_made(folder)}
-    return {
+    read: dict[str, list[Any]] = {
         "files": sorted(path for path in files if _is_input(path)),
         "listed": sorted([folder, pattern] for folder, pattern in listed if _is_input(folder)),
     }
+    _so_far.update(state=state, read=read)
+    return {**read}
 
 
 def _was_made(path: str) -> bool:

@@ -305,6 +305,12 @@ def test_figures_are_the_same_bytes_and_carry_no_date_or_version(staging: Path) 
     first, second = ((staging / "figures" / f"{name}.png").read_bytes() for name in ("first", "second"))
     assert first == second
     assert set(png_chunks(first)) <= {b"IHDR", b"IDAT", b"IEND", b"pHYs"}
+    for kind in ("svg", "pdf"):
+        one, other = ((staging / "figures" / f"{name}.{kind}").read_bytes() for name in ("first", "second"))
+        assert one == other
+    assert b"/FontFile2" in one  # TrueType, as journals ask for, with the letters as text
+    assert b"/ToUnicode" in one
+    assert b"/Type3" not in one
 
 
 def test_a_figure_is_drawn_once_a_kind_and_every_kind_is_as_it_is_alone(monkeypatch: pytest.MonkeyPatch) -> None:
