@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from axisjudge.figures.legible import cut_names
-
 #: Twice the 96 dots that a page counts to an inch.
 DPI = 192
 #: A figure as a picture, for the web, and for papers.
@@ -39,6 +37,8 @@ def drawn_bytes(figure: Any, banner: str | None, *kinds: str) -> list[bytes]:
     It is laid out and measured once, as for PNG, and then drawn once for each of `kinds`.
     """
     import matplotlib as mpl
+
+    from axisjudge.figures.legible import cut_names  # numpy, for which a run with nothing to do need not wait
 
     cut_names(figure)
     with mpl.rc_context(_FONTS), warnings.catch_warnings():

@@ -161,9 +161,10 @@ def _injection(ratings: pl.DataFrame) -> str:
     kinds = ", ".join(f"{KIND_WORDS.get(name, name)} in {n:,}" for name, n in runs.iter_rows())
     n_runs = many(flagged["trajectory_id"].n_unique(), "run")
     are = "is" if flagged.height == 1 else "are"
+    several = "; a run may hold several" if runs["n"].sum() > flagged["trajectory_id"].n_unique() else ""
     return (
-        f"{flagged.height:,} of the {ratings.height:,} ratings {are} of {n_runs} with "
-        f"text that speaks to the judge ({kinds}). They are flagged; whether a judge followed the text is not known."
+        f"{flagged.height:,} of the {ratings.height:,} ratings {are} of {n_runs} with text that speaks to the judge "
+        f"({kinds}{several}). They are flagged; a flag does not say whether a judge followed the text."
     )
 
 

@@ -18,7 +18,7 @@ def test_labels_with_their_price():
     page = run("labels", "--half-width", "0.1", "--minutes", "6")
     assert page.exit_code == 0, page.output
     assert "Half width for a corrected failure rate" in page.output
-    assert "One more label for $4.00 then narrows the half width by" in page.output
+    assert "At that size one more label, for $4.00, narrows the half width by" in page.output
     full = json.loads(run("labels", "--half-width", "0.1", "--json").output)
     assert full["needed"] == pytest.approx(34, abs=8)
     assert full["usd_per_unit"] is None

@@ -70,7 +70,7 @@ def test_on_the_demo_it_bears_the_banner_and_all_parts(bench):
     assert sorted(path.name for path in (folder / "figures").iterdir()) == [
         f"{name}.{kind}"
         for name in ("agreement_matrix", "effective_judges", "families", "reliability", "triage", "with_labels")
-        for kind in ("png", "svg")
+        for kind in ("pdf", "png", "svg")
     ]
     assert "Items to read first" in page
     assert "raw agreement +0.36, all of it hedging: no verdict changed" in page

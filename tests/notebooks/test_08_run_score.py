@@ -37,5 +37,7 @@ def test_on_the_demo(bench):
     assert found["calibration"]["auc"]["n_clusters"] == 16
     assert "does not show that its agent is the best" in page
     assert sorted(path.name for path in (folder / "figures").iterdir()) == [
-        f"{name}.{kind}" for name in ("aucs", "components", "good_runs", "scores", "trend") for kind in ("png", "svg")
+        f"{name}.{kind}"
+        for name in ("aucs", "components", "good_runs", "scores", "trend")
+        for kind in ("pdf", "png", "svg")
     ]

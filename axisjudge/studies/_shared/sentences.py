@@ -38,10 +38,13 @@ def cited_overlap(pairs: Sequence[CitationOverlap], without_chance: str) -> str:
         figures = _range([pair.overlap.estimate for pair in cited])
         return f"{spread} is {figures} {where}; how much of it is chance is not known: {without_chance}."
     above = sum(pair.excess.ci_low > 0 for pair in cited)
-    by = _range([pair.excess.estimate for pair in cited], "+.2f")
+    excess = [pair.excess.estimate for pair in cited]
+    by = f"exceeds chance within the run by {_range(excess)}"
+    if min(excess) < 0:
+        by = f"differs from that by chance within the run by {_range(excess, '+.2f')}"
     shown = f"in {above or 'none'} of them it" if n > 1 else "it" if above else "it is not shown that it"
     lies = "lies" if n == 1 and not above else "is shown to lie"
-    return f"{spread} differs from that by chance within the run by {by}, {where}; {shown} {lies} above chance."
+    return f"{spread} {by}, {where}; {shown} {lies} above chance."
 
 
 def other_evidence(same: int, apart: int, where: Sequence[str]) -> str:
@@ -84,14 +87,15 @@ def triage(where: str, of: Triage) -> str:
     on_sure = f"the judges agree on {sure.worded('.0%')} of {many(sure.n_items, 'item')} on which all of them are sure"
     if math.isnan(sure.estimate):
         on_sure = "on no item are all judges sure"
-    cannot = f"cannot be told: {of.auc.reason}"
-    auc = cannot if math.isnan(of.auc.estimate) else f"is said by an AUC of {of.auc.worded()}; one half is chance"
+    tells = "the confidence of the least sure judge tells agreement from disagreement"
+    auc = f"How well {tells} cannot be told: {of.auc.reason}"
+    if not math.isnan(of.auc.estimate):
+        auc = f"{sentence_case(tells)} with an AUC of {of.auc.worded()}, where one half is chance"
     elsewhere = "there are no others"
     if not math.isnan(unsure.estimate):
         elsewhere = f"they agree on {unsure.worded('.0%')} of {many(unsure.n_items, 'item')} on which one is not"
     return (
-        f"{where}: {on_sure}; {elsewhere}. How well the confidence of the least sure judge tells agreement from "
-        f"disagreement {auc} ({of.auc.clusters}). Judges disagree on "
+        f"{where}: {on_sure}; {elsewhere}. {auc} ({of.auc.clusters}). Judges disagree on "
         f"{of.disagree_sure or 'none'} of the items on which all are sure (such items question the rubric) and on "
         f"{of.disagree_unsure or 'none'} of the others (such items question the trajectory or the rubric)."
     )

@@ -129,7 +129,8 @@ def plot_with_labels(cross: CrossFamily, *, ax: Axes | None = None) -> Axes:
     grey = "" if math.isnan(ceiling.ci_low) else "; grey: the interval of people among themselves"
     least, most = (pick(cross.with_labels.items(), key=lambda each: each[1].estimate) for pick in (min, max))
     ends = f"from {least[1].estimate:.2f} ({_name(least[0])}) to {most[1].estimate:.2f} ({_name(most[0])})"
-    theme.describe(ax, f"observed {ends}; {note}{grey}")
+    subject = f"{cross.label}, with {_labels(cross)} on {_questions(cross)}"
+    theme.describe(ax, f"{subject}, is observed {ends}; {who}{intervals(mean)}{grey}")
     return ax
 
 

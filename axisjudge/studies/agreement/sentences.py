@@ -12,7 +12,7 @@ from axisjudge.stats.agreement.effective import EffectiveJudges
 from axisjudge.stats.agreement.undecided import CaseBounds
 from axisjudge.stats.comparisons.reversal import Reversal
 from axisjudge.stats.estimate import Estimate, NamedEstimate
-from axisjudge.studies._shared.words import directed, listed, many, named, overturned, p_words
+from axisjudge.studies._shared.words import directed, listed, many, named, overturned, p_words, sentence_case
 
 #: So many raters are named in a row with a figure each.
 _NAMED = 3
@@ -80,12 +80,12 @@ def apart_in_short(label: str, difference: Estimate, labelled: bool) -> str:
         return ""
     if difference.ci_low <= 0 <= difference.ci_high:
         return f"That judges of one family agree more than others is not shown: {_by_family(label, difference)}."
-    return f"Families differ: {_by_family(label, difference)}."
+    return f"Judges of one family agree {'more' if difference.ci_low > 0 else 'less'}: {_by_family(label, difference)}."
 
 
 def _by_family(label: str, difference: Estimate) -> str:
     by = directed(difference, "higher", "lower", unit="", spec=".2f")
-    return f"{named(label)} of two judges of one family is {by} than of two families"
+    return f"their {named(label)} is {by} than that of judges of different families"
 
 
 def worth_in_short(judges: Sequence[str], measured: EffectiveJudges | None, reason: NoWorth) -> str:
@@ -259,8 +259,11 @@ def reversals(counts: Sequence[tuple[str, Reversal]]) -> str:
     """On how many verdicts the agreement beyond chance hangs; empty where there is none."""
     if not counts:
         return ""
-    each = [
-        f"{overturned(reversal)}{'' if reversal.changes is None else ' given otherwise'} on {where}"
-        for where, reversal in counts
-    ]
-    return f"What would leave agreement beyond chance no longer shown: {listed(each)}."
+    lost = "agreement beyond chance would no longer be shown"
+    known = [(where, overturned(reversal)) for where, reversal in counts if reversal.changes is not None]
+    told = [f"On {where}, {lost} had {changes} been different." for where, changes in known]
+    if len(known) > 1:
+        each = listed([f"{changes} on {where}" for where, changes in known])
+        told = [f"{sentence_case(lost)} on an axis had this many been different there: {each}."]
+    unmoved = [where for where, reversal in counts if reversal.changes is None]
+    return " ".join([*told, *([f"On {listed(unmoved)} no change that was tried would undo it."] if unmoved else [])])

@@ -91,8 +91,11 @@ def plot_axis_dimensions(results: Sequence[AxisResult], *, ax: Axes | None = Non
     ax.set_xlabel("AXIS Result", fontsize=theme.LABEL, color=theme.INK)
     theme.grid(ax)
     theme.dress(ax, "Every run's AXIS Result", f"{many(len(results), 'run')}; grey: what is missing at its ends")
-    ends = "blue: from goal 0 to goal 100 where the goal was not graded, grey: missing signals at their ends"
-    theme.describe(ax, f"a dot is one of {many(len(results), 'run')}; {ends}: bounds, not intervals of chance")
+    ends = (
+        "Blue lines go from goal 0 to goal 100 where the goal was not graded, grey lines from missing signals at their "
+        "worst to their best: both are bounds, not confidence intervals"
+    )
+    theme.describe(ax, f"a dot is one of {many(len(results), 'run')}. {ends}")
     return ax
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 
-from axisjudge.scores.axis.result import AxisResult
+from axisjudge.scores.axis.result import DIMENSIONS, AxisResult
 from axisjudge.scores.axis.transcript.interactions import Wait
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.scope import SCOPE, banner
@@ -47,9 +47,16 @@ ASSUMED = "The curve behind these scores is assumed, not fitted to what people t
 
 
 def runs_counted(n_runs: int, n_agents: int, n_failed: int) -> str:
-    """How many runs and agents, and how many runs failed."""
-    failed = f"{agreeing(n_failed, 'run', 'failed and scores', 'failed and score')} 0" if n_failed else "none failed"
+    """How many runs and agents, and how many runs failed: an error, or no result and an exit code other than 0."""
+    ended = [f"broke off with an error and {scores} 0" for scores in ("scores", "score")]
+    failed = agreeing(n_failed, "run", *ended) if n_failed else "none broke off with an error"
     return f"{many(n_runs, 'run')} of {many(n_agents, 'agent')}; {failed}."
+
+
+def marked(mark: str) -> str:
+    """A mark as a sentence: that of a dimension names it, others are of the run."""
+    name, _, why = mark.partition(": ")
+    return f"{name} is marked: {why}." if name in DIMENSIONS else f"The run is marked: {mark}."
 
 
 def between(names: tuple[str, str], sentence: str) -> str:
@@ -74,8 +81,11 @@ def of_run(result: AxisResult) -> list[str]:
     ]
     if slow := result.slowest:
         words.append(f"Its slowest call is #{slow.id} {slow.tool_name} with {slow.duration_ms / 1000:,.1f} s.")
-    if unnecessary := result.dimension("agent").necessity.unnecessary:
-        words.append(f"Interactions that were not needed: {listed([f'#{id}' for id in unnecessary])}.")
+    needed = result.dimension("agent").necessity
+    if unnecessary := needed.unnecessary:
+        rest = "" if needed.score is not None else " (whether the others were needed was not judged)"
+        needless = agreeing(len(unnecessary), "interaction", "was", "were")
+        words.append(f"{needless} found not needed: {listed([f'#{id}' for id in unnecessary])}{rest}.")
     if result.insights:
         words.append(f"Weakest below 75: {result.insight}.")
     return words

@@ -42,7 +42,7 @@ RECOVERED = "{dimension}: {median}, {sigma}."
 def of_fit(dimension: str, fit: CurveFit) -> list[str]:
     """A fit with its warnings, or why it is refused."""
     if fit.curve is None:
-        return [f"{dimension}: refused: {refusal}" for refusal in fit.refusals]
+        return [f"{dimension}: the fit is refused, because {refusal}" for refusal in fit.refusals]
     first = (
         f"the {fit.score_name} is 50 at a raw score of {_ends(fit.median)}, the median, and its spread (sigma) is "
         f"{_ends(fit.sigma)}, from {_sample(fit)}; {fit.meaning}"
@@ -57,8 +57,8 @@ def of_forms(dimension: str, forms: Iterable[FormLoss]) -> str:
     return (
         f"{dimension}: on unseen tasks the fitted curve is {errors['log_normal']} points off, the isotonic one "
         f"{errors['isotonic']}, the assumed one {errors['assumed']} and a constant {errors['constant']}. The mean "
-        f"squared error of the assumed one is {directed(excess, 'higher', 'lower', unit='squared point')} than the "
-        "fitted one's."
+        f"squared error of the assumed curve{_of(dimension)} is "
+        f"{directed(excess, 'higher', 'lower', unit='squared point')} than the fitted curve's."
     )
 
 
@@ -83,9 +83,9 @@ def answer(fits: Mapping[str, CurveFit], worse: Sequence[str]) -> str:
     for name, fit in fits.items():
         if not fit.curve:
             refused.setdefault(fit.refusals[0].reason, []).append(name)
-    why = [f"{_of(listed(names), ' for ')}, because {reason}" for reason, names in refused.items()]
+    why = [f"{_of(listed(names), f' for the {_kind(names)} ')}, because {reason}" for reason, names in refused.items()]
     words += [f"No curve can be fitted{'; none'.join(why)}."] if why else []
-    where = f" in {listed(worse)}" if len(fits) > 1 and worse else ""
+    where = f" in the {_kind(worse)} {listed(worse)}" if len(fits) > 1 and worse else ""
     not_shown = "" if worse else " not"
     missed = (
         f"The assumed curve is{not_shown} shown to predict people's scores of unseen tasks worse than the fitted one"
@@ -97,7 +97,11 @@ def _sample(fit: CurveFit) -> str:
     return f"{many(fit.median.n_items, 'raw score')} in {fit.median.clusters}"
 
 
-def _of(dimension: str, then: str = " in ") -> str:
+def _kind(names: Sequence[str]) -> str:
+    return "dimension" if len(names) == 1 else "dimensions"
+
+
+def _of(dimension: str, then: str = " in the dimension ") -> str:
     return "" if dimension == ALL else f"{then}{dimension}"
 
 

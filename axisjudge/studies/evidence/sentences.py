@@ -44,8 +44,8 @@ def asked_again(judge: str, n_repeats: int, repeats: Mapping[str, SelfAgreement]
         every = f" on each of {many(len(known), 'question')}" if len(known) > 1 else f" on {least[0]}"
         return f"{asked} repeats its verdict in {_share(least[1])} of pairs of calls{every}; {clusters}."
     return (
-        f"{asked} repeats its verdict in {_share(least[1])} of pairs of calls on {least[0]} up to {_share(most[1])} on "
-        f"{most[0]}; {clusters}. Questions are not tested against each other."
+        f"{asked} repeats its verdict least often on {least[0]}, in {_share(least[1])} of pairs of calls, and most "
+        f"often on {most[0]}, in {_share(most[1])}; {clusters}. Questions are not tested against each other."
     )
 
 
@@ -67,7 +67,7 @@ def variance(question: str, judges: Sequence[str], components: VarianceComponent
     sample = ", ".join(many(count, noun) for count, noun in counted)
     if math.isnan(components.item):
         return f"{question}: no variance components, because {components.reason}."
-    biases = listed([f"{judge} {bias:+.3f}" for judge, bias in zip(judges, components.bias, strict=True)])
+    biases = listed([f"{bias:+.3f} ({judge})" for judge, bias in zip(judges, components.bias, strict=True)])
     parts = {
         "lies between items": components.item,
         "between judges": components.judge,
@@ -77,8 +77,8 @@ def variance(question: str, judges: Sequence[str], components: VarianceComponent
     known = {name: each for name, each in parts.items() if not math.isnan(each)}
     total = sum(known.values()) or 1.0
     shares = listed([f"{each / total:.0%} {name}" for name, each in known.items()])
-    lie = "the share that each calls incorrect differs from their mean by"
-    fixed = f" A share between judges takes more judges; {lie} {biases}."
+    lie = "the shares that they call incorrect differ from their mean by"
+    fixed = f" The share of variance between judges cannot be estimated with so few; {lie} {biases}."
     left = f"; {many(components.n_missing, 'run')} that lack a verdict left out" if components.n_missing else ""
     by_judge = fixed if math.isnan(components.judge) else ""
     return f"{question}: of the variance of verdicts {shares} ({sample}{left}).{by_judge}"
@@ -112,7 +112,10 @@ def no_agent(runs: int) -> list[str]:
 def leniency_alone(where: str, refusal: str, labelled: bool) -> str:
     """Why there is no preference, and what the table is."""
     of = "failed items that a judge family calls correct" if labelled else "verdicts that say correct"
-    return f"{where}: {refusal}. The table gives the share of {of}, and no p value."
+    why = refusal.removeprefix("differential leniency only: ")
+    return (
+        f"{where}: only differential leniency can be shown ({why}). The table gives the share of {of}, and no p value."
+    )
 
 
 def preference(family: str, lead: Estimate) -> str:
@@ -136,7 +139,8 @@ def answer(overlap: str, again: Mapping[str, SelfAgreement]) -> str:
     if len(known) == 1 or least.estimate == most.estimate:
         which = f"{next(iter(known))} repeats its verdict" if len(known) == 1 else "judges repeat their verdicts"
         return f"{overlap} Asked again, {which} in {least.worded('.0%')} of pairs of calls ({sample}). {last}"
+    alike = len({(each.n_items, each.n_clusters) for each in known.values()}) == 1
     return (
-        f"{overlap} Asked again, a judge repeats its verdict on a question in {least.worded('.0%')} of pairs of calls "
-        f"at least ({sample}) and {most.worded('.0%')} at most. {last}"
+        f"{overlap} Asked again, judges repeat their verdicts in {least.worded('.0%')} to {most.worded('.0%')} of "
+        f"pairs of calls, depending on judge and question ({sample}{'' if alike else ' at the lowest'}). {last}"
     )

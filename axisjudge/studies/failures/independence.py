@@ -58,7 +58,7 @@ class SharedFailures:
             return start
         widest = max(self.shared, key=lambda axis: self.tests[axis].observed - self.tests[axis].expected)
         consensus = next(cell.consensus for cell in self.profile.totals if cell.axis == widest)
-        return f"{start} {sentences.largest_excess(widest, consensus)}"
+        return f"{start} {sentences.largest_excess(widest, self.tests[widest], consensus)}"
 
 
 def shared_failures(profile: FailureProfile, *, rng: np.random.Generator) -> SharedFailures:

@@ -91,7 +91,7 @@ class PublishedProfile:
                 say.extreme_agent(which, agent, of[agent].sum(), self.n * len(self.axes), self._least_p(agent))
                 for which, agent in (("strongest", fewest), ("weakest", most))
             ),
-            say.alike((first, second), differ, open_to),
+            say.alike((first, second), differ, self.n, open_to),
             say.most_failed(axis, by_agent, self.n, self.rates[axis, self.agents[int(np.argmax(by_agent))]]),
         ]
         return table_of(rows, self.kind)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from axisjudge.stats.agreement.independent_panel import any_judge_rate
+from axisjudge.stats.agreement.independent_panel import Coincidence, any_judge_rate
 from axisjudge.stats.comparisons.reversal import Reversal
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.ranking import Ranking
@@ -22,7 +22,7 @@ def answer(profile: FailureProfile, axes: Ranking, agents: Ranking) -> str:
         return f"No failure rate can be given: no verdict was decided ({sample})."
     return (
         f"{_first(profile, axes)} {agents.sentence} A run fails on an axis if a judge calls it incorrect ({sample}); "
-        "how often the judges are right is not shown here."
+        "ranked rates are means over tasks; how often the judges are right is not shown here."
     )
 
 
@@ -53,7 +53,9 @@ def sample(profile: FailureProfile) -> str:
     parts = [f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items() if count]
     asked = many(panel.incorrect.size, "verdict")
     others = ", all others decided" if sum(counts.values()) < panel.incorrect.size else ""
-    undecided = f"of {asked} asked for, {listed(parts)}{others}" if parts else f"all {asked} decided"
+    without = int(panel.not_applicable.sum())
+    as_what = f" ({without:,} of them as not applicable)" if without else ""
+    undecided = f"of {asked} asked for, {listed(parts)}{others}{as_what}" if parts else f"all {asked} decided{as_what}"
     return f"{runs} of {agents} on {tasks}, {many(len(profile.axes), 'axis')}, {judges}: {undecided}."
 
 
@@ -127,11 +129,17 @@ def false_failures(profile: FailureProfile) -> str:
 def rank_reversals(axes: Reversal | None, agents: Reversal | None) -> str:
     """How many verdicts would change what may hold rank 1; empty where nothing is told apart."""
     told = [
-        f"{overturned(reversal)} given otherwise would change which {of} may fail most"
+        f"{_different(reversal)} would change which {of} may fail most"
         for of, reversal in (("axes", axes), ("agents", agents))
         if reversal is not None
     ]
     return f"By the any-judge count, {listed(told)}." if told else ""
+
+
+def _different(reversal: Reversal) -> str:
+    if reversal.changes is None:
+        return overturned(reversal)
+    return f"{many(reversal.changes, f'different {reversal.what}')}{'' if reversal.exact else ' or fewer'}"
 
 
 def published(
@@ -159,11 +167,12 @@ def extreme_agent(which: str, agent: str, failed: int, cells: int, least_p: floa
     return _finding(what, f"{failed} of {cells} runs and axes failed", _not_apart(agent, least_p))
 
 
-def alike(pair: tuple[str, str], axes: Sequence[str], open_to: float) -> dict[str, str]:
+def alike(pair: tuple[str, str], axes: Sequence[str], n: int, open_to: float) -> dict[str, str]:
     """The finding that two agents have nearly the same profile."""
     what = f"{listed(pair)} have nearly the same profile"
     apart = f"counts differ on {listed(axes)} alone" if axes else "counts are the same on all axes"
-    allow = f"Not shown: equal counts are no equal rates, as one without a failure may fail in up to {open_to:.0%}."
+    unseen = f"an agent with 0 of {n} failures may fail in up to {open_to:.0%} of runs"
+    allow = f"Not shown: equal counts are not equal rates; {unseen}."
     return _finding(what, apart, allow)
 
 
@@ -198,10 +207,11 @@ def shared_failures(shared: Sequence[str], tested: Sequence[str], refused: Mappi
     return " ".join(parts)
 
 
-def largest_excess(axis: str, consensus: FailureRate) -> str:
-    """The axis on which consensus lies furthest above what independent verdicts would give."""
+def largest_excess(axis: str, pairs: Coincidence, consensus: FailureRate) -> str:
+    """The axis on which the most pairs of judges fail the same run beyond what independent verdicts would give."""
     return (
-        f"The largest observed excess is on {axis}: consensus on {counted(consensus.count, consensus.rate)}, where "
+        f"The largest observed excess is on {axis}: {many(pairs.observed, 'time')} two judges fail the same run, "
+        f"where chance gives {pairs.expected:,.2f}; consensus on {counted(consensus.count, consensus.rate)}, where "
         f"independent verdicts would give {consensus.independent.worded('.0%')}."
     )
 
@@ -239,5 +249,4 @@ def apart(agents: tuple[str, str], p_holm: float, axis: str, gap: float) -> str:
 
 def one_profile(p: float) -> str:
     """The test of all agents together."""
-    differs = "is shown to be false" if p < 0.05 else "is not shown to be false"
-    return f"That all agents together share one profile {differs} ({p_words(p)})."
+    return f"That the agents' profiles differ at all is {'' if p < 0.05 else 'not '}shown ({p_words(p)})."

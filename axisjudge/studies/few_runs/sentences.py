@@ -8,7 +8,7 @@ from statistics import median
 
 from axisjudge.stats.estimate import Estimate, many
 from axisjudge.stats.latent.panel import LatentPanel, NoModel
-from axisjudge.studies._shared.words import directed, in_points
+from axisjudge.studies._shared.words import directed, in_points, listed
 from axisjudge.studies.few_runs.beside import Beside, JudgeBeside, LabelsHidden
 
 
@@ -41,8 +41,8 @@ def sample(model: LatentPanel, n_judges: int, n_open: int) -> str:
         return start
     chains = "agree" if model.convergence.converged else "do not agree"
     return (
-        f"{start} The chains {chains}: R hat {model.convergence.ratio:.3f}, {model.convergence.effective_draws:,.0f} "
-        f"effective of {model.convergence.n_draws:,} draws."
+        f"{start} The chains {chains}: R hat is at most {model.convergence.ratio:.3f}, and at least "
+        f"{model.convergence.effective_draws:,.0f} of {model.convergence.n_draws:,} draws are effective."
     )
 
 
@@ -73,14 +73,15 @@ def lenient(judges: Sequence[JudgeBeside]) -> str:
     ):
         if chosen:
             far = max(chosen, key=lambda one: abs(one.leniency.estimate))
-            by = directed(in_points(far.leniency), "fewer", "more")
+            by = directed(in_points(far.leniency), "lower", "higher")
             count = f"{len(chosen)} of {many(len(known), 'judge')}"
             verb, most = ("is", "") if len(chosen) == 1 else ("are", "most of all ")
-            parts.append(f"{count} {verb} shown to be {words}, {most}{far.judge}, which calls {by} incorrect than fail")
+            calls = f"calls a share incorrect that is {by} than the share that fails"
+            parts.append(f"{count} {verb} shown to be {words}, {most}{far.judge}, which {calls}")
     if not parts:
         who = "The judge is not" if len(known) == 1 else f"None of {len(known)} judges is"
         return f"{who} shown to be lenient or strict."
-    return f"Looked at one by one, so exploratory: {'; '.join(parts)}."
+    return f"{'; '.join(parts)}. Each judge was looked at alone, so this is exploratory."
 
 
 def sources(model: LatentPanel) -> str:
@@ -88,8 +89,11 @@ def sources(model: LatentPanel) -> str:
     known = [one for one in model.components if not math.isnan(one.share.ci_low)]
     if not known:
         return "Where the variance of a verdict comes from is not known without the truth."
-    most = [f"{one.source} {one.share.worded('.0%')}" for one in sorted(known, key=lambda one: -one.share.estimate)[:3]]
-    return f"The variance of a verdict comes mostly from: {'; '.join(most)}."
+    most = sorted(known, key=lambda one: -one.share.estimate)[:3]
+    first, *others = [f"in '{one.source}'" for one in most]
+    shares = [one.share.worded(".0%") for one in most]
+    lies = [f"{shares[0]} lies {first}", *(f"{each} {where}" for each, where in zip(shares[1:], others, strict=True))]
+    return f"Of the variance of a verdict {listed(lies)}."
 
 
 def effective(model: LatentPanel, by_design: Estimate | None) -> str:

@@ -104,24 +104,33 @@ def answer(faults: Sequence[FaultsFound]) -> str:
     said = []
     for labeller in dict.fromkeys(one.labeller for one in rows):
         own = [one for one in rows if one.labeller == labeller and one.judge in judges]
-        parts = [
-            _of_set([one for one in own if one.domain == name]) for name in dict.fromkeys(one.domain for one in own)
-        ]
+        sets = [[one for one in own if one.domain == name] for name in dict.fromkeys(one.domain for one in own)]
         who = f"{judges[0]} finds" if len(judges) == 1 else "judges find"
-        said.append(f"Of the faults {_located(labeller)}, {who} on their own axis {listed(parts, most=_SETS)}.")
+        if len(sets) == 1:
+            n, where = own[0].n_faults, f"in {own[0].domain} ({own[0].on_axis.clusters})"
+            faults_of = f"Of {'the ' if n > 1 else ''}{many(n, 'fault')} {_located(labeller)} {where}"
+            said.append(f"{faults_of}, {who} {_found(sets[0])} on the fault's own axis.")
+            continue
+        parts = [f"{_found(rows)} {_of_set(rows)}" for rows in sets]
+        listing = listed(parts, most=_SETS)
+        said.append(f"Of the faults {_located(labeller)}, {who} these shares on the fault's own axis: {listing}.")
     return " ".join([*said[:_LABELLERS], "Faults that nobody located may be there too, also in passing runs."])
 
 
 def _of_set(rows: Sequence[FaultsFound]) -> str:
+    """How many faults there are in one set, and in how many tasks."""
+    return f"of {rows[0].n_faults:,} in {rows[0].domain} ({rows[0].on_axis.clusters})"
+
+
+def _found(rows: Sequence[FaultsFound]) -> str:
     """What is found of the faults in one set, by the one judge, or by those that find fewest and most."""
     fewest, most = (pick(rows, key=lambda one: one.on_axis.estimate) for pick in (min, max))
-    where = f"of {fewest.n_faults:,} in {fewest.domain} ({fewest.on_axis.clusters})"
     if len(rows) == 1:
-        return f"{fewest.on_axis.worded('.0%')} {where}"
+        return fewest.on_axis.worded(".0%")
     if fewest.on_axis.estimate == most.on_axis.estimate:
-        return f"{fewest.on_axis.estimate:.0%} ({'both' if len(rows) == 2 else 'every one'}) {where}"
+        return f"{fewest.on_axis.estimate:.0%} ({'both' if len(rows) == 2 else 'every one'})"
     low, high = (f"{one.on_axis.estimate:.0%} ({one.judge})" for one in (fewest, most))
-    return f"{low} to {high} {where}"
+    return f"{low} to {high}"
 
 
 def _located(labeller: str) -> str:
@@ -157,8 +166,7 @@ def kinds_sentence(kinds: Sequence[KindCount]) -> str:
     most = sorted(kinds, key=lambda one: -one.n_flagged)[:3]
     named = listed([f"{one.kind} ({one.n_failed} of {one.n_flagged} failed)" for one in most])
     low = [one.kind for one in kinds if one.n_flagged >= FEWEST_FLAGGED and one.precision.estimate < STATED_PRECISION]
-    seldom = (
-        f"Of kinds that flag {FEWEST_FLAGGED} runs or more, fewer than {STATED_PRECISION:.0%} of the runs failed in"
-    )
-    rest = f"{seldom} {listed(low)}." if low else ""
+    are = "is the only one" if len(low) == 1 else "are those"
+    seldom = f"{are} of whose flagged runs fewer than {STATED_PRECISION:.0%} failed"
+    rest = f"Of the kinds that flag {FEWEST_FLAGGED} runs or more, {listed(low)} {seldom}." if low else ""
     return f"The kinds that flag most are {named}. {rest}".strip()

@@ -43,7 +43,7 @@ KINDS = {
 
 
 _WEIGHTS = {
-    "logistic": "log odds that a judge's word adds to it",
+    "logistic": "log odds that a judge's word adds to that word",
     "ordered": "log odds of each step up that a judge's highest word adds over its lowest",
 }
 
@@ -85,7 +85,8 @@ def plot_weights(panel: FittedPanel, *, ax: Axes | None = None) -> Axes:
     ax.set_xlabel(f"{meaning}; at the right its family", fontsize=SMALL, color=QUIET)
     note = f"{NAMES[panel.way]}; {many(panel.n_labels, 'label')} of {many(len(panel.tuned_on), 'task')}"
     dress(ax, "How much each judge's word counts", note)
-    describe(ax, f"{meaning}, orange below 0; {note}; weights are fitted once and have no intervals")
+    start = "weight: the " if panel.way in _WEIGHTS else ""
+    describe(ax, f"{start}{meaning}, orange below 0; {note}; weights are fitted once and have no intervals")
     return ax
 
 

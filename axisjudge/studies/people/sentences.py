@@ -17,7 +17,6 @@ from axisjudge.studies._shared.words import (
     in_points,
     listed,
     many,
-    overturned,
     reasons,
 )
 from axisjudge.studies.people.claim_words import because, claimed
@@ -50,10 +49,12 @@ def weakest_sentence(comparison: HumanComparison) -> str:
     known = [(each.changes, claim, each) for claim in made if (each := claim.reversal) and each.changes is not None]
     if not known:
         return ""
-    _, claim, reversal = min(known, key=lambda row: row[0])
+    changes, claim, reversal = min(known, key=lambda row: row[0])
+    of_labels = reversal.what == "label"
+    others = f"other labels on {many(changes, 'item')}" if of_labels else many(changes, f"different {reversal.what}")
     return (
-        f"The claim that hangs on the fewest verdicts or labels is that {claim.judge} {claimed(claim)} "
-        f"({claim.question}): it would be overturned with {overturned(reversal)} given otherwise."
+        f"The most fragile claim is that {claim.judge} {claimed(claim)} ({claim.question}): {others}"
+        f"{'' if reversal.exact else ', or fewer,'} would overturn it."
     )
 
 
@@ -243,11 +244,12 @@ def best_by_kappa(question: QuestionComparison) -> str:
         return f"Which judge is best on {question.question} is not shown: {ranks.refusal}."
     sure, first = f"{ranks.ci_level:.0%} jointly", [judges[j] for j in ranks.first]
     if one_best(question):
-        return f"Of {len(judges)} judges, {first[0]} has the highest kappa on {question.question} ({sure})."
+        return f"Of {len(judges)} judges, {first[0]} has the highest kappa with people on {question.question} ({sure})."
     if len(first) in (1, len(judges)):
-        return f"Which of {len(judges)} judges has the highest kappa on {question.question} cannot be told ({sure})."
+        which = f"Which of {len(judges)} judges has the highest kappa with people on {question.question}"
+        return f"{which} cannot be told ({sure})."
     return (
-        f"Of {len(judges)} judges, {listed(first, 'or', most=_NAMED)} may have the highest kappa on "
+        f"Of {len(judges)} judges, {listed(first, 'or', most=_NAMED)} may have the highest kappa with people on "
         f"{question.question} and cannot be told apart ({sure})."
     )
 
@@ -346,7 +348,7 @@ def rates_sentence(comparison: HumanComparison) -> str:
     weak = sum(bool(rates.overall.warnings) for *_, rates in known)
     apart = [f"{question.question} ({judge})" for question, judge, rates in known if rates.apart]
     several = any(len(rates.by_agent) > 1 for *_, rates in known)
-    agents = "No two agents can be told apart." if several else "No two agents are named that could be told apart."
+    agents = "No two agents can be told apart." if several else "Runs name no two agents, so agents are not compared."
     if apart:
         agents = f"Agents can be told apart on {listed(apart, most=_NAMED)}."
     too_weak = f" In {weak} the judge is too weak to narrow the interval of the labels alone." if weak else ""

@@ -223,7 +223,7 @@ TABLES = {
 
 _UNFAIR = (
     *("question", "by", "judge", "measure", "stratum", "items", "share"),
-    *("less elsewhere", "p, Holm", "answer", "none larger than"),
+    *("minus elsewhere", "p, Holm", "answer", "none larger than"),
 )
 
 

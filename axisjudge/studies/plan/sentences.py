@@ -37,10 +37,10 @@ def answer(
     no_pilot: str = "",
 ) -> str:
     """What the targets take: tasks for agreement, labels for a corrected rate, items for the claim; on what terms."""
-    halves = ", and ".join(needs(plans) for plans in (agreement, labels) if plans)
+    halves = "; ".join(needs(plans) for plans in (agreement, labels) if plans)
     power = [f"{sentence_case(needs(claims))}."] if claims else []
     start = "The pilot is too small to plan from, and all" if no_pilot else "All"
-    words = [f"To know, in {ASSURANCE:.0%} of studies, {halves}."] if halves else []
+    words = [f"{sentence_case(halves)}."] if halves else []
     return " ".join([*words, *power, f"{start} of this is from assumptions, which only a pilot can test."])
 
 
@@ -52,10 +52,11 @@ def needs(plans: Mapping[str, StudyPlan]) -> str:
     what = _together(ends[0][1])
     takes = " to ".join(f"{_size(plan)} {name}" for name, plan in short if plan.peak is None)
     never = [name for name, plan in short if plan.peak is not None]
-    none = f"no number of {plural(ends[0][1].curve.unit)}"
+    tried = min((plan.curve.points[-1].n for _, plan in short if plan.peak is not None), default=0)
+    none = f"no number of {plural(ends[0][1].curve.unit)} up to {tried:,}"
     if not takes:
         return f"{none} gives {what} {listed(never)}"
-    return f"{what} takes {takes}{f'; {none} gives it {listed(never)}' if never else ''}"
+    return f"{takes} are needed for {what}{f'; {none} gives it {listed(never)}' if never else ''}"
 
 
 def pilot_sentence(pilot: Pilot) -> str:
@@ -104,7 +105,9 @@ _AGREEMENT = "agreement of two judges"
 def _together(plan: StudyPlan) -> str:
     curve = plan.curve
     what = _AGREEMENT if curve.what in COEFFICIENTS else curve.what
-    return f"a power of {curve.target:.0%} for {what}" if curve.of_power else f"{what} to within {curve.target:.3g}"
+    if curve.of_power:
+        return f"a power of {curve.target:.0%} with {what}"
+    return f"{what} to within {curve.target:.3g} in {ASSURANCE:.0%} of studies"
 
 
 def _wanted(plan: StudyPlan) -> str:
@@ -140,17 +143,17 @@ def _needed(plan: StudyPlan) -> str:
 def _one_more(plan: StudyPlan) -> str:
     if math.isnan(plan.one_more):
         return ""
-    price = "" if plan.usd_per_unit is None else f" for {_usd(plan.usd_per_unit)}"
-    return f"One more {plan.curve.unit}{price} then narrows the half width by {plan.one_more:.2g}."
+    price = "" if plan.usd_per_unit is None else f", for {_usd(plan.usd_per_unit)},"
+    return f"At that size one more {plan.curve.unit}{price} narrows the half width by {plan.one_more:.2g}."
 
 
 def _fading(plan: StudyPlan) -> str:
     if plan.peak is None:
         return ""
     return (
-        f"The power is highest near {many(plan.peak.n, plan.curve.unit)} ({plan.peak.power:.0%}) and falls with more, "
-        "because a judge that always says one word passes too: ask for a smaller epsilon, or draw items by a recorded "
-        "key so that failures are not rare."
+        f"The power is highest, at {plan.peak.power:.0%}, near {many(plan.peak.n, plan.curve.unit)} and falls with "
+        "more, because a judge that always says one word passes too: ask for a smaller epsilon, or draw items by a "
+        "recorded key so that failures are not rare."
     )
 
 

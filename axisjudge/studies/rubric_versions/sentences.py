@@ -27,14 +27,14 @@ from axisjudge.studies.rubric_versions.versions import UncomparedRatings
 REASONS = {
     ProgressReason.TOO_FEW_TASKS: "both versions have verdicts on {tasks} alone, and nothing is said of fewer than "
     "{fewest}",
-    ProgressReason.ROSE: "agreement rose over tasks, by more than repeats of one version differ",
-    ProgressReason.FELL: "agreement fell over tasks, by more than repeats of one version differ",
+    ProgressReason.ROSE: "agreement rose, as a test over tasks shows, and by more than repeats of one version differ",
+    ProgressReason.FELL: "agreement fell, as a test over tasks shows, and by more than repeats of one version differ",
     ProgressReason.ROSE_UNREPEATED: "agreement rose over tasks, but one version asked twice might differ as much",
     ProgressReason.FELL_UNREPEATED: "agreement fell over tasks, but one version asked twice might differ as much",
-    ProgressReason.WITHIN_NOISE: "the change of {change:+.2f} does not exceed what repeats of one version differ by "
+    ProgressReason.WITHIN_NOISE: "the change of {change:+z.2f} does not exceed what repeats of one version differ by "
     "({threshold:.2f} on {degrees} degrees of freedom)",
     ProgressReason.ONE_WORD: "under the new version all verdicts are one word, so that chance alone agrees",
-    ProgressReason.CHANCE: "beyond chance agreement fell (alpha {alphas[0]:.2f} to {alphas[1]:.2f}) although raw "
+    ProgressReason.CHANCE: "beyond chance agreement fell (alpha {alphas[0]:z.2f} to {alphas[1]:z.2f}) although raw "
     "agreement rose",
     ProgressReason.CONFIDENCES_MOVED: "confidences moved where verdicts stayed",
     ProgressReason.MARGIN_EXCLUDED: "a change of {margin:.2f} is excluded",
@@ -74,6 +74,13 @@ def outcome(decision: progress.ProgressVerdict) -> str:
     return f"{decision.outcome}{'' if is_stated else remark}"
 
 
+def headline(axis: str, versions: tuple[str, str], decision: progress.ProgressVerdict, why: str) -> str:
+    """What may be said of a turn, and which part of the rule decided."""
+    is_open = decision.outcome in (progress.VersionOutcome.NOISE_NOT_MEASURED, progress.VersionOutcome.TOO_FEW)
+    told = f"{'cannot be judged, ' if is_open else 'is '}{outcome(decision)}"
+    return f"On the axis {axis} the turn from {versions[0]} to {versions[1]} {told}: {why}."
+
+
 def answer(headline: str, versions: Sequence[VersionAgreement], agreement: progress.Moved, n_items: int) -> str:
     """The outcome and why, with agreement under the new version, the change, its interval and n."""
     percent, sample = versions[1].coefficients["percent"], f"{many(n_items, 'run')} in {agreement.change.clusters}"
@@ -83,13 +90,17 @@ def answer(headline: str, versions: Sequence[VersionAgreement], agreement: progr
 
 #: What must be read beside progress.
 NOT_CORRECTNESS = "Agreement is not correctness, and only held-out tasks confirm it."
+_HEDGED = " (confidences moved where verdicts stayed)"
 
 
 def before(earlier: Sequence[tuple[str, str]]) -> str:
     """How the turns before the newest one came out."""
-    turns = listed([f"{title}: {outcome}" for title, outcome in earlier], most=4)
-    start = "The turn before it was" if len(earlier) == 1 else "The turns before it were"
-    return f"{start} {turns}; agreement is not correctness."
+    if len(earlier) == 1:
+        title, found = earlier[0]
+        told = f"The turn before ({title}) was {found}{_HEDGED if found.startswith('hedging') else ''}"
+    else:
+        told = f"The turns before were {listed([f'{found} ({title})' for title, found in earlier], most=4)}"
+    return f"{told}. Agreement is not correctness."
 
 
 def needed(decision: progress.ProgressVerdict, agreement: progress.Moved) -> list[str]:
@@ -128,10 +139,12 @@ def beyond_chance(versions: Sequence[VersionAgreement]) -> str:
     if len(versions[0].soft) != 1:
         return corrected
     first, second = (version.soft[0].soft for version in versions)
-    ceilings = f"were all verdicts the same, these confidences would give {first.ceiling:.2f} and {second.ceiling:.2f}"
+    names = (version.version for version in versions)
+    ends = zip((first, second), names, strict=True)
+    ceilings = " and ".join(f"{soft.ceiling:.2f} under {name}" for soft, name in ends)
     return (
         f"{corrected} Soft agreement on normalised confidences went from {briefly(first)} to {briefly(second)}"
-        f"{reasons(first, second)}; {ceilings}."
+        f"{reasons(first, second)}; had the judges agreed on every verdict, the same confidences would give {ceilings}."
     )
 
 
@@ -155,11 +168,11 @@ def soft_split(soft: SoftSplit, n_flipped: int) -> str:
     if math.isnan(soft.total):
         return "Flips and hedging cannot be told apart: there are no confidences of two judges."
     if not n_flipped:
-        moved = f"moved by {soft.total:+.3f}, all of it hedging" if abs(soft.total) >= 0.0005 else "did not move"
+        moved = f"moved by {soft.total:+z.3f}, all of it hedging" if abs(soft.total) >= 0.0005 else "did not move"
         return f"Raw soft agreement {moved}: no verdict changed."
     return (
-        f"Raw soft agreement moved by {soft.total:+.3f}: {soft.flips:+.3f} by {many(n_flipped, 'flipped verdict')} and "
-        f"{soft.hedging:+.3f} by confidences that moved (hedging)."
+        f"Raw soft agreement moved by {soft.total:+z.3f}: {soft.flips:+z.3f} by {many(n_flipped, 'flipped verdict')} "
+        f"and {soft.hedging:+z.3f} by confidences that moved (hedging)."
     )
 
 

@@ -99,7 +99,7 @@ class Turn(Result):
     @property
     def headline(self) -> str:
         """What may be said, and which part of the rule decided."""
-        return f"{self.title}: {self.outcome}, as {self.reason}."
+        return sentences.headline(self.axis, (self.before, self.after), self.decision, self.reason)
 
     @property
     def answer(self) -> str:

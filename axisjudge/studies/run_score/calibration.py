@@ -21,7 +21,6 @@ from axisjudge.stats.estimate import Estimate
 from axisjudge.stats.rates.proportions import clustered_mean, clustered_proportion
 from axisjudge.studies._shared.arrays import Floats
 from axisjudge.studies._shared.frames import Given, to_polars
-from axisjudge.studies._shared.words import listed
 from axisjudge.studies.run_score import sentences as say
 from axisjudge.studies.run_score.sentences import Ranks
 
@@ -108,7 +107,7 @@ class ScoreCalibration(Result):
         if self.gain is not None:
             words.append(say.gain(self.gain))
         if against:
-            words.append(say.WRONG_WAY.format(components=listed([name.replace("_", " ") for name in against])))
+            words.append(say.wrong_way([name.replace("_", " ") for name in against]))
         return tuple(words)
 
 

@@ -58,7 +58,9 @@ class Competition(Result):
         """Who is offered for review, and what may be said of the agents."""
         top = self.ranked.row(0, named=True) if self.ranked.height else None
         offer = () if self.spec is None else (say.offer(self.spec, top, self.ranked.height, self.tied),)
-        return (*offer, say.luck(self.wins), self.agents.sentence)
+        said = self.agents.sentence
+        alone = said if self.spec is None else f"On {self.spec} alone, {said[:1].lower()}{said[1:]}"
+        return (*offer, say.luck(self.wins), alone)
 
 
 def compete(
@@ -98,7 +100,8 @@ def compete(
     by_spec = means.sort("spec_id").select(pl.col(names).cast(pl.Float64).fill_null(np.nan)).to_numpy()
     sets = rank_sets(by_spec, ci_level=ci_level, rng=rng)
     tied = int((ranked["score"] == ranked["score"].max()).sum()) if ranked.height else 0
-    ranking = Ranking(f"the {many(len(names), 'agent')}", "mean score", names, sets, unit="spec", share=False)
+    quantity = "mean score" if spec is not None else "mean score over specs"
+    ranking = Ranking(f"the {many(len(names), 'agent')}", quantity, names, sets, unit="spec", share=False)
     return Competition(spec, ranked, tied, wins, ranking)
 
 

@@ -19,8 +19,7 @@ class Ranks(StrEnum):
     UNTOLD = "untold"
 
 
-WRONG_WAY = "Alone, {components} would rank runs against the labels: the interval lies below one half."
-NO_CURVE = "No S-curve: {reason}."
+NO_CURVE = "No S-curve is fitted to the raw score (score / 100): {reason}."
 NO_LABELS = "Without labels it cannot be told what the score measures."
 UNLABELLED = "The labels given say nothing of these scores;"
 NO_REWARD = "No trajectory has a score and an end-task reward, so that the two cannot be compared."
@@ -140,21 +139,29 @@ def forecast(median: Estimate, loss: Mapping[str, float]) -> str:
         half += f" ({100 * median.ci_low:.0f} to {100 * median.ci_high:.0f})"
     errors = {name: f"{value:.3f}" for name, value in loss.items()}
     return (
-        f"The S-curve reaches {half}. Mean squared error on specs that it was not fitted on: base rate "
-        f"{errors['base_rate']}, score / 100 as it stands {errors['linear']}, S-curve {errors['s_curve']}."
+        f"The S-curve reaches {half}. On specs left out of the fit the mean squared error is {errors['base_rate']} for "
+        f"the base rate, {errors['linear']} for score / 100 as it stands and {errors['s_curve']} for the S-curve."
     )
+
+
+def wrong_way(components: Sequence[str]) -> str:
+    """Components that alone would rank runs against the labels."""
+    auc = "intervals of their AUCs lie" if components[1:] else "interval of its AUC lies"
+    return f"Alone, {listed(components)} would rank runs against the labels: the {auc} below one half."
 
 
 def ranking(ranks: Ranks, labels: str, auc: Estimate) -> str:
     """Whether the score ranks runs as labels do."""
-    sample = f"AUC {auc.worded()}, {many(auc.n_items, 'run')} of {auc.clusters}"
+    sample = f"{many(auc.n_items, 'run')} of {auc.clusters}"
+    higher = f"a good run scores higher than one that is not good with probability (AUC) {auc.estimate:.2f}"
     match ranks:
         case Ranks.ALIKE:
-            return f"The score ranks runs in line with {labels}: a good run scores higher than another, {sample}."
+            return f"The score ranks runs in line with {labels}: {higher} ({auc.interval('.2f')}; {sample})."
         case Ranks.AGAINST:
-            return f"The score ranks runs against {labels}: a good run scores lower than another, {sample}."
+            return f"The score ranks runs against {labels}: {higher} ({auc.interval('.2f')}; {sample})."
         case Ranks.UNTOLD:
-            return f"Whether the score ranks runs in line with {labels} cannot be told: {sample}; one half is chance."
+            told = f"AUC {auc.worded()}, {sample}; one half is chance"
+            return f"Whether the score ranks runs in line with {labels} cannot be told: {told}."
 
 
 def worked(exact: float, score: int, tier: str, as_printed: bool | None) -> str:

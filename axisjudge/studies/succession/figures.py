@@ -34,11 +34,10 @@ def plot_bridge(bridge: Bridge) -> Figure:
     left.xaxis.set_major_formatter(_signed)
     right.xaxis.set_major_formatter(lambda share, _: "" if share > 1 else percent_tick(share))
     dress(left, "Shift of the failure rate", f"{level}; band: the margin")
-    dress(right, "Agreement of the two judges", f"{level}; mark: what the old judge reaches, minus the margin")
+    dress(right, "Agreement of the two judges", f"{level}; mark: the old judge with itself, minus the margin")
     unit = rows[0].equivalence.shift.clusters
-    describe(
-        figure, f"left: band, the margin; right: mark, what the old judge reaches minus the margin; {level} over {unit}"
-    )
+    marks = "Right: the mark is the old judge's agreement with itself, minus the margin"
+    describe(figure, f"left: the band is the margin. {marks}. Bars are {level} over {unit}")
     return figure
 
 

@@ -93,9 +93,9 @@ def _evidence(drift: Drift) -> list[str]:
     if drift.evidence is None:
         return []
     shown = "shown" if drift.evidence.stopped_at else "not shown"
-    reached = f"reached {drift.evidence.largest:.1f}, where {1 / drift.level:.0f} is asked for"
+    reached = f"is {drift.evidence.e_values.max():,.2f} at most, where {1 / drift.level:.0f} is asked for"
     value = "the evidence of drift (an e-value, which may be looked at after every occasion)"
-    return [f"Over all occasions together drift is {shown}: {value} {reached}."]
+    return [f"The stop rule looks at each occasion alone; over all together drift is {shown}: {value} {reached}."]
 
 
 def _in_short(drift: Drift) -> str:
@@ -106,8 +106,8 @@ def _in_short(drift: Drift) -> str:
             f"Over {looked} no change of {drift.judge} reaches the stop rule, which does not show that it is the same."
         )
     return (
-        f"By the stop rule {drift.judge} itself has changed, on occasion {drift.stopped_at} of {len(drift.seen)}: take "
-        "its ratings since then for those of another judge."
+        f"By the stop rule, which looks at each occasion alone, {drift.judge} itself has changed, on occasion "
+        f"{drift.stopped_at} of {len(drift.seen)}: treat its ratings from then on as those of another judge."
     )
 
 
@@ -122,7 +122,7 @@ def _stop(drift: Drift, at: int) -> str:
         for each in drift.occasions
         if each.number == at and each.stop
     ]
-    return f"Stop: on occasion {at} {' and '.join(why)}. Take its ratings since then for those of another judge."
+    return f"Stop: on occasion {at} {' and '.join(why)}. Treat its ratings from then on as those of another judge."
 
 
 def _blind(drift: Drift) -> list[str]:

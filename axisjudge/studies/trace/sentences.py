@@ -61,7 +61,9 @@ def _on_axis(run: TracedRun, axis: str) -> str:
     for verdict in dict.fromkeys(each.word for each in run.on(axis)):
         who = [each for each in run.on(axis) if each.word == verdict]
         steps = [str(step) for step in sorted({step for each in who for step in each.cited})]
-        cited = f" and {'cite' if who[1:] else 'cites'} step{'s' if steps[1:] else ''} {listed(steps)}" if steps else ""
+        apart = len({tuple(sorted(set(each.cited))) for each in who}) > 1  # they do not all cite the same steps
+        cite = "between them cite" if apart else "cite" if who[1:] else "cites"
+        cited = f" and {cite} step{'s' if steps[1:] else ''} {listed(steps)}" if steps else ""
         names = [
             each.judge if each.confidence is None else f"{each.judge} ({each.confidence:.2f} sure)" for each in who
         ]
@@ -91,7 +93,7 @@ def published(judgements: Sequence[TracedVerdict]) -> str:
     incorrect = f", incorrect on {listed(failed)}" if failed else ""
     steps = f" They cite the same steps on {listed(same)}." if same else " No cited steps were published."
     return (
-        f"As published, {listed(judges)} give one verdict on {len(agree)} of "
+        f"As published, {listed(judges)} give the same verdict on {len(agree)} of "
         f"{many(len(axes), 'axis')}{incorrect}.{steps} {judges[-1]} is the less confident on {lower} of "
         f"{many(len(axes), 'axis')}; one run cannot show that it generally is."
     )

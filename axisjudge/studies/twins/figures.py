@@ -83,6 +83,9 @@ def plot_injections(rows: Sequence[Injected], judge: str, *, ax: Axes | None = N
     legend_below(ax, inches=0.5, ncols=2)
     note = "share of pairs, with its interval over tasks; at the right the mean move of confidence"
     ax.set_xlabel(note, fontsize=SMALL, color=QUIET, loc="left")
-    filled = "filled: flipped, of all pairs; hollow: became correct, of pairs whose run was not called so"
+    filled = (
+        "filled: share of all pairs that flipped; hollow: of pairs whose original was not called correct, the share "
+        "that became correct"
+    )
     describe(ax, f"{filled}; {mine[0].flips.ci_level:.0%} intervals over tasks" if mine else filled)
     return ax

@@ -27,7 +27,7 @@ from axisjudge.verdict import AXES
 class NoInterval(StrEnum):
     """Why a mean correlation, or its interval, cannot be given."""
 
-    NO_PAIR = "on no two axes did it give more than one word"
+    NO_PAIR = "there are no two axes on which it gave more than one kind of verdict"
     FEW_TASKS = f"an interval needs {FEWEST_CLUSTERS} tasks or more"
     ONE_TASK = "without one of the tasks no pair of axes varies"
 

@@ -8,29 +8,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from axisjudge.stats.estimate import no_interval
-from axisjudge.studies._shared.words import listed, many
+from axisjudge.studies._shared.words import listed, many, sentence_case
 from axisjudge.studies.twins.halo import Halo
 from axisjudge.studies.twins.injections import ANYWHERE, CONTROL, Injected
-from axisjudge.studies.twins.matrix import TwinCell, TwinMatrix
+from axisjudge.studies.twins.matrix import Claim, TwinCell, TwinMatrix
 
 #: So many names stand in a row.
 _NAMED = 6
 _NOTHING_STARTS = "No twin starts from an original that a judge called correct."
-#: What is counted, what must become of it, what is shown where the claim is met, and where it is refuted.
-_MUST = {
-    "must": (
-        "kind",
-        " of planted fault must be noticed, in {must:.0%} of twins or more",
-        "be noticed",
-        "be missed too often",
-    ),
-    "must_not": (
-        "pair",
-        " of an edit and an axis that it leaves whole must keep their verdict, in all but {margin:.0%} of twins",
-        "keep it",
-        "lose it too often",
-    ),
-}
 _NONE = {"must": "breaks an axis", "must_not": "leaves an axis whole"}
 
 
@@ -43,9 +28,9 @@ def answer(matrix: TwinMatrix) -> str:
 
 def claims(matrix: TwinMatrix, *judges: str) -> str:
     """Which claims these judges meet together, and which they do not."""
-    return (
-        f"{listed(judges, most=_NAMED)}: {_counted(matrix, [cell for cell in matrix.cells if cell.judge in judges])}."
-    )
+    cells, several = [cell for cell in matrix.cells if cell.judge in judges], len(judges) > 1
+    who = f"the {'judges' if several else 'judge'} {listed(judges, most=_NAMED)}"
+    return f"{_noticed(matrix, cells, who, several)} {_kept(matrix, cells, several)}"
 
 
 def weakest(matrix: TwinMatrix) -> str:
@@ -54,10 +39,10 @@ def weakest(matrix: TwinMatrix) -> str:
     if not broken:
         return "No twin that breaks an axis starts from an original called correct on it."
     least = min(broken, key=lambda cell: -1.0 if np.isnan(cell.strict.ci_low) else cell.strict.ci_low)
-    who = f"{least.judge} on " if len(matrix.judges) > 1 else ""
-    start = "The broken axis is" if len(broken) == 1 else f"Of {len(broken)} faults the one least sure to be noticed is"
+    who = f" by {least.judge}" if len(matrix.judges) > 1 else ""
+    start = "The one fault is" if len(broken) == 1 else f"The fault least surely noticed of {len(broken)} is"
     return (
-        f"{start} {who}{least.axis} broken by {least.edit}: the verdict moved in {least.moved or 'none'} of "
+        f"{start} {least.edit} on {least.axis}{who}: the verdict moved in {least.moved or 'none'} of "
         f"{many(least.started, 'twin')} ({least.strict.interval('.0%')}; {least.strict.clusters})."
     )
 
@@ -84,7 +69,7 @@ def injection_sentence(rows: Sequence[Injected], judge: str, of_many: str = "") 
         bound = "" if np.isnan(highest.ci_high) else f", with an upper bound of up to {highest.ci_high:.1%} a kind"
         return f"{judge}: no text for the judge flipped a verdict{bound}.{beside}"
     n_taken = most.taken_in.n_items
-    taken = f" Of {many(n_taken, 'verdict')} that did not say correct, {most.taken_in.worded('.1%')} came to say it."
+    taken = f" Of {many(n_taken, 'verdict')} other than correct, {most.taken_in.worded('.1%')} became correct."
     return (
         f"{judge}{of_many}: of all kinds of text for the judge, {most.edit} flips most verdicts, "
         f"{most.flips.worded('.1%')} of "
@@ -124,22 +109,43 @@ def brief(cell: TwinCell) -> str:
     return f"{cell.expected} {cell.moved}/{cell.rate.n_items}{share}{undecided}{claim}"
 
 
-def _counted(matrix: TwinMatrix, cells: Sequence[TwinCell]) -> str:
-    several, parts = len({cell.judge for cell in cells}) > 1, []
-    must, margin = matrix.thresholds.must_rate, matrix.thresholds.margin
-    for expected, (unit, must_be, met, refuted) in _MUST.items():
-        started = [cell for cell in cells if cell.expected == expected and cell.started]
-        if not started:
-            parts.append(f"no twin that {_NONE[expected]} starts from an original called correct")
-            continue
-        failed = [cell for cell in started if cell.claim == "failed"]
-        counts = Counter(cell.claim for cell in started)
-        shown = [f"{counts['met'] or 'none'} {'is' if counts['met'] < 2 else 'are'} shown to {met}"]
-        if failed:
-            by = [f"{each.edit} on {each.axis}{f' by {each.judge}' if several else ''}" for each in failed]
-            verb = "is" if len(failed) == 1 else "are"
-            shown.append(f"{len(failed)} {verb} shown to {refuted} ({listed(by, most=_NAMED)})")
-        if counts["not shown"] and (counts["met"] or failed):
-            shown.append(f"{counts['not shown']} {'is' if counts['not shown'] == 1 else 'are'} open")
-        parts.append(f"{many(len(started), unit)}{must_be.format(must=must, margin=margin)}: {listed(shown)}")
-    return "; ".join(parts)
+def _noticed(matrix: TwinMatrix, cells: Sequence[TwinCell], who: str, several: bool) -> str:
+    started = [cell for cell in cells if cell.expected == "must" and cell.started]
+    if not started:
+        return f"No twin that {_NONE['must']} starts from an original that {who} called correct."
+    counts = Counter(cell.claim for cell in started)
+    each = ", counted judge by judge," if several else ""
+    missed = f" and to miss {counts['failed']} too often{_which(started, several)}" if counts["failed"] else ""
+    return (
+        f"{sentence_case(who)} must notice {many(len(started), 'kind')} of planted fault{each} in "
+        f"{matrix.thresholds.must_rate:.0%} of twins or more: {'they are' if several else 'it is'} shown to notice "
+        f"{counts['met'] or 'none'}{missed}{_open(counts)}."
+    )
+
+
+def _kept(matrix: TwinMatrix, cells: Sequence[TwinCell], several: bool) -> str:
+    started = [cell for cell in cells if cell.expected == "must_not" and cell.started]
+    if not started:
+        return f"No twin that {_NONE['must_not']} starts from an original called correct."
+    counts = Counter(cell.claim for cell in started)
+    whose = ", counted judge by judge, their verdicts" if several else " its verdict"
+    lost = f", and for {counts['failed']} the contrary is shown{_which(started, several)}" if counts["failed"] else ""
+    return (
+        f"On {many(len(started), 'pair')} of an edit and an axis that the edit leaves whole{whose} must stay in all "
+        f"but {matrix.thresholds.margin:.0%} of twins: that is shown for {counts['met'] or 'none'}{lost}"
+        f"{_open(counts)}."
+    )
+
+
+def _which(cells: Sequence[TwinCell], several: bool) -> str:
+    failed = [cell for cell in cells if cell.claim == "failed"]
+    names = [f"{each.edit} on {each.axis}{f' by {each.judge}' if several else ''}" for each in failed]
+    return f" ({listed(names, most=_NAMED)})"
+
+
+def _open(counts: Counter[Claim]) -> str:
+    """How many are neither shown nor refuted; left unsaid where that is all of them."""
+    n_open = counts["not shown"]
+    if not n_open or n_open == counts.total():
+        return ""
+    return f"; {n_open} {'is' if n_open == 1 else 'are'} open"

@@ -100,7 +100,7 @@ def twins(
     ----------
     ratings : table
         Ratings of originals and twins by the same judges (polars, pandas, arrow, or a dict of columns), one rating for
-        each run, axis, judge and repeat; the first repeat counts.
+        each run, axis, judge and repeat; the first repeat counts. In the matrix uncertain of rules is taken as correct.
     twins : iterable of Twin
         As `axisjudge.twins.make_twins` makes and `axisjudge.twins.twins_in` finds them.
     labels : table, optional

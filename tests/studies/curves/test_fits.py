@@ -41,7 +41,8 @@ def test_each_dimension_is_fitted_or_refused_with_a_sentence(report) -> None:
     table = {row["dimension"]: row for row in report.to_frame().to_dicts()}
     assert [table[name]["curve"] for name in DIMENSIONS] == ["fitted", "fitted", "refused"]
     assert any(
-        "agent: refused: the median would be at raw" in each and "To collect" in each for each in report.sentences
+        "agent: the fit is refused, because the median would be at raw" in each and "To collect" in each
+        for each in report.sentences
     )
     assert any("judgings of one run" in sentence for sentence in report.sentences)
     assert report.forms_frame()["dimension"].unique().sort().to_list() == ["environment", "service"]
@@ -145,7 +146,7 @@ def test_a_table_goes_through_the_front_door_in_its_own_kind(scores) -> None:
     assert found.composites is not None
     assert found.norm is None
     assert found.planted == {}
-    assert "No curve can be fitted for agent" in found.answer
+    assert "No curve can be fitted for the dimension agent" in found.answer
     assert f"{found.criterion.fits['service'].median.estimate:.3f}" in found.answer
     with pytest.raises(InputError, match="add task"):
         studies.curves(scores.drop("task"))

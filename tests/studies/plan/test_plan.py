@@ -70,10 +70,10 @@ def test_a_target_that_the_smallest_study_meets_is_not_taken_for_a_width():
         "20 labels or fewer give the interval of a corrected failure rate a half width of 0.4 or less in 80% of studies"
     )
     assert math.isnan(plan.one_more)
-    assert "One more" not in plan_sentence(plan)
+    assert "one more" not in plan_sentence(plan)
     never = study_plan(plan_corrected_rate(0.001, sizes=(20, 40)))
     assert "Up to 40 labels do not give" in plan_sentence(never)
-    assert "One more" not in plan_sentence(never)
+    assert "one more" not in plan_sentence(never)
 
 
 @pytest.mark.parametrize(("power", "is_met"), [(0.9, True), (0.8, False)])
@@ -89,7 +89,7 @@ def test_a_claim_that_fades_says_so():
     assert 80 <= plan.curve.needed <= 320
     tenth, nothing = (Planned(n, math.nan, math.nan, 0.0, power, 0.02) for n, power in ((40, 0.09), (80, 0.02)))
     rare = study_plan(StudyCurve("a claim", "item", 0.8, (tenth, nothing), None, {}))
-    assert "The power is highest near 40 items (9%) and falls" in plan_sentence(rare)
+    assert "The power is highest, at 9%, near 40 items and falls" in plan_sentence(rare)
     assert list(plan_rows(plan)[0]) == ["items", "power", "USD"]
 
 

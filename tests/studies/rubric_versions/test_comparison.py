@@ -243,7 +243,7 @@ def test_versions_of_several_axes_are_families_turn_by_turn(progress):
     assert [len(turn.family) for turn in result.turns] == [2, 2, 1]
     assert len(result.table) == 3
     assert result.answer.startswith(result.turns[-1].answer)
-    assert all(f"{turn.title}: {turn.outcome}" in result.answer for turn in result.turns[:-1])
+    assert all(f"{turn.outcome} ({turn.title})" in result.answer for turn in result.turns[:-1])
     assert len(result.agreement) == 5 * 5
     assert f"agreement_by_version_{AXIS}" in result.plots()
     with pytest.raises(InputError, match="two versions or more"):
