@@ -61,7 +61,7 @@ def test_the_runs_tell_how_much_is_chance_and_rubric_versions_stay_apart(tmp_pat
     excess = [pair["found"]["excess"] for pair in pairs]
     low, high = (each(part["estimate"] for part in excess) for each in (min, max))
     (told,) = (line for line in page.stdout.splitlines() if "chance within the run" in line)
-    assert f"{low:+.2f} to {high:+.2f}" in told
+    assert f"exceeds chance within the run by {low:.2f} to {high:.2f}" in told
     above = sum(part["ci_low"] > 0 for part in excess)
     assert told.endswith(f" in {above} of them it is shown to lie above chance.")
     overlap = {

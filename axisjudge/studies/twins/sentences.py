@@ -30,7 +30,8 @@ def claims(matrix: TwinMatrix, *judges: str) -> str:
     """Which claims these judges meet together, and which they do not."""
     cells, several = [cell for cell in matrix.cells if cell.judge in judges], len(judges) > 1
     who = f"the {'judges' if several else 'judge'} {listed(judges, most=_NAMED)}"
-    return f"{_noticed(matrix, cells, who, several)} {_kept(matrix, cells, several)}"
+    kept = _kept(matrix, cells, several)
+    return f"{_noticed(matrix, cells, who, several).removesuffix('.')}; {kept[:1].lower()}{kept[1:]}"
 
 
 def weakest(matrix: TwinMatrix) -> str:

@@ -135,7 +135,7 @@ def test_interval_above_chance_is_counted(cited):
     found = citation_report(table, steps=steps_of(table))
     assert found.pairs[0].found.excess.estimate == pytest.approx(0.75 - 0.1)
     assert found.pairs[0].found.excess.ci_low > 0
-    (said,) = [said for said in found.sentences if "+0.65" in said and "chance within the run" in said]
+    (said,) = [said for said in found.sentences if "0.65" in said and "exceeds chance within the run" in said]
     assert said.endswith("it is shown to lie above chance.")
 
 
