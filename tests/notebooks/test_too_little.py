@@ -59,7 +59,7 @@ CASES = [
     ("13", {"ratings": "@lost"}, "all were lost"),
     ("14", {"trajectories": "@unrewarded.json"}, "no failed run"),
     ("14", {"trajectories": "@all.json", "ratings": "@lost"}, "must hold verdicts"),
-    ("14", {"trajectories": "@three.json"}, "of 2 in cycleshop"),
+    ("14", {"trajectories": "@three.json"}, "in cycleshop"),
     ("15", {"ratings": "@three"}, "one task"),
     ("15", {"ratings": "@lost"}, "nothing can be said"),
     ("15", {"ratings": "@one_judge", "labels": "@labels"}, "believe"),

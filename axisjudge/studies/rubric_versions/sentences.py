@@ -100,7 +100,7 @@ def before(earlier: Sequence[tuple[str, str]]) -> str:
         told = f"The turn before ({title}) was {found}{_HEDGED if found.startswith('hedging') else ''}"
     else:
         told = f"The turns before were {listed([f'{found} ({title})' for title, found in earlier], most=4)}"
-    return f"{told}. Agreement is not correctness."
+    return f"{told}; agreement is not correctness."
 
 
 def needed(decision: progress.ProgressVerdict, agreement: progress.Moved) -> list[str]:
