@@ -32,11 +32,11 @@ def marks_of(
                 missing.setdefault(str(signal.n_missing) if signal.n else "all", []).append(signal.name)
         if missing:
             of = " and ".join(f"{', '.join(names)} of {count} interactions" for count, names in missing.items())
-            marks.append(f"{each.name}: {of} not judged, so its score lies between {each.low:g} and {each.high:g}")
-        if each.no_data:
             marks.append(
-                f"{each.name}: no interactions, for which the program sets {each.score:g}; that is no measurement"
+                f"{of} were not judged, so the score of {each.name} lies between {each.low:g} and {each.high:g}"
             )
+        if each.no_data:
+            marks.append(f"{each.name} has no interactions, so the program sets {each.score:g}, which measures nothing")
     return tuple(marks)
 
 

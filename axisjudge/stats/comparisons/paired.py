@@ -75,7 +75,7 @@ def paired_change(
     if first.ndim != 1 or first.shape != second.shape:
         raise InputError("after", f"needs one value for each of the {first.shape} items before", second.shape)
     change = second - first
-    mean = mean_change(change, clusters, cluster_unit=cluster_unit, ci_level=ci_level)
+    mean, is_joined = _mean_change(change, clusters, {"cluster_unit": cluster_unit, "ci_level": ci_level})
     kept = ~np.isnan(change)
     if not kept.any():
         return PairedChange(mean, math.nan, 0)
@@ -84,12 +84,19 @@ def paired_change(
     generator = np.random.default_rng(0 if rng is None else rng)
     p_value, _ = paired_sign_flip(tasks, rng=generator, mid_p=bool((sizes == 1).all()))
     if not math.isnan(mean.ci_low):
-        mean = _not_rejected(mean, tasks, sizes, p_value, float(np.abs(change[kept]).max()), generator)
+        farthest = float(np.abs(change[kept]).max())
+        mean = _not_rejected(mean, is_joined, tasks, sizes, p_value, farthest, generator)
     return PairedChange(mean, p_value, int(np.count_nonzero(tasks)))
 
 
 def _not_rejected(
-    mean: Estimate, tasks: Floats, sizes: Floats, p_value: float, farthest: float, rng: np.random.Generator
+    mean: Estimate,
+    is_joined: bool,
+    tasks: Floats,
+    sizes: Floats,
+    p_value: float,
+    farthest: float,
+    rng: np.random.Generator,
 ) -> Estimate:
     """The changes that flipping the signs of whole tasks does not reject, joined with 0 where the test keeps it."""
     level = 1 - mean.ci_level
@@ -97,7 +104,7 @@ def _not_rejected(
     if tasks.size <= MOST_INVERTED and 2.0 ** (1 - tasks.size) <= level:
         limit = max(farthest, abs(low), abs(high))
         inverted = _inverted(tasks, sizes, level, limit, rng)
-        if method.startswith("MOVER"):
+        if is_joined:
             low, high, method = min(low, inverted[0]), max(high, inverted[1]), f"{method}, and sign flips inverted"
         else:
             (low, high), method = inverted, "sign flips of whole tasks, inverted"
@@ -148,20 +155,25 @@ def mean_change(
     ----------
     Zou and Donner (2008), Stat. Med. 27:1693-1702, doi:10.1002/sim.3095 (MOVER).
     """
+    return _mean_change(change, clusters, {"cluster_unit": cluster_unit, "ci_level": ci_level})[0]
+
+
+def _mean_change(change: ArrayLike, clusters: ArrayLike | None, terms: IntervalTerms) -> tuple[Estimate, bool]:
+    """The mean change, and whether its interval joins those of the two shares."""
     moved = np.asarray(change, dtype=np.float64)
-    terms: IntervalTerms = {"cluster_unit": cluster_unit, "ci_level": ci_level}
     mean = clustered_mean(moved, clusters, **terms)
     given = ~np.isnan(moved)
     rarer = min(np.count_nonzero(moved > 0), np.count_nonzero(moved < 0))
     if not np.isin(moved[given], (-1.0, 0.0, 1.0)).all() or math.isnan(mean.estimate):
-        return mean
+        return mean, False
     if rarer >= FEWEST_RARE and not math.isnan(mean.ci_low):
-        return mean
+        return mean, False
     up, down = (
         clustered_proportion(np.where(given, way, np.nan), clusters, expected_icc=AGREEMENT_ICC, **terms)
         for way in (moved > 0, moved < 0)
     )
     if math.isnan(up.ci_low):
-        return replace(mean, reason=up.reason)
+        return replace(mean, reason=up.reason), False
     low, high = difference_ends(up, down)
-    return replace(mean, ci_low=low, ci_high=high, reason="", method=f"MOVER of the shares that change, {up.method}")
+    method = f"MOVER of the shares that change, {up.method}"
+    return replace(mean, ci_low=low, ci_high=high, reason="", method=method), True

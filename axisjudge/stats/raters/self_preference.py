@@ -104,19 +104,17 @@ def _refusal(
     judge_families: Sequence[str], agents: Sequence[str], agent_families: Sequence[str], failed: ArrayLike | None
 ) -> str:
     if failed is None:
-        return (
-            "differential leniency only: without labels a judge's leniency and an agent's quality cannot be told apart"
-        )
+        return "without labels a judge's leniency and an agent's quality cannot be told apart"
     if len(set(judge_families)) < FEWEST_FAMILIES:
-        return f"differential leniency only: fewer than {FEWEST_FAMILIES} judge families"
+        return f"fewer than {FEWEST_FAMILIES} judge families"
     shared = set(judge_families) & set(agent_families)
     if not shared:
-        return "differential leniency only: no judge family has agents of its own"
+        return "no judge family has agents of its own"
     for family in sorted(shared):
         own = {agent for agent, other in zip(agents, agent_families, strict=True) if other == family}
         rest = {agent for agent, other in zip(agents, agent_families, strict=True) if other != family}
         if min(len(own), len(rest)) < FEWEST_AGENTS:
-            return f"differential leniency only: fewer than {FEWEST_AGENTS} agents of {family} or of the others"
+            return f"fewer than {FEWEST_AGENTS} agents of {family} or of the others"
     return ""
 
 

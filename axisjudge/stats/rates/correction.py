@@ -41,6 +41,7 @@ from axisjudge.stats.rates.post_stratified import (
     Floats,
     Ints,
     LabelledSample,
+    Values,
     cluster_worth,
     post_stratified_interval,
     unlabelled_share,
@@ -50,7 +51,6 @@ from axisjudge.stats.rates.proportions import cluster_codes
 
 Sampling = Literal["random", "by_judge_verdict", "by_key", "by_human_label", "unknown"]
 SAMPLING: tuple[Sampling, ...] = get_args(Sampling)
-Values = tuple[float, float, float, str]  # estimate, low, high, method
 
 #: With fewer labels no rate is given.
 FEWEST_LABELS = 10
@@ -327,7 +327,7 @@ def _with_the_judge(sample: LabelledSample, verdicts: Floats, strata: tuple[Stra
         clusters=sample.groups,
         ci_level=sample.ci_level,
     )
-    return found.estimate, found.ci_low, found.ci_high, found.method
+    return Values(found.estimate, found.ci_low, found.ci_high, found.method, (SWITCHED,))
 
 
 def _labels_alone(sample: LabelledSample, counted: CountTerms, classes: Ints | None = None) -> Estimate:
@@ -338,7 +338,7 @@ def _labels_alone(sample: LabelledSample, counted: CountTerms, classes: Ints | N
         if classes is not None:
             one_stratum, _ = uneven_draws.in_classes(one_stratum, classes)
         return _estimate(
-            (*post_stratified_interval(one_stratum), "weighted, hull of Beta(1/2) posterior and MOVER"), counted
+            Values(*post_stratified_interval(one_stratum), "weighted, hull of Beta(1/2) posterior and MOVER"), counted
         )
     unit = counted["cluster_unit"]
     found = proportion_again(sample.label, None if unit == "item" else sample.groups, unit, sample.ci_level)
@@ -346,7 +346,7 @@ def _labels_alone(sample: LabelledSample, counted: CountTerms, classes: Ints | N
 
 
 def _post_stratified(sample: LabelledSample) -> Values:
-    return *post_stratified_interval(sample), POST_STRATIFIED
+    return Values(*post_stratified_interval(sample), POST_STRATIFIED)
 
 
 def _by_bets(sample: LabelledSample, reason: str, counted: CountTerms) -> Estimate:
@@ -370,15 +370,14 @@ def _by_human_label(sample: LabelledSample, verdicts: Floats) -> Values:
 
     parts = counts(flag, np.ones(flag.size, bool)), counts(flag, sample.label == 1), counts(1 - flag, sample.label == 0)
     interval = lang_reiczigel_interval(*parts, ci_level=sample.ci_level)
-    return rogan_gladen(*parts), *interval, "Rogan-Gladen, Lang-Reiczigel interval"
+    return Values(rogan_gladen(*parts), *interval, "Rogan-Gladen, Lang-Reiczigel interval")
 
 
 def _estimate(values: Values, counted: CountTerms) -> Estimate:
-    estimate, low, high, method = values
+    estimate, low, high, method, notes = values
     if math.isnan(estimate) or math.isnan(low):
         reason = "the judge tells failures from other runs no better than a coin, so that nothing can be corrected"
         return Estimate(estimate=math.nan, reason=reason, **counted)
-    notes = (SWITCHED,) if method.startswith("prediction-powered") else ()
     return Estimate(estimate=estimate, ci_low=low, ci_high=high, method=method, notes=notes, **counted)
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,16 @@ Ints = NDArray[np.intp]
 POSTERIOR_DRAWS = 4000
 #: With fewer labels a stratum Wilson's interval within strata gives way to the exact one.
 FEWEST_FOR_WILSON = 15
+
+
+class Values(NamedTuple):
+    """A corrected rate with its ends, how they were found, and what must be known of it."""
+
+    estimate: float
+    low: float
+    high: float
+    method: str
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,7 +40,7 @@ def cited_overlap(pairs: Sequence[CitationOverlap], without_chance: str) -> str:
     above = sum(pair.excess.ci_low > 0 for pair in cited)
     excess = [pair.excess.estimate for pair in cited]
     by = f"exceeds chance within the run by {_range(excess)}"
-    if min(excess) < 0:
+    if min(excess) <= 0:
         by = f"differs from that by chance within the run by {_range(excess, '+.2f')}"
     shown = f"in {above or 'none'} of them it" if n > 1 else "it" if above else "it is not shown that it"
     lies = "lies" if n == 1 and not above else "is shown to lie"

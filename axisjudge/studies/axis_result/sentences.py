@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 
-from axisjudge.scores.axis.result import DIMENSIONS, AxisResult
+from axisjudge.scores.axis.result import AxisResult
 from axisjudge.scores.axis.transcript.interactions import Wait
 from axisjudge.stats.estimate import Estimate
 from axisjudge.studies._shared.scope import SCOPE, banner
@@ -54,9 +54,8 @@ def runs_counted(n_runs: int, n_agents: int, n_failed: int) -> str:
 
 
 def marked(mark: str) -> str:
-    """A mark as a sentence: that of a dimension names it, others are of the run."""
-    name, _, why = mark.partition(": ")
-    return f"{name} is marked: {why}." if name in DIMENSIONS else f"The run is marked: {mark}."
+    """A mark as a sentence."""
+    return f"The run is marked: {mark}."
 
 
 def between(names: tuple[str, str], sentence: str) -> str:

@@ -112,10 +112,8 @@ def no_agent(runs: int) -> list[str]:
 def leniency_alone(where: str, refusal: str, labelled: bool) -> str:
     """Why there is no preference, and what the table is."""
     of = "failed items that a judge family calls correct" if labelled else "verdicts that say correct"
-    why = refusal.removeprefix("differential leniency only: ")
-    return (
-        f"{where}: only differential leniency can be shown ({why}). The table gives the share of {of}, and no p value."
-    )
+    table = f"The table gives the share of {of}, and no p value."
+    return f"{where}: only differential leniency can be shown ({refusal}). {table}"
 
 
 def preference(family: str, lead: Estimate) -> str:

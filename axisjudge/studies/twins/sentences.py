@@ -12,6 +12,7 @@ from axisjudge.studies._shared.words import listed, many, sentence_case
 from axisjudge.studies.twins.halo import Halo
 from axisjudge.studies.twins.injections import ANYWHERE, CONTROL, Injected
 from axisjudge.studies.twins.matrix import Claim, TwinCell, TwinMatrix
+from axisjudge.twins import Expectation
 
 #: So many names stand in a row.
 _NAMED = 6
@@ -30,8 +31,8 @@ def claims(matrix: TwinMatrix, *judges: str) -> str:
     """Which claims these judges meet together, and which they do not."""
     cells, several = [cell for cell in matrix.cells if cell.judge in judges], len(judges) > 1
     who = f"the {'judges' if several else 'judge'} {listed(judges, most=_NAMED)}"
-    kept = _kept(matrix, cells, several)
-    return f"{_noticed(matrix, cells, who, several).removesuffix('.')}; {kept[:1].lower()}{kept[1:]}"
+    noticed = _noticed(matrix, _started(cells, "must"), who, several)
+    return f"{sentence_case(noticed)}; {_kept(matrix, _started(cells, 'must_not'), several)}."
 
 
 def weakest(matrix: TwinMatrix) -> str:
@@ -110,31 +111,33 @@ def brief(cell: TwinCell) -> str:
     return f"{cell.expected} {cell.moved}/{cell.rate.n_items}{share}{undecided}{claim}"
 
 
-def _noticed(matrix: TwinMatrix, cells: Sequence[TwinCell], who: str, several: bool) -> str:
-    started = [cell for cell in cells if cell.expected == "must" and cell.started]
+def _started(cells: Sequence[TwinCell], expected: Expectation) -> list[TwinCell]:
+    return [cell for cell in cells if cell.expected == expected and cell.started]
+
+
+def _noticed(matrix: TwinMatrix, started: Sequence[TwinCell], who: str, several: bool) -> str:
     if not started:
-        return f"No twin that {_NONE['must']} starts from an original that {who} called correct."
+        return f"no twin that {_NONE['must']} starts from an original that {who} called correct"
     counts = Counter(cell.claim for cell in started)
     each = ", counted judge by judge," if several else ""
     missed = f" and to miss {counts['failed']} too often{_which(started, several)}" if counts["failed"] else ""
     return (
-        f"{sentence_case(who)} must notice {many(len(started), 'kind')} of planted fault{each} in "
+        f"{who} must notice {many(len(started), 'kind')} of planted fault{each} in "
         f"{matrix.thresholds.must_rate:.0%} of twins or more: {'they are' if several else 'it is'} shown to notice "
-        f"{counts['met'] or 'none'}{missed}{_open(counts)}."
+        f"{counts['met'] or 'none'}{missed}{_open(counts)}"
     )
 
 
-def _kept(matrix: TwinMatrix, cells: Sequence[TwinCell], several: bool) -> str:
-    started = [cell for cell in cells if cell.expected == "must_not" and cell.started]
+def _kept(matrix: TwinMatrix, started: Sequence[TwinCell], several: bool) -> str:
     if not started:
-        return f"No twin that {_NONE['must_not']} starts from an original called correct."
+        return f"no twin that {_NONE['must_not']} starts from an original called correct"
     counts = Counter(cell.claim for cell in started)
     whose = ", counted judge by judge, their verdicts" if several else " its verdict"
     lost = f", and for {counts['failed']} the contrary is shown{_which(started, several)}" if counts["failed"] else ""
     return (
-        f"On {many(len(started), 'pair')} of an edit and an axis that the edit leaves whole{whose} must stay in all "
+        f"on {many(len(started), 'pair')} of an edit and an axis that the edit leaves whole{whose} must stay in all "
         f"but {matrix.thresholds.margin:.0%} of twins: that is shown for {counts['met'] or 'none'}{lost}"
-        f"{_open(counts)}."
+        f"{_open(counts)}"
     )
 
 
