@@ -48,6 +48,7 @@ HOMES = {
     "inspect_ai": {"inspect_scorer"},
     "IPython": {"studies", "figures", "report", "explorer", "iterating"},
     "itables": {"report"},  # its bundle is read as a file: to import it would bring pandas
+    "jax": {"stats"},
     "jinja2": {"figures", "studies", "report"},
     "jupyter_client": {"report"},
     "jupyter_core": {"report"},
@@ -59,6 +60,7 @@ HOMES = {
     "nbclient": {"report"},
     "nbformat": {"report"},
     "nh3": {"report"},
+    "numpyro": {"stats"},
     "openai": {"judges"},
     "papermill": {"report"},
     "pooch": {"datasets"},

@@ -34,7 +34,7 @@ def test_many_runs_are_a_table_with_the_planted_banner():
     assert page.returncode == 0, page.stderr
     assert page.stdout.startswith("SIMULATED OR PLANTED")
     assert page.stdout.count("cedar-mini.") == 12
-    assert "9 of 24: service: no interactions" in page.stdout
+    assert "9 of 24: service has no interactions" in page.stdout
     assert "Mean AXIS Result of the runs that did not fail: 90\n" in page.stdout
 
 

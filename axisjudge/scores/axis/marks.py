@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from axisjudge.scores.axis.dimensions import Dimension
 from axisjudge.scores.axis.transcript.interactions import ACTING, KNOWN_WAITS, Interaction
+from axisjudge.stats.estimate import many
 
 NOT_COMPARABLE = "no time stamps: speed counts as perfect, so scores are not comparable with those of timed runs"
 
@@ -29,12 +30,11 @@ def marks_of(
         missing: dict[str, list[str]] = {}
         for signal in each.signals:
             if signal.n_missing and signal.weight and signal.name != "speed":
-                missing.setdefault(str(signal.n_missing) if signal.n else "all", []).append(signal.name)
+                those = many(signal.n_missing, "interaction") if signal.n else "all interactions"
+                missing.setdefault(those, []).append(signal.name)
         if missing:
-            of = " and ".join(f"{', '.join(names)} of {count} interactions" for count, names in missing.items())
-            marks.append(
-                f"{of} were not judged, so the score of {each.name} lies between {each.low:g} and {each.high:g}"
-            )
+            of = ", ".join(f"{' and '.join(names)} of {those}" for those, names in missing.items())
+            marks.append(f"{each.name} scores between {each.low:g} and {each.high:g}; not judged: {of}")
         if each.no_data:
             marks.append(f"{each.name} has no interactions, so the program sets {each.score:g}, which measures nothing")
     return tuple(marks)

@@ -18,16 +18,20 @@ LARGEST_RATIO, FEWEST_DRAWS = 1.05, 100.0
 
 @dataclass(frozen=True)
 class Convergence(Result):
-    """The worst over what is reported: ratio of deviations (R hat) and effective draws, of `n_draws` in all."""
+    """The worst over what is reported: ratio of deviations (R hat) and effective draws, of `n_draws` in all.
+
+    `n_divergent` draws lost their way (NUTS alone can tell), which means that a part of the posterior was not reached.
+    """
 
     ratio: float
     effective_draws: float
     n_draws: int
+    n_divergent: int = 0
 
     @property
     def converged(self) -> bool:
         """Whether intervals can be read off the draws."""
-        return self.ratio <= LARGEST_RATIO and self.effective_draws >= FEWEST_DRAWS
+        return self.ratio <= LARGEST_RATIO and self.effective_draws >= FEWEST_DRAWS and not self.n_divergent
 
 
 def convergence(quantities: Iterable[Floats]) -> Convergence:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from axisjudge.checks import InputError
+from axisjudge.checks import InputError, one_of
 from axisjudge.results import Result
 from axisjudge.stats.estimate import Estimate, many
 from axisjudge.stats.latent.convergence import Convergence, convergence
 from axisjudge.stats.latent.quantities import FIXED, Quantities
 from axisjudge.stats.latent.rated import RatedItems
-from axisjudge.stats.latent.sampler import Observed, sample
+from axisjudge.stats.latent.sampler import Draws, Observed, sample
 
 Floats = NDArray[np.float64]
 
@@ -28,6 +29,9 @@ SERIES, BURN_IN, DRAWS, MORE = 4, 250, 500, 4
 #: they say; fixed truths of the grid (tests/stats/latent/latent_table.py) they cover in .93 where .95 is said.
 TAIL = 0.6
 METHOD = "posterior of the latent model"
+
+Sampler = Literal["gibbs", "nuts"]
+SAMPLERS: tuple[Sampler, ...] = get_args(Sampler)
 
 
 class NoModel(StrEnum):
@@ -88,6 +92,7 @@ class LatentPanel(Result):
     effective: Estimate
     probabilities: Floats
     convergence: Convergence | None
+    sampler: Sampler
     refusal: NoModel
     n_items: int
     n_tasks: int
@@ -101,6 +106,7 @@ def latent_panel(
     *,
     ci_level: float = 0.95,
     seed: int = 0,
+    sampler: Sampler = "gibbs",
 ) -> LatentPanel:
     """Fit the latent model (`axisjudge.stats.latent.sampler`) and say what it says, with intervals.
 
@@ -114,6 +120,9 @@ def latent_panel(
     ci_level : float
         Of intervals: posterior quantiles that leave out `TAIL` of what they say.
     seed : int
+    sampler : {"gibbs", "nuts"}
+        Our own, which takes a second; or numpyro's (the extra ``bayes``), which takes a minute and shares nothing with
+        it but the model, for a posterior that must not hang on our code.
 
     Returns
     -------
@@ -124,7 +133,7 @@ def latent_panel(
     Raises
     ------
     InputError
-        A group is missing, or names do not fit.
+        A group is missing, names do not fit, or numpyro is not installed.
 
     Notes
     -----
@@ -143,7 +152,8 @@ def latent_panel(
             raise InputError("groups", f"must hold {name}", sorted(items.groups))
     if len(judges) != items.n_judges:
         raise InputError("judges", f"needs one name for each of {items.n_judges} judges", len(judges))
-    report = _Reported(items, names, judges, ci_level)
+    draws_of = _draws_of(sampler)
+    report = _Reported(items, names, judges, ci_level, sampler)
     if not items.given.any():
         return report.refused(NoModel.NO_VERDICTS)
     if report.n_tasks < 2:
@@ -152,21 +162,43 @@ def latent_panel(
     seen = Observed(items.incorrect[None], items.given[None], items.labels[None], items.factors)
     keep = tuple(name for name in items.factors if name in FIXED)
     for times in (1, MORE):
-        drawn = sample(seen, series=SERIES, draws=times * DRAWS, burn_in=times * BURN_IN, keep=keep, rng=rng)
+        drawn = draws_of(seen, series=SERIES, draws=times * DRAWS, burn_in=times * BURN_IN, keep=keep, rng=rng)
         quantities = Quantities.of(drawn, items)
-        agreed = convergence([quantities.failing, quantities.sensitivity] if report.has_truth else [quantities.called])
+        reported = [quantities.failing, quantities.sensitivity] if report.has_truth else [quantities.called]
+        agreed = replace(convergence(reported), n_divergent=drawn.n_divergent)
         if agreed.converged:
             return report.of(quantities, drawn.failing.mean(axis=0), agreed)
     return report.refused(NoModel.NOT_CONVERGED, agreed)
+
+
+class _DrawsOf(Protocol):
+    def __call__(
+        self, seen: Observed, *, series: int, draws: int, burn_in: int, keep: tuple[str, ...], rng: np.random.Generator
+    ) -> Draws: ...
+
+
+def _draws_of(sampler: Sampler) -> _DrawsOf:
+    if one_of("sampler", sampler, SAMPLERS) == "gibbs":
+        return sample
+    try:
+        from axisjudge.stats.latent.nuts import sample as sample_by_nuts
+    except ModuleNotFoundError as error:
+        raise InputError("sampler", "nuts needs numpyro", error.name, "pip install 'axisjudge[bayes]'") from error
+    return sample_by_nuts
 
 
 class _Reported:
     """Turns draws into estimates with the sample that they rest on."""
 
     def __init__(
-        self, items: RatedItems, names: Mapping[str, Sequence[str]], judges: Sequence[str], ci_level: float
+        self,
+        items: RatedItems,
+        names: Mapping[str, Sequence[str]],
+        judges: Sequence[str],
+        ci_level: float,
+        sampler: Sampler,
     ) -> None:
-        self.items, self.names, self.judges, self.ci_level = items, names, judges, ci_level
+        self.items, self.names, self.judges, self.ci_level, self.sampler = items, names, judges, ci_level, sampler
         self.n_tasks = len(np.unique(items.groups["task"]))
         self.n_labelled = int((~np.isnan(items.labels)).sum())
         self.sizes = {"n_items": items.n_items, "n_tasks": self.n_tasks, "n_labelled": self.n_labelled}
@@ -190,6 +222,7 @@ class _Reported:
             effective=self._estimate(part.effective, effective),
             probabilities=probabilities if self.has_truth else np.full(self.items.n_items, np.nan),
             convergence=agreed,
+            sampler=self.sampler,
             refusal=NoModel.NONE,
             **self.sizes,
         )
@@ -198,7 +231,7 @@ class _Reported:
         """The result where the model says nothing."""
         nothing = self._estimate(np.full((1, 1), np.nan), refusal.value)
         probabilities = np.full(self.items.n_items, np.nan)
-        return LatentPanel((), (), (), nothing, probabilities, agreed, refusal, **self.sizes)
+        return LatentPanel((), (), (), nothing, probabilities, agreed, self.sampler, refusal, **self.sizes)
 
     def _cells(self, failing: Floats, called: Floats) -> tuple[CellRate, ...]:
         rows = []

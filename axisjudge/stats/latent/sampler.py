@@ -14,6 +14,8 @@ Priors: mu ~ N(-0.6, 0.9), a rate of failing from .01 to .88; s, k ~ half normal
 N(1.2, 0.6), judges likely better than chance, t half normal of scale 0.4; e_j ~ Beta(1, 12). Without labels nothing but
 m_1 and m_0 tells failing from not failing.
 
+`axisjudge.stats.latent.nuts` draws from the same posterior by other means.
+
 References
 ----------
 Dawid and Skene (1979), doi:10.2307/2346806. Qu, Tan and Kutner (1996), doi:10.2307/2533043 (shared difficulty).
@@ -72,7 +74,7 @@ class Draws:
 
     `intercept`, `deviations` (factors), `effects` by factor (levels), `right` (2, judges) the z scores of being
     right where the item fails and where not, `shared` (k), `flips` (judges); `failing` (series, items) is the
-    share of draws in which an item fails.
+    share of draws in which an item fails. `n_divergent` counts draws at which a sampler by gradients lost its way.
     """
 
     intercept: Floats
@@ -82,6 +84,7 @@ class Draws:
     shared: Floats
     flips: Floats
     failing: Floats
+    n_divergent: int = 0
 
 
 def sample(

@@ -13,7 +13,7 @@ from axisjudge.results import Result
 from axisjudge.stats.agreement.effective import effective_judges
 from axisjudge.stats.clusters import OUTCOME_ICC, STEP_ICC
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.latent.panel import CellRate, JudgeRates, LatentPanel, NoModel, latent_panel, with_all
+from axisjudge.stats.latent.panel import CellRate, JudgeRates, LatentPanel, NoModel, Sampler, latent_panel, with_all
 from axisjudge.stats.rates.proportions import bounded_share
 from axisjudge.studies.few_runs.panel import RatedPanel
 
@@ -107,7 +107,9 @@ def effective_by_design(panel: RatedPanel, *, ci_level: float) -> Estimate | Non
     return effective_judges(word, items.labels, clusters=tasks, cluster_unit="task", ci_level=ci_level).n_effective
 
 
-def labels_hidden(panel: RatedPanel, share: float, *, ci_level: float, seed: int) -> LabelsHidden | None:
+def labels_hidden(
+    panel: RatedPanel, share: float, *, ci_level: float, seed: int, sampler: Sampler
+) -> LabelsHidden | None:
     """The model with this share of the labels hidden, drawn at random, against them; None where none is hidden.
 
     Raises
@@ -124,7 +126,8 @@ def labels_hidden(panel: RatedPanel, share: float, *, ci_level: float, seed: int
     labels = items.labels.copy()
     labels[hidden] = np.nan
     names = {"agent": panel.agents, "axis": panel.axes}
-    model = latent_panel(replace(items, labels=labels), names, panel.judges, ci_level=ci_level, seed=seed)
+    seen = replace(items, labels=labels)
+    model = latent_panel(seen, names, panel.judges, ci_level=ci_level, seed=seed, sampler=sampler)
     truth, votes, probability = items.labels[hidden], _said(panel)[hidden], model.probabilities[hidden]
     return LabelsHidden(
         failing=model.cells[-1].failing if model.cells else model.effective,

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from statistics import median
 
 from axisjudge.stats.estimate import Estimate, many
-from axisjudge.stats.latent.panel import LatentPanel, NoModel
+from axisjudge.stats.latent.panel import LatentPanel, NoModel, Sampler
 from axisjudge.studies._shared.words import directed, in_points, listed
 from axisjudge.studies.few_runs.beside import Beside, JudgeBeside, LabelsHidden
+
+_OF: dict[Sampler, str] = {"gibbs": "", "nuts": " of numpyro's NUTS"}
 
 
 def answer(model: LatentPanel, overall: Beside, n_runs: int, n_tasks: int) -> str:
@@ -39,10 +41,12 @@ def sample(model: LatentPanel, n_judges: int, n_open: int) -> str:
     start = f"{many(n_judges, 'judge')}, {many(model.n_items, 'item')} ({labels}).{left}"
     if model.convergence is None:
         return start
-    chains = "agree" if model.convergence.converged else "do not agree"
+    agreed = model.convergence
+    chains = f"chains{_OF[model.sampler]} {'agree' if agreed.converged else 'do not agree'}"
+    lost = f", and {many(agreed.n_divergent, 'draw')} diverged" if agreed.n_divergent else ""
     return (
-        f"{start} The chains {chains}: R hat is at most {model.convergence.ratio:.3f}, and at least "
-        f"{model.convergence.effective_draws:,.0f} of {model.convergence.n_draws:,} draws are effective."
+        f"{start} The {chains}: R hat is at most {agreed.ratio:.3f}, and at least {agreed.effective_draws:,.0f} of "
+        f"{agreed.n_draws:,} draws are effective{lost}."
     )
 
 

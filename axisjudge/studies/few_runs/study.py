@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from axisjudge.stats.estimate import Estimate
-from axisjudge.stats.latent.panel import LatentPanel, latent_panel
+from axisjudge.stats.latent.panel import LatentPanel, Sampler, latent_panel
 from axisjudge.studies._shared.frames import Given, Kind, Table, frame_of, kind_of, table_of, with_ends
 from axisjudge.studies._shared.result import RatedResult
 from axisjudge.studies._shared.words import in_cell
@@ -124,6 +124,7 @@ def few_runs(
     hidden: float = 0.0,
     ci_level: float = 0.95,
     seed: int = 0,
+    sampler: Sampler = "gibbs",
 ) -> FewRuns:
     """What can few runs tell?
 
@@ -149,6 +150,8 @@ def few_runs(
         Of all intervals: posterior ones, and design-based ones over tasks.
     seed : int
         Of the draws.
+    sampler : {"gibbs", "nuts"}
+        What draws from the posterior: our own sampler in a second, or numpyro's NUTS in a minute (the extra ``bayes``).
 
     Returns
     -------
@@ -176,13 +179,13 @@ def few_runs(
     """
     panel = rated_panel(ratings, labels, judges=judges, steps=steps, runs=runs, seed=seed)
     names = {"agent": panel.agents, "axis": panel.axes}
-    model = latent_panel(panel.items, names, panel.judges, ci_level=ci_level, seed=seed)
+    model = latent_panel(panel.items, names, panel.judges, ci_level=ci_level, seed=seed, sampler=sampler)
     return FewRuns(
         model=model,
         rates=beside(panel, model, ci_level=ci_level),
         judges=judges_beside(panel, model, ci_level=ci_level),
         effective=effective_by_design(panel, ci_level=ci_level),
-        hidden=labels_hidden(panel, hidden, ci_level=ci_level, seed=seed),
+        hidden=labels_hidden(panel, hidden, ci_level=ci_level, seed=seed, sampler=sampler),
         n_runs=panel.n_runs,
         n_tasks=panel.n_tasks,
         n_judges=len(panel.judges),

@@ -1,8 +1,8 @@
 """The latent model again, by another sampler: NUTS of numpyro, with truth and difficulty summed out of the likelihood.
 
-``pip install numpyro`` in an environment of its own (628 MB; the project does not need it), then from tests/
-``python -m stats.latent.numpyro_oracle`` writes the posterior of the study in numpyro_oracle.json beside that study.
-Nothing is shared with the package: the density is written from the formulas of `axisjudge.stats.latent.sampler`.
+With the extra ``bayes``, from tests/, ``python -m stats.latent.numpyro_oracle`` writes the posterior of the study in
+numpyro_oracle.json beside that study. Nothing is shared with the package: the density is
+written from the formulas of `axisjudge.stats.latent.sampler`.
 """
 
 from __future__ import annotations
