@@ -57,7 +57,7 @@ class DecisionsJudge(RemoteJudge):
 
     def read(self, response: Decision, form: str) -> Received:
         return Received(
-            said=[_Named(answer.name, _choice(answer)) for answer in response.answers],
+            content=[_Named(answer.name, _choice(answer)) for answer in response.answers],
             model=response.model,
             call_id=response._request_id,
             tokens=tokens_of(response.usage),

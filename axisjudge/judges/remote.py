@@ -64,7 +64,7 @@ class Shutdown:
 class Received:
     """What a provider sent back: what was said, as the one who called it reads it, and who said it at what expense."""
 
-    said: Any
+    content: Any
     model: str | None
     call_id: str | None
     tokens: Tokens | None
@@ -242,7 +242,7 @@ class RemoteJudge(Judge):
             received = await self._asked(body, self.axes_form)
         except NoReplyError as end:
             return self._failed(rubrics, end, begun, flags)
-        return self._reply(self.axes_answers(received.said, rubrics), received, begun, flags)
+        return self._reply(self.axes_answers(received.content, rubrics), received, begun, flags)
 
     async def _asked(self, body: Body, form: str) -> Received:
         """Make one call; NoReplyError where nothing that has the shape of a reply came back."""
@@ -278,7 +278,7 @@ class RemoteJudge(Judge):
             if isinstance(result, Failure):
                 raise NoReplyError(result)
             received = self._received(result, self.axes_form)
-            reply = self._reply(self.axes_answers(received.said, rubrics), received, begun, flags)
+            reply = self._reply(self.axes_answers(received.content, rubrics), received, begun, flags)
         except NoReplyError as end:
             reply = self._failed(rubrics, end, begun, flags)
         return replace(reply, latency_s=None, cost_usd=None if reply.cost_usd is None else reply.cost_usd * BATCH_SHARE)

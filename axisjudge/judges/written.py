@@ -79,7 +79,7 @@ class WrittenJudge(RemoteJudge):
             received = await self._asked(self.body(sheet.page), sheet.page.form)
         except NoReplyError as end:
             return self._failed(sheet.points, end, begun)
-        filled = _filled(received.said, sheet)
+        filled = _filled(received.content, sheet)
         return self._reply(filled.answers, received, begun, filled.flags)
 
 

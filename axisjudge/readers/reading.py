@@ -153,12 +153,12 @@ def entries_of(file: Candidate, context: Context) -> Iterator[FileEntry[Trajecto
         for form, found in _found(stream, file.path.parent):
             inner = str(found.file.relative_to(file.path.parent)) if found.file else ""
             places = ((_joined(inner, note.position), note) for note in found.notes)
-            notes = tuple(ReadWarning(file.shown, at, note.rule, note.detail, note.times) for at, note in places)
+            notes = tuple(ReadWarning(file.name, at, note.rule, note.detail, note.times) for at, note in places)
             entry = FileEntry[Trajectory](
                 form, _joined(inner, found.position), notes, found.file and found.file.resolve()
             )
             run = found.trajectory and _with_calls(found, form, context)
-            yield entry if run is None else _of_trajectory(entry, file.shown, run, context)
+            yield entry if run is None else _of_trajectory(entry, file.name, run, context)
 
 
 def _of_trajectory(
@@ -238,24 +238,24 @@ class TrajectoryStream(Generic[Made]):
             path = file.path.resolve()
             if path in self._done:
                 if file.named:
-                    self._warn(file.shown, "", "the file is read once, though it was given twice")
+                    self._warn(file.name, "", "the file is read once, though it was given twice")
                 continue
             self._done[path] = None
             if not file.named and (report := report_beside(path)):
-                self._warn(file.shown, "", "passed over", f"the raw output of the run in {report.name}")
+                self._warn(file.name, "", "passed over", f"the raw output of the run in {report.name}")
                 continue
             try:
                 yield from self._read_file(file, entries) if self._strict else self._whole_or_nothing(file, entries)
             except NotTrajectories as error:
                 if file.named:
-                    raise error.inside(file.shown) from error
+                    raise error.inside(file.name) from error
                 what = error.rule if error.found is None else f"{error.rule}: {error.found}"
-                self._warn(file.shown, error.where, "passed over", what)
+                self._warn(file.name, error.where, "passed over", what)
             except InputError as error:
                 if self._strict:
                     raise
                 first_error = first_error or error
-                self.refused.append(RefusedFile(file.shown, str(error)))
+                self.refused.append(RefusedFile(file.name, str(error)))
         for name in sorted(self._kinds_without_tool):
             self._warn("--tool-kind", "", "no run has a tool of this name", name)
         if not self.files:
@@ -287,14 +287,14 @@ class TrajectoryStream(Generic[Made]):
                 if entry.brought_in:
                     self._done[entry.brought_in] = None
                 self.warnings += entry.notes
-                if entry.made is not None and self._is_new(file.shown, entry):
+                if entry.made is not None and self._is_new(file.name, entry):
                     count += 1
                     yield entry.made
         except NotTrajectories:
             raise
         except InputError as error:
-            raise error.inside(file.shown) from error
-        self.files.append(FileRead(file.shown, form, count))
+            raise error.inside(file.name) from error
+        self.files.append(FileRead(file.name, form, count))
 
     def _is_new(self, file: str, entry: FileEntry[Made]) -> bool:
         """Whether the trajectory was not seen before; what is odd about a new one is kept."""

@@ -40,7 +40,7 @@ class LineSpan(NamedTuple):
 class Candidate(NamedTuple):
     """A file to try, or a span of it; `named` is False when a folder or a glob brought it in."""
 
-    shown: str
+    name: str
     path: Path
     named: bool
     span: LineSpan | None = None

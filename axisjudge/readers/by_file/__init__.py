@@ -97,4 +97,4 @@ def _part(lot: tuple[int, Candidate], *, context: Context, work: Work[Made]) -> 
 
 def _name(lot: tuple[int, Candidate]) -> str:
     _, file = lot
-    return file.shown if file.span is None else f"{file.shown}, from line {file.span.lines_before + 1}"
+    return file.name if file.span is None else f"{file.name}, from line {file.span.lines_before + 1}"

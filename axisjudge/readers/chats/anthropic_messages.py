@@ -46,7 +46,7 @@ def read(value: Any, where: str, folder: Path) -> Iterator[Found]:
         parts = exchange(record, place)
         if _is_response(record):
             parts = Exchange(record if "messages" in record else {}, record, record, place)
-        yield _conversation(parts, place, at(parts.place, "messages"))
+        yield _conversation(parts, place, at(parts.position, "messages"))
 
 
 def _is_messages(value: Any) -> bool:

@@ -16,7 +16,7 @@ class Exchange(NamedTuple):
     request: dict[str, Any]
     response: dict[str, Any]
     outer: dict[str, Any]
-    place: str
+    position: str
 
 
 def exchange(record: dict[str, Any], where: str) -> Exchange:

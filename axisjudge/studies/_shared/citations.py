@@ -36,12 +36,12 @@ class NoChance(StrEnum):
 
 
 _FRAME = columns(
-    "question rubric_version judge other_judge items=n_items both_cite=found.n_both one_cites=found.n_one",
-    "none_cites=found.n_none",
-    with_ends("overlap", "found.overlap"),
-    "chance=found.chance",
-    with_ends("excess", "found.excess", low="excess_low", high="excess_high"),
-    "step_distance=found.distance.estimate same_verdict=n_same_verdict no_common_step=n_apart",
+    "question rubric_version judge other_judge items=n_items both_cite=cited.n_both one_cites=cited.n_one",
+    "none_cites=cited.n_none",
+    with_ends("overlap", "cited.overlap"),
+    "chance=cited.chance",
+    with_ends("excess", "cited.excess", low="excess_low", high="excess_high"),
+    "step_distance=cited.distance.estimate same_verdict=n_same_verdict no_common_step=n_apart",
 )
 
 
@@ -68,7 +68,7 @@ class JudgeCitations(Result):
 class PairCitations(Result):
     """Two judges on one question under one rubric version (None where neither judge reads a rubric).
 
-    `found` holds overlap, chance and step distance over the `n_items` runs with a verdict of both. Of `n_same_verdict`
+    `cited` holds overlap, chance and step distance over the `n_items` runs with a verdict of both. Of `n_same_verdict`
     runs with one verdict, `no_common_step` names those on which both cite existing steps and share none.
     """
 
@@ -76,7 +76,7 @@ class PairCitations(Result):
     rubric_version: str | None
     judges: tuple[str, str]
     families: tuple[str, str]
-    found: CitationOverlap
+    cited: CitationOverlap
     n_items: int
     n_same_verdict: int
     no_common_step: tuple[str, ...]
@@ -142,7 +142,7 @@ class CitationReport(Result):
     @property
     def overlap_sentence(self) -> str:
         """Overlap over all pairs of judges and questions, beside chance where that is known."""
-        return words.cited_overlap([pair.found for pair in self.pairs], self.refusal)
+        return words.cited_overlap([pair.cited for pair in self.pairs], self.refusal)
 
     @property
     def evidence_sentences(self) -> tuple[str, ...]:
@@ -159,8 +159,8 @@ class CitationReport(Result):
         for question in dict.fromkeys(pair.question for pair in self.pairs):
             by_version: dict[str | None, dict[tuple[str, str], float]] = {}
             for pair in self.pairs:
-                if pair.question == question and pair.found.n_both:
-                    by_version.setdefault(pair.rubric_version, {})[pair.judges] = pair.found.overlap.estimate
+                if pair.question == question and pair.cited.n_both:
+                    by_version.setdefault(pair.rubric_version, {})[pair.judges] = pair.cited.overlap.estimate
             shared = set.intersection(*map(set, by_version.values())) if by_version else set()
             if len(by_version) > 1 and shared:
                 means = {
@@ -293,7 +293,7 @@ def _pair(
         rubric_version=version,
         judges=(one["rater"][0], other["rater"][0]),
         families=(one["family"][0], other["family"][0]),
-        found=_without_chance(overlap) if n_steps is None else overlap,
+        cited=_without_chance(overlap) if n_steps is None else overlap,
         n_items=len(runs),
         n_same_verdict=sum(a == b for a, b in zip(verdicts, verdicts_other, strict=True)),
         no_common_step=tuple(runs[at] for at in apart),

@@ -18,16 +18,16 @@ _MARKERS = "osD^vP*X"
 
 def plot_citation_overlap(report: CitationReport) -> Figure:
     """Overlap of cited steps for each pair of judges, a panel a question; the tick is chance."""
-    pairs = [pair for pair in report.pairs if pair.found.n_both]
+    pairs = [pair for pair in report.pairs if pair.cited.n_both]
     questions = list(dict.fromkeys(pair.question for pair in pairs))
     names = list(dict.fromkeys(_names(pair.judges, pair.rubric_version) for pair in pairs))
     figure, axes = _panels(questions, names)
     for ax, question in zip(axes, questions, strict=True):
         for pair in (pair for pair in pairs if pair.question == question):
             at = names.index(_names(pair.judges, pair.rubric_version))
-            overlap = pair.found.overlap
+            overlap = pair.cited.overlap
             interval_mark(ax, overlap, at, size=5)
-            ax.plot(pair.found.chance, at, "|", color="#A34700", markersize=11, markeredgewidth=1.8)
+            ax.plot(pair.cited.chance, at, "|", color="#A34700", markersize=11, markeredgewidth=1.8)
         _named(ax, question)
     axes[0].set_xlim(left=0)
     axes[0].plot([], [], "o-", color=ACCENT, label="overlap (Jaccard) with its interval over tasks")
@@ -35,14 +35,14 @@ def plot_citation_overlap(report: CitationReport) -> Figure:
         [], [], "|", color="#A34700", markersize=11, markeredgewidth=1.8, label="the same by chance in these runs"
     )
     figure.legend(loc="outside lower left", ncols=2, frameon=False, fontsize=SMALL, labelcolor=QUIET)
-    widest = max((pair.found.overlap for pair in pairs), key=lambda estimate: estimate.n_clusters)
+    widest = max((pair.cited.overlap for pair in pairs), key=lambda estimate: estimate.n_clusters)
     describe(figure, f"dots: shared steps over steps cited by either; ticks: the same by chance; {intervals(widest)}")
     return figure
 
 
 def plot_self_agreement(report: RepeatReport) -> Figure:
     """Self-agreement of each judge that was asked again, a panel a question."""
-    asked = [(each, each.found.agreement) for each in report.judges if each.found is not None]
+    asked = [(each, each.with_itself.agreement) for each in report.judges if each.with_itself is not None]
     questions = list(dict.fromkeys(each.question for each, _ in asked))
     names = list(dict.fromkeys(_short(each.judge) for each, _ in asked))
     figure, axes = _panels(questions, names)

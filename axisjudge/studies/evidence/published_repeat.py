@@ -16,14 +16,14 @@ from axisjudge.studies.evidence import sentences as words
 class PublishedRepeat(Result):
     """One judge's published calls with one prompt on one run and axis, in their order."""
 
-    _keys = ("simulation", "axis", "judge", "calls", "found")
+    _keys = ("simulation", "axis", "judge", "calls", "with_itself")
     of_ratings: ClassVar[bool] = False  # published figures; a page's banner does not concern them
 
     simulation: int
     axis: str
     judge: str
     calls: tuple[tuple[str, float], ...]
-    found: SelfAgreement
+    with_itself: SelfAgreement
     kind: Kind
 
     def to_frame(self) -> Table:
@@ -37,7 +37,7 @@ class PublishedRepeat(Result):
     @property
     def sentence(self) -> str:
         """What one item asked again shows, and what it does not."""
-        return words.published(self.judge, self.axis, self.simulation, self.calls, self.found.flips)
+        return words.published(self.judge, self.axis, self.simulation, self.calls, self.with_itself.flips)
 
 
 def published_repeat(calls: Given) -> PublishedRepeat:
@@ -66,6 +66,6 @@ def published_repeat(calls: Given) -> PublishedRepeat:
         axis=row["axis"],
         judge=row["judge"],
         calls=tuple(table.select("verdict", "confidence").iter_rows()),
-        found=self_agreement([[float(words.index(word)) for word in table["verdict"]]]),
+        with_itself=self_agreement([[float(words.index(word)) for word in table["verdict"]]]),
         kind=kind_of(calls),
     )

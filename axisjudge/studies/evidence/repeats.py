@@ -27,9 +27,9 @@ from axisjudge.verdict import VERDICTS
 
 _FRAME = columns(
     "judge family question items=n_items repeats=n_repeats",
-    with_ends("agreement", "found.agreement", low="agreement_low", high="agreement_high"),
-    with_ends("flips", "found.flips", low="flips_low", high="flips_high"),
-    "tasks=found.flips.n_clusters refusal=refusal.value",
+    with_ends("agreement", "with_itself.agreement", low="agreement_low", high="agreement_high"),
+    with_ends("flips", "with_itself.flips", low="flips_low", high="flips_high"),
+    "tasks=with_itself.flips.n_clusters refusal=refusal.value",
 )
 
 
@@ -37,7 +37,7 @@ _FRAME = columns(
 class JudgeRepeats(Result):
     """One judge on one question asked several times.
 
-    `found` is None where `refusal` says why. Each of the four verdicts is a category of its own. `bands` are limited by
+    `with_itself` is None where `refusal` says why. Each of the four verdicts is a category of its own. `bands` end at
     the quantiles of the judge's own mean confidences over all questions; where they are empty `no_bands` says why.
     """
 
@@ -46,7 +46,7 @@ class JudgeRepeats(Result):
     question: str
     n_items: int
     n_repeats: int
-    found: SelfAgreement | None
+    with_itself: SelfAgreement | None
     bands: tuple[ConfidenceBand, ...]
     no_bands: NoBands
     refusal: NoRepeat
@@ -65,7 +65,7 @@ class RepeatReport(Result):
     @property
     def any_again(self) -> bool:
         """Whether a judge was asked several times: without one there is nothing to show."""
-        return any(each.found for each in self.judges)
+        return any(each.with_itself for each in self.judges)
 
     def to_frame(self) -> Table:
         """One row a judge and question."""
@@ -79,7 +79,7 @@ class RepeatReport(Result):
         by_judge = [
             [each for each in self.judges if each.judge == judge] for judge in {e.judge: 0 for e in self.judges}
         ]
-        again = [mine for mine in by_judge if any(each.found for each in mine)]
+        again = [mine for mine in by_judge if any(each.with_itself for each in mine)]
         once = [mine[0].judge for mine in by_judge if mine not in again]
         variances = [each for each in self.variances if each.components is not None]
         return (
@@ -127,14 +127,14 @@ def _judge(asked: pl.DataFrame, edges: list[float], intervals: IntervalTerms) ->
     runs = asked.select("trajectory_id", "cluster_id").unique("trajectory_id").sort("trajectory_id")
     repeats = asked["repeat"].unique().sort().to_list()
     codes = pl.col("verdict").replace_strict(list(VERDICTS), list(range(len(VERDICTS))), return_dtype=pl.Float64)
-    found: SelfAgreement | None = None
+    with_itself: SelfAgreement | None = None
     bands: tuple[ConfidenceBand, ...] = ()
     no_bands = NoBands.ONE_REPEAT
     if len(repeats) > 1:
         verdicts = spread(asked.with_columns(value=codes), runs["trajectory_id"], repeats)
         confidences = spread(asked.with_columns(value="confidence"), runs["trajectory_id"], repeats)
         sample: _Sample = {**intervals, "clusters": runs["cluster_id"].to_list()}
-        found = self_agreement(verdicts, **sample)
+        with_itself = self_agreement(verdicts, **sample)
         bands, no_bands = _bands(verdicts, confidences, edges, sample)
     return JudgeRepeats(
         judge=asked["rater"][0],
@@ -142,10 +142,10 @@ def _judge(asked: pl.DataFrame, edges: list[float], intervals: IntervalTerms) ->
         question=asked["question"][0],
         n_items=runs.height,
         n_repeats=len(repeats),
-        found=found,
+        with_itself=with_itself,
         bands=bands,
         no_bands=no_bands,
-        refusal=NoRepeat.NONE if found else NoRepeat.ONE_REPEAT,
+        refusal=NoRepeat.NONE if with_itself else NoRepeat.ONE_REPEAT,
     )
 
 
@@ -161,7 +161,7 @@ def _bands(
 def _sentences(mine: list[JudgeRepeats]) -> list[str]:
     """One judge on all questions, and its flips in its least sure and its surest band."""
     judge, repeats = mine[0].judge, max(each.n_repeats for each in mine)
-    again = words.asked_again(judge, repeats, {each.question: each.found for each in mine if each.found})
+    again = words.asked_again(judge, repeats, {each.question: each.with_itself for each in mine if each.with_itself})
     bands = [band for each in mine for band in each.bands]
     if not bands:
         return [again]

@@ -30,10 +30,10 @@ class SelfPreferenceReport(Result):
     `runs_left_out` have no agent or no agent family.
     """
 
-    _keys = columns("where preference=found.preference table=found.table refusal labels n_failed runs_left_out")
+    _keys = columns("where preference=measured.preference table=measured.table refusal labels n_failed runs_left_out")
 
     where: str
-    found: SelfPreference
+    measured: SelfPreference
     labels: str
     n_failed: int
     runs_left_out: int
@@ -42,13 +42,13 @@ class SelfPreferenceReport(Result):
     @property
     def refusal(self) -> str:
         """Why there is no preference, or nothing."""
-        return self.found.refusal
+        return self.measured.refusal
 
     def to_frame(self) -> Table:
         """One row for each family of judges and of agents: the share of verdicts that say correct."""
         rows = [
             (c.judge_family, c.agent_family, c.judge_family == c.agent_family, c.says_correct, c.n_verdicts, c.n_agents)
-            for c in self.found.table
+            for c in self.measured.table
             if c.n_verdicts
         ]
         return table_of([dict(zip(_CELLS, row, strict=True)) for row in rows], self.kind, columns=_CELLS)
@@ -61,8 +61,8 @@ class SelfPreferenceReport(Result):
             return (words.leniency_alone(self.where, self.refusal, bool(self.labels)), *left_out)
         return (
             words.BASIS.format(where=self.where, items=many(self.n_failed, "item"), labels=self.labels),
-            *(words.preference(family, each) for family, each in self.found.preference.items()),
-            *([words.RELATIVE] if len(self.found.preference) > 1 else []),
+            *(words.preference(family, each) for family, each in self.measured.preference.items()),
+            *([words.RELATIVE] if len(self.measured.preference) > 1 else []),
             *left_out,
         )
 
@@ -112,7 +112,7 @@ def self_preference_report(
     )
     return SelfPreferenceReport(
         where=panel.where,
-        found=found,
+        measured=found,
         labels=("the planted labels" if panel.planted else "people") if labelled else "",
         n_failed=int((failed == 1).sum()),
         runs_left_out=table["trajectory_id"].n_unique() - known["trajectory_id"].n_unique(),

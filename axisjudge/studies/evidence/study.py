@@ -34,7 +34,9 @@ class Evidence(RatedResult):
     @property
     def answer(self) -> str:
         """Whether judges share more steps than chance, and who agrees least with itself."""
-        again = {f"{each.judge} on {each.question}": each.found for each in self.repeats.judges if each.found}
+        again = {
+            f"{each.judge} on {each.question}": each.with_itself for each in self.repeats.judges if each.with_itself
+        }
         shared = self.citations.overlap_sentence if self.citations.any_cited else self.citations.sentences[0]
         return words.answer(shared, again)
 
@@ -47,7 +49,7 @@ class Evidence(RatedResult):
     def plots(self) -> Mapping[str, Plot]:
         """Overlap of cited steps beside chance, and self-agreement, where there are any."""
         plots: dict[str, Plot] = {}
-        if any(pair.found.n_both for pair in self.citations.pairs):
+        if any(pair.cited.n_both for pair in self.citations.pairs):
             plots["citation_overlap"] = partial(plot_citation_overlap, self.citations)
         if self.repeats.any_again:
             plots["self_agreement"] = partial(plot_self_agreement, self.repeats)

@@ -61,14 +61,14 @@ def four(cited):
 
 def test_overlap_chance_and_distance_by_hand(four):
     (pair,) = citation_report(four, steps=steps_of(four)).pairs
-    assert (pair.n_items, pair.found.n_both, pair.found.n_one, pair.found.n_none) == (4, 3, 1, 0)
-    assert pair.found.overlap.estimate == pytest.approx((1 + 1 / 3 + 0) / 3)
+    assert (pair.n_items, pair.cited.n_both, pair.cited.n_one, pair.cited.n_none) == (4, 3, 1, 0)
+    assert pair.cited.overlap.estimate == pytest.approx((1 + 1 / 3 + 0) / 3)
     two_of_ten = (16 / 45) * (1 / 3) + 1 / 45  # one shared of three, or both: hypergeometric
-    assert pair.found.chance == pytest.approx((1 / 10 + two_of_ten + 1 / 10) / 3)
-    assert pair.found.excess.estimate == pytest.approx(pair.found.overlap.estimate - pair.found.chance)
-    assert pair.found.distance.estimate == pytest.approx((0 + 0.5 + 4) / 3)
-    assert math.isnan(pair.found.overlap.ci_low)  # three tasks
-    assert "too few" in pair.found.overlap.reason
+    assert pair.cited.chance == pytest.approx((1 / 10 + two_of_ten + 1 / 10) / 3)
+    assert pair.cited.excess.estimate == pytest.approx(pair.cited.overlap.estimate - pair.cited.chance)
+    assert pair.cited.distance.estimate == pytest.approx((0 + 0.5 + 4) / 3)
+    assert math.isnan(pair.cited.overlap.ci_low)  # three tasks
+    assert "too few" in pair.cited.overlap.reason
 
 
 def test_validity_counts_cited_steps_by_task(four):
@@ -91,11 +91,11 @@ def test_one_verdict_without_a_common_step_is_listed(four):
 def test_without_steps_overlap_stays_and_chance_is_refused(four):
     with_steps, without = citation_report(four, steps=steps_of(four)), citation_report(four)
     (one,), (other,) = with_steps.pairs, without.pairs
-    assert other.found.overlap == one.found.overlap
-    assert other.found.distance == one.found.distance
-    assert math.isnan(other.found.chance)
-    assert math.isnan(other.found.excess.estimate)
-    assert other.found.excess.reason == NoChance.NO_STEPS
+    assert other.cited.overlap == one.cited.overlap
+    assert other.cited.distance == one.cited.distance
+    assert math.isnan(other.cited.chance)
+    assert math.isnan(other.cited.excess.estimate)
+    assert other.cited.excess.reason == NoChance.NO_STEPS
     assert with_steps.refusal == ""
     assert any(NoChance.NO_STEPS in sentence for sentence in without.sentences)
     assert not any("above chance" in sentence for sentence in without.sentences)
@@ -119,7 +119,7 @@ def test_versions_are_kept_apart_and_a_judge_without_one_meets_each(cited):
     rules = [(f"a-{task}", "j2", "i", [3]) for task in range(12)]
     table = cited(*under("v1", [8]), *under("v2", [3]), *rules)
     found = citation_report(table, steps=steps_of(table))
-    assert [(pair.rubric_version, pair.found.overlap.estimate) for pair in found.pairs] == [("v1", 0), ("v2", 1)]
+    assert [(pair.rubric_version, pair.cited.overlap.estimate) for pair in found.pairs] == [("v1", 0), ("v2", 1)]
     assert [len(pair.no_common_step) for pair in found.pairs] == [12, 0]
     assert "is 0.00 under v1 and 1.00 under v2" in found.sentences[-1]
     assert found.judges[0].n_verdicts == 24
@@ -133,8 +133,8 @@ def test_interval_above_chance_is_counted(cited):
     ]
     table = cited(*rows)
     found = citation_report(table, steps=steps_of(table))
-    assert found.pairs[0].found.excess.estimate == pytest.approx(0.75 - 0.1)
-    assert found.pairs[0].found.excess.ci_low > 0
+    assert found.pairs[0].cited.excess.estimate == pytest.approx(0.75 - 0.1)
+    assert found.pairs[0].cited.excess.ci_low > 0
     (said,) = [said for said in found.sentences if "0.65" in said and "exceeds chance within the run" in said]
     assert said.endswith("it is shown to lie above chance.")
 
@@ -146,8 +146,8 @@ def test_no_citations_one_judge_and_an_empty_table(cited, table):
     assert math.isnan(nothing.judges[0].validity.estimate)
     assert nothing.pairs == ()
     apart = citation_report(cited(("a-1", "j1", "i", [1]), ("a-1", "j2", "i", [])))
-    assert math.isnan(apart.pairs[0].found.overlap.estimate)
-    assert apart.pairs[0].found.n_one == 1
+    assert math.isnan(apart.pairs[0].cited.overlap.estimate)
+    assert apart.pairs[0].cited.n_one == 1
     assert "so there is no overlap" in apart.overlap_sentence
     alone = citation_report(cited(("a-1", "j1", "i", [1])))
     assert alone.pairs == ()

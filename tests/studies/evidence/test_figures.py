@@ -37,7 +37,7 @@ def test_each_pair_of_judges_is_drawn_beside_its_chance(judged):
     names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert names == ["rules and heron", "rules and wren", "heron and wren"]
     for ax in figure.axes:
-        mine = [pair.found for pair in report.pairs if pair.question == ax.get_title(loc="left")]
+        mine = [pair.cited for pair in report.pairs if pair.question == ax.get_title(loc="left")]
         dots = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o" and len(line.get_xdata()) == 1]
         ticks = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "|" and len(line.get_xdata())]
         assert dots == [found.overlap.estimate for found in mine]
@@ -50,4 +50,4 @@ def test_each_judge_asked_again_is_drawn(judged):
     assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["rules", "heron", "wren"]
     for ax, question in zip(figure.axes, ("sequencing", "termination"), strict=True):
         dots = [line.get_xdata()[0] for line in ax.lines if len(line.get_xdata()) == 1]
-        assert dots == [each.found.agreement.estimate for each in report.judges if each.question == question]
+        assert dots == [each.with_itself.agreement.estimate for each in report.judges if each.question == question]

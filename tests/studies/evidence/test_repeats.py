@@ -43,25 +43,25 @@ def test_pairs_and_flips_by_hand(asked):
     found = repeat_report(asked({"j1": {"a-1": "ccc", "b-1": "cci", "a-2": "ixi", "b-2": "xxc"}}))
     (each,) = found.judges
     assert (each.n_items, each.n_repeats) == (4, 3)
-    assert each.found.agreement.estimate == pytest.approx((1 + 1 / 3 + 1) / 3)
-    assert each.found.flips.estimate == pytest.approx(1 / 3)
-    assert (each.found.flips.n_items, each.found.flips.n_missing) == (3, 1)
-    assert (each.found.flips.n_clusters, each.found.flips.cluster_unit) == (2, "task")
+    assert each.with_itself.agreement.estimate == pytest.approx((1 + 1 / 3 + 1) / 3)
+    assert each.with_itself.flips.estimate == pytest.approx(1 / 3)
+    assert (each.with_itself.flips.n_items, each.with_itself.flips.n_missing) == (3, 1)
+    assert (each.with_itself.flips.n_clusters, each.with_itself.flips.cluster_unit) == (2, "task")
     assert "j1, asked 3 times, repeats its verdict in 78%" in found.sentences[0]
 
 
 def test_uncertain_is_a_verdict_and_lost_is_none(asked):
     (each,) = repeat_report(asked({"j1": {"a-1": "cu", "a-2": "cx"}})).judges
-    assert each.found.flips.estimate == 1
-    assert each.found.flips.n_items == 1
+    assert each.with_itself.flips.estimate == 1
+    assert each.with_itself.flips.n_items == 1
 
 
 def test_intervals_are_between_tasks_not_items(asked):
     runs = {f"{agent}-{task}": "ci" if task % 3 == 0 else "cc" for task in range(30) for agent in "abcd"}
     (each,) = repeat_report(asked({"j1": runs})).judges
-    assert each.found.flips.estimate == pytest.approx(1 / 3)
-    assert each.found.flips.n_clusters == 30
-    assert each.found.flips.ci_high - each.found.flips.ci_low > 0.3  # 120 independent items would give .17
+    assert each.with_itself.flips.estimate == pytest.approx(1 / 3)
+    assert each.with_itself.flips.n_clusters == 30
+    assert each.with_itself.flips.ci_high - each.with_itself.flips.ci_low > 0.3  # 120 independent items would give .17
 
 
 def test_bands_are_of_each_judge_s_own_scale(asked):
@@ -92,7 +92,7 @@ def test_one_repeat_is_refused_in_a_sentence(asked):
     found = repeat_report(asked({"j1": {"a-1": "c", "a-2": "i"}, "j2": {"a-1": "c"}}))
     assert not found.any_again
     assert [each.refusal for each in found.judges] == [NoRepeat.ONE_REPEAT] * 2
-    assert all(each.found is None for each in found.judges)
+    assert all(each.with_itself is None for each in found.judges)
     assert found.sentences == (f"No self-agreement of j1 and j2: {NoRepeat.ONE_REPEAT}.",)
     assert found.to_frame()["agreement"][0] is None
     json.dumps(found.to_dict(), allow_nan=False)
@@ -145,8 +145,8 @@ def published():
 def test_the_published_repeat_is_one_pair_and_no_rate(published):
     found = published_repeat(published)
     assert found.calls == (("correct", 0.98), ("incorrect", 0.90))
-    assert found.found.flips.ci_low == pytest.approx(0.025)  # exact, of one trial
-    assert found.found.flips.ci_high == 1
+    assert found.with_itself.flips.ci_low == pytest.approx(0.025)  # exact, of one trial
+    assert found.with_itself.flips.ci_high == 1
     assert "said correct at confidence 0.98, then incorrect at confidence 0.90" in found.sentence
     assert "can change its verdict while its confidence stays at 0.90 or above" in found.sentence
     assert "would allow a flip rate of 2.5% to 100.0%" in (found.sentence)
@@ -170,7 +170,7 @@ def test_the_demo():
     found = repeat_report(ratings)
     assert len(found.judges) == 15
     by_judge = {
-        name: [each.found.agreement.estimate for each in found.judges if each.judge == name and each.found]
+        name: [each.with_itself.agreement.estimate for each in found.judges if each.judge == name and each.with_itself]
         for name in ("rules", "simulated:heron", "simulated:wren")
     }
     assert set(by_judge["rules"]) == {1.0}  # rules are deterministic

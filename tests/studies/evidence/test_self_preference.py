@@ -52,7 +52,7 @@ def test_the_estimand_by_hand(failures):
     found = self_preference_report(table, families_of(table))
     rates = {row["judge_family"] + row["agent_family"]: row["says_correct"] for row in found.to_frame().to_dicts()}
     assert (rates["redred"], rates["redblue"], rates["bluered"]) == (0.75, 0.25, 0.25)
-    preference = found.found.preference
+    preference = found.measured.preference
     assert preference["red"].estimate == pytest.approx(0.5)
     # green's own judges miss .25 everywhere; the others .25 of green agents and (.5 + .25) / 2 of the rest
     assert preference["green"].estimate == pytest.approx(0 - (0.25 - 0.375))
@@ -69,7 +69,7 @@ def test_the_estimand_by_hand(failures):
 def test_leniency_of_a_judge_towards_all_is_no_preference(failures):
     table = failures(lambda name, family, task: task % 4 < JUDGES.index(name) + 1)
     found = self_preference_report(table, families_of(table))
-    assert [each.estimate for each in found.found.preference.values()] == pytest.approx([0, 0, 0])
+    assert [each.estimate for each in found.measured.preference.values()] == pytest.approx([0, 0, 0])
 
 
 def test_items_that_people_call_correct_do_not_enter(failures, one_rating):
@@ -82,13 +82,13 @@ def test_items_that_people_call_correct_do_not_enter(failures, one_rating):
     both = self_preference_report(pl.concat([table, passed]), families_of(table))
     alone = self_preference_report(table, families_of(table))
     assert both.where == "2 questions together"
-    assert both.found == alone.found
+    assert both.measured == alone.measured
 
 
 def test_without_labels_there_is_the_table_alone(failures):
     table = failures(red_prefers_red, label="")
     found = self_preference_report(table, families_of(table))
-    assert found.found.preference == {}
+    assert found.measured.preference == {}
     assert found.to_frame().height == 9
     assert found.to_frame()["own"].sum() == 3
     assert "only differential leniency can be shown (without labels" in found.sentences[0]
@@ -112,7 +112,7 @@ def test_few_families_or_agents_are_refused(failures):
 def test_few_tasks_have_no_interval_and_say_so(failures):
     table = failures(red_prefers_red, tasks=4)
     found = self_preference_report(table, families_of(table))
-    assert math.isnan(found.found.preference["red"].ci_low)
+    assert math.isnan(found.measured.preference["red"].ci_low)
     assert "no interval: too few failed items: 4 tasks" in found.sentences[1]
 
 
